@@ -1,21 +1,22 @@
-//! The facts about a setting of a verb.
+//! The declaration of a setting for a verb: the kind of its value, its help texts, and its relations to other settings.
 
 use super::kind::Kind;
 
 /// The code that acts on a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taker {
-    /// The options of the verb.
+    /// The options of the verb, such as those of a load: the command and Python only fill them.
     Options,
     /// The command and Python, each by its own code.
     FrontEnds,
     /// The command alone. Python has no such parameter.
     Command,
-    /// The options of the verb. The command has no such flag.
+    /// The options of the verb, as for `Options`, but the command has no such flag.
     Library,
 }
 
-/// The declaration of a setting for a verb. In texts, `{temp_dir}` stands for the setting of that name.
+/// The declaration of a setting for a verb. In help texts, `{temp_dir}` stands for the setting of that name: each front end puts its own
+/// name of the setting there.
 ///
 /// ```
 /// use sqluice_core::settings::{Declaration, Kind};
@@ -32,15 +33,15 @@ pub struct Declaration {
     pub value_name: &'static str,
     /// The sentence for a short help.
     pub help: &'static str,
-    /// The text for a long help; `None`: the sentence.
+    /// The text for a long help; `None` if it is the sentence in `help`.
     pub long_help: Option<&'static str>,
-    /// The value that an absent setting has, as text; `None`: there is no value, and the sentence may say `[default: ...]`.
+    /// The value that an absent setting has, as text; `None` if no fixed value applies: `help` may then say `[default: ...]`.
     pub default: Option<&'static str>,
-    /// The heading in help.
+    /// The heading under which help lists the setting.
     pub heading: Option<&'static str>,
     /// `true` if a short help leaves the setting out.
     pub is_hidden: bool,
-    /// `true` if help does not list the words of a choice.
+    /// `true` if help does not list the words of a [`Kind::Choice`].
     pub hides_words: bool,
     /// The letter of a short flag.
     pub letter: Option<char>,
@@ -50,9 +51,9 @@ pub struct Declaration {
     pub is_required: bool,
     /// The settings and arguments that are refused beside this setting.
     pub conflicts: &'static [&'static str],
-    /// The setting without which this one is refused.
+    /// The setting that must be given together with this one, if any.
     pub requires: Option<&'static str>,
-    /// The code that acts on the setting.
+    /// The code that acts on the setting: the options of the verb, or the front ends.
     pub taker: Taker,
 }
 
@@ -89,7 +90,7 @@ impl Declaration {
         self
     }
 
-    /// Sets the heading in help.
+    /// Sets the heading under which help lists the setting.
     pub const fn below(mut self, heading: &'static str) -> Declaration {
         self.heading = Some(heading);
         self
@@ -119,7 +120,7 @@ impl Declaration {
         self
     }
 
-    /// Requires the setting.
+    /// Declares that the setting must be given.
     pub const fn required(mut self) -> Declaration {
         self.is_required = true;
         self
@@ -131,7 +132,7 @@ impl Declaration {
         self
     }
 
-    /// Refuses the setting without this other one.
+    /// Refuses this setting if the setting `name` is not given.
     pub const fn requires(mut self, name: &'static str) -> Declaration {
         self.requires = Some(name);
         self

@@ -1,10 +1,10 @@
-//! The list of all settings, in the order of help. A name after `=` introduces a setting. A later group with the same setting declares it
-//! for other verbs.
+//! The list of all settings, in the order of help. `Setting = "name"` introduces a setting. A group that has the setting without a name
+//! declares it again, for other verbs.
 
 use super::declaration::{Declaration, Taker};
 use super::kind::{Choice, Kind};
 
-/// Declares the settings, in groups that verbs take.
+/// Defines `Setting`, the table `NAMES`, and a constant for each group of settings. A verb takes several groups.
 macro_rules! settings {
     ($($group:ident { $($setting:ident $(= $name:literal)?: $declaration:expr;)* })*) => {
         /// A setting of the user. The command calls it a flag, Python a parameter: each front end names it in its own terms, so that no
@@ -47,7 +47,7 @@ const WRITING: &str = "Writing";
 const RESOURCES: &str = "Resources";
 const READING: &str = "Reading";
 
-// Settings of several verbs.
+// Declarations that several groups use.
 const THREADS: Declaration =
     of(Kind::Integer(1, 1024), "N", "Number of worker threads [default: one per core]").letter('j');
 const MEMORY: Declaration =
@@ -417,7 +417,8 @@ settings! {
     }
 }
 
-/// A verb: a command and the Python function that does the same. `write` and `read` are only functions: their rows are a program's.
+/// A verb: a command and the Python function that does the same. `write` and `read` are only functions, as a program gives or takes their
+/// rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each is the verb of its name")]

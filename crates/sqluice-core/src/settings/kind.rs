@@ -9,11 +9,11 @@ pub type Choice = (&'static str, &'static str);
 pub enum Kind {
     /// A setting that is on or off.
     Switch,
-    /// A setting that is on, off or left to be decided. The flag of the command says yes.
+    /// A setting that is yes or no. Without the setting, the run decides. The flag of the command means yes.
     YesOrNo,
     /// A number of rows, lines or the like: `10M`.
     Count,
-    /// An integer from the first bound to the second one.
+    /// An integer from the first number to the second, both included.
     Integer(i64, i64),
     /// An integer of 64 bits without a sign.
     Unsigned,
@@ -55,7 +55,7 @@ pub enum Kind {
     Separators,
     /// Row counts: `1M`, `orders=1M` or `orders=3x`.
     RowCounts,
-    /// One of several shares: `2/4`.
+    /// One of several equal parts of the work: `2/4` is the second of four.
     Share,
     /// One of several words.
     Choice(&'static [Choice]),

@@ -49,7 +49,8 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{text:?} is not a duration such as 5, 0.5, 500ms or 2min"))
 }
 
-/// Parses a whole number with one of the endings, which stand for factors.
+/// Parses a number that may end in a suffix of `scales`, which multiplies it by the suffix's factor. Returns `None` if the result is not a
+/// whole number from 0 to 9e15.
 fn scaled(text: &str, scales: &[(&str, f64)]) -> Option<u64> {
     let lower = text.trim().to_ascii_lowercase().replace('_', "");
     let suffix = scales.iter().find(|(suffix, _)| lower.ends_with(suffix));

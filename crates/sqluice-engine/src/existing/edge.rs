@@ -1,6 +1,7 @@
-//! The right edge of an existing table: the pages that change when rows are appended (drawn in `trees/existing_trees.rs`).
+//! Reads the right edge of an existing table's B-tree: its last page on each level. Rows are appended after it, so no other page changes
+//! (drawn in `trees/existing_trees.rs`).
 //!
-//! The pages may be damaged: every number is checked before it is used.
+//! The file may be damaged: every number in a page is checked before it is used.
 
 use sqluice_core::error::{Error, Result};
 use sqluice_format::cell;
@@ -15,8 +16,8 @@ use crate::trees::Edge;
 /// numbers.
 const LEVELS_MAX: usize = 32;
 
-/// Reads the right edge of the table with root page `root` in a database of `page_count` pages. The next rowid is the one after the
-/// largest.
+/// Reads the right edge of the table with root page `root` in a database of `page_count` pages. New rows without a rowid are numbered after
+/// the largest rowid.
 ///
 /// # Errors
 /// If a page can't be read, or is damaged.
@@ -50,7 +51,7 @@ pub(super) fn read(
             }
             PageKind::InteriorTable => {
                 let children = children(&page, geometry)?;
-                // A page number past the end of the file will be used by another tree.
+                // New pages get the numbers past the end of the file, so such a child would become a page of another tree.
                 if children.iter().any(|child| !(2..=page_count).contains(&child.page)) {
                     return Err(damaged_page(&page, "has a child that is no page of the file"));
                 }

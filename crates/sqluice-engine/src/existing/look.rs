@@ -36,7 +36,7 @@ pub fn look(target: &Target, options: &WriteOptions) -> Result<Option<TargetSnap
 
 fn read(target: &Target, existing: &Existing) -> rusqlite::Result<TargetSnapshot> {
     let connection = existing.connection();
-    // All queries see one state of the database.
+    // All queries are in one transaction, so that they see the same state of the database.
     connection.execute_batch("BEGIN")?;
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let schema = Schema::from_catalogue(connection, String::new(), target.name())?;
@@ -78,13 +78,14 @@ fn read_table(connection: &Connection, schema: &Schema, table: &Table) -> rusqli
     Ok(about)
 }
 
-/// The number of rows at the end of a table that are searched for a text.
+/// The number of rows at the end of a table in which the last text of a column is searched.
 const LAST_ROWS: usize = 100;
 
-/// The largest number of bytes of a text that is read: a timestamp is shorter.
+/// The largest number of bytes that are read of a text: the text serves to recognise timestamps, which are shorter.
 const LAST_BYTES: usize = 40;
 
-/// Reads the last text of each column that has TEXT affinity. Read errors are ignored here: a run that needs the value reports them.
+/// Reads the last text of each column that has TEXT affinity: it shows the notation of timestamps that new rows follow. Read errors are
+/// ignored here, as a run that needs the text reports them.
 fn last_texts(connection: &Connection, table: &Table) -> Vec<Option<String>> {
     let order = rowid_in_sql(table).map_or(String::new(), |rowid| format!(" ORDER BY {rowid} DESC"));
     let last = |column: &Column| {
@@ -101,7 +102,7 @@ fn last_texts(connection: &Connection, table: &Table) -> Vec<Option<String>> {
     table.columns.iter().map(last).collect()
 }
 
-/// Returns an INSERT into all columns that take values.
+/// Returns an INSERT statement for all columns but generated ones. SQLite compiles it to find out if rows can be inserted.
 fn insert(table: &Table) -> String {
     let taking = table.columns.iter().filter(|column| column.generated.is_none());
     let columns: Vec<String> = taking.map(|column| quoted(&column.name)).collect();

@@ -2,7 +2,7 @@
 //! become part of the database when SQLite commits.
 //!
 //! ```text
-//!  begin     BEGIN IMMEDIATE: no other process can allocate pages; the tail of a killed run is cut off
+//!  begin     BEGIN IMMEDIATE: no other process can allocate pages; a tail that a killed process left is cut off
 //!  schema    CREATE TABLE, CREATE INDEX by SQL: their roots are empty pages up to page P
 //!
 //!            1                  P  P+1                               N
@@ -23,8 +23,8 @@
 //! * `write`: new tables and growing tables; `edge`: the right edge of a growing table
 //! * `trusted`, `verify`: checks of trees before they change, and before COMMIT
 //!
-//! Invariant: until COMMIT, the old pages of the file change only through SQLite's journal. A killed run leaves the old content and at most
-//! a tail past the last page. The next run cuts off the tail.
+//! Invariant: until COMMIT, the old pages of the file change only through SQLite's journal. A killed process leaves the old content and at
+//! most a tail past the last page. The next transaction cuts off the tail.
 //!
 //! Invariant: the raw descriptor is opened before SQLite opens the file, and closed after SQLite has closed the file: closing any
 //! descriptor of a file drops all POSIX locks of the process on this file. So this crate opens the file in no other way while an
@@ -219,8 +219,8 @@ impl Existing {
         })
     }
 
-    /// Returns the reason why pages can't be written into the database, as far as known before a transaction: a sentence for the plan. See
-    /// [`Transaction::obstacle`].
+    /// Returns the reason why pages can't be written into a database of this kind, in any state: a sentence for the plan. A transaction
+    /// knows the state of the database, too: see [`Transaction::obstacle`].
     ///
     /// # Errors
     /// If SQLite can't read it.
@@ -238,7 +238,7 @@ impl Existing {
         self.connection.execute_batch(&sql).map_err(|error| self.failed(error, "set PRAGMA foreign_keys of"))
     }
 
-    /// Begins the transaction, and cuts off the tail of a killed run.
+    /// Begins the transaction, and cuts off the tail past the last page that a killed process may have left.
     ///
     /// # Errors
     /// If another program keeps the write lock for the busy timeout, or `cancel` is set.

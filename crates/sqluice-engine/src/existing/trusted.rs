@@ -47,7 +47,8 @@ impl Transaction<'_> {
 }
 
 impl Transaction<'_> {
-    /// Refuses a damaged database before the tail past its last page is cut off. If the header counts too few pages, the tail holds rows.
+    /// Refuses a damaged database before the tail past its last page is cut off. If a damaged header states too few pages, the tail has
+    /// rows.
     ///
     /// # Errors
     /// If the database is damaged or can't be read.

@@ -11,7 +11,7 @@ use sqluice_core::schema::{Table, quoted};
 use crate::options::WritePath;
 use crate::trees::{Written, WrittenTree};
 
-/// The largest number of leaves of a tree whose entries are counted.
+/// The largest number of leaves that a tree may have if its entries are to be counted.
 const LEAVES_MAX: u64 = 500;
 
 /// Checks that SQLite finds the rows of a table and the entries of its indexes. If `is_new`, the table had no rows before.

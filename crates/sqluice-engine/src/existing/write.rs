@@ -61,7 +61,7 @@ impl Transaction<'_> {
         if let Some(table) = plan.tables.iter().find(|table| table.write_path == WritePath::Sqlite) {
             return Err(Error::usage(format!("the rows of {} are SQLite's to store", table.name)));
         }
-        // SQLite has not changed anything yet.
+        // Nothing was changed yet, so the caller can still store the rows by INSERT.
         if let Some(why) = self.obstacle()? {
             let message = format!("pages can't be written into {}: {why}", self.existing().name().display());
             return Err(Error::target(message).hint("its rows can be stored by SQL"));
@@ -129,7 +129,7 @@ impl Transaction<'_> {
         rejects: Option<&mut RejectFile>,
         phases: &mut Phases<'_>,
     ) -> Result<Outcome> {
-        // The indexes of growing tables are rebuilt.
+        // The indexes of existing tables that get rows are rebuilt.
         let refilled = self.refilled(tasks)?;
         let clearing = Clearing::prepare(self, &refilled)?;
         let (page_count, mut output) = self.past_the_end()?;
@@ -186,13 +186,13 @@ impl Transaction<'_> {
         Ok(outcome)
     }
 
-    /// Returns the root pages of the indexes of growing tables.
+    /// Returns the root pages of the indexes that are rebuilt: all indexes of existing tables that get rows.
     fn refilled(&self, tasks: &[Task<'_>]) -> Result<Vec<u32>> {
         let grown = tasks.iter().filter(|task| !task.is_new).flat_map(|task| &task.table.indexes);
         grown.map(|index| self.root_page(&index.name)).collect()
     }
 
-    /// Returns the existing trees of a table, to which its new entries are added.
+    /// Returns the root pages of a table and its indexes, and the right edge of the table's B-tree, after which rows are appended.
     fn existing_trees(
         &self,
         task: &Task<'_>,
@@ -216,7 +216,8 @@ impl Transaction<'_> {
         Ok(ExistingTrees { root_page, indexes, edge })
     }
 
-    /// Returns `true` if this transaction has deleted all rows of the table. The root is then an empty page, but not yet in the file.
+    /// Returns `true` if this transaction has deleted all rows of the table. Its root page is then empty for SQLite, but not yet in the
+    /// file.
     fn is_emptied(&self, task: &Task<'_>) -> Result<bool> {
         if task.plan.action != Action::Replace {
             return Ok(false);
@@ -249,14 +250,14 @@ impl Transaction<'_> {
         noted().map_err(|error| self.failed(error, "note the sequence in"))
     }
 
-    /// Has SQLite do the work that follows the rows: other indexes, views, triggers, checks of constraints, ANALYZE.
+    /// Has SQLite do the work that is left when the rows are written: other indexes, views, triggers, checks of constraints, ANALYZE.
     fn finish(&self, plan: &Plan, schema: &Schema, phases: &mut Phases<'_>) -> Result<()> {
         let work = Work { schema, plan };
         if !work.is_needed() && schema.others.is_empty() {
             return Ok(());
         }
         phases.time("sqlite");
-        // Foreign keys may point to any table.
+        // Foreign keys may refer to tables that get no rows. So the schema for the checks has all tables.
         let all = self.existing().schema()?;
         let more = all.tables.into_iter().filter(|table| schema.table(&table.name).is_none());
         let mut schema = schema.clone();

@@ -1,4 +1,4 @@
-//! The temporary file beside a target, and the temporary files of killed runs.
+//! The temporary file beside a target, and the temporary files that killed processes left behind.
 //!
 //! ```text
 //!  big.db                         the target: absent until it is complete
@@ -46,7 +46,7 @@ pub(crate) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf
         };
         match try_lock(&file) {
             Ok(Lock::Taken) if is_still_at(&file, &path) => return Ok((file, path)),
-            // Between the two calls, another run took the file for a leftover and removes it.
+            // Between the creation and the lock, another process took the file for a leftover and removes it.
             Ok(Lock::Taken | Lock::Held) => {}
             // This file system has no locks. So no process can lock this file and take it for a leftover.
             Err(_) => return Ok((file, path)),

@@ -5,7 +5,7 @@
 //! * `new`: a new database: a temporary file until it is complete, a replacement of its source, at a destination, or filled by several
 //!   processes
 //! * `whole_file`, `whole_files`: files of any content, which get their names when they are complete
-//! * `leftover`, `scratch`: temporary files, also of killed runs; `direct`: writes past the page cache
+//! * `leftover`, `scratch`: temporary files, also those that killed processes left behind; `direct`: writes past the page cache
 
 mod direct;
 mod leftover;
@@ -44,7 +44,7 @@ pub(crate) struct Created {
     pub(crate) output: Box<dyn Output>,
     /// The content of the database that is replaced, if it was read.
     pub(crate) replaced: Option<Replaced>,
-    /// The temporary files of killed runs, which were removed.
+    /// The temporary files that killed processes left behind and that were removed.
     pub(crate) removed: Vec<PathBuf>,
 }
 
@@ -70,8 +70,8 @@ pub(crate) fn create(
     Ok(Created { output: Box::new(file), replaced, removed })
 }
 
-/// Removes the temporary files of killed runs beside `target`, and returns their paths. A run that writes to `target` removes these files
-/// itself.
+/// Removes the temporary files beside `target` that killed processes left behind, and returns their paths. A run that writes to `target`
+/// removes these files itself.
 pub fn remove_leftovers(target: &Path) -> Vec<PathBuf> {
     // A path that can't be a target has no temporary files.
     TargetPath::resolve(target).map_or(Vec::new(), |path| remove_stale(&path.folder, &path.file_name))

@@ -8,7 +8,7 @@ use sqluice_platform::positioned::Positioned;
 
 use super::{Output, Replacement, TargetPath, explained, leftover};
 
-/// A temporary file for a target. If a run is killed, the next run for the same target removes the file.
+/// A temporary file for a target. If the process is killed, the next run for the same target removes the file.
 #[derive(Debug)]
 pub struct Scratch {
     file: File,
@@ -32,7 +32,7 @@ impl Scratch {
         Ok(Scratch { file, path, removed })
     }
 
-    /// Returns the temporary files of killed runs that were removed.
+    /// Returns the temporary files that killed processes left behind and that were removed.
     pub fn removed(&self) -> &[PathBuf] {
         &self.removed
     }

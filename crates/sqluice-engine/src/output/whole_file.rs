@@ -46,7 +46,7 @@ struct Unnamed {
     folder: Arc<InFolder>,
 }
 
-/// A folder of written files.
+/// The open folder of a written file, with a list of the temporary files that it had before.
 #[derive(Debug)]
 pub(super) struct InFolder {
     path: PathBuf,
@@ -77,7 +77,7 @@ impl WholeFile {
         WholeFile::create_in(&mut None, path, overwrite)
     }
 
-    /// Begins the file. `folder` is the folder of the previous file, if any, and afterwards the folder of this file.
+    /// Begins the file. `folder` is the folder of the previous file, if any, and is opened again only if this file is in another folder.
     pub(super) fn create_in(
         folder: &mut Option<Arc<InFolder>>,
         path: &Path,
@@ -102,7 +102,7 @@ impl WholeFile {
         Ok(whole)
     }
 
-    /// Returns the temporary files of killed runs that were removed.
+    /// Returns the temporary files that killed processes left behind and that were removed.
     pub fn removed(&self) -> &[PathBuf] {
         &self.removed
     }
@@ -183,7 +183,8 @@ impl WholeFile {
         Ok(())
     }
 
-    /// Closes a complete file. From now on, another run for the same name takes the file for a leftover of a killed run, and removes it.
+    /// Closes a complete file, and so gives up its lock. From now on, another process that writes a file of the same name takes this one
+    /// for the leftover of a killed process, and removes it.
     pub(super) fn close(&mut self) {
         self.file = None;
     }
@@ -216,7 +217,7 @@ impl WholeFile {
         Ok(Some(folder))
     }
 
-    /// Makes the names in `folder` durable.
+    /// Makes the names of files in `folder` durable: after a crash, they exist.
     pub(super) fn sync_name(&self, folder: &InFolder) -> Result<()> {
         folder.folder.sync().map_err(|error| cannot("make durable the name of", &self.name, error))
     }

@@ -1,7 +1,7 @@
 //! Files that are renamed to their final names together, when all are complete.
 //!
-//! A complete file stays open, so that its lock shows other runs that the file is in use. Files beyond the system's limit of open files are
-//! closed.
+//! A complete file stays open, so that its lock shows other processes that the file is in use. Files beyond the system's limit of open
+//! files are closed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,9 +18,9 @@ const OTHER_FILES: u64 = 256;
 #[derive(Debug)]
 pub struct WholeFiles {
     overwrite: bool,
-    /// The number of complete files that stay open.
+    /// The largest number of complete files that stay open.
     open_max: u64,
-    /// The folder of the last file.
+    /// The folder of the last file, which mostly is that of the next file, too.
     folder: Option<Arc<InFolder>>,
     complete: Vec<WholeFile>,
 }
@@ -63,7 +63,7 @@ impl WholeFiles {
         &self.complete
     }
 
-    /// Returns the temporary files of killed runs that were removed.
+    /// Returns the temporary files that killed processes left behind and that were removed.
     pub fn removed(&self) -> Vec<PathBuf> {
         self.complete.iter().flat_map(WholeFile::removed).cloned().collect()
     }

@@ -1,4 +1,5 @@
-//! Arrow IPC files and streams, which are read from start to end, several times.
+//! Arrow IPC files and streams. A file is read from start to end each time: for the count of its rows and for the load. So an input that is
+//! no local file, or is compressed, is copied to a temporary file first.
 
 use arrow_schema::SchemaRef;
 use sqluice_core::error::Result;

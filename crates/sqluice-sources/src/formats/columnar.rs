@@ -16,12 +16,14 @@ use crate::parquet::FilePart;
 /// The largest number of rows in a sample.
 const SAMPLE_ROWS: u64 = 16 << 10;
 
-/// Returns the options for storing values.
+/// Returns the options that turn Arrow values into SQLite values: the user's choice for decimals and timestamps, `lossy`, and the memory of
+/// the load as the limit for a row or a record batch.
 pub(super) fn options(request: &OpenRequest<'_>) -> ArrowOptions {
     request.arrow.lossy(request.lossy).memory(MemoryBound(Some(request.memory_bytes)))
 }
 
-/// Returns the input as a file or, behind a URL, as ranges that are kept in the folder for temporary files.
+/// Returns the bytes of the input, for reading at any offset: of a local file or, behind a URL, of the server. Ranges from a server are
+/// kept in the folder for temporary files, so that each is fetched once.
 pub(super) fn part(input: &InputFile, request: &OpenRequest<'_>) -> Result<FilePart> {
     match input.remote() {
         Some(remote) => {
@@ -32,13 +34,13 @@ pub(super) fn part(input: &InputFile, request: &OpenRequest<'_>) -> Result<FileP
     }
 }
 
-/// Returns the input as a file.
+/// Returns the bytes of an input that is a local file, or was copied to one by `InputFile::keep`.
 pub(super) fn regular(input: &InputFile) -> Result<FilePart> {
     let (file, start, bytes) = input.file()?;
     Ok(FilePart::new(file, start, bytes))
 }
 
-/// Returns the number of rows of a file, or `None` if the rows fill a sample.
+/// Counts the rows of a file. Returns `None` if the file has at least [`SAMPLE_ROWS`] rows, as counting then stops.
 pub(super) fn count_rows(batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<Option<u64>> {
     let mut seen = 0;
     for batch in batches {
@@ -50,7 +52,7 @@ pub(super) fn count_rows(batches: impl Iterator<Item = Result<RecordBatch>>) -> 
     Ok(Some(seen))
 }
 
-/// Returns an opened file that has a schema. `rows` is the number of its rows, if that is known.
+/// Returns the facts about an opened file: its columns and their types, by its Arrow `schema`. `rows` is the number of its rows, if known.
 pub(super) fn opened(
     format: &'static FileFormat,
     input: InputFile,
@@ -71,7 +73,7 @@ pub(super) fn opened(
     });
     let guesses: Vec<_> = fields.iter().map(|field| guessed_type(field.data_type(), request.arrow)).collect();
     let types = fields.iter().zip(&guesses).map(|(field, guess)| {
-        // The values of the column decide.
+        // The type is only guessed, and the values of the column decide. So no type is declared.
         if guess.is_some() {
             return None;
         }

@@ -191,7 +191,7 @@ fn recognised_csv(sniffed: &Sniffed) -> RecognisedCsv {
     csv
 }
 
-/// A sample that has the first record.
+/// A sample that is long enough for the first record, with the dialect that it shows.
 struct Sampled {
     facts: SampleFacts,
     sniffed: Sniffed,
@@ -237,7 +237,7 @@ fn refuse(sniffed: &Sniffed, input: &InputFile) -> Result<()> {
     }
 }
 
-/// Opens a sample.
+/// Opens a sample as CSV.
 fn csv_reader(sample: Sample, name: &Path, options: &CsvOptions) -> Result<CsvReader> {
     let input = sample_reader(sample, Some(options.skip_lines > 0));
     CsvReader::new(input, name, options.clone())
@@ -272,7 +272,7 @@ fn fields(request: &OpenRequest<'_>, sniffed: &Sniffed) -> Option<usize> {
     let named = request.columns.map_or(request.declared.len(), <[String]>::len);
     match sniffed.fields {
         0 => None,
-        // Most records lack these fields.
+        // `pad` fills the fields that most records lack.
         fields if request.options.pad && (fields..=COLUMNS_MAX).contains(&named) => Some(named),
         _ if sniffed.odd_records > 0 && (1..=COLUMNS_MAX).contains(&named) => Some(named),
         fields => Some(fields),
@@ -289,7 +289,7 @@ fn odd_header(
     input: &InputFile,
 ) -> Option<Error> {
     let (names, fields) = (columns.names.len(), sniffed.fields);
-    // The header counts as a record, and as an odd one.
+    // The sniffer counts the header as a record, and as an odd one if its number of fields differs from that of most records.
     let (rows, odd_rows) = (sniffed.records.saturating_sub(1), sniffed.odd_records.saturating_sub(1));
     let alike = rows >= 2 && odd_rows * 10 <= rows;
     if !options.header || !alike || fields == names {
@@ -323,9 +323,9 @@ struct CsvFile {
     options: CsvOptions,
     /// The number of rows that were loaded although fields are missing.
     padded: Arc<AtomicU64>,
-    /// The quoted fields that may be rows.
+    /// The quoted fields whose lines could be rows, for a warning: a stray quote may have begun them.
     doubts: Arc<Doubts>,
-    /// The records that repeat the header.
+    /// The records that repeat the header, for a note.
     repeated: Arc<RepeatedHeaders>,
     /// The number of empty records at the end that were left out.
     left_out: Arc<AtomicU64>,
@@ -345,7 +345,7 @@ impl Content for CsvFile {
         if !same {
             return Err(changed());
         }
-        // An attempt before this one loaded nothing.
+        // The counters start again, because an earlier attempt loaded nothing.
         self.padded.store(0, Ordering::Relaxed);
         self.doubts.clear();
         self.repeated.clear();

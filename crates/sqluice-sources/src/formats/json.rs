@@ -36,7 +36,7 @@ pub(super) static JSON_ARRAY: FileFormat = FileFormat {
 pub(super) static JSON_OBJECTS: FileFormat =
     FileFormat { words: "JSON objects", ..of(&Json(Some(Layout::Objects))) };
 
-/// Returns a layout of JSON, which has no name of its own in the list.
+/// Returns a format for one layout of JSON. The format is not in the list of all formats: it has no name or extension of its own.
 const fn of(reader: &'static Json) -> FileFormat {
     FileFormat {
         name: "json",
@@ -89,8 +89,8 @@ impl Format for Json {
     }
 }
 
-/// Returns `true` if a file whose name is that of a table begins with JSON: with an object that is followed by nothing or by another
-/// object, or with an array whose first element is an object. Returns `None` if only a longer beginning decides.
+/// Returns `true` if a file that is named like CSV begins with JSON: with an object that is followed by nothing or by another object, or
+/// with an array whose first element is an object. Returns `None` if only a longer beginning decides.
 pub(super) fn begins_with_objects(start: &Start<'_>) -> Option<bool> {
     let head = start.head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start.head).trim_ascii_start();
     let unless_more = start.whole.then_some(false);
@@ -149,14 +149,14 @@ fn open(
             && !facts.whole;
         let head = Sample { text: sample.text.clone(), ..sample };
         let mut source = match json.of_sample(sample, &input, request.rows_max) {
-            // The array has not begun.
+            // The sample ends before the array of records begins, so a longer sample is read.
             Err(_) if more => {
                 sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH);
                 continue;
             }
             source => source?,
         };
-        // A sample that is cut off ends with an error.
+        // A sample that is shorter than the file ends with an error, which is ignored.
         let _ = json.read_keys(&mut source, 1);
         let rows = source.rows_done();
         if !more || rows > 0 {
@@ -216,11 +216,11 @@ fn suggest_records(json: &mut JsonFile, input: &InputFile, rows: u64, sample: &S
 /// The rows of a JSON file.
 struct JsonFile {
     options: JsonOptions,
-    /// The keys, as far as they are known.
+    /// The keys of the records that were read so far.
     keys: Vec<Key>,
     /// `true` if all keys of the file are known.
     complete: bool,
-    /// The keys of the last source that were unknown before.
+    /// The keys that the last source has met and that were unknown before.
     met: Option<NewKeysMet>,
     /// A note about the array in which the records may be, or about the text around the records.
     remark: Option<Message>,
@@ -242,7 +242,7 @@ impl JsonFile {
         Ok(source.with_progress(progress, opened.bytes))
     }
 
-    /// Reads a source for its keys, on `threads` threads.
+    /// Reads all records of a source on `threads` threads, and adds their keys to the known ones.
     fn read_keys(&mut self, source: &mut JsonSource, threads: usize) -> Result<()> {
         let met = source.new_keys();
         let (_, read) = infer::scan(source, &[], threads, &Context::default());
@@ -257,7 +257,7 @@ impl JsonFile {
         !self.complete && !named.iter().all(exists)
     }
 
-    /// Returns the columns of the keys that are known.
+    /// Returns the columns of the known keys. Their names are unique.
     fn columns(&self) -> Columns {
         let (names, renamed) = unique_names(self.names());
         let notes = renamed.into_iter().map(|Renamed { from, to, .. }| match from.is_empty() {

@@ -74,7 +74,7 @@ enum Reader {
     Missing(&'static str),
 }
 
-/// Names the reader of a format that needs a cargo feature.
+/// Returns the code that reads a format or, if the build lacks the cargo feature for it, the name of this feature.
 macro_rules! reader {
     ($feature:literal, $format:expr) => {{
         #[cfg(feature = $feature)]
@@ -152,7 +152,8 @@ pub static PARQUET: FileFormat = FileFormat {
     reader: reader!("parquet", parquet::Parquet),
 };
 
-/// Arrow IPC files and streams. Streams of old versions begin with a length instead of these bytes.
+/// Arrow IPC files and streams. Streams of old versions have no signature, as they begin with a length: only their extension shows the
+/// format.
 pub static ARROW: FileFormat = FileFormat {
     name: "arrow",
     words: "Arrow IPC",
@@ -286,7 +287,7 @@ impl fmt::Display for FileFormat {
     }
 }
 
-/// Two formats are equal if messages use the same words for them.
+/// Two formats are equal if they have the same words: layouts of JSON share a name.
 impl PartialEq for FileFormat {
     fn eq(&self, other: &FileFormat) -> bool {
         self.words == other.words

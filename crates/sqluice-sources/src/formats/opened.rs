@@ -25,11 +25,11 @@ pub struct OpenRequest<'a> {
     pub table: Option<&'a str>,
     /// The columns that the user selects or, for a file without a header, names.
     pub columns: Option<&'a [String]>,
-    /// The columns of the table that is declared for the file.
+    /// The columns of the table that the user or the database declares for the file; empty if neither does.
     pub declared: &'a [&'a str],
-    /// All columns that any setting names.
+    /// All column names in any setting. A format looks for these columns even after the sample, and leaves blanks in such names.
     pub named: &'a [String],
-    /// `true` if tables are STRICT.
+    /// `true` if the new tables are STRICT, which have no NUMERIC columns.
     pub strict: bool,
     /// `true` if conversions that lose digits are accepted.
     pub lossy: bool,
@@ -46,7 +46,7 @@ pub struct OpenRequest<'a> {
     pub record_bytes_max: usize,
     /// The number of bytes of memory for all buffers.
     pub memory_bytes: u64,
-    /// The number of threads that read a whole file before the load.
+    /// The number of threads that read a whole file before the load, for example to find all keys of a JSON file.
     pub threads: usize,
     /// A function that returns the folder for temporary files.
     pub temp_folder: &'a (dyn Fn() -> Result<PathBuf> + Sync),
@@ -61,11 +61,11 @@ pub struct OpenRequest<'a> {
 /// A file, or a table of a file, whose columns are known.
 #[non_exhaustive]
 pub struct Opened {
-    /// The input, which can be read again.
+    /// The input, which is read from its start again, as the sample is kept.
     pub input: InputFile,
     /// The name of the table within the file; `None`: the file is a single table without a name.
     pub table: Option<String>,
-    /// The columns, as far as they are known.
+    /// The columns that are known so far.
     pub columns: Columns,
     /// The types that the file declares for its columns; empty if types follow from values.
     pub types: Vec<Option<&'static str>>,
@@ -95,7 +95,7 @@ pub struct Columns {
     pub names: Vec<String>,
     /// The place of each name in the file; `None`: the file does not name its columns.
     pub places: Option<Vec<Place>>,
-    /// Notes about readings of the file that a user may not expect.
+    /// Notes about decisions that a user may not expect, such as a skipped first line.
     pub notes: Vec<Message>,
 }
 
@@ -103,7 +103,7 @@ pub struct Columns {
 pub enum SampledRows {
     /// Rows whose values show the types of their columns.
     Read(Box<dyn Counted>),
-    /// The number of rows with declared types: in the sample, and in the file, if it is known.
+    /// The number of rows, if the file declares the types of its columns, so that no values of the sample are needed.
     Declared {
         /// The number of rows in the sample.
         sample: u64,
@@ -167,20 +167,20 @@ pub trait Content: Send {
         None
     }
 
-    /// Returns `true` if no row can bring a column that is not known.
+    /// Returns `true` if all columns of the file are known. Otherwise any row may have a new one, as in JSON.
     fn knows_all_columns(&self) -> bool {
         true
     }
 
-    /// Forgets that all columns are known.
+    /// Forgets that all columns are known: rows outside the sample may be loaded, and may have new columns.
     fn forget_columns(&mut self) {}
 
-    /// Returns `true` if a row of the last source has brought a column that is not known.
+    /// Returns `true` if a row of the last source had a column that is not known yet.
     fn met_new_column(&self) -> bool {
         false
     }
 
-    /// Opens the file for the names of its columns alone.
+    /// Opens the file to read only the names of its columns.
     ///
     /// # Errors
     /// As [`Content::source`].
@@ -188,7 +188,8 @@ pub trait Content: Send {
         self.source(input, WantedRows { map: Vec::new(), as_text: &[], as_blob: &[], rows })
     }
 
-    /// Returns the columns, with those that the last [`Content::columns_source`] has met; `None`: no column is new.
+    /// Returns all columns, including those that the last [`Content::columns_source`] has found; `None` if the columns of a file never
+    /// change.
     fn take_new_columns(&mut self) -> Option<Columns> {
         None
     }

@@ -1,4 +1,4 @@
-//! Settings of formats.
+//! The settings about the format of files.
 
 use sqluice_core::error::{Result, Setting};
 use sqluice_core::given::{TakesSettings, Value};
@@ -72,9 +72,9 @@ setters! { FormatOptions:
     comment(comment: impl Into<Option<u8>>) = Some(comment.into());
     /// Sets the end of a record.
     line_end(line_end: impl Into<Option<LineEnd>>) = line_end.into();
-    /// States whether the first record names the columns; `None`: this is recognised.
+    /// States whether the first record names the columns; `None` if the first records of each file decide.
     header(header: impl Into<Option<bool>>) = header.into();
-    /// Sets the number of lines to skip at the start; `None`: this is recognised.
+    /// Sets the number of lines to skip at the start; `None` if the first lines of each file decide.
     skip_lines(lines: impl Into<Option<u64>>) = lines.into();
     /// Sets the unquoted texts that are NULL, besides the empty one.
     null(texts: impl IntoIterator<Item = impl Into<String>>) = texts.into_iter().map(Into::into).collect();
@@ -130,7 +130,7 @@ impl FormatOptions {
         FormatOptions::default()
     }
 
-    /// Returns the settings that are given and that not every format understands.
+    /// Returns the settings that the user gives and that only some formats understand.
     pub(super) fn given(&self) -> impl Iterator<Item = Setting> {
         let FormatOptions { delimiter, quote, escape, comment, header, skip_lines, null, .. } = self;
         let given = [

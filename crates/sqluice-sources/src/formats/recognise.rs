@@ -47,7 +47,7 @@ fn of_input(
     bytes_max: usize,
 ) -> Result<&'static FileFormat> {
     let nothing = Start { head: &[], whole: false, asked: true, options };
-    // This comes before the wait for a pipe.
+    // A format that the user names is returned before anything is read: the first bytes of a pipe may take long to arrive.
     if let Some(format) = options.format.and_then(|asked| layout(asked, &nothing)) {
         return Ok(format);
     }
@@ -95,14 +95,14 @@ fn of_start(start: &Start<'_>, path: &Path) -> Option<&'static FileFormat> {
         // A file without the signature of a database is no database.
         .filter(|format| **format != SQLITE);
     let format = match named {
-        // A setting of the user about CSV makes the file CSV.
+        // Without settings that only some formats have, the content of a file named like CSV decides if it is JSON.
         Some(format) if *format == CSV && start.options.given().next().is_none() => {
             layout(if begins_with_objects(start)? { &JSON } else { format }, start)
         }
         Some(format) => layout(format, start),
         None => of_content(start),
     }?;
-    // With this setting, the file is a document with an array somewhere.
+    // The setting `records` names an array in a JSON document. So a file that looks like CSV is JSON, too.
     Some(if start.options.records.is_some() && *format == CSV { &JSON_ARRAY } else { format })
 }
 

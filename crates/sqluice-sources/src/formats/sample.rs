@@ -47,8 +47,8 @@ impl SampleFacts {
     }
 }
 
-/// Opens a sample. Reading beyond a sample that is shorter than its file is an error. `skips` is `true` if the user skips lines already,
-/// and `None` if the format has no lines to skip.
+/// Opens a sample for reading. The end of a sample that is shorter than its file gives an error: the first record is too long. `skips`
+/// decides the hint of this error: `true` if the user skips lines already, and `None` if the format has no lines to skip.
 pub(super) fn sample_reader(sample: Sample, skips: Option<bool>) -> Box<dyn Read + Send> {
     let bytes = sample.text.len();
     let text = Cursor::new(sample.text);

@@ -88,7 +88,7 @@ struct DatabaseTable {
 }
 
 impl DatabaseTable {
-    /// Returns the types of the columns in a new table.
+    /// Returns the type that each column gets in a new table, by the affinity of the column.
     fn types(&self) -> impl Iterator<Item = &'static str> + use<> {
         let name = |affinity| match affinity {
             Affinity::Blob => "BLOB",
@@ -141,7 +141,7 @@ struct Mapping {
     fields: Vec<Option<usize>>,
 }
 
-/// A source of rows that fill another table.
+/// A source that gives the rows of a database's table with the columns of the new table.
 struct Mapped {
     source: Box<dyn Counted>,
     mapping: Arc<Mapping>,

@@ -42,7 +42,7 @@ use tables::table::LoadTable;
 
 use crate::remote;
 
-/// A load that knows its input.
+/// A load whose files were sampled and whose plan is made. [`PreparedLoad::run`] carries it out.
 pub struct PreparedLoad {
     load: Request,
     /// The cancel flag that open files hold. A failed attempt or the flag of the running call sets it, which ends the wait for a pipe.
@@ -158,7 +158,7 @@ impl PreparedLoad {
         Ok(())
     }
 
-    /// Estimates the size of the database.
+    /// Estimates the size of the database by encoding the samples.
     fn estimate(&mut self) {
         let PreparedLoad { load, tables, schema, plan, stop, .. } = self;
         plan.estimated_bytes = plan::estimate::bytes(load, tables, schema, plan, stop);

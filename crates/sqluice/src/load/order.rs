@@ -1,13 +1,15 @@
-//! Decides if the rows of a table must be sorted, from the order that the samples show.
+//! Decides if the rows of a table must be sorted by rowid, from the rowids in the samples.
 //!
 //! ```text
-//!  the samples of all files      strictly ascending, and all rows    pages
-//!                                strictly ascending                  pages; where that fails: again, sorted
-//!                                NULL among numbers                  sorted, one row after another
-//!                                anything else                       sorted; where there is NULL: one after another
+//!  rowids in the samples of all files              write path
+//!  strictly ascending, the samples have all rows   pages
+//!  strictly ascending                              pages; if a later rowid does not ascend: again, sorted
+//!  NULL among numbers                              sorted, encoded one row after another
+//!  anything else                                   sorted; if a later rowid is NULL: again, one row after another
 //! ```
 //!
-//! NULL stands for the next rowid. Among given rowids, the next rowid depends on all rows before.
+//! A NULL stands for the next rowid, the largest one plus 1. Among given rowids, this number depends on all rows before. So such rows are
+//! encoded one after another, not in parallel.
 
 use sqluice_core::error::Result;
 use sqluice_core::schema::Schema;
@@ -20,7 +22,8 @@ use crate::load::files::rowid_order::{Ascending, Order};
 use crate::load::request::Request;
 use crate::load::tables::table::LoadTable;
 
-/// Plans how the rows of a table are put in order, as far as their order is known.
+/// Decides in which order the rows of a table are written, and completes `plan`. Assumes the order that the samples or failed attempts
+/// show.
 pub(crate) fn plan(load: &Request, table: &mut LoadTable, schema: &Schema, plan: &mut Plan) -> Result<()> {
     let index = table.index_in(schema);
     let declared = &schema.tables[index];
@@ -34,13 +37,13 @@ pub(crate) fn plan(load: &Request, table: &mut LoadTable, schema: &Schema, plan:
         WritePath::Pages => {}
         WritePath::Sorted if table.order == Order::AssumedAscending => table.order = Order::Any,
         WritePath::Sorted => {}
-        // SQLite takes rows in any order.
+        // SQLite inserts rows in any order, so no order is assumed.
         _ => {
             table.order = Order::Ascending;
             return Ok(());
         }
     }
-    // A second attempt would reject the same rows again.
+    // With a `reject` file nothing is assumed: a second attempt would write the same bad rows to the file again.
     if table.order.is_guess() && load.reject.is_some() {
         table.order = Order::AnyWithNulls;
     }
@@ -61,11 +64,11 @@ pub(crate) fn plan(load: &Request, table: &mut LoadTable, schema: &Schema, plan:
     }
 }
 
-/// Returns the order that the samples show.
+/// Returns the order of the rowids in the samples of all files of the table.
 fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema) -> Order {
     let declared = &schema.tables[table.index_in(schema)];
     let Some(alias) = declared.rowid_alias else { return Order::Ascending };
-    // The error of a file is reported when the file is opened.
+    // `maps` fails again when the files are opened for their rows. The error is reported then.
     let Ok(maps) = table.maps(declared, load) else { return Order::AssumedAscending };
     let given = |map: &Vec<ColumnFrom>| matches!(map[alias], ColumnFrom::Field(_));
     match maps.iter().filter(|map| given(map)).count() {

@@ -1,4 +1,5 @@
-//! Indexes to create: SQLite's description of each index, and its write path.
+//! Indexes that CREATE INDEX statements declare: each as SQLite describes it, with the choice whether its entries are written as pages or
+//! by SQLite.
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::index::Index;
@@ -16,7 +17,7 @@ pub struct Declared<'s> {
     pub table: &'s Table,
     /// The recipe for the entries of the index; `None` if SQLite makes the entries.
     pub(crate) ours: Option<Ours>,
-    /// The reason for the write path.
+    /// The reason for the write path, as a sentence.
     pub why: String,
 }
 
@@ -29,7 +30,7 @@ pub(crate) struct Ours {
 }
 
 impl Declared<'_> {
-    /// Returns the write path of the entries.
+    /// Returns `Sorted` if the entries are sorted and written as pages, or `Sqlite` if SQLite creates the index.
     pub fn write_path(&self) -> WritePath {
         if self.ours.is_some() { WritePath::Sorted } else { WritePath::Sqlite }
     }

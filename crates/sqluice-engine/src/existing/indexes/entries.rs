@@ -40,7 +40,7 @@ pub(crate) struct Projection {
     fields: Vec<Field>,
 }
 
-/// A column of an entry.
+/// The source of one column of an index entry.
 #[derive(Clone, Debug)]
 enum Field {
     Rowid,
@@ -184,11 +184,11 @@ trait Take {
     /// Takes an entry. Returns `Err(None)` if the entry is no valid record of the tree.
     fn take(&mut self, rowid: i64, record: &[u8]) -> std::result::Result<(), Option<Error>>;
 
-    /// Ends the input.
+    /// Ends the input of this thread: passes on what is still buffered.
     fn finish(self) -> Result<()>;
 }
 
-/// Reads all parts of the tree `name`. Each thread has a taker of its own.
+/// Reads the entries of the tree `name` in parts, on `threads` threads. `taker` creates the consumer of each thread.
 fn in_parts<T: Take>(
     (view, name): (FileView<'_>, &str),
     scan: &Scan,
@@ -231,7 +231,7 @@ fn in_parts<T: Take>(
     })
 }
 
-/// A taker that builds index entries from rows.
+/// A consumer that builds the entries of the indexes from the rows of their table.
 struct RowsTaker<'a> {
     wanted: usize,
     /// The serial types and offsets of the parsed fields of the current record.
@@ -241,7 +241,7 @@ struct RowsTaker<'a> {
     all_rows: &'a AtomicU64,
 }
 
-/// The entries of one index, on one thread.
+/// The builder of the entries of one index, on one thread.
 struct OfIndex<'a> {
     fields: &'a [Field],
     /// The values of the current row's entry.
@@ -249,7 +249,7 @@ struct OfIndex<'a> {
     buffer: Buffer<'a>,
 }
 
-/// A value of an entry under construction.
+/// A value of the entry that is being built.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     serial: u64,
@@ -259,7 +259,7 @@ struct Piece<'a> {
 
 #[derive(Clone, Copy)]
 enum Content<'a> {
-    /// An integer, in its low bytes.
+    /// An integer, whose lowest `bytes` bytes are stored.
     Int(i64),
     /// The offset of the value in the record.
     Record(usize),
@@ -280,7 +280,8 @@ impl Take for RowsTaker<'_> {
     }
 }
 
-/// Finds the first `wanted` fields of a record. Returns `None` if the record is malformed or has fewer fields.
+/// Finds the serial types and offsets of the first `wanted` fields of a record, or of all fields if it has fewer: the record may be older
+/// than a column. Returns `None` if the record is malformed.
 #[inline]
 fn find_fields(record: &[u8], wanted: usize, found: &mut Vec<(u64, usize)>) -> Option<()> {
     found.clear();
@@ -342,8 +343,8 @@ impl<'a> OfIndex<'a> {
     }
 }
 
-/// Pushes the entry of a field and a rowid as a key without a record, if the sorter takes such keys. `start` is the offset of the field in
-/// the record. Returns `true` if the entry was pushed.
+/// Pushes the index entry of a field and a rowid as a sort key alone, if the sorter can make the entry's record from the key. `start` is
+/// the offset of the field in the record. Returns `true` if the entry was pushed.
 #[inline]
 fn push_key(
     (serial, start): (u64, usize),
@@ -416,7 +417,7 @@ fn is_nan(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|bytes| f64::from_be_bytes(*bytes).is_nan())
 }
 
-/// A taker that passes on the entries of an index.
+/// A consumer that pushes the entries of an old index to the sorter of the new one.
 struct EntriesTaker<'a> {
     fields: RangeInclusive<usize>,
     changes: &'a Changes<'a>,

@@ -87,13 +87,13 @@ fn groups<'d>(declared: &'d [Declared<'_>]) -> Vec<Vec<OfTable<'d>>> {
     groups
 }
 
-/// The state of index creation between two tables.
+/// The state that is passed on from the indexes of one table to the indexes of the next.
 struct Making<'m, 'p> {
     transaction: &'m Transaction<'m>,
     settings: &'m Settings,
     phases: &'m mut Phases<'p>,
     appender: Appender,
-    /// The last written page.
+    /// The last written page. SQLite writes this page again, to count all pages.
     last: Option<Vec<u8>>,
 }
 
@@ -136,13 +136,13 @@ impl Making<'_, '_> {
     }
 }
 
-/// Returns the layout for sorting the records of an index.
+/// Returns the order and content of the records that the sorter of an index gets.
 fn layout(index: &Index) -> Layout {
     let order = index.order().expect("other orders are SQLite's");
     Layout { order: Order::Record(order), rowid: false, number: false }
 }
 
-/// Reads the rows of a table into the sorters of its indexes.
+/// Reads the rows of a table, and pushes the entries of its indexes to their sorters.
 fn read(
     transaction: &Transaction<'_>,
     settings: &Settings,
@@ -168,7 +168,7 @@ impl Transaction<'_> {
     ) -> FileView<'v> {
         let existing = self.existing();
         let page_bytes = u64::from(page_count) * existing.geometry().page_bytes() as u64;
-        // SQLite may count pages that are not in the file yet.
+        // For SQLite, the database may have pages that are not in the file yet.
         let file_bytes = existing.file().metadata().map_or(page_bytes, |file| file.len().min(page_bytes));
         FileView {
             file: ViewedFile::Open(existing.file()),

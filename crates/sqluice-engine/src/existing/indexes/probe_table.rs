@@ -66,7 +66,8 @@ impl ProbeTable {
         &self.connection
     }
 
-    /// Returns the index entry of a row whose record ends before the column. The entry begins with the column's value.
+    /// Returns the index entry that SQLite makes for a row whose record ends before `column`: a row that is older than the column. The
+    /// entry begins with the value that the column has in this row.
     pub(crate) fn missing(&mut self, table: &Table, column: usize) -> rusqlite::Result<Vec<u8>> {
         let (table, column) = (quoted(&table.name), quoted(&table.columns[column].name));
         let name = "\"sqluice missing\"";
@@ -103,7 +104,7 @@ impl ProbeTable {
     }
 }
 
-/// The pages of a serialized database.
+/// The pages of a database that SQLite has serialized to bytes, for reading.
 struct Serialized<'d>(&'d [u8]);
 
 impl ReadPage for Serialized<'_> {

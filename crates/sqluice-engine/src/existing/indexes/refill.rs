@@ -23,7 +23,7 @@ use crate::existing::Transaction;
 use crate::sort::Sorter;
 use crate::trees::{Changes, OldEntries};
 
-/// Reads old indexes for the sorters of new ones.
+/// The reader of old indexes. It pushes their entries to the sorters of the indexes that replace them.
 pub(in crate::existing) struct OldIndexes<'t> {
     pub(in crate::existing) transaction: &'t Transaction<'t>,
     /// The number of pages of the database before new pages are written.
@@ -106,7 +106,7 @@ fn delete_all(name: &str) -> String {
     format!("DELETE FROM main.\"{name}\"")
 }
 
-/// Drops the temporary declarations.
+/// Makes SQLite forget the temporary declarations of the old trees.
 impl Drop for Clearing<'_> {
     fn drop(&mut self) {
         if !self.tables.is_empty() {

@@ -44,7 +44,7 @@ pub struct Transaction<'e> {
     cancel: Cancel,
     /// The size of the file at the beginning, after its tail was cut off. Valid if `checkpointed` is set.
     file_bytes: u64,
-    /// `true` if all pages of the WAL, if any, are known to be in the file. Nothing may be cut off before.
+    /// `true` if all pages of the WAL, if any, are known to be in the file. Otherwise nothing may be cut off from the file.
     checkpointed: bool,
     /// `true` if the database is in WAL mode and the WAL has pages. A new reader then takes the size from the WAL, or else from the file.
     log_tells_size: bool,
@@ -88,7 +88,7 @@ impl<'e> Transaction<'e> {
                 return Ok(transaction);
             }
         }
-        // Other processes changed the database between all attempts.
+        // Each time, another process changed the database before its tail was cut off. The transaction goes on as after a last failed try.
         transaction.lock(deadline)?;
         Ok(transaction)
     }
@@ -113,8 +113,9 @@ impl<'e> Transaction<'e> {
         Ok(())
     }
 
-    /// Cuts off the tail of a failed run. `is_own` is `true` if this run failed. Cutting ends the transaction, as SQLite reads the size of
-    /// the file when a transaction begins. Returns `true` if nothing was cut off and the transaction is still open.
+    /// Cuts off the tail past the last page that a failed load left. `is_own` is `true` if this transaction has written the tail. Cutting
+    /// ends the transaction, as SQLite reads the size of the file when a transaction begins. Returns `true` if nothing was cut off and the
+    /// transaction is still open.
     fn settle(&mut self, is_own: bool) -> Result<bool> {
         let wal = self.existing.journal_mode == "wal";
         let log_pages = if wal { self.checkpoint()? } else { None };
@@ -138,7 +139,8 @@ impl<'e> Transaction<'e> {
             return Ok(true);
         }
         if wal && !self.log_tells_size && page_count > 0 && !self.sees_pages()? {
-            // A WAL with a page has a size, so that new pages of this run can be cut off again.
+            // The commit of an unchanged page puts it into the WAL, which then states the size of the database. So pages that this
+            // transaction appends later can be cut off again.
             let version: i64 = self.query("PRAGMA main.user_version", "read")?;
             self.execute(&format!("PRAGMA main.user_version = {version}; COMMIT"))?;
             return Ok(false);
@@ -357,7 +359,7 @@ impl<'e> Transaction<'e> {
 impl Transaction<'_> {
     /// Rolls back, and cuts off the pages that this transaction has appended.
     fn give_up(&mut self) {
-        // Without appended pages, this transaction has no tail, and must not cut off a tail of another run.
+        // Without appended pages, this transaction has no tail, and must not cut off a tail of another process.
         let bytes = self.existing.file.metadata().map(|metadata| metadata.len());
         if self.checkpointed && bytes.is_ok_and(|bytes| bytes <= self.file_bytes) {
             let _ = self.connection().execute_batch("ROLLBACK");
@@ -376,7 +378,7 @@ impl Transaction<'_> {
                 return;
             }
         }
-        // After some errors SQLite itself has rolled back and released the lock.
+        // After some errors SQLite itself has rolled back and released the lock. Then the lock is taken again to cut off the tail.
         for _ in 0..2 {
             // The lock is not waited for: if another process writes now, the next run cuts off the tail.
             let settled = self.lock(Instant::now()).and_then(|()| self.settle(true));

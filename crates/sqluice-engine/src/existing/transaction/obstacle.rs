@@ -42,8 +42,8 @@ pub(in crate::existing) fn of_kind(existing: &Existing) -> rusqlite::Result<Opti
     Ok(Some(why))
 }
 
-/// Returns the reason why pages can't be written into the database in its present state. Called under the write lock, after the tail was
-/// cut off.
+/// Returns the reason why pages can't be written into the database in its present state, such as a tail past its last page. Called under
+/// the write lock, after the tail was cut off if that was possible.
 pub(in crate::existing) fn of_state(
     existing: &Existing,
     file_bytes: u64,

@@ -28,21 +28,21 @@ use sqluice_format::varint;
 
 use super::sub_journal::{self, NUMBER_BYTES};
 
-/// The offsets in page 1 of the number of pages and of the freelist.
+/// The offsets in page 1 of the number of pages, of the freelist (its first page and its number of pages) and of `user_version`.
 const PAGE_COUNT_AT: usize = 28;
 const FREELIST_AT: usize = 32;
 const USER_VERSION_AT: usize = 60;
 
-/// The bytes of a sub-journal that SQLite keeps in memory.
+/// The largest size of a sub-journal that SQLite keeps in memory. Only a longer one is a file, whose reads can be replaced.
 const IN_MEMORY_BYTES: usize = 64 << 10;
 
-/// The number of cells that fit on a leaf of any page size.
+/// The number of cells of the scratch table that fit on a leaf of any page size.
 const CELLS: usize = 4;
 
 /// The name of the scratch table.
 const TABLE: &str = "sqluice pages";
 
-/// Returns `true` if SQLite takes pages in this way. Tried once, with a temporary database.
+/// Returns `true` if ROLLBACK TO takes pages as described above. The first call tries it with a temporary database.
 pub(super) fn works() -> bool {
     static WORKS: OnceLock<bool> = OnceLock::new();
     *WORKS.get_or_init(|| try_it().unwrap_or(false))
@@ -68,7 +68,8 @@ fn page_1(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
     }
 }
 
-/// Passes pages to SQLite. Returns SQLite's own first record of the sub-journal.
+/// Puts `pages` into SQLite's page cache by ROLLBACK TO. Returns the first record that SQLite itself has in the sub-journal: page 1 as it
+/// is now.
 fn lend(connection: &Connection, pages: &[(u32, &[u8])]) -> rusqlite::Result<Option<(u32, Vec<u8>)>> {
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let page_bytes = usize::try_from(number("PRAGMA main.page_size")?).unwrap_or(0);
@@ -120,7 +121,7 @@ pub(super) fn publish(
     lend(connection, &pages).map(drop)
 }
 
-/// Creates the scratch table after the page `page_count`. Returns its root page.
+/// Creates the scratch table in an empty schema. Its root is the page after `page_count`. Returns the root page.
 fn make_table(connection: &Connection, page_1: &[u8], page_count: u32) -> rusqlite::Result<u32> {
     lend(connection, &[(1, &without_schema(page_1, page_count))])?;
     connection.execute_batch(&format!("CREATE TABLE main.\"{TABLE}\" (content)"))?;
@@ -138,7 +139,7 @@ fn without_schema(page_1: &[u8], page_count: u32) -> Vec<u8> {
     page
 }
 
-/// Has SQLite journal these pages.
+/// Makes SQLite save the old content of the pages `numbers` in its journal, so that these pages may change.
 fn journal(connection: &Connection, page_1: &[u8], page_count: u32, numbers: &[u32]) -> rusqlite::Result<()> {
     connection.execute_batch("SAVEPOINT \"sqluice journal\"")?;
     let root = make_table(connection, page_1, page_count)?;
@@ -151,7 +152,7 @@ fn journal(connection: &Connection, page_1: &[u8], page_count: u32, numbers: &[u
     connection.execute_batch("ROLLBACK TO \"sqluice journal\"; RELEASE \"sqluice journal\"")
 }
 
-/// Rewrites the last byte of a value unchanged.
+/// Rewrites the last byte of the BLOB in the row `row` unchanged: SQLite journals the page of this byte.
 fn touch(connection: &Connection, row: i64) -> rusqlite::Result<()> {
     let mut blob = connection.blob_open("main", TABLE, "content", row, false)?;
     let at = blob.len() - 1;
@@ -165,7 +166,8 @@ fn touch(connection: &Connection, row: i64) -> rusqlite::Result<()> {
     }
 }
 
-/// Returns a leaf of the scratch table. Its rows are numbered from 1, and the BLOB of each row continues on one of these pages.
+/// Returns a leaf of the scratch table. Its rows are numbered from 1, and the overflow page of each row's BLOB is one of the pages
+/// `numbers`.
 fn leaf(page_bytes: usize, numbers: &[u32]) -> Vec<u8> {
     // The bytes on the leaf of a value with one overflow page (<https://www.sqlite.org/fileformat2.html#b_tree_pages>).
     let local = (page_bytes - 12) * 32 / 255 - 23;

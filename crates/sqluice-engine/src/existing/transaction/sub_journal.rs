@@ -22,7 +22,7 @@ use rusqlite::ffi::{self, sqlite3_file, sqlite3_io_methods, sqlite3_vfs};
 
 const NAME: &CStr = c"sqluice";
 
-/// The bytes of the page number before each page.
+/// The size of the page number before each page of the sub-journal, in bytes.
 pub(super) const NUMBER_BYTES: usize = 4;
 
 /// The default VFS, to which the VFS of this module passes calls on.
@@ -73,7 +73,7 @@ struct Lent<'p> {
     pages: &'p [(u32, &'p [u8])],
     /// The number of pages read so far.
     read: usize,
-    /// The first record that was read from the sub-journal itself.
+    /// The first record that SQLite read from the sub-journal itself, after all lent pages.
     own: Option<(u32, Vec<u8>)>,
 }
 
@@ -125,7 +125,7 @@ impl Lent<'_> {
         Some(Ok(()))
     }
 
-    /// Remembers the first record that is not lent.
+    /// Keeps the first record that SQLite reads from the sub-journal itself: first the page number, then the page.
     fn note(&mut self, bytes: &[u8]) {
         match &mut self.own {
             None => self.own = bytes.try_into().ok().map(|number| (u32::from_be_bytes(number), Vec::new())),
@@ -135,7 +135,8 @@ impl Lent<'_> {
     }
 }
 
-/// The head of an open sub-journal. The file of the default VFS follows in memory.
+/// The beginning of the memory that SQLite allocates for an open sub-journal: a `sqlite3_file` with the methods of this module. The file
+/// object of the default VFS follows in the same memory.
 #[repr(C, align(8))]
 struct SubJournal {
     file: sqlite3_file,
@@ -143,7 +144,7 @@ struct SubJournal {
 
 /// SAFETY for callers: `file` is an open [`SubJournal`].
 unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
-    // SAFETY: SQLite has allocated `szOsFile` bytes, and the head is their first part.
+    // SAFETY: SQLite has allocated `szOsFile` bytes, and `SubJournal` takes the first of them.
     unsafe { file.cast::<SubJournal>().add(1).cast() }
 }
 
@@ -195,7 +196,7 @@ unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, bytes: c_i
     })
 }
 
-/// Defines functions that call the same method of the inner file.
+/// Defines functions for methods of the sub-journal that only call the same method of the default VFS's file object.
 macro_rules! pass_on {
     ($($ours:ident = $method:ident($($given:ident: $kind:ty),*) or $otherwise:expr;)*) => {$(
         unsafe extern "C" fn $ours(file: *mut sqlite3_file, $($given: $kind),*) -> c_int {

@@ -28,7 +28,7 @@ use crate::output::direct::Direct;
 use crate::output::leftover::is_still_at;
 use crate::output::{Output, Replacement, explained};
 
-/// The time between two attempts to take the lock.
+/// The time between two attempts to lock the file.
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// Creates the file, which must not exist. Returns `true` if the file system has the locks that the processes need.

@@ -45,10 +45,10 @@ pub struct NewFile {
     path: TargetPath,
     /// The database that has the name until the new file is complete.
     old: Option<Old>,
-    /// The old database, if this process already has it exclusively.
+    /// The old database, if this process has locked it exclusively because it is the source of the new one.
     exclusive: Option<Arc<Exclusive>>,
     replaced: Option<Replaced>,
-    /// The temporary files of killed runs, which were removed.
+    /// The temporary files that killed processes left behind and that were removed.
     removed: Vec<PathBuf>,
     /// The folder of the file. It is opened first, so that a missing permission is reported before anything is written.
     folder: Folder,
@@ -105,7 +105,7 @@ impl NewFile {
             page_bytes,
             cancel: cancel.clone(),
         };
-        // An exclusive database was recovered when it was taken.
+        // `Exclusive::take` has already recovered the database of `exclusive`.
         if let (Some(old), None) = (&new.old, exclusive) {
             old.recover(cancel)?;
             new.replaced = Some(Replaced::read(&new.path));
@@ -113,7 +113,7 @@ impl NewFile {
         Ok(new)
     }
 
-    /// Returns the temporary files of killed runs that were removed.
+    /// Returns the temporary files that killed processes left behind and that were removed.
     pub fn removed(&self) -> &[PathBuf] {
         &self.removed
     }
@@ -150,7 +150,7 @@ impl Output for NewFile {
     }
 
     fn commit(mut self: Box<Self>) -> Result<Option<Replacement>> {
-        // Up to here, only its owner may read the file.
+        // Until now, only the owner of the file may read it. It gets its final permissions here.
         let given = match &self.old {
             Some(old) => old.pass_on_permissions(&self.file),
             None => Rights::of_new_database().give(&self.file),
@@ -169,7 +169,7 @@ impl Output for NewFile {
             (None, None) => None,
         };
         match &replacement {
-            // The temporary file is removed.
+            // The pages are now in the old file. The temporary file is removed when `self` is dropped.
             Some(Replacement::Transaction { .. }) => return Ok(replacement),
             Some(Replacement::Rename) => {}
             None => self.take_free_name(temporary)?,

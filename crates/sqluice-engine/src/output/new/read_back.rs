@@ -46,7 +46,7 @@ pub(crate) fn read_back(path: &Path, geometry: Geometry, context: &Context<'_>) 
         let message = format!("the new file has {bytes} bytes, but says that it has {page_count} pages");
         return Err(Error::target(message).hint("look whether the disk is sound, and run again"));
     }
-    // The bytes that were already read from the first page come first.
+    // The header was already read from the first page. Its bytes are put before the rest again.
     let mut reader = first.chain(reader);
     let checksum = checksum::of_pages(geometry, page_count, |number, page| {
         if number % 256 == 1 {

@@ -27,8 +27,8 @@
 //!   it.
 //! * SQLite writes the first page of an empty file when it locks the file. In a rollback mode, the connection keeps its journal in memory,
 //!   and in WAL mode, it does not remove the WAL when it closes: the removed file could be the journal or WAL of the new database.
-//! * Until the rename, every step is one of SQLite's own or leaves the old database as it is: a killed run leaves the old database in its
-//!   journal mode.
+//! * Until the rename, every step is one of SQLite's own or leaves the old database as it is: if this process is killed, the old database
+//!   is still in its journal mode.
 //! * On systems where an open file can't be replaced (Windows), the old database is closed before the rename. The rename fails if another
 //!   process has the old database open.
 //! * In WAL mode, a process with an open database holds a lock after its first read. In a rollback mode, idle processes hold no locks, so
@@ -155,7 +155,8 @@ impl Old {
         self.rights.give(to)
     }
 
-    /// Returns the method that will replace the database, as far as known before the database is locked.
+    /// Returns the method, a rename or a transaction, that would replace the database now. Processes that are seen to have the database
+    /// open do not count, as they may close it before the new file is complete.
     pub(super) fn replacement(&self) -> Replacement {
         let users = self.users().map_or(Users::default(), |(_, users)| users);
         self.replacement_beside(&Users { seen: Vec::new(), ..users })
@@ -203,7 +204,7 @@ impl Old {
         self.waiting(self.busy_timeout, cancel).map(drop)
     }
 
-    /// Locks the database exclusively, before the work.
+    /// Locks the database exclusively before the new file is written, as the database is the source of the new content.
     pub(super) fn lock_before(&self, cancel: &Cancel) -> Result<Locked> {
         self.waiting(self.busy_timeout, cancel)
     }
@@ -232,7 +233,7 @@ impl Old {
         connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = EXTRA")?;
         let is_wal = journal_mode(&connection, "")? == "wal";
         if is_wal {
-            // The database is locked now. If another run has replaced it before, the WAL of this name belongs to the new database.
+            // The database is locked now. If another process has replaced it before, the WAL of this name belongs to the new database.
             if identity::of_link(&self.path).ok() != before {
                 return Err(busy("it was replaced"));
             }
@@ -298,7 +299,7 @@ impl Old {
         let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
-        // The caller retries, as SQLite does not wait for some locks.
+        // SQLite does not wait for some locks, so this code waits and tries again itself.
         connection.busy_timeout(Duration::ZERO)?;
         Ok(connection)
     }
@@ -361,14 +362,14 @@ impl Locked {
         self.is_wal
     }
 
-    /// Returns the old database without its lock.
+    /// Returns the description of the old database: its path, permissions and wait options.
     pub(super) fn old(&self) -> &Old {
         &self.old
     }
 
-    /// Replaces the old database by the new file, and closes it.
+    /// Replaces the old database by the new file, and closes the connection to the old one.
     pub(super) fn give_way(&self, new: NewContent<'_>, cancel: &Cancel) -> Result<Replacement> {
-        // Processes that opened the database after the lock may wait for the lock.
+        // Processes that have opened the database since it was locked wait for the lock, and would read the old file after a rename.
         let users = self.old.users().map_or(Users::default(), |(_, users)| users);
         let replacement = self.old.replacement_beside(&users);
         let mut old_file = None;
@@ -379,7 +380,7 @@ impl Locked {
             }),
             Replacement::Transaction { why } => self.transfer(new, why, cancel),
         };
-        // The connection is closed before the other descriptor of its file.
+        // The connection is closed before `old_file`, as closing another descriptor of the file would drop the locks of the connection.
         self.close();
         replaced.map(|()| replacement)
     }
@@ -425,7 +426,7 @@ impl Locked {
         Ok(())
     }
 
-    /// Closes the file of the connection.
+    /// Closes the database file: the connection is replaced by one to an empty database in memory.
     fn close(&self) {
         if let Ok(nothing) = Connection::open_in_memory() {
             *self.lock() = nothing;

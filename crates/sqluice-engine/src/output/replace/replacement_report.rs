@@ -63,7 +63,7 @@ pub struct ReplacedTable {
 }
 
 impl Replaced {
-    /// Returns `true` if nothing is lost with the database.
+    /// Returns `true` if nothing is lost when the database is replaced.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty() && self.unread.is_none()
     }

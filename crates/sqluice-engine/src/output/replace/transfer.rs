@@ -24,7 +24,7 @@ const STEP_PAGES: i32 = 1000;
 /// The time between two attempts of a step.
 const AGAIN: Duration = Duration::from_millis(1);
 
-/// The two bytes of the header for a rollback journal mode.
+/// The two bytes of the header that state the journal mode: `ROLLBACK` for all modes with a rollback journal, `WAL` for WAL mode.
 pub(crate) const ROLLBACK: [u8; 2] = [1, 1];
 pub(crate) const WAL: [u8; 2] = [2, 2];
 
@@ -72,7 +72,8 @@ pub(super) fn transfer(from: &Path, into: Into<'_>, cancel: &Cancel) -> Result<(
             Error::target(what).about(name).because(said(error))
         })?;
     }
-    // Otherwise the next program that opens the database would find an empty journal.
+    // The end of the exclusive locking mode removes the journal. Otherwise the next program that opens the database would find an empty
+    // journal.
     let _ = connection.execute_batch("PRAGMA locking_mode = NORMAL; SELECT count(*) FROM sqlite_schema");
     Ok(())
 }
@@ -93,7 +94,7 @@ fn write_pages(from: &Path, into: &mut Connection, is_wal: bool, cancel: &Cancel
         match backup.step(STEP_PAGES)? {
             StepResult::Done => return Ok(true),
             StepResult::More => {}
-            // Only a program that scans all files may hold a lock, and only briefly.
+            // This connection holds the exclusive lock. Only a program that scans all files may lock the file otherwise, and only briefly.
             _ => std::thread::sleep(AGAIN),
         }
     }

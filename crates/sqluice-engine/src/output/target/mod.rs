@@ -23,7 +23,7 @@ use super::target_path::{Unresolved, resolve};
 use super::{Destination, Scratch, TargetPath};
 use crate::options::WriteOptions;
 
-/// The file or object that a database is written to.
+/// The file, or the object in an object store, that a database is written to.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// The path or URL that the user gave, for messages.
@@ -57,7 +57,7 @@ impl Target {
         &self.name
     }
 
-    /// Returns the destination of an object, or `None` if the database is a file.
+    /// Returns the destination if the database is an object in an object store, or `None` if it is a file.
     pub fn destination(&self) -> Option<&Arc<dyn Destination>> {
         self.destination.as_ref()
     }

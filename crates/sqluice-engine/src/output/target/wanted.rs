@@ -1,4 +1,5 @@
-//! A new database at a target. Checks the existing files of its name and the free space of the disk.
+//! The request for a new database at a target: checks the existing files of its name and the free space of the disk before anything is
+//! written.
 
 use std::fs;
 use std::io;
@@ -30,7 +31,7 @@ impl Wanted {
         Wanted { target, replaces, estimated_bytes: None, continues: None }
     }
 
-    /// Returns the same wanted database, which replaces any other of its name.
+    /// Returns the same request, but a database that already has the name is replaced.
     #[must_use]
     pub fn replacing(&self) -> Wanted {
         Wanted { replaces: true, ..self.clone() }
@@ -76,8 +77,9 @@ impl Wanted {
         Ok(Some(Replaced::read(path)))
     }
 
-    /// Returns the method that will replace the database of this name, or `None` if no database has the name. `page_bytes` is the size of
-    /// the new pages, if known. Must be called before SQLite opens the database.
+    /// Returns the method that will replace the database of this name, a rename or a transaction; `None` if no database has the name.
+    /// `page_bytes` is the size of the new pages, if known. Must be called before SQLite opens the database: the file is opened and closed
+    /// here, which would drop SQLite's locks.
     ///
     /// # Errors
     /// The errors of [`Wanted::refuse`], or if the database can't be replaced by pages of this size.

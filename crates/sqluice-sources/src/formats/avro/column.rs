@@ -37,11 +37,11 @@ pub(super) struct Column {
     tag: Tag,
     values: Values,
     validity: NullBufferBuilder,
-    /// The memory of a NULL, in bytes.
+    /// The memory that a NULL of this column takes, in bytes.
     null_bytes: u64,
 }
 
-/// The kind of union whose branch index precedes each value, if the union is stored as one of its types.
+/// The kind of an Avro union that Arrow stores as a single type. In the file, the index of the union's branch precedes each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
     /// The type is no union.
@@ -90,7 +90,7 @@ pub(super) struct Decimal {
 }
 
 pub(super) enum Values {
-    /// The number of values.
+    /// The number of NULLs: a value of the type null has no content.
     Null(usize),
     Boolean(BooleanBufferBuilder),
     Int(IntAs, Vec<i32>),
@@ -104,7 +104,7 @@ pub(super) enum Values {
     Enum(ArrayRef, Vec<i32>),
     Array(Vec<i32>, Box<Column>),
     Map(Vec<i32>, Bytes, Box<Column>),
-    /// The number of values, and the fields.
+    /// The number of records, and their fields with their values.
     Record(usize, Vec<(Arc<str>, Column)>),
     Union(Vec<i8>, Vec<i32>, Vec<Column>),
 }
@@ -122,7 +122,7 @@ impl Bytes {
         Ok(())
     }
 
-    /// Ends a value. The memory of a batch is less than the range of an offset.
+    /// Ends a value. Its end fits an offset of 32 bits, as the values of a batch have less than 2 GiB.
     fn end_value(&mut self) {
         self.offsets.push(self.data.len() as i32);
     }
@@ -168,7 +168,7 @@ impl Column {
         Column { tag, values, validity: NullBufferBuilder::new(0), null_bytes }
     }
 
-    /// Returns the column with a type that is a union of `tag`'s kind.
+    /// Returns the column as a union of the kind `tag`, in which its type is the only one besides null.
     pub(super) fn tagged(self, tag: Tag) -> Column {
         Column { tag, ..self }
     }
@@ -183,7 +183,7 @@ impl Column {
         self.tag != Tag::None || matches!(self.values, Values::Union(..))
     }
 
-    /// Takes the fields of the values, if the values are records.
+    /// Takes the fields out of the column, if its values are records.
     pub(super) fn take_record(&mut self) -> Option<Vec<(Arc<str>, Column)>> {
         match &mut self.values {
             Values::Record(_, fields) if self.tag == Tag::None => Some(mem::take(fields)),
@@ -515,7 +515,8 @@ fn read_items(
     }
 }
 
-/// Ends an array or a map. Each item takes some memory, so the number of items is less than the range of an offset.
+/// Ends an array or a map of `count` items. Offsets have 31 bits, which is enough: each item takes memory or, as a NULL, at least a byte of
+/// its block.
 fn end_items(offsets: &mut Vec<i32>, count: u64, room: &mut Room) -> Result<(), Fault> {
     let end = offsets.last().copied().unwrap_or_default() + count as i32;
     push(offsets, end, room)

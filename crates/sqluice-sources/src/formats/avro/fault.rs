@@ -1,4 +1,4 @@
-//! The reasons why bytes are refused.
+//! The reasons why the bytes of an Avro file are refused.
 
 use sqluice_core::error::Error;
 

@@ -1,4 +1,5 @@
-//! The format `avro` of a load. Its files are read from start to end, several times.
+//! Avro files as a format of a load. A file is read from start to end each time: for the count of its rows and for the load. So an input
+//! that is no local file, or is compressed, is copied to a temporary file first.
 
 use arrow_schema::SchemaRef;
 use sqluice_core::error::Result;

@@ -5,7 +5,7 @@ use super::taken::read;
 /// The memory of a load.
 const MEMORY_BYTES: u64 = 64 << 20;
 
-/// Reads `bytes` as a file, and again with each end cut off.
+/// Reads `bytes` as an Avro file, and again with a part of the end cut off. The last byte decides how much.
 ///
 /// # Panics
 /// If a file that is cut short has other rows than the whole file, or more rows.

@@ -145,7 +145,7 @@ struct Input<R> {
 }
 
 impl<R: Read> Input<R> {
-    /// Reads bytes into `out`, if the file has so many bytes left.
+    /// Fills `out` with the next bytes. An error if the file ends before.
     fn read(&mut self, out: &mut [u8]) -> Result<(), Fault> {
         self.left =
             self.left.checked_sub(out.len() as u64).ok_or(Fault::Damaged("it names bytes beyond its end"))?;
@@ -223,7 +223,7 @@ impl Header {
         Ok(Header { schema, codec, sync: input.array()? })
     }
 
-    /// Reads a name or a value that ends before `end` bytes are left.
+    /// Reads a name or a value of the header. After it, at least `end` bytes of the file must be left, which bounds the size of the header.
     fn text(input: &mut Input<impl Read>, end: u64) -> Result<Vec<u8>, Fault> {
         let bytes = input.length()?;
         if bytes <= input.left && input.left - bytes < end {

@@ -11,7 +11,7 @@ const BATCH_BYTES: u64 = 8 << 20;
 /// The divisor of the memory of a load: a batch that takes more than this share ends, if the share is less than `BATCH_BYTES`.
 const BATCH_SHARE: u64 = 8;
 
-/// The memory of a batch's values.
+/// The count of the bytes that the values of a batch, and of its last record, take.
 pub(super) struct Room {
     memory: MemoryBound,
     used_bytes: u64,
@@ -26,12 +26,12 @@ impl Room {
         Room { memory, used_bytes: 0, record_bytes: 0 }
     }
 
-    /// Begins a batch.
+    /// Begins a batch: its bytes are counted from 0.
     pub(super) fn clear(&mut self) {
         self.used_bytes = 0;
     }
 
-    /// Begins a record.
+    /// Begins a record: its bytes are counted from 0.
     pub(super) fn next_record(&mut self) {
         self.record_bytes = 0;
     }

@@ -41,7 +41,7 @@ impl FieldConversions {
         Some(conversion)
     }
 
-    /// Adapts the conversions of columns that are REAL in `table`.
+    /// Makes the conversions of columns that are REAL in `table` refuse integers that no float holds.
     pub(crate) fn store_in(&mut self, table: &Table) {
         for (name, conversion) in self.0.iter_mut().flatten() {
             let column = table.column(name).map(|index| &table.columns[index]);
@@ -51,7 +51,7 @@ impl FieldConversions {
         }
     }
 
-    /// Returns the columns of `map` that are converted.
+    /// Returns the columns of the table whose values are converted. `map` has the field or constant that fills each column.
     pub(crate) fn converted(&self, map: &[ColumnFrom]) -> Vec<ConvertedColumn> {
         let columns = map.iter().enumerate().filter_map(|(index, from)| {
             let ColumnFrom::Field(field) = *from else { return None };

@@ -52,13 +52,14 @@ pub(crate) struct LoadFile {
     pub(crate) places: Option<Vec<Place>>,
     /// The evidence for the type of each column: the file's declaration, or the rows of the sample that are loaded.
     pub(crate) evidence: Vec<Evidence>,
-    /// The kinds of each field's values in the sample, which counts as one part.
+    /// For each field, the counts of numbers, dates, NULL markers and other values in the sample. Their positions count the whole sample as
+    /// part 0.
     pub(crate) kinds: Vec<Kinds>,
-    /// The places of values of the sample, as far as they were searched for, each with its field.
+    /// The results of `place_of_value` so far: a field, a value of the sample, and the place of the value if it was found.
     places_of_values: Vec<(usize, Found, Option<Place>)>,
     /// The type that the file declares for each column, if any.
     pub(crate) types: Vec<Option<&'static str>>,
-    /// `true` for each column of timestamps.
+    /// `true` for each column that the file declares as timestamps and that becomes text; empty if the file declares none.
     moments: Vec<bool>,
     /// The conversions of the file's fields.
     pub(crate) conversions: FieldConversions,
@@ -68,7 +69,7 @@ pub(crate) struct LoadFile {
     pub(crate) sample_text_bytes: u64,
     /// The number of complete rows in the sample that are loaded.
     pub(crate) sample_rows: u64,
-    /// The field that names the rowid, if any, and the order of the field's values in the sample.
+    /// The field whose values are the rowids, if any, and the order of these values in the sample.
     pub(crate) rowids: Option<(usize, Ascending)>,
     /// `true` if the sample has all rows that are loaded.
     pub(crate) seen: bool,
@@ -78,7 +79,7 @@ pub(crate) struct LoadFile {
     pub(crate) words: String,
     /// The format and layout of the file, as data.
     pub(crate) recognised: Recognised,
-    /// Notes about readings of the file that a user may not expect.
+    /// Notes about decisions that a user may not expect, such as a skipped first line.
     pub(crate) notes: Vec<Message>,
     /// The error of the first bad row in the sample.
     pub(crate) first_fault: Option<Error>,
@@ -142,7 +143,8 @@ impl LoadFile {
             SampledRows::Read(source) => file.observe(source, load, rows_max)?,
             SampledRows::Declared { sample, all } => (file.sample_rows, file.text_bytes) = (sample, all),
         }
-        // A number of bad rows that the user allows decides, even if all rows of the sample are bad.
+        // If the user sets the number of bad rows to accept, this number alone decides if the load fails, even if all rows of the sample
+        // are bad.
         let accepted = load.reject.is_some() && load.rejects_max != u64::MAX;
         if let Some(error) = all_malformed.filter(|_| file.all_bad && !accepted) {
             return Err(error);
@@ -152,7 +154,8 @@ impl LoadFile {
         Ok(file)
     }
 
-    /// Forgets the facts that the sample shows about the rows to load.
+    /// Forgets that the sample has all rows and columns to load, and its first bad row: a row limit may end the load before any of these
+    /// rows.
     pub(crate) fn unsee(&mut self) {
         self.seen = false;
         self.first_fault = None;
@@ -174,7 +177,7 @@ impl LoadFile {
         format!("{} ({})", self.name(), self.words)
     }
 
-    /// Returns the report about the file. Its rows go to `table`.
+    /// Returns the report about the file, whose rows are loaded into `table`.
     pub(crate) fn report(&self, table: &str) -> InputReport {
         let mut report = InputReport::new(self.name(), table, self.recognised.clone());
         (report.padded, report.notes) = (self.padded(), self.notes.clone());
@@ -183,7 +186,7 @@ impl LoadFile {
         report
     }
 
-    /// Returns the number of rows that were loaded although fields are missing.
+    /// Returns the number of rows that were loaded with NULL for missing fields.
     pub(crate) fn padded(&self) -> u64 {
         self.content.padded()
     }
@@ -304,7 +307,8 @@ impl LoadFile {
         Ok(Tallied::over(source, &self.tally))
     }
 
-    /// Returns the columns of timestamps that get the form of the column in the existing table.
+    /// Returns the timestamp columns whose text is rewritten in the notation that the column of the existing table has. `forms` has this
+    /// notation.
     fn formed(&self, map: &[ColumnFrom], forms: &[Option<MomentForm>]) -> Vec<ConvertedColumn> {
         let columns = map.iter().zip(forms).enumerate().filter_map(|(index, (from, form))| {
             let ColumnFrom::Field(field) = *from else { return None };
@@ -347,22 +351,22 @@ impl LoadFile {
         refusing::place_in_source(&mut *source, found.row, field)
     }
 
-    /// Returns `true` if no row can bring an unknown column.
+    /// Returns `true` if all columns of the file are known. Otherwise any row may have a new one, as in JSON.
     pub(crate) fn has_all_names(&self) -> bool {
         self.content.knows_all_columns()
     }
 
-    /// Returns `true` if a row has brought an unknown column.
+    /// Returns `true` if a row after the sample has a column that was not known before.
     pub(crate) fn met_new_name(&self) -> bool {
         self.content.met_new_column()
     }
 
-    /// Opens the file for the names of its columns.
+    /// Opens the file to read only the names of its columns.
     pub(crate) fn names_source(&mut self, rows: Range<u64>) -> Result<Box<dyn Counted>> {
         self.content.columns_source(&mut self.input, rows)
     }
 
-    /// Takes over the columns that the last `names_source` has found.
+    /// Replaces the names of the columns by those that the last `names_source` has found, if any is new.
     pub(crate) fn take_new_names(&mut self) {
         if let Some(Columns { names, places, notes }) = self.content.take_new_columns() {
             self.evidence.resize(names.len(), Evidence::new());
@@ -414,7 +418,7 @@ impl LoadFile {
         misplaced.map_or(Ok(()), |conversion| Err(self.typed(conversion)))
     }
 
-    /// Returns the names of the columns that the file's fields fill.
+    /// Returns the names of the table's columns that the file's fields fill, in the order of the fields.
     pub(crate) fn column_names(&self, load: &Request) -> Vec<String> {
         match load.declared(&self.table).filter(|_| self.is_by_position(load)) {
             None => self.names.clone(),
@@ -433,7 +437,8 @@ impl LoadFile {
         Error::usage(message).hint(message!["leave out ", conversion.setting()])
     }
 
-    /// Returns the field whose values are the rowids, as far as known before the table is declared.
+    /// Returns the field whose values become the rowids: that of the declared table's INTEGER PRIMARY KEY. If the table is not declared
+    /// yet, the field of a single `primary_key` column, which may still turn out not to be an INTEGER.
     fn rowid_field(&self, load: &Request) -> Option<usize> {
         let name = match (load.declared(&self.table), &load.primary_key[..]) {
             (Some(table), _) => &table.columns[table.rowid_alias?].name,

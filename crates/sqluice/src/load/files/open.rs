@@ -40,7 +40,7 @@ pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
         }
     };
     let mut input = open_input()?;
-    // A URL may have a query after the name of the file.
+    // A URL may have a query after the name of the file, so the name without it decides the table.
     let named = if file.is_some() { input.name().to_owned() } else { path.to_owned() };
     let named_in_messages = input.name().to_owned();
     let table = || {
@@ -126,7 +126,7 @@ fn named_columns(load: &Request) -> Vec<String> {
     named
 }
 
-/// Returns `true` if the first bytes of a file on a server without ranges are those of a database. Only a file with the extension of a
+/// Returns `true` if a file begins as a SQLite database and its server can't send ranges of the file. Only a file with the extension of a
 /// database is read for this.
 fn begins_as_database(file: &dyn RemoteFile) -> Result<bool> {
     if file.has_ranges() {

@@ -20,7 +20,7 @@ pub(crate) fn place_in_source(source: &mut dyn Source, row: u64, column: usize) 
     None
 }
 
-/// A sink that refuses one value.
+/// A sink that refuses one value: a part returns the place of a value only in the error about it.
 struct Refusing {
     row: u64,
     column: usize,

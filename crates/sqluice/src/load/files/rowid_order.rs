@@ -5,14 +5,14 @@ use sqluice_core::batch::{Batch, Column};
 use sqluice_core::error::Result;
 use sqluice_core::source::{BadRow, Refused, Sink};
 
-/// The order of a table's rows by rowid, as far as known.
+/// The order of a table's rows by rowid that a plan assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// The rows ascend: they bring no rowids, or all rows have been seen.
+    /// The rows ascend: no file has rowids, or the samples have all rows. Also if SQLite inserts the rows, which it does in any order.
     Ascending,
-    /// The rows in the samples ascend.
+    /// The rows in the samples ascend, and the rows after the samples are assumed to.
     AssumedAscending,
-    /// The rows may be in any order.
+    /// The rows may be in any order, but all are assumed to have a rowid.
     Any,
     /// The rows may be in any order, and some may have NULL instead of a rowid.
     AnyWithNulls,
@@ -24,7 +24,7 @@ impl Order {
         matches!(self, Order::AssumedAscending | Order::Any)
     }
 
-    /// Returns the order to assume once rows have refuted this order.
+    /// Returns the weaker order that the next attempt assumes, after rows have contradicted this order.
     pub(crate) fn next(self) -> Order {
         match self {
             Order::AssumedAscending => Order::Any,
@@ -59,7 +59,7 @@ impl Ascending {
         }
     }
 
-    /// Adds the results for later rows.
+    /// Extends the result by `later`, the result for the rows that follow.
     pub(crate) fn append(&mut self, later: &Ascending) {
         let falls = matches!((self.last, later.first), (Some(last), Some(first)) if last >= first);
         *self = Ascending {

@@ -1,4 +1,4 @@
-//! A source that counts its rows for the file of bad rows.
+//! A source that counts its rows, so that the `reject` file can state the number of a bad row in its input.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use sqluice_core::source::chain::Counted;
 use sqluice_core::source::{Part, Source};
 use sqluice_engine::reject::Tally;
 
-/// A source that publishes the number of rows it has read.
+/// A source that publishes the number of rows it has read, in a counter that other code shares.
 pub(crate) struct Tallied {
     source: Box<dyn Counted>,
     rows: Arc<AtomicU64>,

@@ -1,4 +1,4 @@
-//! The plan of a load, from the known facts about its tables.
+//! Plans a load from the facts about its tables that samples and failed attempts have shown.
 
 pub(crate) mod estimate;
 mod near_types;

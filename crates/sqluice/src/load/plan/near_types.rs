@@ -18,8 +18,8 @@ use crate::load::tables::table::{LoadTable, Places};
 /// A column just misses a numeric type if at most one of this many values is no number.
 const ONE_OF: u64 = 5;
 
-/// Adds to `reports`, one for each column of a table, the numeric type that the column just missed, the NULL markers that it keeps, or the
-/// first value that the declared type changes.
+/// Completes `reports`, which has a report for each column of the table. Adds the numeric type that a text column just missed, the NULL
+/// markers that it keeps as text, or the first value that its declared type changes.
 pub(crate) fn report(table: &mut LoadTable, load: &Request, declared: &Table, reports: &mut [ColumnReport]) {
     let taking = declared.columns.iter().filter(|column| column.generated.is_none());
     let places: Vec<&str> = taking.map(|column| column.name.as_str()).collect();
@@ -46,10 +46,10 @@ pub(crate) fn report(table: &mut LoadTable, load: &Request, declared: &Table, re
 /// The values of a column that were read for its type.
 struct Values<'t> {
     kinds: Kinds,
-    /// The places of values, if all values were read.
+    /// Values with their places, if all values of the column were read; `None` if `kinds` is from the samples.
     places: Option<Places>,
     files: &'t mut [LoadFile],
-    /// The field of each file, if the file has the column.
+    /// The index of the column among the fields of each file; `None` for a file without the column.
     fields: &'t [Option<usize>],
 }
 
@@ -68,7 +68,7 @@ impl<'t> Values<'t> {
         Values { kinds, places: None, files: &mut table.files, fields }
     }
 
-    /// Returns the place of a value.
+    /// Returns the place of a value in its file, if it is found.
     fn place(&mut self, found: &Found) -> Option<Place> {
         if let Some(places) = &self.places {
             return places.iter().find(|(value, _)| value == found).and_then(|(_, place)| place.clone());

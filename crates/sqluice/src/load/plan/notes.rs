@@ -1,4 +1,4 @@
-//! Notes about files, in few lines for any number of files.
+//! Notes about the files of a load. Files with alike notes share a line, so that many files have few lines.
 //!
 //! ```text
 //!  a.csv: the first line is skipped, as "May" is not part of the table        up to three files: each
@@ -61,7 +61,7 @@ impl Alike<'_> {
     }
 }
 
-/// Returns a text without its numbers and without quoted parts.
+/// Returns the text of a note without its numbers and quoted parts. Alike notes have equal outlines.
 fn outline(text: &str) -> String {
     let mut outline = String::new();
     let mut characters = text.chars();

@@ -72,7 +72,7 @@ pub(crate) fn specs(load: &Load) -> Result<Vec<IndexSpec>> {
 }
 
 impl IndexSpec {
-    /// Parses the columns of an index, as the user writes them.
+    /// Parses the columns of an index from the text of the setting, such as `area, name DESC`.
     pub(crate) fn parse(text: &str, unique: bool) -> Result<IndexSpec> {
         let mut spec = IndexSpec { unique, columns: Vec::new() };
         let tokens = tokens(text);
@@ -86,7 +86,7 @@ impl IndexSpec {
         Ok(spec)
     }
 
-    /// Returns the flag that asks for the index.
+    /// Returns the setting that requests the index: `unique` or `index`.
     pub(crate) fn flag(&self) -> Setting {
         if self.unique { Setting::Unique } else { Setting::Index }
     }

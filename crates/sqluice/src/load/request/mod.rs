@@ -24,7 +24,7 @@ use names::{moment_forms, refuse_twice};
 use options::Load;
 use type_names::{GivenType, VALID};
 
-/// Returns a hint about the settings for a table that exists.
+/// Returns the hint for a table that already exists: the settings that add to its rows, replace them or change them.
 fn if_exists() -> Message {
     message![
         Setting::Append,
@@ -46,7 +46,7 @@ pub(crate) struct Request {
     pub(crate) existing: Option<TargetSnapshot>,
     /// The conversions of the text of columns, with the names of the columns.
     pub(crate) conversions: Vec<(String, Arc<Conversion>)>,
-    /// The deepest folder that contains all files.
+    /// The deepest folder that contains all files of the load. Tables may be named after the folders below it.
     pub(crate) shared_folder: PathBuf,
 }
 
@@ -83,7 +83,8 @@ impl Request {
         Ok(Request { load, to, type_notes, existing, conversions, shared_folder: shared_folder(inputs) })
     }
 
-    /// Returns the form of the timestamps in each column of an existing table, if the form differs from that of a new table.
+    /// Returns, for each column of an existing table, the notation of its timestamps if a new table would have another. New timestamps
+    /// follow it.
     pub(crate) fn moment_forms(&self, table: &str) -> Vec<Option<MomentForm>> {
         self.existing.as_ref().map_or(Vec::new(), |existing| moment_forms(existing, table))
     }
@@ -98,7 +99,7 @@ impl Request {
         self.has(name).or_else(|| self.schema.as_ref().and_then(|schema| schema.table(name)))
     }
 
-    /// Refuses a table that can't be loaded.
+    /// Refuses a table that may not be loaded: it exists already, or an upsert needs it and it does not exist.
     pub(crate) fn refuse_table(&self, name: &str) -> Result<()> {
         if let Some(existing) = &self.existing {
             existing.refuse_name(name, &self.write.if_exists, if_exists())?;
@@ -147,7 +148,7 @@ fn shared_folder(files: &[PathBuf]) -> PathBuf {
     })
 }
 
-/// Checks that the request makes sense.
+/// Checks that the settings of the load do not contradict each other, before any file is opened.
 pub(crate) fn check(load: &Load) -> Result<()> {
     if load.files.is_empty() {
         return Err(Error::usage("no file is named").hint("name one, or - for standard input"));
@@ -220,7 +221,7 @@ fn check_type(load: &Load, name: &str, given: &str) -> Result<()> {
         let given = Setting::Type.to(format!("{name}={given}"));
         Error::usage(message![given, ": ", why]).hint(hint)
     };
-    // A second column shows if the type absorbs the text after it, as a type with a comment does.
+    // The second column is lost if `declared` swallows the text after it, for example by an open comment.
     let (first, second) = (quoted(name), quoted(&format!("{name}2")));
     let (any, strict) = if load.strict { (" ANY", " STRICT") } else { ("", "") };
     // An unknown type is refused below, with a better message than SQLite's.

@@ -28,7 +28,8 @@ pub(crate) fn refuse_nul(what: &str, name: &str) -> Result<()> {
     Err(Error::input(message).hint("rename it").of_column(name))
 }
 
-/// Returns the form of the timestamps in each column of an existing table, if the form differs from that of a new table.
+/// Returns, for each column of an existing table, the notation of its timestamps if a new table would have another. `None` for other
+/// columns.
 pub(crate) fn moment_forms(existing: &TargetSnapshot, table: &str) -> Vec<Option<MomentForm>> {
     let last_texts = existing.about(table).map_or(&[][..], |about| &about.last_texts);
     last_texts.iter().map(|text| MomentForm::of(text.as_deref()?)).collect()

@@ -15,7 +15,7 @@ use super::options::Load;
 /// The suffixes of the sidecar files of a database.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
 
-/// The file that a path means.
+/// The file that a path leads to. Two paths lead to the same file if these values are equal.
 #[derive(PartialEq, Eq)]
 enum FileMeant {
     /// A file that exists.

@@ -5,7 +5,7 @@ use sqluice_core::affinity::Affinity;
 use sqluice_core::schema::token::{self, Token, TokenKind};
 use sqluice_core::similar::nearest;
 
-/// The types that a column may get.
+/// The type in SQLite that a user means by the name of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     Integer,
@@ -241,7 +241,7 @@ pub(crate) enum GivenType {
         /// The declaration with SQLite's name in place of the user's.
         declared: String,
     },
-    /// A name that no system known here has.
+    /// A name that is not in `NAMES`, with the most similar name of `NAMES`, if any.
     Unknown { name: String, near: Option<&'static str> },
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn located(
     }
 }
 
-/// The rows that an error is about.
+/// The rows that an error is about: two rows with the same key, or one record that SQLite has refused.
 enum Blamed<'e> {
     Duplicate(&'e Duplicate),
     /// A table, and the number of its record, counted from 1.
@@ -127,7 +127,7 @@ fn find(
     let mut finder = Finder { wanted, column, next: 0, refused: None, found: Vec::new() };
     context.progress.phase("find", table.bytes().map(|bytes| Amount { rows: 0, bytes }));
     let mut source = table.source(load, schema)?;
-    // The end of a part is known when the next part begins.
+    // A part ends at the row at which the next part begins, so each part is searched after the next is read.
     let mut before: Option<Box<dyn Part>> = None;
     while finder.found.len() < rows {
         context.cancel.check()?;
@@ -145,7 +145,7 @@ fn find(
     Ok(finder.found)
 }
 
-/// Returns the column that names the rowid, if a file has this column.
+/// Returns the column that holds the rowid, if some file has values for it.
 fn gives_rowids(table: &LoadTable, load: &Request, declared: &Table) -> Result<Option<usize>> {
     let Some(alias) = declared.rowid_alias else { return Ok(None) };
     let gives = |map: &Vec<ColumnFrom>| matches!(map[alias], ColumnFrom::Field(_));
@@ -174,7 +174,7 @@ impl Wanted {
     fn two(rows: DuplicateRows, alias: Option<usize>) -> Wanted {
         match (rows, alias) {
             (DuplicateRows::Records(first, second), _) => Wanted::Records(vec![first, second]),
-            // The message names the databases.
+            // The two rows are in different databases, which the message already names. No file is searched.
             (DuplicateRows::Databases, _) => Wanted::Records(Vec::new()),
             (DuplicateRows::Rowids(first, second), Some(alias)) => {
                 Wanted::Rowids { alias, left: vec![first, second] }
@@ -194,7 +194,7 @@ impl Wanted {
     }
 }
 
-/// A sink that refuses the wanted rows.
+/// A sink that refuses the wanted rows: a part returns the place of a row only in the error about it.
 struct Finder {
     wanted: Wanted,
     column: usize,

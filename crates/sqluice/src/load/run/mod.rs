@@ -47,7 +47,7 @@ impl PreparedLoad {
         if self.keep_streams(context)? {
             self.spent.phase("copy", began);
         }
-        // A second attempt would reject the same rows again.
+        // With a `reject` file all types must be final first: a second attempt would write the same bad rows to the file again.
         if self.load.reject.is_some() {
             self.settle_again(context)?;
         }
@@ -91,7 +91,7 @@ impl PreparedLoad {
         }
     }
 
-    /// Settles the types. A read error is only kept: the load meets the same error again or finds an earlier fault.
+    /// Makes the types final. A read error is only kept: the attempt to load meets the same error again, or an earlier one.
     fn settle_again(&mut self, context: &Context<'_>) -> Result<()> {
         self.unread = self.settle_timed(context)?.err();
         context.cancel.check()
@@ -143,7 +143,7 @@ impl PreparedLoad {
         }
     }
 
-    /// Weakens the assumptions about the order of rows, and plans again.
+    /// Weakens the assumptions about the order of rows, which rows have contradicted, and plans again.
     fn sort_more(&mut self) -> Result<()> {
         let assumed = self.tables.iter().any(|table| table.order == Order::AssumedAscending);
         for table in &mut self.tables {
@@ -156,7 +156,7 @@ impl PreparedLoad {
         self.plan_again()
     }
 
-    /// Leaves out the file that an error is about.
+    /// Removes the file that `error` is about from the load, and plans again. With `skip_bad_files`, the report lists the file.
     fn leave_out(&mut self, error: Error, context: &Context<'_>) -> Result<()> {
         context.cancel.check()?;
         let PreparedLoad { load, tables, skipped, .. } = self;
@@ -172,7 +172,7 @@ impl PreparedLoad {
         self.plan_again()
     }
 
-    /// Plans for the database as it is now.
+    /// Plans again, because the schema of the database has changed since the first plan.
     ///
     /// # Errors
     /// Returns `changed` if the tables of this load are declared differently now.

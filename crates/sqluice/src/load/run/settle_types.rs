@@ -1,4 +1,4 @@
-//! Types that the samples do not decide. All files are read once, for the names of their columns and for the values of the columns in
+//! Decides the types that the samples leave open: reads all files once, for the names of their columns and for the values of the columns in
 //! doubt.
 
 use std::collections::BTreeMap;
@@ -105,7 +105,7 @@ fn shown(Scanned { evidence, kinds }: &Scanned) -> Places {
 /// A value whose place is sought, with its column and the place to fill in.
 type Sought<'p> = (&'p Found, usize, &'p mut Option<Place>);
 
-/// Returns the values whose places are sought, by part.
+/// Returns the values without a place, grouped by the part of the source that has them.
 fn sought<'p>(columns: &[usize], places: &'p mut [Places]) -> BTreeMap<u64, Vec<Sought<'p>>> {
     let mut sought: BTreeMap<u64, Vec<Sought<'_>>> = BTreeMap::new();
     for (column, places) in columns.iter().zip(places) {

@@ -1,4 +1,4 @@
-//! Existing tables, and the checks that the request fits them.
+//! The tables that the database already has: checks that the settings of the load fit them, and their part of the schema.
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::schema::{Schema, Table};
@@ -9,7 +9,7 @@ use super::table::LoadTable;
 use crate::load::request::names::listed;
 use crate::load::request::{Request, of_made_sql};
 
-/// Checks that the request fits the existing tables.
+/// Checks that the load's types, declarations and upsert columns fit the tables that the database already has.
 pub(crate) fn check(load: &Request, tables: &[LoadTable]) -> Result<()> {
     if let Some(first) = tables.first().filter(|_| tables.iter().all(LoadTable::exists)) {
         refuse_declarations(load, first)?;
@@ -29,7 +29,7 @@ pub(crate) fn check(load: &Request, tables: &[LoadTable]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses settings for new tables if the load creates no table.
+/// Refuses settings that declare new tables (STRICT, keys, WITHOUT ROWID and others) if the load creates no table.
 fn refuse_declarations(load: &Request, table: &LoadTable) -> Result<()> {
     let said = [
         (Setting::Strict, load.strict, "the table stays as it is".into()),
@@ -98,7 +98,8 @@ fn check_keys(keys: &[String], table: &LoadTable, own: &Table, load: &Request) -
     }))
 }
 
-/// Returns the schema with the existing tables that get rows, and without the existing tables that get none.
+/// Returns the schema of the tables to write: the new tables of `declared`, and the existing tables that get rows. Other existing tables
+/// are left out.
 pub(crate) fn with_tables(
     declared: Schema,
     existing: &TargetSnapshot,
@@ -118,7 +119,7 @@ pub(crate) fn with_tables(
     Ok(schema)
 }
 
-/// Returns an existing table with the columns that the load adds to it.
+/// Returns the declaration of the existing table `own` after the load has added its new columns by ALTER TABLE.
 fn altered(own: &Table, table: &LoadTable) -> Result<Table> {
     let mut altered = own.clone();
     let alter: Vec<String> = table.alter().collect();

@@ -1,4 +1,4 @@
-//! The keys and indexes of a request as statements for the tables that have their columns.
+//! Checks that each key and index that a load requests fits some table, and writes the CREATE INDEX statements of the requested indexes.
 
 use sqluice_core::error::{Error, Result, Setting, message};
 
@@ -7,9 +7,9 @@ use crate::load::request::Request;
 use crate::load::request::key_specs::specs;
 use crate::load::request::names::{listed, names_in};
 
-/// Checks that every key and index has a table with all its columns.
+/// Checks that each requested key and index has a new table with all of its columns.
 pub(crate) fn check_columns(load: &Request, tables: &[LoadTable]) -> Result<()> {
-    // Existing tables keep their keys.
+    // Existing tables get no new keys, so only new tables are checked.
     let tables: Vec<&LoadTable> = tables.iter().filter(|table| !table.exists()).collect();
     if tables.is_empty() {
         return Ok(());
@@ -41,7 +41,7 @@ fn no_table(load: &Request, tables: &[&LoadTable], flag: Setting, names: &[&str]
     }
 }
 
-/// Returns the statements that create the indexes.
+/// Returns the CREATE INDEX statements of the requested indexes, for each of `tables` that has all columns of the index.
 pub(crate) fn statements(load: &Request, tables: &[&LoadTable]) -> Result<String> {
     let mut taken = load.schema.as_ref().map(names_in).unwrap_or_default();
     taken.extend(load.existing.iter().flat_map(|existing| names_in(&existing.schema)));

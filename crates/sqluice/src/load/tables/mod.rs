@@ -70,7 +70,7 @@ fn same_table(first: &LoadFile, second: &LoadFile, load: &Request) -> Error {
     })
 }
 
-/// Returns the error for a file without any column to load.
+/// Returns the error for a file that has no column to load: it is empty, or the user selects none of its columns.
 fn no_column(file: &LoadFile) -> Error {
     if file.names.is_empty() {
         let error = Error::input("the file has no record, so its columns are unknown");
@@ -81,7 +81,7 @@ fn no_column(file: &LoadFile) -> Error {
     error.hint(format!("the columns are: {}", listed(&names)))
 }
 
-/// Checks that each column of the request is in some file.
+/// Checks that each column that `types` or `columns` of the load names is in some file.
 fn check_names(load: &Request, tables: &[LoadTable]) -> Result<()> {
     let in_files = |name: &str| {
         let files = tables.iter().flat_map(|table| &table.files);
@@ -124,7 +124,7 @@ fn check_converted(load: &Request, tables: &[LoadTable]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the schema of the tables to write: the user's declarations, and the columns made for the files.
+/// Returns the schema of the tables to write: what the user declares, and the tables and columns that the load creates for the files.
 pub(crate) fn declare(load: &Request, tables: &[LoadTable]) -> Result<Schema> {
     let schema = declare_new(load, tables)?;
     match &load.existing {
@@ -159,7 +159,8 @@ fn ended(sql: &str) -> String {
     format!("{sql}{}\n;\n", if open { "*/" } else { "" })
 }
 
-/// Returns the tables of `schema`, in order, each with its source. A table without a source gets no rows.
+/// Pairs each table of `schema`, in order, with the source of its rows at the same index of `sources`. A table without a source gets no
+/// rows.
 pub(crate) fn jobs<'a>(
     schema: &'a Schema,
     sources: Vec<Option<Box<dyn Source + 'a>>>,

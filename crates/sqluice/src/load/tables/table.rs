@@ -1,4 +1,4 @@
-//! A table of a load: its files, the columns made for them, and the mapping from fields to columns.
+//! A table of a load: its files, the columns that the load creates for them, and the field of each file that fills each column.
 
 use std::path::Path;
 
@@ -24,40 +24,40 @@ use crate::load::request::names::{listed, refuse_nul};
 /// A table and the files that fill it.
 pub(crate) struct LoadTable {
     name: String,
-    /// The index of the table among the tables of the load. Often the index in the schema is the same.
+    /// The index of the table among the tables of the load. `index_in` looks first at this index of the schema, where the table mostly is.
     place: usize,
     pub(crate) files: Vec<LoadFile>,
     /// `true` if the schema or the database declares the table.
     declared: bool,
     /// `true` if the database has the table.
     exists: bool,
-    /// The columns that only the files have, in the table's order.
+    /// The columns that the load creates: the files have them, and the declaration of the table, if any, does not. In the table's order.
     made: Vec<MadeColumn>,
-    /// `true` if the evidence for types covers all values.
+    /// `true` if all values were read to decide the types of the columns, not only those in the samples.
     settled: bool,
-    /// The order of the rows by rowid, as far as known.
+    /// The order of the rows by rowid that the next plan assumes. The samples show it first, and failed attempts correct it.
     pub(crate) order: Order,
     /// The first rowid of the samples.
     pub(crate) first_rowid: Option<i64>,
-    /// `true` if some rowids are not above the largest rowid that the existing table has.
+    /// `true` if an attempt to append rows has failed because some rowids are not above the largest rowid of the existing table.
     pub(crate) overlaps: bool,
 }
 
-/// Values, each with its place if the place was found.
+/// Values of a column that notes may show, each with its place in a file if the place was found.
 pub(crate) type Places = Vec<(Found, Option<Place>)>;
 
-/// A column that is made for the files.
+/// A column that the load creates because files have it.
 struct MadeColumn {
     name: String,
-    /// The type that the user gives, or that all files with this column declare.
+    /// The type that the user gives, or that all files with this column declare; `None` if the type follows from the values.
     given: Option<String>,
     by_user: bool,
-    /// `true` if a conversion makes numbers of the values.
+    /// `true` if a conversion that the user requests makes numbers of the column's text.
     is_number: bool,
     evidence: Evidence,
-    /// The kinds of all values, once all were read for the type.
+    /// The counts of numbers, dates, NULL markers and other values in the column; `None` if only samples were read.
     kinds: Option<Kinds>,
-    /// Values that notes may show, with their places.
+    /// Values that notes about the column may show, with their places in the files.
     places: Places,
 }
 
@@ -66,12 +66,12 @@ impl MadeColumn {
         self.given.as_deref().unwrap_or(self.inferred().name())
     }
 
-    /// Returns the type that the values of the column imply.
+    /// Returns the type that the values of the column show so far.
     fn inferred(&self) -> Inferred {
         if self.is_number { self.evidence.conclude_number() } else { self.evidence.conclude() }
     }
 
-    /// Returns `true` if values may still change the type of the column.
+    /// Returns `true` if values that were not read yet may still change the type of the column.
     fn is_in_doubt(&self) -> bool {
         self.given.is_none() && !self.evidence.is_final()
     }
@@ -101,17 +101,17 @@ impl LoadTable {
         }
     }
 
-    /// Returns `true` if the table would have no column.
+    /// Returns `true` if the table would be created without any column.
     pub(crate) fn is_bare(&self) -> bool {
         !self.declared && self.made.is_empty()
     }
 
-    /// Returns `true` if files bring columns that the table does not have.
+    /// Returns `true` if the load creates columns, because files have columns that the table does not.
     pub(crate) fn makes_columns(&self) -> bool {
         !self.made.is_empty()
     }
 
-    /// Finds the columns that must be made, and takes out the files that do not fit the table.
+    /// Finds the columns that the load must create for the files. Removes the files that do not fit the table, and returns them.
     pub(crate) fn make_columns(&mut self, load: &Request) -> Result<Vec<BadFile>> {
         let declared = match (load.declared(&self.name), &load.schema) {
             (None, Some(schema)) => return Err(not_declared(schema, &self.name)),
@@ -136,7 +136,8 @@ impl LoadTable {
         Ok(bad)
     }
 
-    /// Adds the columns of a file to the columns that must be made.
+    /// Adds the columns of `file` that neither the declaration nor an earlier file has to the columns to create. Refuses the file if it may
+    /// not add columns.
     fn add_columns_of(&mut self, file: &LoadFile, declared: Option<&Table>, load: &Request) -> Result<()> {
         let is_first = self.files.is_empty();
         let is_wanted = |name: &str| {
@@ -210,7 +211,7 @@ impl LoadTable {
         }
     }
 
-    /// Returns the statements that add the made columns to a declared table.
+    /// Returns the ALTER TABLE statements that add the columns of the files to a declared or existing table.
     pub(crate) fn alter(&self) -> impl Iterator<Item = String> {
         let table = quoted(&self.name);
         let made = self.made.iter().filter(|_| self.declared);
@@ -219,7 +220,8 @@ impl LoadTable {
         })
     }
 
-    /// Returns the SQL that declares the made columns.
+    /// Returns the SQL that creates the columns of the files: ALTER TABLE statements for a declared table, or else a CREATE TABLE
+    /// statement.
     pub(crate) fn ddl(&self, load: &Request) -> String {
         let table = quoted(&self.name);
         let declared = |made: &MadeColumn| format!("{} {}", quoted(&made.name), made.declared_type());
@@ -227,7 +229,7 @@ impl LoadTable {
             return self.alter().map(|sql| sql + ";\n").collect();
         }
         let key = self.primary_key(load);
-        // A single INTEGER key column is another name for the rowid.
+        // SQLite takes a key of a single INTEGER column for the rowid itself.
         let integer = |made: &MadeColumn| made.declared_type().eq_ignore_ascii_case("INTEGER");
         let is_rowid = !load.without_rowid && matches!(key[..], [one] if integer(one));
         let in_key = |made: &MadeColumn| key.iter().any(|column| column.name == made.name);
@@ -285,12 +287,12 @@ impl LoadTable {
         self.exists
     }
 
-    /// Returns `true` if a column of this name is made for the table.
+    /// Returns `true` if the load creates a column of this name in the table.
     pub(crate) fn makes(&self, name: &str) -> bool {
         self.made.iter().any(|made| made.name.eq_ignore_ascii_case(name))
     }
 
-    /// Returns the columns that take values, each with `true` if some file has a value for it.
+    /// Returns the index of each column that is not generated, with `true` if some file has a value for the column.
     pub(crate) fn given<'a>(
         &'a self,
         declared: &'a Table,
@@ -301,7 +303,7 @@ impl LoadTable {
         taking.map(|(index, column)| (index, self.files.iter().any(|file| file.gives(load, &column.name))))
     }
 
-    /// Returns the facts about the rows for the plan.
+    /// Returns the facts about the rows that the plan depends on: the columns with values, and the order of the rowids.
     pub(crate) fn rows(&self, declared: &Table, load: &Request) -> ExpectedRows {
         let given: Vec<usize> =
             self.given(declared, load).filter(|(_, given)| *given).map(|(index, _)| index).collect();
@@ -314,7 +316,7 @@ impl LoadTable {
         ExpectedRows {
             about: self.scale(load, u64::MAX).map(|scale| (scale * sample_rows) as u64),
             with_rowids,
-            // A second attempt would reject the same rows again.
+            // With a `reject` file the order must be certain: a second attempt would write the same bad rows to the file again.
             ascending: match self.order {
                 Order::Ascending => true,
                 Order::AssumedAscending => load.reject.is_none(),
@@ -334,10 +336,10 @@ impl LoadTable {
         self.files.iter().map(|file| file.map(declared, &left_out, load)).collect()
     }
 
-    /// Returns the columns that no file has and that SQLite fills.
+    /// Returns the columns that no file has and whose DEFAULT only SQLite can compute. A new database has none.
     fn left_out(&self, declared: &Table, load: &Request) -> Vec<usize> {
         let mut left_out = Vec::new();
-        // Only rows of an existing database may be inserted by SQLite, which can compute the value.
+        // SQLite computes a DEFAULT as it inserts the row, and it inserts rows only into an existing database.
         if load.existing.is_some() {
             let columns = self.given(declared, load).filter(|(index, given)| {
                 !given && default_value::constant(&declared.columns[*index]).is_err()
@@ -357,7 +359,7 @@ impl LoadTable {
         self.files.iter().map(LoadFile::bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))
     }
 
-    /// Returns `true` if no value can change the types any more.
+    /// Returns `true` if the types of the table are final: all values were read, or none that is left can change a type.
     pub(crate) fn is_settled(&self) -> bool {
         let types = || !self.made.iter().any(MadeColumn::is_in_doubt);
         self.settled
@@ -373,14 +375,14 @@ impl LoadTable {
         schema.tables.iter().position(is_this).expect("the schema declares every table that is loaded")
     }
 
-    /// Returns the columns whose type follows from their values.
+    /// Returns the columns whose type follows from their values, as neither the user nor the files declare it.
     fn inferred<'a>(&'a self, schema: &'a Schema) -> impl Iterator<Item = (usize, &'a MadeColumn)> {
         let table = &schema.tables[self.index_in(schema)];
         let made = self.made.iter().filter(|made| made.given.is_none());
         made.map(|made| (table.column(&made.name).expect("it is declared"), made))
     }
 
-    /// Returns the columns whose values may still change the type.
+    /// Returns the columns whose type may still change with values that were not read yet.
     pub(crate) fn columns_in_doubt(&self, schema: &Schema) -> Vec<usize> {
         self.inferred(schema).filter(|(_, made)| made.is_in_doubt()).map(|(column, _)| column).collect()
     }
@@ -395,8 +397,8 @@ impl LoadTable {
         watched.collect()
     }
 
-    /// Makes the types final, from the facts that all values show about the columns in doubt. Each fact comes with the places of the values
-    /// that notes may show.
+    /// Makes the types final. `scanned` has, for each column in doubt, the facts that all of its values show, and the values that notes may
+    /// show with their places.
     pub(crate) fn settle(&mut self, scanned: Vec<(Scanned, Places)>) {
         let made = self.made.iter_mut().filter(|made| made.is_in_doubt());
         for (made, (Scanned { evidence, kinds }, places)) in made.zip(scanned) {
@@ -406,7 +408,7 @@ impl LoadTable {
         self.settled = true;
     }
 
-    /// Returns the kinds of all values of a column, if all were read for the type, and the places of some of these values.
+    /// Returns the counts of all values of a column by kind, and values for notes with their places; `None` if only samples were read.
     pub(crate) fn kinds_of_all(&self, name: &str) -> Option<(&Kinds, &Places)> {
         let made = self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name))?;
         Some((made.kinds.as_ref()?, &made.places))
@@ -418,29 +420,29 @@ impl LoadTable {
         made.map(MadeColumn::inferred)
     }
 
-    /// Returns `true` if a row has brought an unknown column.
+    /// Returns `true` if a row after the samples has a column that the table did not have when it was planned.
     pub(crate) fn met_new_name(&self) -> bool {
         self.files.iter().any(LoadFile::met_new_name)
     }
 
-    /// Returns `true` if rows outside the samples may bring columns.
+    /// Returns `true` if rows after the samples, which were not read yet, may have columns that the samples lack.
     pub(crate) fn lacks_names(&self) -> bool {
         !self.is_settled() && !self.files.iter().all(|file| file.seen || file.has_all_names())
     }
 
-    /// Returns the conversion of the text for a column, if any.
+    /// Returns the conversion that the user requests for the text of a column, if any.
     pub(crate) fn conversion(&self, name: &str) -> Option<&Conversion> {
         self.files.iter().find_map(|file| file.conversions.of_column(name))
     }
 
-    /// Opens all files for the names of their columns.
+    /// Opens all files to read only the names of their columns.
     pub(crate) fn names_source<'a>(&'a mut self, load: &Request) -> Box<dyn Source + 'a> {
         let mut files = self.files.iter_mut();
         let open = move |rows| files.next().map(|file| file.names_source(rows));
         Box::new(Chain::new(open, load.limit, None))
     }
 
-    /// Takes over the new columns that the files have found, and finds the columns that must be made for them.
+    /// Adds the column names that the last `names_source` has met, and finds the columns that the load must create for them.
     pub(crate) fn take_new_names(&mut self, load: &Request) -> Result<Vec<BadFile>> {
         for file in &mut self.files {
             file.take_new_names();
@@ -449,13 +451,13 @@ impl LoadTable {
         self.remake_columns(load)
     }
 
-    /// Finds the columns that must be made again, after the files or the columns of the files have changed.
+    /// Finds the columns to create again, after the files or the names of their columns have changed.
     pub(crate) fn remake_columns(&mut self, load: &Request) -> Result<Vec<BadFile>> {
         self.made.clear();
         self.make_columns(load)
     }
 
-    /// Removes the file of this name, whose rows are bad. The types of the table are guesses again.
+    /// Removes the file of this name, because it has bad rows. Types that may follow from its values are guesses again.
     pub(crate) fn take_out(&mut self, name: &Path, load: &Request) -> Result<Option<LoadFile>> {
         let Some(index) = self.files.iter().position(|file| file.input.name() == name) else {
             return Ok(None);
@@ -491,7 +493,7 @@ impl LoadTable {
         self.source_of(maps, load, schema)
     }
 
-    /// Opens the rows of all files with NULL in all columns but `columns`, whose types are in doubt.
+    /// Opens the rows of all files with NULL in all columns but `columns`: only the types of these columns are in doubt.
     pub(crate) fn types_source<'a>(
         &'a mut self,
         columns: &[usize],
@@ -539,8 +541,8 @@ impl LoadTable {
         Ok(Box::new(Chain::new(open, None, None)))
     }
 
-    /// Returns the number of rows in all files, divided by the number of the first `rows_max` rows in the sample of the first file, if
-    /// known.
+    /// Returns the factor from the first `rows_max` rows in the sample of the first file to all rows of the table, for estimates. `None` if
+    /// the size of a file is unknown.
     pub(crate) fn scale(&self, load: &Request, rows_max: u64) -> Option<f64> {
         let text_bytes =
             self.files.iter().map(|file| file.text_bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))?;
