@@ -11,7 +11,7 @@
 //! Each kind is counted, and its first value is kept with its position.
 //!
 //! Invariant: `merge` is commutative and associative, so the counts and the first values do not depend on threads. (A column that is
-//! given up is the exception; only the samples of files give columns up, and one thread reads a sample.)
+//! given up is the exception: one thread reads a sample, and each part of a load is given up by its own values alone.)
 
 use std::ops::Range;
 
@@ -22,8 +22,11 @@ use sqluice_format::value::Value;
 use super::{Evidence, Inferred};
 use crate::convert::Reading;
 
-/// The number of other values after which a column is given up, if these values also outnumber the rest.
+/// The number of other values after which a column of a sample is given up, if these values also outnumber the rest.
 const OTHERS_MIN: u64 = 16;
+
+/// The same number for a part of a file that is loaded.
+const OTHERS_MIN_OF_PART: u64 = 4096;
 
 /// The number of dates, or of numbers in another notation, after which a sample's values are assumed to be of that kind.
 const ASSUMED_MIN: u64 = 256;
@@ -120,6 +123,8 @@ pub struct Kinds {
     /// `true` if the source knows which values are numbers and which are text.
     pub typed: bool,
     is_exact: bool,
+    /// `true` if an exact count is given up, too, at many other values.
+    is_patient: bool,
     /// `true` if a batch was searched for a form in vain.
     lacks_form: bool,
     /// The number of parts.
@@ -130,6 +135,11 @@ impl Kinds {
     /// Returns the kinds of no value. All values will be counted, however many of them are text.
     pub fn exact() -> Kinds {
         Kinds { is_exact: true, ..Kinds::default() }
+    }
+
+    /// Returns the kinds of no value. All values will be counted, unless there are many and most of them are text.
+    pub fn patient() -> Kinds {
+        Kinds { is_patient: true, ..Kinds::exact() }
     }
 
     /// Adds the first `rows` values of a column, and adds them to `evidence`. The first of them is in row `first_row` of a part.
@@ -167,7 +177,9 @@ impl Kinds {
                 _ => self.add(value, typed, (part, first_row + row as u64)),
             }
             let kept = self.numbers.max(self.dates + self.noted);
-            if self.others > OTHERS_MIN && self.others > kept && !self.is_exact {
+            let others_min = if self.is_patient { OTHERS_MIN_OF_PART } else { OTHERS_MIN };
+            let gives_up = self.is_patient || !self.is_exact;
+            if gives_up && self.others > others_min && self.others > kept {
                 self.given_up = true;
                 return self.see_sure_markers(column, row + 1..rows, (part, first_row));
             }
@@ -356,6 +368,9 @@ impl Kinds {
 
     /// Returns the notation that reads all values that are numbers in another notation, and the first of these values.
     pub fn reading(&self) -> Option<(Reading, &Found)> {
+        if self.typed {
+            return None;
+        }
         let readings = Reading::ALL.into_iter().zip(self.readings);
         // With a decimal comma, 1.5 is refused. Numbers of a telephone have blanks, too, and none of them has three digits.
         let fits = |reading: Reading| match reading {

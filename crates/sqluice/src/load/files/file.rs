@@ -316,6 +316,16 @@ impl LoadFile {
         Ok(Converting::over(source, converted))
     }
 
+    /// Returns the number of values that a field has in the sample, or the largest number if the kinds of its values are not counted.
+    pub(crate) fn sampled(&self, field: usize) -> u64 {
+        match self.kinds.get(field) {
+            Some(kinds) if kinds.given_up => u64::MAX,
+            Some(kinds) => kinds.values() + kinds.nulls(),
+            None if self.kinds.is_empty() => u64::MAX,
+            None => 0,
+        }
+    }
+
     /// Returns the place of a value of the sample, which is read again for it.
     pub(crate) fn place_of_value(&mut self, field: usize, found: &Found) -> Option<Place> {
         let known = self.places_of_values.iter().find(|(of, value, _)| *of == field && value == found);

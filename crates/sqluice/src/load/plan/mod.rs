@@ -1,7 +1,7 @@
 //! The plan of a load, from its tables as far as they are known.
 
 pub(crate) mod estimate;
-mod near_types;
+pub(crate) mod near_types;
 mod notes;
 
 use sqluice_core::error::Result;

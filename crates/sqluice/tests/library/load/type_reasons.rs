@@ -127,3 +127,86 @@ fn numbers_in_another_notation_are_reported_with_the_settings_that_read_them() {
     assert_eq!(of(&["555 123 456", "555 123 457"]), "", "telephone numbers");
     assert_eq!(of(&["1.2.3", "1.2.4"]), "", "versions");
 }
+
+/// Returns files of about `bytes` bytes whose column `v` has the values of `rare` in the first file, every 20,000 rows, and numbers from
+/// the row `filled` of the last file on. The last file also has "unknown" in its row `at`.
+fn late_files(
+    home: &Home,
+    format: &str,
+    count: usize,
+    bytes: usize,
+    (rare, at): (&str, f64),
+) -> Vec<PathBuf> {
+    let rows = bytes / count / 24;
+    let at = ((rows - 1) as f64 * at) as usize;
+    let mut paths = Vec::new();
+    for file in 0..count {
+        let mut text = String::from(if format == "csv" { "id,v\n" } else { "" });
+        for row in 0..rows {
+            let is_last = file + 1 == count;
+            let value = match () {
+                () if is_last && row == at => "unknown".to_owned(),
+                () if is_last && row > rows * 3 / 4 => format!("{}.5", row % 9000),
+                () if row % 20_000 == 100 => rare.to_owned(),
+                () => String::new(),
+            };
+            let is_number = value.parse::<f64>().is_ok();
+            text += &match (format, value.as_str()) {
+                ("csv", _) => format!("{row:0>12},{value}\n"),
+                (_, "") => format!("{{\"id\":{row:9},\"v\":null}}\n"),
+                _ if is_number => format!("{{\"id\":{row},\"v\":{value}}}\n"),
+                _ => format!("{{\"id\":{row},\"v\":\"{value}\"}}\n"),
+            };
+        }
+        paths.push(Way::Path.put(home, &format!("late{file}.{format}"), text.as_bytes()));
+    }
+    paths
+}
+
+#[test]
+fn a_column_without_values_in_the_sample_is_reported_with_the_value_that_makes_it_text() {
+    for format in ["csv", "ndjson"] {
+        for count in [1, 2] {
+            for at in [0.7, 0.75, 0.751, 0.9, 1.0] {
+                let home = Home::new();
+                let paths = late_files(&home, format, count, 9_000_000 * count, ("", at));
+                let case = format!("{format}, {count} files, at {at}");
+                let column = column(&home, paths.clone());
+                assert_eq!(column.declared_type, "TEXT", "{case}");
+                let missed = column.missed.unwrap_or_else(|| panic!("{case}"));
+                assert_eq!(
+                    (missed.near, missed.value.as_str(), missed.others),
+                    ("REAL", "unknown", 1),
+                    "{case}"
+                );
+                let text = std::fs::read_to_string(paths.last().unwrap()).unwrap();
+                let line = 1 + text.lines().position(|line| line.contains("unknown")).unwrap() as u64;
+                assert_eq!((missed.file.as_ref(), missed.line), (paths.last(), Some(line)), "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_column_with_one_text_in_the_sample_is_reported_by_all_its_values() {
+    for format in ["csv", "ndjson"] {
+        for count in [1, 2] {
+            let home = Home::new();
+            let paths = late_files(&home, format, count, 9_000_000 * count, ("none known", 0.9));
+            let missed =
+                column(&home, paths.clone()).missed.unwrap_or_else(|| panic!("{format}, {count} files"));
+            assert_eq!((missed.near, missed.value.as_str()), ("REAL", "none known"));
+            let line = if format == "csv" { 102 } else { 101 };
+            assert_eq!((missed.file.as_ref(), missed.line), (paths.first(), Some(line)), "{format}");
+        }
+    }
+}
+
+#[test]
+fn a_column_of_text_that_begins_late_has_no_note() {
+    let home = Home::new();
+    let mut text = String::from("id,v\n");
+    (0..300_000).for_each(|row| text += &format!("{row:0>12},{}\n", if row < 200_000 { "" } else { "Rome" }));
+    let column = column(&home, vec![Way::Path.put(&home, "t.csv", text.as_bytes())]);
+    assert_eq!((column.declared_type.as_str(), column.missed, column.nulls), ("TEXT", None, None));
+}
