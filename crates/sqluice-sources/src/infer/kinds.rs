@@ -89,6 +89,8 @@ enum First {
     Bare,
     /// A number with a point or an exponent.
     Pointed,
+    /// A whole number with a point: `2.0`.
+    PointZero,
     /// A number that a numeric type would not give back.
     Changed,
 }
@@ -198,6 +200,7 @@ impl Kinds {
         let forms = [
             (First::Bare, batch.has_bare() && !batch.has_unheld()),
             (First::Pointed, batch.has_pointed()),
+            (First::PointZero, batch.has_point_zero()),
             (First::Unheld, batch.has_unheld()),
             (First::Odd, !batch.is_empty() && !batch.reads_back()),
         ];
@@ -212,7 +215,7 @@ impl Kinds {
             let mut alone = Evidence::new();
             alone.add_value(value, typed);
             if !alone.is_empty() {
-                self.keep(form(&alone), value, (part, first_row + row as u64));
+                self.keep_form(&alone, value, (part, first_row + row as u64));
                 left = missing(self);
             }
         }
@@ -267,7 +270,7 @@ impl Kinds {
             } else {
                 self.near.merge(alone);
             }
-            self.keep(form(&alone), value, at);
+            self.keep_form(&alone, value, at);
         } else if is_marker(text) {
             self.add_marker(text, at);
         } else if is_date(text) {
@@ -385,10 +388,12 @@ impl Kinds {
     /// Returns the first value that is no number, or else the first number that a numeric type would not give back, or
     /// that is written otherwise than those before.
     pub fn first_cause(&self) -> Option<&Found> {
-        let [bare, pointed] = [First::Bare, First::Pointed].map(|form| self.first(form));
-        let later = bare.zip(pointed).map(|(bare, pointed)| match bare.position() < pointed.position() {
-            true => pointed,
-            false => bare,
+        let [bare, zero, pointed] =
+            [First::Bare, First::PointZero, First::Pointed].map(|form| self.first(form));
+        // Printers write `1` or `1.0`. Without `1.0`, a number with an exponent is not written as the rest is.
+        let later = bare.zip(zero.or(pointed)).map(|(one, other)| match one.position() < other.position() {
+            true => other,
+            false => one,
         });
         let mut causes = [First::Other, First::Noted, First::Odd, First::Unheld].into_iter();
         causes.find_map(|cause| self.first(cause)).or(later)
@@ -400,6 +405,13 @@ impl Kinds {
 
     fn keep(&mut self, first: First, value: Value<'_>, at: (u64, u64)) {
         self.firsts[first as usize].get_or_insert_with(|| Found::new(value, at));
+    }
+
+    fn keep_form(&mut self, alone: &Evidence, value: Value<'_>, at: (u64, u64)) {
+        self.keep(form(alone), value, at);
+        if alone.has_point_zero() {
+            self.keep(First::PointZero, value, at);
+        }
     }
 
     /// Returns the values that notes may show.

@@ -210,3 +210,23 @@ fn a_column_of_text_that_begins_late_has_no_note() {
     let column = column(&home, vec![Way::Path.put(&home, "t.csv", text.as_bytes())]);
     assert_eq!((column.declared_type.as_str(), column.missed, column.nulls), ("TEXT", None, None));
 }
+
+#[test]
+fn the_number_that_is_reported_is_the_one_that_is_written_otherwise() {
+    let of = |values: &[&str], more: usize| {
+        let home = Home::new();
+        let more = std::iter::repeat_n("27.29924", more);
+        let text: String = more.chain(values.iter().copied()).map(|value| format!("1,{value}\n")).collect();
+        let path = Way::Path.put(&home, "t.csv", format!("id,v\n{text}").as_bytes());
+        let column = column(&home, vec![path]);
+        column.missed.map_or(column.declared_type, |missed| missed.value)
+    };
+    for more in [10, 5000, 400_000] {
+        assert_eq!(of(&["27.29924", "27.200000760000002"], more), "REAL");
+        assert_eq!(of(&["27.29924", "27.200000760000003"], more), "27.200000760000003");
+        assert_eq!(of(&["27.200000760000002", "27.29924", "1.10"], more), "1.10");
+        assert_eq!(of(&["27", "27.29924", "28.0"], more), "28.0");
+        assert_eq!(of(&["28.0", "27.29924", "27"], more), "27");
+        assert_eq!(of(&["27", "27.29924", "28"], more), "REAL");
+    }
+}
