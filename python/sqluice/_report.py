@@ -52,6 +52,8 @@ class MissedType:
     """Values that were counted: those that decided on the types first."""
     others: int
     """Those among them that are no numbers."""
+    quoted: bool = False
+    """Whether the others are NULL markers in quotes, such as `"NA"`, which `null=[...]` does not read."""
     read_by: tuple[tuple[str, ...], ...] = ()
     """The parameters that read the others as numbers, each with its value: `("thousands", "price=,")`."""
 

@@ -113,6 +113,15 @@ fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> 
             grouped(*values)
         ),
     };
+    let quoted = match (missed.quoted, others) {
+        (false, _) => String::new(),
+        (true, 1) => {
+            format!(", and {} does not read it, as it is in quotes", terms::flag(Setting::Null, None))
+        }
+        (true, _) => {
+            format!(", and {} does not read them, as they are in quotes", terms::flag(Setting::Null, None))
+        }
+    };
     let nulls = column.nulls.iter().flat_map(null_flags);
     let read_by = read_by.iter().filter_map(|(setting, value)| {
         let setting = Setting::all().find(|known| known.name() == *setting)?;
@@ -126,7 +135,7 @@ fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> 
         }
         false => "reads them".to_owned(),
     };
-    format!("note: {table}.{name} is TEXT, not {near}: {why}; {} {does}", flags.join(" "))
+    format!("note: {table}.{name} is TEXT, not {near}: {why}{quoted}; {} {does}", flags.join(" "))
 }
 
 /// A column that keeps texts which other programs write for NULL.

@@ -1,6 +1,6 @@
 //! A part whose batches pass through something on their way to the sink.
 
-use super::{Part, Sink};
+use super::{Part, Quoting, Sink};
 use crate::error::{Place, Result};
 
 /// A part around another, which decodes it by `decode`; all else is as in the part within.
@@ -35,6 +35,10 @@ where
 
     fn is_typed(&self) -> bool {
         self.part.is_typed()
+    }
+
+    fn quoting(&self) -> Option<Quoting> {
+        self.part.quoting()
     }
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {

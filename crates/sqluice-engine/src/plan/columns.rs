@@ -71,6 +71,8 @@ pub struct MissedType {
     /// Those among them that are no numbers. If empty, the value that decided is a number, but is not what a float prints
     /// as: `1.10` beside `1.9`.
     pub others: u64,
+    /// `true` if the others are NULL markers in quotes, such as `"NA"`. The setting `null` reads only texts without quotes.
+    pub quoted: bool,
     /// The settings that read the others as numbers, each with its value: `thousands`, `price=,`.
     pub read_by: Vec<(&'static str, String)>,
 }
@@ -100,6 +102,7 @@ impl MissedType {
             line: None,
             values: 0,
             others: 0,
+            quoted: false,
             read_by: Vec::new(),
         }
     }

@@ -5,6 +5,7 @@
 //!  NA  \N  -         a NULL marker  as other programs write NULL
 //!  1,234  3,14       a number in another notation, which a setting reads
 //!  2024-01-31        a date
+//!  "NA"              a NULL marker in quotes, which no setting reads
 //!  unknown           another value
 //! ```
 //!
@@ -17,6 +18,7 @@ use std::ops::Range;
 
 use sqluice_core::affinity::{Affinity, text_to_number};
 use sqluice_core::batch::{Column, Values};
+use sqluice_core::source::Quoting;
 use sqluice_format::value::Value;
 
 use super::{Evidence, Inferred};
@@ -80,6 +82,8 @@ pub struct Found {
 enum First {
     Other,
     Marker,
+    /// A NULL marker in quotes.
+    QuotedMarker,
     Noted,
     /// A number whose text is not what the shortest printers print: `1.10`.
     Odd,
@@ -116,6 +120,8 @@ pub struct Kinds {
     pub has_codes: bool,
     /// The values of `noted` that each notation reads.
     readings: [u64; Reading::ALL.len()],
+    /// The number of NULL markers in quotes, which the setting `null` does not read.
+    pub quoted: u64,
     /// The NULL markers, and the number of values of each.
     markers: Vec<(String, u64)>,
     /// The evidence of the numbers that a numeric type would give back.
@@ -150,7 +156,7 @@ impl Kinds {
         evidence: &mut Evidence,
         column: &Column<'_>,
         rows: usize,
-        typed: bool,
+        (typed, quoting): (bool, Option<Quoting>),
         (part, first_row): (u64, u64),
     ) {
         self.typed |= typed;
@@ -158,7 +164,7 @@ impl Kinds {
         if self.given_up {
             evidence.see_batch(column, rows, typed);
             if !typed {
-                self.see_sure_markers(column, 0..rows, (part, first_row));
+                self.see_sure_markers(column, 0..rows, quoting, (part, first_row));
             }
             return;
         }
@@ -176,6 +182,10 @@ impl Kinds {
             match value {
                 Value::Null => {}
                 Value::Text(text) if self.assumes(text) => {}
+                Value::Text(text) if is_marker(text) && is_quoted(quoting, column, row) => {
+                    self.quoted += 1;
+                    self.keep(First::QuotedMarker, value, (part, first_row + row as u64));
+                }
                 _ => self.add(value, typed, (part, first_row + row as u64)),
             }
             let kept = self.numbers.max(self.dates + self.noted);
@@ -183,7 +193,7 @@ impl Kinds {
             let gives_up = self.is_patient || !self.is_exact;
             if gives_up && self.others > others_min && self.others > kept {
                 self.given_up = true;
-                return self.see_sure_markers(column, row + 1..rows, (part, first_row));
+                return self.see_sure_markers(column, row + 1..rows, quoting, (part, first_row));
             }
         }
     }
@@ -240,10 +250,17 @@ impl Kinds {
         true
     }
 
-    fn see_sure_markers(&mut self, column: &Column<'_>, rows: Range<usize>, (part, first_row): (u64, u64)) {
+    fn see_sure_markers(
+        &mut self,
+        column: &Column<'_>,
+        rows: Range<usize>,
+        quoting: Option<Quoting>,
+        (part, first_row): (u64, u64),
+    ) {
         for row in rows {
             if let Value::Text(text) = column.get(row)
                 && text == SURE_MARKER
+                && !is_quoted(quoting, column, row)
             {
                 self.add_marker(text, (part, first_row + row as u64));
             }
@@ -309,6 +326,7 @@ impl Kinds {
         self.dates += other.dates;
         self.others += other.others;
         self.noted += other.noted;
+        self.quoted += other.quoted;
         self.given_up |= other.given_up;
         self.typed |= other.typed;
         self.has_codes |= other.has_codes;
@@ -348,7 +366,7 @@ impl Kinds {
 
     /// Returns the number of values that are neither NULL nor a NULL marker.
     pub fn values(&self) -> u64 {
-        self.numbers + self.dates + self.others + self.noted
+        self.numbers + self.dates + self.others + self.noted + self.quoted
     }
 
     /// Returns the number of NULL markers.
@@ -395,7 +413,8 @@ impl Kinds {
             true => other,
             false => one,
         });
-        let mut causes = [First::Other, First::Noted, First::Odd, First::Unheld].into_iter();
+        let kinds = [First::Other, First::Noted, First::QuotedMarker, First::Odd, First::Unheld];
+        let mut causes = kinds.into_iter();
         causes.find_map(|cause| self.first(cause)).or(later)
     }
 
@@ -467,6 +486,11 @@ fn form(alone: &Evidence) -> First {
         () if alone.has_pointed() => First::Pointed,
         () => First::Bare,
     }
+}
+
+/// Returns `true` if the field of a text was quoted.
+fn is_quoted(quoting: Option<Quoting>, column: &Column<'_>, row: usize) -> bool {
+    quoting.is_some_and(|quoting| quoting.is_quoted(column, row))
 }
 
 /// Returns `true` if other programs write the text for NULL.

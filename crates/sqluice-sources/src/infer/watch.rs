@@ -20,7 +20,7 @@ use sqluice_core::batch::{Batch, Values};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Amount;
 use sqluice_core::source::around::decoded_by;
-use sqluice_core::source::{BadRow, Part, Refused, Sink, Source};
+use sqluice_core::source::{BadRow, Part, Quoting, Refused, Sink, Source};
 
 use super::{Evidence, Inferred, Kinds, see_all};
 
@@ -163,11 +163,11 @@ impl Source for WatchedSource<'_> {
         let (watch, index) = (self.watch.clone(), self.parts);
         self.parts += 1;
         Ok(Some(decoded_by(part, move |part, sink| {
-            let (evidence, typed) = (watch.begin()?, part.is_typed());
+            let (evidence, typed, quoting) = (watch.begin()?, part.is_typed(), part.quoting());
             let counted =
                 watch.seen().kinds.iter().map(|kinds| kinds.as_ref().map(|_| Kinds::patient())).collect();
             let mut watching =
-                Watching { sink, watch: &watch, evidence, kinds: counted, typed, next: (index, 0) };
+                Watching { sink, watch: &watch, evidence, kinds: counted, typed, quoting, next: (index, 0) };
             let decoded = part.decode(&mut watching);
             // A value that was refused may be good for the right type.
             let Watching { evidence, kinds, .. } = watching;
@@ -188,6 +188,7 @@ struct Watching<'a> {
     evidence: Vec<Evidence>,
     kinds: Vec<Option<Kinds>>,
     typed: bool,
+    quoting: Option<Quoting>,
     /// The number of the part, and its next row.
     next: (u64, u64),
 }
@@ -205,7 +206,8 @@ impl Sink for Watching<'_> {
                 // A typed source writes the numbers of a column as text that was TEXT before.
                 let (column, typed) = (&batch.columns[column], self.typed);
                 let as_text = typed && matches!(column.values, Values::Text(_));
-                kinds.see(&mut Evidence::new(), column, batch.rows, typed && !as_text, self.next);
+                let written = (typed && !as_text, self.quoting);
+                kinds.see(&mut Evidence::new(), column, batch.rows, written, self.next);
                 kinds.typed |= typed;
             }
         }

@@ -10,7 +10,7 @@ use sqluice_core::progress::Progress;
 use sqluice_core::schema::{Column, Table};
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::{ColumnFrom, Constant};
-use sqluice_core::source::{BadRow, Refused, Sink};
+use sqluice_core::source::{BadRow, Quoting, Refused, Sink};
 use sqluice_engine::reject::Tally;
 use sqluice_engine::report::{InputReport, Recognised};
 use sqluice_sources::convert::{Conversion, ConvertedColumn, Converting, MomentForm};
@@ -378,11 +378,11 @@ impl LoadFile {
             rowids: self.rowid_field(load).map(|field| (field, Ascending::default())),
             rows: 0,
             bad_rows: 0,
-            typed: false,
+            written: (false, None),
             first_fault: None,
         };
         while let Ok(Some(mut part)) = source.next_part() {
-            observer.typed = part.is_typed();
+            observer.written = (part.is_typed(), part.quoting());
             if let Err(error) = part.decode(&mut observer) {
                 observer.first_fault.get_or_insert(error);
                 break;
@@ -451,7 +451,8 @@ struct Observer {
     kinds: Vec<Kinds>,
     rows: u64,
     bad_rows: u64,
-    typed: bool,
+    /// `true` if the part is typed, and how it shows which fields were quoted.
+    written: (bool, Option<Quoting>),
     first_fault: Option<Error>,
 }
 
@@ -459,7 +460,7 @@ impl Sink for Observer {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
         let columns = self.evidence.iter_mut().zip(&mut self.kinds).zip(&batch.columns);
         columns.for_each(|((evidence, kinds), column)| {
-            kinds.see(evidence, column, batch.rows, self.typed, (0, self.rows));
+            kinds.see(evidence, column, batch.rows, self.written, (0, self.rows));
         });
         if let Some((field, ascending)) = &mut self.rowids
             && let Some(column) = batch.columns.get(*field)

@@ -113,15 +113,16 @@ fn just_missed(values: &mut Values<'_>, column: &str) -> Option<MissedType> {
     let kinds = &values.kinds;
     let all = kinds.values();
     let (others, reading) = match kinds.reading() {
-        Some((reading, found)) if kinds.noted > kinds.others + kinds.dates => {
-            (kinds.others + kinds.dates, Some((reading, found)))
+        Some((reading, found)) if kinds.noted > kinds.others + kinds.dates + kinds.quoted => {
+            (kinds.others + kinds.dates + kinds.quoted, Some((reading, found)))
         }
         _ => (all - kinds.numbers, None),
     };
     // Without the NULL markers nothing is wrong.
     let is_settled = others == 0 && reading.is_none() && kinds.concluded().is_some();
-    let is_rare = reading.is_none() && kinds.numbers < (ONE_OF - 1) * others.max(1);
-    if is_settled || is_rare || kinds.given_up || kinds.has_codes || all == 0 || others * ONE_OF > all {
+    let texts = others - kinds.quoted.min(others);
+    let is_rare = reading.is_none() && kinds.numbers < (ONE_OF - 1) * texts.max(1);
+    if is_settled || is_rare || kinds.given_up || kinds.has_codes || all == 0 || texts * ONE_OF > all {
         return None;
     }
     let found = match reading {
@@ -134,6 +135,7 @@ fn just_missed(values: &mut Values<'_>, column: &str) -> Option<MissedType> {
     };
     let mut missed = MissedType::new(near.name(), &found.value);
     (missed.values, missed.others) = (all, all - kinds.numbers);
+    missed.quoted = kinds.quoted > 0 && kinds.quoted == missed.others;
     for setting in reading.into_iter().flat_map(|(reading, _)| reading.settings(column)) {
         missed.read_by.push((setting.setting.name(), setting.value));
     }

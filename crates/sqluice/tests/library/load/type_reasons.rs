@@ -230,3 +230,37 @@ fn the_number_that_is_reported_is_the_one_that_is_written_otherwise() {
         assert_eq!(of(&["27", "27.29924", "28"], more), "REAL");
     }
 }
+
+#[test]
+fn a_null_marker_in_quotes_is_reported_as_a_text_that_the_setting_null_does_not_read() {
+    for bytes in [1000, 5_000_000] {
+        for count in [1, 2] {
+            let home = Home::new();
+            let (paths, line) = files(&home, "csv", count, bytes, 1.0, "\"NA\"");
+            let column = column(&home, paths.clone());
+            assert_eq!(column.nulls, None, "{bytes}");
+            let missed = column.missed.unwrap();
+            assert_eq!((missed.value.as_str(), missed.others, missed.quoted), ("NA", 1, true), "{bytes}");
+            assert_eq!((missed.file.as_ref(), missed.line), (paths.last(), Some(line)), "{bytes}");
+        }
+    }
+}
+
+#[test]
+fn null_markers_are_reported_only_as_far_as_they_have_no_quotes() {
+    let of = |values: &[&str]| {
+        let home = Home::new();
+        let text: String = values.iter().map(|value| format!("1,{value}\n")).collect();
+        let path = Way::Path.put(&home, "t.csv", format!("id,v\n{text}").as_bytes());
+        let column = column(&home, vec![path]);
+        let missed = column.missed.map(|missed| (missed.value, missed.others, missed.quoted));
+        (column.nulls.map(|nulls| (nulls.tokens.join(" "), nulls.nulls, nulls.near)), missed)
+    };
+    let quoted = |value: &str, others| Some((value.to_owned(), others, true));
+    assert_eq!(of(&["1", "2", "\"NA\"", "\"NA\"", "\"NA\"", "3", "4"]), (None, quoted("NA", 3)));
+    assert_eq!(of(&["Rome", "\"\\N\"", "Oslo"]), (None, None));
+    let nulls = Some(("NA".to_owned(), 1, None));
+    assert_eq!(of(&["1", "2", "NA", "\"-\"", "3", "4", "5", "6", "7"]), (nulls, quoted("-", 1)));
+    let other = Some(("unknown".to_owned(), 2, false));
+    assert_eq!(of(&["1", "\"NA\"", "unknown", "3", "4", "5", "6", "7", "8", "9"]), (None, other));
+}
