@@ -56,6 +56,8 @@ class MissedType:
     """Whether the others are NULL markers in quotes, such as `"NA"`, which `null=[...]` does not read."""
     read_by: tuple[tuple[str, ...], ...] = ()
     """The parameters that read the others as numbers, each with its value: `("thousands", "price=,")`."""
+    signs: str | None = None
+    """The signs of a value that no parameter reads together with the rest of the column: `a currency`."""
 
 
 @dataclass(frozen=True, slots=True)

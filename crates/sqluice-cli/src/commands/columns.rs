@@ -98,10 +98,10 @@ fn would_read_otherwise(table: &str, near: &str, columns: &[(&str, &MissedType)]
 
 /// A column of numbers but for some values.
 fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> String {
-    let MissedType { near, value, values, others, read_by, .. } = missed;
+    let MissedType { near, value, values, others, read_by, signs, .. } = missed;
     let name = &column.name;
     let place = place(missed.file.as_deref(), missed.line);
-    let (a_number, numbers) = match read_by.is_empty() {
+    let (a_number, numbers) = match read_by.is_empty() && signs.is_none() {
         true => ("a number", "numbers"),
         false => ("a plain number", "plain numbers"),
     };
@@ -122,6 +122,11 @@ fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> 
             format!(", and {} does not read them, as they are in quotes", terms::flag(Setting::Null, None))
         }
     };
+    if let Some(signs) = signs {
+        return format!(
+            "note: {table}.{name} is TEXT, not {near}: {why}; the value has {signs}, and no flag reads all values of the column"
+        );
+    }
     let nulls = column.nulls.iter().flat_map(null_flags);
     let read_by = read_by.iter().filter_map(|(setting, value)| {
         let setting = Setting::all().find(|known| known.name() == *setting)?;

@@ -75,6 +75,9 @@ pub struct MissedType {
     pub quoted: bool,
     /// The settings that read the others as numbers, each with its value: `thousands`, `price=,`.
     pub read_by: Vec<(&'static str, String)>,
+    /// The signs of a value that no setting reads together with the rest of the column: `a currency`. A numeric type would keep the value as
+    /// text.
+    pub signs: Option<&'static str>,
 }
 
 /// Text that a declared type makes another text of: `01234` becomes 1234.
@@ -104,6 +107,7 @@ impl MissedType {
             others: 0,
             quoted: false,
             read_by: Vec::new(),
+            signs: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //!  12  1.5  1e5      a number       those that a numeric type would not give back are marked: 1.10  007
 //!  NA  \N  -         a NULL marker  as other programs write NULL
-//!  1,234  3,14       a number in another notation, which a setting reads
+//!  1,234  $5  12%    a number in another notation, which a setting reads
 //!  2024-01-31        a date
 //!  "NA"              a NULL marker in quotes, which no setting reads
 //!  unknown           another value
@@ -22,7 +22,7 @@ use sqluice_core::source::Quoting;
 use sqluice_format::value::Value;
 
 use super::{Evidence, Inferred};
-use crate::convert::Reading;
+use crate::convert::{Reading, Readings};
 
 /// The number of other values after which a column of a sample is given up, if these values also outnumber the rest.
 const OTHERS_MIN: u64 = 16;
@@ -65,6 +65,37 @@ const MARKERS: [&[u8]; 17] = [
 
 /// The largest number of bytes of a marker.
 const MARKER_BYTES_MAX: usize = 6;
+
+/// The currency of the amounts of a column.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Currency {
+    /// No amount has a currency.
+    #[default]
+    Unnamed,
+    /// All amounts with a currency have this one.
+    Of(String),
+    /// There are several.
+    Several,
+}
+
+impl Currency {
+    fn see(&mut self, currency: Option<&str>) {
+        match (&*self, currency) {
+            (Currency::Several, _) | (_, None) => {}
+            (Currency::Unnamed, Some(currency)) => *self = Currency::Of(currency.to_owned()),
+            (Currency::Of(known), Some(currency)) if known == currency => {}
+            (Currency::Of(_), Some(_)) => *self = Currency::Several,
+        }
+    }
+
+    fn merge(&mut self, other: &Currency) {
+        match other {
+            Currency::Unnamed => {}
+            Currency::Of(currency) => self.see(Some(currency)),
+            Currency::Several => *self = Currency::Several,
+        }
+    }
+}
 
 /// A value that is kept, with its position: the number of its part, and its row in the part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,6 +149,8 @@ pub struct Kinds {
     pub given_up: bool,
     /// `true` if the column has codes: numbers that begin with a zero or a plus.
     pub has_codes: bool,
+    /// The currency of the values.
+    currency: Currency,
     /// The values of `noted` that each notation reads.
     readings: [u64; Reading::ALL.len()],
     /// The number of NULL markers in quotes, which the setting `null` does not read.
@@ -242,12 +275,18 @@ impl Kinds {
         }
         if self.dates > self.noted {
             self.dates += 1;
-        } else {
-            let (noted, read) = (self.noted, &mut self.readings);
-            read.iter_mut().filter(|count| **count == noted).for_each(|count| *count += 1);
+            return true;
+        }
+        // Values with other signs are few, or all of them have signs.
+        let has_signs = |reading: &Reading| reading.has_accounting() || reading.has_percent();
+        let noted = self.noted;
+        let mut counts = Reading::ALL.iter().zip(&self.readings);
+        let is_plain = counts.any(|(reading, count)| *count == noted && !has_signs(reading));
+        if is_plain {
+            self.readings.iter_mut().filter(|count| **count == noted).for_each(|count| *count += 1);
             self.noted += 1;
         }
-        true
+        is_plain
     }
 
     fn see_sure_markers(
@@ -293,12 +332,13 @@ impl Kinds {
         } else if is_date(text) {
             self.dates += 1;
         } else {
-            let read = Reading::ALL.map(|reading| !typed && reading.reads(text));
+            let read: Readings = Reading::all_of(text);
             for (count, read) in self.readings.iter_mut().zip(read) {
                 *count += u64::from(read);
             }
             if read.contains(&true) {
                 self.noted += 1;
+                self.currency.see(Reading::currency(text));
                 self.keep(First::Noted, value, at);
             } else {
                 self.others += 1;
@@ -330,6 +370,7 @@ impl Kinds {
         self.given_up |= other.given_up;
         self.typed |= other.typed;
         self.has_codes |= other.has_codes;
+        self.currency.merge(&other.currency);
         self.readings.iter_mut().zip(other.readings).for_each(|(count, more)| *count += more);
         other.markers.iter().for_each(|(marker, count)| self.count_marker(marker, *count));
         self.near.merge(other.near);
@@ -393,10 +434,20 @@ impl Kinds {
             return None;
         }
         let readings = Reading::ALL.into_iter().zip(self.readings);
-        // With a decimal comma, 1.5 is refused. Numbers of a telephone have blanks, too, and none of them has three digits.
-        let fits = |reading: Reading| match reading {
-            Reading::Blanks => self.numbers > 0,
-            _ => !(reading.has_decimal_comma() && self.first(First::Pointed).is_some()),
+        // With a decimal comma, 1.5 is refused, and a percentage has its sign. Numbers of a telephone have blanks, too, and none of them has
+        // three digits. Numbers in parentheses may count something. Different currencies can't be added.
+        let has_plain = || {
+            let mut counts = Reading::ALL.iter().zip(self.readings);
+            let is_plain = |reading: &Reading| !reading.has_accounting() && !reading.has_percent();
+            self.numbers > 0 || counts.any(|(reading, count)| count > 0 && is_plain(reading))
+        };
+        let fits = |reading: Reading| {
+            let has_currency = matches!(self.currency, Currency::Of(_));
+            !(reading.has_decimal_comma() && self.first(First::Pointed).is_some()
+                || reading.has_percent() && self.numbers > 0
+                || reading.has_blanks() && self.numbers == 0 && !has_currency
+                || reading.has_accounting() && !reading.has_percent() && !has_currency && !has_plain()
+                || self.currency == Currency::Several)
         };
         let (reading, _) =
             readings.into_iter().find(|(reading, count)| *count == self.noted && fits(*reading))?;
@@ -418,6 +469,11 @@ impl Kinds {
         causes.find_map(|cause| self.first(cause)).or(later)
     }
 
+    /// Returns the first value that is a number in another notation.
+    pub fn first_noted(&self) -> Option<&Found> {
+        self.first(First::Noted)
+    }
+
     fn first(&self, first: First) -> Option<&Found> {
         self.firsts[first as usize].as_ref()
     }
@@ -437,7 +493,8 @@ impl Kinds {
     pub fn shown(&self) -> Vec<&Found> {
         let marker = self.markers().map(|(_, found)| found);
         let reading = self.reading().map(|(_, found)| found);
-        let mut shown: Vec<&Found> = self.first_cause().into_iter().chain(marker).chain(reading).collect();
+        let causes = self.first_cause().into_iter().chain(self.first_noted());
+        let mut shown: Vec<&Found> = causes.chain(marker).chain(reading).collect();
         shown.sort_by_key(|found| found.position());
         shown.dedup();
         shown

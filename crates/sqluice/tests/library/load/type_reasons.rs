@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use sqluice::convert::Convert;
 use sqluice::load::Load;
 use sqluice::plan::ColumnReport;
 
@@ -126,6 +127,19 @@ fn numbers_in_another_notation_are_reported_with_the_settings_that_read_them() {
     assert_eq!(of(&["1'234", "950", "12'345.5"]), "thousands v='");
     assert_eq!(of(&["555 123 456", "555 123 457"]), "", "telephone numbers");
     assert_eq!(of(&["1.2.3", "1.2.4"]), "", "versions");
+    assert_eq!(of(&["$5.00", "7", "($8.50)"]), "accounting v");
+    assert_eq!(of(&["$5.00", "$6.00"]), "accounting v");
+    assert_eq!(of(&["€ 1,234.50", "€ 2.50"]), "thousands v=,, accounting v");
+    assert_eq!(of(&["1.234,50 €", "2,50 €"]), "decimal_comma v, thousands v=., accounting v");
+    assert_eq!(of(&["5.00 USD", "NA", "6.00 USD"]), "accounting v");
+    assert_eq!(of(&["(5.00)", "6.00"]), "accounting v");
+    assert_eq!(of(&["5.00-", "6.00"]), "accounting v");
+    assert_eq!(of(&["12.5%", "13%"]), "percent v");
+    assert_eq!(of(&["12,5%", "13%"]), "decimal_comma v, percent v");
+    assert_eq!(of(&["(12.5%)", "13%"]), "accounting v, percent v");
+    assert_eq!(of(&["(1)", "(2)"]), "", "numbers of footnotes");
+    assert_eq!(of(&["$5.00", "€6.00"]), "", "two currencies");
+    assert_eq!(of(&["5 MHZ", "6 MHZ"]), "", "no currency");
 }
 
 /// Returns files of about `bytes` bytes whose column `v` has the values of `rare` in the first file, every 20,000 rows, and numbers from
@@ -263,4 +277,66 @@ fn null_markers_are_reported_only_as_far_as_they_have_no_quotes() {
     assert_eq!(of(&["1", "2", "NA", "\"-\"", "3", "4", "5", "6", "7"]), (nulls, quoted("-", 1)));
     let other = Some(("unknown".to_owned(), 2, false));
     assert_eq!(of(&["1", "\"NA\"", "unknown", "3", "4", "5", "6", "7", "8", "9"]), (None, other));
+}
+
+#[test]
+fn a_setting_is_named_only_if_it_reads_every_value_of_the_column() {
+    let of = |values: &[&str]| {
+        let home = Home::new();
+        let text: String = (1..40).map(|row| format!("1;{row}.5\n")).collect();
+        let text = values.iter().fold(text, |text, value| format!("{text}1;{value}\n"));
+        let path = Way::Path.put(&home, "t.csv", format!("id;v\n{text}").as_bytes());
+        let missed = column(&home, vec![path]).missed.unwrap();
+        let settings = missed.read_by.iter().map(|(setting, value)| format!("{setting} {value}"));
+        (settings.collect::<Vec<_>>().join(", "), missed.value, missed.signs)
+    };
+    let none = |value: &str, signs| (String::new(), value.to_owned(), Some(signs));
+    assert_eq!(of(&["$5.00"]), ("accounting v".to_owned(), "$5.00".to_owned(), None));
+    assert_eq!(of(&["12.5%"]), none("12.5%", "a percent sign"));
+    assert_eq!(of(&["$5.00", "€6.00"]), none("$5.00", "a currency"));
+    assert_eq!(of(&["unknown", "$5.00"]), none("$5.00", "a currency"));
+    assert_eq!(of(&["(5.00)", "unknown"]), none("(5.00)", "parentheses"));
+    assert_eq!(of(&["5.00-", "unknown"]), none("5.00-", "a minus at the end"));
+    assert_eq!(of(&["1,234.50", "1'234.50"]), none("1,234.50", "separators"));
+    assert_eq!(of(&["unknown"]), (String::new(), "unknown".to_owned(), None));
+}
+
+#[test]
+fn the_settings_of_a_note_load_the_column_as_numbers() {
+    let values: [&[&str]; 8] = [
+        &["$5.00", "7", "($8.50)"],
+        &["5.00-", "6.00"],
+        &["€ 1,234.50", "€ 2.50"],
+        &["1.234,50 €", "2,50 €"],
+        &["12.5%", "13%"],
+        &["12,5 %", "-13%"],
+        &["(12.5%)", "13%"],
+        &["1'234 CHF", "950 CHF"],
+    ];
+    for values in values {
+        let home = Home::new();
+        let text: String = values.iter().map(|value| format!("1;{value}\n")).collect();
+        let path = Way::Path.put(&home, "t.csv", format!("id;v\n{text}").as_bytes());
+        let missed = column(&home, vec![path.clone()]).missed.unwrap();
+        let convert = missed.read_by.iter().map(|(setting, value)| match *setting {
+            "accounting" => Convert::Accounting,
+            "percent" => Convert::Percent,
+            "decimal_comma" => Convert::DecimalComma,
+            _ => Convert::Thousands(value.trim_start_matches("v=").to_owned()),
+        });
+        let convert: Vec<(String, Convert)> = convert.map(|convert| ("v".to_owned(), convert)).collect();
+        let report = run(Load::new(home.path("y.db"), [path]).table("t").convert(convert)).unwrap();
+        let column = &report.tables[0].columns[1];
+        assert!(["INTEGER", "REAL"].contains(&column.declared_type.as_str()), "{values:?}");
+    }
+}
+
+#[test]
+fn an_amount_in_a_json_file_is_reported_without_a_type_that_keeps_it_as_text() {
+    let home = Home::new();
+    let numbers: String = (1..40).map(|row| format!("{{\"v\":{row}.5}}\n")).collect();
+    let path = Way::Path.put(&home, "t.ndjson", format!("{numbers}{{\"v\":\"$5.00\"}}\n").as_bytes());
+    let missed = column(&home, vec![path]).missed.unwrap();
+    assert_eq!((missed.value.as_str(), missed.line, missed.signs), ("$5.00", Some(40), Some("a currency")));
+    assert_eq!(missed.read_by, []);
 }
