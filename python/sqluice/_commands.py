@@ -51,6 +51,8 @@ def load(
     boolean: str | Sequence[str] | Mapping[str, tuple[str, str]] = (),
     decimal_comma: str | Sequence[str] = (),
     thousands: Mapping[str, str] | None = None,
+    accounting: str | Sequence[str] = (),
+    percent: str | Sequence[str] = (),
     columns: str | Sequence[str] | None = None,
     add_columns: bool = False,
     limit: int | None = None,
@@ -100,7 +102,8 @@ def load(
     conversions may lose, they lose.
     date: formats of columns with dates, such as {"placed": "%d.%m.%Y"}, which become ISO 8601 text. boolean: columns of booleans, which become
     1 and 0, or the words of each: {"paid": ("ja", "nein")}. decimal_comma, thousands: columns of numbers such as 3,14, and what stands
-    between groups of three digits: {"price": "."}. What does not match is a bad row.
+    between groups of three digits: {"price": "."}. accounting: columns of amounts such as $5.00, 5.00 USD, (5.00) and 5.00-. percent: columns
+    such as 12.5%, which becomes 0.125. What does not match is a bad row.
     reject: where rows go that can't be stored, a new file unless `overwrite_reject` is set; without it the first ends the load. max_rejects: how many the load
     accepts. skip_bad_files: files that can't be loaded are
     left out, with a warning, and listed in `Report.skipped`. name_from="path": tables are named after folder and file. records: the

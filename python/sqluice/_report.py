@@ -52,8 +52,12 @@ class MissedType:
     """Values that were counted: those that decided on the types first."""
     others: int
     """Those among them that are no numbers."""
+    quoted: bool = False
+    """Whether the others are NULL markers in quotes, such as `"NA"`, which `null=[...]` does not read."""
     read_by: tuple[tuple[str, ...], ...] = ()
     """The parameters that read the others as numbers, each with its value: `("thousands", "price=,")`."""
+    signs: str | None = None
+    """The signs of a value that no parameter reads together with the rest of the column: `a currency`."""
 
 
 @dataclass(frozen=True, slots=True)

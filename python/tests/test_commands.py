@@ -276,6 +276,10 @@ def test_text_becomes_what_the_caller_says_it_means(db: Path, tmp_path: Path) ->
     columns = report.tables[0].columns
     assert [column.type for column in columns] == ["TEXT", "INTEGER", "INTEGER", "REAL", "INTEGER"]
     assert columns[0].conversion == "date %d.%m.%Y"
+    file.write_text("cost,share\n($5.00),12.5%\n6.50 USD,3%\n")
+    amounts = tmp_path / "amounts.db"
+    sqluice.load(amounts, file, accounting="cost", percent=["share"])
+    assert query(amounts, "SELECT cost, share FROM t") == [(-5.0, 0.125), (6.5, 0.03)]
     file.write_text("a,b\n31.02.2024,no\n")
     with pytest.raises(sqluice.InputError, match="'31.02.2024' in column a is not a date") as raised:
         sqluice.load(tmp_path / "b.db", file, date={"a": "%d.%m.%Y"}, boolean=["b"])

@@ -98,10 +98,10 @@ fn would_read_otherwise(table: &str, near: &str, columns: &[(&str, &MissedType)]
 
 /// Describes a column of numbers with some other values.
 fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> String {
-    let MissedType { near, value, values, others, read_by, .. } = missed;
+    let MissedType { near, value, values, others, read_by, signs, .. } = missed;
     let name = &column.name;
     let place = place(missed.file.as_deref(), missed.line);
-    let (a_number, numbers) = match read_by.is_empty() {
+    let (a_number, numbers) = match read_by.is_empty() && signs.is_none() {
         true => ("a number", "numbers"),
         false => ("a plain number", "plain numbers"),
     };
@@ -113,6 +113,20 @@ fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> 
             grouped(*values)
         ),
     };
+    let quoted = match (missed.quoted, others) {
+        (false, _) => String::new(),
+        (true, 1) => {
+            format!(", and {} does not read it, as it is in quotes", terms::flag(Setting::Null, None))
+        }
+        (true, _) => {
+            format!(", and {} does not read them, as they are in quotes", terms::flag(Setting::Null, None))
+        }
+    };
+    if let Some(signs) = signs {
+        return format!(
+            "note: {table}.{name} is TEXT, not {near}: {why}; the value has {signs}, and no flag reads all values of the column"
+        );
+    }
     let nulls = column.nulls.iter().flat_map(null_flags);
     let read_by = read_by.iter().filter_map(|(setting, value)| {
         let setting = Setting::all().find(|known| known.name() == *setting)?;
@@ -126,7 +140,7 @@ fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> 
         }
         false => "reads them".to_owned(),
     };
-    format!("note: {table}.{name} is TEXT, not {near}: {why}; {} {does}", flags.join(" "))
+    format!("note: {table}.{name} is TEXT, not {near}: {why}{quoted}; {} {does}", flags.join(" "))
 }
 
 /// Describes a column that keeps texts that other programs write for NULL.

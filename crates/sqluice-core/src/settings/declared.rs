@@ -108,6 +108,12 @@ settings! {
         Thousands = "thousands": of(Kind::Separators, "COL=CHAR", "Read a column as numbers with this character between groups of three digits; repeatable")
             .long("Read a column as numbers with this character between groups of three digits: with 'price=,' 1,234,567 is 1234567; repeatable [default: such numbers are stored as text]")
             .below(TYPES).hidden();
+        Accounting = "accounting": of(Kind::Names, "COL", "Read a column as amounts such as $5.00, 5.00 USD, (5.00) or 5.00-; repeatable")
+            .long("Read a column as amounts of money: a currency before or after a number is dropped, and (5.00) and 5.00- are -5.00; repeatable [default: such numbers are stored as text]")
+            .below(TYPES).hidden();
+        Percent = "percent": of(Kind::Names, "COL", "Read a column as percentages: 12.5% is 0.125; repeatable")
+            .long("Read a column as percentages, and store them divided by 100: 12.5% is 0.125. A number without a percent sign makes a bad row; repeatable [default: percentages are stored as text]")
+            .below(TYPES).hidden();
         Strict = "strict": switch("Create STRICT tables [default: ordinary tables]").conflicts(&["schema"]).below(TYPES).hidden();
         Lossy = "lossy": switch("Accept values that SQLite would round or overflow: integers beyond 64 bits and numbers beyond the range of floats [default: such a row is bad]")
             .below(TYPES).hidden();

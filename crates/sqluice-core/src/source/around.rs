@@ -1,6 +1,6 @@
 //! A part whose batches are changed on their way to the sink.
 
-use super::{Part, Sink};
+use super::{Part, Quoting, Sink};
 use crate::error::{Place, Result};
 
 /// A part that `decode` decodes by another part. All else is as in this other part.
@@ -35,6 +35,10 @@ where
 
     fn is_typed(&self) -> bool {
         self.part.is_typed()
+    }
+
+    fn quoting(&self) -> Option<Quoting> {
+        self.part.quoting()
     }
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {

@@ -16,7 +16,7 @@ pub mod project;
 pub mod recognised;
 pub mod scan;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Column, Values};
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
 
@@ -57,12 +57,35 @@ pub trait Part: Send {
         false
     }
 
+    /// Returns how the texts of the part show which fields were quoted; `None` if fields are never quoted.
+    fn quoting(&self) -> Option<Quoting> {
+        None
+    }
+
     /// Gives all rows to `sink`, in order: in batches, and bad rows between them, so that the sink can count. No batch is empty, none has
     /// more than [`ROWS_MAX`](crate::batch::ROWS_MAX) rows, and each has a column for every column of the table.
     ///
     /// # Errors
     /// The error of the sink, with the place in the input added.
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()>;
+}
+
+/// How the place of a text in the data of its column shows that the field was quoted.
+#[derive(Clone, Copy, Debug)]
+pub struct Quoting {
+    /// The byte that stands before the text of a quoted field.
+    pub quote: Option<u8>,
+    /// The number of bytes of the input. The texts behind them had an escape or a doubled quote.
+    pub raw_bytes: usize,
+}
+
+impl Quoting {
+    /// Returns `true` if the text in `row` of a column was quoted or escaped.
+    pub fn is_quoted(self, column: &Column<'_>, row: usize) -> bool {
+        let Values::Text(text) = column.values else { return false };
+        let start = text.range(row).start;
+        start >= self.raw_bytes || start > 0 && Some(text.data[start - 1]) == self.quote
+    }
 }
 
 /// A receiver of the rows of a part.

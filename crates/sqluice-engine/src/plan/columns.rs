@@ -71,8 +71,13 @@ pub struct MissedType {
     /// The number of values that are no numbers. If 0, the value that prevented the type is a number, but not in the form that a float
     /// prints: `1.10` beside `1.9`.
     pub others: u64,
+    /// `true` if the others are NULL markers in quotes, such as `"NA"`. The setting `null` reads only texts without quotes.
+    pub quoted: bool,
     /// The settings that read the others as numbers, each with its value: `thousands`, `price=,`.
     pub read_by: Vec<(&'static str, String)>,
+    /// The signs of a value that no setting reads together with the rest of the column: `a currency`. A numeric type would keep the value as
+    /// text.
+    pub signs: Option<&'static str>,
 }
 
 /// A text that a declared type changes: `01234` becomes 1234.
@@ -100,7 +105,9 @@ impl MissedType {
             line: None,
             values: 0,
             others: 0,
+            quoted: false,
             read_by: Vec::new(),
+            signs: None,
         }
     }
 }

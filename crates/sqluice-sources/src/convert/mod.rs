@@ -1,9 +1,12 @@
-//! Text with another meaning that the user names: dates in a format, booleans, numbers with a decimal comma or separators of thousands.
+//! Text with another meaning that the user names: dates in a format, booleans, numbers with a decimal comma, separators of thousands, signs
+//! of accounting or a percent sign.
 //!
 //! ```text
 //!  31.01.2024   date %d.%m.%Y                   2024-01-31      TEXT
 //!  yes          boolean                         1               INTEGER
 //!  1.234,50     decimal comma, thousands '.'    1234.50         INTEGER or REAL, by the usual rule
+//!  (5.00) USD   accounting                      -5.00           INTEGER or REAL
+//!  12.5%        percent                         0.125           INTEGER or REAL
 //!  31.02.2024   date %d.%m.%Y                   a bad row
 //! ```
 //!
@@ -15,6 +18,7 @@
 //!
 //! Invariant: each value is converted or makes a bad row, whose reason quotes the value. No value stays as it was.
 
+mod accounting;
 mod boolean;
 mod date;
 mod form;
@@ -32,7 +36,7 @@ pub use date::DIRECTIVES;
 use date::DateFormat;
 pub use form::MomentForm;
 use number::Marks;
-pub use reading::Reading;
+pub use reading::{Reading, Readings};
 pub use source::{ConvertedColumn, Converting};
 use sqluice_core::batch::Value;
 use sqluice_core::batch::describe;
@@ -53,6 +57,11 @@ pub enum Convert {
     DecimalComma,
     /// A number with this character between groups of three digits. Numbers without the character are read, too.
     Thousands(String),
+    /// A number with the signs of accounting: a currency before or after the number, and parentheses around it or a minus behind it if the
+    /// number is negative. The currency is dropped. Numbers without these signs are read, too.
+    Accounting,
+    /// A number with a percent sign, which is divided by 100.
+    Percent,
 }
 
 impl Convert {
@@ -79,6 +88,8 @@ impl Convert {
             Convert::Boolean(_) => Setting::Boolean,
             Convert::DecimalComma => Setting::DecimalComma,
             Convert::Thousands(_) => Setting::Thousands,
+            Convert::Accounting => Setting::Accounting,
+            Convert::Percent => Setting::Percent,
         }
     }
 }
@@ -152,7 +163,7 @@ impl Conversion {
         Ok(all.into_iter().map(|(column, conversion)| (column, Arc::new(conversion))).collect())
     }
 
-    /// Adds another request for the same column: only a decimal comma and a separator of thousands go together.
+    /// Adds another request for the same column: only the marks of numbers, such as a decimal comma and a separator of thousands, go together.
     fn merge(&mut self, new: Conversion, column: &str) -> Result<()> {
         let is_new = match (&mut self.kind, &new.kind) {
             (ConversionKind::Number(marks), ConversionKind::Number(more)) => marks.merge(more),
@@ -278,6 +289,8 @@ impl ConversionKind {
                 ConversionKind::Boolean(Words::new(yes, no).map_err(|why| refused(&given, why))?)
             }
             Convert::DecimalComma => ConversionKind::Number(Marks::decimal_comma(lossy)),
+            Convert::Accounting => ConversionKind::Number(Marks::accounting(lossy)),
+            Convert::Percent => ConversionKind::Number(Marks::percent(lossy)),
             Convert::Thousands(separator) => ConversionKind::Number(
                 Marks::thousands(separator, lossy).map_err(|why| refused(separator, why))?,
             ),

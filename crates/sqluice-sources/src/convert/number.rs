@@ -1,9 +1,13 @@
-//! Numbers with a decimal comma or separators of thousands, converted to text that SQLite reads as a number.
+//! Numbers with a decimal comma, separators of thousands, signs of accounting or a percent sign, converted to text that SQLite reads as a
+//! number.
 //!
 //! ```text
 //!  number    [+-] whole [mark digits] [e [+-] digits]       the whole part may be left out before a mark
 //!  whole     digits, or 1 to 3 digits and groups of a separator and 3 digits
 //! ```
+//!
+//! Around it stand the signs of an [`Amount`], if the column has these, and behind it the percent sign: `12.5%` is 0.125. A column of
+//! percentages has no numbers without the sign, as nothing says which number was meant.
 //!
 //! A plus and zeros before the first digit are left out; the other digits stay as they are written.
 //!
@@ -15,6 +19,7 @@ use std::fmt;
 use sqluice_core::error::Message;
 
 use super::Fault;
+use super::accounting::Amount;
 
 /// The largest number of bytes of a number.
 const BYTES_MAX: usize = 1000;
@@ -28,6 +33,10 @@ pub(super) struct Marks {
     comma: bool,
     /// The separator between groups of three digits.
     thousands: Option<String>,
+    /// A currency may stand beside the number, a minus behind it, and parentheses around it.
+    accounting: bool,
+    /// A percent sign stands behind each number.
+    percent: bool,
     /// `true` if numbers may be rounded.
     lossy: bool,
     /// `true` if integers become floats.
@@ -36,7 +45,22 @@ pub(super) struct Marks {
 
 impl Marks {
     pub(super) fn decimal_comma(lossy: bool) -> Marks {
-        Marks { comma: true, thousands: None, lossy, floats: false }
+        Marks { comma: true, ..Marks::plain(lossy) }
+    }
+
+    /// Returns the marks of numbers with a currency or the minus of accounting.
+    pub(super) fn accounting(lossy: bool) -> Marks {
+        Marks { accounting: true, ..Marks::plain(lossy) }
+    }
+
+    /// Returns the marks of percentages.
+    pub(super) fn percent(lossy: bool) -> Marks {
+        Marks { percent: true, ..Marks::plain(lossy) }
+    }
+
+    /// Returns the marks of numbers as SQLite writes them.
+    pub(super) fn plain(lossy: bool) -> Marks {
+        Marks { comma: false, thousands: None, accounting: false, percent: false, lossy, floats: false }
     }
 
     /// Creates a notation with a separator of thousands, or returns the reason why the separator can't be used, and a hint.
@@ -45,7 +69,7 @@ impl Marks {
         let fits = |character: char| !character.is_alphanumeric() && !"+-\"".contains(character);
         match (characters.next(), characters.next()) {
             (Some(character), None) if fits(character) => {
-                Ok(Marks { comma: false, thousands: Some(separator.to_owned()), lossy, floats: false })
+                Ok(Marks { thousands: Some(separator.to_owned()), ..Marks::plain(lossy) })
             }
             _ => Err((
                 "that is not a thousands separator".to_owned(),
@@ -56,10 +80,18 @@ impl Marks {
 
     /// Adds the marks of another request. Returns `false` if the request repeats a mark.
     pub(super) fn merge(&mut self, more: &Marks) -> bool {
-        if self.comma && more.comma || self.thousands.is_some() && more.thousands.is_some() {
+        let both = [
+            self.comma && more.comma,
+            self.thousands.is_some() && more.thousands.is_some(),
+            self.accounting && more.accounting,
+            self.percent && more.percent,
+        ];
+        if both.contains(&true) {
             return false;
         }
         self.comma |= more.comma;
+        self.accounting |= more.accounting;
+        self.percent |= more.percent;
         self.thousands = self.thousands.take().or_else(|| more.thousands.clone());
         true
     }
@@ -86,13 +118,21 @@ impl Marks {
             return Err(Fault::Mismatch);
         }
         let start = out.len();
-        let rest = match text {
-            [b'-', rest @ ..] => {
-                out.push(b'-');
-                rest
+        let (negative, rest) = match text {
+            _ if self.accounting => {
+                let amount = Amount::of(text).ok_or(Fault::Mismatch)?;
+                (amount.negative, amount.number.as_bytes())
             }
-            [b'+', rest @ ..] => rest,
-            rest => rest,
+            [b'-', rest @ ..] => (true, rest),
+            [b'+', rest @ ..] => (false, rest),
+            rest => (false, rest),
+        };
+        if negative {
+            out.push(b'-');
+        }
+        let rest = match self.percent {
+            true => without_percent(rest).ok_or(Fault::Mismatch)?,
+            false => rest,
         };
         let whole = out.len();
         let rest = self.whole(rest, out)?;
@@ -114,8 +154,19 @@ impl Marks {
         if !has_whole && !has_fraction {
             return Err(Fault::Mismatch);
         }
-        let is_decimal = has_fraction || !rest.is_empty();
+        let has_exponent = !rest.is_empty();
         exponent(rest, out)?;
+        if self.percent {
+            divide_by_100(whole, out);
+        }
+        let is_decimal = match self.percent {
+            true => has_exponent || out[whole..].contains(&b'.'),
+            false => has_exponent || has_fraction,
+        };
+        let is_zero = match self.percent {
+            true => out[whole..] == *b"0",
+            false => is_zero,
+        };
         if !is_decimal && is_zero {
             // An integer has no negative zero.
             out.truncate(start);
@@ -177,6 +228,32 @@ fn exponent(text: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
     }
 }
 
+/// Returns the text before a percent sign, and before the blank that may stand between.
+pub(super) fn without_percent(text: &[u8]) -> Option<&[u8]> {
+    let number = text.strip_suffix(b"%")?;
+    let blanks: [&[u8]; 3] = [b" ", "\u{a0}".as_bytes(), "\u{202f}".as_bytes()];
+    Some(blanks.into_iter().find_map(|blank| number.strip_suffix(blank)).unwrap_or(number))
+}
+
+/// Divides the number from byte `start` on, which has no sign, by 100. Zeros at the end of the decimals are left out.
+fn divide_by_100(start: usize, out: &mut Vec<u8>) {
+    let number = out.split_off(start);
+    let end = number.iter().position(|byte| *byte == b'e').unwrap_or(number.len());
+    let (mantissa, exponent) = number.split_at(end);
+    let point = mantissa.iter().position(|byte| *byte == b'.').unwrap_or(end);
+    let digits = |bytes: &[u8]| bytes.iter().copied().filter(u8::is_ascii_digit).collect::<Vec<u8>>();
+    let mut digits = [vec![b'0'; 2], digits(mantissa)].concat();
+    let whole = digits.drain(..point).collect::<Vec<u8>>();
+    let zeros = whole.iter().take_while(|digit| **digit == b'0').count();
+    out.extend_from_slice(if zeros == whole.len() { b"0" } else { &whole[zeros..] });
+    let decimals = digits.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
+    if decimals > 0 {
+        out.push(b'.');
+        out.extend_from_slice(&digits[..decimals]);
+    }
+    out.extend_from_slice(exponent);
+}
+
 /// Returns `true` if the float that is nearest to a number keeps all of its digits.
 fn is_held(number: &str) -> bool {
     let mantissa = number.split('e').next().unwrap_or_default();
@@ -193,10 +270,11 @@ fn is_held(number: &str) -> bool {
 
 impl fmt::Display for Marks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.thousands, self.comma) {
-            (None, _) => write!(f, "a decimal comma"),
-            (Some(separator), true) => write!(f, "a decimal comma and {separator:?} between thousands"),
-            (Some(separator), false) => write!(f, "{separator:?} between thousands"),
-        }
+        let comma = self.comma.then(|| "a decimal comma".to_owned());
+        let thousands = self.thousands.as_ref().map(|separator| format!("{separator:?} between thousands"));
+        let accounting = self.accounting.then(|| "signs of accounting".to_owned());
+        let percent = self.percent.then(|| "a percent sign".to_owned());
+        let marks: Vec<String> = [comma, thousands, accounting, percent].into_iter().flatten().collect();
+        f.write_str(&marks.join(" and "))
     }
 }

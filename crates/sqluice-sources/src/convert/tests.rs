@@ -225,6 +225,68 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(sqluice_testkit::cases(256))]
+
+    #[test]
+    fn an_amount_is_the_number_without_its_currency(
+        number in "[0-9]{1,9}(\\.[0-9]{1,4})?",
+        currency in prop::sample::select(vec!["$", "€", "USD", "CHF ", "US$", "kr ", "\u{20b9}\u{a0}"]),
+        form in 0..8usize,
+    ) {
+        let (text, negative) = match form {
+            0 => (format!("{currency}{number}"), false),
+            1 => (format!("{number} {currency}"), false),
+            2 => (format!("-{currency}{number}"), true),
+            3 => (format!("{currency}-{number}"), true),
+            4 => (format!("({currency}{number})"), true),
+            5 => (format!("{currency}({number})"), true),
+            6 => (format!("{number}-"), true),
+            _ => (number.clone(), false),
+        };
+        let read = converted(&conversion(&[Convert::Accounting]), text.trim_end()).unwrap();
+        let sign = if negative { -1.0 } else { 1.0 };
+        prop_assert_eq!(read.parse::<f64>().unwrap(), sign * number.parse::<f64>().unwrap(), "{}", text);
+    }
+
+    #[test]
+    fn a_percentage_is_the_number_with_its_point_moved(
+        number in "-?(0|[1-9][0-9]{0,8})(\\.[0-9]{1,4})?(e[1-9])?",
+        blank in prop::sample::select(vec!["", " ", "\u{a0}"]),
+    ) {
+        let read = converted(&conversion(&[Convert::Percent]), &format!("{number}{blank}%")).unwrap();
+        let (mantissa, exponent) = number.split_once('e').unwrap_or((&number, "0"));
+        let moved = format!("{mantissa}e{}", exponent.parse::<i32>().unwrap() - 2);
+        prop_assert_eq!(read.parse::<f64>().unwrap(), moved.parse::<f64>().unwrap(), "{} {}", number, read);
+    }
+}
+
+#[test]
+fn percentages_and_amounts_go_with_separators_and_with_each_other() {
+    for (asked, text, read) in [
+        (&[Convert::Percent][..], "12.5%", Ok("0.125")),
+        (&[Convert::Percent], "100%", Ok("1")),
+        (&[Convert::Percent], "-0%", Ok("0")),
+        (&[Convert::Percent], ".5%", Ok("0.005")),
+        (&[Convert::Percent], "1e3%", Ok("0.01e3")),
+        (&[Convert::Percent], "12.5", Err(Fault::Mismatch)),
+        (&[Convert::Percent], "%", Err(Fault::Mismatch)),
+        (&[Convert::Percent], "5%%", Err(Fault::Mismatch)),
+        (&[Convert::Percent, Convert::DecimalComma], "12,5 %", Ok("0.125")),
+        (&[Convert::Percent, Convert::Accounting], "(12.5%)", Ok("-0.125")),
+        (&[Convert::Accounting], "12.5%", Err(Fault::Mismatch)),
+        (&[Convert::Accounting], "$1,234.50", Err(Fault::Mismatch)),
+        (&[Convert::Accounting, Convert::Thousands(",".to_owned())], "($1,234.50)", Ok("-1234.50")),
+        (&[Convert::Accounting, Convert::Thousands(",".to_owned())], "€ 1,23", Err(Fault::Groups)),
+        (&[Convert::Accounting], "5 MHZ", Err(Fault::Mismatch)),
+        (&[Convert::Accounting], "--5", Err(Fault::Mismatch)),
+        (&[Convert::Accounting], "(5", Err(Fault::Mismatch)),
+        (&[Convert::Accounting], "$", Err(Fault::Mismatch)),
+    ] {
+        assert_eq!(converted(&conversion(asked), text).as_deref(), read.as_ref().copied(), "{text}");
+    }
+}
+
 fn grouped(digits: &str, separator: &str) -> String {
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -405,6 +467,8 @@ fn conversions_that_exclude_each_other_are_refused() {
             vec![thousands("."), Convert::DecimalComma, Convert::DecimalComma],
             "`decimal_comma` names the column \"c\" twice",
         ),
+        (vec![Convert::Percent, Convert::Percent], "`percent` names the column \"c\" twice"),
+        (vec![Convert::Accounting, date()], "column \"c\" can't follow both `accounting` and `date`"),
         (vec![thousands(".")], "a point stands before the decimals"),
         (vec![thousands(","), Convert::DecimalComma], "the comma stands before the decimals"),
         (vec![thousands("1")], "that is not a thousands separator"),

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sqluice_core::batch::{Batch, Bitmap, Bytes, Column, Span, Spans, Values};
 use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::source::columns::Filled;
-use sqluice_core::source::{BadRow, Part, Refused, RefusedRow, Sink};
+use sqluice_core::source::{BadRow, Part, Quoting, Refused, RefusedRow, Sink};
 
 use super::CsvOptions;
 use super::cut::Cut;
@@ -75,6 +75,10 @@ impl Part for CsvPart {
 
     fn place(&self) -> Option<Place> {
         Some(self.cut.at.place(&self.shared.file))
+    }
+
+    fn quoting(&self) -> Option<Quoting> {
+        Some(Quoting { quote: self.shared.options.dialect.quote, raw_bytes: self.raw_bytes })
     }
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {

@@ -270,6 +270,11 @@ impl Evidence {
         self.flags & (WITH_POINT | WITH_EXPONENT) != 0
     }
 
+    /// Returns `true` if a value is a whole number with a point, such as `2.0`.
+    pub(super) fn has_point_zero(&self) -> bool {
+        self.flags & (POINT_ZERO | EXPONENT_POINT_ZERO) != 0
+    }
+
     /// Returns `true` if the values are integers, and no float holds one of them.
     pub(super) fn has_unheld(&self) -> bool {
         self.conclude() == Inferred::Integer && !self.printers.has(Printer::Shortest)

@@ -3,27 +3,32 @@
 //! ```text
 //!  12  1.5  1e5      a number       numbers that a numeric type would change are marked: 1.10  007
 //!  NA  \N  -         a NULL marker  as other programs write NULL
-//!  1,234  3,14       a number in another notation, which a setting reads
+//!  1,234  $5  12%    a number in another notation, which a setting reads
 //!  2024-01-31        a date
+//!  "NA"              a NULL marker in quotes, which no setting reads
 //!  unknown           another value
 //! ```
 //!
 //! Each kind is counted, and its first value is kept with its position.
 //!
 //! Invariant: `merge` is commutative and associative, so the counts and the first values do not depend on threads. (A column that is
-//! given up is the exception; only the samples of files give columns up, and one thread reads a sample.)
+//! given up is the exception: one thread reads a sample, and each part of a load is given up by its own values alone.)
 
 use std::ops::Range;
 
 use sqluice_core::affinity::{Affinity, text_to_number};
 use sqluice_core::batch::{Column, Values};
+use sqluice_core::source::Quoting;
 use sqluice_format::value::Value;
 
 use super::{Evidence, Inferred};
-use crate::convert::Reading;
+use crate::convert::{Reading, Readings};
 
-/// The number of other values after which a column is given up, if these values also outnumber the rest.
+/// The number of other values after which a column of a sample is given up, if these values also outnumber the rest.
 const OTHERS_MIN: u64 = 16;
+
+/// The same number for a part of a file that is loaded.
+const OTHERS_MIN_OF_PART: u64 = 4096;
 
 /// The number of dates, or of numbers in another notation, after which a sample's values are assumed to be of that kind.
 const ASSUMED_MIN: u64 = 256;
@@ -61,6 +66,37 @@ const MARKERS: [&[u8]; 17] = [
 /// The largest number of bytes of a marker.
 const MARKER_BYTES_MAX: usize = 6;
 
+/// The currency of the amounts of a column.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Currency {
+    /// No amount has a currency.
+    #[default]
+    Unnamed,
+    /// All amounts with a currency have this one.
+    Of(String),
+    /// There are several.
+    Several,
+}
+
+impl Currency {
+    fn see(&mut self, currency: Option<&str>) {
+        match (&*self, currency) {
+            (Currency::Several, _) | (_, None) => {}
+            (Currency::Unnamed, Some(currency)) => *self = Currency::Of(currency.to_owned()),
+            (Currency::Of(known), Some(currency)) if known == currency => {}
+            (Currency::Of(_), Some(_)) => *self = Currency::Several,
+        }
+    }
+
+    fn merge(&mut self, other: &Currency) {
+        match other {
+            Currency::Unnamed => {}
+            Currency::Of(currency) => self.see(Some(currency)),
+            Currency::Several => *self = Currency::Several,
+        }
+    }
+}
+
 /// A value that is kept, with its position: the number of its part, and its row in the part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -77,6 +113,8 @@ pub struct Found {
 enum First {
     Other,
     Marker,
+    /// A NULL marker in quotes.
+    QuotedMarker,
     Noted,
     /// A number that printers with the fewest digits write in another way: `1.10`.
     Odd,
@@ -86,6 +124,8 @@ enum First {
     Bare,
     /// A number with a point or an exponent.
     Pointed,
+    /// A whole number with a point: `2.0`.
+    PointZero,
     /// A number that a numeric type would not give back.
     Changed,
 }
@@ -109,8 +149,12 @@ pub struct Kinds {
     pub given_up: bool,
     /// `true` if the column has codes: numbers that begin with a zero or a plus.
     pub has_codes: bool,
+    /// The currency of the values.
+    currency: Currency,
     /// The values of `noted` that each notation reads.
     readings: [u64; Reading::ALL.len()],
+    /// The number of NULL markers in quotes, which the setting `null` does not read.
+    pub quoted: u64,
     /// The NULL markers, and the number of values of each.
     markers: Vec<(String, u64)>,
     /// The evidence of the numbers that a numeric type would give back.
@@ -120,6 +164,8 @@ pub struct Kinds {
     /// `true` if the source knows which values are numbers and which are text.
     pub typed: bool,
     is_exact: bool,
+    /// `true` if an exact count is given up, too, at many other values.
+    is_patient: bool,
     /// `true` if a batch was searched for a form in vain.
     lacks_form: bool,
     /// The number of parts.
@@ -132,13 +178,18 @@ impl Kinds {
         Kinds { is_exact: true, ..Kinds::default() }
     }
 
+    /// Returns the kinds of no value. All values will be counted, unless there are many and most of them are text.
+    pub fn patient() -> Kinds {
+        Kinds { is_patient: true, ..Kinds::exact() }
+    }
+
     /// Adds the first `rows` values of a column, and adds them to `evidence`. The first of them is in row `first_row` of a part.
     pub fn see(
         &mut self,
         evidence: &mut Evidence,
         column: &Column<'_>,
         rows: usize,
-        typed: bool,
+        (typed, quoting): (bool, Option<Quoting>),
         (part, first_row): (u64, u64),
     ) {
         self.typed |= typed;
@@ -146,7 +197,7 @@ impl Kinds {
         if self.given_up {
             evidence.see_batch(column, rows, typed);
             if !typed {
-                self.see_sure_markers(column, 0..rows, (part, first_row));
+                self.see_sure_markers(column, 0..rows, quoting, (part, first_row));
             }
             return;
         }
@@ -164,12 +215,18 @@ impl Kinds {
             match value {
                 Value::Null => {}
                 Value::Text(text) if self.assumes(text) => {}
+                Value::Text(text) if is_marker(text) && is_quoted(quoting, column, row) => {
+                    self.quoted += 1;
+                    self.keep(First::QuotedMarker, value, (part, first_row + row as u64));
+                }
                 _ => self.add(value, typed, (part, first_row + row as u64)),
             }
             let kept = self.numbers.max(self.dates + self.noted);
-            if self.others > OTHERS_MIN && self.others > kept && !self.is_exact {
+            let others_min = if self.is_patient { OTHERS_MIN_OF_PART } else { OTHERS_MIN };
+            let gives_up = self.is_patient || !self.is_exact;
+            if gives_up && self.others > others_min && self.others > kept {
                 self.given_up = true;
-                return self.see_sure_markers(column, row + 1..rows, (part, first_row));
+                return self.see_sure_markers(column, row + 1..rows, quoting, (part, first_row));
             }
         }
     }
@@ -186,6 +243,7 @@ impl Kinds {
         let forms = [
             (First::Bare, batch.has_bare() && !batch.has_unheld()),
             (First::Pointed, batch.has_pointed()),
+            (First::PointZero, batch.has_point_zero()),
             (First::Unheld, batch.has_unheld()),
             (First::Odd, !batch.is_empty() && !batch.reads_back()),
         ];
@@ -200,7 +258,7 @@ impl Kinds {
             let mut alone = Evidence::new();
             alone.add_value(value, typed);
             if !alone.is_empty() {
-                self.keep(form(&alone), value, (part, first_row + row as u64));
+                self.keep_form(&alone, value, (part, first_row + row as u64));
                 left = missing(self);
             }
         }
@@ -217,15 +275,27 @@ impl Kinds {
         }
         if self.dates > self.noted {
             self.dates += 1;
-        } else {
-            let (noted, read) = (self.noted, &mut self.readings);
-            read.iter_mut().filter(|count| **count == noted).for_each(|count| *count += 1);
+            return true;
+        }
+        // Values with other signs are few, or all of them have signs.
+        let has_signs = |reading: &Reading| reading.has_accounting() || reading.has_percent();
+        let noted = self.noted;
+        let mut counts = Reading::ALL.iter().zip(&self.readings);
+        let is_plain = counts.any(|(reading, count)| *count == noted && !has_signs(reading));
+        if is_plain {
+            self.readings.iter_mut().filter(|count| **count == noted).for_each(|count| *count += 1);
             self.noted += 1;
         }
-        true
+        is_plain
     }
 
-    fn see_sure_markers(&mut self, column: &Column<'_>, rows: Range<usize>, (part, first_row): (u64, u64)) {
+    fn see_sure_markers(
+        &mut self,
+        column: &Column<'_>,
+        rows: Range<usize>,
+        quoting: Option<Quoting>,
+        (part, first_row): (u64, u64),
+    ) {
         let may_be_marker = |row: &usize| match column.values {
             Values::Text(texts) => texts.range(*row).len() == SURE_MARKER.len(),
             Values::Any(_) => true,
@@ -234,6 +304,7 @@ impl Kinds {
         for row in rows.filter(may_be_marker) {
             if let Value::Text(text) = column.get(row)
                 && text == SURE_MARKER
+                && !is_quoted(quoting, column, row)
             {
                 self.add_marker(text, (part, first_row + row as u64));
             }
@@ -260,18 +331,19 @@ impl Kinds {
             } else {
                 self.near.merge(alone);
             }
-            self.keep(form(&alone), value, at);
+            self.keep_form(&alone, value, at);
         } else if is_marker(text) {
             self.add_marker(text, at);
         } else if is_date(text) {
             self.dates += 1;
         } else {
-            let read = Reading::ALL.map(|reading| !typed && reading.reads(text));
+            let read: Readings = Reading::all_of(text);
             for (count, read) in self.readings.iter_mut().zip(read) {
                 *count += u64::from(read);
             }
             if read.contains(&true) {
                 self.noted += 1;
+                self.currency.see(Reading::currency(text));
                 self.keep(First::Noted, value, at);
             } else {
                 self.others += 1;
@@ -299,9 +371,11 @@ impl Kinds {
         self.dates += other.dates;
         self.others += other.others;
         self.noted += other.noted;
+        self.quoted += other.quoted;
         self.given_up |= other.given_up;
         self.typed |= other.typed;
         self.has_codes |= other.has_codes;
+        self.currency.merge(&other.currency);
         self.readings.iter_mut().zip(other.readings).for_each(|(count, more)| *count += more);
         other.markers.iter().for_each(|(marker, count)| self.count_marker(marker, *count));
         self.near.merge(other.near);
@@ -338,7 +412,7 @@ impl Kinds {
 
     /// Returns the number of values that are neither NULL nor a NULL marker.
     pub fn values(&self) -> u64 {
-        self.numbers + self.dates + self.others + self.noted
+        self.numbers + self.dates + self.others + self.noted + self.quoted
     }
 
     /// Returns the number of NULL markers.
@@ -361,11 +435,24 @@ impl Kinds {
 
     /// Returns the notation that reads all values that are numbers in another notation, and the first of these values.
     pub fn reading(&self) -> Option<(Reading, &Found)> {
+        if self.typed {
+            return None;
+        }
         let readings = Reading::ALL.into_iter().zip(self.readings);
-        // With a decimal comma, 1.5 is refused. Telephone numbers have blanks, too, but no plain number beside them.
-        let fits = |reading: Reading| match reading {
-            Reading::Blanks => self.numbers > 0,
-            _ => !(reading.has_decimal_comma() && self.first(First::Pointed).is_some()),
+        // With a decimal comma, 1.5 is refused, and a percentage has its sign. Telephone numbers have blanks, too, but no plain number beside
+        // them. Numbers in parentheses may count something. Different currencies can't be added.
+        let has_plain = || {
+            let mut counts = Reading::ALL.iter().zip(self.readings);
+            let is_plain = |reading: &Reading| !reading.has_accounting() && !reading.has_percent();
+            self.numbers > 0 || counts.any(|(reading, count)| count > 0 && is_plain(reading))
+        };
+        let fits = |reading: Reading| {
+            let has_currency = matches!(self.currency, Currency::Of(_));
+            !(reading.has_decimal_comma() && self.first(First::Pointed).is_some()
+                || reading.has_percent() && self.numbers > 0
+                || reading.has_blanks() && self.numbers == 0 && !has_currency
+                || reading.has_accounting() && !reading.has_percent() && !has_currency && !has_plain()
+                || self.currency == Currency::Several)
         };
         let (reading, _) =
             readings.into_iter().find(|(reading, count)| *count == self.noted && fits(*reading))?;
@@ -375,13 +462,21 @@ impl Kinds {
     /// Returns the first value that is no number; or else the first number that a numeric type would not give back, or whose notation
     /// differs from the notation of earlier numbers.
     pub fn first_cause(&self) -> Option<&Found> {
-        let [bare, pointed] = [First::Bare, First::Pointed].map(|form| self.first(form));
-        let later = bare.zip(pointed).map(|(bare, pointed)| match bare.position() < pointed.position() {
-            true => pointed,
-            false => bare,
+        let [bare, zero, pointed] =
+            [First::Bare, First::PointZero, First::Pointed].map(|form| self.first(form));
+        // Printers write `1` or `1.0`. Without `1.0`, a number with an exponent is not written as the rest is.
+        let later = bare.zip(zero.or(pointed)).map(|(one, other)| match one.position() < other.position() {
+            true => other,
+            false => one,
         });
-        let mut causes = [First::Other, First::Noted, First::Odd, First::Unheld].into_iter();
+        let kinds = [First::Other, First::Noted, First::QuotedMarker, First::Odd, First::Unheld];
+        let mut causes = kinds.into_iter();
         causes.find_map(|cause| self.first(cause)).or(later)
+    }
+
+    /// Returns the first value that is a number in another notation.
+    pub fn first_noted(&self) -> Option<&Found> {
+        self.first(First::Noted)
     }
 
     fn first(&self, first: First) -> Option<&Found> {
@@ -392,11 +487,19 @@ impl Kinds {
         self.firsts[first as usize].get_or_insert_with(|| Found::new(value, at));
     }
 
+    fn keep_form(&mut self, alone: &Evidence, value: Value<'_>, at: (u64, u64)) {
+        self.keep(form(alone), value, at);
+        if alone.has_point_zero() {
+            self.keep(First::PointZero, value, at);
+        }
+    }
+
     /// Returns the values that notes may show.
     pub fn shown(&self) -> Vec<&Found> {
         let marker = self.markers().map(|(_, found)| found);
         let reading = self.reading().map(|(_, found)| found);
-        let mut shown: Vec<&Found> = self.first_cause().into_iter().chain(marker).chain(reading).collect();
+        let causes = self.first_cause().into_iter().chain(self.first_noted());
+        let mut shown: Vec<&Found> = causes.chain(marker).chain(reading).collect();
         shown.sort_by_key(|found| found.position());
         shown.dedup();
         shown
@@ -445,6 +548,11 @@ fn form(alone: &Evidence) -> First {
         () if alone.has_pointed() => First::Pointed,
         () => First::Bare,
     }
+}
+
+/// Returns `true` if the field of a text was quoted.
+fn is_quoted(quoting: Option<Quoting>, column: &Column<'_>, row: usize) -> bool {
+    quoting.is_some_and(|quoting| quoting.is_quoted(column, row))
 }
 
 /// Returns `true` if other programs write the text for NULL.

@@ -5,7 +5,7 @@
 use sqluice_core::batch::Batch;
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Amount, Cancel, Context};
-use sqluice_core::source::{BadRow, Part, Refused, Sink, Source, scan};
+use sqluice_core::source::{BadRow, Part, Quoting, Refused, Sink, Source, scan};
 
 use super::{Evidence, Kinds};
 
@@ -30,8 +30,8 @@ pub fn scan(
 ) -> (Vec<Scanned>, Result<()>) {
     let begin = || vec![Scanned { evidence: Evidence::new(), kinds: Kinds::exact() }; columns.len()];
     let look = |scanned: &mut Vec<Scanned>, index: u64, part: &mut dyn Part| {
-        let typed = part.is_typed();
-        part.decode(&mut Scanning { columns, cancel: &context.cancel, scanned, typed, next: (index, 0) })?;
+        let written = (part.is_typed(), part.quoting());
+        part.decode(&mut Scanning { columns, cancel: &context.cancel, scanned, written, next: (index, 0) })?;
         context.progress.advance(Amount { rows: 0, bytes: part.input_bytes() });
         Ok(())
     };
@@ -51,7 +51,8 @@ struct Scanning<'a> {
     columns: &'a [usize],
     cancel: &'a Cancel,
     scanned: &'a mut [Scanned],
-    typed: bool,
+    /// `true` if the part is typed, and how it shows which fields were quoted.
+    written: (bool, Option<Quoting>),
     /// The number of the part, and its next row.
     next: (u64, u64),
 }
@@ -60,7 +61,7 @@ impl Sink for Scanning<'_> {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
         self.cancel.check()?;
         for (Scanned { evidence, kinds }, &column) in self.scanned.iter_mut().zip(self.columns) {
-            kinds.see(evidence, &batch.columns[column], batch.rows, self.typed, self.next);
+            kinds.see(evidence, &batch.columns[column], batch.rows, self.written, self.next);
         }
         self.next.1 += batch.rows as u64;
         Ok(())

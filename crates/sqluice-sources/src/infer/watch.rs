@@ -8,18 +8,21 @@
 //! A right guess costs a look at every value and a lock for each part. A wrong guess stops the load, which can start again with better
 //! types. So does a value that the sink refuses only because of the guess.
 //!
+//! A watch also counts the kinds of values in columns that are TEXT although the samples have few of their values: so a note can name the
+//! reason without another reading of the file.
+//!
 //! Invariant: if all parts were decoded without error, each guess is the type that [`Evidence`] concludes from all values (or INTEGER or
 //! REAL, if the values are known to be numbers).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sqluice_core::batch::Batch;
+use sqluice_core::batch::{Batch, Values};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Amount;
 use sqluice_core::source::around::decoded_by;
-use sqluice_core::source::{BadRow, Part, Refused, Sink, Source};
+use sqluice_core::source::{BadRow, Part, Quoting, Refused, Sink, Source};
 
-use super::{Evidence, Inferred, see_all};
+use super::{Evidence, Inferred, Kinds, see_all};
 
 /// A column with a guessed type.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +35,8 @@ pub struct Watched {
     pub evidence: Evidence,
     /// `true` if the values are numbers, however they are written.
     pub is_number: bool,
+    /// `true` if the kinds of its values are counted, for notes.
+    pub counts_kinds: bool,
 }
 
 /// The watch over guessed types. Clones share their evidence.
@@ -62,6 +67,8 @@ impl Guess {
 struct Seen {
     /// The evidence of each watched column.
     evidence: Vec<Evidence>,
+    /// The kinds of the values, for each watched column that counts them. Parts and rows are those of the watched source.
+    kinds: Vec<Option<Kinds>>,
     /// The index of the first watched column whose guess was found to be wrong.
     broken: Option<usize>,
 }
@@ -70,19 +77,20 @@ impl Watch {
     /// Creates a watch over some columns.
     pub fn new(watched: &[Watched]) -> Watch {
         let evidence = watched.iter().map(|watched| watched.evidence).collect();
+        let kinds = watched.iter().map(|watched| watched.counts_kinds.then(Kinds::patient)).collect();
         Watch(Arc::new(Shared {
             columns: watched.iter().map(|watched| watched.column).collect(),
             guesses: watched
                 .iter()
                 .map(|watched| Guess { inferred: watched.guess, is_number: watched.is_number })
                 .collect(),
-            seen: Mutex::new(Seen { evidence, broken: None }),
+            seen: Mutex::new(Seen { evidence, kinds, broken: None }),
         }))
     }
 
     /// Returns the source with its rows watched.
     pub fn over<'a>(&self, source: Box<dyn Source + 'a>) -> Box<dyn Source + 'a> {
-        Box::new(WatchedSource { source, watch: self.clone() })
+        Box::new(WatchedSource { source, watch: self.clone(), parts: 0 })
     }
 
     /// Returns `true` if a guess was wrong: the types of the load are not the types of the values, whatever error the load returned.
@@ -93,6 +101,13 @@ impl Watch {
     /// Returns the evidence so far, for each watched column.
     pub fn evidence(&self) -> Vec<Evidence> {
         self.seen().evidence.clone()
+    }
+
+    /// Returns the columns whose kinds were counted, each with the kinds of its values.
+    pub fn kinds(&self) -> Vec<(usize, Kinds)> {
+        let seen = self.seen();
+        let columns = self.0.columns.iter().zip(&seen.kinds);
+        columns.filter_map(|(column, kinds)| Some((*column, kinds.clone()?))).collect()
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -106,12 +121,15 @@ impl Watch {
         Ok(seen.evidence.clone())
     }
 
-    /// Adds the evidence of a part.
-    fn end(&self, evidence: &[Evidence]) -> Result<()> {
+    /// Adds the evidence and the kinds of a part.
+    fn end(&self, evidence: &[Evidence], kinds: &[Option<Kinds>]) -> Result<()> {
         let mut seen = self.seen();
-        let Seen { evidence: all, broken } = &mut *seen;
+        let Seen { evidence: all, kinds: all_kinds, broken } = &mut *seen;
         for (all, evidence) in all.iter_mut().zip(evidence) {
             all.merge(*evidence);
+        }
+        for (all, kinds) in all_kinds.iter_mut().flatten().zip(kinds.iter().flatten()) {
+            all.merge(kinds);
         }
         let wrong =
             || all.iter().zip(&self.0.guesses).position(|(all, guess)| guess.by(all) != guess.inferred);
@@ -135,19 +153,25 @@ impl Watch {
 struct WatchedSource<'a> {
     source: Box<dyn Source + 'a>,
     watch: Watch,
+    /// The number of parts so far.
+    parts: u64,
 }
 
 impl Source for WatchedSource<'_> {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
         let Some(part) = self.source.next_part()? else { return Ok(None) };
-        let watch = self.watch.clone();
+        let (watch, index) = (self.watch.clone(), self.parts);
+        self.parts += 1;
         Ok(Some(decoded_by(part, move |part, sink| {
-            let (evidence, typed) = (watch.begin()?, part.is_typed());
-            let mut watching = Watching { sink, watch: &watch, evidence, typed };
+            let (evidence, typed, quoting) = (watch.begin()?, part.is_typed(), part.quoting());
+            let counted =
+                watch.seen().kinds.iter().map(|kinds| kinds.as_ref().map(|_| Kinds::patient())).collect();
+            let mut watching =
+                Watching { sink, watch: &watch, evidence, kinds: counted, typed, quoting, next: (index, 0) };
             let decoded = part.decode(&mut watching);
             // A value that was refused may be valid in a column of the right type.
-            let Watching { evidence, .. } = watching;
-            watch.end(&evidence)?;
+            let Watching { evidence, kinds, .. } = watching;
+            watch.end(&evidence, &kinds)?;
             decoded
         })))
     }
@@ -162,7 +186,11 @@ struct Watching<'a> {
     sink: &'a mut dyn Sink,
     watch: &'a Watch,
     evidence: Vec<Evidence>,
+    kinds: Vec<Option<Kinds>>,
     typed: bool,
+    quoting: Option<Quoting>,
+    /// The number of the part, and its next row.
+    next: (u64, u64),
 }
 
 impl Sink for Watching<'_> {
@@ -173,10 +201,22 @@ impl Sink for Watching<'_> {
             Refused::Stop { at, .. } => at.iter().for_each(|&(row, column)| self.blame(batch, row, column)),
         })?;
         see_all(&mut self.evidence, &self.watch.0.columns, batch, self.typed);
+        for (kinds, &column) in self.kinds.iter_mut().zip(&self.watch.0.columns) {
+            if let Some(kinds) = kinds {
+                // A typed source writes the numbers of a column as text that was TEXT before.
+                let (column, typed) = (&batch.columns[column], self.typed);
+                let as_text = typed && matches!(column.values, Values::Text(_));
+                let written = (typed && !as_text, self.quoting);
+                kinds.see(&mut Evidence::new(), column, batch.rows, written, self.next);
+                kinds.typed |= typed;
+            }
+        }
+        self.next.1 += batch.rows as u64;
         Ok(())
     }
 
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.next.1 += 1;
         self.sink.bad_row(bad)
     }
 }

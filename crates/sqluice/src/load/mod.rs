@@ -38,6 +38,7 @@ use sqluice_engine::attempts;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::report::{InputReport, PhaseReport, Report, SkippedFile};
 pub use sqluice_sources::formats::{self, FileFormat, FormatOptions};
+use sqluice_sources::infer::Watch;
 use tables::table::LoadTable;
 
 use crate::remote;
@@ -54,6 +55,8 @@ pub struct PreparedLoad {
     skipped: Vec<SkippedFile>,
     /// The error that ended the reading of the files for their types, if any.
     unread: Option<Error>,
+    /// The watches of the last attempt, in the order of the tables.
+    watches: Vec<Watch>,
     /// The time spent so far.
     spent: Spent,
 }
@@ -123,7 +126,17 @@ impl Load {
         let skipped = bad_files::judge(&load, good, bad)?;
         let (schema, plan) = plan::plan(&load, &mut tables)?;
         let stop = context.cancel;
-        let mut prepared = PreparedLoad { load, stop, tables, schema, plan, skipped, unread: None, spent };
+        let mut prepared = PreparedLoad {
+            load,
+            stop,
+            tables,
+            schema,
+            plan,
+            skipped,
+            unread: None,
+            watches: Vec::new(),
+            spent,
+        };
         prepared.estimate();
         attempts::note_destination(&prepared.schema, &mut prepared.plan);
         prepared.plan.refuse()?;

@@ -256,6 +256,24 @@ fn a_null_marker_in_a_column_of_numbers_is_reported_with_the_flag_that_reads_nul
 }
 
 #[test]
+fn amounts_percentages_and_markers_in_quotes_have_notes_that_help() {
+    let numbers: String = (1..30).map(|row| format!("{row}.5,{row}.5,{row}.5,${row}\n")).collect();
+    let csv = format!("price,share,known,cost\n{numbers}(2.50),12.5%,\"NA\",$7.50\n");
+    load("t.csv").file("t.csv", &csv).succeeds().says(
+        "Loaded 30 rows[..]\nt: price TEXT, share TEXT, known TEXT, cost TEXT\n\
+         note: t.price is TEXT, not REAL: \"(2.50)\" (t.csv:31) is not a plain number, the only one of 30 values; --accounting price reads them\n\
+         note: t.share is TEXT, not REAL: \"12.5%\" (t.csv:31) is not a plain number, the only one of 30 values; \
+         the value has a percent sign, and no flag reads all values of the column\n\
+         note: t.known is TEXT, not REAL: \"NA\" (t.csv:31) is not a number, the only one of 30 values, and --null does not read it, \
+         as it is in quotes; --type known=REAL makes it REAL\n\
+         note: t.cost is TEXT, not REAL: 30 of 30 values are not plain numbers, such as \"$1\" (t.csv:2); --accounting cost reads them",
+    );
+    load("t.csv --columns price,cost --accounting price --accounting cost").file("t.csv", &csv).succeeds().says(
+        "Loaded 30 rows[..]\nt: price REAL (number with signs of accounting), cost REAL (number with signs of accounting)",
+    );
+}
+
+#[test]
 fn a_column_that_just_missed_to_be_of_numbers_is_reported_with_the_deciding_value() {
     let said = "Loaded 5 rows[..]\nt: price TEXT, v TEXT, zip TEXT\n\
                 note: t.price is TEXT, not REAL: \"unknown\" (t.csv:4) is not a number, the only one of 5 values; --type price=REAL makes it REAL\n\

@@ -10,7 +10,7 @@ use sqluice_core::progress::Progress;
 use sqluice_core::schema::{Column, Table};
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::{ColumnFrom, Constant};
-use sqluice_core::source::{BadRow, Refused, Sink};
+use sqluice_core::source::{BadRow, Quoting, Refused, Sink};
 use sqluice_engine::reject::Tally;
 use sqluice_engine::report::{InputReport, Recognised};
 use sqluice_sources::convert::{Conversion, ConvertedColumn, Converting, MomentForm};
@@ -334,6 +334,16 @@ impl LoadFile {
         Ok(Converting::over(source, converted))
     }
 
+    /// Returns the number of values that a field has in the sample, or the largest number if the kinds of its values are not counted.
+    pub(crate) fn sampled(&self, field: usize) -> u64 {
+        match self.kinds.get(field) {
+            Some(kinds) if kinds.given_up => u64::MAX,
+            Some(kinds) => kinds.values() + kinds.nulls(),
+            None if self.kinds.is_empty() => u64::MAX,
+            None => 0,
+        }
+    }
+
     /// Returns the place of a value of the sample. The sample is read again to find the place.
     pub(crate) fn place_of_value(&mut self, field: usize, found: &Found) -> Option<Place> {
         let known = self.places_of_values.iter().find(|(of, value, _)| *of == field && value == found);
@@ -385,11 +395,11 @@ impl LoadFile {
             rowids: self.rowid_field(load).map(|field| (field, Ascending::default())),
             rows: 0,
             bad_rows: 0,
-            typed: false,
+            written: (false, None),
             first_fault: None,
         };
         while let Ok(Some(mut part)) = source.next_part() {
-            observer.typed = part.is_typed();
+            observer.written = (part.is_typed(), part.quoting());
             if let Err(error) = part.decode(&mut observer) {
                 observer.first_fault.get_or_insert(error);
                 break;
@@ -459,7 +469,8 @@ struct Observer {
     kinds: Vec<Kinds>,
     rows: u64,
     bad_rows: u64,
-    typed: bool,
+    /// `true` if the part is typed, and how it shows which fields were quoted.
+    written: (bool, Option<Quoting>),
     first_fault: Option<Error>,
 }
 
@@ -467,7 +478,7 @@ impl Sink for Observer {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
         let columns = self.evidence.iter_mut().zip(&mut self.kinds).zip(&batch.columns);
         columns.for_each(|((evidence, kinds), column)| {
-            kinds.see(evidence, column, batch.rows, self.typed, (0, self.rows));
+            kinds.see(evidence, column, batch.rows, self.written, (0, self.rows));
         });
         if let Some((field, ascending)) = &mut self.rowids
             && let Some(column) = batch.columns.get(*field)

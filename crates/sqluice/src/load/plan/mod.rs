@@ -1,7 +1,7 @@
 //! Plans a load from the facts about its tables that samples and failed attempts have shown.
 
 pub(crate) mod estimate;
-mod near_types;
+pub(crate) mod near_types;
 mod notes;
 
 use sqluice_core::error::Result;

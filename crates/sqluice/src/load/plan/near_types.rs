@@ -8,6 +8,7 @@ use sqluice_core::batch::Value;
 use sqluice_core::error::Place;
 use sqluice_core::schema::Table;
 use sqluice_engine::plan::{ChangedText, ColumnReport, MissedType, NullMarkers};
+use sqluice_sources::convert::Reading;
 use sqluice_sources::infer::{Found, Inferred, Kinds};
 
 use crate::load::files::file::LoadFile;
@@ -71,7 +72,10 @@ impl<'t> Values<'t> {
     /// Returns the place of a value in its file, if it is found.
     fn place(&mut self, found: &Found) -> Option<Place> {
         if let Some(places) = &self.places {
-            return places.iter().find(|(value, _)| value == found).and_then(|(_, place)| place.clone());
+            let place = places.iter().find(|(value, _)| value == found).and_then(|(_, place)| place.clone());
+            // A pipe that was read to its end has no lines any more.
+            let only = if let [file] = &*self.files { Some(Place::file(file.input.name())) } else { None };
+            return place.or(only);
         }
         let mut found = found.clone();
         for (file, field) in self.files.iter_mut().zip(self.fields) {
@@ -114,27 +118,31 @@ fn just_missed(values: &mut Values<'_>, column: &str) -> Option<MissedType> {
     let kinds = &values.kinds;
     let all = kinds.values();
     let (others, reading) = match kinds.reading() {
-        Some((reading, found)) if kinds.noted > kinds.others + kinds.dates => {
-            (kinds.others + kinds.dates, Some((reading, found)))
-        }
+        // A setting refuses the values that it does not read.
+        Some((reading, found)) if kinds.noted == all - kinds.numbers => (0, Some((reading, found))),
         _ => (all - kinds.numbers, None),
     };
     // Apart from NULL markers, all values have the inferred type.
     let is_settled = others == 0 && reading.is_none() && kinds.concluded().is_some();
-    let is_rare = reading.is_none() && kinds.numbers < (ONE_OF - 1) * others.max(1);
-    if is_settled || is_rare || kinds.given_up || kinds.has_codes || all == 0 || others * ONE_OF > all {
+    let texts = others - kinds.quoted.min(others);
+    let is_rare = reading.is_none() && kinds.numbers < (ONE_OF - 1) * texts.max(1);
+    if is_settled || is_rare || kinds.given_up || kinds.has_codes || all == 0 || texts * ONE_OF > all {
         return None;
     }
     let found = match reading {
         Some((_, found)) => found.clone(),
-        None => kinds.first_cause()?.clone(),
+        None => kinds.first_noted().or(kinds.first_cause())?.clone(),
     };
     let near = match reading {
-        Some((reading, _)) if reading.has_decimal_comma() => Inferred::Real,
+        Some((reading, _)) if reading.has_decimal_comma() || reading.has_percent() => Inferred::Real,
         _ => kinds.near(),
     };
     let mut missed = MissedType::new(near.name(), &found.value);
     (missed.values, missed.others) = (all, all - kinds.numbers);
+    missed.quoted = kinds.quoted > 0 && kinds.quoted == missed.others;
+    if reading.is_none() && kinds.first_noted().is_some() {
+        missed.signs = Reading::marks(found.value.as_bytes());
+    }
     for setting in reading.into_iter().flat_map(|(reading, _)| reading.settings(column)) {
         missed.read_by.push((setting.setting.name(), setting.value));
     }

@@ -43,8 +43,8 @@ pub struct Load {
     pub schema: Option<Schema>,
     /// Declared types of columns, by name, instead of types that follow from the values. Not with a schema.
     pub types: Vec<(String, String)>,
-    /// Columns whose text is converted, by name: dates, booleans, numbers with a decimal comma or thousands separators. Only for files of
-    /// text. In JSON files, numbers are not converted, as JSON has numbers of its own.
+    /// Columns whose text is converted, by name: dates, booleans, numbers with a decimal comma, thousands separators, signs of accounting or
+    /// a percent sign. Only for files of text. In JSON files, numbers are not converted, as JSON has numbers of its own.
     pub convert: Vec<(String, Convert)>,
     /// `true` if new tables are STRICT. Not with a schema.
     pub strict: bool,
@@ -109,6 +109,8 @@ impl TakesSettings for Load {
             Setting::Boolean => self.convert.extend(Convert::all(&[], &value.to::<Vec<_>>()?, &[], &[])),
             Setting::DecimalComma => self.convert.extend(Convert::all(&[], &[], &value.to::<Vec<_>>()?, &[])),
             Setting::Thousands => self.convert.extend(Convert::all(&[], &[], &[], &value.to::<Vec<_>>()?)),
+            Setting::Accounting => self.convert_each(value.to()?, &Convert::Accounting),
+            Setting::Percent => self.convert_each(value.to()?, &Convert::Percent),
             Setting::Strict => self.strict = value.to()?,
             Setting::Columns => self.columns = Some(value.to()?),
             Setting::AddColumns => self.add_columns = value.to()?,
@@ -134,6 +136,11 @@ impl TakesSettings for Load {
 }
 
 impl Load {
+    /// Adds the same conversion for each of some columns.
+    fn convert_each(&mut self, columns: Vec<String>, convert: &Convert) {
+        self.convert.extend(columns.into_iter().map(|column| (column, convert.clone())));
+    }
+
     /// Creates a load of `files` into the database `target`, with default options.
     pub fn new(target: impl Into<PathBuf>, files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Load {
         Load {

@@ -64,13 +64,14 @@ impl PreparedLoad {
     }
 
     /// Completes the report with the facts that only the load knows: its inputs, skipped files, padded rows and phases.
-    fn completed(self, mut report: Report, seconds: f64) -> Report {
+    fn completed(mut self, mut report: Report, seconds: f64) -> Report {
         report.seconds = seconds;
         report.inputs = self.inputs();
         for table in &self.tables {
             let padded = table.files.iter().map(LoadFile::padded).sum();
             report.tables[table.index_in(&self.schema)].padded = padded;
         }
+        self.explain_types(&mut report);
         report.phases.splice(0..0, self.spent.phases);
         report.skipped = self.skipped;
         report
@@ -125,7 +126,10 @@ impl PreparedLoad {
         let written = attempts::write(plan, schema, jobs, rejects, "load", context);
         context.cancel.reset();
         let error = match written {
-            Ok(report) => return Ok(Outcome::Done(Box::new(report))),
+            Ok(report) => {
+                self.watches = watches;
+                return Ok(Outcome::Done(Box::new(report)));
+            }
             Err(error) if context.cancel.check().is_err() => return Err(error),
             Err(error) => error,
         };

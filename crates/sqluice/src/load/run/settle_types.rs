@@ -7,10 +7,12 @@ use std::time::Instant;
 use sqluice_core::error::{Place, Result};
 use sqluice_core::progress::Context;
 use sqluice_core::source::Source;
-use sqluice_sources::infer::{self, Found, Inferred, Scanned};
+use sqluice_engine::report::Report;
+use sqluice_sources::infer::{self, Found, Inferred, Kinds, Scanned};
 
 use crate::load::PreparedLoad;
 use crate::load::files::{bad_files, refusing};
+use crate::load::plan::near_types;
 use crate::load::tables::existing;
 use crate::load::tables::table::{LoadTable, Places};
 
@@ -94,10 +96,48 @@ impl PreparedLoad {
     }
 }
 
+impl PreparedLoad {
+    /// Adds to the report why columns are TEXT whose values were counted only while they were loaded. Parts of the files are read again for
+    /// the places of values; an error of reading leaves the places out.
+    pub(crate) fn explain_types(&mut self, report: &mut Report) {
+        let PreparedLoad { load, tables, schema, watches, .. } = self;
+        for (table, watch) in tables.iter_mut().zip(watches) {
+            let kinds: Vec<(usize, Kinds)> = watch.kinds();
+            if kinds.is_empty() {
+                continue;
+            }
+            let index = table.index_in(schema);
+            let (declared, columns) = (&schema.tables[index], &mut report.tables[index].columns);
+            for (column, kinds) in &kinds {
+                table.take_kinds(&declared.columns[*column].name, kinds.clone(), Places::new());
+            }
+            near_types::report(table, load, declared, columns);
+            let noted = |column: usize| columns[column].missed.is_some() || columns[column].nulls.is_some();
+            let kinds: Vec<(usize, Kinds)> = kinds.into_iter().filter(|(column, _)| noted(*column)).collect();
+            let indexes: Vec<usize> = kinds.iter().map(|(column, _)| *column).collect();
+            let mut places: Vec<Places> = kinds.iter().map(|(_, kinds)| unplaced(kinds)).collect();
+            let mut sought = sought(&indexes, &mut places);
+            while !sought.is_empty() {
+                let Ok(mut source) = table.source(load, schema) else { break };
+                find_places(&mut *source, &mut sought);
+            }
+            for ((column, kinds), places) in kinds.into_iter().zip(places) {
+                table.take_kinds(&declared.columns[column].name, kinds, places);
+            }
+            near_types::report(table, load, declared, columns);
+        }
+    }
+}
+
+/// Returns the values that notes may show, without their places.
+fn unplaced(kinds: &Kinds) -> Places {
+    kinds.shown().into_iter().map(|found| (found.clone(), None)).collect()
+}
+
 /// Returns the values that notes may show about a column that has turned out to be TEXT.
 fn shown(Scanned { evidence, kinds }: &Scanned) -> Places {
     match evidence.conclude() {
-        Inferred::Text => kinds.shown().into_iter().map(|found| (found.clone(), None)).collect(),
+        Inferred::Text => unplaced(kinds),
         Inferred::Integer | Inferred::Real => Vec::new(),
     }
 }

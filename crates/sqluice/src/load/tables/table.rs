@@ -43,6 +43,9 @@ pub(crate) struct LoadTable {
     pub(crate) overlaps: bool,
 }
 
+/// The number of values in the samples from which on these show the reason why a column is TEXT.
+const SAMPLED_MIN: u64 = 256;
+
 /// Values of a column that notes may show, each with its place in a file if the place was found.
 pub(crate) type Places = Vec<(Found, Option<Place>)>;
 
@@ -55,6 +58,8 @@ struct MadeColumn {
     /// `true` if a conversion that the user requests makes numbers of the column's text.
     is_number: bool,
     evidence: Evidence,
+    /// The number of values in the samples, up to the value at which counting was given up.
+    sampled: u64,
     /// The counts of numbers, dates, NULL markers and other values in the column; `None` if only samples were read.
     kinds: Option<Kinds>,
     /// Values that notes about the column may show, with their places in the files.
@@ -164,6 +169,7 @@ impl LoadTable {
             match self.made.iter_mut().find(|made| made.name.eq_ignore_ascii_case(name)) {
                 Some(made) => {
                     made.evidence.merge(file.evidence[field]);
+                    made.sampled = made.sampled.saturating_add(file.sampled(field));
                     if !made.by_user && made.given.as_deref() != file.type_of(field) {
                         made.given = None;
                     }
@@ -183,6 +189,7 @@ impl LoadTable {
                             .map(|(_, declared)| declared.clone())
                             .or(file.type_of(field).map(str::to_owned)),
                         evidence: file.evidence[field],
+                        sampled: file.sampled(field),
                         kinds: None,
                         places: Vec::new(),
                     });
@@ -388,11 +395,20 @@ impl LoadTable {
     }
 
     pub(crate) fn watched(&self, schema: &Schema) -> Vec<Watched> {
+        let seen = self.files.iter().all(|file| file.seen);
+        let counts_kinds = |made: &MadeColumn| {
+            !seen
+                && made.kinds.is_none()
+                && made.sampled < SAMPLED_MIN
+                && made.inferred() == Inferred::Text
+                && !made.is_number
+        };
         let watched = self.inferred(schema).map(|(column, made)| Watched {
             column,
             guess: made.inferred(),
             evidence: made.evidence,
             is_number: made.is_number,
+            counts_kinds: counts_kinds(made),
         });
         watched.collect()
     }
@@ -406,6 +422,13 @@ impl LoadTable {
             (made.kinds, made.places) = (Some(kinds), places);
         }
         self.settled = true;
+    }
+
+    /// Takes the kinds of all values of a column, with the places of the values that notes may show.
+    pub(crate) fn take_kinds(&mut self, name: &str, kinds: Kinds, places: Places) {
+        if let Some(made) = self.made.iter_mut().find(|made| made.name.eq_ignore_ascii_case(name)) {
+            (made.kinds, made.places) = (Some(kinds), places);
+        }
     }
 
     /// Returns the counts of all values of a column by kind, and values for notes with their places; `None` if only samples were read.

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use sqluice::convert::Convert;
 use sqluice::load::Load;
 use sqluice::plan::ColumnReport;
 
@@ -126,4 +127,216 @@ fn numbers_in_another_notation_are_reported_with_the_settings_that_read_them() {
     assert_eq!(of(&["1'234", "950", "12'345.5"]), "thousands v='");
     assert_eq!(of(&["555 123 456", "555 123 457"]), "", "telephone numbers");
     assert_eq!(of(&["1.2.3", "1.2.4"]), "", "versions");
+    assert_eq!(of(&["$5.00", "7", "($8.50)"]), "accounting v");
+    assert_eq!(of(&["$5.00", "$6.00"]), "accounting v");
+    assert_eq!(of(&["€ 1,234.50", "€ 2.50"]), "thousands v=,, accounting v");
+    assert_eq!(of(&["1.234,50 €", "2,50 €"]), "decimal_comma v, thousands v=., accounting v");
+    assert_eq!(of(&["5.00 USD", "NA", "6.00 USD"]), "accounting v");
+    assert_eq!(of(&["(5.00)", "6.00"]), "accounting v");
+    assert_eq!(of(&["5.00-", "6.00"]), "accounting v");
+    assert_eq!(of(&["12.5%", "13%"]), "percent v");
+    assert_eq!(of(&["12,5%", "13%"]), "decimal_comma v, percent v");
+    assert_eq!(of(&["(12.5%)", "13%"]), "accounting v, percent v");
+    assert_eq!(of(&["(1)", "(2)"]), "", "numbers of footnotes");
+    assert_eq!(of(&["$5.00", "€6.00"]), "", "two currencies");
+    assert_eq!(of(&["5 MHZ", "6 MHZ"]), "", "no currency");
+}
+
+/// Returns files of about `bytes` bytes whose column `v` has the values of `rare` in the first file, every 20,000 rows, and numbers from
+/// the row `filled` of the last file on. The last file also has "unknown" in its row `at`.
+fn late_files(
+    home: &Home,
+    format: &str,
+    count: usize,
+    bytes: usize,
+    (rare, at): (&str, f64),
+) -> Vec<PathBuf> {
+    let rows = bytes / count / 24;
+    let at = ((rows - 1) as f64 * at) as usize;
+    let mut paths = Vec::new();
+    for file in 0..count {
+        let mut text = String::from(if format == "csv" { "id,v\n" } else { "" });
+        for row in 0..rows {
+            let is_last = file + 1 == count;
+            let value = match () {
+                () if is_last && row == at => "unknown".to_owned(),
+                () if is_last && row > rows * 3 / 4 => format!("{}.5", row % 9000),
+                () if row % 20_000 == 100 => rare.to_owned(),
+                () => String::new(),
+            };
+            let is_number = value.parse::<f64>().is_ok();
+            text += &match (format, value.as_str()) {
+                ("csv", _) => format!("{row:0>12},{value}\n"),
+                (_, "") => format!("{{\"id\":{row:9},\"v\":null}}\n"),
+                _ if is_number => format!("{{\"id\":{row},\"v\":{value}}}\n"),
+                _ => format!("{{\"id\":{row},\"v\":\"{value}\"}}\n"),
+            };
+        }
+        paths.push(Way::Path.put(home, &format!("late{file}.{format}"), text.as_bytes()));
+    }
+    paths
+}
+
+#[test]
+fn a_column_without_values_in_the_sample_is_reported_with_the_value_that_makes_it_text() {
+    for format in ["csv", "ndjson"] {
+        for count in [1, 2] {
+            for at in [0.7, 0.75, 0.751, 0.9, 1.0] {
+                let home = Home::new();
+                let paths = late_files(&home, format, count, 9_000_000 * count, ("", at));
+                let case = format!("{format}, {count} files, at {at}");
+                let column = column(&home, paths.clone());
+                assert_eq!(column.declared_type, "TEXT", "{case}");
+                let missed = column.missed.unwrap_or_else(|| panic!("{case}"));
+                assert_eq!(
+                    (missed.near, missed.value.as_str(), missed.others),
+                    ("REAL", "unknown", 1),
+                    "{case}"
+                );
+                let text = std::fs::read_to_string(paths.last().unwrap()).unwrap();
+                let line = 1 + text.lines().position(|line| line.contains("unknown")).unwrap() as u64;
+                assert_eq!((missed.file.as_ref(), missed.line), (paths.last(), Some(line)), "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_column_with_one_text_in_the_sample_is_reported_by_all_its_values() {
+    for format in ["csv", "ndjson"] {
+        for count in [1, 2] {
+            let home = Home::new();
+            let paths = late_files(&home, format, count, 9_000_000 * count, ("none known", 0.9));
+            let missed =
+                column(&home, paths.clone()).missed.unwrap_or_else(|| panic!("{format}, {count} files"));
+            assert_eq!((missed.near, missed.value.as_str()), ("REAL", "none known"));
+            let line = if format == "csv" { 102 } else { 101 };
+            assert_eq!((missed.file.as_ref(), missed.line), (paths.first(), Some(line)), "{format}");
+        }
+    }
+}
+
+#[test]
+fn a_column_of_text_that_begins_late_has_no_note() {
+    let home = Home::new();
+    let mut text = String::from("id,v\n");
+    (0..300_000).for_each(|row| text += &format!("{row:0>12},{}\n", if row < 200_000 { "" } else { "Rome" }));
+    let column = column(&home, vec![Way::Path.put(&home, "t.csv", text.as_bytes())]);
+    assert_eq!((column.declared_type.as_str(), column.missed, column.nulls), ("TEXT", None, None));
+}
+
+#[test]
+fn the_number_that_is_reported_is_the_one_that_is_written_otherwise() {
+    let of = |values: &[&str], more: usize| {
+        let home = Home::new();
+        let more = std::iter::repeat_n("27.29924", more);
+        let text: String = more.chain(values.iter().copied()).map(|value| format!("1,{value}\n")).collect();
+        let path = Way::Path.put(&home, "t.csv", format!("id,v\n{text}").as_bytes());
+        let column = column(&home, vec![path]);
+        column.missed.map_or(column.declared_type, |missed| missed.value)
+    };
+    for more in [10, 5000, 400_000] {
+        assert_eq!(of(&["27.29924", "27.200000760000002"], more), "REAL");
+        assert_eq!(of(&["27.29924", "27.200000760000003"], more), "27.200000760000003");
+        assert_eq!(of(&["27.200000760000002", "27.29924", "1.10"], more), "1.10");
+        assert_eq!(of(&["27", "27.29924", "28.0"], more), "28.0");
+        assert_eq!(of(&["28.0", "27.29924", "27"], more), "27");
+        assert_eq!(of(&["27", "27.29924", "28"], more), "REAL");
+    }
+}
+
+#[test]
+fn a_null_marker_in_quotes_is_reported_as_a_text_that_the_setting_null_does_not_read() {
+    for bytes in [1000, 5_000_000] {
+        for count in [1, 2] {
+            let home = Home::new();
+            let (paths, line) = files(&home, "csv", count, bytes, 1.0, "\"NA\"");
+            let column = column(&home, paths.clone());
+            assert_eq!(column.nulls, None, "{bytes}");
+            let missed = column.missed.unwrap();
+            assert_eq!((missed.value.as_str(), missed.others, missed.quoted), ("NA", 1, true), "{bytes}");
+            assert_eq!((missed.file.as_ref(), missed.line), (paths.last(), Some(line)), "{bytes}");
+        }
+    }
+}
+
+#[test]
+fn null_markers_are_reported_only_as_far_as_they_have_no_quotes() {
+    let of = |values: &[&str]| {
+        let home = Home::new();
+        let text: String = values.iter().map(|value| format!("1,{value}\n")).collect();
+        let path = Way::Path.put(&home, "t.csv", format!("id,v\n{text}").as_bytes());
+        let column = column(&home, vec![path]);
+        let missed = column.missed.map(|missed| (missed.value, missed.others, missed.quoted));
+        (column.nulls.map(|nulls| (nulls.tokens.join(" "), nulls.nulls, nulls.near)), missed)
+    };
+    let quoted = |value: &str, others| Some((value.to_owned(), others, true));
+    assert_eq!(of(&["1", "2", "\"NA\"", "\"NA\"", "\"NA\"", "3", "4"]), (None, quoted("NA", 3)));
+    assert_eq!(of(&["Rome", "\"\\N\"", "Oslo"]), (None, None));
+    let nulls = Some(("NA".to_owned(), 1, None));
+    assert_eq!(of(&["1", "2", "NA", "\"-\"", "3", "4", "5", "6", "7"]), (nulls, quoted("-", 1)));
+    let other = Some(("unknown".to_owned(), 2, false));
+    assert_eq!(of(&["1", "\"NA\"", "unknown", "3", "4", "5", "6", "7", "8", "9"]), (None, other));
+}
+
+#[test]
+fn a_setting_is_named_only_if_it_reads_every_value_of_the_column() {
+    let of = |values: &[&str]| {
+        let home = Home::new();
+        let text: String = (1..40).map(|row| format!("1;{row}.5\n")).collect();
+        let text = values.iter().fold(text, |text, value| format!("{text}1;{value}\n"));
+        let path = Way::Path.put(&home, "t.csv", format!("id;v\n{text}").as_bytes());
+        let missed = column(&home, vec![path]).missed.unwrap();
+        let settings = missed.read_by.iter().map(|(setting, value)| format!("{setting} {value}"));
+        (settings.collect::<Vec<_>>().join(", "), missed.value, missed.signs)
+    };
+    let none = |value: &str, signs| (String::new(), value.to_owned(), Some(signs));
+    assert_eq!(of(&["$5.00"]), ("accounting v".to_owned(), "$5.00".to_owned(), None));
+    assert_eq!(of(&["12.5%"]), none("12.5%", "a percent sign"));
+    assert_eq!(of(&["$5.00", "€6.00"]), none("$5.00", "a currency"));
+    assert_eq!(of(&["unknown", "$5.00"]), none("$5.00", "a currency"));
+    assert_eq!(of(&["(5.00)", "unknown"]), none("(5.00)", "parentheses"));
+    assert_eq!(of(&["5.00-", "unknown"]), none("5.00-", "a minus at the end"));
+    assert_eq!(of(&["1,234.50", "1'234.50"]), none("1,234.50", "separators"));
+    assert_eq!(of(&["unknown"]), (String::new(), "unknown".to_owned(), None));
+}
+
+#[test]
+fn the_settings_of_a_note_load_the_column_as_numbers() {
+    let values: [&[&str]; 8] = [
+        &["$5.00", "7", "($8.50)"],
+        &["5.00-", "6.00"],
+        &["€ 1,234.50", "€ 2.50"],
+        &["1.234,50 €", "2,50 €"],
+        &["12.5%", "13%"],
+        &["12,5 %", "-13%"],
+        &["(12.5%)", "13%"],
+        &["1'234 CHF", "950 CHF"],
+    ];
+    for values in values {
+        let home = Home::new();
+        let text: String = values.iter().map(|value| format!("1;{value}\n")).collect();
+        let path = Way::Path.put(&home, "t.csv", format!("id;v\n{text}").as_bytes());
+        let missed = column(&home, vec![path.clone()]).missed.unwrap();
+        let convert = missed.read_by.iter().map(|(setting, value)| match *setting {
+            "accounting" => Convert::Accounting,
+            "percent" => Convert::Percent,
+            "decimal_comma" => Convert::DecimalComma,
+            _ => Convert::Thousands(value.trim_start_matches("v=").to_owned()),
+        });
+        let convert: Vec<(String, Convert)> = convert.map(|convert| ("v".to_owned(), convert)).collect();
+        let report = run(Load::new(home.path("y.db"), [path]).table("t").convert(convert)).unwrap();
+        let column = &report.tables[0].columns[1];
+        assert!(["INTEGER", "REAL"].contains(&column.declared_type.as_str()), "{values:?}");
+    }
+}
+
+#[test]
+fn an_amount_in_a_json_file_is_reported_without_a_type_that_keeps_it_as_text() {
+    let home = Home::new();
+    let numbers: String = (1..40).map(|row| format!("{{\"v\":{row}.5}}\n")).collect();
+    let path = Way::Path.put(&home, "t.ndjson", format!("{numbers}{{\"v\":\"$5.00\"}}\n").as_bytes());
+    let missed = column(&home, vec![path]).missed.unwrap();
+    assert_eq!((missed.value.as_str(), missed.line, missed.signs), ("$5.00", Some(40), Some("a currency")));
+    assert_eq!(missed.read_by, []);
 }
