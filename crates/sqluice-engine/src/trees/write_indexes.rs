@@ -23,7 +23,7 @@ pub(crate) struct IndexJob<'a> {
     pub(crate) unique: Option<(&'a Table, &'a Index)>,
 }
 
-/// Writes the trees of indexes, one after another. Each tree's root is its last page.
+/// Writes the trees of indexes, one after another. The root of each tree is built last.
 ///
 /// # Errors
 /// If rows share a unique key, or the pages can't be written. In this case, `context.cancel` is set, so that all threads stop.

@@ -32,7 +32,7 @@ pub(crate) struct Unique<'a> {
 pub(crate) enum KnownRows {
     /// By the numbers of their records in the input, which the sorted items hold.
     Numbered,
-    /// By their rowids. If no column of the input holds the rowid, rowids are the numbers of the records, which messages then name.
+    /// By their rowids. If no column of the table is the rowid, rowids are the numbers of the records, which messages then name.
     Loaded,
     /// By their rowids or their PRIMARY KEY, because rows were in the database already and have no record numbers.
     Stored,
@@ -245,7 +245,7 @@ pub(crate) fn numbered(table: &Table, plan: &TablePlan, on_conflict: OnConflict)
     leaves_out || plan.in_sequence || table.clustered.is_some()
 }
 
-/// Returns the order by which the entries of an index are sorted: all its columns, then the rowid or the PRIMARY KEY.
+/// Returns the order by which the entries of an index are sorted: by all columns that make the entries unique.
 pub(crate) fn key_order(index: &Index) -> KeyOrder {
     index.order().expect("the plan gives other orders to SQLite")
 }
