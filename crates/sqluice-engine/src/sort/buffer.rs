@@ -1,4 +1,5 @@
-//! The buffer of one worker: the pushed items that are not spilled yet.
+//! The buffer of one worker, which holds pushed items until it is full. Then the items are sorted and spilled to the temporary file as a
+//! run.
 //!
 //! ```text
 //!  arena      [item][item][item]...       in the order of pushes
@@ -542,7 +543,8 @@ impl<'a> Buffer<'a> {
     }
 }
 
-/// Returns the last 8 bytes of a record of a text and an integer of `int_bytes` bytes, or `None` if the text has fewer than 8 bytes.
+/// Returns the last 8 bytes of the record of a text and an integer that takes `int_bytes` bytes in the record. Returns `None` if the text
+/// has fewer than 8 bytes.
 #[inline]
 fn record_end(text: &[u8], int: i64, int_bytes: usize) -> Option<[u8; 8]> {
     let mut ends = [0; 16];

@@ -50,7 +50,7 @@ use runs::run::SortedRun;
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 
-/// A sorter of one index or one table, shared by all workers.
+/// A sorter of the entries of one index, or of the rows of one table. All workers push items to it, each through its own [`Buffer`].
 pub struct Sorter {
     layout: Layout,
     ranges: Ranges,

@@ -18,15 +18,15 @@
 //! | module | subject |
 //! |---|---|
 //! | `write_tables`, `write_indexes`, `write_copies` | tables from rows, indexes of existing tables, copies of trees of other databases |
-//! | `pass` | one pass of workers over parts |
-//! | `made_from` | the sources of a tree, and the work on a part of each: `rows`, `sorted_runs`, `copied`, `united` |
-//! | `workers` | parts in, chunks of pages out |
-//! | `writer` | chunks in any order in, pages in order out: `page_numbers`, `interior_pages` |
+//! | `pass` | one pass: workers process parts, a writer writes their pages |
+//! | `made_from` | what a tree is made from, and the work of a worker on a part of it: `rows`, `sorted_runs`, `copied`, `united` |
+//! | `workers` | take parts, send chunks of finished pages |
+//! | `writer` | takes chunks in any order, writes pages in order: `page_numbers`, `interior_pages` |
 //! | `keys` | unique keys; `repeated_rows`: rows of several databases that share a key |
 //! | `table_sorters` | the sorters of a table |
-//! | `existing_trees` | the existing trees of a growing table |
+//! | `existing_trees` | the existing trees of a table to which rows are added |
 //! | `leaf_list` | the leaves of a table whose interior pages another process builds |
-//! | `sequence_table` | the table with the numbers of AUTOINCREMENT tables |
+//! | `sequence_table` | `sqlite_sequence`, the table with the largest rowid of each AUTOINCREMENT table |
 //!
 //! * Tables are written one after another, each with its indexes, so that one table can use all memory for sorting. Tables that need no
 //!   sorting share a pass.
@@ -88,7 +88,7 @@ pub struct Job<'a> {
     pub source: Box<dyn Source + 'a>,
 }
 
-/// The sizes and limits for writing trees.
+/// The sizes, limits and other settings with which trees are written.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The page size and the reserved bytes of the pages.
@@ -97,7 +97,7 @@ pub struct Settings {
     pub workers: usize,
     /// The size in bytes of a chunk of pages, which a worker sends to the writer.
     pub chunk_bytes: usize,
-    /// The number of chunks that each worker has.
+    /// The largest number of chunks that each worker allocates.
     pub chunks_per_worker: usize,
     /// The number of bytes of memory that all sorters together may use.
     pub sort_bytes: usize,

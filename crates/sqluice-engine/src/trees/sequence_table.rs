@@ -14,7 +14,7 @@ use super::writer::page_numbers::{Appender, append_empty_leaf};
 /// The name of the table in the schema.
 pub(crate) const NAME: &str = "sqlite_sequence";
 
-/// The number of pages of the table that are built at a time.
+/// The number of pages of `sqlite_sequence` that are built at a time.
 const CHUNK_PAGES: u32 = 8;
 
 /// Writes the table `sqlite_sequence`. Each of `rows` is the name of an AUTOINCREMENT table and its largest rowid.

@@ -268,7 +268,7 @@ impl Keys {
         &self.list[start.map_or(0, before)..end.map_or(self.list.len(), before)]
     }
 
-    /// Calls `each` with the items of all keys.
+    /// Decodes each key, and calls `each` with its item.
     pub(in crate::sort) fn decode(&self, order: &Order, mut each: impl FnMut(&Decoded)) {
         let mut decoded = Decoded::NONE;
         for key in self.list.chunks(self.form.halves()) {

@@ -9,8 +9,8 @@ const PREFIX_BYTES: usize = size_of::<u128>();
 /// The number of 16-byte pieces at the beginning of a normalized key that a [`Cut`] holds.
 const CUT_PREFIXES: usize = 4;
 
-/// The order of items. Items that are equal in this order are ordered by rowid, and then by the bytes of their records, so the whole order
-/// is total.
+/// The order of items. Items that are equal in it are ordered by rowid, and then by the bytes of their records, so that only identical
+/// items are equal.
 #[derive(Clone, Debug)]
 pub enum Order {
     /// The order by the key columns of the records, then by number.
@@ -96,7 +96,7 @@ impl Order {
         }
     }
 
-    /// Returns `true` if items may be stored as pairs of integers or NULLs.
+    /// Returns `true` if items may be stored as pairs of integers or NULLs: if the key has two columns.
     pub(in crate::sort) fn has_pairs(&self) -> bool {
         match self {
             Order::Record(key) => key.has_pairs(),
@@ -160,7 +160,8 @@ impl Order {
         }
     }
 
-    /// Returns the key of a record that begins with a UUID, or `None` if the record has no such key.
+    /// Returns the key of the form `Uuid` for a record that begins with a UUID as text. Returns `None` for any other record, or if the key
+    /// has no room for the other value.
     #[inline]
     pub(in crate::sort) fn uuid_key(&self, record: &[u8]) -> Option<[u64; 4]> {
         match self {

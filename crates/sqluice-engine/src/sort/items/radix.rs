@@ -26,13 +26,13 @@ const COMPARED_MAX: usize = 48;
 /// The least number of keys for which radix sorting in more than [`PASSES_MAX`] passes is faster than a comparison sort.
 const COUNTED_MIN: usize = 2048;
 const PASSES_MAX: u32 = 2;
-/// The largest number of keys that fit into a core's own cache.
+/// The largest number of u64 keys that fit into the CPU cache of one core.
 const CACHED_MAX: usize = 64 << 10;
-/// The number of bits of the first digit, by which a larger number of keys is split into groups.
+/// The number of bits of the first digit. If there are more than [`CACHED_MAX`] keys, they are split into groups by this digit.
 const FIRST_DIGIT_BITS: u32 = 8;
 /// The number of bits of the prefix in a sort number (`keys` of [`Scratch`]), above the 32 bits of the item's index.
 const KEY_BITS: u32 = 32;
-/// The largest number of bits of a digit.
+/// The largest number of bits of a digit, by which one pass of the radix sort orders the keys.
 const DIGIT_BITS: u32 = 12;
 /// The number of times that a group is sorted by the next 16 bytes of its normalized keys. A group that is still equal then is sorted by
 /// comparison.

@@ -23,7 +23,7 @@ pub(in crate::sort) enum Feed<'a> {
         run: &'a MemoryRun,
         places: &'a [u32],
     },
-    /// The halves of the keys of a run in memory.
+    /// The keys that are left to read of a run in memory, as halves.
     Keys(&'a [u64]),
     File(FileFeed<'a>),
 }

@@ -12,7 +12,7 @@ use super::spill_file::SpillFile;
 /// A channel that delivers the buffer of a read or write when it has ended, or its error.
 pub(in crate::sort) type Underway = Receiver<Result<AlignedBuffer>>;
 
-/// A thread that writes blocks.
+/// A thread that writes blocks of runs, and the channel of its requests.
 #[derive(Debug)]
 pub(in crate::sort) struct WriteBehind {
     requests: Option<Sender<Full>>,

@@ -16,7 +16,7 @@ use crate::sort::{Item, Sorted};
 /// The number of items or entries that are processed between two checks for cancellation.
 pub(crate) const CANCEL_ITEMS: usize = 4096;
 
-/// A unique key: no two rows may share it.
+/// A unique key of a table: no two rows may have the same values in its columns.
 pub(crate) struct Unique<'a> {
     pub(crate) table: &'a Table,
     /// The index of the key; `None` if the key is the rowid.

@@ -33,7 +33,7 @@ pub(crate) enum Trees<'a> {
 
 /// A tree made from trees of other databases.
 pub(crate) enum TreeCopy<'a> {
-    /// A copy of one tree, or of several trees in sequence.
+    /// A copy of one tree, or of several trees, one after another.
     Copied(CopyTree<'a>),
     /// A union of several trees whose keys interleave, so that their entries are merged.
     United(UnionTree<'a>),

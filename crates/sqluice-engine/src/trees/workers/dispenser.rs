@@ -11,7 +11,7 @@ use crate::trees::workers::message::{PartId, Task};
 /// The work of a pass, divided into parts: sources that are read part by part, or trees whose parts are counted before.
 pub(crate) enum Parts<'a> {
     Sources(Vec<Box<dyn Source + 'a>>),
-    /// The number of parts of each tree.
+    /// The number of parts of each tree. The workers read these parts by their numbers.
     Numbered(Vec<usize>),
 }
 

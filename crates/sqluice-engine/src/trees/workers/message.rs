@@ -37,9 +37,9 @@ pub(crate) enum Message {
     Pages(Sealed),
     /// Rows for the reject file. The bad rows of a part are sent in the order of the input.
     BadRows { worker: usize, rows: Vec<BadRow> },
-    /// The part is complete.
+    /// The part is complete. The counts are for the progress display, and `ends` are for the check against the next part.
     End { worker: usize, input_bytes: u64, rows: u64, ends: PartEnds },
-    /// The part can't be finished.
+    /// The part can't be finished because of `error`.
     Failed { error: Error, ends: PartEnds },
 }
 

@@ -226,7 +226,7 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(())
     }
 
-    /// Begins another chunk with the waiting entry, if an entry waits.
+    /// If an index entry waits, sends the open chunk to the writer and begins the next chunk with this entry.
     fn place_waiting(&mut self) -> Result<()> {
         if let Some(entry) = self.waiting.take() {
             self.next_of_entries()?;

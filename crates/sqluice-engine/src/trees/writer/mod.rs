@@ -20,7 +20,7 @@ use crate::trees::made_from::{BuiltTree, TreeCopy, Trees};
 use crate::trees::workers::message::{Message, PartId, Returns, Sealed};
 use crate::trees::workers::part_ends::{EntryEnds, ItemEnds, PartEnds, PiecePositions};
 
-/// The output, reject file, progress and cancellation of a pass.
+/// The output of a pass, and what else the writer uses: the reject file if bad rows are kept, the progress display, and the cancel flag.
 pub(crate) struct PassContext<'a> {
     pub(crate) output: &'a mut dyn Output,
     pub(crate) rejects: Option<&'a mut RejectFile>,
@@ -261,7 +261,7 @@ impl Trees<'_> {
     /// table.
     fn last_rowid(&self, index: usize) -> Option<LastRowid> {
         let Trees::Rows(trees) = self else { return None };
-        // `counted` is `true`: NULL in the first new row means its number, not one more than the largest existing rowid.
+        // `counted` is `true`, so NULL as the rowid of the first new row is allowed, and means the number of the row.
         let rowid = trees.get(index)?.edge.as_ref()?.largest_rowid?;
         Some(LastRowid { rowid, counted: true })
     }

@@ -40,7 +40,7 @@ pub(crate) struct Appender {
     first: u32,
     /// The bytes of the waiting single pages, and copies of the waiting pages of small chunks.
     singles: AlignedBuffer,
-    /// The small chunks whose pages were copied to `singles`. They can go back to the workers.
+    /// The small chunks whose pages were copied to `singles`, so that they can go back to their workers.
     copied: Vec<Sealed>,
     /// The number of single pages appended since the last call of [`Appender::take_appended`]. `all_appended` is the number of all appended
     /// single pages.
@@ -335,7 +335,7 @@ impl Appender {
         self.all_appended
     }
 
-    /// Returns the number of pages in the file, including page 1 and the lock-byte page.
+    /// Returns the number of pages that the file has after all pages are written, including page 1 and the lock-byte page.
     pub(crate) fn page_count(&self) -> u32 {
         let last = (self.next_page - 1) as u32;
         // The lock-byte page exists only if another page follows it.

@@ -1,4 +1,4 @@
-//! B-trees made from a tree of another database, or from several trees in sequence.
+//! B-trees that copy a tree of another database, or several trees, one after another.
 
 mod entry_order;
 pub(crate) mod onto_pages;
@@ -17,8 +17,8 @@ use crate::trees::made_from::source_tree::Piece;
 /// A filter of rows: a function that is called with the record of each row and returns `true` if the row is copied.
 pub type Keep<'a> = dyn Fn(&[u8]) -> bool + Sync + 'a;
 
-/// A copy of one B-tree, or of several B-trees of the same kind, one after another. With several, all keys of a tree are greater than all
-/// keys of the tree before.
+/// A copy of one B-tree, or of several B-trees of the same kind, one after another. With several tables, all rowids of a table are greater
+/// than the rowids of the table before.
 pub(crate) struct CopyTree<'a> {
     /// The name of the tree in messages: `index i`.
     pub(crate) what: &'a str,

@@ -38,7 +38,8 @@ impl<'a> Copier<'a> {
         Copier { tree, pages: None, reader: Reader::default(), record: Vec::new() }
     }
 
-    /// Copies one part onto pages.
+    /// Copies one part of the tree onto pages. Also returns the first and the last entry, which the writer compares with the parts before
+    /// and after.
     pub(crate) fn copy(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, PartEnds) {
         let Task::Part(part) = task else { unreachable!("a tree is copied by parts") };
         let Copier { tree, pages, reader, record } = self;

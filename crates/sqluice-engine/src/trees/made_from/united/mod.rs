@@ -35,7 +35,7 @@ use crate::trees::workers::part_ends::PiecePositions;
 /// The number of samples of keys in each part, if the pieces are large enough. With few samples, parts differ in size.
 pub(crate) const SAMPLES_OF_PART: usize = 4;
 
-/// The largest number of samples of all pieces. All samples are in memory at the same time.
+/// The largest number of samples of keys from all pieces together. All samples are in memory at the same time.
 const SAMPLES_MAX: usize = 1 << 16;
 
 /// A tree that is merged from trees of several databases.
@@ -225,7 +225,7 @@ impl<'a> UnionTree<'a> {
         Error::input(format!("{key} is in both {one} and {other}")).duplicate(duplicate)
     }
 
-    /// Returns `true` if two neighbouring entries from different pieces have the same unique key.
+    /// Returns `true` if the entry `before` and the next entry are from different pieces and have the same unique key.
     #[inline]
     pub(crate) fn repeats(&self, before: &LastEntry, entry: &UnionEntry<'_>) -> bool {
         match (self.kind, self.unique) {
