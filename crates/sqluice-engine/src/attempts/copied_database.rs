@@ -1,13 +1,15 @@
-//! Copies one database, or several databases as one: the trees one after another, the schema, page 1, and at last the name of the file.
+//! Copies one database, or merges several databases into one. The trees are written one after another, then the schema and page 1. At last,
+//! the file gets its name.
 //!
 //! ```text
 //!  sources                                       target
 //!  sqlite_schema  ── in its order ─────────────> page 1, with new roots
-//!  trees          ── leaf by leaf, or entry ───> pages 2, 3, ... with no free page between
+//!  trees          ── leaf by leaf, or entry ───> pages 2, 3, ... without free pages
 //!                       by entry, or sorted
 //! ```
 //!
-//! An attempt assumes that every index is in its declared order. An index that is out of order is sorted by the next attempt.
+//! An attempt copies each index in its existing order, and fails if the entries are not in the declared order of the index. The next
+//! attempt sorts the entries of this index.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,50 +48,53 @@ use crate::trees::{
 };
 use crate::verification::{self, Verification, VerifiedTree};
 
-/// The place of the root page among the fields of a row of `sqlite_schema`.
+/// The number of the field `rootpage` in a row of `sqlite_schema`, counted from 0.
 const ROOT_FIELD: usize = 3;
 
-/// The objects and the settings of a copy.
+/// The objects and the settings of a copy to make.
 pub struct CopyJob<'a> {
     /// The schema of the copy.
     pub schema: &'a Schema,
-    /// The objects that are copied, in order.
+    /// The objects that are copied, in the order in which their trees and schema rows are written.
     pub objects: &'a [CopiedObject<'a>],
-    /// The number of bytes of the sources, and the number of bytes without free pages.
+    /// The number of bytes of all sources, for the progress, and of their pages in use, from which the size of the copy is estimated.
     pub source_bytes: (u64, u64),
-    /// The header of the copy. The page count is not known yet.
+    /// The database header of the copy. Its page count is filled in when it is known.
     pub header: Header,
     /// The target of the copy.
     pub target: &'a Target,
-    /// `true` if all leaves are rewritten, except the leaves of trees that were made for this copy.
+    /// `true` if all leaves are built anew from their entries, so that the copy has no deleted bytes. Leaves of trees that were made for
+    /// this copy have none, and are copied unchanged.
     pub compact: bool,
-    /// `true` if all interior pages follow page 1. With auto_vacuum, SQLite writes the copy and puts only the roots after page 1.
+    /// `true` if all interior pages come directly after page 1, before all leaves. With auto_vacuum, SQLite writes the copy and puts only
+    /// the roots after page 1.
     pub interior_first: bool,
     /// The mode of `PRAGMA auto_vacuum` of the copy: 0 is NONE, 1 is FULL, 2 is INCREMENTAL. With FULL and INCREMENTAL, SQLite writes the
     /// pages of the copy.
     pub auto_vacuum: u8,
     /// The source, locked by this process, if the copy replaces the source.
     pub exclusive: Option<Arc<Exclusive>>,
-    /// The snapshot of the source that the copy replaces. The file of the snapshot is closed before the replacement if open files can't be
-    /// replaced.
+    /// The source that the copy replaces, if any. On systems that can't replace open files, the file of this snapshot is closed before the
+    /// replacement.
     pub replaced: Option<&'a Snapshot>,
-    /// The source trees that are verified but not copied as pieces, because SQLite reads their rows.
+    /// The source trees that are verified although no object copies them, because SQLite reads their rows.
     pub also_verified: Vec<VerifiedTree<'a>>,
-    /// The work of SQLite on the file before the file gets its name, if any.
+    /// A function that changes the finished file with SQLite before the file gets its name, if needed.
     pub finish: Option<&'a Finish<'a>>,
     /// The options: threads, memory, temporary space, and replacement of an existing database.
     pub options: &'a WriteOptions,
 }
 
 impl<'a> CopyJob<'a> {
-    /// Returns all trees to verify.
+    /// Returns all source trees to verify.
     fn all_verified(&self) -> Vec<VerifiedTree<'a>> {
         let pieces = self.objects.iter().flat_map(|object| object.tree.pieces());
         let of_pieces = pieces.filter_map(|piece| piece.verified);
         self.also_verified.iter().copied().chain(of_pieces).collect()
     }
 
-    /// Returns the trees to verify that are not verified during the copy. These trees are read once more for the verification.
+    /// Returns the source trees to verify that can't be verified while they are copied, because their entries are sorted or merged. These
+    /// trees are read once more for the verification. `sorts` is `true` for each object whose entries are sorted.
     fn read_for_verification(&self, sorts: &[bool]) -> Vec<VerifiedTree<'a>> {
         let is_copied = |object: &CopiedObject<'_>| matches!(object.tree, TreeContent::Copied(_));
         let objects = self.objects.iter().zip(sorts);
@@ -99,7 +104,7 @@ impl<'a> CopyJob<'a> {
         self.also_verified.iter().copied().chain(of_pieces).collect()
     }
 
-    /// Returns the leaves that other processes have written, if any.
+    /// Returns the leaves that other processes have written already, if a table has such leaves.
     fn placed(&self) -> Option<PlacedLeaves<'a>> {
         self.objects.iter().find_map(|copied| match copied.tree {
             TreeContent::Placed(placed) => Some(placed),
@@ -108,44 +113,46 @@ impl<'a> CopyJob<'a> {
     }
 }
 
-/// A function that works on the file at a path with SQLite.
+/// A function that changes the file at a path with SQLite, before the file gets its name.
 pub type Finish<'a> = dyn Fn(&Path) -> Result<()> + 'a;
 
 /// An object that is copied.
 pub struct CopiedObject<'a> {
-    /// The object, as a source has it.
+    /// The object as a source has it, with its row of `sqlite_schema`.
     pub object: &'a StoredObject,
-    /// The source of the object's tree.
+    /// The source of the entries of the object's tree.
     pub tree: TreeContent<'a>,
     /// The filter of the copied rows; `None` if all rows are copied.
     pub keep: Option<Box<Keep<'a>>>,
 }
 
-/// The source of a tree.
+/// The source of the entries of a copied tree.
 pub enum TreeContent<'a> {
-    /// The object has no tree.
+    /// The object has no tree, such as a view or a trigger.
     None,
-    /// Trees of the same kind, in sequence. The rowids of several tables ascend from one table to the next.
+    /// One tree, or several trees of the same kind, which are copied one after another. With several tables, all rowids of a table are
+    /// greater than the rowids of the table before.
     Copied(Vec<CopiedPiece<'a>>),
-    /// Trees of the same kind whose entries interleave.
+    /// Several trees of the same kind whose keys interleave, so that their entries are merged.
     United(Vec<CopiedPiece<'a>>),
-    /// Trees of indexes in another order, and the order in which the entries are sorted.
+    /// One or several trees of an index whose entries have another order in the copy, and that order. The entries are sorted.
     Sorted(Vec<CopiedPiece<'a>>, KeyOrder),
-    /// The rows of `sqlite_sequence`.
+    /// The rows of `sqlite_sequence`: the name of each table and its largest rowid.
     Sequences(Vec<(String, i64)>),
-    /// A table whose leaves other processes have written.
+    /// A table whose leaves other processes have written into the file already.
     Placed(PlacedLeaves<'a>),
 }
 
-/// A tree of a source that is copied.
+/// A tree of a source that is copied, alone or together with trees of other sources.
 pub struct CopiedPiece<'a> {
     /// The source database.
     pub snapshot: &'a Snapshot,
     /// The tree.
     pub tree: &'a StoredTree,
-    /// The changes of the entries.
+    /// The changes to the entries when they are copied, such as new rowids.
     pub changes: Changes<'a>,
-    /// `true` if the tree was made for this copy, so that its full leaves hold no deleted bytes.
+    /// `true` if the tree was made for this copy. Its full leaves then hold no deleted bytes, and are copied unchanged even if `compact` is
+    /// set.
     pub is_new: bool,
     /// The verification of the tree; `None` if the tree was made for this copy.
     pub verified: Option<VerifiedTree<'a>>,
@@ -156,7 +163,7 @@ impl<'a> CopiedPiece<'a> {
         CopiedPiece { snapshot, tree, changes: Changes::default(), is_new: false, verified: None }
     }
 
-    /// Returns a tree of a source, without changes, or `None` if the object has no tree.
+    /// Returns the piece that copies the tree of `object` without changes and verifies it, or `None` if the object has no tree.
     pub fn of_source(
         verification: &'a Verification<'a>,
         object: &'a StoredObject,
@@ -166,14 +173,14 @@ impl<'a> CopiedPiece<'a> {
         Some(CopiedPiece { verified, ..CopiedPiece::new(verification.snapshot(), tree) })
     }
 
-    /// Returns a tree that was made for this copy.
+    /// Returns the piece that copies a tree that was made for this copy. It is not verified.
     pub fn of_new(snapshot: &'a Snapshot, tree: &'a StoredTree) -> CopiedPiece<'a> {
         CopiedPiece { is_new: true, ..CopiedPiece::new(snapshot, tree) }
     }
 }
 
 impl<'a> TreeContent<'a> {
-    /// Returns the trees of sources.
+    /// Returns the source trees that are copied, merged or sorted; none if the tree has another source.
     pub fn pieces(&self) -> &[CopiedPiece<'a>] {
         match self {
             TreeContent::Copied(pieces) | TreeContent::United(pieces) | TreeContent::Sorted(pieces, _) => {
@@ -189,7 +196,7 @@ impl<'a> TreeContent<'a> {
 #[non_exhaustive]
 pub struct Copied {
     /// The tree of each object, in the order of the objects; `None` if the object has no tree. If SQLite wrote the pages, the page numbers
-    /// are unknown.
+    /// are not those of the file.
     pub trees: Vec<Option<CopiedTree>>,
     /// The number of pages of the file.
     pub pages: u32,
@@ -197,11 +204,11 @@ pub struct Copied {
     pub checksum: Option<Checksum>,
     /// The kind of I/O that wrote the pages: `direct` or `buffered`.
     pub output: &'static str,
-    /// The database that was replaced.
+    /// The existing database that the copy replaced, if any.
     pub replaced: Option<Replaced>,
-    /// The method that replaced this database.
+    /// The method by which the copy replaced this database.
     pub replacement: Option<Replacement>,
-    /// The temporary files of killed runs, which were removed.
+    /// The temporary files that killed processes left behind, which were removed.
     pub removed: Vec<PathBuf>,
     /// The time that each phase took.
     pub phases: Vec<PhaseReport>,
@@ -211,15 +218,15 @@ pub struct Copied {
     pub seconds: f64,
 }
 
-/// The copy of a tree.
+/// The result of copying one tree.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct CopiedTree {
-    /// The tree.
+    /// The root page and the page counts in the copy.
     pub tree: WrittenTree,
     /// The number of leaves that were copied unchanged.
     pub relocated: u64,
-    /// `true` if the entries were sorted, because they were out of order or in another order.
+    /// `true` if the entries were sorted, because the source has them out of order or in another order.
     pub sorted: bool,
 }
 
@@ -229,14 +236,14 @@ pub struct CopiedTree {
 /// If a source can't be read or is damaged, or the target can't be written. An existing target is unchanged then, and a new target does
 /// not exist.
 pub fn copy(job: &CopyJob<'_>, context: &Context<'_>) -> Result<Copied> {
-    // `true` for each tree that is sorted.
+    // `true` for each object whose entries are sorted. A failed attempt sets it for an index that is out of order.
     let is_sorted = |copied: &CopiedObject<'_>| matches!(copied.tree, TreeContent::Sorted(..));
     let mut sorts: Vec<bool> = job.objects.iter().map(is_sorted).collect();
     super::run(
         &mut sorts,
         |sorts| {
             let attempted = attempt(job, sorts, &context.child());
-            // A failed attempt sets its own cancel flag, so the flag of the caller is checked.
+            // Each attempt has its own cancel flag, which it sets when it fails. So this checks if the caller has cancelled.
             Outcome::of(
                 attempted
                     .map_err(|error| Verification::in_order(error, &job.all_verified(), &context.cancel)),
@@ -270,7 +277,7 @@ fn attempt(job: &CopyJob<'_>, sorts: &mut [bool], context: &Context<'_>) -> Resu
     let mut wanted = Wanted::new(job.target.clone(), job.options.overwrite);
     wanted.estimated_bytes = Some(job.source_bytes.1);
     if let Some(placed) = job.placed() {
-        // The file exists and has most of its pages, so the free space is not checked.
+        // The file exists already and has most of its pages, so the free space on the disk is not checked.
         (wanted.continues, wanted.estimated_bytes) = (Some(placed.file.to_owned()), None);
     }
     let folder = (job.auto_vacuum > 0 || job.finish.is_some()).then_some(&*settings.temp_dir);
@@ -278,7 +285,8 @@ fn attempt(job: &CopyJob<'_>, sorts: &mut [bool], context: &Context<'_>) -> Resu
         output::create(&wanted, geometry, job.exclusive.as_ref(), folder, &context.cancel)?;
     let mut copying = Copying { job, header: job.header, settings: &settings, phases: &mut phases, context };
     if job.auto_vacuum > 0 || job.finish.is_some() {
-        // In a rollback mode, SQLite reads the file without a WAL beside it.
+        // These versions mean a rollback journal mode, in which SQLite needs no WAL to change the file. `with_versions` sets the final
+        // versions afterwards.
         copying.header = Header { write_version: 1, read_version: 1, ..job.header };
     }
     let with_versions = |path: &Path| {
@@ -289,7 +297,8 @@ fn attempt(job: &CopyJob<'_>, sorts: &mut [bool], context: &Context<'_>) -> Resu
         })
     };
     let (trees, pages, checksum) = if job.auto_vacuum == 0 {
-        // The number of interior pages does not depend on their position. So a first pass counts them.
+        // If interior pages come first, their number must be known before. It does not depend on their position, so the copy is made once
+        // without output to count them.
         let first_singles = match job.interior_first {
             true => Some(copying.pages(sorts, None, &mut Discard)?.singles),
             false => None,
@@ -342,7 +351,8 @@ fn attempt(job: &CopyJob<'_>, sorts: &mut [bool], context: &Context<'_>) -> Resu
     })
 }
 
-/// Returns the table and the index of an object whose entries must have different keys.
+/// Returns the table and the index of an object if it is a unique index or a WITHOUT ROWID table, so that its entries must have different
+/// keys.
 fn unique_of<'s>(schema: &'s Schema, object: &StoredObject) -> Option<(&'s Table, &'s Index)> {
     let table = schema.table(&object.table)?;
     let index = match &*object.kind {
@@ -352,7 +362,7 @@ fn unique_of<'s>(schema: &'s Schema, object: &StoredObject) -> Option<(&'s Table
     index.filter(|index| index.unique).map(|index| (table, index))
 }
 
-/// Returns the names of the key columns of an object.
+/// Returns the names with which messages describe the keys of an object.
 fn key_names<'s>(schema: &'s Schema, object: &'s StoredObject) -> KeyNames<'s> {
     let declared = schema.table(&object.table);
     let declared = declared.map(|table| (table, unique_of(schema, object).map(|(_, index)| index)));
@@ -360,7 +370,8 @@ fn key_names<'s>(schema: &'s Schema, object: &'s StoredObject) -> KeyNames<'s> {
 }
 
 impl<'a> CopiedPiece<'a> {
-    /// Opens the tree and divides it into parts.
+    /// Opens the tree and divides it into parts of about `part_bytes` bytes. `what` names the tree in messages, and `target` is the layout
+    /// of the copy's pages.
     pub(crate) fn piece(
         &'a self,
         what: &'a str,
@@ -381,7 +392,8 @@ impl<'a> CopiedPiece<'a> {
         Ok(Piece { what, scan, view, takes_leaves, changes: changes.clone(), verified: *verified })
     }
 
-    /// Opens the tree and divides it into parts. If the tree is verified, a page that is used twice is an error.
+    /// Opens the tree like [`CopiedPiece::piece`]. If the tree is verified, also marks its pages as used while they are read: a page that
+    /// is used twice is an error.
     pub(crate) fn claiming(
         &'a self,
         what: &'a str,
@@ -398,16 +410,17 @@ impl<'a> CopiedPiece<'a> {
     }
 }
 
-/// An object whose tree unites the trees of several sources. The entries of different sources may share keys.
+/// A table or an index whose tree is united from the trees of several sources, in which rows of different sources may share keys.
 pub struct SharedTree<'a> {
     /// The object.
     pub object: &'a StoredObject,
-    /// The tree of the object in each source.
+    /// The tree of the object in each source, in the order of the sources.
     pub pieces: Vec<CopiedPiece<'a>>,
 }
 
-/// Finds the rows of a table that are left out because another row has the same key, as if the sources were inserted one after another.
-/// Returns each row as the number of its piece and its rowid in the piece, in ascending order. All of `trees` must have the same pieces.
+/// Finds the rows of a table that `on_conflict` leaves out because another row has the same key, as if the rows of one source after another
+/// were inserted. Returns each row as the number of its source and its rowid in this source, in ascending order. `trees` has the table or
+/// one of its unique indexes each, and all must list the sources in the same order.
 ///
 /// # Errors
 /// If a source can't be read or is damaged, or more rows share keys than the memory can hold.
@@ -433,16 +446,16 @@ pub fn repeated_rows(
     trees::repeated_rows(&unions, on_conflict, memory.threads, memory.sort_bytes, &context.cancel)
 }
 
-/// All pages of a copy.
+/// The result of writing all pages of a copy.
 struct WrittenPages {
     trees: Vec<Option<CopiedTree>>,
     page_count: u32,
-    /// The number of pages appended one by one: interior pages, empty roots, and pages of the schema.
+    /// The number of single pages, which were appended one by one: interior pages, empty roots, and pages of the schema.
     singles: u32,
     checksum: Checksum,
 }
 
-/// The state of an attempt to copy.
+/// The state of one attempt to make the copy.
 struct Copying<'c, 'p> {
     job: &'c CopyJob<'c>,
     header: Header,
@@ -452,8 +465,8 @@ struct Copying<'c, 'p> {
 }
 
 impl Copying<'_, '_> {
-    /// Verifies the sources and writes all pages of the copy. `first_singles` is the number of interior pages and other single pages after
-    /// page 1; `None` if single pages are between the leaves.
+    /// Verifies the sources and writes all pages of the copy. If `first_singles` is given, interior pages and other single pages come
+    /// directly after page 1, and `first_singles` is their number. If it is `None`, they come between the leaves.
     fn pages(
         &mut self,
         sorts: &mut [bool],
@@ -469,7 +482,8 @@ impl Copying<'_, '_> {
         Ok(written)
     }
 
-    /// Writes all pages of the copy.
+    /// Writes all pages of the copy, without the verification of trees that are not verified while they are copied. `sorts` and
+    /// `first_singles` are as in [`Copying::pages`].
     fn write(
         &mut self,
         sorts: &mut [bool],
@@ -534,7 +548,8 @@ impl Copying<'_, '_> {
         Ok(WrittenPages { trees: made, page_count, singles, checksum })
     }
 
-    /// Copies trees that are in order. Sets `sorts` for the trees that are out of order.
+    /// Copies or merges the trees of the objects with the numbers `group` in one pass. Sets `sorts` for each tree whose entries are found
+    /// out of order, which is an error.
     fn copy(
         &mut self,
         group: &[usize],
@@ -577,7 +592,7 @@ impl Copying<'_, '_> {
         Ok(copied.map(|(tree, relocated)| CopiedTree { tree, relocated, sorted: false }).collect())
     }
 
-    /// Sorts the entries of an index, and writes them.
+    /// Sorts the entries of the object with the number `place`, an index or a WITHOUT ROWID table, and writes its tree.
     fn sort(
         &mut self,
         place: usize,
@@ -622,7 +637,7 @@ fn same_layout(source: Geometry, target: Geometry) -> bool {
     (source.page_bytes(), source.reserved_bytes()) == (target.page_bytes(), target.reserved_bytes())
 }
 
-/// Returns a row of `sqlite_schema` with another root page, or `None` if the row is not a valid record.
+/// Returns the record of a row of `sqlite_schema`, changed to the root page `root_page`, or `None` if `record` is not a valid record.
 fn with_root(record: &[u8], root_page: u32) -> Option<Vec<u8>> {
     let mut values = record::decode(record).ok()?;
     *values.get_mut(ROOT_FIELD)? = Value::Int(i64::from(root_page));
@@ -631,7 +646,8 @@ fn with_root(record: &[u8], root_page: u32) -> Option<Vec<u8>> {
     Some(record)
 }
 
-/// Lets SQLite write the database at `from` to the empty file `to`, with this mode of auto_vacuum. Returns the number of pages.
+/// Lets SQLite copy the database at `from` to the empty file `to` with VACUUM INTO. The copy has the mode `auto_vacuum`. Returns its number
+/// of pages.
 fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Result<u32> {
     let absolute = |path: &Path| std::path::absolute(path).map_err(|error| Error::read(path, error));
     let (from, to): (PathBuf, PathBuf) = (absolute(from)?, absolute(to)?);
@@ -651,7 +667,7 @@ fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Resu
         let code_is_general = error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown);
         let error = failed(error, "write the copy");
         match code_is_general {
-            // The usual cause is a missing collation or function of an application.
+            // The usual cause of this error is a collation or function that only the application that made the database defines.
             true => error.hint(message![
                 Setting::AutoVacuum.to("none"),
                 " makes a copy without SQLite, and so without what only an application has"

@@ -1,4 +1,5 @@
-//! Copies the leaves and overflow pages of a table into the file of a database that another process completes.
+//! Copies the leaves and overflow pages of a table into a file at given page numbers. Another process completes the file to a database (see
+//! [`placed_leaves`](super::placed_leaves)).
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -15,17 +16,17 @@ use crate::plan::Memory;
 use crate::trees::{self, Appender, CopyTree, LeafList, LeafRange, Settings, TreeCopy, WrittenTree};
 use crate::verification::Verification;
 
-/// A table whose leaves are copied.
+/// The table whose leaves are copied, and its database.
 pub struct LeavesJob<'a> {
     /// The source database.
     pub snapshot: &'a Snapshot,
     /// The table.
     pub table: &'a StoredObject,
-    /// The options: threads and memory.
+    /// The options, of which threads and memory are used.
     pub options: &'a WriteOptions,
 }
 
-/// A range of pages in a file that one process writes.
+/// A range of pages in a file that several processes fill. One process writes the range.
 #[derive(Clone, Copy, Debug)]
 pub struct PageRange<'a> {
     /// The file.
@@ -34,12 +35,12 @@ pub struct PageRange<'a> {
     pub first_page: u32,
     /// The number of pages of the range.
     pub pages: u32,
-    /// The path of the list of leaves, which is a new file.
+    /// The path of the leaf list, a new file that tells the other process where the leaves are.
     pub list: &'a Path,
 }
 
 impl LeavesJob<'_> {
-    /// Counts the pages that [`LeavesJob::write`] writes.
+    /// Counts the pages that [`LeavesJob::write`] will write, so that a range of this size can be given to it.
     ///
     /// # Errors
     /// If the source can't be read or is damaged.
@@ -49,10 +50,10 @@ impl LeavesJob<'_> {
         u32::try_from(copied.pages()).map_err(|_| Error::input("a table has more pages than a database"))
     }
 
-    /// Copies the pages to their place in the file, and syncs the file.
+    /// Copies the leaves and overflow pages to their range in the file, syncs the file, and writes the leaf list.
     ///
     /// # Errors
-    /// If the source can't be read, is damaged or has another number of pages, or the file can't be written.
+    /// If the source can't be read or is damaged, if its pages are not as many as `range.pages`, or if a file can't be written.
     pub fn write(&self, range: &PageRange<'_>, context: &Context<'_>) -> Result<()> {
         context.progress.phase("place pages", Some(Amount { rows: 0, bytes: self.snapshot.bytes() }));
         let geometry = self.snapshot.geometry();
@@ -117,7 +118,7 @@ impl LeavesJob<'_> {
     }
 }
 
-/// The result of a copy.
+/// The tree whose leaves were copied, the checksum of its pages, and the leaf list, which has no header yet.
 struct Copied {
     tree: WrittenTree,
     relocated: u64,

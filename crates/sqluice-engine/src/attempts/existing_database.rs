@@ -2,14 +2,15 @@
 //!
 //! ```text
 //!  begin    the write lock; the schema must be the one that the plan was made for
-//!  pages    tables whose rows become pages, each with its indexes (`existing`)
+//!  pages    tables whose rows are written as pages, each with its indexes (`existing`)
 //!  insert   tables whose rows SQLite inserts; a new table gets its non-unique indexes after the rows
 //!             before pages and inserts: columns are added, replaced rows are deleted
 //!  others   views and triggers, so that none fires for a new table; foreign keys of pages; ANALYZE
 //!  commit
 //! ```
 //!
-//! A reason against pages may become known only under the lock, such as a WAL that another process reads. SQLite inserts all rows then.
+//! Pages can't be written directly while, for example, another process reads the WAL. This can become known only under the write lock.
+//! SQLite then inserts all rows.
 
 use std::time::Instant;
 
@@ -29,12 +30,12 @@ use crate::report::{ExistingReport, Report};
 use crate::sqlite::{check_foreign_keys, refuse_cascade};
 use crate::trees::{Job, Written, WrittenTree};
 
-/// The largest size in bytes of a database in which rows are counted before and after the inserts. Up to this size, counting takes some
-/// milliseconds.
+/// The largest size in bytes of a database in which the rows of a table are counted before and after the inserts, to report how many rows
+/// were replaced. Up to this size, counting takes some milliseconds.
 const COUNTED_BYTES_MAX: u64 = 64 << 20;
 
 /// Writes the rows of `jobs` into the existing database as `plan` says: the tables of `schema`, in their order. Bad rows go to `rejects`,
-/// if given. `phase` is the phase that the caller has begun.
+/// if given. `phase` is the name of the phase, for the times in the report, that the caller has begun.
 ///
 /// # Errors
 /// If a row can't be stored, another process keeps the database locked, or the database can't be written. The database is unchanged then.
@@ -53,7 +54,7 @@ pub(crate) fn write(
     };
     let mut existing = Existing::open(target, known.busy_timeout)?.with_pending_byte(plan.pending_byte);
     existing.set_foreign_keys(plan.foreign_keys)?;
-    // A killed run may have left a temporary file.
+    // Removes temporary files that killed processes left behind.
     let path = target.path()?;
     let mut removed = Vec::new();
     for folder in plan.temp_dir.iter().chain([&path.folder]) {
@@ -85,7 +86,7 @@ pub(crate) fn write(
     Ok(Report { existing, removed, ..Report::of(plan, &tables, pages, output, started, phases) })
 }
 
-/// Returns an error if the schema is no longer the schema for which the plan was made.
+/// Returns an error if another process has changed the schema since the plan was made. `known` has the schema version of that time.
 fn refuse_changed(transaction: &Transaction<'_>, known: &ExistingPlan) -> Result<()> {
     let version = "PRAGMA main.schema_version";
     let version: i64 = transaction
@@ -111,7 +112,7 @@ struct ExistingDatabaseAttempt<'r, 'p> {
 }
 
 impl ExistingDatabaseAttempt<'_, '_> {
-    /// Does all work of the transaction except the commit.
+    /// Does all work of the transaction between begin and commit, and returns the written tables.
     fn write(&mut self, transaction: &mut Transaction<'_>, jobs: Vec<Job<'_>>) -> Result<Outcome> {
         let (by_insert, by_pages): (Vec<_>, Vec<_>) = jobs
             .into_iter()
@@ -131,7 +132,7 @@ impl ExistingDatabaseAttempt<'_, '_> {
         Ok(Outcome { tables, ..outcome })
     }
 
-    /// Writes the tables with the numbers `indexes` as pages.
+    /// Writes the rows of `jobs` directly as pages. `indexes` has the number of each job's table in the schema.
     fn pages(
         &mut self,
         transaction: &mut Transaction<'_>,
@@ -143,13 +144,13 @@ impl ExistingDatabaseAttempt<'_, '_> {
         (schema.tables, schema.others) = (tables, Vec::new());
         let tables: Vec<TablePlan> = indexes.iter().map(|&index| self.plan.tables[index].clone()).collect();
         tables.iter().try_for_each(|table| change(transaction, table))?;
-        // Other objects, foreign keys and ANALYZE come after all tables.
+        // Views, triggers, foreign keys and ANALYZE are left out of this plan, because `finish` does this work after all tables.
         let plan =
             Plan { tables, others: Vec::new(), analyze: false, foreign_keys: false, ..self.plan.clone() };
         transaction.write(&plan, &schema, jobs, self.rejects.as_deref_mut(), self.phases)
     }
 
-    /// Lets SQLite insert the rows of a table.
+    /// Lets SQLite insert the rows of a table. If the table is new, creates it before, and its non-unique indexes afterwards.
     fn insert(&mut self, transaction: &Transaction<'_>, index: usize, job: Job<'_>) -> Result<Written> {
         let (plan, table) = (&self.plan.tables[index], &self.schema.tables[index]);
         let make = |which: &dyn Fn(bool) -> bool| {
@@ -169,7 +170,7 @@ impl ExistingDatabaseAttempt<'_, '_> {
         Ok(written)
     }
 
-    /// Inserts the rows of a table that the transaction has created or found.
+    /// Lets SQLite insert the rows of a table, which exists now, and counts how many rows were replaced.
     fn store(&mut self, transaction: &Transaction<'_>, index: usize, job: Job<'_>) -> Result<Written> {
         let (plan, table) = (&self.plan.tables[index], &self.schema.tables[index]);
         let (workers, known) = (self.plan.threads, self.plan.existing.as_ref());
@@ -203,8 +204,8 @@ impl ExistingDatabaseAttempt<'_, '_> {
         Ok(Written { tree, rejected, ignored, replacing, indexes, ..Written::default() })
     }
 
-    /// Counts the rows of a table. Returns `None` if counting would take too long, or if the table has triggers, which may change the
-    /// number.
+    /// Counts the rows of a table, to find out how many rows the inserts replace. Returns `None` if counting would take too long, or if the
+    /// table has triggers, which may add or delete rows as well.
     fn counted(&self, transaction: &Transaction<'_>, table: &Table) -> Result<Option<u64>> {
         let bytes = u64::from(transaction.page_count()?) * self.plan.page_bytes as u64;
         if bytes > COUNTED_BYTES_MAX {
@@ -220,14 +221,14 @@ impl ExistingDatabaseAttempt<'_, '_> {
         Ok(counted.and_then(|rows| u64::try_from(rows).ok()))
     }
 
-    /// Creates views and triggers, checks foreign keys, and runs ANALYZE. All rows must be written before.
+    /// Creates views and triggers, checks foreign keys, and runs ANALYZE. All rows must be written already.
     fn finish(&mut self, transaction: &Transaction<'_>) -> Result<()> {
         for sql in self.schema.others.iter().filter_map(|object| object.sql.as_deref()) {
             transaction.execute(sql)?;
         }
         let tables = || self.schema.tables.iter().zip(&self.plan.tables);
         if self.plan.foreign_keys {
-            // SQLite has checked the rows that it inserted.
+            // SQLite has checked the rows that it inserted, so only tables that were written as pages are checked.
             let by_pages =
                 tables().filter(|(table, plan)| table.foreign_keys && plan.write_path != WritePath::Insert);
             let by_pages: Vec<_> = by_pages.collect();
@@ -248,12 +249,12 @@ impl ExistingDatabaseAttempt<'_, '_> {
     }
 }
 
-/// Changes an existing table before it gets rows: adds columns, and deletes rows that are replaced.
+/// Prepares an existing table for new rows: adds columns, and deletes all rows if the plan replaces them.
 fn change(transaction: &Transaction<'_>, plan: &TablePlan) -> Result<()> {
     plan.alter.iter().try_for_each(|sql| transaction.execute(sql))?;
     if plan.action == Action::Replace {
         refuse_cascade(transaction.connection(), &plan.name)?;
-        // Deleted rows that others reference may be inserted again.
+        // Foreign keys are checked only at the commit, because rows that are deleted now may be inserted again before.
         transaction.execute("PRAGMA defer_foreign_keys = ON")?;
         transaction.delete_rows(&plan.name)?;
     }

@@ -1,4 +1,4 @@
-//! One run into a new or an existing database. A run makes attempts, each with its own plan, until an attempt succeeds.
+//! Writes into a new or an existing database. A run, one such write, makes attempts, each with its own plan, until an attempt succeeds.
 //!
 //! ```text
 //!  plan ──> attempt ──> done: the report
@@ -35,15 +35,15 @@ use crate::target::TargetSnapshot;
 use crate::trees::Job;
 use crate::{existing, output};
 
-/// The largest number of plans if other processes change the schema each time before the lock is taken.
+/// The largest number of plans that a run makes if other processes change the schema each time between the plan and the write lock.
 const SCHEMAS_MAX: usize = 10;
 
 /// The outcome of an attempt.
 #[derive(Debug)]
 pub enum Outcome<R = Report> {
-    /// Everything is written.
+    /// Everything is written. `R` is the report about it.
     Done(Box<R>),
-    /// Nothing is written: an assumption of the plan does not hold.
+    /// Nothing is written, because an assumption of the plan does not hold. The run may make another plan.
     Refuted(Refuted),
 }
 
@@ -52,12 +52,12 @@ pub enum Outcome<R = Report> {
 pub struct Refuted {
     /// The assumption.
     pub assumption: Assumption,
-    /// The error of the run if no other plan is possible.
+    /// The error with which the run fails if no other plan is possible.
     pub error: Error,
 }
 
 impl<R> Outcome<R> {
-    /// Returns the outcome of a write whose error may refute an assumption.
+    /// Converts the result of a write to the outcome of the attempt: an error that refutes an assumption becomes [`Outcome::Refuted`].
     ///
     /// # Errors
     /// Errors that refute no assumption.
@@ -71,14 +71,15 @@ impl<R> Outcome<R> {
         }
     }
 
-    /// Returns the outcome of an attempt that failed because of an assumption.
+    /// Returns the outcome of an attempt that failed with `error` because `assumption` does not hold.
     pub fn refuted(assumption: Assumption, error: Error) -> Outcome<R> {
         Outcome::Refuted(Refuted { assumption, error })
     }
 }
 
 impl Refuted {
-    /// Accepts a changed schema: the caller makes another plan with the same steps.
+    /// Returns `Ok` if the schema has changed since the plan was made. The caller then makes another plan for the new schema in the same
+    /// way.
     ///
     /// # Errors
     /// The error of the attempt, if another assumption was refuted.
@@ -90,7 +91,8 @@ impl Refuted {
     }
 }
 
-/// Runs `attempt` until it is done. After each attempt that refuted an assumption, `plan_again` prepares the next attempt.
+/// Calls `attempt` until it returns [`Outcome::Done`]. After each attempt that refuted an assumption, `plan_again` prepares the next
+/// attempt by changing `state`, which `attempt` reads.
 ///
 /// # Errors
 /// The errors of `attempt` and `plan_again`, and the error of the last attempt if other processes keep changing the schema.
@@ -115,8 +117,9 @@ pub fn run<S, R>(
     }
 }
 
-/// Returns the facts about the database at `target`, or `None` if no database exists, the database will be replaced, or pages are
-/// discarded. Only this function decides if a run creates a new database or changes an existing database.
+/// Looks at the target, and so decides if a run changes an existing database or creates a new one. Returns the schema and state of the
+/// existing database, or `None` if a new one is created: no database exists, the database will be replaced, or there is no target and pages
+/// are discarded.
 ///
 /// # Errors
 /// If the file is not a database that can be read and written.
@@ -132,7 +135,8 @@ pub fn look(target: Option<&Target>, options: &WriteOptions) -> Result<Option<Ta
     }
 }
 
-/// Adds a note to the plan about the upload of a database whose target is not a local file. All write paths must be known.
+/// Adds a note to the plan about when the database is uploaded, if its target is not a local file. The write paths in the plan must be
+/// final.
 pub fn note_destination(schema: &Schema, plan: &mut Plan) {
     let destination = plan.target.as_ref().and_then(Target::destination);
     let note = match (destination, (Work { schema, plan }).is_needed()) {
@@ -143,7 +147,7 @@ pub fn note_destination(schema: &Schema, plan: &mut Plan) {
     plan.notes.push(note.into());
 }
 
-/// Returns the error for a URL in place of a file.
+/// Returns the error for a target that is a URL, if the target must be a file.
 fn not_written(target: &Path) -> Error {
     let name = remote::without_secrets(target);
     Error::usage(format!("{} is a URL, and this needs a file", name.display()))
@@ -151,7 +155,7 @@ fn not_written(target: &Path) -> Error {
 }
 
 /// Makes one attempt, which writes the rows of `jobs` to a new or an existing database as `plan` says: the tables of `schema`, in their
-/// order. Bad rows go to `rejects`, if given. `phase` is the phase that the caller has begun.
+/// order. Bad rows go to `rejects`, if given. `phase` is the name of the phase, for the times in the report, that the caller has begun.
 ///
 /// # Errors
 /// If a row can't be stored or the database can't be written. An existing database is unchanged then, and a new database does not exist.
@@ -165,7 +169,8 @@ pub fn write(
     context: &Context<'_>,
 ) -> Result<Report> {
     match plan.existing {
-        // Leftovers of killed runs are removed before the free space is checked.
+        // Does not call `plan.refuse`: `output::create` checks the free space later, after it has removed the temporary files that killed
+        // processes left behind.
         None => new_database::write(plan, schema, jobs, rejects, phase, context),
         Some(_) => {
             plan.refuse()?;
@@ -174,8 +179,8 @@ pub fn write(
     }
 }
 
-/// Writes the rows of `jobs` to a temporary file as `plan` says: the tables of `schema`, in their order. The target of the plan is the
-/// database that needs the temporary file.
+/// Writes the rows of `jobs` to the temporary database `scratch` as `plan` says: the tables of `schema`, in their order. `plan.target` is
+/// the database for which the temporary database is needed.
 ///
 /// # Errors
 /// If a row can't be stored or the file can't be written.

@@ -22,7 +22,7 @@ use crate::trees::{
 };
 
 /// Writes the rows of `jobs` to a new database as `plan` says: the tables of `schema`, in their order. Bad rows go to `rejects`, if given.
-/// `phase` is the phase that the caller has begun.
+/// `phase` is the name of the phase, for the times in the report, that the caller has begun.
 pub(crate) fn write(
     plan: &Plan,
     schema: &Schema,
@@ -45,7 +45,7 @@ pub(crate) fn write(
         None if work.is_needed() => return Err(nowhere(plan)),
         None => Box::new(Discard),
     };
-    // A killed run may have left files in the folder, even if this run does not use the folder.
+    // Removes temporary files that killed processes left behind, even in a folder that is not used now.
     if let (Some(folder), Some(target)) = (&plan.temp_dir, &plan.target) {
         removed.extend(output::remove_stale(folder, &target.path()?.file_name));
     }
@@ -69,8 +69,8 @@ pub(crate) fn write(
     })
 }
 
-/// Writes the rows of `jobs` to a temporary file as `plan` says. The file is neither synced nor renamed. The target of the plan is the
-/// database that needs the temporary file.
+/// Writes the rows of `jobs` to the temporary database `scratch` as `plan` says. The file is neither synced nor renamed. `plan.target` is
+/// the database for which the temporary database is needed.
 ///
 /// # Errors
 /// If a row can't be stored or the file can't be written.
@@ -85,8 +85,9 @@ pub(crate) fn write_scratch(
     NewDatabaseAttempt { plan, rejects: None, phases, cancel }.whole(schema, jobs, scratch).map(drop)
 }
 
-/// Adds the work of SQLite to `written`: the tables that SQLite filled, and the indexes that SQLite made. `staged` has the rows of each
-/// table that were passed to SQLite, and `stored` the number of rows that SQLite kept.
+/// Completes `written`, the report on all tables, with the tables that SQLite filled and the indexes that SQLite built. `staged` and
+/// `stored` have an element for each table that SQLite filled: the rows that were passed to SQLite, and the number of rows that SQLite
+/// kept.
 fn take_over(schema: &Schema, plan: &Plan, written: &mut [Written], staged: &[Written], stored: &[u64]) {
     let mut filled = staged.iter().zip(stored);
     for ((table, plan), written) in schema.tables.iter().zip(&plan.tables).zip(written) {
@@ -101,7 +102,7 @@ fn take_over(schema: &Schema, plan: &Plan, written: &mut [Written], staged: &[Wr
         for ((index, write_path), made) in table.indexes.iter().zip(write_paths).zip(&mut written.indexes) {
             if write_path == WritePath::Sqlite {
                 let root_page = made.map_or(0, |made| made.root_page);
-                // Only SQLite knows the number of rows in a partial index.
+                // The number of entries of a partial index is not known here.
                 let entries = if index.partial { 0 } else { written.tree.entries };
                 *made = Some(WrittenTree { root_page, entries, ..WrittenTree::default() });
             }
@@ -116,7 +117,8 @@ fn nowhere(plan: &Plan) -> Error {
         .hint("leave it out of the schema, or name a database")
 }
 
-/// Splits the jobs into those whose rows become pages and those whose rows SQLite stores.
+/// Divides the jobs into those whose rows are written as pages, and those whose rows SQLite inserts. The second kind gets a source without
+/// generated columns.
 fn divide<'a>(schema: &Schema, plan: &Plan, jobs: Vec<Job<'a>>) -> (Vec<Job<'a>>, Vec<Job<'a>>) {
     let (mut direct, mut staged) = (Vec::new(), Vec::new());
     for ((job, table), plan) in jobs.into_iter().zip(&schema.tables).zip(&plan.tables) {
@@ -139,21 +141,22 @@ struct NewDatabaseAttempt<'r, 'p> {
     cancel: &'r Cancel,
 }
 
-/// A database file with all of its pages.
+/// The result of writing all pages of a database file.
 struct File {
     tables: Vec<Written>,
     page_count: u32,
     checksum: Checksum,
 }
 
-/// A temporary file with the rows that SQLite will insert.
+/// A temporary database with the rows that SQLite will insert, and the row counts of its tables.
 struct Staging {
     file: Scratch,
     tables: Vec<Written>,
 }
 
 impl NewDatabaseAttempt<'_, '_> {
-    /// Writes the database, and lets SQLite do the remaining work.
+    /// Writes all pages of the database, and lets SQLite do what needs SQLite: insert rows from a temporary database, and create indexes,
+    /// views and triggers.
     fn whole(&mut self, schema: &Schema, jobs: Vec<Job<'_>>, output: &mut dyn Output) -> Result<File> {
         let NewDatabaseAttempt { plan, cancel, .. } = *self;
         let work = Work { schema, plan };
@@ -172,7 +175,7 @@ impl NewDatabaseAttempt<'_, '_> {
         Ok(file)
     }
 
-    /// Writes rows to a temporary database from which SQLite reads the rows.
+    /// Writes the rows that SQLite will insert to a temporary database, from which SQLite reads them.
     fn stage(&mut self, schema: &Schema, jobs: Vec<Job<'_>>) -> Result<Staging> {
         let target = self.plan.target.as_ref();
         let mut file = target.expect("a database that is thrown away needs no SQLite").scratch()?;
@@ -183,8 +186,8 @@ impl NewDatabaseAttempt<'_, '_> {
         Ok(Staging { file, tables })
     }
 
-    /// Writes all pages of a database. The tables and automatic indexes that SQLite fills exist and are empty. If SQLite has work left
-    /// (`unfinished`), views and triggers are left out.
+    /// Writes all pages of a database. A table that SQLite will fill, and its automatic indexes, get an empty root. If SQLite has work left
+    /// (`unfinished`), views and triggers are not in the schema yet.
     fn pages(
         &mut self,
         schema: &Schema,
@@ -248,7 +251,8 @@ impl NewDatabaseAttempt<'_, '_> {
     }
 }
 
-/// Appends empty roots for the trees that SQLite fills: a table that was not written, and automatic indexes, which no statement creates.
+/// Completes `written` with an empty root for each tree that SQLite will fill: the table if it was not written, and its automatic indexes,
+/// because no statement of SQLite creates those later.
 fn with_empty_trees(table: &Table, written: Option<Written>, appender: &mut Appender) -> Written {
     let mut empty = |kind| WrittenTree {
         root_page: append_empty_leaf(kind, appender),
@@ -268,19 +272,20 @@ fn with_empty_trees(table: &Table, written: Option<Written>, appender: &mut Appe
     written
 }
 
-/// Writes `sqlite_sequence`, if a table needs it. Returns the root page.
+/// Writes the table `sqlite_sequence` if any table has AUTOINCREMENT. Returns its root page.
 fn sequences(schema: &Schema, written: &[Written], appender: &mut Appender) -> Result<Option<u32>> {
     let numbered = || schema.tables.iter().zip(written).filter(|(table, _)| table.autoincrement);
     if numbered().next().is_none() {
         return Ok(None);
     }
-    // A table that never had a row has no entry.
+    // `sqlite_sequence` has no row for a table that never had a row.
     let rows =
         numbered().filter_map(|(table, written)| Some((table.name.clone(), written.largest_rowid?.max(0))));
     sequence_table::write(&rows.collect::<Vec<_>>(), appender).map(|tree| Some(tree.root_page))
 }
 
-/// Returns the rows of `sqlite_schema`, in the order of the schema.
+/// Returns the rows of `sqlite_schema`, in the order of `schema.objects`. `sequence` is the root page of `sqlite_sequence`, if it was
+/// written.
 fn entries(schema: &Schema, written: &[Written], sequence: Option<u32>) -> Vec<SchemaEntry> {
     let entry = |kind: &str, name: &str, table: &str, root_page: u32, sql: Option<&str>| SchemaEntry {
         kind: kind.to_owned(),

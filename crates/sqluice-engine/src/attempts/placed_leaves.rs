@@ -1,12 +1,13 @@
-//! A table whose leaves other processes have written into the file that becomes the database.
+//! Placed leaves: a table whose leaves other processes have already written into the file that becomes the database. Here, the interior
+//! pages of the table are built.
 //!
 //! ```text
 //!  page 1 | range of one process    | range of another        | interior pages, other trees, schema
 //!         | leaves, overflow pages  | leaves, overflow pages  |
 //! ```
 //!
-//! Invariant: the ranges follow each other from page 2 on, and the rowids ascend from range to range. Lists that violate the invariant are
-//! refused.
+//! Each of the other processes has left a leaf list, which tells its range of pages and its leaves. Invariant: the ranges follow each other
+//! from page 2 on, and the rowids ascend from range to range. Leaf lists that violate the invariant are refused.
 
 use std::path::{Path, PathBuf};
 
@@ -22,24 +23,24 @@ use crate::trees::{Appender, LeafRange, LeafReader, WrittenTree};
 pub struct PlacedLeaves<'a> {
     /// The file, which becomes the target.
     pub file: &'a Path,
-    /// The lists of leaves by the other processes, in the order of the rowids.
+    /// The paths of the leaf lists that the other processes have written, in the order of the rowids.
     pub lists: &'a [PathBuf],
 }
 
-/// The ranges of placed pages, whose leaves are not read yet.
+/// The ranges of placed pages. The headers of the leaf lists are read, the leaves in the lists are not read yet.
 pub(crate) struct PlacedRanges {
     readers: Vec<LeafReader>,
     /// The last page of the last range.
     pub(crate) last_page: u32,
-    /// The checksum of all ranges.
+    /// The checksum of the pages of all ranges.
     pub(crate) checksum: Checksum,
 }
 
 impl PlacedRanges {
-    /// Reads the heads of the lists.
+    /// Opens the leaf lists and reads from the header of each its range of pages and the checksum of these pages.
     ///
     /// # Errors
-    /// If a list is incomplete, or the ranges do not follow each other.
+    /// If a leaf list is incomplete, or the ranges do not follow each other without gaps.
     pub(crate) fn open(placed: &PlacedLeaves<'_>, geometry: Geometry) -> Result<PlacedRanges> {
         let (mut last_page, mut checksum) = (1, Checksum::default());
         let mut readers = Vec::new();
@@ -56,10 +57,11 @@ impl PlacedRanges {
         Ok(PlacedRanges { readers, last_page, checksum })
     }
 
-    /// Writes the interior pages of the table. Returns the tree, and the number of leaves that were copied unchanged.
+    /// Reads the leaves from the lists, and builds the interior pages of the table above them. Returns the tree, and the number of leaves
+    /// that the other processes copied unchanged.
     ///
     /// # Errors
-    /// If the leaves are out of order or in no range.
+    /// If the leaves are out of order, or a leaf is not in the range of its list.
     pub(crate) fn write_levels(
         self,
         table: &str,

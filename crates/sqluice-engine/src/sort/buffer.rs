@@ -1,4 +1,5 @@
-//! The buffer of one worker: the pushed items that are not spilled yet.
+//! The buffer of one worker, which holds pushed items until it is full. Then the items are sorted and spilled to the temporary file as a
+//! run.
 //!
 //! ```text
 //!  arena      [item][item][item]...       in the order of pushes
@@ -6,10 +7,12 @@
 //!  prefixes     p     p     p             the prefix of each item's key
 //! ```
 //!
-//! Entries of integers and short text are key-only: the buffer has only their keys. So sorting reads no items at scattered places, and less
-//! memory is needed. If items have two columns, keys are pairs while all values are integers or NULL, and short pairs until a value does
-//! not fit. Other keys have one word. The first longer key converts all keys to keys of two words. The first item that is not key-only
-//! converts all keys of the buffer to full items. UUIDs have a key form of their own, while all items are UUIDs.
+//! Entries of integers and short text are key-only: the buffer has only their keys, in `keys`. So sorting reads no items at scattered
+//! places, and less memory is needed. All keys of a buffer have the same form ([`Form`]). If items have two columns, the keys are short
+//! pairs until a value needs more than 32 bits, and then pairs while all values are integers or NULL. Otherwise the keys are normalized
+//! keys of one word; the first longer key converts all keys to two words. If the first item begins with a UUID, the keys have the form
+//! `Uuid`. An item that fits no longer form converts all keys of the buffer to full items: after UUIDs an item without a UUID, otherwise
+//! the first item that is not key-only.
 
 use std::cmp::Ordering;
 
@@ -26,27 +29,27 @@ use crate::sort::items::radix::{self, Items, SCRATCH_BYTES, Scratch};
 use crate::sort::items::sample::Samples;
 use crate::sort::runs::run::{MemoryRun, RunWriter, SortedRun, write_bytes};
 
-/// The memory of an item besides its bytes: its prefix, its place, and the scratch memory of sorting.
+/// The memory in bytes of a full item besides its bytes in the arena: its prefix, its place, and the scratch memory of sorting.
 const ITEM_BYTES: usize = size_of::<u128>() + size_of::<u32>() + SCRATCH_BYTES;
 
-/// The number of bytes after a record that may be overwritten, so that short values are stored as whole words.
+/// The number of bytes after a record that its writer may overwrite. So short values can be copied as whole words, which is faster.
 pub const SLACK_BYTES: usize = 16;
 
-/// The size of a word of a normalized key.
+/// The size in bytes of a word of a normalized key.
 const WORD_BYTES: usize = size_of::<u128>();
 
-/// The number of items after which the average item size is roughly known.
+/// The number of items after which the average item size is roughly known. Memory for all further items is then reserved at once.
 const MEASURED: usize = 1000;
 
 /// A buffer for the items of one worker.
 pub struct Buffer<'a> {
     sorter: &'a Sorter,
-    /// The keys of the items, while all items are key-only; `held` is then empty.
+    /// The keys of the items, while all items are key-only; `held` is empty then. `None` once the items are full items in `held`.
     keys: Option<Keys>,
     held: Held,
     samples: Samples,
     scratch: Scratch,
-    /// The total memory for the items in bytes.
+    /// The memory in bytes that the items may take before they are spilled.
     items_bytes: usize,
     writer: RunWriter,
 }
@@ -54,14 +57,14 @@ pub struct Buffer<'a> {
 /// The full items, in the order in which they were pushed.
 #[derive(Default)]
 struct Held {
-    /// The bytes of the items. Bytes from `end` on are arbitrary.
+    /// The bytes of the items, one after another. Bytes from `end` on are arbitrary.
     arena: Vec<u8>,
     end: usize,
     places: Vec<u32>,
     prefixes: Vec<u128>,
 }
 
-/// The full items, as the sort accesses them.
+/// A view of the full items for sorting: an item is found by its index in `places`.
 struct Seen<'a> {
     layout: &'a Layout,
     arena: &'a [u8],
@@ -101,7 +104,7 @@ impl Items for Seen<'_> {
     }
 }
 
-/// Returns the form of the first keys of a buffer.
+/// Returns the form with which the keys of an empty buffer begin.
 fn first_form(sorter: &Sorter) -> Form {
     if sorter.layout.order.has_pairs() { Form::Short } else { Form::Word }
 }
@@ -193,7 +196,7 @@ impl<'a> Buffer<'a> {
             keys.push(key.map(halves).as_flattened());
             return Ok(());
         }
-        // The item does not fit the form of the keys, so the form changes.
+        // The item does not fit the form of the keys, so all keys change their form, and the item is pushed again.
         let record = item.record.to_vec();
         match (is_word, key) {
             _ if keys.form == Form::Uuid => self.hold_items()?,
@@ -205,7 +208,7 @@ impl<'a> Buffer<'a> {
         self.push(Item { rowid, number, record: &record })
     }
 
-    /// Appends a pair to the keys, which must be pairs and have room.
+    /// Appends a pair to the keys, which must have the form `Short` or `Pair` and room for the pair.
     #[inline]
     fn push_pair(&mut self, pair: u128) -> Result<()> {
         let short = self.sorter.layout.order.short_of_pair(pair);
@@ -221,12 +224,13 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Returns `true` if the buffer takes items by [`Buffer::push_pairs`].
+    /// Returns `true` if [`Buffer::push_pairs`] may be called: the keys have the form `Short` or `Pair`.
     pub fn takes_pairs(&self) -> bool {
         self.keys.as_ref().is_some_and(|keys| matches!(keys.form, Form::Short | Form::Pair))
     }
 
-    /// Pushes a record of two integers or NULLs if the record is key-only. Returns `true` if the record was pushed.
+    /// Pushes the record of two integers or NULLs, without encoding it, if the buffer stores it as a key. Otherwise returns `false`, and
+    /// the caller must encode and [push](Buffer::push) the record.
     ///
     /// # Errors
     /// The errors of [`Buffer::push`].
@@ -253,7 +257,8 @@ impl<'a> Buffer<'a> {
         Ok(true)
     }
 
-    /// Pushes pairs, given as their halves ([`sqluice_format::key::KeyOrder::pair`]). The buffer must [take pairs](Buffer::takes_pairs).
+    /// Pushes a record of two integers or NULLs for each position of `first` and `second`, which have the halves for both values
+    /// ([`sqluice_format::key::KeyOrder::pair`]). The buffer must [take pairs](Buffer::takes_pairs).
     ///
     /// # Errors
     /// The errors of [`Buffer::push`].
@@ -269,7 +274,7 @@ impl<'a> Buffer<'a> {
         while !first.is_empty() {
             self.make_room(0)?;
             let Some(keys) = &mut self.keys else { return Ok(()) };
-            // Stops at the point where the buffer must be spilled.
+            // Pushes only as many pairs as fit before the buffer must be spilled or more memory be reserved.
             let all = (self.items_bytes / keys.form.key_bytes()).min(u32::MAX as usize);
             let all = if keys.len() < MEASURED { all.min(MEASURED) } else { all };
             let now = all.saturating_sub(keys.len()).clamp(1, first.len());
@@ -287,12 +292,13 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Returns `true` if the buffer takes items by [`Buffer::push_text`].
+    /// Returns `true` if [`Buffer::push_text`] may push records: the keys have the form `Word`, `Words` or `Uuid`.
     pub fn takes_texts(&self) -> bool {
         self.keys.as_ref().is_some_and(|keys| matches!(keys.form, Form::Word | Form::Words | Form::Uuid))
     }
 
-    /// Pushes a record of a text in `data` and an integer, if the record is key-only. Returns `true` if the record was pushed.
+    /// Pushes the record of a text and an integer, without encoding it, if the buffer stores it as a key. The text is `data[start..end]`.
+    /// Otherwise returns `false`, and the caller must encode and [push](Buffer::push) the record.
     ///
     /// # Errors
     /// The errors of [`Buffer::push`].
@@ -314,7 +320,7 @@ impl<'a> Buffer<'a> {
         if is_word {
             self.samples.see_word(key[0], record_bytes);
         } else {
-            // With a shorter text, the last 8 bytes of the record include more than these two values.
+            // If the text is shorter, the last 8 bytes of the record reach into its header, and `record_end` can't tell them.
             let Some(last) = record_end(&data[start..end], int, int_bytes) else { return Ok(false) };
             self.samples.see_words(key[0], last, record_bytes, || Cut::of_whole(&key));
         }
@@ -327,7 +333,7 @@ impl<'a> Buffer<'a> {
         Ok(true)
     }
 
-    /// Pushes a record of a UUID and an integer like [`Buffer::push_text`], while the buffer holds UUIDs.
+    /// Does the work of [`Buffer::push_text`] while the keys have the form `Uuid`: pushes the record of a UUID and an integer.
     #[inline]
     fn push_uuid(&mut self, data: &[u8], (start, end): (usize, usize), int: i64) -> Result<bool> {
         let order = &self.sorter.layout.order;
@@ -344,13 +350,14 @@ impl<'a> Buffer<'a> {
         Ok(true)
     }
 
-    /// Returns `true` if the buffer takes items by [`Buffer::push_ints`].
+    /// Returns `true` if [`Buffer::push_ints`] may push records: the keys have the form `Word`, and records of two columns are no pairs.
     pub fn takes_ints(&self) -> bool {
         !self.sorter.layout.order.has_pairs()
             && self.keys.as_ref().is_some_and(|keys| keys.form == Form::Word)
     }
 
-    /// Pushes a record of integers and NULLs, except of two values, if the record is key-only. Returns `true` if the record was pushed.
+    /// Pushes the record of these integers and NULLs, without encoding it, if the buffer stores it as a key. Otherwise returns `false`, and
+    /// the caller must encode and [push](Buffer::push) the record. Records of two columns go to [`Buffer::push_pair_of`].
     ///
     /// # Errors
     /// The errors of [`Buffer::push`].
@@ -376,13 +383,14 @@ impl<'a> Buffer<'a> {
         self.keys.as_ref().map_or(self.held.prefixes.len(), Keys::len)
     }
 
-    /// Spills all items if the buffer has no room for another item, for which the arena must grow by `needed` bytes.
+    /// Spills all items if the buffer has no room for one more item. `needed` is the number of bytes that the item takes in the arena; 0
+    /// for a key.
     #[inline]
     fn make_room(&mut self, needed: usize) -> Result<()> {
         let arena_bytes = self.held.end + needed;
         let each = self.keys.as_ref().map_or(ITEM_BYTES, |keys| keys.form.key_bytes());
         if arena_bytes + (self.len() + 1) * each > self.items_bytes
-            // Places and indexes have 32 bits.
+            // Offsets in the arena and indexes of items have 32 bits.
             || arena_bytes.max(self.len()) > u32::MAX as usize
         {
             self.spill()?;
@@ -401,7 +409,8 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Converts the keys to another or a longer form, for all items from now on.
+    /// Converts all keys of the buffer to keys of the form `form`, which later items also get. If a key does not fit into the form `Word`,
+    /// the form is `Words`.
     #[cold]
     fn hold_keys(&mut self, form: Form) -> Result<()> {
         let longest = if form == Form::Pair { form } else { Form::Words };
@@ -417,14 +426,14 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Switches to UUID keys. The buffer must be empty.
+    /// Gives the keys the form `Uuid`. The buffer must be empty.
     #[cold]
     fn hold_uuids(&mut self) {
         self.scratch = Scratch::default();
         self.keys = Some(Keys::new(Form::Uuid));
     }
 
-    /// Converts the keys to full items, for all items from now on.
+    /// Converts all keys of the buffer to full items. Later items are stored as full items, too.
     #[cold]
     fn hold_items(&mut self) -> Result<()> {
         let arena_bytes = self.len() * (1 + DECODED_BYTES_MAX);
@@ -489,7 +498,7 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Passes the remaining items to the sorter as a run in memory.
+    /// Sorts the remaining items and passes them to the sorter as a run in memory.
     ///
     /// # Errors
     /// If temporary space runs out.
@@ -503,7 +512,7 @@ impl<'a> Buffer<'a> {
         }
         let items = Seen { layout, arena: &arena, places: &places };
         let order = radix::sort(&mut prefixes, &items, &mut self.scratch);
-        // Unneeded memory is freed before more is allocated.
+        // The prefixes are no longer needed, and are freed before more memory is allocated.
         drop(prefixes);
         let sorted: Vec<u32> = order.map(|index| places[index as usize]).collect();
         self.scratch = Scratch::default();
@@ -534,7 +543,8 @@ impl<'a> Buffer<'a> {
     }
 }
 
-/// Returns the last 8 bytes of a record of a text and an integer of `int_bytes` bytes, or `None` if the text has fewer than 8 bytes.
+/// Returns the last 8 bytes of the record of a text and an integer that takes `int_bytes` bytes in the record. Returns `None` if the text
+/// has fewer than 8 bytes.
 #[inline]
 fn record_end(text: &[u8], int: i64, int_bytes: usize) -> Option<[u8; 8]> {
     let mut ends = [0; 16];
@@ -543,7 +553,7 @@ fn record_end(text: &[u8], int: i64, int_bytes: usize) -> Option<[u8; 8]> {
     ends[int_bytes..].first_chunk().copied()
 }
 
-/// Makes an arena at least `bytes` long, with some reserve, and returns its bytes.
+/// Makes `arena` at least `bytes` bytes long and returns all its bytes. If the arena grows, it gets some more bytes in reserve.
 #[inline]
 fn room(arena: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
     const STEP: usize = 64 << 10;
@@ -554,13 +564,13 @@ fn room(arena: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
 }
 
 impl Held {
-    /// Reserves memory for as many items of the average size so far as `items_bytes` bytes allow, so that the arena is not reallocated.
-    /// Later items may be shorter or longer by an eighth: untouched memory takes no space.
+    /// Reserves memory for as many items of the average size so far as `items_bytes` bytes allow, so that the arena is not reallocated. An
+    /// eighth more is reserved, for items that are shorter or longer than so far: memory that is never written takes no space.
     fn reserve(&mut self, items_bytes: usize) {
         let with_others = |count: usize| count + count / 8;
         let each = self.end / self.places.len() + 1;
         let items = items_bytes / (each + ITEM_BYTES);
-        // After a spill, the arena is large enough.
+        // After a spill, the arena is usually large enough already.
         if self.arena.len() < each * items {
             let mut arena = vec![0; with_others(each * items)];
             memory::advise_large(&mut arena);

@@ -10,20 +10,22 @@
 //!                             └── spilled to an unnamed file, unless it is the last of its buffer
 //! ```
 //!
-//! Entries of integers, NULL, short text and blobs are *key-only*: a normalized key of at most 16 or 32 bytes, or a pair of numbers,
-//! decodes to the entry. Only such keys are stored, sorted, spilled and merged, and the last merge decodes the entries.
+//! Index entries of integers, NULL, short text and blobs are *key-only*: the whole entry can be decoded from its sort key, which is a
+//! normalized key of at most 32 bytes or a pair of integers. Of these entries only the keys are stored, sorted, spilled and merged, and the
+//! last merge decodes the entries. A *normalized key* is a sequence of bytes that compares like the entry. The *prefix* of an item is the
+//! first 16 bytes of its normalized key.
 //!
 //! Modules, from the bottom up:
 //!
 //! * `items`: items in memory: their order, their keys, and the cuts into ranges
-//! * `spill`: temporary space, written behind and read ahead
-//! * `runs`: sorted runs in temporary space or in memory, and several of them in order
-//! * `buffer`, `sorted`: the API for other modules
+//! * `spill`: temporary space on disk. Its own threads write blocks while the next are filled, and read blocks before they are needed
+//! * `runs`: sorted runs in temporary space or in memory, and the merge of several runs
+//! * `buffer`, `sorted`: the API for other modules: a buffer takes items, `sorted` returns them in order
 //!
 //! Invariant: the merged items and the cuts into ranges depend only on the items, not on buffers, memory, threads, or the order of pushes.
 //! Items with equal keys are always in one range.
 //!
-//! Invariant: the order is total, except for identical items.
+//! Invariant: two items compare as equal only if they are identical.
 
 mod buffer;
 mod items;
@@ -48,7 +50,7 @@ use runs::run::SortedRun;
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 
-/// A sorter of one index or one table, shared by all workers.
+/// A sorter of the entries of one index, or of the rows of one table. All workers push items to it, each through its own [`Buffer`].
 pub struct Sorter {
     layout: Layout,
     ranges: Ranges,
@@ -57,7 +59,7 @@ pub struct Sorter {
     taken: Mutex<Taken>,
 }
 
-/// The runs and samples that the buffers have handed over.
+/// The sorted runs and the samples that the buffers of all workers have handed over, and the number of items in the runs.
 struct Taken {
     runs: Vec<SortedRun>,
     samples: Samples,
@@ -70,7 +72,7 @@ impl Sorter {
         Sorter::with_ranges(layout, buffer_bytes, spill, Ranges::default())
     }
 
-    /// Creates a sorter like [`Sorter::new`], with ranges of another size. The cuts depend on this size.
+    /// Creates a sorter like [`Sorter::new`], but with the sizes in `ranges`, which determine where the items are cut into ranges.
     pub fn with_ranges(layout: Layout, buffer_bytes: usize, spill: &Arc<Spill>, ranges: Ranges) -> Sorter {
         let taken = Taken { runs: Vec::new(), samples: Samples::new(ranges), items: 0 };
         Sorter { layout, ranges, buffer_bytes, spill: Arc::clone(spill), taken: Mutex::new(taken) }
@@ -88,8 +90,9 @@ impl Sorter {
         taken.samples.append(samples);
     }
 
-    /// Returns all pushed items in order, after each buffer was flushed. Merging `ranges_at_once` ranges at a time takes `memory_bytes`
-    /// bytes of memory, including the runs that are still in memory. `prefetch` reads the spilled runs.
+    /// Returns all pushed items in order. Each buffer must be flushed before. Up to `ranges_at_once` ranges may be merged at the same time;
+    /// this takes `memory_bytes` bytes of memory, including the runs that are still in memory. The threads of `prefetch` read the spilled
+    /// runs.
     ///
     /// # Errors
     /// If temporary space runs out, or `cancel` is set.

@@ -1,4 +1,4 @@
-//! All runs, and the ranges into which they are cut.
+//! All sorted runs of a sorter, and the ranges of keys into which they are cut. Each range can be merged on its own.
 
 use std::sync::Arc;
 
@@ -16,12 +16,13 @@ use crate::sort::spill::{BLOCK_BYTES, Spill};
 
 /// The largest size of a block in bytes: larger blocks are not read faster.
 const BLOCK_BYTES_MAX: usize = 256 << 10;
-/// The least fast block size in bytes: runs stay in memory only if the other runs can be read in blocks of this size.
+/// The smallest size in bytes of a block that is read fast. Runs stay in memory only if the memory left allows to read all other runs in
+/// blocks of this size.
 const BLOCK_BYTES_FAST: usize = 32 << 10;
-/// The number of blocks for each run: one block is read while the other is used.
+/// The number of blocks in memory for each spilled run that is merged: one block is read while the items of the other are merged.
 const BLOCKS: usize = 2;
 
-/// All items in order, cut into ranges.
+/// All items of a sorter in order, cut into ranges that can be merged independently.
 pub struct Sorted {
     layout: Layout,
     runs: Vec<SortedRun>,
@@ -49,7 +50,8 @@ impl Sorted {
             if !is_spilled || overlap <= fan_in.max(2) {
                 break overlap;
             }
-            // One merge may use all of the memory. It joins only as many runs as needed for the last merge to fit.
+            // Too many runs overlap for the memory. Some are merged to one run first: a single merge, which may use all of the memory. It
+            // merges only as many runs as needed.
             let fan_in_now = readers_max(&runs, memory_bytes).max(2);
             let count = (overlap - fan_in.max(2) + 1).clamp(2, fan_in_now);
             cancel.check()?;
@@ -60,17 +62,17 @@ impl Sorted {
         Ok(Sorted { layout, runs, cuts: samples.cuts(), items, block_bytes, prefetch: Arc::clone(prefetch) })
     }
 
-    /// Returns the number of all items.
+    /// Returns the number of items in all ranges.
     pub fn items(&self) -> u64 {
         self.items
     }
 
-    /// Returns the number of ranges, which is 0 only without items. Each range has at least two items, the last at least one.
+    /// Returns the number of ranges, which is 0 if there are no items. Each range has at least two items, the last at least one.
     pub fn ranges(&self) -> usize {
         if self.items == 0 { 0 } else { self.cuts.len() + 1 }
     }
 
-    /// Returns the items of a range. Several ranges can be merged at once, on any threads.
+    /// Returns the items of range `index`, merged from all runs. Several ranges can be merged at the same time, on any threads.
     ///
     /// # Errors
     /// If spilled items can't be read.
@@ -81,27 +83,29 @@ impl Sorted {
     }
 }
 
-/// Returns the memory of the runs in bytes.
+/// Returns the number of bytes of memory that the runs take now, without the blocks for reading them.
 fn resident_bytes(runs: &[SortedRun]) -> usize {
     runs.iter().map(SortedRun::memory_bytes).sum()
 }
 
-/// Returns the number of runs that the memory allows to read at once, in the smallest blocks.
+/// Returns the number of runs that can be read at the same time within `memory_bytes`, with blocks of the smallest size.
 fn readers_max(runs: &[SortedRun], memory_bytes: usize) -> usize {
     memory_bytes.saturating_sub(resident_bytes(runs)) / (BLOCKS * BLOCK_BYTES + STREAM_BYTES)
 }
 
-/// Returns the size of blocks when `readers` runs are read at a time.
+/// Returns the size in bytes of the blocks if `readers` runs are read at the same time within `memory_bytes`: a power of two.
 fn block_bytes(runs: &[SortedRun], memory_bytes: usize, readers: usize) -> usize {
     let free = memory_bytes.saturating_sub(resident_bytes(runs) + readers * STREAM_BYTES);
     let bytes = (free / (BLOCKS * readers.max(1))).clamp(BLOCK_BYTES, BLOCK_BYTES_MAX);
     1 << bytes.ilog2()
 }
 
-/// Returns the largest number of runs that have items around the same key.
+/// Returns the largest number of runs whose ranges of keys, from first to last item, overlap at one key. A merge reads so many runs at the
+/// same time.
 fn overlap<'a>(order: &Order, runs: impl IntoIterator<Item = &'a SortedRun>) -> usize {
     let prefixes = runs.into_iter().map(|run| run.prefixes(order));
-    // Beginnings sort before ends, as a run that begins where another ends overlaps it.
+    // At the same prefix, first items (`false`) sort before last items (`true`): a run that begins where another run ends overlaps this
+    // run.
     let mut ends: Vec<_> = prefixes.flat_map(|(first, last)| [(first, false), (last, true)]).collect();
     ends.sort_unstable();
     let (mut open, mut most) = (0_usize, 0);
@@ -112,7 +116,7 @@ fn overlap<'a>(order: &Order, runs: impl IntoIterator<Item = &'a SortedRun>) -> 
     most
 }
 
-/// Spills the largest runs in memory, one after another, until the memory suffices to merge all runs.
+/// Writes runs that are in memory to the temporary file, the largest first, until the remaining memory suffices to merge all runs.
 fn spill_until_it_fits(
     runs: &mut [SortedRun],
     layout: &Layout,
@@ -138,7 +142,7 @@ fn spill_until_it_fits(
     }
 }
 
-/// Merges the `count` smallest runs into one run.
+/// Removes the `count` smallest runs from `runs`, and merges them to one run in the temporary file.
 fn join_smallest(
     runs: &mut Vec<SortedRun>,
     layout: &Layout,

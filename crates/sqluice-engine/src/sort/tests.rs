@@ -1,4 +1,4 @@
-//! Sorts random items in all ways, and compares the results with a plain sort.
+//! Sorts random items with various memory sizes, threads and forms of keys, and compares the results with a sort by comparison.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use sqluice_testkit::cases;
 
 use super::*;
 
-/// An item that has its own bytes.
+/// An item that owns the bytes of its record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Owned {
     rowid: i64,
@@ -30,21 +30,21 @@ impl Owned {
     }
 }
 
-/// The parameters of a sort that must not change its result.
+/// The parameters of a sort, none of which may change the result.
 #[derive(Clone, Copy, Debug)]
 struct Course {
     buffer_bytes: usize,
     memory_bytes: usize,
     threads: usize,
     ranges_at_once: usize,
-    /// `true` if records are pushed as their values where possible.
+    /// `true` if records are pushed as their values, by `push_pair_of`, `push_pairs`, `push_ints` and `push_text`, where possible.
     values: bool,
 }
 
 const PLAIN: Course =
     Course { buffer_bytes: 64 << 20, memory_bytes: 64 << 20, threads: 1, ranges_at_once: 1, values: false };
 
-/// Returns the values of a record of integers and NULL, or `None` for another record.
+/// Returns the values of a record that has only integers and NULLs, or `None` for any other record.
 fn ints(record: &[u8]) -> Option<Vec<Option<i64>>> {
     let values = record::decode(record).unwrap();
     let int = |value: &Value<'_>| match value {
@@ -57,12 +57,12 @@ fn ints(record: &[u8]) -> Option<Vec<Option<i64>>> {
 
 fn spill() -> (tempfile::TempDir, Arc<Spill>) {
     let folder = tempfile::tempdir().unwrap();
-    // Some pieces go through the page cache and some past it.
+    // The first 8 pieces go through the page cache, the others past it, so that both ways are tested.
     let spill = Arc::new(Spill::with_cached(folder.path().to_owned(), 8 * spill::PIECE_BYTES));
     (folder, spill)
 }
 
-/// Sorts items with the parameters of `course`. Returns the items by range.
+/// Sorts items with the parameters of `course`. Returns the sorted items of each range.
 fn sort(
     layout: &Layout,
     ranges: Ranges,
@@ -71,7 +71,7 @@ fn sort(
     spill: &Arc<Spill>,
 ) -> Result<Vec<Vec<Owned>>> {
     let sorter = Sorter::with_ranges(layout.clone(), course.buffer_bytes, spill, ranges);
-    // The items are dealt to the threads in turn, so that the items of different threads interleave.
+    // Thread `t` of `n` pushes the items `t`, `t + n`, `t + 2n` and so on, so that the keys of different threads interleave.
     std::thread::scope(|scope| {
         let push = |thread: usize| {
             let mut buffer = sorter.buffer();
@@ -140,7 +140,7 @@ fn sort(
     })
 }
 
-/// Sorts items by comparison, as the reference.
+/// Returns the items that the layout keeps, sorted by comparison: the expected result of the sorter.
 fn plainly_sorted(layout: &Layout, items: &[Owned]) -> Vec<Owned> {
     let mut items: Vec<Owned> = items.iter().map(|item| Owned::of(&layout.kept(item.item()))).collect();
     items.sort_by(|a, b| layout.order.compare(&a.item(), &b.item()));
@@ -153,7 +153,7 @@ fn encoded(values: &[Value<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// Generates a UUID, from few or from many.
+/// Generates a UUID as text: one of nine UUIDs, so that equal UUIDs occur, or any.
 fn any_uuid() -> impl Strategy<Value = Vec<u8>> {
     let number = prop_oneof![(0..9_u128).boxed(), any::<u128>().boxed()];
     number.prop_map(|number| {
@@ -162,7 +162,7 @@ fn any_uuid() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Generates a text value of one of many kinds, from few values, so that equal values are common.
+/// Generates a record of one value of any type. Most values come from few, so that equal values are common.
 fn any_value() -> impl Strategy<Value = Vec<u8>> {
     let int = prop_oneof![
         (-3..3_i64).boxed(),
@@ -205,7 +205,8 @@ fn any_items(columns: usize) -> impl Strategy<Value = Vec<Owned>> {
     let item = (rowid, number, any_record(columns));
     let item = item.prop_map(|(rowid, number, record)| Owned { rowid, number, record });
     let some = vec(item, 0..200);
-    // Many duplicates, with and without ascending runs.
+    // The generated items are repeated up to 7 times, to have many duplicates. In some cases they are sorted by rowid before, so that the
+    // items ascend in stretches.
     (some, 1..8_usize, any::<bool>()).prop_map(|(mut items, times, ascending): (Vec<Owned>, _, _)| {
         if ascending {
             items.sort_by_key(|item| item.rowid);
@@ -227,7 +228,7 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
             (Just(layout), items)
         },
     );
-    // Key-only items, possibly with one full item among them.
+    // Values of records that are key-only, such as integers and short text. One record that is not key-only may later be put among them.
     let short = prop_oneof![
         4 => (-70_000..70_000_i64).prop_map(|int| encoded(&[Value::Int(int)])),
         2 => any::<i64>().prop_map(|int| encoded(&[Value::Int(int)])),
@@ -236,7 +237,7 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
         2 => vec(select(b"ab\x01".to_vec()), 6..24).prop_map(|text| encoded(&[Value::Text(&text)])),
         1 => vec(any::<u8>(), 0..3).prop_map(|blob| encoded(&[Value::Blob(&blob)])),
     ];
-    // Pairs of these values are short.
+    // Values that fit into 32 bits, so that a record of two of them has a key of the form `Short`.
     let small = prop_oneof![
         4 => (0..70_000_i64).prop_map(|int| encoded(&[Value::Int(int)])),
         1 => select(vec![-1, 0, 1, i64::from(u32::MAX) - 1]).prop_map(|int| encoded(&[Value::Int(int)])),
@@ -255,7 +256,8 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
             let values: Vec<_> = values.iter().flat_map(|value| record::decode(value).unwrap()).collect();
             Owned { rowid: 0, number: 0, record: encoded(&values) }
         };
-        // In records of two columns, one may be the key.
+        // The key has 1 to 3 columns, but no more than the records. `taken` is the number of columns of the records: the key columns only,
+        // or two columns of which one may be the key.
         let columns_max = records.first().map_or(3, Vec::len);
         let columns = columns[..columns.len().min(columns_max)].to_vec();
         let taken = if mixed && columns_max == 2 { 2 } else { columns.len() };
@@ -317,7 +319,7 @@ proptest! {
         let bytes: usize = backwards.iter().map(|item| item.record.len() + 50).sum();
         for mut course in courses {
             backwards.reverse();
-            // Many runs are slow to write, and test no more than a few.
+            // At most about 30 runs are spilled: more are slow to write, and test nothing else.
             course.buffer_bytes = course.buffer_bytes.max(bytes / 30);
             let found = sort(&layout, ranges, course, &backwards, &spill).unwrap();
             prop_assert!(found == expected, "{:?}: cut into {:?} or {:?}", course,
@@ -330,7 +332,7 @@ fn by_number() -> Layout {
     Layout { order: Order::Record(KeyOrder::new([KeyColumn::default()])), rowid: true, number: true }
 }
 
-/// Returns `count` items whose keys are the results of `key`.
+/// Returns `count` items: the record of item `n` is the text `key(n)`.
 fn items_with(count: u64, key: impl Fn(u64) -> Vec<u8>) -> Vec<Owned> {
     (0..count)
         .map(|number| Owned {
@@ -341,7 +343,7 @@ fn items_with(count: u64, key: impl Fn(u64) -> Vec<u8>) -> Vec<Owned> {
         .collect()
 }
 
-/// Returns a pseudo-random number.
+/// Returns a pseudo-random number that depends only on `number`.
 fn scrambled(number: u64) -> u64 {
     let product = u128::from(number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
     (product >> 50) as u64
@@ -382,9 +384,10 @@ fn many_key_only_items_are_sorted() {
         let (minute, day) = (scrambled(n) % 1440, scrambled(n) / 1440 % 60);
         format!("2024-{:02}-{:02} {:02}:{:02}:07", 1 + day / 30, 1 + day % 30, minute / 60, minute % 60)
     };
-    // A reference and the rowid; the rowid and a reference, which is in order; values of 64 bits, so that more than 64 bits differ; text of
-    // two words; numbers with some text of two words; text of any length up to two words; numbers whose keys end with zeros, and then text
-    // of one word; UUIDs.
+    // The functions make records of two values. In turn: a reference and a rowid; a rowid and a reference, which is in order already;
+    // integers of 64 bits, so that the keys differ in more than 64 bits; text whose key has two words; integers, and now and then such a
+    // text; text of any length whose key has at most two words; powers of two, whose keys end with zero bytes, and at the end text whose
+    // key has one word; UUIDs.
     let records: [&dyn Fn(u64) -> Vec<u8>; 8] = [
         &|n| two(scrambled(n) as i64 % 1000, n),
         &|n| two(n as i64, scrambled(n) % 1000),
@@ -399,7 +402,7 @@ fn many_key_only_items_are_sorted() {
         },
         &|n| text(format!("{:08x}-9a3b-4c5d-8e6f-{:012x}", scrambled(n) as u32, n % 7), n),
     ];
-    // With and without a full item at the end.
+    // `other` is a REAL as the last record, which is not key-only, so all keys of its buffer become full items.
     for ((record, descending), other) in records
         .into_iter()
         .zip([
@@ -457,7 +460,7 @@ fn ranges_are_about_as_large_as_asked_for() {
     let found = sort(&by_number(), ranges, PLAIN, &items, &spill).unwrap();
     let asked = (bytes / ranges.range_bytes) as usize;
     assert!((asked / 2..2 * asked).contains(&found.len()), "{} instead of {asked}", found.len());
-    // With few samples, there are fewer ranges.
+    // If the sample may have only 64 items, there are fewer ranges, because each range needs a minimum of sampled items.
     let ranges = Ranges { samples_max: 64, ..ranges };
     let found = sort(&by_number(), ranges, PLAIN, &items, &spill).unwrap();
     assert!((2..5).contains(&found.len()), "{}", found.len());
@@ -533,11 +536,12 @@ fn the_temporary_file_has_no_name_and_its_space_is_used_again() {
         }
         ends.push(spill.end());
     }
-    // A file that has a name on this system loses the name when it is closed.
+    // On systems where a temporary file must have a name, the file is removed when it is closed.
     drop(spill);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     assert!(ends[0] > 0);
-    // The order in which two threads take pieces is not fixed.
+    // Two threads take pieces in any order, so the space is not exactly the same each time. Without reuse, it would be three times as
+    // large.
     assert!(ends[2] < 2 * ends[0], "{ends:?}");
 }
 

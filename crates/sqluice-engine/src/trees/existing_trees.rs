@@ -1,11 +1,11 @@
-//! The existing trees of a growing table.
+//! The existing trees of a table to which rows are added.
 //!
 //! ```text
 //!                    [ root     a | b | c | · ]           the root keeps its page
 //!                                          \
-//!           ... subtrees of a, b, c ...   [ d | e | · ]   the right edge: interior pages that are rebuilt, on their old
-//!                                                  \      pages and past the end of the file
-//!                       ... leaves of d, e ...    [leaf]  is unchanged, and new leaves follow
+//!           ... subtrees of a, b, c ...   [ d | e | · ]   the right edge: interior pages that are rebuilt, with their old
+//!                                                  \      page numbers and with new ones at the end of the file
+//!                       ... leaves of d, e ...    [leaf]  the last leaf is unchanged, and new leaves follow
 //! ```
 
 use sqluice_core::error::Result;
@@ -19,29 +19,31 @@ use crate::sort::Sorter;
 pub(crate) struct ExistingTrees {
     /// The root page of the table.
     pub(crate) root_page: u32,
-    /// The root pages of the indexes, in the order of [`Table::indexes`]; 0 if SQLite makes the index. Each other index gets a new tree.
+    /// The root page of each index, in the order of [`Table::indexes`]; 0 if SQLite builds the index. The tree of each other index is
+    /// written anew, and keeps its root page.
     pub(crate) indexes: Vec<u32>,
-    /// The right edge of the table tree.
+    /// The right edge of the table's B-tree, after which new leaves are appended.
     pub(crate) edge: Edge,
 }
 
-/// The right edge of the tree of a table with rowids. The edge of a table without rows is empty.
+/// The right edge of the B-tree of a table with rowids: the last page on each level, after which rows are appended. Without rows, the edge
+/// is empty.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Edge {
-    /// The children of the interior pages on the right edge: one list for each level, from the level above the leaves to the root. All
-    /// lists but the first leave out the right-most child.
+    /// The children of the interior pages on the right edge: one list for each level, from the level above the leaves to the root. In all
+    /// lists but the first, the right-most child is left out, because this page is on the edge itself and is rebuilt.
     pub(crate) levels: Vec<Vec<Child>>,
-    /// The interior pages on the right edge below the root. These pages get new bytes.
+    /// The page numbers of the interior pages on the right edge, without the root. The rebuilt interior pages get these numbers first.
     pub(crate) interior_pages: Vec<u32>,
-    /// The bytes of a root that is a leaf. The leaf moves to a new page, and the root becomes its parent.
+    /// The bytes of the root if the root is a leaf; `None` otherwise. The leaf moves to a new page, and the root becomes its parent.
     pub(crate) leaf: Option<Vec<u8>>,
     /// The largest rowid; `None` if the table has no rows.
     pub(crate) largest_rowid: Option<i64>,
-    /// The number before the rowid of the first new row, if the rows have no rowids of their own.
+    /// The rowid that the first new row follows, if the input gives no rowids.
     pub(crate) counted_from: i64,
 }
 
-/// A reader of the existing entries of a table's indexes.
+/// A reader of the entries that the indexes of a table have before rows are added.
 pub(crate) trait OldEntries {
     /// Pushes the existing entries of index `index` of the table to `sorter`, which also gets the new entries. The root of the index is
     /// `root_page`.

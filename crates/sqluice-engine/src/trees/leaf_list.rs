@@ -1,5 +1,5 @@
-//! A list of the leaves of a table whose interior pages another process builds. The list is a file with the page and the largest rowid of
-//! each leaf.
+//! A leaf list: a file by which a process that copied the leaves of a table tells another process where they are. The other process builds
+//! the interior pages. The list has the page number and the largest rowid of each leaf.
 //!
 //! ```text
 //!  OFFSET  SIZE  all numbers are little-endian
@@ -13,7 +13,7 @@
 //!      48    12  of each leaf, in order: page (4), largest rowid (8)
 //! ```
 //!
-//! The head is written last. A file without the head is incomplete.
+//! The first 48 bytes are the header. It is written last, so a list without the header is incomplete.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -29,7 +29,7 @@ const MAGIC: [u8; 8] = *b"sqluLEAF";
 const HEAD_BYTES: usize = 48;
 const LEAF_BYTES: usize = 12;
 
-/// The head of a list: the range of pages that holds the leaves.
+/// The header of a leaf list: the range of pages that holds the leaves and their overflow pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LeafRange {
     pub(crate) first_page: u32,
@@ -40,20 +40,20 @@ pub(crate) struct LeafRange {
     pub(crate) checksum: Checksum,
 }
 
-/// A writer of a list, which takes the leaves of a table in order.
+/// A writer of a leaf list. The leaves must be added in the order of their rowids.
 #[derive(Debug)]
 pub(crate) struct LeafList {
-    /// The file and its path; `None` if leaves are discarded.
+    /// The file of the list and its path; `None` if the list is not written.
     file: Option<(BufWriter<File>, PathBuf)>,
 }
 
 impl LeafList {
-    /// Returns a list that discards the leaves.
+    /// Returns a list that is not written: added leaves are dropped.
     pub(crate) fn discard() -> LeafList {
         LeafList { file: None }
     }
 
-    /// Creates a list that writes the leaves to a new file.
+    /// Creates the file of a list. The space for its header is zeros until [`LeafList::finish`].
     ///
     /// # Errors
     /// If the file can't be created.
@@ -79,7 +79,7 @@ impl LeafList {
         self.push(&bytes)
     }
 
-    /// Writes the head, which completes the file, and syncs the file.
+    /// Writes the header, which completes the list, and syncs the file.
     pub(crate) fn finish(self, range: &LeafRange) -> Result<()> {
         let Some((file, path)) = self.file else { return Ok(()) };
         let finish = || {
@@ -121,7 +121,7 @@ impl LeafRange {
     }
 }
 
-/// A reader of a list, which returns the leaves in order.
+/// A reader of a leaf list, whose header is read already.
 #[derive(Debug)]
 pub(crate) struct LeafReader {
     file: BufReader<File>,
@@ -130,7 +130,7 @@ pub(crate) struct LeafReader {
 }
 
 impl LeafReader {
-    /// Opens a list and reads its head.
+    /// Opens a leaf list and reads its header.
     ///
     /// # Errors
     /// If the file can't be read, or is incomplete.
@@ -143,7 +143,7 @@ impl LeafReader {
         Ok(LeafReader { file, path: path.to_owned(), range })
     }
 
-    /// Passes the leaves to `take`, in order.
+    /// Passes the page and the largest rowid of each leaf to `take`, in the order of the rowids.
     ///
     /// # Errors
     /// If the file can't be read.

@@ -1,4 +1,4 @@
-//! B-trees: workers build the leaves on all cores; one writer orders the leaves and adds the interior pages.
+//! Writes B-trees: workers build the leaves on all cores; one writer puts the leaves in order and adds the interior pages.
 //!
 //! ```text
 //!  rows    sources ──> parts ──> workers ──> table leaves ──────────────────────┐
@@ -18,27 +18,27 @@
 //! | module | subject |
 //! |---|---|
 //! | `write_tables`, `write_indexes`, `write_copies` | tables from rows, indexes of existing tables, copies of trees of other databases |
-//! | `pass` | one pass of workers over parts |
-//! | `made_from` | the sources of a tree, and the work on a part of each: `rows`, `sorted_runs`, `copied`, `united` |
-//! | `workers` | parts in, chunks of pages out |
-//! | `writer` | chunks in any order in, pages in order out: `page_numbers`, `interior_pages` |
+//! | `pass` | one pass: workers process parts, a writer writes their pages |
+//! | `made_from` | what a tree is made from, and the work of a worker on a part of it: `rows`, `sorted_runs`, `copied`, `united` |
+//! | `workers` | take parts, send chunks of finished pages |
+//! | `writer` | takes chunks in any order, writes pages in order: `page_numbers`, `interior_pages` |
 //! | `keys` | unique keys; `repeated_rows`: rows of several databases that share a key |
 //! | `table_sorters` | the sorters of a table |
-//! | `existing_trees` | the existing trees of a growing table |
+//! | `existing_trees` | the existing trees of a table to which rows are added |
 //! | `leaf_list` | the leaves of a table whose interior pages another process builds |
-//! | `sequence_table` | the table with the numbers of AUTOINCREMENT tables |
+//! | `sequence_table` | `sqlite_sequence`, the table with the largest rowid of each AUTOINCREMENT table |
 //!
 //! * Tables are written one after another, each with its indexes, so that one table can use all memory for sorting. Tables that need no
 //!   sorting share a pass.
-//! * Each worker has its own chunks and waits while all of them are in use. Chunks of the earliest part never wait for chunks of later
-//!   parts, so one worker can always continue.
-//! * The writer writes all chunks whose turn it is in one system call. On busy cores the writer wakes up late: with one system call per
-//!   chunk, the disk would be idle before each call.
-//! * The written pages depend only on the order of the chunks. The reported error is the first error in the input. Repeated keys are
-//!   reported after all rows have been read.
+//! * A chunk is a buffer of finished pages. Each worker has its own chunks and waits while all of them are at the writer. The writer never
+//!   holds chunks of the earliest unfinished part back, so the worker of this part can always continue.
+//! * The writer writes all chunks whose turn has come in one system call. If the cores are busy, the writer's thread wakes up late after
+//!   each call. With one call per chunk, the disk would be idle each time.
+//! * The written pages are the same each time, whichever worker builds a chunk first. The reported error is the first error in the input.
+//!   Rows that share a unique key are reported after all rows have been read.
 //!
-//! Invariant: the memory is the chunks of the workers, the memory of their sources and the memory of the sorters. It does not depend on the
-//! number of rows.
+//! Invariant: the memory in use does not depend on the number of rows. It is the chunks of the workers, the memory of the sources that they
+//! read, and the memory of the sorters.
 
 mod existing_trees;
 mod keys;
@@ -78,40 +78,40 @@ use crate::encode::Coercion;
 use crate::options::OnConflict;
 use crate::reject::Rejected;
 
-/// A table and the source of its rows.
+/// A table to write, and the source of its rows.
 pub struct Job<'a> {
     /// The table.
     pub table: &'a Table,
-    /// The conversion of values for the columns of the table.
+    /// The rules by which values are converted to the types of the columns.
     pub coercion: Coercion,
     /// The source of the rows.
     pub source: Box<dyn Source + 'a>,
 }
 
-/// The sizes and limits for writing trees.
+/// The sizes, limits and other settings with which trees are written.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The layout of the pages.
+    /// The page size and the reserved bytes of the pages.
     pub geometry: Geometry,
     /// The number of threads that encode rows and merge runs.
     pub workers: usize,
     /// The size in bytes of a chunk of pages, which a worker sends to the writer.
     pub chunk_bytes: usize,
-    /// The number of chunks that each worker has.
+    /// The largest number of chunks that each worker allocates.
     pub chunks_per_worker: usize,
-    /// The number of bytes of memory that sorting may use.
+    /// The number of bytes of memory that all sorters together may use.
     pub sort_bytes: usize,
     /// The folder for temporary files, if sorting needs more than `sort_bytes`.
     pub temp_dir: PathBuf,
-    /// The handling of rows with the same key.
+    /// The handling of rows that share a unique key.
     pub on_conflict: OnConflict,
-    /// The number of existing pages. New pages follow the existing pages.
+    /// The number of pages that the file has already. New pages are appended after these pages.
     pub page_count: u32,
-    /// The number before the rowid of the first row in a new table whose rows have no rowids of their own.
+    /// The rowid that the first row of a new table follows, if the input gives no rowids: 0 if rowids begin at 1.
     pub counted_from: i64,
 }
 
-/// A B-tree in the written file.
+/// The root page and the page counts of a B-tree that was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrittenTree {
     /// The root page.
@@ -126,7 +126,7 @@ pub struct WrittenTree {
     pub overflow_pages: u64,
 }
 
-/// A table in the written file.
+/// The trees and row counts of a table that was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Written {
     pub(crate) tree: WrittenTree,
@@ -137,13 +137,13 @@ pub(crate) struct Written {
     /// The number of inserted rows that changed or replaced another row, so that the table did not grow; `None` if the number was not
     /// counted.
     pub(crate) replacing: Option<u64>,
-    /// The largest rowid of all rows, including those that were left out.
+    /// The largest rowid of all rows, including the rows that were left out.
     pub(crate) largest_rowid: Option<i64>,
     /// The indexes, in the order of [`Table::indexes`]; `None` if SQLite makes the index.
     pub(crate) indexes: Vec<Option<WrittenTree>>,
 }
 
-/// The pages of all tables, numbered from the first new page on. The caller writes page 1.
+/// The written tables, and the appender with the pages that are not written yet. The caller still appends the schema and writes page 1.
 #[derive(Debug)]
 pub(crate) struct Pages {
     pub(crate) tables: Vec<Written>,

@@ -1,6 +1,8 @@
-//! One pass of workers over parts: of sources, of sorted runs, or of trees of other databases.
+//! Runs one pass: workers process parts of sources, of sorted runs, or of trees of other databases, and a writer writes the pages that they
+//! build.
 //!
-//! The memory of a pass is the chunks of the workers and the memory of the parts in progress. It does not depend on the number of parts.
+//! The memory of a pass does not depend on the number of parts. It is the chunks of pages of the workers, and the memory of the parts in
+//! progress.
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
@@ -19,7 +21,8 @@ use super::workers::worker::{Filling, Worker};
 use super::writer::page_numbers::Appender;
 use super::writer::{PassContext, Writer};
 
-/// Builds the trees of a pass. `sources` provides the rows of [`Trees::Rows`]; for other trees `sources` is empty.
+/// Builds and writes `trees`, one after another. `sources` has the source of the rows for each of [`Trees::Rows`]; for other trees it is
+/// empty.
 pub(super) fn run(
     trees: &Trees<'_>,
     sources: Vec<Box<dyn Source + '_>>,
@@ -72,13 +75,13 @@ pub(super) fn run(
         if written.is_err() {
             cancel.cancel();
         }
-        // Dropping the channels ends the workers that wait for chunks.
+        // Dropping the channels ends the workers that wait for the writer to return a chunk.
         drop(returns);
         written
     })
 }
 
-/// Runs one worker, which turns parts into sealed chunks.
+/// Runs one worker, which takes parts from `dispenser` and sends the pages of each part to the writer in chunks.
 fn work(mut worker: Worker<'_>, dispenser: &Dispenser<'_>, trees: &Trees<'_>, cancel: &Cancel) {
     let mut encoder: Option<(usize, RowsEncoder<'_>)> = None;
     let mut copier: Option<(usize, Copier<'_>)> = None;
@@ -119,7 +122,8 @@ fn work(mut worker: Worker<'_>, dispenser: &Dispenser<'_>, trees: &Trees<'_>, ca
             return;
         }
     }
-    // The remaining entries are flushed to the sorters. An error is reported to the writer like the error of a part.
+    // The worker's last rows and index entries are still in its sort buffers, and are passed to the sorters. An error is sent to the writer
+    // as if a part had failed.
     if let (Some((_, encoder)), Some(id)) = (&mut encoder, last)
         && !dispenser.is_stopped()
         && let Err(error) = encoder.flush()

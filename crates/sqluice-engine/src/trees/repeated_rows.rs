@@ -1,4 +1,4 @@
-//! The rows of several databases that are left out of a merge, because other rows have the same keys.
+//! Finds the rows that are left out when the tables of several databases become one table, because other rows have the same keys.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -9,12 +9,13 @@ use super::keys::on_conflict::{Member, play, refuse_many};
 use super::made_from::united::UnionTree;
 use crate::options::OnConflict;
 
-/// The largest number of bytes of a row with a repeated key: as a member, as the holder of a key, in the list of left-out rows, and in its
-/// group.
+/// The largest number of bytes of memory for a row that shares a key with another row: in the list of its group, as a [`Member`], as the
+/// holder of a key, and in the list of left-out rows.
 const GROUPED_BYTES: u64 = 120;
 
-/// Finds the rows of several databases that are left out because other rows have the same key. Each row is identified by the number of its
-/// database and its rowid in that database. All of `trees` must have the same pieces. The search uses at most `memory_bytes` bytes.
+/// Finds the rows of several databases that are left out because other rows have the same key. Returns each row as the number of its
+/// database and its rowid in that database. `trees` has the table or one of its unique indexes each, united from all databases, and all
+/// must list the databases in the same order. The search uses at most `memory_bytes` bytes.
 ///
 /// # Errors
 /// If a tree can't be read, or more rows share keys than the memory can hold.

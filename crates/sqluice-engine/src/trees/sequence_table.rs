@@ -1,4 +1,4 @@
-//! The table in which SQLite keeps the largest rowid of each AUTOINCREMENT table
+//! Writes `sqlite_sequence`, the table in which SQLite keeps the largest rowid of each AUTOINCREMENT table
 //! ([§2.6.2](https://www.sqlite.org/fileformat2.html#the_sqlite_sequence_table)).
 
 use sqluice_core::error::Result;
@@ -11,13 +11,13 @@ use sqluice_format::value::Value;
 use super::WrittenTree;
 use super::writer::page_numbers::{Appender, append_empty_leaf};
 
-/// The name of the table.
+/// The name of the table in the schema.
 pub(crate) const NAME: &str = "sqlite_sequence";
 
-/// The number of pages of the table that are built at a time.
+/// The number of pages of `sqlite_sequence` that are built at a time.
 const CHUNK_PAGES: u32 = 8;
 
-/// Writes the table `sqlite_sequence`. Each row has the name of a table and its largest rowid.
+/// Writes the table `sqlite_sequence`. Each of `rows` is the name of an AUTOINCREMENT table and its largest rowid.
 pub(crate) fn write(rows: &[(String, i64)], appender: &mut Appender) -> Result<WrittenTree> {
     let geometry = appender.geometry();
     let mut made = WrittenTree { entries: rows.len() as u64, ..WrittenTree::default() };

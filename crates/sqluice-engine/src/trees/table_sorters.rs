@@ -1,4 +1,4 @@
-//! The sorters of a table: one for its rows, if they are sorted, and one for each index.
+//! The sorters of a table: one for each index that is built from sorted entries, and one for the rows if they may arrive out of order.
 
 use std::sync::Arc;
 
@@ -13,21 +13,23 @@ use crate::options::WritePath;
 use crate::plan::TablePlan;
 use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
 
-/// The number of blocks that are read at a time for each worker that merges runs. Disks are faster with concurrent reads.
+/// The number of threads that read spilled blocks for each worker that merges runs. Disks are faster with concurrent reads.
 const READS_PER_WORKER: usize = 2;
 
 /// The sorters of a table.
 pub(crate) struct TableSorters {
     pub(super) rows: Option<Sorter>,
-    /// The sorter of each index, with the position of the index in the table.
+    /// The sorter of each index that is built from sorted entries, with the position of the index in [`Table::indexes`].
     pub(super) indexes: Vec<(usize, Sorter)>,
 }
 
-/// The sorted runs of a table: the rows if they are sorted, and each index with its position in the table.
+/// The sorted items of a table: the rows if they were sorted, and the entries of each index with the position of the index in
+/// [`Table::indexes`].
 type SortedTable = (Option<Sorted>, Vec<(usize, Sorted)>);
 
 impl TableSorters {
-    /// Creates the sorters of a table, for items from `sources` successive sources. The items stay in memory while they fit.
+    /// Creates the sorters of a table. Their memory is divided by `sources`: 2 if the indexes get the entries of existing rows after the
+    /// entries of new rows, otherwise 1, so that both can stay in memory.
     pub(super) fn new(
         table: &Table,
         plan: &TablePlan,
@@ -56,7 +58,8 @@ impl TableSorters {
         TableSorters { rows, indexes: indexes.collect() }
     }
 
-    /// Returns the encoders that fill the sorters: one for the rows if they are sorted, then one for each index.
+    /// Returns one worker's encoders, which fill the sorters: one for the rows if they are sorted, then one for each index that is built
+    /// from sorted entries.
     pub(super) fn entries<'s>(&'s self, table: &Table) -> Vec<Entries<'s>> {
         let rows = self.rows.as_ref().map(|sorter| match &table.clustered {
             Some(clustered) => Entries::of_index(clustered, table, sorter.buffer()),
@@ -80,8 +83,8 @@ impl TableSorters {
     }
 }
 
-/// Returns the memory of each sorter in bytes, first for its buffers and then for merging. A quarter of `sort_bytes` is reserved for the
-/// offsets of spilled blocks, whose number grows with the spilled data.
+/// Returns the number of bytes of memory for each of `sorters` sorters, first for its buffers and later for merging. A quarter of
+/// `sort_bytes` is kept for the lists of pieces and starts of spilled runs, which grow with the spilled data.
 fn share(settings: &Settings, sorters: usize) -> usize {
     settings.sort_bytes / 4 * 3 / sorters.max(1)
 }

@@ -10,10 +10,11 @@ use super::writer::page_numbers::Appender;
 use super::{Settings, WrittenTree};
 use crate::output::Output;
 
-/// Writes copies of trees, one after another. The root of each tree is written last.
+/// Writes copies of trees, one after another. The root of each tree is built last.
 ///
 /// # Errors
-/// If a tree is damaged, or an index is out of order, or the pages can't be written. The context's cancel is set then.
+/// If a tree is damaged, or an index is out of order, or the pages can't be written. In this case, `context.cancel` is set, so that all
+/// threads stop.
 pub(crate) fn write_copies(
     trees: &[TreeCopy<'_>],
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! Writes indexes of existing tables from sorted entries.
+//! Writes the trees of indexes from sorted entries, without writing the tables to which they belong.
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::Context;
@@ -16,17 +16,17 @@ use super::{Settings, WrittenTree};
 use crate::output::Output;
 use crate::sort::Sorted;
 
-/// The entries of an index, or the rows of a WITHOUT ROWID table, sorted.
+/// An index to write, or a WITHOUT ROWID table, which is stored like an index: its sorted entries, and the unique key.
 pub(crate) struct IndexJob<'a> {
     pub(crate) sorted: &'a Sorted,
-    /// The table and the index of a key that no two rows may share; `None` if rows may share keys.
+    /// The table, and the index whose key no two of its rows may share; `None` if rows may share keys.
     pub(crate) unique: Option<(&'a Table, &'a Index)>,
 }
 
-/// Writes the trees of indexes, one after another. The root of each tree is written last.
+/// Writes the trees of indexes, one after another. The root of each tree is built last.
 ///
 /// # Errors
-/// If rows share a unique key, or the pages can't be written. The context's cancel is set then.
+/// If rows share a unique key, or the pages can't be written. In this case, `context.cancel` is set, so that all threads stop.
 pub(crate) fn write_indexes(
     jobs: &[IndexJob<'_>],
     settings: &Settings,

@@ -27,8 +27,8 @@ use crate::reject::RejectFile;
 use crate::sort::{Sorted, Spill};
 
 /// Encodes the rows of all jobs as their plans say, and writes the pages in the order of the jobs. Without a reject file, the first bad row
-/// ends the run. The rows of a table with existing trees are appended to its tree, and its indexes are rebuilt from the `old` and the new
-/// entries. If the run fails, `cancel` is set, which unblocks readers that wait on a pipe.
+/// is an error. If a table exists already, the new rows are appended to its tree, and its indexes are written anew from their existing
+/// entries, which `old` reads, and the new entries. On an error, `cancel` is set, which unblocks readers that wait on a pipe.
 pub(crate) fn write_tables(
     jobs: Vec<(Job<'_>, &TablePlan, Option<ExistingTrees>)>,
     settings: &Settings,
@@ -62,7 +62,7 @@ pub(crate) fn write_tables(
     Ok(Pages { tables, appender: writing.appender })
 }
 
-/// The state of a run that writes tables.
+/// The state of [`write_tables`].
 struct TableWriting<'a, 'p> {
     settings: &'a Settings,
     old: Option<&'a dyn OldEntries>,
@@ -73,7 +73,8 @@ struct TableWriting<'a, 'p> {
 }
 
 impl TableWriting<'_, '_> {
-    /// Writes tables without indexes whose rows arrive in order.
+    /// Writes tables that need no sorting: their rows arrive in the order of the rowids, and no index is built here. All tables share one
+    /// pass.
     fn plain_tables(&mut self, jobs: Vec<(Job<'_>, Option<ExistingTrees>)>) -> Result<Vec<Written>> {
         let (trees, sources): (Vec<RowsTree<'_>>, Vec<Box<dyn Source + '_>>) = jobs
             .into_iter()
@@ -94,7 +95,8 @@ impl TableWriting<'_, '_> {
         Ok(written.collect())
     }
 
-    /// Writes a table that has indexes, or whose rows arrive in any order.
+    /// Writes a table that needs sorting: it has indexes, or its rows arrive in any order. One pass reads the rows, a second pass writes
+    /// the sorted trees.
     fn sorted_table(
         &mut self,
         job: Job<'_>,
@@ -166,7 +168,8 @@ impl TableWriting<'_, '_> {
         pass::run(trees, sources, self.settings, &mut self.appender, &mut self.around)
     }
 
-    /// Finds the rows that are left out because another row has the same key.
+    /// Finds the rows that ON CONFLICT leaves out because another row has the same key. None are left out if ON CONFLICT is ABORT, or if
+    /// the rows are not sorted.
     fn resolve(
         &mut self,
         table: &Table,
@@ -190,7 +193,7 @@ impl TableWriting<'_, '_> {
     }
 }
 
-/// Returns the trees to make from the sorted runs of a table: the rows if they were sorted, then the indexes.
+/// Returns the trees that are built from the sorted items of a table: the table itself if its rows were sorted, then its indexes.
 fn runs_trees<'a>(
     table: &'a Table,
     plan: &TablePlan,

@@ -1,4 +1,4 @@
-//! Items as bytes, in memory and in the temporary file.
+//! Encodes items as bytes, and finds the fields of encoded items. Items have the same bytes in memory and in the temporary file.
 //!
 //! ```text
 //!  +--------------+--------+--------+------------+
@@ -15,7 +15,7 @@ use sqluice_format::varint;
 
 use super::order::{Item, Layout, Order};
 
-/// The position of an item in bytes.
+/// The decoded fields of an encoded item, and the position of its record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::sort) struct Found {
     pub(in crate::sort) rowid: i64,
@@ -27,17 +27,18 @@ pub(in crate::sort) struct Found {
 }
 
 impl Found {
-    /// Returns the item. `bytes` are the bytes in which the item was found.
+    /// Returns the item. `bytes` must be the bytes that were passed to [`find`].
     #[inline]
     pub(in crate::sort) fn item<'a>(&self, bytes: &'a [u8]) -> Item<'a> {
         Item { rowid: self.rowid, number: self.number, record: &bytes[self.record..self.end] }
     }
 }
 
-/// The largest number of bytes of an item besides its record.
+/// The largest number of bytes before the record of an item: three varints.
 pub(in crate::sort) const HEAD_BYTES_MAX: usize = 3 * varint::BYTES_MAX;
 
-/// Writes the fields before a record, and returns the number of bytes written.
+/// Writes the fields that precede the record of an item: its length, and the rowid and the number if `layout` keeps them. Returns the
+/// number of bytes written.
 #[inline]
 pub(in crate::sort) fn write_head(
     layout: &Layout,
@@ -64,22 +65,22 @@ pub(in crate::sort) struct Decoded {
 }
 
 impl Decoded {
-    /// The value before a key is decoded.
+    /// An empty value, until the first key is decoded into it.
     pub(in crate::sort) const NONE: Decoded = Decoded { bytes: [0; 1 + DECODED_ROOM], len: 0 };
 
-    /// Replaces the item by the item of a normalized key.
+    /// Decodes the item from its normalized key. The item replaces the item that was decoded before.
     #[inline]
     pub(in crate::sort) fn set<const WORDS: usize>(&mut self, order: &Order, key: [u128; WORDS]) {
         self.write(|record| order.decode(key, record));
     }
 
-    /// Replaces the item by the item of a pair.
+    /// Decodes the item from its pair of integers or NULLs, like [`Decoded::set`].
     #[inline]
     pub(in crate::sort) fn set_pair(&mut self, order: &Order, pair: u128) {
         self.write(|record| order.decode_pair(pair, record));
     }
 
-    /// Replaces the item by the item of a key that begins with a UUID.
+    /// Decodes the item from its key of the form `Uuid`, like [`Decoded::set`].
     #[inline]
     pub(in crate::sort) fn set_uuid(&mut self, order: &Order, key: [u64; 4]) {
         self.write(|record| order.decode_uuid(key, record));
@@ -106,11 +107,12 @@ impl Decoded {
     }
 }
 
-/// The number of items whose first bytes are fetched at a time.
+/// The number of items that [`fetch`] brings into the CPU cache at a time.
 pub(in crate::sort) const FETCHED: usize = 64;
 
-/// Fetches items of about `item_bytes` bytes into the cache, all at once. Reading scattered items one after another would wait for each
-/// item, and again for an item that crosses a cache line.
+/// Brings the items at the offsets `places` into the CPU cache, all at once, by reading the first and roughly the last byte of each.
+/// `item_bytes` is the average size of an item. Reading scattered items one after another would wait for memory at each item, and twice if
+/// the item crosses a cache line.
 #[inline]
 pub(in crate::sort) fn fetch(bytes: &[u8], places: &[u32], item_bytes: usize) {
     let last = bytes.len().saturating_sub(1);
@@ -118,7 +120,8 @@ pub(in crate::sort) fn fetch(bytes: &[u8], places: &[u32], item_bytes: usize) {
     std::hint::black_box(places.iter().fold(0, |all, place| all ^ ends(*place as usize)));
 }
 
-/// Finds the item that begins at `start`. Returns `None` if the bytes end before the record begins. The record may end beyond the bytes.
+/// Decodes the fields before the record of the item that begins at `start`. Returns `None` if `bytes` ends before the record begins. The
+/// record itself may end beyond `bytes`.
 #[inline]
 pub(in crate::sort) fn find(layout: &Layout, bytes: &[u8], start: usize) -> Option<Found> {
     let mut at = start;

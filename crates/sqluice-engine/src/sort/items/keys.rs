@@ -1,4 +1,4 @@
-//! Key-only items: each key decodes to its item, and only keys are stored.
+//! Keys of key-only items. Each key decodes to its item, so only the keys are stored.
 
 use sqluice_platform::memory;
 
@@ -7,39 +7,39 @@ use super::item::Decoded;
 use super::order::{Cut, Order};
 use super::radix::{self, Press, Scratch};
 
-/// The form of the keys of key-only items.
+/// The form of the keys of key-only items. All keys of a list have the same form, and so the same number of u64 halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sort) enum Form {
-    /// Two integers of 32 bits, or NULLs.
+    /// A record of two integers or NULLs, each in 32 bits. The key is one half.
     Short,
-    /// Two integers or NULLs.
+    /// A record of two integers or NULLs, each in 64 bits. The key has two halves.
     Pair,
-    /// Normalized keys with only zeros after 16 bytes.
+    /// A normalized key that has only zeros after its first 16 bytes. The key has two halves: one word.
     Word,
-    /// Normalized keys with only zeros after 32 bytes.
+    /// A normalized key that has only zeros after its first 32 bytes. The key has four halves: two words.
     Words,
-    /// A UUID as text, and at most one number or NULL.
+    /// A record of a UUID as text, and at most one number or NULL. The key has four halves.
     Uuid,
 }
 
-/// A list of keys of one form. A shorter key has zeros at its end.
+/// A list of keys of one form. A normalized key that is shorter than the form is padded with zeros.
 #[derive(Debug)]
 pub(in crate::sort) struct Keys {
     pub(in crate::sort) form: Form,
     list: Vec<u64>,
 }
 
-/// A compression of keys to at most half of their bytes: only the bits in which the keys of a run differ are stored. Packed keys have the
-/// same order.
+/// A compression of each key of a run to one u64: only the bits in which the keys of the run differ are stored. Packed keys sort like the
+/// keys.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sort) struct Packing {
-    /// The bits that all keys have in common.
+    /// The bits that are 1 in all keys.
     common: [u64; HALVES_MAX],
     press: Press<HALVES_MAX>,
 }
 
 impl Packing {
-    /// Returns the packing of `keys`; `None` if packed keys would not be shorter.
+    /// Returns the packing of `keys`; `None` if a key is only one u64, if the keys differ in more than 64 bits, or if the list is empty.
     pub(in crate::sort) fn of(keys: &Keys) -> Option<Packing> {
         let each = keys.form.halves();
         let first = widened(keys.list.get(..each).filter(|_| each > 1)?);
@@ -58,7 +58,7 @@ impl Packing {
         self.press.key(widened(key))
     }
 
-    /// Returns the key, with zeros after it.
+    /// Returns the key of a packed key in an array. Halves that the key does not have are 0.
     #[inline]
     pub(in crate::sort) fn unpacked<const HALVES: usize>(&self, packed: u64) -> [u64; HALVES] {
         let bits = self.press.halves_of(packed);
@@ -66,14 +66,14 @@ impl Packing {
     }
 }
 
-/// Returns a key with zeros after it.
+/// Returns a key in an array of the largest size. Halves that the key does not have are 0.
 #[inline]
 fn widened(key: &[u64]) -> [u64; HALVES_MAX] {
     std::array::from_fn(|half| key.get(half).copied().unwrap_or(0))
 }
 
 impl Form {
-    /// Returns the number of halves of a key.
+    /// Returns the number of halves of a key in this form.
     #[inline]
     pub(in crate::sort) const fn halves(self) -> usize {
         match self {
@@ -83,7 +83,7 @@ impl Form {
         }
     }
 
-    /// Returns the memory of a key in bytes, including the compressed number for sorting.
+    /// Returns the memory of a key in bytes, including the u64 into which the differing bits of the key are compressed for sorting.
     pub(in crate::sort) const fn key_bytes(self) -> usize {
         self.halves() * HALF_BYTES + size_of::<u64>()
     }
@@ -98,7 +98,8 @@ impl Form {
         }
     }
 
-    /// Returns the whole normalized key, with zeros after it, or `None` if the key is a UUID, whose normalized key is longer.
+    /// Converts a key of this form to the normalized key of its item: two words, padded with zeros. Returns `None` if the key is a UUID,
+    /// whose normalized key is longer than two words.
     fn normalized(self, order: &Order, key: &[u64]) -> Option<[u128; 2]> {
         if let Some(pair) = self.pair(order, key) {
             let mut decoded = Decoded::NONE;
@@ -109,7 +110,7 @@ impl Form {
         (self != Form::Uuid).then(|| [word([half(0), half(1)]), word([half(2), half(3)])])
     }
 
-    /// Makes `decoded` the item of a key.
+    /// Decodes a key to its item, which is stored in `decoded`.
     #[inline]
     fn decode(self, order: &Order, key: &[u64], decoded: &mut Decoded) {
         match (self, key) {
@@ -123,7 +124,7 @@ impl Form {
         }
     }
 
-    /// Makes `decoded` the item of a key, and returns the prefix of the item.
+    /// Decodes a key to its item, which is stored in `decoded`. Returns the prefix of the item: the first 16 bytes of its normalized key.
     #[inline]
     pub(in crate::sort) fn decode_with_prefix(
         self,
@@ -138,13 +139,13 @@ impl Form {
         }
     }
 
-    /// Returns the prefix of an item with this key.
+    /// Returns the prefix of the item to which this key decodes.
     pub(in crate::sort) fn prefix(self, order: &Order, key: &[u64]) -> u128 {
         let mut decoded = Decoded::NONE;
         self.decode_with_prefix(order, key, &mut decoded)
     }
 
-    /// Returns the prefix of an item with this key, and the cut before the item.
+    /// Returns the prefix of the item to which this key decodes, and the cut right before the item.
     pub(in crate::sort) fn place(self, order: &Order, key: &[u64]) -> (u128, Cut) {
         match self.normalized(order, key) {
             Some(key) => (key[0], Cut::of_whole(&key)),
@@ -156,7 +157,7 @@ impl Form {
         }
     }
 
-    /// Returns `true` if an item with this key sorts before `cut`.
+    /// Returns `true` if the item to which this key decodes sorts before `cut`.
     pub(in crate::sort) fn is_before(self, order: &Order, key: &[u64], cut: &Cut) -> bool {
         match self.normalized(order, key) {
             Some(key) => cut.is_after(&key),
@@ -169,7 +170,8 @@ impl Form {
     }
 }
 
-/// Returns the first of `count` places for which `is_before` is false.
+/// Returns the first of the positions `0..count` for which `is_before` is false, or `count` if there is none. `is_before` must be true for
+/// a number of positions at the beginning, and false for all others.
 pub(in crate::sort) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {
@@ -195,7 +197,7 @@ impl Keys {
         &self.list
     }
 
-    /// Returns the prefixes of the first and the last item.
+    /// Returns the prefixes of the first and the last item of a sorted list.
     pub(in crate::sort) fn prefixes(&self, order: &Order) -> (u128, u128) {
         let each = self.form.halves().min(self.list.len());
         let (first, last) = (&self.list[..each], &self.list[self.list.len() - each..]);
@@ -255,7 +257,8 @@ impl Keys {
         Keys { form, list }
     }
 
-    /// Returns the halves of the sorted keys from one cut to another.
+    /// Returns the keys between two cuts, as halves. The list must be sorted. Without a `start` or an `end`, the keys reach to that end of
+    /// the list.
     pub(in crate::sort) fn between(&self, order: &Order, start: Option<&Cut>, end: Option<&Cut>) -> &[u64] {
         let each = self.form.halves();
         let before = |cut: &Cut| {
@@ -265,7 +268,7 @@ impl Keys {
         &self.list[start.map_or(0, before)..end.map_or(self.list.len(), before)]
     }
 
-    /// Calls `each` with the items of all keys.
+    /// Decodes each key, and calls `each` with its item.
     pub(in crate::sort) fn decode(&self, order: &Order, mut each: impl FnMut(&Decoded)) {
         let mut decoded = Decoded::NONE;
         for key in self.list.chunks(self.form.halves()) {

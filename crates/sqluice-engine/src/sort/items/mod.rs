@@ -2,9 +2,9 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `halves`: keys as machine words; `order`: the order of items, and their stored fields
-//! * `item`: items as bytes; `radix`: sorting by prefixes of keys; `keys`: items that are their keys
-//! * `sample`: the cuts of items into ranges
+//! * `halves`: keys as u64 numbers; `order`: the order of items, and their stored fields
+//! * `item`: items as bytes; `radix`: sorting by prefixes of keys; `keys`: key-only items, which are stored as their keys
+//! * `sample`: the sample of items that determines the cuts between ranges
 
 pub(in crate::sort) mod halves;
 pub(in crate::sort) mod item;

@@ -1,16 +1,16 @@
-//! The order of items, and the stored fields of items.
+//! The order of items, and the layout: the fields of items that are stored.
 
 use std::cmp::Ordering;
 
 use sqluice_format::key::{DECODED_ROOM, KeyOrder};
 
-/// The size of a prefix in bytes.
+/// The size in bytes of a prefix: the first bytes of a normalized key, as a number that sorts like them.
 const PREFIX_BYTES: usize = size_of::<u128>();
-/// The number of 16-byte prefixes of a normalized key that determine the range of an item.
+/// The number of 16-byte pieces at the beginning of a normalized key that a [`Cut`] holds.
 const CUT_PREFIXES: usize = 4;
 
-/// The order of items. Items that are equal in this order are ordered by rowid, and then by the bytes of their records, so the whole order
-/// is total.
+/// The order of items. Items that are equal in it are ordered by rowid, and then by the bytes of their records, so that only identical
+/// items are equal.
 #[derive(Clone, Debug)]
 pub enum Order {
     /// The order by the key columns of the records, then by number.
@@ -56,11 +56,11 @@ impl Cut {
     /// Returns `true` if an item whose whole normalized key is `key` sorts before the cut.
     #[inline]
     pub(in crate::sort) fn is_after(&self, key: &[u128]) -> bool {
-        // No whole key is the beginning of another key.
+        // The words of `key` decide, as no whole key is the beginning of another key.
         key < &self.0[..key.len()]
     }
 
-    /// Returns the first prefix of the cut: no item after the cut has a smaller prefix.
+    /// Returns the first 16 bytes of the cut as a prefix: no item after the cut has a smaller prefix.
     #[inline]
     pub(in crate::sort) fn prefix(&self) -> u128 {
         self.0[0]
@@ -68,7 +68,7 @@ impl Cut {
 }
 
 impl Order {
-    /// Returns the prefix of an item. If the prefixes of two items differ, they determine the order.
+    /// Returns the prefix of an item. If the prefixes of two items differ, the item with the smaller prefix sorts first.
     #[inline]
     pub(in crate::sort) fn prefix(&self, item: &Item<'_>) -> u128 {
         match self {
@@ -86,7 +86,8 @@ impl Order {
         }
     }
 
-    /// Returns the prefix and the length of a record of integers and NULL; `None` if the prefix does not decode to the record.
+    /// Returns the prefix of the record of the integers and NULLs in `values`, and the length of this record in bytes. Returns `None` if
+    /// the prefix does not decode to the record.
     #[inline]
     pub(in crate::sort) fn decodable_prefix_of_ints(&self, values: &[Option<i64>]) -> Option<(u128, usize)> {
         match self {
@@ -95,7 +96,7 @@ impl Order {
         }
     }
 
-    /// Returns `true` if items may be stored as pairs of integers or NULLs.
+    /// Returns `true` if items may be stored as pairs of integers or NULLs: if the key has two columns.
     pub(in crate::sort) fn has_pairs(&self) -> bool {
         match self {
             Order::Record(key) => key.has_pairs(),
@@ -103,7 +104,7 @@ impl Order {
         }
     }
 
-    /// Returns two halves as a pair: one number in the order of the records.
+    /// Joins the halves that stand for two integers or NULLs to a pair: one number that sorts like the record of both values.
     #[inline]
     pub(in crate::sort) fn pair(&self, halves: [u64; 2]) -> u128 {
         match self {
@@ -112,7 +113,8 @@ impl Order {
         }
     }
 
-    /// Returns two halves as a short pair: one number in the order of the records.
+    /// Joins the halves that stand for two integers or NULLs, each in 32 bits, to a short pair: one number that sorts like the record of
+    /// both values.
     #[inline]
     pub(in crate::sort) fn short_pair(&self, halves: [u64; 2]) -> u64 {
         match self {
@@ -121,7 +123,7 @@ impl Order {
         }
     }
 
-    /// Returns the short pair that equals a pair, if any.
+    /// Returns the short pair for the two values of a pair, or `None` if the values need more than 32 bits each.
     #[inline]
     pub(in crate::sort) fn short_of_pair(&self, pair: u128) -> Option<u64> {
         match self {
@@ -130,7 +132,7 @@ impl Order {
         }
     }
 
-    /// Returns the pair that equals a short pair.
+    /// Returns the pair for the two values of a short pair.
     #[inline]
     pub(in crate::sort) fn pair_of_short(&self, short: u64) -> u128 {
         match self {
@@ -139,7 +141,7 @@ impl Order {
         }
     }
 
-    /// Returns the pair that stands for a record, if any.
+    /// Returns the pair for a record of two integers or NULLs, or `None` for any other record.
     #[inline]
     pub(in crate::sort) fn pair_of(&self, record: &[u8]) -> Option<u128> {
         match self {
@@ -148,7 +150,8 @@ impl Order {
         }
     }
 
-    /// Writes the record of a pair, and returns the length of the record. Bytes after the record are arbitrary.
+    /// Decodes a pair to its record, which is written to `record`. Returns the length of the record in bytes; the bytes after it are
+    /// arbitrary.
     #[inline]
     pub(in crate::sort) fn decode_pair(&self, pair: u128, record: &mut [u8; DECODED_ROOM]) -> usize {
         match self {
@@ -157,7 +160,8 @@ impl Order {
         }
     }
 
-    /// Returns the key of a record that begins with a UUID, or `None` if the record has no such key.
+    /// Returns the key of the form `Uuid` for a record that begins with a UUID as text. Returns `None` for any other record, or if the key
+    /// has no room for the other value.
     #[inline]
     pub(in crate::sort) fn uuid_key(&self, record: &[u8]) -> Option<[u64; 4]> {
         match self {
@@ -166,8 +170,8 @@ impl Order {
         }
     }
 
-    /// Returns the [`Order::uuid_key`] of a record of a text in `data` and an integer, its prefix, and the number of bytes of the integer
-    /// in the record.
+    /// Returns the [`Order::uuid_key`] of the record of a text and the integer `int`, the prefix of the record, and the number of bytes
+    /// that the integer takes in the record. The text begins and ends in `data` at the two offsets in `text`.
     #[inline]
     pub(in crate::sort) fn uuid_key_of_text(
         &self,
@@ -181,7 +185,8 @@ impl Order {
         }
     }
 
-    /// Writes the record of a key that begins with a UUID, and returns the length of the record. Bytes after the record are arbitrary.
+    /// Decodes a key of [`Order::uuid_key`] to its record, which is written to `record`. Returns the length of the record in bytes; the
+    /// bytes after it are arbitrary.
     #[inline]
     pub(in crate::sort) fn decode_uuid(&self, key: [u64; 4], record: &mut [u8; DECODED_ROOM]) -> usize {
         match self {
@@ -190,7 +195,8 @@ impl Order {
         }
     }
 
-    /// Returns the key in two words that decodes to a record, and the number of bytes of the key.
+    /// Returns the normalized key of a record in two words, and the number of bytes of this key. Returns `None` if the key does not decode
+    /// to the record, or is too long.
     #[inline]
     pub(in crate::sort) fn decodable_key(&self, record: &[u8]) -> Option<([u128; 2], usize)> {
         match self {
@@ -199,8 +205,8 @@ impl Order {
         }
     }
 
-    /// Returns the [`Order::decodable_key`] of a record of a text in `data` and an integer, and the number of bytes of the integer in the
-    /// record.
+    /// Returns the [`Order::decodable_key`] of the record of a text and the integer `int`, and the number of bytes that the integer takes
+    /// in the record. The text begins and ends in `data` at the two offsets in `text`.
     #[inline]
     pub(in crate::sort) fn decodable_key_of_text(
         &self,
@@ -214,7 +220,8 @@ impl Order {
         }
     }
 
-    /// Decodes a key to its record and returns the length of the record. Bytes after the record are arbitrary.
+    /// Decodes a normalized key to its record, which is written to `record`. Returns the length of the record in bytes; the bytes after it
+    /// are arbitrary.
     #[inline]
     pub(in crate::sort) fn decode<const WORDS: usize>(
         &self,
@@ -227,17 +234,17 @@ impl Order {
         }
     }
 
-    /// Returns the PREFIX_BYTES bytes of the normalized key that begin at byte `depth * PREFIX_BYTES`.
+    /// Returns 16 bytes of the normalized key of an item, from byte `16 * depth` on, as a number that sorts like them.
     pub(in crate::sort) fn prefix_at(&self, item: &Item<'_>, depth: usize) -> u128 {
         match (self, depth) {
             (Order::Record(key), _) => key.prefix_at(item.record, depth * PREFIX_BYTES),
-            // The number is not part of the key.
+            // Only the rowid is the key. `item.number` orders items of the same rowid, but must not cut them apart.
             (Order::Rowid, 0) => u128::from(ordered(item.rowid)) << 64,
             (Order::Rowid, _) => 0,
         }
     }
 
-    /// Compares two items in the whole order.
+    /// Compares two items by key, then by number, rowid and record. Only identical items are equal.
     pub(in crate::sort) fn compare(&self, a: &Item<'_>, b: &Item<'_>) -> Ordering {
         let key = match self {
             Order::Record(key) => key.compare(a.record, b.record),
@@ -251,12 +258,12 @@ impl Order {
         Cut(std::array::from_fn(|depth| self.prefix_at(item, depth)))
     }
 
-    /// Returns the prefix of an item, and the cut before the item.
+    /// Returns the prefix of an item, and the cut right before the item.
     pub(in crate::sort) fn place(&self, item: &Item<'_>) -> (u128, Cut) {
         (self.prefix(item), self.cut(item))
     }
 
-    /// Returns `true` if an item with this prefix sorts before `cut`.
+    /// Returns `true` if `item`, whose prefix is `prefix`, sorts before `cut`.
     #[inline]
     pub(in crate::sort) fn is_before(&self, item: &Item<'_>, prefix: u128, cut: &Cut) -> bool {
         prefix < cut.prefix() || (prefix == cut.prefix() && self.is_before_deeper(item, cut))
@@ -271,13 +278,13 @@ impl Order {
 }
 
 impl Layout {
-    /// Returns `true` if nothing but the records is kept, so that prefixes may decode to the items.
+    /// Returns `true` if items are stored without rowid and number. Only then can an item be decoded from its key.
     #[inline]
     pub(in crate::sort) fn is_of_records(&self) -> bool {
         matches!(self.order, Order::Record(_)) && !self.rowid && !self.number
     }
 
-    /// Returns an item without the fields that are not kept.
+    /// Returns `item` with 0 in each field that this layout does not keep.
     #[inline]
     pub(in crate::sort) fn kept<'a>(&self, item: Item<'a>) -> Item<'a> {
         Item {
@@ -287,14 +294,15 @@ impl Layout {
         }
     }
 
-    /// Returns the size of an item, which does not depend on the form in which the item is stored.
+    /// Returns the size of an item, by which items are cut into ranges. The size is the same if the item is stored as a key, so the cuts
+    /// are, too.
     #[inline]
     pub(in crate::sort) fn item_bytes(&self, item: &Item<'_>) -> u64 {
         item.record.len() as u64 + 8 * (u64::from(self.rowid) + u64::from(self.number))
     }
 }
 
-/// Returns a rowid as an unsigned number of the same order.
+/// Converts a rowid to an unsigned number that sorts like the rowid.
 fn ordered(rowid: i64) -> u64 {
     (rowid ^ i64::MIN) as u64
 }

@@ -1,4 +1,4 @@
-//! Sorts by prefixes.
+//! Sorts items by the prefixes of their keys.
 //!
 //! ```text
 //!  prefixes   t 1 2 0 4 1 7 . . 9      only the bits that differ somewhere matter
@@ -8,11 +8,11 @@
 //!                                      many items are first sorted by the first digit
 //! ```
 //!
-//! Items that are equal in these bits are sorted again by the bits that differ within their group. Items that are equal in the whole prefix
-//! are sorted by the next 16 bytes of the keys, and small groups by comparison.
+//! Items that are equal in these 32 bits are a group, which is sorted again by the bits that differ within the group. A group that is equal
+//! in the whole prefix is sorted by the next 16 bytes of its normalized keys. Small groups are sorted by comparing items.
 //!
-//! Key-only items need no index: up to 64 differing bits are compressed into a u64, sorted within the memory of the items, and expanded to
-//! keys again. Keys of the form `Short` are u64 numbers already.
+//! Key-only items need no index: the bits in which the keys differ, up to 64, are compressed into a u64 for each key. The u64 numbers are
+//! sorted and then expanded to keys again. Keys of the form `Short` are u64 numbers already.
 
 use std::cmp::Ordering;
 
@@ -23,44 +23,45 @@ use super::item::FETCHED;
 
 /// The size of the largest group that is sorted by comparison.
 const COMPARED_MAX: usize = 48;
-/// The least number of keys for which more passes than [`PASSES_MAX`] pay off.
+/// The least number of keys for which radix sorting in more than [`PASSES_MAX`] passes is faster than a comparison sort.
 const COUNTED_MIN: usize = 2048;
 const PASSES_MAX: u32 = 2;
-/// The largest number of keys that fit into a core's own cache.
+/// The largest number of u64 keys that fit into the CPU cache of one core.
 const CACHED_MAX: usize = 64 << 10;
-/// The number of bits of the first digit, by which a larger number of keys is split into groups.
+/// The number of bits of the first digit. If there are more than [`CACHED_MAX`] keys, they are split into groups by this digit.
 const FIRST_DIGIT_BITS: u32 = 8;
-/// The number of bits of a key above the index.
+/// The number of bits of the prefix in a sort number (`keys` of [`Scratch`]), above the 32 bits of the item's index.
 const KEY_BITS: u32 = 32;
-/// The largest number of bits of a digit.
+/// The largest number of bits of a digit, by which one pass of the radix sort orders the keys.
 const DIGIT_BITS: u32 = 12;
-/// The number of times that the next 16 bytes of the keys are read before the items are compared.
+/// The number of times that a group is sorted by the next 16 bytes of its normalized keys. A group that is still equal then is sorted by
+/// comparison.
 const DEPTH_MAX: usize = 16;
 
-/// The items to sort, each with an index.
+/// The items to sort. Each item is identified by its index: its position in the order in which the items were pushed.
 pub(in crate::sort) trait Items {
-    /// Returns 16 bytes of the normalized key, from the byte `16 * depth` on.
+    /// Returns 16 bytes of the normalized key of the item with this index, from byte `16 * depth` on.
     fn prefix_at(&self, index: u32, depth: usize) -> u128;
-    /// Compares two items in the whole order.
+    /// Compares the items with the indexes `a` and `b` in the total order.
     fn compare(&self, a: u32, b: u32) -> Ordering;
-    /// Brings up to [`FETCHED`] items into the cache, all at once.
+    /// Brings the items with these indexes, at most [`FETCHED`], into the CPU cache, all at once.
     fn fetch(&self, indexes: impl Iterator<Item = u32>);
 }
 
-/// The memory of a sort, which the next sort reuses.
+/// The memory of a sort, which the next sort reuses. `keys` has one sort number for each item; `other` receives the numbers of each pass.
 #[derive(Debug, Default)]
 pub(in crate::sort) struct Scratch {
     keys: Vec<u64>,
     other: Vec<u64>,
 }
 
-/// The memory in bytes that sorting takes for each item.
+/// The memory in bytes that [`Scratch`] takes for each item.
 pub(in crate::sort) const SCRATCH_BYTES: usize = 16;
 
-/// The indexes of items in order.
+/// The indexes of the items, in the order of the items.
 pub(in crate::sort) type Indexes<'a> = std::iter::Map<std::slice::Iter<'a, u64>, fn(&u64) -> u32>;
 
-/// Returns the indexes of the items in order. The prefixes are overwritten.
+/// Returns the indexes of the items in the order of the items. `prefixes` has the prefix of each item, and is overwritten.
 pub(in crate::sort) fn sort<'a>(
     prefixes: &mut [u128],
     items: &impl Items,
@@ -80,7 +81,7 @@ pub(in crate::sort) fn sort<'a>(
     keys.iter().map(|key| *key as u32)
 }
 
-/// Sorts numbers.
+/// Sorts keys that are u64 numbers.
 pub(in crate::sort) fn sort_numbers(keys: &mut [u64], scratch: &mut Scratch) {
     let Some(&first) = keys.first().filter(|_| !keys.is_sorted()) else { return };
     let other = with_room(&mut scratch.other, keys.len());
@@ -89,7 +90,7 @@ pub(in crate::sort) fn sort_numbers(keys: &mut [u64], scratch: &mut Scratch) {
     sort_keys(keys, other, low, bits - low);
 }
 
-/// Sorts the keys of key-only items.
+/// Sorts the keys of key-only items. Each key has `HALVES` u64 numbers.
 pub(in crate::sort) fn sort_decodable<const HALVES: usize>(
     items: &mut [[u64; HALVES]],
     scratch: &mut Scratch,
@@ -127,7 +128,8 @@ fn sort_decodable_group<const HALVES: usize>(items: &mut [[u64; HALVES]], keys: 
         *key = press.key(*item);
     }
     let low = ascending_bits(keys, press.bits);
-    // The compressed keys hold all items, so the memory of the items is free until they are expanded again.
+    // The compressed keys hold everything in which the items differ, so the memory of `items` serves as scratch memory until the keys are
+    // expanded again.
     let other = &mut items.as_flattened_mut()[..keys.len()];
     sort_keys(keys, other, low, press.bits - low);
     for (item, key) in items.iter_mut().zip(&*keys) {
@@ -136,8 +138,9 @@ fn sort_decodable_group<const HALVES: usize>(items: &mut [[u64; HALVES]], keys: 
     }
 }
 
-/// Sorts keys that differ in more than 64 bits: by the first digit, and then each group of keys that are equal in this digit. Integers of
-/// different lengths are in different groups, so the values after the integers are at the same offset within a group.
+/// Sorts keys that differ in more than 64 bits: by the first 8 differing bits, and then each group of keys that are equal in these bits.
+/// Normalized keys that begin with integers of different lengths come into different groups, so within a group the values after the
+/// integers are at the same offset, and fewer bits differ.
 fn split_decodable<const HALVES: usize>(
     items: &mut [[u64; HALVES]],
     keys: &mut [u64],
@@ -150,7 +153,7 @@ fn split_decodable<const HALVES: usize>(
     for item in &*items {
         ends[digit(item)] += 1;
     }
-    // The next position of each digit's items, and the end of their range.
+    // For each digit, the position where its next item goes. `ends` then has the end of each digit's range.
     let mut places = ends;
     let mut start = 0;
     for (place, end) in places.iter_mut().zip(&mut ends) {
@@ -171,8 +174,8 @@ fn split_decodable<const HALVES: usize>(
     }
 }
 
-/// Returns the number of trailing bits by which the keys already ascend. These bits need no sorting, because keys with equal leading bits
-/// keep their order. The rowids of entries often ascend.
+/// Returns the number of low bits by which the keys already ascend; `bits` is the number of bits in use. The low bits need no sorting,
+/// because keys that are equal in the bits above keep their order. The low bits often are the rowids of index entries, which ascend.
 fn ascending_bits(keys: &[u64], bits: u32) -> u32 {
     let last = |key: u64, count: u32| key & !u64::MAX.checked_shl(count).unwrap_or(0);
     let ascend = |keys: &[u64], count| keys.is_sorted_by(|a, b| last(*a, count) <= last(*b, count));
@@ -190,7 +193,8 @@ fn is_sorted(prefixes: &[u128], items: &impl Items) -> bool {
     })
 }
 
-/// Sorts the keys of items that are equal in the first `16 * depth` bytes.
+/// Sorts a group of items whose normalized keys are equal in the first `16 * depth` bytes. Each number in `keys` has the index of an item
+/// in its low 32 bits; `prefixes` has the next 16 bytes of each item's normalized key.
 fn sort_group(
     keys: &mut [u64],
     other: &mut [u64],
@@ -231,7 +235,7 @@ fn sort_group(
         let group = &mut keys[start..end];
         match group.len() {
             1 => {}
-            // The prefixes of the group are equal.
+            // All differing bits were sorted, so the whole prefixes in this small group are equal, and only comparing the items decides.
             2..=COMPARED_MAX if pressed == varying => {
                 group.sort_unstable_by(|a, b| items.compare(*a as u32, *b as u32));
             }
@@ -246,8 +250,8 @@ fn compare_group(keys: &mut [u64], prefixes: &[u128], items: &impl Items) {
     keys.sort_unstable_by(|&a, &b| prefix(a).cmp(&prefix(b)).then_with(|| items.compare(a as u32, b as u32)));
 }
 
-/// Returns the bits in which the prefixes of the group differ. A bit is left out if it always equals one of the two bits above it, or
-/// always its opposite, because it never decides the order. Each hexadecimal digit as text has such a bit.
+/// Returns a mask of the bits in which the prefixes of the items in `keys` differ. A bit is left out if it always equals, or always differs
+/// from, one of the two bits above it, because then it never decides the order. Each hexadecimal digit as text has such a bit.
 fn varying(keys: &[u64], prefixes: &[u128]) -> u128 {
     let first = prefixes[keys[0] as u32 as usize];
     let (mut all, mut by_1, mut by_2) = (0, 0, 0);
@@ -260,7 +264,8 @@ fn varying(keys: &[u64], prefixes: &[u128]) -> u128 {
     all & by_1 & by_2
 }
 
-/// Replaces the prefixes by the next 16 bytes of the keys. Returns `true` if any of these bytes is not zero.
+/// Replaces the prefix of each item in `keys` by the 16 bytes of its normalized key from byte `16 * depth` on. Returns `true` if any of
+/// these bytes is not zero.
 fn deepen(keys: &[u64], prefixes: &mut [u128], items: &impl Items, depth: usize) -> bool {
     let mut any = false;
     for key in keys {
@@ -280,14 +285,14 @@ fn first_bits(mut all: u128, count: u32) -> u128 {
     all
 }
 
-/// A selection of bits of a key that are compressed into one number.
+/// A press gathers selected bits of a key into one u64, in their order, and spreads them again.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sort) struct Press<const HALVES: usize> {
     halves: [HalfPress; HALVES],
     bits: u32,
 }
 
-/// A selection of bits of one half that are compressed and moved to their place in the number.
+/// The press of one half of a key: gathers the selected bits of the half, and shifts them above the bits of the later halves.
 ///
 /// ```text
 ///  a . . b c . d .      dots are bits that are not selected
@@ -298,15 +303,16 @@ pub(in crate::sort) struct Press<const HALVES: usize> {
 #[derive(Clone, Copy, Debug)]
 struct HalfPress {
     pressed: u64,
-    /// The bits that move, at their places before the move, and the distance to the right. Moves of no bits are left out.
+    /// The steps that gather the bits: the bits that move, at their places before the step, and the distance to the right. Steps that move
+    /// no bit are left out.
     moves: [(u64, u32); 6],
     count: usize,
-    /// The distance to the left by which all bits move after that.
+    /// The distance to the left by which the gathered bits move at last: the number of selected bits in later halves.
     place: u32,
 }
 
 impl<const HALVES: usize> Press<HALVES> {
-    /// Creates the press of the bits `pressed`; `None` for more than 64 bits.
+    /// Creates the press that gathers the bits set in `pressed` into one u64. Returns `None` if more than 64 bits are set.
     pub(in crate::sort) fn new(pressed: [u64; HALVES]) -> Option<Press<HALVES>> {
         let bits = |halves: &[u64]| halves.iter().map(|half| half.count_ones()).sum::<u32>();
         let all = bits(&pressed);
@@ -319,7 +325,7 @@ impl<const HALVES: usize> Press<HALVES> {
         self.halves.iter().zip(item).fold(0, |key, (press, half)| key | press.pressed(half))
     }
 
-    /// Returns the bits of a pressed key at their places in the halves.
+    /// Returns the bits of `key`, a number that [`Press::key`] returned, at their original places in the halves. All other bits are 0.
     #[inline]
     pub(in crate::sort) fn halves_of(&self, key: u64) -> [u64; HALVES] {
         std::array::from_fn(|half| self.halves[half].spread(key))
@@ -327,15 +333,15 @@ impl<const HALVES: usize> Press<HALVES> {
 }
 
 impl HalfPress {
-    /// Creates the press of the bits `pressed`, above `below` other bits of the compressed number. (H. S. Warren, Hacker's Delight, section
-    /// 7-4.)
+    /// Creates the press that gathers the bits set in `pressed`. `below` is the number of bits of later halves, which come below these bits
+    /// in the u64. (H. S. Warren, Hacker's Delight, section 7-4.)
     fn new(pressed: u64, below: u32) -> HalfPress {
-        // Without bits to press, `below` may be 64, which is no valid shift.
+        // If `pressed` is 0, `below` may be 64, which is no valid shift.
         let place = if pressed == 0 { 0 } else { below };
         let mut press = HalfPress { pressed, moves: [(0, 0); 6], count: 0, place };
         let (mut left, mut dots) = (pressed, !pressed << 1);
         for shift in (0..6).map(|i| 1 << i) {
-            // The bits for which the number of dots up to the bit is odd.
+            // The bits that have an odd number of dots (bits that are not selected) below them.
             let is_odd = (0..6).fold(dots, |odd, i| odd ^ odd << (1 << i));
             let moving = is_odd & left;
             left = left ^ moving | moving >> shift;
@@ -367,13 +373,15 @@ impl HalfPress {
     }
 }
 
-/// Sorts keys by `bits` bits from bit `low` on. The bits below are zero, or the index of an item.
+/// Sorts `keys`, u64 numbers, by `bits` bits from bit `low` on. The bits below `low` are in order already, or are the index of an item.
+/// `other` is scratch memory of the same length.
 fn sort_keys(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
     let places = &mut [0; 1 << DIGIT_BITS];
     if keys.len() <= CACHED_MAX || bits <= FIRST_DIGIT_BITS {
         return sort_cached(keys, other, low, bits, places);
     }
-    // One pass through memory sorts by the first digit. Keys with equal first digits are then sorted in the cache.
+    // One pass through memory sorts by the first digit. Then each range of keys with the same first digit is small enough to be sorted in
+    // the CPU cache.
     let below = low + bits - FIRST_DIGIT_BITS;
     scatter(keys, other, below, FIRST_DIGIT_BITS, places);
     let mut start = 0;
@@ -387,10 +395,10 @@ fn sort_keys(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
     }
 }
 
-/// Sorts keys that fit into the cache, last digit first. Keys that are equal in the bits keep their order, or are ordered by the bits
-/// below.
+/// Sorts `keys` like [`sort_keys`], if they fit into the CPU cache: digit by digit, the last first. Keys that are equal in the `bits` bits
+/// keep their order, or are ordered by the bits below.
 fn sort_cached(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32, places: &mut Places) {
-    // Fewer keys have shorter digits, as counting visits all values of a digit.
+    // The fewer the keys, the shorter the digits, because each pass also visits all possible values of a digit.
     let passes = bits.div_ceil(keys.len().max(1).ilog2().clamp(1, DIGIT_BITS));
     if keys.len() < COUNTED_MIN && passes > PASSES_MAX {
         return keys.sort_unstable();
@@ -406,10 +414,10 @@ fn sort_cached(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32, places:
     }
 }
 
-/// The next position of each digit's keys. The memory is reused.
+/// For each value of a digit, the position where the next key with this digit goes. All passes use the same memory.
 type Places = [u32; 1 << DIGIT_BITS];
 
-/// Sorts by one digit. Keys with equal digits keep their order.
+/// Moves the keys of `from` to `to`, sorted by one digit: `digit_bits` bits from bit `shift` on. Keys with equal digits keep their order.
 fn scatter(from: &[u64], to: &mut [u64], shift: u32, digit_bits: u32, places: &mut Places) {
     let mask = (1_usize << digit_bits) - 1;
     let digit = |key: u64| (key >> shift) as usize & mask;

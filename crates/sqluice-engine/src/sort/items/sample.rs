@@ -1,18 +1,18 @@
-//! A sample of the items, which determines the cuts between ranges.
+//! A sample of the items, from which the cuts between ranges are chosen.
 //!
 //! An item is in the sample if its hash is small in relation to its size: on average one item in every `sample_bytes` bytes of items. If
 //! the sample grows too large, the limit of the hash is halved, and items above the limit leave the sample. So the sample depends only on
-//! the set of items, not on threads or time.
+//! the set of items, not on threads or time, and the ranges are the same each time.
 
 use super::item::Decoded;
 use super::order::{Cut, Item, Layout, Order};
 
-/// The sizes that determine the cuts of items into ranges. The sizes are the same in every run, and so are the ranges.
+/// The sizes that determine where the items are cut into ranges. The same items and sizes always give the same ranges.
 #[derive(Clone, Copy, Debug)]
 pub struct Ranges {
     /// The approximate size of a range in bytes.
     pub range_bytes: u64,
-    /// The bytes of items for each item in the sample; a power of two.
+    /// The number of bytes of items for which the sample has one item on average; a power of two.
     pub sample_bytes: u64,
     /// The largest number of items in the sample.
     pub samples_max: usize,
@@ -24,12 +24,12 @@ impl Default for Ranges {
     }
 }
 
-/// The least number of samples of a range. With fewer samples, the sizes of ranges would vary too much.
+/// The least number of sampled items in a range. With fewer, the sizes of ranges would vary too much.
 const RANGE_SAMPLES_MIN: u64 = 16;
-/// The largest number of times that a sample is thinned out.
+/// The largest number of times that a sample is thinned out: each time, about half of its items leave.
 const LEVEL_MAX: u32 = 40;
 
-/// The assumed size of a pair when items are cut into ranges.
+/// The assumed size in bytes of an item that is a pair of integers, when items are cut into ranges.
 const PAIR_BYTES: u64 = 12;
 
 #[derive(Debug)]
@@ -43,7 +43,7 @@ struct Sample {
 #[derive(Debug)]
 pub(in crate::sort) struct Samples {
     ranges: Ranges,
-    /// The number of times that the sample was thinned out.
+    /// The number of times that the limit of the hash was halved.
     level: u32,
     list: Vec<Sample>,
 }
@@ -53,8 +53,9 @@ impl Samples {
         Samples { ranges, level: 0, list: Vec::new() }
     }
 
-    /// Takes an item with this prefix into the sample if its hash is small enough. The form in which the item is stored makes no
-    /// difference. `pair` is the pair that stands for the record, if any; `is_word` is `true` if the prefix decodes to the record.
+    /// Takes an item with this prefix into the sample if its hash is small enough. `pair` is the pair for the record, if the record is two
+    /// integers or NULLs; `is_word` is `true` if the prefix decodes to the record. The hash depends only on the item, not on the form in
+    /// which it is stored.
     #[inline]
     pub(in crate::sort) fn see(
         &mut self,
@@ -76,7 +77,7 @@ impl Samples {
         }
     }
 
-    /// Sees a key-only item of one word that is no pair like [`Samples::see`], in whichever form the item was pushed.
+    /// Does the work of [`Samples::see`] for a key-only item whose key is one word and no pair. `record_bytes` is the length of its record.
     #[inline]
     pub(in crate::sort) fn see_word(&mut self, prefix: u128, record_bytes: usize) {
         let (hash, bytes) = (hash_of_prefix(prefix) as u32, record_bytes as u64);
@@ -85,8 +86,8 @@ impl Samples {
         }
     }
 
-    /// Sees a key-only item of more than one word with this prefix like [`Samples::see`]. Its record has `record_bytes` bytes and ends with
-    /// `last`.
+    /// Does the work of [`Samples::see`] for a key-only item with this prefix, whose key is longer than one word. Its record has
+    /// `record_bytes` bytes and ends with the bytes `last`; `cut` returns the cut right before the item.
     #[inline]
     pub(in crate::sort) fn see_words(
         &mut self,
@@ -102,7 +103,7 @@ impl Samples {
         }
     }
 
-    /// Sees an item that is a pair like [`Samples::see`], in whichever form the item was pushed.
+    /// Does the work of [`Samples::see`] for an item that is a pair.
     #[inline]
     pub(in crate::sort) fn see_pair(&mut self, order: &Order, pair: u128) {
         let hash = hash_of_prefix(pair) as u32;
@@ -134,7 +135,7 @@ impl Samples {
         self.list = list.into_iter().filter(|sample| self.has(sample.hash, sample.bytes)).collect();
     }
 
-    /// Takes over the sample of `other`.
+    /// Moves the sample of `other` into this sample, which is thinned out as often as the more thinned-out of the two.
     pub(in crate::sort) fn append(&mut self, other: &mut Samples) {
         self.list.append(&mut other.list);
         if self.level < other.level {
@@ -144,7 +145,7 @@ impl Samples {
         self.thin_out();
     }
 
-    /// Returns the cuts at which all ranges but the first begin. Each range has at least two items, the last at least one.
+    /// Returns the cuts at which the second range and all later ranges begin. Each range has at least two items, the last at least one.
     pub(in crate::sort) fn cuts(mut self) -> Vec<Cut> {
         let step = self.ranges.sample_bytes << self.level;
         let range_bytes = self.ranges.range_bytes.max(step.saturating_mul(RANGE_SAMPLES_MIN));
@@ -171,8 +172,8 @@ fn cut_of_pair(order: &Order, pair: u128) -> Cut {
     order.cut(&decoded.item())
 }
 
-/// Returns a hash of the parts in which items differ: the beginning of the key, the end of the record (a rowid or a primary key in an
-/// index), the number and the rowid. The hash does not withstand crafted collisions.
+/// Returns a hash of the bytes in which items usually differ: the beginning of the key, the end of the record (a rowid or a primary key in
+/// an index), the number and the rowid. The hash does not withstand crafted collisions.
 #[inline]
 fn hash(item: &Item<'_>, prefix: u128) -> u32 {
     let last = match item.record.last_chunk() {

@@ -1,4 +1,4 @@
-//! Feeds readers with the blocks of a run.
+//! Feeds the readers of a run with blocks: from memory, or read ahead from the temporary file.
 
 use sqluice_core::error::Result;
 use sqluice_format::aligned::AlignedBuffer;
@@ -11,19 +11,19 @@ use crate::sort::spill::BLOCK_BYTES;
 use crate::sort::spill::prefetch::Prefetch;
 use crate::sort::spill::write_behind::Underway;
 
-/// The number of bytes of a run in memory that are gathered at a time. They should stay in the L1 cache.
+/// The number of bytes that are copied to a block at a time if the run is in memory. They should stay in the L1 cache until they are read.
 pub(in crate::sort) const GATHER_BYTES: usize = 4 << 10;
 
-/// The cuts at which the wanted items begin and end.
+/// The cuts at which the items to read begin and end; `None` for the start or the end of the run.
 pub(in crate::sort) type Cuts<'a> = (Option<&'a Cut>, Option<&'a Cut>);
 
-/// The source of blocks.
+/// The source of the blocks of a run.
 pub(in crate::sort) enum Feed<'a> {
     Memory {
         run: &'a MemoryRun,
         places: &'a [u32],
     },
-    /// The halves of the keys of a run in memory.
+    /// The keys that are left to read of a run in memory, as halves.
     Keys(&'a [u64]),
     File(FileFeed<'a>),
 }
@@ -32,16 +32,16 @@ pub(in crate::sort) struct FileFeed<'a> {
     pub(in crate::sort) run: &'a FileRun,
     pub(in crate::sort) prefetch: &'a Prefetch,
     pub(in crate::sort) block_bytes: usize,
-    /// The end of the part of the stream read so far.
+    /// The offset in the stream of the run up to which blocks were read.
     pub(in crate::sort) at: u64,
-    /// The end of the part of the stream requested so far.
+    /// The offset in the stream of the run up to which blocks were requested.
     pub(in crate::sort) asked: u64,
     pub(in crate::sort) stretch: Stretch<'a>,
     pub(in crate::sort) next: Option<Underway>,
 }
 
 impl Feed<'_> {
-    /// Reads the next block. Returns `false` if no block is left.
+    /// Replaces `block` by the next block of the run. Returns `false` if no block is left.
     pub(in crate::sort) fn fill(&mut self, block: &mut AlignedBuffer, layout: &Layout) -> Result<bool> {
         match self {
             Feed::Memory { run, places } => {
@@ -78,14 +78,14 @@ impl FileFeed<'_> {
         let Some(next) = self.next.take() else { return Ok(false) };
         let used = std::mem::take(block);
         *block = next.recv().unwrap_or_else(|_| Err(self.run.spill.damaged()))?;
-        // The stream may end within the block.
+        // The items to read may end within the block.
         block.set_len((self.asked.min(self.stretch.end) - self.at) as usize);
         self.at = self.asked;
         self.ask(used);
         Ok(true)
     }
 
-    /// Requests the next block, which is read into `buffer`.
+    /// Requests the next block, if any is left. A thread of `prefetch` reads it into `buffer`.
     pub(in crate::sort) fn ask(&mut self, mut buffer: AlignedBuffer) {
         if self.asked < self.stretch.end {
             let (offset, follow) = self.run.place(self.asked);

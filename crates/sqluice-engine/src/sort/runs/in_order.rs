@@ -1,4 +1,4 @@
-//! The items of a range in order, from all runs.
+//! Merges the items of one range from all runs: as keys if all runs allow it, otherwise as full items.
 
 use sqluice_core::error::Result;
 
@@ -12,10 +12,11 @@ use crate::sort::items::keys::Form;
 use crate::sort::items::order::{Item, Layout};
 use crate::sort::spill::prefetch::Prefetch;
 
-/// The items of a range in order, from all runs.
+/// The items of one range in order, merged from all runs.
 pub struct RunsInOrder<'a>(Kind<'a>);
 
-/// The form in which all runs hold their items: short pairs, pairs, keys of one word or of two at most, UUIDs, or whole items.
+/// The merge of all runs, by the form in which the items are merged: keys of one form if all runs have keys that can be read in this form,
+/// otherwise full items.
 enum Kind<'a> {
     Shorts(KeyRuns<'a, 1>),
     Pairs(KeyRuns<'a, 2>),
@@ -26,7 +27,7 @@ enum Kind<'a> {
 }
 
 impl<'a> RunsInOrder<'a> {
-    /// Merges the parts of the runs between two cuts, each read in blocks of `block_bytes` bytes.
+    /// Begins to merge the items between the cuts `start` and `end` from all runs. Spilled runs are read in blocks of `block_bytes` bytes.
     pub(in crate::sort) fn new(
         layout: &'a Layout,
         runs: impl Iterator<Item = &'a SortedRun>,
@@ -58,7 +59,8 @@ impl<'a> RunsInOrder<'a> {
         })
     }
 
-    /// Calls `each` with the items in order, and with the first word of each key. Items with unequal first words have unequal keys.
+    /// Calls `each` with the items in order, each with the first word of its key, in the form in which the items are merged. If these words
+    /// of two items differ, the keys of the items differ.
     ///
     /// # Errors
     /// The errors of `each`, and errors of reading spilled items.
@@ -89,7 +91,7 @@ impl<'a> RunsInOrder<'a> {
         }
     }
 
-    /// Writes all items to a run in the temporary file.
+    /// Merges all items to one run in the temporary file.
     pub(in crate::sort) fn write(self, layout: &Layout, writer: &mut RunWriter) -> Result<FileRun> {
         let last_prefix = match self.0 {
             Kind::Shorts(runs) => runs.write(writer)?,

@@ -1,7 +1,7 @@
-//! Reads the items of a run, or of a part of it, one after another.
+//! Reads the items of a run between two cuts, one after another.
 //!
 //! ```text
-//!  run in memory ──── gathered in order, some at a time ────┐
+//!  run in memory ──── copied in order, some at a time ──────┐
 //!                                                           ├──> block ──> items
 //!  run in the file ── read, the next block meanwhile ───────┘      └─ carry: an item that crosses into the next block
 //! ```
@@ -19,7 +19,7 @@ use crate::sort::items::order::{Cut, Item, Layout, Order};
 use crate::sort::spill::BLOCK_BYTES;
 use crate::sort::spill::prefetch::Prefetch;
 
-/// A part of a run to read.
+/// The slice of a run to read: the items from the cut `start` to the cut `end`, or without cuts the whole run.
 #[derive(Clone, Copy)]
 pub(in crate::sort) struct RunSlice<'a> {
     pub(in crate::sort) layout: &'a Layout,
@@ -28,10 +28,10 @@ pub(in crate::sort) struct RunSlice<'a> {
     pub(in crate::sort) end: Option<&'a Cut>,
 }
 
-/// A reader of a part of a run, item by item.
+/// A reader of a slice of a run, item by item.
 pub(in crate::sort) enum Reader<'a> {
     Items(ItemReader<'a>),
-    /// A reader of key-only items.
+    /// A reader of key-only items, and the current item, decoded from its key.
     Keys {
         order: &'a Order,
         keys: KeyReader<'a>,
@@ -40,12 +40,12 @@ pub(in crate::sort) enum Reader<'a> {
     },
 }
 
-/// A reader of a part of a run of full items.
+/// A reader of a slice of a run of full items.
 pub(in crate::sort) struct ItemReader<'a> {
     layout: &'a Layout,
     start: Option<&'a Cut>,
     end: Option<&'a Cut>,
-    /// `true` if the block may hold items after the end of the range.
+    /// `true` if the block may hold items after the cut `end`, so that each item must be compared with the cut.
     is_last_block: bool,
     feed: Feed<'a>,
     block: AlignedBuffer,
@@ -53,16 +53,16 @@ pub(in crate::sort) struct ItemReader<'a> {
     at: usize,
     carry: Vec<u8>,
     item: Found,
-    /// The offset of the item in the block.
+    /// The offset of the current item in the block.
     began: usize,
-    /// `true` if the item is in the carry.
+    /// `true` if the current item is in `carry`, because it crosses the end of a block.
     is_carried: bool,
-    /// The prefix of the item.
+    /// The prefix of the current item.
     prefix: u128,
 }
 
 impl<'a> RunSlice<'a> {
-    /// Returns a lower bound of the prefixes of the items of the part.
+    /// Returns a prefix that is not greater than the prefix of any item of the slice.
     pub(in crate::sort) fn prefix_min(&self) -> u128 {
         let first = match self.run {
             SortedRun::Memory(_) | SortedRun::Keys(_) => self.run.prefixes(&self.layout.order).0,
@@ -71,12 +71,13 @@ impl<'a> RunSlice<'a> {
         first.max(self.start.map_or(0, Cut::prefix))
     }
 
-    /// Returns the form of the keys, if the items are key-only.
+    /// Returns the form of the keys of the run, or `None` if the run has full items.
     pub(in crate::sort) fn form(&self) -> Option<Form> {
         self.run.form()
     }
 
-    /// Returns a lower bound of the first words of the keys, for key-only items that are read in the form `wanted`.
+    /// Returns a word that is not greater than the first word of any key of the slice, if the keys are read in the form `wanted`. The items
+    /// must be key-only.
     pub(in crate::sort) fn word_min(&self, wanted: Form) -> u128 {
         let order = &self.layout.order;
         let first = match self.run {
@@ -93,7 +94,7 @@ impl<'a> RunSlice<'a> {
         }
     }
 
-    /// Returns a reader of the part. If the run is in the file, requests the first block.
+    /// Returns a reader of the slice. If the run is in the temporary file, the first block is requested now.
     pub(in crate::sort) fn reader(&self, block_bytes: usize, prefetch: &'a Prefetch) -> Reader<'a> {
         let RunSlice { layout, run, .. } = *self;
         if let Some(form) = run.form() {
@@ -117,7 +118,7 @@ impl<'a> RunSlice<'a> {
         })
     }
 
-    /// Returns a reader of the keys of key-only items.
+    /// Returns a reader of the keys of the slice. The items must be key-only.
     pub(in crate::sort) fn key_reader(
         &self,
         form: Form,
@@ -128,8 +129,9 @@ impl<'a> RunSlice<'a> {
         KeyReader::new(self.layout, feed, form, at, cuts)
     }
 
-    /// Returns the source of blocks, the offset of the first item in the first block, and the cuts around the wanted items. The source of a
-    /// run in memory has only the wanted items.
+    /// Returns the source of the blocks, the offset of an item in the first block, and the cuts with which the reader must compare items.
+    /// The blocks of a run in the temporary file also have items outside of the cuts. The source of a run in memory has only the items of
+    /// the slice, so no cuts are returned.
     fn feed(&self, block_bytes: usize, prefetch: &'a Prefetch) -> (Feed<'a>, usize, Cuts<'a>) {
         let RunSlice { layout, run, start, end } = *self;
         match run {
@@ -151,7 +153,7 @@ impl<'a> RunSlice<'a> {
 }
 
 impl Reader<'_> {
-    /// Returns the item, after `advance` has returned true.
+    /// Returns the current item. The last call of [`Reader::advance`] must have returned `true`.
     #[inline]
     pub(in crate::sort) fn item(&self) -> Item<'_> {
         match self {
@@ -160,7 +162,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the bytes of the item.
+    /// Returns the current item as bytes, encoded as in `item`.
     pub(in crate::sort) fn bytes(&self) -> &[u8] {
         match self {
             Reader::Items(items) => items.bytes(),
@@ -168,7 +170,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the prefix of the item's key.
+    /// Returns the prefix of the current item.
     #[inline]
     pub(in crate::sort) fn prefix(&self) -> u128 {
         match self {
@@ -246,17 +248,17 @@ impl ItemReader<'_> {
         self.layout.order.is_before(&self.item(), prefix, cut)
     }
 
-    /// Advances to the next block. Returns `false` if no block is left.
+    /// Replaces the block by the next block of the run. Returns `false` if no block is left.
     #[cold]
     fn refill(&mut self) -> Result<bool> {
-        // The offset of the first item in the first block is known before the block is read.
+        // Before the first block, the block is empty and `at` is the offset of the first item in the first block, so `at` stays.
         self.at -= self.block.bytes().len();
         let is_filled = self.feed.fill(&mut self.block, self.layout)?;
         self.is_last_block |= matches!(&self.feed, Feed::File(feed) if feed.at > feed.stretch.all_until);
         Ok(is_filled)
     }
 
-    /// Joins the parts of an item that crosses into the next block.
+    /// Gathers an item that crosses into the next block in `carry`.
     #[cold]
     fn cross(&mut self) -> Result<()> {
         self.carry.clear();

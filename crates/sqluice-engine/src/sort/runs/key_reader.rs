@@ -1,4 +1,4 @@
-//! Reads the keys of a run, or of a part of it, one after another.
+//! Reads the keys of a run of key-only items between two cuts, one after another.
 
 use sqluice_core::error::Result;
 use sqluice_format::aligned::AlignedBuffer;
@@ -8,24 +8,25 @@ use crate::sort::items::halves::{HALF_BYTES, HALVES_MAX, halves};
 use crate::sort::items::keys::{Form, Packing, partition_point};
 use crate::sort::items::order::{Cut, Layout};
 
-/// A reader of a part of a run of key-only items.
+/// A reader of the keys of a run between two cuts.
 pub(in crate::sort) struct KeyReader<'a> {
     layout: &'a Layout,
     feed: Feed<'a>,
     form: Form,
-    /// The packing of the stored keys, if the keys are packed.
+    /// The packing of the stored keys, which restores the keys; `None` if the keys are stored as they are.
     packing: Option<&'a Packing>,
     start: Option<&'a Cut>,
     end: Option<&'a Cut>,
     block: AlignedBuffer,
-    /// The offset of the next key in the block. The keys of the range end at the offset `until`.
+    /// The offset of the next key in the block. The keys before the cut `end` reach to the offset `until` of the block.
     at: usize,
     until: usize,
     is_last_block: bool,
 }
 
 impl<'a> KeyReader<'a> {
-    /// Creates a reader of the keys from one cut to another. The first key is at the offset `at` of the first block.
+    /// Creates a reader of the keys between two cuts, which have the form `form`. The first key in the first block is at the offset `at`;
+    /// it may be before `start`.
     pub(in crate::sort) fn new(
         layout: &'a Layout,
         feed: Feed<'a>,
@@ -41,13 +42,13 @@ impl<'a> KeyReader<'a> {
         KeyReader { layout, feed, form, packing, start, end, block, at, until: 0, is_last_block: false }
     }
 
-    /// Returns the number of halves of a stored key.
+    /// Returns the number of u64 numbers that are stored for each key: one if the keys are packed.
     #[inline]
     fn stored_halves(&self) -> usize {
         if self.packing.is_some() { 1 } else { self.form.halves() }
     }
 
-    /// Returns a stored key, with zeros after it.
+    /// Decodes a key from its stored bytes: unpacks it if keys are packed. Halves of the returned array that the key does not have are 0.
     #[inline]
     fn key<const HALVES: usize>(&self, stored: &[[u8; HALF_BYTES]]) -> [u64; HALVES] {
         match (self.packing, stored) {
@@ -60,7 +61,7 @@ impl<'a> KeyReader<'a> {
         self.form
     }
 
-    /// Returns the next key, with zeros after it, or `None` if no key is left.
+    /// Returns the next key, or `None` if no key is left. The array has room for the longest form; halves that the key does not have are 0.
     #[inline]
     pub(in crate::sort) fn next_key(&mut self) -> Result<Option<[u64; HALVES_MAX]>> {
         if self.at >= self.until && !self.refill()? {
@@ -72,8 +73,8 @@ impl<'a> KeyReader<'a> {
         Ok(Some(self.key(stored)))
     }
 
-    /// Appends the next keys until `keys` has `count` keys, or no keys are left. If keys have fewer halves than `HALVES`, short pairs are
-    /// appended as pairs, and normalized keys with zeros after them.
+    /// Appends the next keys to `keys` until `keys` has `count` keys, or no keys are left. The merge needs keys of `HALVES` halves. If the
+    /// stored keys have fewer, short pairs are converted to pairs, and normalized keys are padded with zeros.
     pub(in crate::sort) fn read<const HALVES: usize>(
         &mut self,
         count: usize,
@@ -98,11 +99,11 @@ impl<'a> KeyReader<'a> {
         Ok(())
     }
 
-    /// Advances to the next block that has keys. Returns `false` if no block is left.
+    /// Advances to the next block that has keys between the cuts. Returns `false` if no such block is left.
     #[cold]
     fn refill(&mut self) -> Result<bool> {
         while !self.is_last_block {
-            // The offset of the first key in the first block is known before the block is read.
+            // In the first block, the first key is at `at`; all other blocks begin with a key.
             let first = if self.until == 0 { self.at } else { 0 };
             if !self.feed.fill(&mut self.block, self.layout)? {
                 self.is_last_block = true;
@@ -121,7 +122,7 @@ impl<'a> KeyReader<'a> {
         Ok(false)
     }
 
-    /// Returns the number of bytes of the sorted keys before `cut`.
+    /// Returns the number of bytes that the keys before `cut` take in `keys`, the sorted keys of a block.
     fn bytes_before(&self, keys: &[u8], cut: &Cut) -> usize {
         let (stored, _) = keys.as_chunks();
         let each = self.stored_halves();

@@ -1,7 +1,7 @@
-//! Merges runs of items.
+//! Merges runs of which at least one has full items. Key-only items are decoded to full items before they are compared.
 //!
-//! A part enters the tournament only when its first item is due, and leaves it at its end. So runs that do not overlap are read one after
-//! another.
+//! A tournament finds the smallest of the current items of all runs. A run enters the tournament only when its first item may be the next,
+//! and leaves it after its last item. So runs that do not overlap are read one after another.
 
 use sqluice_core::error::Result;
 
@@ -10,23 +10,23 @@ use crate::sort::items::order::{Item, Layout};
 use crate::sort::spill::prefetch::Prefetch;
 use crate::tournament::Tournament;
 
-/// The items of several runs, merged in order.
+/// The items of slices of several runs, merged in order.
 pub(in crate::sort) struct ItemRuns<'a> {
     layout: &'a Layout,
     prefetch: &'a Prefetch,
     block_bytes: usize,
-    /// The parts that are not read yet, in descending order of their smallest prefixes.
+    /// The slices of runs that are not read yet, in descending order of their smallest prefixes.
     waiting: Vec<(u128, RunSlice<'a>)>,
     readers: Vec<Reader<'a>>,
-    /// The prefixes of the current items of the readers.
+    /// The prefix of each reader's current item.
     heads: Vec<u128>,
     tournament: Tournament,
-    /// `true` if the winner's item was returned.
+    /// `true` if the winner's current item was returned already, so that the winner must advance first.
     is_given: bool,
 }
 
 impl<'a> ItemRuns<'a> {
-    /// Merges parts, each read in blocks of `block_bytes`.
+    /// Begins to merge slices of runs. Spilled runs are read in blocks of `block_bytes` bytes.
     pub(in crate::sort) fn new(
         layout: &'a Layout,
         parts: Vec<RunSlice<'a>>,
@@ -67,24 +67,25 @@ impl<'a> ItemRuns<'a> {
         self.tournament.winner()
     }
 
-    /// Returns the item, after `advance` has returned true.
+    /// Returns the current item. The last call of [`ItemRuns::advance`] must have returned `true`.
     #[inline]
     pub(in crate::sort) fn item(&self) -> Item<'_> {
         self.readers[self.winner()].item()
     }
 
-    /// Returns the bytes of the item.
+    /// Returns the current item as bytes, encoded as in `item`.
     pub(in crate::sort) fn bytes(&self) -> &[u8] {
         self.readers[self.winner()].bytes()
     }
 
-    /// Returns the prefix of the item's key: items with unequal prefixes have unequal keys.
+    /// Returns the prefix of the current item. Items with different prefixes have different keys.
     #[inline]
     pub(in crate::sort) fn prefix(&self) -> u128 {
         self.heads[self.winner()]
     }
 
-    /// Adds the next part to the tournament, with all parts that begin at the same prefix: their first blocks are read concurrently.
+    /// Adds the next slice that is not read yet to the tournament, with all slices that begin at the same prefix, so that their first
+    /// blocks are read concurrently.
     #[cold]
     fn enter(&mut self) -> Result<()> {
         let Some(&(from, _)) = self.waiting.last() else { return Ok(()) };
@@ -113,7 +114,7 @@ impl<'a> ItemRuns<'a> {
         tournament.rebuild(readers.len(), |a, b| is_less(layout, heads, readers, a, b));
     }
 
-    /// Replays the winner's path in the tournament with its new item.
+    /// Finds the new winner after the winner's reader has advanced to its next item.
     #[inline]
     fn replay(&mut self) {
         let ItemRuns { layout, readers, heads, tournament, .. } = self;

@@ -1,13 +1,14 @@
-//! Merges runs of key-only items.
+//! Merges runs of key-only items, which have only keys.
 //!
 //! ```text
 //!  run ──> [keys] ─┐
-//!                  ├─> [keys] ─┐       two streams are merged into one, a few keys at a time, within the L1 cache
+//!                  ├─> [keys] ─┐       each stream merges two others, a few keys at a time, within the L1 cache
 //!  run ──> [keys] ─┘           ├─> [keys]
 //!  run ──> [keys] ─────────────┘
 //! ```
 //!
-//! No branch depends on the order of the keys, which is unpredictable. Equal keys stand for equal items, so their order does not matter.
+//! The CPU can't predict which of two keys is smaller, so no branch of the inner loop depends on it. Equal keys stand for identical items,
+//! so their order does not matter.
 
 use sqluice_core::error::Result;
 
@@ -20,24 +21,25 @@ use crate::sort::items::keys::{Form, partition_point};
 use crate::sort::items::order::{Item, Order};
 use crate::sort::spill::prefetch::Prefetch;
 
-/// The number of keys that a merge returns at a time, in whole stretches of a run.
+/// The number of keys that a merge returns at a time. The keys are then written to a run in whole stretches of [`STRETCH`] halves.
 const KEYS: usize = STRETCH;
-/// The size of the keys that are buffered between two streams, in bytes.
+/// The size in bytes of the keys that a stream buffers for the stream that merges it.
 const BYTES_BETWEEN: usize = 2 << 10;
 
-/// The memory in bytes that merging takes for each run besides its blocks: a merge has nearly twice as many streams as runs.
+/// The memory in bytes that merging takes for each run besides its blocks: a merge of n runs has 2n - 1 streams.
 pub(in crate::sort) const STREAM_BYTES: usize = 2 * BYTES_BETWEEN;
 
-/// The items of several runs of keys, which all have one form or can be read in this form.
+/// The items of slices of several runs of key-only items. The keys of all runs have one form, or can be converted to this form when they
+/// are read.
 pub(in crate::sort) struct KeyRuns<'a, const HALVES: usize> {
     order: &'a Order,
     reading: Reading<'a>,
     stream: Stream<'a, HALVES>,
 }
 
-/// The options for reading runs.
+/// The parameters with which a merge reads its runs.
 struct Reading<'a> {
-    /// The form of the merged keys.
+    /// The form of the merged keys, to which shorter keys are converted.
     form: Form,
     block_bytes: usize,
     prefetch: &'a Prefetch,
@@ -46,28 +48,28 @@ struct Reading<'a> {
 /// A stream of keys in order, read in batches.
 struct Stream<'a, const HALVES: usize> {
     source: Source<'a, HALVES>,
-    /// A lower bound of the first words of the keys.
+    /// A word that is not greater than the first word of any key of the stream.
     from: u128,
-    /// `true` if no key was read yet.
+    /// `true` if no key was read yet, so that the stream has taken no memory for blocks.
     waits: bool,
-    /// The keys read so far. The next key is at `at`.
+    /// The last batch of keys. The keys before `at` were taken already.
     keys: Vec<[u64; HALVES]>,
     at: usize,
 }
 
-/// The source of keys.
+/// The source of the keys of a stream.
 enum Source<'a, const HALVES: usize> {
     /// No keys are left.
     Ended,
-    /// A part that is not read yet.
+    /// A slice of a run that is not read yet.
     Slice(RunSlice<'a>),
     Reader(KeyReader<'a>),
-    /// Two streams to merge. The first stream does not begin after the second.
+    /// Two streams to merge. The first key of the second stream is not before the first key of the first stream.
     Two(Box<[Stream<'a, HALVES>; 2]>),
 }
 
 impl<'a, const HALVES: usize> KeyRuns<'a, HALVES> {
-    /// Merges parts, each read in blocks of `block_bytes`.
+    /// Begins to merge slices of runs to keys of the form `form`. Spilled runs are read in blocks of `block_bytes` bytes.
     pub(in crate::sort) fn new(
         (order, form): (&'a Order, Form),
         parts: Vec<RunSlice<'a>>,
@@ -79,14 +81,15 @@ impl<'a, const HALVES: usize> KeyRuns<'a, HALVES> {
         KeyRuns { order, reading: Reading { form, block_bytes, prefetch }, stream: Stream::new(&parts) }
     }
 
-    /// Decodes the keys with `decode`, and calls `each` with the items in order and the first word of each key.
+    /// Calls `each` with the items in order, each decoded from its key by `decode`, and with the first word of each key.
     #[inline]
     pub(in crate::sort) fn try_for_each(
         mut self,
         decode: impl Fn(&mut Decoded, &Order, [u64; HALVES]),
         mut each: impl FnMut(Item<'_>, u128) -> Result<()>,
     ) -> Result<()> {
-        // Records are decoded in batches: reading a record with other word sizes just after writing it would stall (store forwarding).
+        // Keys are decoded in batches. If `each` read a record right after `decode` wrote it, in words of another size, the CPU would stall
+        // (failed store forwarding).
         let mut decoded = [Decoded::NONE; 16];
         loop {
             self.stream.fill(KEYS, &self.reading)?;
@@ -104,7 +107,7 @@ impl<'a, const HALVES: usize> KeyRuns<'a, HALVES> {
         }
     }
 
-    /// Appends all keys to a run, and returns the prefix of the last item.
+    /// Appends all keys, in order, to the run of `writer`. Returns the prefix of the last item.
     pub(in crate::sort) fn write(mut self, writer: &mut RunWriter) -> Result<u128> {
         let (order, form) = (self.order, self.reading.form);
         let mut last_prefix = 0;
@@ -118,7 +121,8 @@ impl<'a, const HALVES: usize> KeyRuns<'a, HALVES> {
 }
 
 impl<'a, const HALVES: usize> Stream<'a, HALVES> {
-    /// Creates a stream of the keys of parts, which are given in the order of their first words.
+    /// Creates a stream that merges slices of runs. The slices must be in the order of the words with which their keys begin, given with
+    /// each slice.
     fn new(parts: &[(u128, RunSlice<'a>)]) -> Stream<'a, HALVES> {
         let from = parts.first().map_or(0, |(from, _)| *from);
         let source = match parts {
@@ -132,7 +136,7 @@ impl<'a, const HALVES: usize> Stream<'a, HALVES> {
         Stream { source, from, waits: true, keys: Vec::new(), at: 0 }
     }
 
-    /// Reads the next `count` keys, or all remaining keys. The previous keys must have been taken.
+    /// Replaces `keys`, which must all be taken, by the next `count` keys, or by all that are left.
     fn fill(&mut self, count: usize, reading: &Reading<'a>) -> Result<()> {
         let Stream { source, waits, keys, at, .. } = self;
         (*waits, *at) = (false, 0);
@@ -147,13 +151,13 @@ impl<'a, const HALVES: usize> Stream<'a, HALVES> {
             Source::Ended | Source::Slice(_) => {}
         }
         if keys.is_empty() {
-            // An ended source frees its memory.
+            // No keys are left, so the source and the buffer are dropped, which frees their memory.
             (*source, *keys) = (Source::Ended, Vec::new());
         }
         Ok(())
     }
 
-    /// Fills the stream if all its keys were taken, and returns the next keys.
+    /// Returns the keys of the batch that are not taken yet. Reads the next batch if all were taken.
     fn rest(&mut self, reading: &Reading<'a>) -> Result<&[[u64; HALVES]]> {
         if self.at == self.keys.len() {
             self.fill(BYTES_BETWEEN / size_of::<[u64; HALVES]>(), reading)?;
@@ -171,13 +175,14 @@ fn merge_some<'a, const HALVES: usize>(
 ) -> Result<bool> {
     let room = count - keys.len();
     let a = first.rest(reading)?;
-    // A later stream is read only when needed, because the memory does not hold all blocks at once.
+    // A stream is not read before its first key may be the next, because the memory suffices only for the blocks of runs that overlap.
     let before = if second.waits { a.partition_point(|key| first_word(key) < second.from) } else { 0 };
     let b = if before > 0 { &[] } else { second.rest(reading)? };
     let (from_first, from_second) = match (a, b) {
         (a, []) => (if before > 0 { before } else { a.len() }, 0),
         ([], b) => (0, b.len()),
-        // All keys of one stream sort before the other stream, as mostly if streams hardly overlap.
+        // All keys of one batch sort before the other batch, so they are copied without comparing each. This is common if the streams
+        // hardly overlap.
         ([.., last], [next, ..]) if is_less(last, next) => (a.len(), 0),
         ([next, ..], [.., last]) if is_less(last, next) => (0, b.len()),
         (a, b) => {
@@ -197,8 +202,9 @@ fn merge_some<'a, const HALVES: usize>(
     Ok(from_first + from_second > 0)
 }
 
-/// Fills `merged` with the first keys of both lists. Each list must have at least as many keys as `merged`. Returns the number of keys
-/// taken from `first`. Both halves of `merged` are filled in the same loop, so that their dependency chains overlap.
+/// Fills `merged` with the smallest keys of two sorted lists. Each list must have at least as many keys as `merged`. Returns the number of
+/// keys taken from `first`. The same loop fills the front half and the back half of `merged`: as neither depends on the other, the CPU
+/// works on both at once.
 #[inline]
 fn merge<const HALVES: usize>(
     first: &[[u64; HALVES]],
@@ -219,7 +225,7 @@ fn merge<const HALVES: usize>(
     high.0
 }
 
-/// Returns the smaller of the keys at two positions, and advances its position.
+/// Returns the smaller of the keys `first[a]` and `second[b]`, and advances the position of the returned key.
 #[inline]
 fn next_of<const HALVES: usize>(
     first: &[[u64; HALVES]],
@@ -230,7 +236,7 @@ fn next_of<const HALVES: usize>(
     let is_second = is_less(from_second, from_first);
     *a += usize::from(!is_second);
     *b += usize::from(is_second);
-    // A conditional would be compiled to a branch. XOR with the differing bits selects the second key instead.
+    // An `if` would be compiled to a branch. Instead, the first key is XORed with the bits in which both keys differ, or with 0.
     let changes = u64::from(is_second).wrapping_neg();
     std::array::from_fn(|half| from_first[half] ^ (from_first[half] ^ from_second[half]) & changes)
 }
@@ -239,7 +245,7 @@ fn next_of<const HALVES: usize>(
 #[inline]
 fn is_less<const HALVES: usize>(a: &[u64; HALVES], b: &[u64; HALVES]) -> bool {
     let ((a, last_of_a), (b, last_of_b)) = (a.as_chunks::<2>(), b.as_chunks::<2>());
-    // Words are compared from the last to the first, as in a subtraction with borrow.
+    // Each word overrides the result of the words after it, from the last word to the first, as in a subtraction with borrow.
     let words = a.iter().zip(b).rev().map(|(a, b)| (word(*a), word(*b)));
     words.fold(last_of_a < last_of_b, |less, (a, b)| (a < b) | (a == b) & less)
 }

@@ -1,10 +1,10 @@
-//! Sorted runs, in temporary space or in memory.
+//! Sorted runs, in temporary space or in memory. Each run is what one buffer sorted at a time, or several runs merged to one.
 //!
 //! Modules, from the bottom up:
 //!
-//! * `run`: one run; `feed`: the bytes of a run, piece by piece
-//! * `key_reader`, `item_reader`: a part of a run, item by item
-//! * `merged_items`, `merged_keys`: several runs as one sequence in order; `in_order`: the choice between the two
+//! * `run`: one run; `feed`: the bytes of a run, block by block
+//! * `key_reader`, `item_reader`: the items of a run between two cuts, one by one
+//! * `merged_items`, `merged_keys`: merges of several runs, of full items or of keys; `in_order`: the choice between the two
 
 pub(in crate::sort) mod feed;
 pub(in crate::sort) mod in_order;

@@ -1,18 +1,18 @@
-//! Runs: items in order, in memory or in the temporary file.
+//! Sorted runs: lists of items in order, in memory or in the temporary file.
 //!
 //! ```text
-//!  in memory   places    3 0 2 1            of the items, in order
+//!  in memory   places    3 0 2 1            the items' offsets in the arena, in order
 //!              arena     [item][item][item][item]
 //!
 //!  spilled     stream    [item][item][it|em][item][item|...]     items may cross blocks and pieces
 //!              starts     ^               ^                      the first item in each STEP_BYTES
 //! ```
 //!
-//! An item of a spilled run may lie in two blocks or pieces of the file. `starts` has the place of the first item in each stretch of
-//! STEP_BYTES bytes.
+//! The items of a spilled run are one stream of bytes, divided into the pieces of the temporary file, so an item may lie in two blocks or
+//! pieces. `starts` has the position of the first item in each STEP_BYTES bytes of the stream, so that reading can begin near a cut.
 //!
-//! For key-only items, only keys are stored: a list in memory, or a stream of 8, 16 or 32 bytes for each key. If the keys of a run differ
-//! in at most 64 bits, the stream has 8 bytes for each key.
+//! For key-only items, only the keys are stored: a list in memory, or a stream with 8, 16 or 32 bytes for each key. If the keys of a run
+//! differ in at most 64 bits, they are packed to 8 bytes each ([`Packing`]).
 
 use std::sync::Arc;
 
@@ -26,22 +26,23 @@ use crate::sort::items::order::{Cut, Item, Layout, Order};
 use crate::sort::spill::write_behind::Underway;
 use crate::sort::spill::{BLOCK_BYTES, PIECE_BYTES, Spill};
 
-/// The size of a step of a stream in bytes. The key of the first item in each step is known.
+/// The size of a step of a stream in bytes. The position and the cut of the first item in each step are kept in memory ([`Start`]).
 pub(in crate::sort) const STEP_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 64 << 10 };
 
-/// The number of halves of keys written at a time. A step has sixteen stretches, so that the first item of each step begins a stretch.
+/// The number of halves in a stretch: the unit in which keys are appended to a run. A step has sixteen stretches of unpacked keys, so the
+/// first key of a step is also the first of a stretch.
 pub(in crate::sort) const STRETCH: usize = STEP_BYTES as usize / HALF_BYTES / 16;
 
-/// A run: items in order.
+/// A sorted run: a list of items in order.
 #[derive(Debug)]
 pub(in crate::sort) enum SortedRun {
     Memory(MemoryRun),
-    /// The keys of key-only items, at least one.
+    /// A run of key-only items in memory: their keys, at least one.
     Keys(Keys),
     File(FileRun),
 }
 
-/// A run in memory.
+/// A run of full items in memory. `places` has the offsets of the items in `arena`, in the order of the items.
 #[derive(Debug)]
 pub(in crate::sort) struct MemoryRun {
     pub(in crate::sort) arena: Vec<u8>,
@@ -50,13 +51,13 @@ pub(in crate::sort) struct MemoryRun {
     pub(in crate::sort) last_prefix: u128,
 }
 
-/// A run in the temporary file.
+/// A run in the temporary file: a stream of items or keys.
 #[derive(Debug)]
 pub(in crate::sort) struct FileRun {
     pub(in crate::sort) spill: Arc<Spill>,
-    /// The form of the keys, if the items are key-only.
+    /// The form of the keys, or `None` if the run has full items.
     pub(in crate::sort) form: Option<Form>,
-    /// The packing of the stored keys, if the keys are packed.
+    /// The packing of the stored keys, which restores the keys; `None` if the keys are stored as they are.
     pub(in crate::sort) packing: Option<Box<Packing>>,
     pieces: Vec<u64>,
     pub(in crate::sort) bytes: u64,
@@ -64,31 +65,31 @@ pub(in crate::sort) struct FileRun {
     pub(in crate::sort) last_prefix: u128,
 }
 
-/// The part of a stream from one cut to another.
+/// The range of a stream that holds the items between two cuts, as far as the recorded starts tell.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sort) struct Stretch<'a> {
-    /// The last known start before the wanted items, or the first start of the run. The first wanted item is in the step of this start or
-    /// in the next step.
+    /// The last recorded start before the first cut, or the first start of the run. Reading begins here: the first item after the cut is in
+    /// the step of this start or in the next step.
     pub(in crate::sort) first: &'a Start,
-    /// The offset in the stream before which all items are before the end of the range.
+    /// The offset in the stream up to which all items are before the last cut.
     pub(in crate::sort) all_until: u64,
-    /// The offset in the stream after which no item is before the end of the range.
+    /// The offset in the stream from which no item is before the last cut.
     pub(in crate::sort) end: u64,
 }
 
-/// A position in a stream where an item begins.
+/// A position in a stream where an item begins, and the cut right before the item.
 #[derive(Debug)]
 pub(in crate::sort) struct Start {
     pub(in crate::sort) at: u64,
-    /// The prefix of the item.
+    /// The prefix of the item at this position.
     pub(in crate::sort) prefix: u128,
-    /// The first word of the item's key in its stored form, or the prefix if the item is not key-only.
+    /// The first word of the item's key in the form of the run, or the prefix if the run has full items.
     pub(in crate::sort) word: u128,
     pub(in crate::sort) cut: Cut,
 }
 
 impl SortedRun {
-    /// Returns the prefixes of the first and the last item.
+    /// Returns the prefixes of the first and the last item of the run.
     pub(in crate::sort) fn prefixes(&self, order: &Order) -> (u128, u128) {
         match self {
             SortedRun::Memory(run) => (run.first_prefix, run.last_prefix),
@@ -97,7 +98,7 @@ impl SortedRun {
         }
     }
 
-    /// Returns the form of the stored keys, or `None` if the items are not key-only.
+    /// Returns the form of the keys, or `None` if the run has full items.
     pub(in crate::sort) fn form(&self) -> Option<Form> {
         match self {
             SortedRun::Memory(_) => None,
@@ -106,7 +107,7 @@ impl SortedRun {
         }
     }
 
-    /// Returns the memory of the run in bytes.
+    /// Returns the number of bytes of memory that the run takes: for a run in the temporary file, its lists of pieces and starts.
     pub(in crate::sort) fn memory_bytes(&self) -> usize {
         match self {
             SortedRun::Memory(run) => run.arena.capacity() + 4 * run.places.capacity(),
@@ -124,7 +125,7 @@ impl SortedRun {
         }
     }
 
-    /// Writes a run in memory to the temporary file.
+    /// Writes a run in memory to the temporary file, `write_bytes` bytes at a time. A run that is there already is unchanged.
     pub(in crate::sort) fn spill(
         &mut self,
         layout: &Layout,
@@ -146,18 +147,18 @@ impl MemoryRun {
         item::find(layout, &self.arena, place as usize).expect("a place of an item")
     }
 
-    /// Returns the item at a place.
+    /// Returns the item at an offset of the arena.
     pub(in crate::sort) fn item(&self, layout: &Layout, place: u32) -> Item<'_> {
         self.found(layout, place).item(&self.arena)
     }
 
-    /// Returns the bytes of the item at a place.
+    /// Returns the encoded item at an offset of the arena.
     #[inline]
     pub(in crate::sort) fn bytes(&self, layout: &Layout, place: u32) -> &[u8] {
         &self.arena[place as usize..self.found(layout, place).end]
     }
 
-    /// Returns the places of the items from one cut to another.
+    /// Returns the offsets of the items between two cuts, in order. Without a `start` or an `end`, the items reach to that end of the run.
     pub(in crate::sort) fn between(&self, layout: &Layout, start: Option<&Cut>, end: Option<&Cut>) -> &[u32] {
         let before = |cut: &Cut| {
             self.places.partition_point(|place| {
@@ -187,12 +188,13 @@ impl FileRun {
         FileRun { spill: Arc::clone(spill), form, packing, pieces, bytes: 0, starts, last_prefix: 0 }
     }
 
-    /// Returns the offset in the file of a byte of the stream, and the number of bytes from this byte to the end of its piece.
+    /// Converts an offset of the stream to an offset of the temporary space. Also returns the number of bytes that follow in the same
+    /// piece.
     pub(in crate::sort) fn place(&self, at: u64) -> (u64, u64) {
         (self.pieces[(at / PIECE_BYTES) as usize] + at % PIECE_BYTES, PIECE_BYTES - at % PIECE_BYTES)
     }
 
-    /// Returns the part of the stream that can hold the items from one cut to another.
+    /// Returns the range of the stream that can hold the items between two cuts.
     pub(in crate::sort) fn between(&self, start: Option<&Cut>, end: Option<&Cut>) -> Stretch<'_> {
         let before = |cut: &Cut| self.starts.partition_point(|start| start.cut < *cut);
         let first = start.map_or(0, |cut| before(cut).saturating_sub(1));
@@ -209,7 +211,7 @@ impl Drop for FileRun {
     }
 }
 
-/// A writer of runs, which gathers bytes while earlier bytes are written.
+/// A writer of runs to the temporary file, one after another. It fills one buffer while another thread writes the other buffer.
 ///
 /// ```text
 ///  items ──> filling ──> (full) ──> underway ──> disk
@@ -220,30 +222,30 @@ pub(in crate::sort) struct RunWriter {
     run: FileRun,
     filling: AlignedBuffer,
     underway: Option<Underway>,
-    /// The empty second buffer between runs, when no write is under way.
+    /// The second buffer, empty, while no write is under way.
     spare: AlignedBuffer,
     write_bytes: usize,
-    /// The offset in the stream after which the next start is recorded.
+    /// The offset in the stream of the next step: the first item from this offset on becomes a [`Start`].
     next_start: u64,
 }
 
 impl RunWriter {
-    /// Creates a writer that writes `write_bytes` bytes at a time: a power of two, at least a block and at most a piece. The writer takes
-    /// twice as much memory.
+    /// Creates a writer that writes `write_bytes` bytes at a time: a power of two, at least [`BLOCK_BYTES`] and at most [`PIECE_BYTES`].
+    /// The writer takes twice as much memory, for its two buffers.
     pub(in crate::sort) fn new(spill: &Arc<Spill>, write_bytes: usize) -> RunWriter {
         let run = FileRun::new(spill);
         let (filling, spare) = (AlignedBuffer::default(), AlignedBuffer::default());
         RunWriter { run, filling, underway: None, spare, write_bytes, next_start: 0 }
     }
 
-    /// Writes a run of the sorted keys of key-only items.
+    /// Writes a whole run of key-only items. `keys` must be sorted, and are packed if possible.
     pub(in crate::sort) fn keys(&mut self, order: &Order, keys: &Keys) -> Result<FileRun> {
         self.run.packing = Packing::of(keys).map(Box::new);
         self.push_keys(order, keys.form, keys.as_halves())?;
         self.finish(keys.prefixes(order).1)
     }
 
-    /// Appends the keys of key-only items: whole stretches, except at the end of the run.
+    /// Appends keys to the current run. The number of halves in `keys` must be a multiple of [`STRETCH`], except in the last call of a run.
     pub(in crate::sort) fn push_keys(&mut self, order: &Order, form: Form, keys: &[u64]) -> Result<()> {
         self.run.form = Some(form);
         let mut bytes = [0; STRETCH * HALF_BYTES];
@@ -275,7 +277,8 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Appends an item, given as its bytes. `place` returns the prefix of the item and the cut before it, and is called only if needed.
+    /// Appends a full item to the current run, encoded as `bytes`. `place` returns the prefix of the item and the cut right before it, and
+    /// is called only for the first item of a step.
     #[inline]
     pub(in crate::sort) fn push(&mut self, bytes: &[u8], place: impl FnOnce() -> (u128, Cut)) -> Result<()> {
         self.start_if_due(|| {
@@ -285,7 +288,8 @@ impl RunWriter {
         self.append(bytes)
     }
 
-    /// Records the start of the next item if the item is the first in its step: its prefix, its first word, and the cut before it.
+    /// Records a [`Start`] for the next item if the item is the first in its step. `place` returns the prefix of the item, the first word
+    /// of its key, and the cut right before it.
     #[inline]
     fn start_if_due(&mut self, place: impl FnOnce() -> (u128, u128, Cut)) {
         let at = self.run.bytes + self.filling.bytes().len() as u64;
@@ -308,7 +312,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Begins to write the gathered bytes, after the previous write has ended.
+    /// Begins to write the buffer that was filled, after the write of the other buffer has ended.
     fn write(&mut self) -> Result<()> {
         let mut empty = self.arrived()?;
         empty.reserve(self.write_bytes);
@@ -323,12 +327,12 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Frees the buffers of the writer.
+    /// Frees both buffers, which must be empty.
     pub(in crate::sort) fn shrink(&mut self) {
         (self.filling, self.spare) = (AlignedBuffer::default(), AlignedBuffer::default());
     }
 
-    /// Waits for the write in progress, and returns its emptied buffer.
+    /// Waits for the write in progress, if any, and returns its buffer, empty.
     fn arrived(&mut self) -> Result<AlignedBuffer> {
         let Some(underway) = self.underway.take() else { return Ok(std::mem::take(&mut self.spare)) };
         let mut buffer = underway.recv().unwrap_or_else(|_| Err(self.run.spill.damaged()))?;
@@ -336,7 +340,8 @@ impl RunWriter {
         Ok(buffer)
     }
 
-    /// Ends the run, and returns it. `last_prefix` is the prefix of the last item. Another run may begin afterwards.
+    /// Writes the rest of the current run and returns the run. `last_prefix` is the prefix of its last item. What is pushed afterwards
+    /// belongs to the next run.
     pub(in crate::sort) fn finish(&mut self, last_prefix: u128) -> Result<FileRun> {
         if !self.filling.bytes().is_empty() {
             self.write()?;
@@ -350,7 +355,7 @@ impl RunWriter {
     }
 }
 
-/// Returns the number of bytes that a writer with `memory_bytes` bytes of memory writes at a time.
+/// Returns the number of bytes that a [`RunWriter`] should write at a time if each of its buffers may take `memory_bytes` bytes.
 pub(in crate::sort) fn write_bytes(memory_bytes: usize) -> usize {
     let bytes = memory_bytes.clamp(BLOCK_BYTES, PIECE_BYTES as usize);
     1 << bytes.ilog2()

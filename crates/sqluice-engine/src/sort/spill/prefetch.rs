@@ -1,4 +1,4 @@
-//! Threads that read blocks before they are needed.
+//! Threads that read blocks of spilled runs before a merge needs them.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -10,24 +10,24 @@ use sqluice_format::aligned::AlignedBuffer;
 use super::Spill;
 use super::write_behind::{Underway, cannot_start};
 
-/// The threads that read blocks before they are needed, for all merges of a run.
+/// The threads that read blocks of spilled runs before a merge needs them. Several merges may share the threads.
 #[derive(Debug)]
 pub struct Prefetch {
     requests: Option<Sender<Request>>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// A request for blocks.
+/// A request to read blocks at an offset of `spill`.
 struct Request {
     spill: Arc<Spill>,
     offset: u64,
-    /// A buffer as long as the blocks that are read.
+    /// The buffer for the blocks. Its length is the number of bytes to read.
     buffer: AlignedBuffer,
     reply: Sender<Result<AlignedBuffer>>,
 }
 
 impl Prefetch {
-    /// Starts `threads` threads.
+    /// Starts `threads` threads that wait for requests.
     ///
     /// # Errors
     /// If a thread can't be started.
@@ -36,7 +36,7 @@ impl Prefetch {
         let read = |receiver: Receiver<Request>| {
             for Request { spill, offset, mut buffer, reply } in receiver {
                 let read = spill.read(offset, buffer.bytes_mut());
-                // The requesting reader may be gone.
+                // The reader that asked for the blocks may have been dropped.
                 let _ = reply.send(read.map(|()| buffer));
             }
         };
@@ -50,12 +50,13 @@ impl Prefetch {
         Ok(prefetch)
     }
 
-    /// Begins to read blocks into `buffer`, whose length is the number of bytes to read.
+    /// Begins to read blocks at an offset of `spill` into `buffer`, whose length is the number of bytes to read. The returned channel
+    /// delivers the filled buffer, or the error.
     pub(in crate::sort) fn read(&self, spill: &Arc<Spill>, offset: u64, buffer: AlignedBuffer) -> Underway {
         let (reply, result) = bounded(1);
         let request = Request { spill: Arc::clone(spill), offset, buffer, reply };
         if let Some(requests) = &self.requests {
-            // The threads live as long as this sender.
+            // Sending can't fail, because the threads run until this sender is dropped.
             let _ = requests.send(request);
         }
         result

@@ -1,4 +1,4 @@
-//! A temporary file: opened without a name, read and written in whole blocks.
+//! A temporary file of spilled runs, which has no name and is read and written in whole blocks.
 
 use std::fs::File;
 use std::io;
@@ -8,7 +8,7 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_platform::positioned::Positioned;
 use sqluice_platform::{errors, temporary, unbuffered};
 
-/// A file without a name.
+/// A temporary file without a name, and the folder on whose disk it is.
 #[derive(Debug)]
 pub(in crate::sort) struct SpillFile {
     file: File,
@@ -32,7 +32,7 @@ impl SpillFile {
         }
     }
 
-    /// Writes blocks.
+    /// Writes whole blocks at an offset of the file.
     pub(in crate::sort) fn write(&self, mut offset: u64, mut blocks: &[u8]) -> Result<()> {
         let file = &self.file;
         while !blocks.is_empty() {
@@ -43,7 +43,8 @@ impl SpillFile {
                     offset += n as u64;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A file system may accept the flag but refuse the write, or may have written only a part of a block.
+                // Direct I/O is switched off, and the write is repeated: a file system may have accepted the flag for direct I/O but refuse
+                // the write, or may have written only a part of a block before.
                 Err(error) if unbuffered::refuses(&error) && unbuffered::switch_off(file) => {}
                 Err(error) => return Err(failed(&self.folder, "write", error)),
             }
@@ -51,7 +52,7 @@ impl SpillFile {
         Ok(())
     }
 
-    /// Reads blocks.
+    /// Reads whole blocks from an offset of the file.
     pub(in crate::sort) fn read(&self, mut offset: u64, mut blocks: &mut [u8]) -> Result<()> {
         let file = &self.file;
         while !blocks.is_empty() {
@@ -70,7 +71,7 @@ impl SpillFile {
     }
 }
 
-/// Returns the error for blocks that differ from the blocks that were written.
+/// Returns the error for blocks that can't be what was written.
 pub(in crate::sort) fn damaged(folder: &Path) -> Error {
     failed(folder, "read", io::ErrorKind::InvalidData)
 }

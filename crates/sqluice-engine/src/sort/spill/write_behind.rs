@@ -1,4 +1,4 @@
-//! A thread that writes blocks while the next blocks are produced.
+//! A thread that writes blocks of runs while the sorters fill the next blocks.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -9,17 +9,17 @@ use sqluice_format::aligned::AlignedBuffer;
 
 use super::spill_file::SpillFile;
 
-/// A channel for the buffer of an I/O operation in progress, or its error.
+/// A channel that delivers the buffer of a read or write when it has ended, or its error.
 pub(in crate::sort) type Underway = Receiver<Result<AlignedBuffer>>;
 
-/// A thread that writes blocks.
+/// A thread that writes blocks of runs, and the channel of its requests.
 #[derive(Debug)]
 pub(in crate::sort) struct WriteBehind {
     requests: Option<Sender<Full>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// A request to write blocks.
+/// A request to write a full buffer.
 struct Full {
     file: Arc<SpillFile>,
     offset: u64,
@@ -33,7 +33,7 @@ impl WriteBehind {
         let write = move || {
             for Full { file, offset, buffer, reply } in receiver {
                 let written = file.write(offset, buffer.bytes());
-                // The requesting writer may be gone.
+                // The writer of the run may have been dropped.
                 let _ = reply.send(written.map(|()| buffer));
             }
         };
@@ -42,7 +42,7 @@ impl WriteBehind {
         Ok(WriteBehind { requests: Some(sender), thread: Some(thread) })
     }
 
-    /// Begins to write a buffer, and returns the channel that delivers the result.
+    /// Begins to write a buffer at an offset of a file. The returned channel delivers the buffer back when it is written, or the error.
     pub(in crate::sort) fn write(
         &self,
         file: &Arc<SpillFile>,
@@ -51,7 +51,7 @@ impl WriteBehind {
     ) -> Underway {
         let (reply, result) = bounded(1);
         if let Some(requests) = &self.requests {
-            // The thread lives as long as this sender.
+            // Sending can't fail, because the thread runs until this sender is dropped.
             let _ = requests.send(Full { file: Arc::clone(file), offset, buffer, reply });
         }
         result

@@ -1,8 +1,9 @@
 //! Finds the rows that are left out because another row has the same key ([ON CONFLICT](https://www.sqlite.org/lang_conflict.html)).
 //!
 //! SQLite inserts rows one after another. The earlier rows and all keys of the table decide if a row stays: with two unique keys and
-//! IGNORE, the second of `(1, 1), (1, 2), (3, 2)` is refused because of the first, so the third stays. So for each key, the records that
-//! share it are found, which are few. Then the inserts of these records are simulated in the order of the input.
+//! IGNORE, the second of `(1, 1), (1, 2), (3, 2)` is refused because of the first, so the third stays. So the groups of records that share
+//! a key are found, for each unique key of the table; such records are few. Then only the inserts of these records are simulated, in the
+//! order of the input.
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
@@ -11,7 +12,7 @@ use crate::options::OnConflict;
 use crate::sort::Sorted;
 use crate::trees::keys::unique::Unique;
 
-/// The numbers of the records that are left out.
+/// The numbers of the records that ON CONFLICT leaves out, in ascending order.
 #[derive(Debug, Default)]
 pub(crate) struct Dropped(Vec<u64>);
 
@@ -33,21 +34,24 @@ impl Dropped {
     }
 }
 
-/// The largest number of bytes of a record in a group: as a member, as the holder of a key, and in the list of left-out records.
+/// The largest number of bytes of memory for a record in a group of records that share a key: as a [`Member`], as the holder of a key, and
+/// in the list of left-out records.
 const RECORD_BYTES: u64 = 48;
 
-/// The largest number of bytes of a record if the table has a single unique key. Only the left-out records are kept, in a list whose
-/// capacity may be twice its length.
+/// The largest number of bytes of memory for a record in a group if the table has a single unique key. Then no inserts are simulated, and a
+/// record is only in the list of left-out records, whose capacity may be twice its length.
 const DROPPED_BYTES: u64 = 16;
 
-/// A row, identified by its place in the order of insertion, and one of the groups to which the row belongs.
+/// The membership of a row in a group of rows that share a key. A row is in several groups if it shares several keys. `row` sorts in the
+/// order of insertion.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Member<R> {
     pub(crate) row: R,
     pub(crate) group: u32,
 }
 
-/// Finds the records that `on_conflict` leaves out because another record has the same key. The search uses at most `memory_bytes` bytes.
+/// Finds the records that `on_conflict` leaves out because another record has the same key. `keys` has each unique key of the table, with
+/// the items sorted by it. The search uses at most `memory_bytes` bytes.
 pub(crate) fn resolve(
     keys: &[(&Sorted, Unique<'_>)],
     on_conflict: OnConflict,
@@ -62,9 +66,9 @@ pub(crate) fn resolve(
         unique.groups(sorted, cancel, &mut |numbers| {
             bytes += numbers.len() as u64 * if keys.len() == 1 { DROPPED_BYTES } else { RECORD_BYTES };
             match (numbers, on_conflict) {
-                // Beyond the limit, records are only counted.
+                // Above `memory_bytes`, records are only counted, for the error message.
                 _ if bytes > memory_bytes || groups == u32::MAX => bytes = bytes.max(memory_bytes + 1),
-                // With a single key, the first record of a group stays, or with REPLACE the last.
+                // With a single key, the first record of each group stays with IGNORE, and the last with REPLACE.
                 ([_, later @ ..], OnConflict::Ignore) if keys.len() == 1 => dropped.extend(later),
                 ([before @ .., _], OnConflict::Replace) if keys.len() == 1 => dropped.extend(before),
                 _ => {
@@ -81,7 +85,7 @@ pub(crate) fn resolve(
     Ok(Dropped(dropped))
 }
 
-/// Returns an error if the rows that share keys need more than `memory_bytes` bytes.
+/// Returns an error if `bytes`, the memory that is needed for the rows that share keys, is more than `memory_bytes`.
 pub(crate) fn refuse_many(table: &str, bytes: u64, memory_bytes: u64) -> Result<()> {
     if bytes <= memory_bytes {
         return Ok(());
@@ -91,9 +95,10 @@ pub(crate) fn refuse_many(table: &str, bytes: u64, memory_bytes: u64) -> Result<
         .hint(message![format!("give at least {more} MiB more: "), Setting::Memory]))
 }
 
-/// Simulates the inserts of `members`, which must be sorted. Returns the rows that are left out.
+/// Simulates the inserts of the rows in `members`, which must be sorted, and returns the rows that are left out. `groups` is the number of
+/// groups of rows that share a key.
 pub(crate) fn play<R: Copy + Ord>(members: &[Member<R>], groups: u32, on_conflict: OnConflict) -> Vec<R> {
-    // The row that holds the key of each group.
+    // For each group, the row that has been inserted with the key of the group; `None` if no row has it.
     let mut holders: Vec<Option<R>> = vec![None; groups as usize];
     let mut dropped = Vec::new();
     for of_row in members.chunk_by(|a, b| a.row == b.row) {
@@ -116,7 +121,7 @@ pub(crate) fn play<R: Copy + Ord>(members: &[Member<R>], groups: u32, on_conflic
     dropped
 }
 
-/// Frees the keys of the row `gone`, which another row replaces.
+/// Removes the row `gone`, which another row replaces, as the holder of all its keys.
 fn free_keys<R: Copy + Ord>(holders: &mut [Option<R>], gone: R, members: &[Member<R>]) {
     let first = members.partition_point(|member| member.row < gone);
     for member in members[first..].iter().take_while(|member| member.row == gone) {
@@ -141,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_row_that_falls_frees_its_other_keys() {
-        // (1, 1), (1, 2), (3, 2)
+        // The rows (1, 1), (1, 2), (3, 2), with a unique key on each column.
         let groups: [&[u64]; 2] = [&[0, 1], &[1, 2]];
         assert_eq!(dropped(&groups, OnConflict::Ignore), [1]);
         assert_eq!(dropped(&groups, OnConflict::Replace), [0, 1]);

@@ -13,15 +13,15 @@ use crate::options::{OnConflict, WritePath};
 use crate::plan::TablePlan;
 use crate::sort::{Item, Sorted};
 
-/// The number of items between two checks for cancellation.
+/// The number of items or entries that are processed between two checks for cancellation.
 pub(crate) const CANCEL_ITEMS: usize = 4096;
 
-/// A unique key: no two rows may share it.
+/// A unique key of a table: no two rows may have the same values in its columns.
 pub(crate) struct Unique<'a> {
     pub(crate) table: &'a Table,
     /// The index of the key; `None` if the key is the rowid.
     pub(crate) index: Option<&'a Index>,
-    /// The order of the index; `None` if the key is the rowid.
+    /// The order in which the entries of the index are sorted; `None` if the key is the rowid.
     pub(crate) order: Option<KeyOrder>,
     /// The way in which error messages identify the rows that share a key.
     pub(crate) rows: KnownRows,
@@ -30,15 +30,15 @@ pub(crate) struct Unique<'a> {
 /// The way in which error messages identify rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KnownRows {
-    /// The numbers of the records, which the items hold.
+    /// By the numbers of their records in the input, which the sorted items hold.
     Numbered,
-    /// The rowids, which are the numbers of the records unless a column holds the rowid.
+    /// By their rowids. If no column of the table is the rowid, rowids are the numbers of the records, which messages then name.
     Loaded,
-    /// The rowids or the PRIMARY KEY, because the rows were in the database before the run.
+    /// By their rowids or their PRIMARY KEY, because rows were in the database already and have no record numbers.
     Stored,
 }
 
-/// A copy of an item that outlives the merge.
+/// A copy of an item, kept while the merge goes on to the next items.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OwnedItem {
     rowid: i64,
@@ -63,7 +63,7 @@ impl OwnedItem {
 }
 
 impl<'a> Unique<'a> {
-    /// Returns the key of the rows: the rowid, or the PRIMARY KEY of a WITHOUT ROWID table.
+    /// Returns the key by which the rows of a table are stored: the rowid, or the PRIMARY KEY of a WITHOUT ROWID table.
     pub(crate) fn of_rows(table: &'a Table) -> Unique<'a> {
         let index = table.clustered.as_ref();
         Unique { table, index, order: index.map(primary_key), rows: KnownRows::Numbered }
@@ -88,7 +88,8 @@ impl<'a> Unique<'a> {
 }
 
 impl Unique<'_> {
-    /// Returns `true` if items are ordered by this key and nothing else, so that unequal prefixes are unequal keys.
+    /// Returns `true` if the index is sorted only by the columns of this key, and by no columns after them. Then items with different
+    /// prefixes have different keys, and need not be compared.
     pub(crate) fn is_whole_order(&self) -> bool {
         let order = self.order.as_ref().zip(self.index);
         order.is_some_and(|(order, index)| order.columns().len() == index.key_columns)
@@ -109,7 +110,7 @@ impl Unique<'_> {
         if self.is_same(a, b) { Err(self.error(a, b)) } else { Ok(()) }
     }
 
-    /// Calls `group` with the numbers of each group of records that share a key, in ascending order.
+    /// Calls `group` for each group of at least two records that share this key, with the numbers of the records in ascending order.
     pub(crate) fn groups(
         &self,
         sorted: &Sorted,
@@ -172,7 +173,7 @@ impl Unique<'_> {
             (KnownRows::Numbered, _) => {
                 DuplicateRows::Records(a.number.min(b.number), a.number.max(b.number))
             }
-            // The rowids are the numbers of the records.
+            // Rowids are counted from 1, and numbers of records from 0.
             (_, None) => {
                 let record = |item| (rowid(item) - 1) as u64;
                 DuplicateRows::Records(record(a).min(record(b)), record(a).max(record(b)))
@@ -188,7 +189,7 @@ impl Unique<'_> {
         ])
     }
 
-    /// Returns the error for two rows of the database that share a key.
+    /// Returns the error for two items that share this key if rows were in the database already.
     fn stored_error(
         &self,
         a: Item<'_>,
@@ -217,7 +218,7 @@ impl Unique<'_> {
         }
     }
 
-    /// Returns the text of the PRIMARY KEY in an index entry.
+    /// Formats the PRIMARY KEY of the row of an index entry, for messages.
     fn primary_key_of(&self, key: &Index, item: Item<'_>) -> String {
         let values = record::decode(item.record).unwrap_or_default();
         let columns = self.index.map_or(&[][..], |index| &index.columns);
@@ -237,19 +238,19 @@ fn report(numbers: &mut Vec<u64>, group: &mut dyn FnMut(&[u64])) {
     numbers.clear();
 }
 
-/// Returns `true` if index items must hold the numbers of their records, because the rowids do not imply the numbers or rows may be left
-/// out.
+/// Returns `true` if the index entries of a table must hold the numbers of their records while they are sorted: rows may be left out by
+/// number, or messages can't tell the number from the rowid.
 pub(crate) fn numbered(table: &Table, plan: &TablePlan, on_conflict: OnConflict) -> bool {
     let leaves_out = plan.write_path == WritePath::Sorted && on_conflict != OnConflict::Abort;
     leaves_out || plan.in_sequence || table.clustered.is_some()
 }
 
-/// Returns the order of the entries of an index.
+/// Returns the order by which the entries of an index are sorted: by all columns that make the entries unique.
 pub(crate) fn key_order(index: &Index) -> KeyOrder {
     index.order().expect("the plan gives other orders to SQLite")
 }
 
-/// Returns the order of the rows of a WITHOUT ROWID table.
+/// Returns the order of the rows of a WITHOUT ROWID table: the columns of its PRIMARY KEY.
 pub(crate) fn primary_key(clustered: &Index) -> KeyOrder {
     KeyOrder::new(&key_order(clustered).columns()[..clustered.key_columns])
 }

@@ -1,6 +1,6 @@
-//! The sources of B-trees: rows, sorted runs, or trees of other databases.
+//! The B-trees of a pass, by what they are made from: rows, sorted runs, or trees of other databases.
 //!
-//! Each module has one kind of tree, and the work on a part of the tree.
+//! Each module has one kind of tree, and the work of a worker on a part of this tree.
 
 pub(crate) mod copied;
 pub(crate) mod rows;
@@ -21,21 +21,21 @@ use crate::reject::Rejected;
 use crate::trees::WrittenTree;
 use crate::trees::leaf_list::LeafList;
 
-/// The trees of a pass, by the kind of their sources.
+/// The trees that a pass builds. All trees of a pass are made from the same kind of source.
 pub(crate) enum Trees<'a> {
-    /// Rows of tables, as they arrive from their sources.
+    /// Tables made from rows of sources, in the order in which the rows arrive.
     Rows(Vec<RowsTree<'a>>),
-    /// Sorted runs.
+    /// Tables and indexes made from sorted items.
     Runs(Vec<RunsTree<'a>>),
-    /// Trees of other databases.
+    /// Tables and indexes made from trees of other databases.
     Copy(&'a [TreeCopy<'a>]),
 }
 
 /// A tree made from trees of other databases.
 pub(crate) enum TreeCopy<'a> {
-    /// A copy of one tree, or of several trees in sequence.
+    /// A copy of one tree, or of several trees, one after another.
     Copied(CopyTree<'a>),
-    /// A union of several trees whose entries interleave.
+    /// A union of several trees whose keys interleave, so that their entries are merged.
     United(UnionTree<'a>),
 }
 
@@ -47,7 +47,7 @@ impl TreeCopy<'_> {
         }
     }
 
-    /// Returns the list of leaves, if another process builds the interior pages.
+    /// Returns the leaf list to write, if another process builds the interior pages.
     pub(crate) fn leaf_list(&self) -> Option<&Mutex<LeafList>> {
         match self {
             TreeCopy::Copied(tree) => tree.leaves.as_ref(),
@@ -55,7 +55,7 @@ impl TreeCopy<'_> {
         }
     }
 
-    /// Returns the list of leaves after all leaves are written.
+    /// Returns the leaf list, after all leaves are written to the database, so that the caller can finish the list.
     pub(crate) fn into_leaf_list(self) -> Option<LeafList> {
         match self {
             TreeCopy::Copied(tree) => {
@@ -72,7 +72,7 @@ impl TreeCopy<'_> {
         }
     }
 
-    /// Returns `true` if a source's entries are out of order.
+    /// Returns `true` if the entries of a source were found out of order, so that the tree must be sorted instead.
     pub(crate) fn is_out_of_order(&self) -> bool {
         match self {
             TreeCopy::Copied(tree) => tree.out_of_order.load(Ordering::Relaxed),
@@ -89,7 +89,7 @@ impl TreeCopy<'_> {
     }
 }
 
-/// A B-tree that a pass has built.
+/// A B-tree that a pass has built, the number of its rejected rows, and the largest rowid if the tree is a table with rowids.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BuiltTree {
     pub(crate) tree: WrittenTree,

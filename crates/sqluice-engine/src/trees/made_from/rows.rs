@@ -1,4 +1,4 @@
-//! Encodes rows from a source, onto pages or for the sorters.
+//! Encodes the rows of a source. The rows go onto pages or to a sorter, their index entries to sorters.
 
 use sqluice_core::batch::Batch;
 use sqluice_core::error::Result;
@@ -15,20 +15,20 @@ use crate::trees::workers::message::Task;
 use crate::trees::workers::part_ends::PartEnds;
 use crate::trees::workers::worker::{Done, Filling};
 
-/// A table whose rows arrive from a source.
+/// A table to write whose rows arrive from a source.
 pub(crate) struct RowsTree<'a> {
     pub(crate) table: &'a Table,
     pub(crate) coercion: Coercion,
-    /// The write path: `Pages` or `Sorted`.
+    /// `Pages` if the rows arrive in the order of their keys and go directly onto pages; `Sorted` if they go to a sorter.
     pub(crate) write_path: WritePath,
-    /// `true` if a single worker encodes all rows, so that the rows before each row are known.
+    /// `true` if a single worker encodes all rows in sequence, so that the largest rowid before each row is known.
     pub(crate) in_sequence: bool,
-    /// The sorters of the table; `None` if nothing is sorted.
+    /// The sorters of the rows and the index entries; `None` if neither are sorted.
     pub(crate) sorters: Option<&'a TableSorters>,
     pub(crate) seen: AnyOrder,
-    /// The root page, if the table exists already.
+    /// The root page of the table, if it exists already.
     pub(crate) root_page: Option<u32>,
-    /// The right edge of the existing rows; `None` if the table is new.
+    /// The right edge of the existing B-tree: its last page on each level, after which rows are appended. `None` if the table is new.
     pub(crate) edge: Option<Edge>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> RowsTree<'a> {
     }
 }
 
-/// The encoder of one worker for its parts of a table.
+/// The encoder of one worker, which encodes parts of the rows of a table.
 pub(crate) struct RowsEncoder<'a> {
     tree: &'a RowsTree<'a>,
     encoder: Encoder,
@@ -70,7 +70,7 @@ impl<'a> RowsEncoder<'a> {
         }
     }
 
-    /// Encodes a part.
+    /// Encodes the rows of one part.
     pub(crate) fn encode(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, PartEnds) {
         let Task::Decode(mut part) = task else { unreachable!("rows are decoded") };
         let place = part.place();
@@ -85,20 +85,20 @@ impl<'a> RowsEncoder<'a> {
         (decoded.map(|()| Done { input_bytes: part.input_bytes(), rows: sorted }), ends)
     }
 
-    /// Flushes the remaining entries to the sorters.
+    /// Passes the rows and index entries that are still in this worker's sort buffers to the sorters.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.entries.iter_mut().try_for_each(Entries::flush)
     }
 }
 
-/// A sink that encodes the batches of a part.
+/// A sink that takes the batches of rows of a part and encodes them.
 struct Encoding<'f, 'e, 'a, 'w, 's> {
     filling: &'f mut Filling<'w, 's>,
     rows: &'e mut RowsEncoder<'a>,
     next_rowid: i64,
-    /// The range of rowids so far.
+    /// The first and the last rowid of the part so far, if its rows go onto pages.
     rowids: Option<RowidRange>,
-    /// The number of rows that went to a sorter.
+    /// The number of rows of the part that went to a sorter.
     sorted: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A tree of one database that is copied into another database, alone or with other trees.
+//! A piece: a tree of one database that is copied into another database, alone or together with pieces of other databases.
 
 use std::borrow::Cow;
 
@@ -9,37 +9,38 @@ use sqluice_reader::pages::{FileView, damaged};
 
 use crate::verification::VerifiedTree;
 
-/// A tree that is read from a source.
+/// A tree of a source database, which becomes one tree of the copy, or a piece of it.
 pub(crate) struct Piece<'a> {
     /// The name of the tree in messages: `index i`.
     pub(crate) what: &'a str,
     pub(crate) scan: Scan,
     pub(crate) view: FileView<'a>,
-    /// `true` if full leaves are copied unchanged, because pages have the same layout in both databases.
+    /// `true` if full leaves are copied unchanged. This requires that pages have the same layout in both databases.
     pub(crate) takes_leaves: bool,
     pub(crate) changes: Changes<'a>,
-    /// The verification of the tree while it is read; `None` if the tree is not verified, or another reader verifies the tree.
+    /// The verification of the tree, which is done while it is read; `None` if the tree is not verified by the reader of this piece.
     pub(crate) verified: Option<VerifiedTree<'a>>,
 }
 
-/// The changes of entries that are copied into another database.
+/// The changes to rows and index entries when they are copied into another database. They give rowids and references to rowids new numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Changes<'a> {
-    /// The number that is added to the rowids of a table. In an index, `fields` changes the rowids.
+    /// The number that is added to the rowid of each row of a table. In an index, the rowid is a field of the record, so `fields` changes
+    /// it.
     pub rowid: i64,
-    /// The numbers that are added to fields of records, by ascending field.
+    /// The numbers that are added to fields of each record, in ascending order of the fields.
     pub fields: Cow<'a, [Shift]>,
-    /// The rows that are left out, by their rowids before the change, in ascending order.
+    /// The rowids in the source of the rows that are not copied, in ascending order.
     pub left_out: Cow<'a, [i64]>,
 }
 
 impl Changes<'_> {
-    /// Returns `true` if no entry changes.
+    /// Returns `true` if all entries are copied unchanged.
     pub fn is_none(&self) -> bool {
         self.rowid == 0 && self.fields.is_empty() && self.left_out.is_empty()
     }
 
-    /// Returns `true` if the row with this rowid is left out.
+    /// Returns `true` if the row that has this rowid in the source is not copied.
     #[inline]
     pub(crate) fn leaves_out(&self, rowid: i64) -> bool {
         !self.left_out.is_empty() && self.left_out.binary_search(&rowid).is_ok()
@@ -47,7 +48,7 @@ impl Changes<'_> {
 }
 
 impl Piece<'_> {
-    /// Returns the error for a tree that could not be read.
+    /// Converts the error of reading the tree to the error that is reported.
     pub(crate) fn failed(&self, error: ScanError<Error>) -> Error {
         match &self.verified {
             Some(verified) => verified.failed(&self.view, error),
@@ -55,13 +56,13 @@ impl Piece<'_> {
         }
     }
 
-    /// Returns the rowid after the change.
+    /// Returns the rowid that a row of this tree has in the copy.
     #[inline]
     pub(crate) fn rowid(&self, rowid: i64) -> Result<i64> {
         rowid.checked_add(self.changes.rowid).ok_or_else(|| self.unshifted(ShiftError::TooLarge))
     }
 
-    /// Returns the record after the change. A changed record is written to `room`.
+    /// Returns the record that an entry of this tree has in the copy. A changed record is written to `room`.
     #[inline]
     pub(crate) fn record<'r>(&self, record: &'r [u8], room: &'r mut Vec<u8>) -> Result<&'r [u8]> {
         if self.changes.fields.is_empty() {
@@ -72,7 +73,7 @@ impl Piece<'_> {
         Ok(room)
     }
 
-    /// Returns the rowid at the end of an index entry.
+    /// Returns the rowid in the source that an index entry has in its last field.
     pub(crate) fn rowid_of_entry(&self, record: &[u8]) -> Result<i64> {
         record::last_int(record).ok_or_else(|| self.unshifted(ShiftError::Record))
     }
@@ -97,7 +98,7 @@ impl Piece<'_> {
     }
 }
 
-/// Returns the number of the piece to which part `part` of all pieces belongs, and the number of the part within the piece.
+/// Finds part `part`, counted over all pieces. Returns the number of its piece, and the number of the part within this piece.
 pub(crate) fn part_of(pieces: &[Piece<'_>], mut part: usize) -> (usize, usize) {
     for (number, piece) in pieces.iter().enumerate() {
         match part.checked_sub(piece.scan.parts()) {

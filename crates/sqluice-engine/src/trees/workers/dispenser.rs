@@ -1,4 +1,4 @@
-//! A dispenser of the parts of a pass, in order.
+//! Hands out the parts of a pass to the workers, in the order of the trees and of the parts within a tree.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -8,14 +8,14 @@ use sqluice_core::source::Source;
 
 use crate::trees::workers::message::{PartId, Task};
 
-/// The work of a pass, divided into parts.
+/// The work of a pass, divided into parts: sources that are read part by part, or trees whose parts are counted before.
 pub(crate) enum Parts<'a> {
     Sources(Vec<Box<dyn Source + 'a>>),
-    /// The number of parts of each tree.
+    /// The number of parts of each tree. The workers read these parts by their numbers.
     Numbered(Vec<usize>),
 }
 
-/// A dispenser, which hands out parts to the workers in order.
+/// A dispenser, which hands out the parts of a pass to the workers in order. All workers share it.
 pub(crate) struct Dispenser<'a> {
     parts: Mutex<Dispensed<'a>>,
     stop: AtomicBool,
@@ -24,7 +24,7 @@ pub(crate) struct Dispenser<'a> {
 struct Dispensed<'a> {
     parts: Parts<'a>,
     tree: usize,
-    /// The number of parts of the current tree handed out so far.
+    /// The number of parts of the current tree that were handed out.
     of_tree: usize,
     part: u64,
 }
@@ -35,7 +35,7 @@ impl<'a> Dispenser<'a> {
         Dispenser { parts: Mutex::new(dispensed), stop: AtomicBool::new(false) }
     }
 
-    /// Stops handing out parts.
+    /// Stops the dispenser: [`Dispenser::next`] returns no further part.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }

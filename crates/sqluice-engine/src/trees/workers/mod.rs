@@ -1,4 +1,4 @@
-//! Workers, which turn parts into chunks of pages.
+//! Workers: threads that take parts of sources or trees and turn them into chunks of finished pages.
 //!
 //! ```text
 //!  dispenser (a lock) ──> worker ── message: a sealed chunk, bad rows, the end of a part ──> writer

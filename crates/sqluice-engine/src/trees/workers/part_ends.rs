@@ -1,4 +1,5 @@
-//! The ends of parts: each part of a tree must fit the part before it.
+//! The first and the last entry of a part. Workers process the parts of a tree independently, and the writer checks that each part follows
+//! the part before.
 
 use sqluice_core::error::{Place, Result};
 use sqluice_format::scan::Position;
@@ -7,41 +8,42 @@ use crate::encode::RowidRange;
 use crate::sort::Item;
 use crate::trees::keys::unique::{OwnedItem, Unique};
 
-/// The ends of a part, by the source of its tree.
+/// The first and the last entry of a part, which the writer compares with the parts before and after. They differ by the source of the
+/// tree.
 #[derive(Default)]
 pub(crate) enum PartEnds {
-    /// No ends: the part fits any other part.
+    /// Nothing to compare: the part may follow any other part.
     #[default]
     None,
-    /// The rowids of the part, and the place in the input where the part begins.
+    /// The first and the last rowid of a part of a source, and the place in the input where the part begins, for errors.
     Rowids { rowids: RowidRange, place: Option<Place> },
     /// The first and the last item of a part of sorted runs.
     Items(Box<ItemEnds>),
     /// The first and the last entry of a part of a copied index.
     Entries(Box<EntryEnds>),
-    /// The positions of a part of a united tree.
+    /// The positions at which a part of a united tree begins and ends in the tree of each database.
     Positions(Box<PiecePositions>),
 }
 
 /// The first and the last item of a part of sorted runs.
 #[derive(Default)]
 pub(crate) struct ItemEnds {
-    /// Both items; `None` if the part has no item, or items of different parts may be equal.
+    /// The first and the last item; `None` if the part has no item, or if the tree has no unique key to check.
     pub(crate) outer: Option<(OwnedItem, OwnedItem)>,
     /// The prefix of the last item.
     prefix: u128,
-    /// The largest rowid of all rows, including those that were left out.
+    /// The largest rowid of all rows of the part, including the rows that were left out.
     pub(crate) largest_rowid: Option<i64>,
 }
 
-/// The first and the last entry of a part of an index. Both are empty if the part has no entries.
+/// The records of the first and the last entry of a part of a copied index. Both are empty if the part has no entries.
 #[derive(Default)]
 pub(crate) struct EntryEnds {
     pub(crate) first: Vec<u8>,
     pub(crate) last: Vec<u8>,
 }
 
-/// The positions at which a part begins and ends in each piece of a united tree.
+/// The positions at which a part of a united tree begins and ends in each piece, which is the tree of one database.
 #[derive(Debug, Default)]
 pub(crate) struct PiecePositions {
     pub(crate) first: Vec<Option<Position>>,
@@ -49,7 +51,8 @@ pub(crate) struct PiecePositions {
 }
 
 impl ItemEnds {
-    /// Compares the next item, whose prefix is `prefix`, with the item before. Returns an error if both have the same unique key.
+    /// Remembers `item`, the next item of the part, as its last item. `prefix` is the prefix of the item. Returns an error if the item
+    /// before has the same unique key.
     #[inline]
     pub(crate) fn check(&mut self, unique: Option<&Unique<'_>>, item: Item<'_>, prefix: u128) -> Result<()> {
         match unique {

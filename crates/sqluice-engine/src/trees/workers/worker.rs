@@ -1,4 +1,4 @@
-//! A worker, which turns parts into sealed chunks.
+//! A worker, which turns each part into chunks of finished pages and sends them to the writer.
 
 use crossbeam_channel::{Receiver, Sender};
 use sqluice_core::checksum::PageHash;
@@ -14,32 +14,33 @@ use crate::trees::Settings;
 use crate::trees::workers::message::{BAD_ROWS_AHEAD_MAX, Message, PARTS_AHEAD_MAX, PartId, Sealed, Task};
 use crate::trees::workers::part_ends::PartEnds;
 
-/// The number of bytes of bad rows that a worker gathers before it sends the rows to the writer.
+/// The number of bytes of bad rows that a worker gathers before it sends these rows to the writer in one message.
 const BAD_ROWS_BYTES: usize = 1 << 20;
 
-/// The rough size in bytes of the error of a bad row: the message, the hint, and the name of the file.
+/// A rough estimate of the memory in bytes for the error of a bad row: its message, its hint, and the name of the file.
 const ERROR_BYTES: usize = 500;
 
-/// A worker and its chunks.
+/// A worker: its channels to and from the writer, and the counts that limit how far it gets ahead of the writer.
 pub(crate) struct Worker<'s> {
     pub(crate) index: usize,
     pub(crate) settings: &'s Settings,
-    /// `true` if bad rows go to the writer and do not end the run.
+    /// `true` if bad rows are sent to the writer for the reject file. Otherwise the first bad row is an error.
     pub(crate) keep_bad_rows: bool,
     pub(crate) empty: Receiver<(Chunk, Vec<PageHash>)>,
-    /// The number of chunks that the worker has allocated.
+    /// The number of chunks that the worker has allocated so far, at most [`Settings::chunks_per_worker`].
     pub(crate) made: usize,
     pub(crate) ended: Receiver<()>,
-    /// The number of parts whose end the writer has not seen.
+    /// The number of parts that the worker has begun and whose ends the writer has not seen.
     pub(crate) ahead: usize,
     pub(crate) taken: Receiver<()>,
-    /// The number of messages with bad rows that the writer has not seen.
+    /// The number of messages with bad rows that the writer has not taken.
     pub(crate) bad_rows_ahead: usize,
     pub(crate) to_writer: Sender<(PartId, u64, Message)>,
 }
 
 impl Worker<'_> {
-    /// Waits while [`PARTS_AHEAD_MAX`] parts of the worker are under way.
+    /// Waits until the worker may begin another part: until the writer has seen the ends of all but [`PARTS_AHEAD_MAX`] - 1 parts. Returns
+    /// an error if the writer has stopped.
     pub(crate) fn may_go_on(&mut self) -> Result<()> {
         if self.ahead == PARTS_AHEAD_MAX {
             self.ended.recv().map_err(|_| Error::interrupted())?;
@@ -49,7 +50,8 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Returns an empty chunk: a chunk that the writer gave back, or a new chunk if the worker has made fewer chunks than its share.
+    /// Returns an empty chunk: a chunk that the writer gave back, or a new chunk if the worker has allocated fewer than
+    /// [`Settings::chunks_per_worker`]. Otherwise waits for the writer.
     fn chunk(&mut self) -> Result<(Chunk, Vec<PageHash>)> {
         if self.made < self.settings.chunks_per_worker && self.empty.is_empty() {
             self.made += 1;
@@ -62,27 +64,28 @@ impl Worker<'_> {
     }
 }
 
-/// The part that a worker processes, with the open chunk.
+/// The part that a worker processes, and the open chunk, which gets the pages of the part.
 pub(crate) struct Filling<'w, 's> {
     pub(crate) worker: &'w mut Worker<'s>,
     id: PartId,
-    /// The number of messages sent so far.
+    /// The number of messages about this part sent so far.
     sequence: u64,
     open: Option<(Chunk, Vec<PageHash>)>,
-    /// The index entry for which the open chunk has no room. The entry begins the next chunk only if another entry follows: this part must
-    /// provide the divider before the next part, and a chunk with a single entry can't provide a divider.
+    /// The index entry for which the open chunk has no room. If another entry follows, the waiting entry begins the next chunk. If none
+    /// follows, it is put into the open chunk after all: the last entry of a chunk becomes the divider before the next chunk, so a chunk
+    /// with a single entry would be left without entries.
     waiting: Option<Vec<u8>>,
     bad_rows: Vec<BadRow>,
     bad_rows_bytes: usize,
     cancel: &'w Cancel,
 }
 
-/// The result of a part so far.
+/// The counts of a finished part, for the progress display.
 #[derive(Default)]
 pub(crate) struct Done {
     /// The number of input bytes of the part.
     pub(crate) input_bytes: u64,
-    /// The number of rows that are on no page: rows that went to sorters, and rows that were left out.
+    /// The number of rows that are on no page of the part: rows that went to sorters, and rows that were left out.
     pub(crate) rows: u64,
 }
 
@@ -92,8 +95,8 @@ impl<'w, 's> Filling<'w, 's> {
         Filling { worker, id, sequence: 0, open, waiting, bad_rows, bad_rows_bytes: 0, cancel }
     }
 
-    /// Processes the part with `work`, and reports the result to the writer. `work` also returns the ends of the part, even if the part
-    /// fails.
+    /// Processes the part with `work`, and sends the result to the writer. `work` returns the first and the last entry of the part even if
+    /// the part fails, so that the writer can report rows out of order before this error.
     pub(crate) fn finish(
         mut self,
         task: Result<Task>,
@@ -103,7 +106,7 @@ impl<'w, 's> Filling<'w, 's> {
             Ok(task) => work(&mut self, task),
             Err(error) => (Err(error), PartEnds::None),
         };
-        // The bad rows before the error of the run are kept, too.
+        // Bad rows before an error go to the reject file, too.
         self.send_bad_rows()?;
         let worker = self.worker.index;
         match done {
@@ -113,7 +116,7 @@ impl<'w, 's> Filling<'w, 's> {
             }
             Err(error) => {
                 self.send(Message::Failed { error, ends })?;
-                // The writer has stopped.
+                // The writer stops at the error, so the worker ends, too.
                 Err(Error::interrupted())
             }
         }
@@ -149,7 +152,7 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(())
     }
 
-    /// Adds a row, given as a whole record.
+    /// Adds a row of a table to the pages of the part. The row is given as its encoded record.
     #[inline]
     pub(crate) fn push_row(&mut self, rowid: i64, record: &[u8]) -> Result<()> {
         if !self.open()?.push(rowid, record) {
@@ -160,7 +163,7 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(())
     }
 
-    /// Adds an entry of an index.
+    /// Adds an entry of an index to the pages of the part.
     #[inline]
     pub(crate) fn push_entry(&mut self, record: &[u8]) -> Result<()> {
         if self.waiting.is_some() {
@@ -172,7 +175,8 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(())
     }
 
-    /// Adds a leaf of another tree unchanged. Returns `false` and adds nothing if the leaf before must get more entries.
+    /// Adds a leaf of another tree unchanged. Returns `false` and adds nothing if the last leaf of the open chunk is not full and must get
+    /// more entries first.
     pub(crate) fn push_leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool> {
         self.place_waiting()?;
         let kind = if leaf.is_index() { PageKind::LeafIndex } else { PageKind::LeafTable };
@@ -191,7 +195,8 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(true)
     }
 
-    /// Adds the entries of a leaf of another tree. No entry may be too large for a cell of this tree.
+    /// Adds the entries of a leaf of another tree, as many cells as possible by copying their bytes. No entry of the leaf may need an
+    /// overflow page in this tree.
     pub(crate) fn push_cells(&mut self, leaf: &Leaf<'_>) -> Result<()> {
         let other = OtherLeaf {
             bytes: leaf.page(),
@@ -221,7 +226,7 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(())
     }
 
-    /// Begins another chunk with the waiting entry, if an entry waits.
+    /// If an index entry waits, sends the open chunk to the writer and begins the next chunk with this entry.
     fn place_waiting(&mut self) -> Result<()> {
         if let Some(entry) = self.waiting.take() {
             self.next_of_entries()?;
@@ -230,7 +235,7 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(())
     }
 
-    /// Sends a full chunk of entries to the writer and opens an empty chunk.
+    /// Sends the open chunk of index entries to the writer and opens an empty chunk, because further entries follow.
     fn next_of_entries(&mut self) -> Result<()> {
         self.cancel.check()?;
         self.finish_entries(true)?;
@@ -262,7 +267,7 @@ impl<'w, 's> Filling<'w, 's> {
         self.send(Message::BadRows { worker: self.worker.index, rows })
     }
 
-    /// Hashes the finished pages of the open chunk while the pages are in the cache.
+    /// Hashes the finished pages of the open chunk, for the checksum of the file, while the pages are in the CPU cache.
     pub(crate) fn hash_finished(&mut self) {
         if let Some((chunk, hashes)) = &mut self.open {
             let page_bytes = chunk.geometry().page_bytes();
@@ -290,7 +295,8 @@ impl<'w, 's> Filling<'w, 's> {
     }
 }
 
-/// Reports a panic of the worker to the writer. The writer waits for every part: without the report, both would wait forever.
+/// Tells the writer if the worker panics while it processes a part. The writer waits for the end of every part, so without the message all
+/// threads would wait forever.
 impl Drop for Filling<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -300,7 +306,7 @@ impl Drop for Filling<'_, '_> {
     }
 }
 
-/// The chunks for the leaves of tables.
+/// The chunks into which the encoder writes the rows of a table.
 impl Chunks for Filling<'_, '_> {
     fn current(&mut self) -> &mut Chunk {
         &mut self.open.as_mut().expect("a chunk is open while it is filled").0

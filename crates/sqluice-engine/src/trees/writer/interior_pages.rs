@@ -1,7 +1,7 @@
-//! Builds the interior pages of a tree. Leaves are added in order, and the root is built last.
+//! Builds the interior pages of a B-tree from its leaves. Leaves are added in order, and the root is built last.
 //!
-//! The root of an existing tree keeps its page and is not appended. If the tree has a single leaf, the leaf becomes the root itself. So a
-//! first chunk with a single leaf is held until another chunk arrives or the input ends.
+//! If the tree exists already, its root keeps its page number. If such a tree gets only one leaf, this leaf becomes the root, so it must
+//! not get a number of its own. So a first chunk with a single leaf is held until another chunk arrives or the input ends.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -23,25 +23,25 @@ pub(crate) struct Growing<'a> {
     levels: Levels<'a>,
     /// The root page, if the tree exists already.
     root_page: Option<u32>,
-    /// The right edge of the existing tree, until the first leaf is added.
+    /// The right edge of the existing tree, after which leaves are added; `None` if the tree is written anew.
     edge: Option<&'a Edge>,
-    /// The first chunk, if the chunk has a single leaf and no other chunk has arrived.
+    /// The first chunk of an existing tree, if it has a single leaf and no other chunk has arrived.
     held: Option<Sealed>,
     begun: bool,
 }
 
-/// The interior pages of a tree.
+/// The interior pages of a tree under construction, by the kind of the tree.
 enum Levels<'a> {
-    /// No pages: the rows go to a sorter.
+    /// The tree has no pages in this pass, because its rows go to a sorter.
     None,
-    /// A list of the leaves, from which another process builds the interior pages.
+    /// No interior pages, but a leaf list, from which another process builds the interior pages.
     Listed(&'a Mutex<LeafList>),
     Table(TableTree),
     Index(IndexTree),
 }
 
 impl<'a> Growing<'a> {
-    /// Begins tree `index` of a pass.
+    /// Begins to build tree `index` of a pass.
     pub(crate) fn new(trees: &'a Trees<'_>, index: usize, geometry: Geometry) -> Growing<'a> {
         let (levels, root_page, edge) = match trees {
             Trees::Rows(trees) => match trees.get(index) {
@@ -69,9 +69,9 @@ impl<'a> Growing<'a> {
         Growing { levels, root_page, edge, held: None, begun: false }
     }
 
-    /// Adds the leaves of a chunk.
+    /// Appends the pages of a chunk, and adds its leaves to the tree.
     pub(crate) fn append(&mut self, sealed: Sealed, pages: &mut Appender) -> Result<()> {
-        // A chunk whose rows were all refused only goes back to its worker.
+        // A chunk without leaves, whose rows were all refused, only goes back to its worker.
         if sealed.chunk.leaves().is_empty() {
             return pages.append_chunk(sealed, |_| ()).map(drop);
         }
@@ -98,7 +98,7 @@ impl<'a> Growing<'a> {
         children.add_to(&mut self.levels, first, pages)
     }
 
-    /// Begins the tree with the existing right edge.
+    /// Begins with the interior pages on the right edge of the existing tree. A root that was a leaf is moved to a new page.
     fn begin(&mut self, edge: &Edge, pages: &mut Appender) {
         let Some(last_rowid) = edge.largest_rowid else { return };
         let mut tree = TableTree::growing(pages.geometry(), edge.levels.clone());
@@ -110,7 +110,7 @@ impl<'a> Growing<'a> {
         self.levels = Levels::Table(tree);
     }
 
-    /// Builds the remaining interior pages. Returns the root page.
+    /// Builds the remaining interior pages and the root. Returns the number of the root page; 0 if the tree has no pages of its own.
     pub(crate) fn finish(self, pages: &mut Appender) -> Result<u32> {
         let Growing { levels, root_page, held, begun, .. } = self;
         let Some(root_page) = root_page else {
@@ -141,15 +141,15 @@ impl<'a> Growing<'a> {
     }
 }
 
-/// The leaves of a chunk, for the level above.
+/// The leaves of a chunk, as the interior pages above them refer to them.
 enum Children {
     Table(Vec<Leaf>),
-    /// The page of each leaf, and the cell of the divider that follows the leaf.
+    /// The page of each leaf of an index, and the divider after the leaf: the cell of the entry between this leaf and the next.
     Index(Vec<(u32, Option<Vec<u8>>)>),
 }
 
 impl Children {
-    /// Returns the leaves of a chunk. The pages of the chunk must have numbers.
+    /// Returns the leaves of a chunk. The pages of the chunk must be numbered, because dividers link to overflow pages.
     fn of(chunk: &Chunk, levels: &Levels<'_>) -> Children {
         let leaves = chunk.leaves();
         match levels {
@@ -161,7 +161,7 @@ impl Children {
         }
     }
 
-    /// Adds the leaves to the tree. The chunk begins at page `first`.
+    /// Adds the leaves to the interior pages or to the leaf list. `first` is the number of the chunk's first page.
     fn add_to(self, levels: &mut Levels<'_>, first: u32, pages: &mut Appender) -> Result<()> {
         let geometry = pages.geometry();
         let number = |page| geometry.nth_page(first, page);

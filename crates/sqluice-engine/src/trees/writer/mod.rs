@@ -1,4 +1,4 @@
-//! The writer, which takes chunks in any order and writes their pages in the order of the input.
+//! The writer of a pass, which receives chunks from all workers in any order and writes their pages in the order of the input.
 
 mod interior_pages;
 pub(crate) mod page_numbers;
@@ -20,7 +20,7 @@ use crate::trees::made_from::{BuiltTree, TreeCopy, Trees};
 use crate::trees::workers::message::{Message, PartId, Returns, Sealed};
 use crate::trees::workers::part_ends::{EntryEnds, ItemEnds, PartEnds, PiecePositions};
 
-/// The output, reject file, progress and cancellation of a pass.
+/// The output of a pass, and what else the writer uses: the reject file if bad rows are kept, the progress display, and the cancel flag.
 pub(crate) struct PassContext<'a> {
     pub(crate) output: &'a mut dyn Output,
     pub(crate) rejects: Option<&'a mut RejectFile>,
@@ -28,24 +28,24 @@ pub(crate) struct PassContext<'a> {
     pub(crate) cancel: &'a Cancel,
 }
 
-/// The number of bytes written at once, if enough pages are ready.
+/// The number of bytes of waiting pages from which on the writer writes, even if the chunks of more messages could be added.
 const WRITE_BYTES: usize = 32 << 20;
 
-/// The writer of a pass, which puts the messages of all workers in order.
+/// The writer of a pass, which handles the messages of all workers in the order of the parts.
 pub(crate) struct Writer<'a, 'o> {
     trees: &'a Trees<'a>,
     appender: &'a mut Appender,
     around: &'a mut PassContext<'o>,
-    /// The finished trees.
+    /// The trees of the pass that are finished. The current tree is the next of `trees`.
     made: Vec<BuiltTree>,
     tree: Growing<'a>,
     current: BuiltTree,
     last_rowid: Option<LastRowid>,
-    /// The first and the last item of the last part of sorted runs.
+    /// The first and the last item of the part before, if the tree is built from sorted runs.
     items: Option<Box<ItemEnds>>,
-    /// The first and the last entry of the last part of a copied index.
+    /// The first and the last entry of the part before, if the tree is a copied index.
     entries: Option<Box<EntryEnds>>,
-    /// The positions at which the last part begins and ends in each piece of a united tree.
+    /// The positions at which the part before begins and ends in each piece, if the tree is a united tree.
     positions: Option<Box<PiecePositions>>,
 }
 
@@ -68,7 +68,7 @@ impl<'a, 'o> Writer<'a, 'o> {
     ) -> Result<Vec<BuiltTree>> {
         let mut early = BTreeMap::new();
         let mut turn = (0, 0);
-        // Waits for one message, then takes all messages that have arrived: their pages can be written at once.
+        // Waits for one message, then takes all messages that have arrived by then, so that their pages are written in one system call.
         while let Ok(message) = from_workers.recv() {
             self.around.cancel.check()?;
             for (id, sequence, message) in std::iter::once(message).chain(from_workers.try_iter()) {
@@ -88,7 +88,7 @@ impl<'a, 'o> Writer<'a, 'o> {
                 false => self.give_back(returns),
             }
         }
-        // Errors after the last part of a worker.
+        // What is left are errors of workers that failed after their last part, when they passed their last entries to the sorters.
         for (_, message) in early.into_values() {
             self.take(message, returns)?;
         }
@@ -99,7 +99,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         Ok(self.made)
     }
 
-    /// Handles the message whose turn it is. Returns `true` if the message is the last of its part.
+    /// Handles the next message in order. Returns `true` if the message is the last of its part.
     fn take(&mut self, message: Message, returns: &[Returns]) -> Result<bool> {
         match message {
             Message::Pages(sealed) => self.append(sealed)?,
@@ -112,12 +112,13 @@ impl<'a, 'o> Writer<'a, 'o> {
             Message::End { worker, input_bytes, rows, ends } => {
                 self.check_ends(ends)?;
                 self.around.progress.advance(Amount { rows, bytes: input_bytes });
-                // A worker without further parts may have ended, here and below.
+                // Sending may fail, also in other places, because a worker without further parts may have ended.
                 let _ = returns[worker].parts.send(());
                 return Ok(true);
             }
             Message::Failed { error, ends } => {
-                // Rows out of order are reported before other errors.
+                // If the rows before the error are out of order with the part before, that is reported instead: it comes first in the
+                // input.
                 self.check_ends(ends)?;
                 return Err(error);
             }
@@ -136,13 +137,13 @@ impl<'a, 'o> Writer<'a, 'o> {
         Ok(())
     }
 
-    /// Writes the waiting pages, and returns the chunks to their workers.
+    /// Writes the waiting pages, and returns their chunks, emptied, to the workers.
     fn flush(&mut self, returns: &[Returns]) -> Result<()> {
         let progress = self.around.progress;
         self.appender.flush(self.around.output, |sealed| give_back(sealed, progress, returns))
     }
 
-    /// Returns the chunks whose pages were copied to their workers.
+    /// Returns the small chunks to their workers before their pages are written, because the appender has copied these pages.
     fn give_back(&mut self, returns: &[Returns]) {
         let progress = self.around.progress;
         self.appender.give_back(|sealed| give_back(sealed, progress, returns));
@@ -157,7 +158,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         }
     }
 
-    /// Returns an error if a part does not fit the part before.
+    /// Returns an error if a part does not follow the part before: `ends` are the first and the last entry of the part.
     fn check_ends(&mut self, ends: PartEnds) -> Result<()> {
         match ends {
             PartEnds::None => Ok(()),
@@ -225,7 +226,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         let empty = written.leaf_pages == 0;
         written.root_page = tree.finish(self.appender)?;
         written.leaf_pages += u64::from(empty && written.root_page > 0);
-        // An empty leaf is appended like interior pages.
+        // The appender counts interior pages, but also the empty leaf of a tree without entries, which is no interior page.
         let appended = self.appender.take_appended();
         written.interior_pages = if empty { 0 } else { appended };
         self.made.push(std::mem::take(&mut self.current));
@@ -241,7 +242,7 @@ fn give_back(sealed: Sealed, progress: &dyn Progress, returns: &[Returns]) {
     progress.advance(Amount { rows: chunk.rows(), bytes: 0 });
     chunk.clear();
     hashes.clear();
-    // A chunk without a worker was appended before the pass.
+    // A chunk that no worker made, such as a chunk of `sqlite_sequence`, goes back to nobody.
     if let Some(returns) = returns.get(worker) {
         let _ = returns.chunks.send((chunk, hashes));
     }
@@ -256,10 +257,11 @@ impl Trees<'_> {
         }
     }
 
-    /// Returns the largest existing rowid of a tree, which precedes the new rows.
+    /// Returns the largest rowid that a table had before the pass, after which the new rows must follow. Returns `None` for a new or empty
+    /// table.
     fn last_rowid(&self, index: usize) -> Option<LastRowid> {
         let Trees::Rows(trees) = self else { return None };
-        // The existing rows are treated as counted rows.
+        // `counted` is `true`, so NULL as the rowid of the first new row is allowed, and means the number of the row.
         let rowid = trees.get(index)?.edge.as_ref()?.largest_rowid?;
         Some(LastRowid { rowid, counted: true })
     }

@@ -1,4 +1,4 @@
-//! Assigns page numbers, and keeps the numbered pages until they are written.
+//! Assigns page numbers to chunks and single pages, and keeps the numbered pages until they are written together.
 //!
 //! ```text
 //!  chunk        interior pages   chunk              one system call for all pages
@@ -22,52 +22,54 @@ use crate::trees::workers::message::Sealed;
 /// The worker number of a chunk that no worker made.
 const NO_WORKER: usize = usize::MAX;
 
-/// The largest number of bytes of a chunk that is copied. Small files and tables make many small chunks, and each separate write would wait
-/// for the disk.
+/// The largest number of bytes of a chunk whose pages are copied, so that the chunk can go back to its worker before the pages are written.
+/// Small files and tables make many small chunks, and writing each of them on its own would be slow.
 const COPIED_BYTES_MAX: usize = 64 << 10;
 
-/// An appender, which assigns page numbers and writes the pages on request.
+/// An appender, which assigns page numbers to new pages at the end of the file, and writes the pages on request. A *single page* is a page
+/// that is appended alone: an interior page, an empty root, or a page of the schema.
 #[derive(Debug)]
 pub(crate) struct Appender {
     geometry: Geometry,
-    /// The number of bytes of copied pages that triggers a write.
+    /// The number of bytes of waiting pages from which on they should be written, even if they are only copies.
     chunk_bytes: usize,
     next_page: u64,
-    /// The pages to write, in the order of their numbers. The first page has the number `first`.
+    /// The pages to write, with consecutive numbers. The first page has the number `first`.
     waiting: Vec<WaitingPages>,
     waiting_bytes: usize,
     first: u32,
-    /// The copies of the waiting single pages and of the pages of small chunks.
+    /// The bytes of the waiting single pages, and copies of the waiting pages of small chunks.
     singles: AlignedBuffer,
-    /// The small chunks whose pages were copied to `singles`. They can go back to the workers.
+    /// The small chunks whose pages were copied to `singles`, so that they can go back to their workers.
     copied: Vec<Sealed>,
-    /// The number of single pages appended since the last call of [`Appender::take_appended`], and the number of all appended single pages.
+    /// The number of single pages appended since the last call of [`Appender::take_appended`]. `all_appended` is the number of all appended
+    /// single pages.
     appended: u64,
     all_appended: u32,
-    /// The single pages of a file in which single pages precede all chunks.
+    /// The range of the single pages, in a file in which they come before all chunks; `None` if they come between the chunks.
     first_singles: Option<SinglesRange>,
     checksum: Checksum,
-    /// The numbers of existing pages that are rebuilt. Single pages get these numbers first.
+    /// The numbers of existing interior pages that are rebuilt. The next single pages get these numbers instead of new ones.
     reused: Vec<u32>,
-    /// Existing pages, with their new bytes.
+    /// The numbers of existing pages that change, with their new bytes.
     overwritten: Vec<(u32, Vec<u8>)>,
 }
 
-/// A range of single pages with consecutive numbers, except the lock-byte page, and the unwritten pages of the range.
+/// The range of page numbers for the single pages that come before all chunks, and the pages of this range that are not written yet.
 #[derive(Debug)]
 struct SinglesRange {
-    /// The number of the next page.
+    /// The number that the next single page gets.
     next: u32,
-    /// The pages to write, and the number of the first page.
+    /// The pages that are not written yet. The first page has the number `first`.
     waiting: AlignedBuffer,
     first: u32,
 }
 
-/// Waiting pages with consecutive numbers.
+/// Pages with consecutive numbers that wait to be written.
 #[derive(Debug)]
 enum WaitingPages {
     Chunk(Box<Sealed>),
-    /// A chunk without its first page, which replaces an existing root.
+    /// The overflow pages of a chunk: all pages but the first, which was a leaf and replaces an existing root.
     Overflow(Box<Sealed>),
     /// A range of bytes of `Appender::singles`.
     Singles(Range<usize>),
@@ -88,7 +90,7 @@ impl AppendPage for Appender {
             (self.appended, self.all_appended) = (self.appended + 1, self.all_appended + 1);
             return number;
         }
-        // Past the last legal number, the page is lost. `check` returns an error before the commit.
+        // If no legal number is left, the page gets a wrong number. `Appender::check` then returns an error before the file is committed.
         let number = self.take_numbers(1).unwrap_or(PAGE_NUMBER_MAX);
         self.wait_copied(number, page);
         self.checksum.add(number, PageHash::of(page));
@@ -98,7 +100,7 @@ impl AppendPage for Appender {
 }
 
 impl Appender {
-    /// Creates the appender for a file of `page_count` pages, to which chunks of `chunk_bytes` are appended.
+    /// Creates the appender for a file that has `page_count` pages. Chunks have `chunk_bytes` bytes.
     pub(crate) fn after(page_count: u32, geometry: Geometry, chunk_bytes: usize) -> Appender {
         let next_page = u64::from(page_count) + 1;
         Appender {
@@ -119,8 +121,7 @@ impl Appender {
         }
     }
 
-    /// Creates the appender for a file in which other processes have written the pages 2 to `last_page`. `checksum` is the checksum of
-    /// these pages.
+    /// Creates the appender for a file in which other processes have written the pages 2 to `last_page`, whose checksum is `checksum`.
     pub(crate) fn after_placed(
         last_page: u32,
         checksum: Checksum,
@@ -130,7 +131,8 @@ impl Appender {
         Appender { checksum, ..Appender::after(last_page, geometry, chunk_bytes) }
     }
 
-    /// Creates the appender for a new file in which `singles` single pages follow page 1, and all chunks follow the single pages.
+    /// Creates the appender for a new file in which all single pages come directly after page 1, and all chunks after them. `singles` is
+    /// the number of single pages, which must be known.
     pub(crate) fn after_singles(singles: u32, geometry: Geometry, chunk_bytes: usize) -> Appender {
         let next = geometry.skip_lock_page(2);
         let last = geometry.nth_page(1, singles);
@@ -138,17 +140,17 @@ impl Appender {
         Appender { first_singles, ..Appender::after(last, geometry, chunk_bytes) }
     }
 
-    /// Reserves the numbers of existing pages for the next single pages.
+    /// Gives the next single pages the numbers of existing pages, whose bytes they replace.
     pub(crate) fn reuse(&mut self, numbers: impl IntoIterator<Item = u32>) {
         self.reused.extend(numbers);
     }
 
-    /// Stores the new bytes of an existing page.
+    /// Keeps the new bytes of an existing page for [`Appender::finish_growing`].
     fn overwrite(&mut self, number: u32, bytes: Vec<u8>) {
         self.overwritten.push((number, bytes));
     }
 
-    /// Stores the new bytes of an existing root that is an interior page.
+    /// Keeps the new bytes of an existing root page, which is an interior page now, for [`Appender::finish_growing`].
     pub(crate) fn overwrite_root(&mut self, number: u32, bytes: Vec<u8>) {
         self.appended += 1;
         self.overwrite(number, bytes);
@@ -180,7 +182,7 @@ impl Appender {
         Ok(first as u32)
     }
 
-    /// Returns an error if any page number is too large.
+    /// Returns an error if a page got a number above the limit of SQLite.
     pub(crate) fn check(&self) -> Result<()> {
         if self.next_page - 1 <= u64::from(PAGE_NUMBER_MAX) {
             return Ok(());
@@ -196,7 +198,7 @@ impl Appender {
         self.waiting.push(piece);
     }
 
-    /// Copies pages to write later. The first page has the number `first`.
+    /// Copies pages, to write them later. The first page has the number `first`.
     fn wait_copied(&mut self, first: u32, pages: &[u8]) {
         let start = self.singles.bytes().len();
         self.singles.extend_from_slice(pages);
@@ -208,18 +210,20 @@ impl Appender {
         self.waiting_bytes += pages.len();
     }
 
-    /// Returns `true` if the waiting pages should be written now, because workers wait for their chunks or the pages fill one write.
+    /// Returns `true` if the waiting pages should be written now: because they are chunks for which workers may wait, or because there are
+    /// at least `chunk_bytes` bytes.
     pub(crate) fn is_due(&self) -> bool {
         let copied = |piece: &WaitingPages| matches!(piece, WaitingPages::Singles(_));
         self.waiting_bytes >= self.chunk_bytes || !self.waiting.iter().all(copied)
     }
 
-    /// Passes the chunks whose pages were copied to `done`.
+    /// Passes each small chunk whose pages were copied to `done`, which returns it to its worker.
     pub(crate) fn give_back(&mut self, done: impl FnMut(Sealed)) {
         self.copied.drain(..).for_each(done);
     }
 
-    /// Assigns numbers to the pages of a chunk. Returns the first number, and the result of `read` for the numbered chunk.
+    /// Assigns numbers to the pages of a chunk and sets the links between its pages. Returns the first number, and the result of `read`,
+    /// which is called with the numbered chunk.
     pub(crate) fn append_chunk<T>(
         &mut self,
         mut sealed: Sealed,
@@ -229,7 +233,7 @@ impl Appender {
         let Sealed { chunk, hashes, .. } = &mut sealed;
         let first = self.take_numbers(chunk.page_count())?;
         chunk.relocate(first);
-        // A leaf may hold the heads of several overflow chains.
+        // The pages with links have changed, so they are hashed again: each once, though a leaf may link to several overflow chains.
         let mut patched: Vec<usize> = chunk.links().iter().map(|link| link.at / page_bytes).collect();
         patched.sort_unstable();
         patched.dedup();
@@ -251,7 +255,8 @@ impl Appender {
         Ok((first, read))
     }
 
-    /// Makes the only leaf of a chunk the root of its tree, page `root`. The overflow pages of the leaf follow the other pages.
+    /// Makes the only leaf of a chunk the root of an existing tree, whose page number is `root`. The overflow pages of the leaf get new
+    /// numbers.
     pub(crate) fn append_below_root(&mut self, root: u32, mut sealed: Sealed) -> Result<()> {
         let page_bytes = self.geometry.page_bytes();
         let count = sealed.chunk.page_count() - 1;
@@ -267,14 +272,14 @@ impl Appender {
         Ok(())
     }
 
-    /// Appends a chunk that belongs to no worker. Returns the number of the first page.
+    /// Appends a chunk that no worker made. Returns the number of its first page.
     pub(crate) fn append_whole(&mut self, chunk: Chunk) -> Result<u32> {
         let pages = chunk.bytes().chunks_exact(self.geometry.page_bytes());
         let hashes = pages.map(PageHash::of).collect();
         Ok(self.append_chunk(Sealed { worker: NO_WORKER, chunk, hashes }, |_| ())?.0)
     }
 
-    /// Writes the waiting pages, and passes their chunks to `done`.
+    /// Writes the waiting pages, and passes each written chunk to `done`, which returns it to its worker.
     pub(crate) fn flush(&mut self, output: &mut dyn Output, mut done: impl FnMut(Sealed)) -> Result<()> {
         let singles = self.singles.bytes();
         let pages = self.waiting.iter().map(|piece| match piece {
@@ -299,7 +304,7 @@ impl Appender {
         Ok(())
     }
 
-    /// Writes the waiting pages and then page 1, which completes the file. Returns the checksum of all pages.
+    /// Writes the waiting pages and then page 1, which completes a new file. Returns the checksum of all pages.
     pub(crate) fn finish(mut self, page_1: &[u8], output: &mut dyn Output) -> Result<Checksum> {
         self.check()?;
         self.flush(output, drop)?;
@@ -312,7 +317,8 @@ impl Appender {
         Ok(self.checksum)
     }
 
-    /// Writes the waiting pages. Returns the existing pages that have new bytes, which the caller must write.
+    /// Writes the waiting pages of a file that existed before. Returns the existing pages that change, with their new bytes, which the
+    /// caller must write.
     pub(crate) fn finish_growing(mut self, output: &mut dyn Output) -> Result<Vec<(u32, Vec<u8>)>> {
         self.check()?;
         self.flush(output, drop)?;
@@ -324,12 +330,12 @@ impl Appender {
         self.checksum
     }
 
-    /// Returns the number of single pages that were appended to a new file.
+    /// Returns the number of all single pages that were appended, without existing pages that were rebuilt.
     pub(crate) fn singles(&self) -> u32 {
         self.all_appended
     }
 
-    /// Returns the number of pages in the file, including page 1 and the lock-byte page.
+    /// Returns the number of pages that the file has after all pages are written, including page 1 and the lock-byte page.
     pub(crate) fn page_count(&self) -> u32 {
         let last = (self.next_page - 1) as u32;
         // The lock-byte page exists only if another page follows it.
@@ -338,7 +344,7 @@ impl Appender {
 }
 
 impl SinglesRange {
-    /// Writes the waiting pages of the range.
+    /// Writes the pages of the range that are not written yet.
     fn write(&mut self, geometry: Geometry, output: &mut dyn Output) -> Result<()> {
         write_range(self.first, std::iter::once(self.waiting.bytes()), geometry, output)?;
         self.waiting.set_len(0);
@@ -347,7 +353,8 @@ impl SinglesRange {
     }
 }
 
-/// Writes pages with consecutive numbers from `first` on, skipping the lock-byte page.
+/// Writes pages with consecutive numbers from `first` on. No page has the number of the lock-byte page, so pages before and after it are
+/// written separately.
 fn write_range<'a>(
     first: u32,
     pages: impl Iterator<Item = &'a [u8]>,
@@ -375,7 +382,8 @@ pub(crate) fn append_empty_leaf(kind: PageKind, pages: &mut Appender) -> u32 {
     pages.append_page(&empty)
 }
 
-/// Splits consecutive slices after `at` bytes. The returned slices are not empty.
+/// Divides a list of slices after `at` bytes in total: returns the slices before and after this position. The slice at the position is
+/// split; empty slices are left out.
 fn split<'a>(slices: impl Iterator<Item = &'a [u8]>, at: usize) -> (Vec<&'a [u8]>, Vec<&'a [u8]>) {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     let mut left = at;

@@ -1,5 +1,5 @@
-//! Verifies the order of the entries of a copied tree while the tree is read: within each leaf, from leaf to leaf, and from part to part. A
-//! tree without an order is copied in its existing order.
+//! Verifies that the entries of a copied index are in order, while they are read: within each leaf, from leaf to leaf, and from part to
+//! part. If the tree has no `order`, nothing is compared, and the entries are copied in their existing order.
 
 use std::sync::atomic::Ordering;
 
@@ -14,7 +14,7 @@ use super::onto_pages::Taker;
 use crate::trees::workers::part_ends::EntryEnds;
 
 impl CopyTree<'_> {
-    /// Returns an error if a part does not follow the part before.
+    /// Returns an error if the first entry of the part `after` does not follow the last entry of the part `before`.
     pub(crate) fn check_follows(&self, before: &EntryEnds, after: &EntryEnds) -> Result<()> {
         match &self.order {
             Some(order) if !before.last.is_empty() && !after.first.is_empty() => {
@@ -24,13 +24,14 @@ impl CopyTree<'_> {
         }
     }
 
-    /// Returns an error if an entry does not follow the entry before. Both entries must have the columns of the order.
+    /// Returns an error if the entry `after` does not follow the entry `before`. Both must be valid records with all columns of the order.
     #[inline]
     pub(crate) fn check_order(&self, order: &KeyOrder, before: &[u8], after: &[u8]) -> Result<()> {
         if order.compare(before, after).is_lt() { Ok(()) } else { Err(self.out_of_order()) }
     }
 
-    /// Marks the tree as out of order. Returns the error for an entry that does not follow the entry before.
+    /// Marks the tree as out of order, so that the next attempt sorts it. Returns the error for an entry that does not follow the entry
+    /// before.
     #[cold]
     pub(crate) fn out_of_order(&self) -> Error {
         self.out_of_order.store(true, Ordering::Relaxed);
@@ -39,7 +40,8 @@ impl CopyTree<'_> {
 }
 
 impl Taker<'_, '_, '_, '_> {
-    /// Verifies the entries of a leaf. If the tree has an order, each entry must follow the entry before.
+    /// Verifies the records of a leaf if the source is verified. If the tree has an order, also verifies that each entry follows the entry
+    /// before.
     pub(super) fn verify_leaf(&mut self, leaf: &Leaf<'_>) -> Result<()> {
         if let (Some(records), Some(verified)) = (&mut self.records, &self.piece.verified) {
             for entry in 0..leaf.entries() {
@@ -63,7 +65,8 @@ impl Taker<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Verifies an entry against the last entry of the part. Remembers the first entry of a part.
+    /// Verifies that an entry follows the last entry of the part so far, and is a valid record. If the entry is the first of the part,
+    /// remembers it for the check against the part before.
     pub(super) fn verify(&mut self, record: &[u8]) -> Result<()> {
         match &self.tree.order {
             Some(order) if !self.ends.last.is_empty() => self.verify_after(order, &self.ends.last, record),
@@ -75,7 +78,7 @@ impl Taker<'_, '_, '_, '_> {
         }
     }
 
-    /// Verifies an entry against `before`, which must be verified already.
+    /// Verifies that an entry follows the entry `before`, which must be verified already, and is a valid record.
     #[inline]
     pub(super) fn verify_after(&self, order: &KeyOrder, before: &[u8], record: &[u8]) -> Result<()> {
         match order.ascends_alike(before, record) {

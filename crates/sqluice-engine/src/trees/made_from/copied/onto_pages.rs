@@ -1,8 +1,8 @@
-//! Copies trees of other databases onto pages, part by part.
+//! Copies trees of other databases onto pages, part by part: full leaves as they are, other leaves entry by entry.
 //!
 //! ```text
 //!  leaves     [packed] [packed] [half  ] [packed] ... [packed]
-//!                 │        │        └─ entries ─┴─ ...   │        until a new leaf is full at the end of a source leaf
+//!                 │        │        └─ entries ─┴─ ...   │        entries fill new leaves until a new and a source leaf end together
 //!                 v        v        v       v            v
 //!  pages      [packed] [packed] [new     ] [new     ] [packed]
 //! ```
@@ -21,13 +21,13 @@ use crate::trees::workers::message::Task;
 use crate::trees::workers::part_ends::{EntryEnds, PartEnds};
 use crate::trees::workers::worker::{Done, Filling};
 
-/// The number of leaves after which finished pages are hashed, while they are in the cache.
+/// The number of leaves after which the pages that were finished are hashed, while they are still in the CPU cache.
 const HASHED_LEAVES: u64 = 16;
 
-/// The copier of one worker, which copies parts of a tree.
+/// The copier of one worker, which copies parts of one tree.
 pub(crate) struct Copier<'a> {
     tree: &'a CopyTree<'a>,
-    /// The number of the piece that is read, and the pages of the piece.
+    /// The number of the piece that was read last, and the reader of its pages.
     pages: Option<(usize, FilePages<'a>)>,
     reader: Reader,
     record: Vec<u8>,
@@ -38,7 +38,8 @@ impl<'a> Copier<'a> {
         Copier { tree, pages: None, reader: Reader::default(), record: Vec::new() }
     }
 
-    /// Copies one part onto pages.
+    /// Copies one part of the tree onto pages. Also returns the first and the last entry, which the writer compares with the parts before
+    /// and after.
     pub(crate) fn copy(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, PartEnds) {
         let Task::Part(part) = task else { unreachable!("a tree is copied by parts") };
         let Copier { tree, pages, reader, record } = self;
@@ -78,7 +79,7 @@ pub(super) struct Taker<'t, 'f, 'w, 's> {
     pub(super) ends: EntryEnds,
     /// The buffer for a changed record.
     record: &'f mut Vec<u8>,
-    /// The verification of the records so far; `None` if the tree is not verified.
+    /// The verification of the records of the part so far; `None` if the tree is not verified.
     pub(super) records: Option<Records<'t>>,
     leaves: u64,
     entries: usize,
@@ -137,7 +138,7 @@ impl Visit<Error> for Taker<'_, '_, '_, '_> {
                     self.verify(record)?;
                     self.ends.set_last(record);
                 }
-                // A change keeps the order of the entries, so the entries are verified before the change.
+                // Changes don't affect the order of the entries, so the entries are compared as they are in the source.
                 let record = piece.record(record, self.record)?;
                 self.filling.push_entry(record)
             }

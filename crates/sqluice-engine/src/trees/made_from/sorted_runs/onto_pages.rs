@@ -1,4 +1,4 @@
-//! Writes sorted runs onto pages, range by range.
+//! Writes sorted items onto pages, part by part: merges the sorted runs within a range of keys.
 
 use sqluice_core::error::Result;
 
@@ -9,7 +9,8 @@ use crate::trees::workers::message::Task;
 use crate::trees::workers::part_ends::{ItemEnds, PartEnds};
 use crate::trees::workers::worker::{Done, Filling};
 
-/// Writes one part of a tree onto pages.
+/// Merges the items of one part of the tree, and passes their rows or index entries to `filling`, which puts them onto pages. Also returns
+/// the first and the last item, which the writer compares with the parts before and after.
 pub(crate) fn write_part(
     tree: &RunsTree<'_>,
     filling: &mut Filling<'_, '_>,

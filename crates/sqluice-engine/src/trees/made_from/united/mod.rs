@@ -1,17 +1,17 @@
-//! Trees of several databases whose entries interleave, united in one tree.
+//! United trees: trees of several databases whose keys interleave are merged to one tree. Each source tree is a piece.
 //!
 //! ```text
 //!  pieces   a.db   [.......|..........|...]         each is in order
 //!           b.db   [...|..............|.......]
-//!                      ^   cuts       ^             entries of interior pages: each part has at least two entries, so
+//!                      ^   cuts       ^             keys from interior pages: each part has at least two entries, so
 //!  parts         0     │       1      │   2         one can be the divider before the next part
 //! ```
 //!
-//! Cuts are chosen from samples of all pieces. Each piece is sampled at different positions: if similar pieces were sampled at the same
-//! positions, all cuts would be near each other.
+//! Cuts are chosen from samples of the keys of all pieces. Each piece is sampled at other relative positions: if similar pieces were
+//! sampled at the same positions, the samples would lie in clusters, and the parts would differ in size.
 //!
-//! A part has the entries after one cut up to the next cut. If a piece is out of order, an entry of the piece may be in no part. So in
-//! every piece, each part must begin where the part before ended.
+//! A part has the entries after one cut up to the next cut. If a piece is out of order, an entry of it might be in no part. So the writer
+//! checks that in every piece, each part begins where the part before ended.
 
 pub(crate) mod onto_pages;
 
@@ -32,36 +32,37 @@ use crate::trees::keys::unique::CANCEL_ITEMS;
 use crate::trees::made_from::source_tree::Piece;
 use crate::trees::workers::part_ends::PiecePositions;
 
-/// The number of samples of a part, if the pieces are large enough. With few samples, parts differ in size.
+/// The number of samples of keys in each part, if the pieces are large enough. With few samples, parts differ in size.
 pub(crate) const SAMPLES_OF_PART: usize = 4;
 
-/// The largest number of samples of all pieces. All samples are in memory at the same time.
+/// The largest number of samples of keys from all pieces together. All samples are in memory at the same time.
 const SAMPLES_MAX: usize = 1 << 16;
 
-/// A tree that unites trees of several databases.
+/// A tree that is merged from trees of several databases.
 pub(crate) struct UnionTree<'a> {
     /// The name of the tree in messages: `index i`.
     what: &'a str,
     kind: Kind,
     pieces: Vec<Piece<'a>>,
-    /// The order of the entries. An order without columns is the order of rowids.
+    /// The order of the entries of an index. For a table it has no columns, because rows are ordered by rowid.
     order: KeyOrder,
-    /// The number of columns that no two entries may share if none of the columns is NULL.
+    /// The number of leading columns of a unique index: no two entries may have the same values in all of them, unless one is NULL. `None`
+    /// if the index is not unique, or the tree is a table.
     unique: Option<usize>,
     names: KeyNames<'a>,
     cuts: Vec<Cut>,
-    /// `true` if a piece's entries are out of order.
+    /// `true` if the entries of a piece were found out of order.
     out_of_order: AtomicBool,
 }
 
-/// The names of key columns, for messages.
+/// The table, and the index if known, from which messages take the names of the key columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyNames<'a> {
     pub(crate) table: &'a str,
     pub(crate) declared: Option<(&'a Table, Option<&'a Index>)>,
 }
 
-/// A cut between two parts: the largest key that the part before the cut may have.
+/// A cut between two parts: the largest key that the part before the cut may have. A table uses `rowid`, an index `record`.
 #[derive(Debug, Default)]
 struct Cut {
     rowid: i64,
@@ -69,10 +70,10 @@ struct Cut {
     prefix: u128,
 }
 
-/// An entry of a piece.
+/// An entry of a united tree, with the changes for the copy.
 #[derive(Clone, Copy)]
 pub(crate) struct UnionEntry<'e> {
-    /// The number of the piece.
+    /// The number of the piece from which the entry comes.
     pub(crate) piece: usize,
     /// The rowid, or 0 if the entry belongs to an index.
     pub(crate) rowid: i64,
@@ -81,14 +82,15 @@ pub(crate) struct UnionEntry<'e> {
 }
 
 impl UnionEntry<'_> {
-    /// Returns the rowid and the record that the piece stores, before rowids and fields are changed for the united tree.
+    /// Returns the rowid and the record as they are in the source, without the changes for the copy.
     pub(crate) fn stored(&self) -> (i64, &[u8]) {
         (self.cursor.rowid(), self.cursor.record())
     }
 }
 
 impl<'a> UnionTree<'a> {
-    /// Creates the tree of these pieces. An index with rows that are left out is a single part.
+    /// Creates the tree that unites `pieces`, and chooses the cuts between its parts. An index some of whose rows are left out is a single
+    /// part.
     pub(crate) fn new(
         (what, kind): (&'a str, Kind),
         pieces: Vec<Piece<'a>>,
@@ -99,7 +101,7 @@ impl<'a> UnionTree<'a> {
         let order = order.unwrap_or_else(|| KeyOrder::new([]));
         let (cuts, out_of_order) = (Vec::new(), AtomicBool::new(false));
         let mut tree = UnionTree { what, kind, pieces, order, unique, names, cuts, out_of_order };
-        // If all entries of a part are left out, the part has no divider before the next part.
+        // Each part must have an entry as the divider before the next part. If rows are left out of an index, a part might have no entries.
         if kind == Kind::Table || tree.pieces.iter().all(|piece| piece.changes.left_out.is_empty()) {
             tree.cuts = tree.cut()?;
         }
@@ -134,13 +136,14 @@ impl<'a> UnionTree<'a> {
         let compare = |a: &Cut, b: &Cut| self.compare_cut(a.rowid, &a.record, b);
         samples.sort_by(|a, b| compare(a, b));
         samples.dedup_by(|a, b| compare(a, b).is_eq());
-        // The last sample is after the last cut.
+        // The last sample can't be a cut, because the part after it might have no entries.
         samples.pop();
         let of_part = (SAMPLES_OF_PART / of_run).max(2);
         Ok(samples.into_iter().skip(of_part - 1).step_by(of_part).collect())
     }
 
-    /// Compares an entry with a cut. Entries with the same unique key are on the same side of a cut.
+    /// Compares an entry with a cut. Only the columns of a unique key are compared, so entries with the same key are on the same side of
+    /// the cut.
     #[inline]
     fn compare_cut(&self, rowid: i64, record: &[u8], cut: &Cut) -> Ordering {
         match self.kind {
@@ -160,12 +163,12 @@ impl<'a> UnionTree<'a> {
         self.cuts.len() + 1
     }
 
-    /// Returns `true` if a piece's entries are out of order.
+    /// Returns `true` if the entries of a piece were found out of order.
     pub(crate) fn is_out_of_order(&self) -> bool {
         self.out_of_order.load(atomic::Ordering::Relaxed)
     }
 
-    /// Returns an error if a part does not begin where the part before ended.
+    /// Returns an error if, in a piece, the part `after` does not begin where the part `before` ended.
     pub(crate) fn check_follows(&self, before: &PiecePositions, after: &PiecePositions) -> Result<()> {
         let differs = before.end.iter().zip(&after.first).position(|(end, first)| end != first);
         differs.map_or(Ok(()), |piece| Err(self.disorder(&self.pieces[piece])))
@@ -193,7 +196,8 @@ impl<'a> UnionTree<'a> {
         Err(damaged(piece.view.path, &format!("an entry of {} is not a valid record", self.what)))
     }
 
-    /// Calls `each` with the entries of a part, in order. Entries with the same key come in the order of their pieces.
+    /// Calls `each` with the entries of a part, merged in order. Entries with the same key come in the order of their pieces. Also returns
+    /// the positions in the pieces at which the part begins and ends.
     pub(crate) fn visit(
         &self,
         part: usize,
@@ -206,7 +210,7 @@ impl<'a> UnionTree<'a> {
         (walked, positions)
     }
 
-    /// Returns the error for two entries with the same key.
+    /// Returns the error for two entries of different pieces that have the same unique key.
     #[cold]
     pub(crate) fn repeated(&self, before: &LastEntry, entry: &UnionEntry<'_>) -> Error {
         let (one, other) = (&self.pieces[before.piece], &self.pieces[entry.piece]);
@@ -221,7 +225,7 @@ impl<'a> UnionTree<'a> {
         Error::input(format!("{key} is in both {one} and {other}")).duplicate(duplicate)
     }
 
-    /// Returns `true` if two neighbouring entries from different pieces have the same unique key.
+    /// Returns `true` if the entry `before` and the next entry are from different pieces and have the same unique key.
     #[inline]
     pub(crate) fn repeats(&self, before: &LastEntry, entry: &UnionEntry<'_>) -> bool {
         match (self.kind, self.unique) {
@@ -235,8 +239,8 @@ impl<'a> UnionTree<'a> {
         }
     }
 
-    /// Calls `group` with the rows of each run of entries in a part that have the same key. Each row is given as the number of its piece
-    /// and its rowid.
+    /// Calls `group` with each group of rows in a part that have the same key; a row whose key no other row has is a group of its own. Each
+    /// row is given as the number of its piece and its rowid in the source.
     pub(crate) fn groups(&self, part: usize, mut group: impl FnMut(&mut Vec<(u32, i64)>)) -> Result<()> {
         let mut last: Option<LastEntry> = None;
         let mut rows = Vec::new();
@@ -262,14 +266,14 @@ impl<'a> UnionTree<'a> {
         self.names.table
     }
 
-    /// Returns `true` if no two entries may have the same key.
+    /// Returns `true` if no two entries of the tree may have the same key: for a table or a unique index.
     pub(crate) fn is_unique(&self) -> bool {
         self.kind == Kind::Table || self.unique.is_some()
     }
 }
 
 impl KeyNames<'_> {
-    /// Formats a key as `t.a, t.b = (1, 'x')`.
+    /// Formats the key of an entry for messages, such as `t.a, t.b = (1, 'x')`. Without `columns`, the key is the rowid.
     fn key(&self, columns: Option<usize>, rowid: i64, record: &[u8]) -> String {
         let KeyNames { table, declared } = *self;
         let rowid_name = || {
@@ -293,7 +297,7 @@ impl KeyNames<'_> {
     }
 }
 
-/// A copy of the entry before the current entry.
+/// A copy of an entry, kept to compare the next entry with it.
 #[derive(Debug, Default)]
 pub(crate) struct LastEntry {
     pub(crate) piece: usize,
@@ -310,23 +314,24 @@ impl LastEntry {
     }
 }
 
-/// Converts a rowid to an unsigned number of the same order.
+/// Converts a rowid to an unsigned number that sorts like the rowid.
 fn prefix_of(rowid: i64) -> u128 {
     u128::from((rowid ^ i64::MIN) as u64)
 }
 
-/// A piece and its current entry, while a part is read.
+/// The reader of one piece while a part is merged, and its current entry.
 struct Head<'t, 'a> {
     piece: &'t Piece<'a>,
     number: usize,
     pages: FilePages<'a>,
     cursor: Cursor,
     rowid: i64,
-    /// The record of an index entry, or the changed record of a row.
+    /// The record of the current index entry with its changes, or of the current row if changes apply to it.
     record: Vec<u8>,
-    /// The prefix of the key. In an index, the prefix is computed on demand: neighbouring entries are mostly compared without a prefix.
+    /// The prefix of the current key, a number by which most keys can be compared. In an index, it is computed on demand, because
+    /// neighbouring entries can mostly be compared without it.
     prefix: Option<u128>,
-    /// The record of the entry before, in an index.
+    /// The record of the entry before the current entry, in an index.
     before: Vec<u8>,
     is_first: bool,
 }
@@ -381,7 +386,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         Ok(())
     }
 
-    /// Returns `true` if the rowids or records alone show that the entry of head `a` is before the entry of head `b`.
+    /// Returns `true` if the current entry of reader `a` is before that of reader `b`, and this can be seen without their prefixes. Returns
+    /// `false` if unknown.
     #[inline]
     fn is_less_alike(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.heads[a], &self.heads[b]);
@@ -391,7 +397,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
     }
 
-    /// Returns `true` if the entry of head `a` is before the entry of head `b`. The prefixes of both entries must be computed already.
+    /// Returns `true` if the current entry of reader `a` is before that of reader `b`; of entries with the same key, the entry of the
+    /// earlier piece comes first. The prefixes of both must be computed already.
     #[inline]
     fn is_less(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.heads[a], &self.heads[b]);
@@ -424,7 +431,7 @@ impl<'t, 'a> Head<'t, 'a> {
         }
     }
 
-    /// Moves to the first entry after a cut. Returns `true` if an entry is left.
+    /// Moves to the first entry after the cut `start`, or to the first entry of the piece. Returns `true` if there is such an entry.
     fn seek(&mut self, tree: &UnionTree<'a>, start: Option<&Cut>) -> Result<bool> {
         let Head { piece, pages, cursor, record: room, .. } = self;
         let mut failed = None;
@@ -449,14 +456,15 @@ impl<'t, 'a> Head<'t, 'a> {
         sought.map_err(|error| piece.failed(error))
     }
 
-    /// Moves to the next entry that is not left out. Returns `true` if the part has an entry left.
+    /// Moves to the next entry that is not left out. Returns `false` if no further entry of the piece is before the cut `end`.
     #[inline]
     fn next(&mut self, tree: &UnionTree<'a>, end: Option<&Cut>) -> Result<bool> {
         let is_left = self.cursor.next(&mut self.pages).map_err(|error| self.piece.failed(error))?;
         if is_left { self.enter(tree, end) } else { Ok(false) }
     }
 
-    /// Takes the entry at the cursor, or the next entry that is not left out. Returns `true` if the part has an entry left.
+    /// Makes the entry at the cursor the current entry, or the next entry if it is left out. Returns `false` if no further entry of the
+    /// piece is before the cut `end`.
     #[inline]
     fn enter(&mut self, tree: &UnionTree<'a>, end: Option<&Cut>) -> Result<bool> {
         loop {
@@ -493,19 +501,19 @@ impl<'t, 'a> Head<'t, 'a> {
             Kind::Table => false,
             Kind::Index => tree.order.ascends_alike(&self.record, &cut.record) == Some(true),
         };
-        // An entry with a smaller prefix is before the cut, too.
+        // The records are compared only if the prefix does not show that the entry is before the cut.
         !is_before
             && self.prefix(tree) >= cut.prefix
             && tree.compare_cut(self.rowid, &self.record, cut).is_gt()
     }
 
-    /// Returns the prefix of the key of the current entry.
+    /// Returns the prefix of the key of the current entry, and computes it if necessary.
     #[inline]
     fn prefix(&mut self, tree: &UnionTree<'a>) -> u128 {
         *self.prefix.get_or_insert_with(|| tree.order.prefix(&self.record))
     }
 
-    /// Takes the row at the cursor. Returns `true` if the row follows the row before.
+    /// Makes the row at the cursor the current entry. Returns `true` if its rowid is greater than that of the row before.
     #[inline]
     fn take_row(&mut self) -> Result<bool> {
         let rowid = self.piece.rowid(self.cursor.rowid())?;
@@ -518,7 +526,7 @@ impl<'t, 'a> Head<'t, 'a> {
         Ok(is_after)
     }
 
-    /// Takes the entry at the cursor. Returns `true` if the entry follows the entry before.
+    /// Makes the index entry at the cursor the current entry. Returns `true` if it sorts after the entry before.
     #[inline]
     fn take_entry(&mut self, tree: &UnionTree<'a>) -> Result<bool> {
         std::mem::swap(&mut self.record, &mut self.before);
@@ -528,7 +536,8 @@ impl<'t, 'a> Head<'t, 'a> {
         if !changes {
             self.record.clear();
             self.record.extend_from_slice(stored);
-            // A record with the same header as a valid record is valid, too.
+            // If the entry can be compared without decoding it, it has the same header as the entry before, which is valid, so it is valid,
+            // too.
             if !self.is_first
                 && let Some(is_after) = tree.order.ascends_alike(&self.before, stored)
             {

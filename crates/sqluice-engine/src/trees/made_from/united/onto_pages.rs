@@ -1,4 +1,4 @@
-//! Writes united trees, whose entries come from several databases, onto pages, part by part.
+//! Merges the entries of several databases into one tree, and writes them onto pages, part by part.
 
 use sqluice_core::error::Result;
 use sqluice_format::scan::Kind;
@@ -9,7 +9,8 @@ use crate::trees::workers::message::Task;
 use crate::trees::workers::part_ends::PartEnds;
 use crate::trees::workers::worker::{Done, Filling};
 
-/// Writes one part of a united tree onto pages.
+/// Merges the entries of one part of a united tree, and passes them to `filling`, which puts them onto pages. Returns an error if two
+/// pieces share a unique key.
 pub(crate) fn unite(
     tree: &UnionTree<'_>,
     filling: &mut Filling<'_, '_>,
