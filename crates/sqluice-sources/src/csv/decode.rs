@@ -173,8 +173,7 @@ impl CsvPart {
         let usual = Usual { fields: *fields, header: &repeats.header };
         let mut refused = Vec::new();
         let mut last = None;
-        let row_of = |at: usize| scratch.of_lines.get(at).map(|slot| slot % scratch.stride);
-        for (at, &slot) in scratch.of_lines.iter().enumerate() {
+        for &slot in &scratch.of_lines {
             let (column, row) = (slot / scratch.stride, slot % scratch.stride);
             // A record is reported only once.
             if last == Some(row) {
@@ -186,9 +185,8 @@ impl CsvPart {
             let field = scratch.spans[slot];
             let open = field.start as usize - 1 - start;
             let quotes = open..open + 1 + field.len as usize;
-            let several = row_of(at + 1) == Some(row);
             if doubt::rows_in(text, column, quotes, options, usual).is_none()
-                && !(several && doubt::may_begin_with_row(text, options, usual))
+                && !doubt::may_begin_with_row(text, options, usual)
             {
                 continue;
             }

@@ -89,9 +89,7 @@ pub(super) fn doubt(
     let of_lines = || fields.iter().enumerate().filter(|(_, field)| field.quoted && has_lines(&field.value));
     let doubted = |at, lines| Malformed { at, what: What::CouldBeRows { lines } };
     let (_, first) = of_lines().next()?;
-    if of_lines().nth(1).is_some()
-        && let Some(lines) = all_rows_in(text, options, usual)
-    {
+    if let Some(lines) = all_rows_in(text, options, usual) {
         return Some(doubted(first.at, lines));
     }
     of_lines().find_map(|(column, field)| {
@@ -125,7 +123,7 @@ fn closing(text: &[u8], open: usize, dialect: Dialect) -> Option<usize> {
 }
 
 /// Returns the number of lines of a record, if each line could be a row with all quotes as text. Blank lines, comments and lines that
-/// repeat the header don't count. With several stray quotes, several fields of a record may have line ends.
+/// repeat the header don't count. With several stray quotes, several fields of a record are quoted.
 pub(super) fn all_rows_in(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> Option<u64> {
     let dialect = Dialect { quote: None, escape: None, ..options.dialect };
     let mut lines = 0;

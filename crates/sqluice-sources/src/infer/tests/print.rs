@@ -57,18 +57,11 @@ impl Print {
                 Print::Rounded(digits, point, exponents, style).print(real)
             }
             Print::Digits(_, point, exponents, style) | Print::Rounded(_, point, exponents, style) => {
-                let (sign, digits, power) = match self {
+                let digits = match self {
                     Print::Rounded(digits, ..) => digits_of_text(real, &format!("{real:.*e}", digits - 1)),
                     _ => digits_of(real),
                 };
-                let with_exponent = match exponents {
-                    Exponents::Beyond(low, high) => real != 0.0 && (power < low || power >= high),
-                    Exponents::Shorter => is_shorter_with_exponent(&digits, power),
-                };
-                match with_exponent {
-                    false => sign + &plain(&digits, power, point != Point::Bare),
-                    true => sign + &plain(&digits, 0, point == Point::Always) + &exponent(power, style),
-                }
+                laid_out(real, digits, point, exponents, style)
             }
             Print::R => {
                 let (sign, digits, power) = digits_of(format!("{real:.14e}").parse().unwrap());
@@ -88,6 +81,43 @@ impl Print {
             }
         }
     }
+}
+
+/// Lays out the digits of a float: the sign, the digits, and the power of ten of the first digit.
+fn laid_out(
+    real: f64,
+    (sign, digits, power): (String, String, i32),
+    point: Point,
+    exponents: Exponents,
+    style: Style,
+) -> String {
+    let with_exponent = match exponents {
+        Exponents::Beyond(low, high) => real != 0.0 && (power < low || power >= high),
+        Exponents::Shorter => is_shorter_with_exponent(&digits, power),
+    };
+    match with_exponent {
+        false => sign + &plain(&digits, power, point != Point::Bare),
+        true => sign + &plain(&digits, 0, point == Point::Always) + &exponent(power, style),
+    }
+}
+
+/// Returns the float rounded to a number of digits, as `{:e}` writes it: both neighbours if the float is halfway between them.
+fn rounded(real: f64, digits: usize) -> Vec<String> {
+    let nearest = format!("{real:.*e}", digits - 1);
+    let neighbours = [-1i64, 1].into_iter().filter_map(|step| {
+        let (mantissa, power) = nearest.split_once('e')?;
+        let whole: i64 = mantissa.replace(['.', '-'], "").parse().ok()?;
+        let sign = if real < 0.0 { "-" } else { "" };
+        let other = (whole + step).to_string();
+        let other =
+            (other.len() == digits).then(|| format!("{sign}{}.{}e{power}", &other[..1], &other[1..]))?;
+        // The exact decimals of the float say whether it is halfway between the two.
+        let middle = (whole * 10 + 5 * step).to_string();
+        let exact = format!("{real:.800e}").replace(['.', '-'], "");
+        let exact = exact.split('e').next()?.trim_end_matches('0').to_owned();
+        (exact == middle).then_some(other)
+    });
+    std::iter::once(nearest.clone()).chain(neighbours).collect()
 }
 
 /// Returns the sign, the fewest digits that read as the float, and the power of ten of the first digit.
@@ -191,7 +221,10 @@ pub(super) fn has_printer(values: &[String]) -> bool {
             let mantissa = text.split(['e', 'E']).next().unwrap();
             let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
             let count = digits.trim_start_matches('0').trim_end_matches('0').len().max(1);
-            count <= 17 && Print::Rounded(count, point, exponents, style).print(*real) == *text
+            let print = |scientific: &String| {
+                laid_out(*real, digits_of_text(*real, scientific), point, exponents, style)
+            };
+            count <= 17 && rounded(*real, count).iter().any(|scientific| print(scientific) == *text)
         })
     };
     let parts: Vec<(&str, &str)> =
