@@ -50,7 +50,8 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Parses a number that may end in a suffix of `scales`, which multiplies it by the suffix's factor. Returns `None` if the result is not a
-/// whole number from 0 to 9e15.
+/// whole number, or is too large: digits alone must give a `u64`, and a number with a point or an exponent must stay below 9e15, up to
+/// which a float is exact.
 fn scaled(text: &str, scales: &[(&str, f64)]) -> Option<u64> {
     let lower = text.trim().to_ascii_lowercase().replace('_', "");
     let suffix = scales.iter().find(|(suffix, _)| lower.ends_with(suffix));
@@ -65,7 +66,8 @@ fn scaled(text: &str, scales: &[(&str, f64)]) -> Option<u64> {
         return whole.checked_mul(factor as u64);
     }
     let value = digits.parse::<f64>().ok()? * factor;
-    // A float beyond 2^53 stands for several whole numbers, and no input has so many rows.
+    // Only a number with a point or an exponent, or with too many digits for a `u64`, gets here. From 2^53 (about 9e15) on, a float no
+    // longer distinguishes neighbouring whole numbers, so larger numbers are refused.
     (value.fract() == 0.0 && (0.0..9e15).contains(&value)).then_some(value as u64)
 }
 

@@ -1,5 +1,5 @@
-//! Reads the right edge of an existing table's B-tree: its last page on each level. Rows are appended after it, so no other page changes
-//! (drawn in `trees/existing_trees.rs`).
+//! Reads the right edge of an existing table's B-tree: its last page on each level. New rows go after the last row, so no other page of the
+//! tree changes (drawn in `trees/existing_trees.rs`).
 //!
 //! The file may be damaged: every number in a page is checked before it is used.
 
@@ -51,7 +51,7 @@ pub(super) fn read(
             }
             PageKind::InteriorTable => {
                 let children = children(&page, geometry)?;
-                // New pages get the numbers past the end of the file, so such a child would become a page of another tree.
+                // The new pages get the page numbers after `page_count`. So a child with such a number would become a page of another tree.
                 if children.iter().any(|child| !(2..=page_count).contains(&child.page)) {
                     return Err(damaged_page(&page, "has a child that is no page of the file"));
                 }

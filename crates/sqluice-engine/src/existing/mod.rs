@@ -24,7 +24,7 @@
 //! * `trusted`, `verify`: checks of trees before they change, and before COMMIT
 //!
 //! Invariant: until COMMIT, the old pages of the file change only through SQLite's journal. A killed process leaves the old content and at
-//! most a tail past the last page. The next transaction cuts off the tail.
+//! most a *tail*: bytes past the last page that the database counts. The next transaction cuts off the tail.
 //!
 //! Invariant: the raw descriptor is opened before SQLite opens the file, and closed after SQLite has closed the file: closing any
 //! descriptor of a file drops all POSIX locks of the process on this file. So this crate opens the file in no other way while an
@@ -82,8 +82,8 @@ pub struct Existing {
 }
 
 impl Existing {
-    /// Opens the database at `target`. SQLite rolls back a hot journal of a crash. Here and later, locks of other processes are waited for,
-    /// up to `busy_timeout`.
+    /// Opens the database at `target`. SQLite rolls back a hot journal of a crash. This and all later steps wait up to `busy_timeout` for
+    /// locks of other processes.
     ///
     /// # Errors
     /// If the file does not exist, is no database, may not be written or is locked all the time.
@@ -151,7 +151,7 @@ impl Existing {
         })
     }
 
-    /// Moves SQLite's lock byte. For tests.
+    /// Sets the offset of SQLite's lock byte, so that tests need no file of 1 GiB.
     #[doc(hidden)]
     #[must_use]
     pub fn with_pending_byte(self, pending_byte: u32) -> Existing {
@@ -163,7 +163,8 @@ impl Existing {
         &self.connection
     }
 
-    /// Returns a page of the file, even if SQLite has a newer version. Returns `None` past the last page.
+    /// Returns a page as it is in the file, even if SQLite has a newer version in its cache or in the WAL. Returns `None` past the last
+    /// page.
     ///
     /// # Errors
     /// If the page can't be read.
@@ -238,7 +239,7 @@ impl Existing {
         self.connection.execute_batch(&sql).map_err(|error| self.failed(error, "set PRAGMA foreign_keys of"))
     }
 
-    /// Begins the transaction, and cuts off the tail past the last page that a killed process may have left.
+    /// Begins the transaction, and cuts off the tail that a killed process may have left.
     ///
     /// # Errors
     /// If another program keeps the write lock for the busy timeout, or `cancel` is set.
@@ -272,7 +273,7 @@ impl Existing {
                         return Err(self.locked(error, started.elapsed()));
                     }
                     cancel.check()?;
-                    // SQLite does not wait if a wait could be a deadlock.
+                    // SQLite itself does not wait for a lock if that could be a deadlock, so this loop waits.
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 other => return other.map_err(|error| self.failed(error, what)),

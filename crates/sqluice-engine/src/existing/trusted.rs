@@ -47,8 +47,8 @@ impl Transaction<'_> {
 }
 
 impl Transaction<'_> {
-    /// Refuses a damaged database before the tail past its last page is cut off. If a damaged header states too few pages, the tail has
-    /// rows.
+    /// Refuses a damaged database before its tail is cut off. If a damaged header states too few pages, the bytes past the stated last page
+    /// are no tail, but pages of tables.
     ///
     /// # Errors
     /// If the database is damaged or can't be read.

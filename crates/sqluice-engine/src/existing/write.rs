@@ -24,9 +24,9 @@ use crate::trees::{self, Edge, ExistingTrees, Job, Pages, Settings, Written};
 /// The result of the uncommitted writes of a transaction.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// The written tables, in order.
+    /// The written tables, in the order of the schema.
     pub(crate) tables: Vec<Written>,
-    /// The present number of pages of the database.
+    /// The number of pages of the database after the writes.
     pub(crate) page_count: u32,
     /// The number of written pages, new and existing.
     pub(crate) pages_written: u64,
@@ -43,8 +43,8 @@ struct Task<'t> {
 }
 
 impl Transaction<'_> {
-    /// Writes the rows of `jobs` to the tables of `schema`, as `plan` says. Creates missing tables, and views and triggers last. Commits
-    /// nothing.
+    /// Writes the rows of `jobs` to the tables of `schema`, as `plan` says. Creates missing tables first, and missing views and triggers
+    /// last. Commits nothing.
     ///
     /// # Errors
     /// If a row can't be stored or the disk can't be written. An error that refutes
@@ -216,8 +216,8 @@ impl Transaction<'_> {
         Ok(ExistingTrees { root_page, indexes, edge })
     }
 
-    /// Returns `true` if this transaction has deleted all rows of the table. Its root page is then empty for SQLite, but not yet in the
-    /// file.
+    /// Returns `true` if this transaction has deleted all rows of the table. Then SQLite's page cache has an empty root page, but the file
+    /// still has the old root page, so the right edge must not be read from the file.
     fn is_emptied(&self, task: &Task<'_>) -> Result<bool> {
         if task.plan.action != Action::Replace {
             return Ok(false);

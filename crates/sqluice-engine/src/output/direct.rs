@@ -38,7 +38,8 @@ impl Direct {
                     offset += n as u64;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A file system may accept the flag but refuse the write, or may have written only a part of a block.
+                // A file system may accept the flag for direct I/O but refuse the write. Or an earlier write has ended within a block, so
+                // that the rest is not aligned.
                 Err(error) if self.on && unbuffered::refuses(&error) => self.off(file),
                 Err(error) => return Err(error),
             }

@@ -20,7 +20,7 @@ pub struct WholeFiles {
     overwrite: bool,
     /// The largest number of complete files that stay open.
     open_max: u64,
-    /// The folder of the last file, which mostly is that of the next file, too.
+    /// The open folder of the file that was created last. The next file mostly is in the same folder.
     folder: Option<Arc<InFolder>>,
     complete: Vec<WholeFile>,
 }
@@ -58,7 +58,7 @@ impl WholeFiles {
         Ok(())
     }
 
-    /// Returns the files so far.
+    /// Returns the complete files that were added so far.
     pub fn files(&self) -> &[WholeFile] {
         &self.complete
     }

@@ -73,8 +73,8 @@ struct TableWriting<'a, 'p> {
 }
 
 impl TableWriting<'_, '_> {
-    /// Writes tables that need no sorting: their rows arrive in the order of the rowids, and no index is built here. All tables share one
-    /// pass.
+    /// Writes tables that need no sorting: their rows arrive in the order of the rowids, and if they have indexes, SQLite builds all of
+    /// them later. All tables share one pass.
     fn plain_tables(&mut self, jobs: Vec<(Job<'_>, Option<ExistingTrees>)>) -> Result<Vec<Written>> {
         let (trees, sources): (Vec<RowsTree<'_>>, Vec<Box<dyn Source + '_>>) = jobs
             .into_iter()
@@ -95,8 +95,8 @@ impl TableWriting<'_, '_> {
         Ok(written.collect())
     }
 
-    /// Writes a table that needs sorting: it has indexes, or its rows arrive in any order. One pass reads the rows, a second pass writes
-    /// the sorted trees.
+    /// Writes a table that needs sorting ([`TablePlan::sorts`]): its rows arrive in any order, rows with equal keys must be found before
+    /// they are written, or at least one index is made by sorting. One pass reads the rows, a second pass writes the sorted trees.
     fn sorted_table(
         &mut self,
         job: Job<'_>,

@@ -95,7 +95,8 @@ fn of_start(start: &Start<'_>, path: &Path) -> Option<&'static FileFormat> {
         // A file without the signature of a database is no database.
         .filter(|format| **format != SQLITE);
     let format = match named {
-        // Without settings that only some formats have, the content of a file named like CSV decides if it is JSON.
+        // A file named like CSV is taken for JSON if it begins with objects, but not if the user gave a setting that only some formats
+        // understand, such as a delimiter: then the name decides.
         Some(format) if *format == CSV && start.options.given().next().is_none() => {
             layout(if begins_with_objects(start)? { &JSON } else { format }, start)
         }

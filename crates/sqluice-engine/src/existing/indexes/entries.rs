@@ -59,7 +59,7 @@ struct Missing {
 }
 
 impl Projection {
-    /// Returns the projection for the entries of `index`. `probe` has the values of missing columns.
+    /// Returns the projection for the entries of `index`. `probe` tells the value of a column in records that end before it.
     ///
     /// # Errors
     /// Returns the reason why SQLite must make the entries, as a sentence.
@@ -146,8 +146,8 @@ pub(crate) fn of_rows(
     Ok(rows.into_inner())
 }
 
-/// Pushes the entries of the index `name` to a sorter of records, after applying `changes`. The number of fields in each entry must be
-/// within `fields`. Returns the number of entries.
+/// Pushes the entries of the index `name` to a sorter of records, with the rowids and references to rowids that `changes` gives them. The
+/// number of fields in each entry must be within `fields`. Returns the number of entries.
 ///
 /// # Errors
 /// As [`of_rows`].
@@ -213,7 +213,7 @@ fn in_parts<T: Take>(
                 })
             };
             scan.read(part, &mut pages, &mut reader, each).map_err(|error| {
-                // After an error, no worker begins another part.
+                // After an error, no worker begins another part of the tree.
                 next.store(scan.parts(), Ordering::Relaxed);
                 view.failed(error)
             })?;

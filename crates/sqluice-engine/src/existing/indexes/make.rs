@@ -136,7 +136,8 @@ impl Making<'_, '_> {
     }
 }
 
-/// Returns the order and content of the records that the sorter of an index gets.
+/// Returns the layout of the items in the sorter of an index: an entry's record without a rowid, as the record ends with the rowid or
+/// primary key.
 fn layout(index: &Index) -> Layout {
     let order = index.order().expect("other orders are SQLite's");
     Layout { order: Order::Record(order), rowid: false, number: false }
@@ -160,7 +161,7 @@ fn read(
 }
 
 impl Transaction<'_> {
-    /// Returns a view of the first pages of the file, for reading trees that this transaction does not change.
+    /// Returns a view of the first `page_count` pages of the file, for reading trees that this transaction does not change.
     pub(in crate::existing) fn view<'v>(
         &'v self,
         page_count: u32,
@@ -168,7 +169,7 @@ impl Transaction<'_> {
     ) -> FileView<'v> {
         let existing = self.existing();
         let page_bytes = u64::from(page_count) * existing.geometry().page_bytes() as u64;
-        // For SQLite, the database may have pages that are not in the file yet.
+        // SQLite may count pages that it has not written to the file yet.
         let file_bytes = existing.file().metadata().map_or(page_bytes, |file| file.len().min(page_bytes));
         FileView {
             file: ViewedFile::Open(existing.file()),

@@ -51,7 +51,8 @@ pub(in crate::existing) struct Clearing<'t> {
 }
 
 impl<'t> Clearing<'t> {
-    /// Declares the trees with these roots to SQLite. SQLite may allocate pages for this, but none in [`Clearing::clear`].
+    /// Declares the trees with these roots to SQLite. SQLite may allocate pages for the declarations, so this comes before new pages get
+    /// their numbers. [`Clearing::clear`] allocates no pages.
     ///
     /// # Errors
     /// If SQLite refuses the declaration.
@@ -89,7 +90,7 @@ impl<'t> Clearing<'t> {
         Ok(clearing)
     }
 
-    /// Frees the pages. The entries must have been read before.
+    /// Frees all pages of the trees but their roots. The old entries must have been read before.
     ///
     /// # Errors
     /// If SQLite can't free the pages, for example because a tree is damaged.

@@ -4,7 +4,7 @@
 //!  CREATE [UNIQUE] INDEX [IF NOT EXISTS] [main.]name ON table (...) [WHERE ...] [;]
 //! ```
 //!
-//! Only the text before the parenthesis is parsed here. SQLite parses the rest.
+//! This module parses only the text before the parenthesis. SQLite parses the rest.
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::token::{self, Token};

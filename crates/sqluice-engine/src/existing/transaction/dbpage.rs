@@ -11,8 +11,8 @@ fn write(connection: &Connection, number: u32, bytes: &[u8]) -> rusqlite::Result
     connection.prepare(sql)?.execute(params![number, bytes]).map(drop)
 }
 
-/// Truncates the file after the last page at COMMIT, and rewrites page 1 unchanged. SQLite truncates only pages that it counts: so page 1
-/// temporarily counts one page more.
+/// Makes SQLite truncate the file at COMMIT, after page `page_count`, and rewrites page 1 unchanged. SQLite truncates only pages that it
+/// counts: so page 1 temporarily counts one page more.
 pub(super) fn cut_tail(connection: &Connection, page_count: u32) -> rusqlite::Result<()> {
     let page_1 = read(connection, 1)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
     let mut longer = page_1.clone();

@@ -7,12 +7,13 @@
 //!
 //! The rules of the transaction:
 //!
-//! * Raw pages and SQLite share the file, but never a page at the same time: SQLite has the pages up to its own count, and must not
-//!   allocate pages between [`Transaction::past_the_end`] and [`Transaction::publish`].
-//! * In WAL mode, a checkpoint copies the WAL into the file and truncates the file to the size in the WAL, which is the old size. So a
-//!   complete checkpoint comes first, under the write lock: then no other process can copy anything.
+//! * Raw writes and SQLite share the file, but never a page at the same time: SQLite writes the pages up to its own page count, raw writes
+//!   go past it. So SQLite must not allocate pages between [`Transaction::past_the_end`] and [`Transaction::publish`].
+//! * In WAL mode, a checkpoint copies the WAL into the file and truncates the file to the size in the WAL, which is the old size: appended
+//!   pages would be lost. So a complete checkpoint comes first, under the write lock: then the WAL has nothing left that another process
+//!   could copy.
 //! * After an error or a cancellation, the new pages are cut off before ROLLBACK, while no other process can allocate pages. If COMMIT has
-//!   failed, its effect is unknown: then nothing is cut off.
+//!   failed, its effect is unknown: then nothing is cut off, as the new pages may be part of the database.
 //! * In WAL mode, a WAL without pages has no size, and a new reader takes the size of the file. If the file were truncated then, later
 //!   writes of this reader would be malformed. So SQLite truncates the file: it commits an unchanged page 1 with the right size, and a
 //!   reader that began before can no longer write.
@@ -46,7 +47,8 @@ pub struct Transaction<'e> {
     file_bytes: u64,
     /// `true` if all pages of the WAL, if any, are known to be in the file. Otherwise nothing may be cut off from the file.
     checkpointed: bool,
-    /// `true` if the database is in WAL mode and the WAL has pages. A new reader then takes the size from the WAL, or else from the file.
+    /// `true` if the database is in WAL mode and the WAL has pages. Then a new reader takes the size of the database from the WAL,
+    /// otherwise from the size of the file.
     log_tells_size: bool,
     state: State,
 }
@@ -88,7 +90,8 @@ impl<'e> Transaction<'e> {
                 return Ok(transaction);
             }
         }
-        // Each time, another process changed the database before its tail was cut off. The transaction goes on as after a last failed try.
+        // After each try, another process changed the database before the lock was taken again. The transaction goes on unsettled:
+        // `checkpointed` is `false`, so no pages can be written, and SQLite must insert the rows ([`Transaction::obstacle`]).
         transaction.lock(deadline)?;
         Ok(transaction)
     }
@@ -103,7 +106,7 @@ impl<'e> Transaction<'e> {
 
     /// Takes the write lock. Waits until `deadline` at most.
     fn lock(&mut self, deadline: Instant) -> Result<()> {
-        // The known file size is from an earlier transaction, so nothing may be cut off by it.
+        // `file_bytes` is from an earlier transaction, so the file must not be cut to this size.
         self.checkpointed = false;
         let begin = |connection: &Connection| connection.execute_batch("BEGIN IMMEDIATE");
         self.existing.waiting_until(deadline, &self.cancel, "lock", begin)?;
@@ -113,9 +116,9 @@ impl<'e> Transaction<'e> {
         Ok(())
     }
 
-    /// Cuts off the tail past the last page that a failed load left. `is_own` is `true` if this transaction has written the tail. Cutting
-    /// ends the transaction, as SQLite reads the size of the file when a transaction begins. Returns `true` if nothing was cut off and the
-    /// transaction is still open.
+    /// Cuts off the tail: bytes past the last page that the database counts, which a failed load left. `is_own` is `true` if this
+    /// transaction has written the tail. Cutting ends the transaction, as SQLite reads the size of the file when a transaction begins.
+    /// Returns `true` if nothing was cut off and the transaction is still open.
     fn settle(&mut self, is_own: bool) -> Result<bool> {
         let wal = self.existing.journal_mode == "wal";
         let log_pages = if wal { self.checkpoint()? } else { None };
@@ -135,7 +138,8 @@ impl<'e> Transaction<'e> {
             self.refuse_tail_in_use()?;
         }
         if wal && has_tail && !self.sees_pages()? {
-            // Only SQLite can cut off the tail safely. The size of the file then is an obstacle to pages.
+            // In WAL mode, only SQLite can cut off the tail safely, and it can't without `sqlite_dbpage`. Then the size of the file is an
+            // obstacle to writing pages ([`Transaction::obstacle`]).
             return Ok(true);
         }
         if wal && !self.log_tells_size && page_count > 0 && !self.sees_pages()? {
@@ -391,11 +395,14 @@ impl Transaction<'_> {
         }
     }
 
-    /// Frees the disk space of the tail without changing the size of the file. The tail may take all the space of the disk.
+    /// Frees the disk space of the tail, the pages that this transaction has appended, without changing the size of the file. Afterwards,
+    /// SQLite cuts off the tail in a transaction that writes a page to the WAL ([`Transaction::settle`]). This write would fail if the tail
+    /// took all space of the disk.
     fn free_tail(&self) {
         let Ok(len) = self.existing.file.metadata().map(|metadata| metadata.len()) else { return };
         if let Some(tail) = len.checked_sub(self.file_bytes).filter(|tail| *tail > 0) {
-            // On a file system without holes, nothing is freed. The tail is still cut off if the disk has room for a page of the WAL.
+            // On a file system without holes, nothing is freed. Then the tail is still cut off if the disk has room for that page of the
+            // WAL.
             sqluice_platform::ranges::free(&self.existing.file, self.file_bytes, tail);
         }
     }

@@ -1,4 +1,4 @@
-//! Writes pages past the end of a database, while other processes may read the database.
+//! Writes pages past the end of a database. Other processes may read the database meanwhile: its header does not count these pages yet.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,8 @@ use sqluice_platform::durable;
 
 use crate::output::{Direct, Output, Replacement, explained};
 
-/// An output past the end of a file. The last page is kept: SQLite must write this page itself to count all pages.
+/// An output past the end of a file. A copy of the last page is kept: SQLite must write this page again itself, to count all pages
+/// ([`Transaction::publish`](super::Transaction::publish)).
 #[derive(Debug)]
 pub(crate) struct PastTheEnd<'f> {
     file: &'f File,

@@ -121,7 +121,8 @@ pub(super) fn publish(
     lend(connection, &pages).map(drop)
 }
 
-/// Creates the scratch table in an empty schema. Its root is the page after `page_count`. Returns the root page.
+/// Makes SQLite see an empty schema and `page_count` pages, and creates the scratch table: its root is the next page. Returns the root
+/// page.
 fn make_table(connection: &Connection, page_1: &[u8], page_count: u32) -> rusqlite::Result<u32> {
     lend(connection, &[(1, &without_schema(page_1, page_count))])?;
     connection.execute_batch(&format!("CREATE TABLE main.\"{TABLE}\" (content)"))?;

@@ -111,7 +111,7 @@ impl Output for SharedRange {
 }
 
 fn open(path: &Path) -> Result<File> {
-    // The file is never created here: a file that was renamed or removed must stay so.
+    // A file that the driver has renamed or removed must stay so: a late worker must not create it again.
     OpenOptions::new().read(true).write(true).open(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => gone(path),
         _ => failed("open", path, error),

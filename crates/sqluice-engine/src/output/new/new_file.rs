@@ -6,12 +6,12 @@
 //!  write    page 1, which makes the file a database
 //!  chmod    to the mode of a new database of SQLite, or of the replaced database
 //!  fsync    the file
-//!  rename   to NAME: replaces the old database (`replace.rs`), or fails if a file has the name
+//!  rename   to NAME: replaces the old database (`replace`), or fails if a file has the name
 //!  fsync    the folder
 //! ```
 //!
 //! Invariant: NAME is the old file or the complete new database. SQLite would silently roll a leftover `NAME-journal` or `NAME-wal` into
-//! the new file, so such a file without a database is refused.
+//! the new file. So if there is such a leftover but no database NAME, the run is refused.
 
 use std::fs::{self, File};
 use std::io;
@@ -150,7 +150,7 @@ impl Output for NewFile {
     }
 
     fn commit(mut self: Box<Self>) -> Result<Option<Replacement>> {
-        // Until now, only the owner of the file may read it. It gets its final permissions here.
+        // The new file gets its final permissions. Until now, only its owner may read it.
         let given = match &self.old {
             Some(old) => old.pass_on_permissions(&self.file),
             None => Rights::of_new_database().give(&self.file),

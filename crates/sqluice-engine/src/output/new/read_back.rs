@@ -53,7 +53,7 @@ pub(crate) fn read_back(path: &Path, geometry: Geometry, context: &Context<'_>) 
             context.cancel.check()?;
         }
         context.progress.advance(Amount { rows: 0, bytes: page.len() as u64 });
-        // The page before is the lock-byte page. The checksum skips it, so its bytes are read here.
+        // The page before this one is the lock-byte page. The checksum skips it, so the reader must skip its bytes.
         if number.checked_sub(1) == Some(geometry.lock_page()) {
             reader.read_exact(page).map_err(cannot_read)?;
         }

@@ -18,15 +18,17 @@
 //! Invariant: at every moment the name is that of the old or the new database. The new database is never beside the journal or WAL of the
 //! old: SQLite would silently roll these into the new database.
 //!
-//! Invariant: the journal mode of the old database is not changed. In WAL mode the lock is that of `locking_mode = EXCLUSIVE`, which keeps
-//! the WAL index in memory. The WAL is empty (`wal_checkpoint(TRUNCATE)`) before it is removed.
+//! Invariant: the journal mode of the old database is not changed as long as the old database has its name. In WAL mode the lock is that of
+//! `locking_mode = EXCLUSIVE`, which keeps the WAL index in memory. The WAL is empty (`wal_checkpoint(TRUNCATE)`) before it is removed.
 //!
 //! * SQLite removes a journal or a WAL without syncing the folder. Without a sync before the rename, a power failure could bring the
 //!   removed file back beside the new database.
-//! * Closing any descriptor of a file drops all locks of this process on the file. So the old file is read here only before SQLite opens
-//!   it.
-//! * SQLite writes the first page of an empty file when it locks the file. In a rollback mode, the connection keeps its journal in memory,
-//!   and in WAL mode, it does not remove the WAL when it closes: the removed file could be the journal or WAL of the new database.
+//! * Closing any descriptor of a file drops all locks of this process on the file. So this module reads the old file itself only before
+//!   SQLite opens it.
+//! * After the rename, the connection to the old file must not remove a journal or WAL by name: it could be that of the new database. So in
+//!   WAL mode, the connection leaves the WAL when it closes (`SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE`). In a rollback mode, it keeps its journal
+//!   in memory. It needs a journal although it only takes a lock: in an empty file, SQLite writes the first page when it begins the
+//!   transaction.
 //! * Until the rename, every step is one of SQLite's own or leaves the old database as it is: if this process is killed, the old database
 //!   is still in its journal mode.
 //! * On systems where an open file can't be replaced (Windows), the old database is closed before the rename. The rename fails if another
@@ -34,8 +36,10 @@
 //! * In WAL mode, a process with an open database holds a lock after its first read. In a rollback mode, idle processes hold no locks, so
 //!   `users::find` searches for them. If `users::find` can't see all processes that may open the file, the file is not renamed: a process
 //!   with the old file open would keep reading it.
-//! * A process that opened the old file just before the rename waits for the lock. The old file is in a rollback mode by then: in WAL mode,
-//!   the process would write to the WAL of the new database. SQLite refuses the writes of the process (`SQLITE_READONLY_DBMOVED`).
+//! * A process that opened the old file just before the rename waits for the lock on it. The process gets the lock when this process closes
+//!   the old file, which has no name any more. If that file were still in WAL mode, the other process would write to the WAL of the new
+//!   database, which has the same name. So after the rename, the header of the old file is set to a rollback mode (`clear_and_rename`).
+//!   Then SQLite refuses the writes of the other process (`SQLITE_READONLY_DBMOVED`).
 
 mod replacement_report;
 mod transfer;
@@ -98,7 +102,7 @@ pub(super) struct Old {
 pub(super) struct WaitOptions {
     /// The time to wait for other processes.
     pub(super) busy_timeout: Duration,
-    /// `true` if the run may assume that only visible processes have the database open.
+    /// `true` if the run may assume that only the processes that `users::find` sees have the database open.
     pub(super) assume_unused: bool,
 }
 
@@ -177,7 +181,8 @@ impl Old {
         Replacement::Transaction { why }
     }
 
-    /// Refuses pages of another size if the pages must be written in a transaction, which can't change the page size.
+    /// Refuses pages of another size if the pages must be written in a transaction: it can't change the page size of a database in WAL
+    /// mode.
     pub(super) fn refuse_page_size(&self, page_bytes: usize) -> Result<()> {
         let Some(old) = self.wal_page_bytes.filter(|old| *old != page_bytes) else { return Ok(()) };
         match self.replacement() {
@@ -246,7 +251,7 @@ impl Old {
             journal_mode(&connection, " = MEMORY")?;
         }
         connection.execute_batch("BEGIN EXCLUSIVE")?;
-        // Another run may have replaced the database after it was opened here and before it was locked.
+        // Another run may have replaced the database after this connection opened it and before the connection locked it.
         match identity::of_link(&self.path).ok() == before {
             true => {
                 self.remove_log_index();
@@ -266,7 +271,8 @@ impl Old {
         let _ = fs::remove_file(index);
     }
 
-    /// Lets SQLite roll back and remove a hot journal. In the locking mode of the run, SQLite would only truncate the journal.
+    /// Lets SQLite roll back and remove a hot journal. The connection of [`Old::try_lock`] would only truncate the journal, as its locking
+    /// mode is EXCLUSIVE.
     fn finish_journal(&self) -> rusqlite::Result<()> {
         let mut journal = self.path.clone().into_os_string();
         journal.push("-journal");
@@ -276,8 +282,8 @@ impl Old {
         }
     }
 
-    /// Refuses if a process has had the database open since the first attempt. `stayed` holds these processes. A process that opened the
-    /// database later may close it soon, or waits for the lock. Returns the identity of the file of this name.
+    /// Refuses if a process has had the database open since the first attempt to lock it. `stayed` holds these processes. A process that
+    /// opened the database later may close it soon, or waits for the lock. Returns the identity of the file that has the name now.
     fn refuse_users(&self, stayed: &mut Option<Vec<User>>) -> rusqlite::Result<Option<Identity>> {
         let Some((identity, users)) = self.users() else { return Ok(None) };
         let mut still = stayed.take().unwrap_or_else(|| users.seen.clone());
@@ -288,7 +294,7 @@ impl Old {
         }
     }
 
-    /// Returns the identity of the file of this name and its users, or `None` if no file has the name.
+    /// Returns the identity of the file that has the name now, and its users; `None` if no file has the name.
     fn users(&self) -> Option<(Identity, Users)> {
         let identity = identity::of_link(&self.path).ok()?;
         Some((identity, users::find(&self.path, identity)))
@@ -401,7 +407,7 @@ impl Locked {
         if self.is_wal && names::OPEN_FILES_ARE_REPLACED {
             *old_file = Some(OpenOptions::new().write(true).open(&path)?);
         }
-        // From here on, the connection must not make SQLite open or remove files by name.
+        // From here on, the connection must not make SQLite open or remove files by name: they may belong to the new database.
         let leaves_log = self.lock().set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         leaves_log.map_err(io::Error::other)?;
         if !names::OPEN_FILES_ARE_REPLACED {
@@ -419,6 +425,7 @@ impl Locked {
         if let Some(old_file) = old_file {
             let users = users::find(&path, identity);
             if users != Users::default() {
+                // A process that waits for the lock of the old file must not find WAL mode: it would write to the WAL of the new database.
                 // The old file has no name any more, so a write error does not harm the new database.
                 let _ = old_file.write_all_at(&ROLLBACK, VERSIONS_AT as u64);
             }

@@ -94,7 +94,8 @@ fn write_pages(from: &Path, into: &mut Connection, is_wal: bool, cancel: &Cancel
         match backup.step(STEP_PAGES)? {
             StepResult::Done => return Ok(true),
             StepResult::More => {}
-            // This connection holds the exclusive lock. Only a program that scans all files may lock the file otherwise, and only briefly.
+            // This connection holds the exclusive lock. Only a program that scans all files, such as a virus scanner, may lock the file
+            // otherwise, and only briefly.
             _ => std::thread::sleep(AGAIN),
         }
     }

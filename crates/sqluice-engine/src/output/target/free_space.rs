@@ -41,7 +41,8 @@ pub(crate) fn refuse_growth(target: &Target, bytes: u64) -> Result<()> {
     }
 }
 
-/// Returns `true` if a file fits. The size of the file is an estimate, so a tenth of it may be missing.
+/// Returns `true` if a file fits. Its size is only an estimate, so a file that seems to need up to a tenth more than is free is not
+/// refused.
 fn fits(estimated_bytes: u64, free_bytes: u64) -> bool {
     estimated_bytes - estimated_bytes / 10 <= free_bytes
 }

@@ -99,7 +99,7 @@ impl Target {
         Scratch::create(&self.temp_dir()?, self.path()?)
     }
 
-    /// Returns the number of bytes of memory of the run.
+    /// Returns the number of bytes of memory that the run may use.
     pub(super) fn memory_bytes(&self) -> u64 {
         self.memory_bytes
     }

@@ -37,8 +37,8 @@ impl Wanted {
         Wanted { replaces: true, ..self.clone() }
     }
 
-    /// Refuses an existing file or a full disk that [`NewFile::create`](crate::output::NewFile::create) would refuse. Changes nothing, so it does
-    /// not find out if another process uses a database that is to be replaced.
+    /// Refuses an existing file or a full disk that [`NewFile::create`](crate::output::NewFile::create) would refuse. Changes nothing, so
+    /// it does not find out if another process uses a database that is to be replaced.
     ///
     /// # Errors
     /// If a file that may not be replaced has this name, a `-journal` or `-wal` exists without a database, or the disk has too little
@@ -78,8 +78,8 @@ impl Wanted {
     }
 
     /// Returns the method that will replace the database of this name, a rename or a transaction; `None` if no database has the name.
-    /// `page_bytes` is the size of the new pages, if known. Must be called before SQLite opens the database: the file is opened and closed
-    /// here, which would drop SQLite's locks.
+    /// `page_bytes` is the size of the new pages, if known. Must be called before SQLite opens the database: this function opens and closes
+    /// the file, which would drop SQLite's locks.
     ///
     /// # Errors
     /// The errors of [`Wanted::refuse`], or if the database can't be replaced by pages of this size.

@@ -48,7 +48,8 @@ pub(in crate::sort) trait Items {
     fn fetch(&self, indexes: impl Iterator<Item = u32>);
 }
 
-/// The memory of a sort, which the next sort reuses. `keys` has one sort number for each item; `other` receives the numbers of each pass.
+/// The memory of a sort, which the next sort reuses. `keys` has one sort number for each item; `other` receives the sort numbers that each
+/// pass orders.
 #[derive(Debug, Default)]
 pub(in crate::sort) struct Scratch {
     keys: Vec<u64>,
@@ -58,10 +59,10 @@ pub(in crate::sort) struct Scratch {
 /// The memory in bytes that [`Scratch`] takes for each item.
 pub(in crate::sort) const SCRATCH_BYTES: usize = 16;
 
-/// The indexes of the items, in the order of the items.
+/// The indexes of the items, in sorted order.
 pub(in crate::sort) type Indexes<'a> = std::iter::Map<std::slice::Iter<'a, u64>, fn(&u64) -> u32>;
 
-/// Returns the indexes of the items in the order of the items. `prefixes` has the prefix of each item, and is overwritten.
+/// Sorts the items, and returns their indexes in sorted order. `prefixes` has the prefix of each item, and is overwritten.
 pub(in crate::sort) fn sort<'a>(
     prefixes: &mut [u128],
     items: &impl Items,

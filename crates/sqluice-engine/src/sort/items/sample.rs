@@ -172,8 +172,9 @@ fn cut_of_pair(order: &Order, pair: u128) -> Cut {
     order.cut(&decoded.item())
 }
 
-/// Returns a hash of the bytes in which items usually differ: the beginning of the key, the end of the record (a rowid or a primary key in
-/// an index), the number and the rowid. The hash does not withstand crafted collisions.
+/// Returns a hash of the bytes in which items usually differ: the beginning of the key, the end of the record (in an index, a rowid or a
+/// primary key), the length of the record, the number of the row in its input, and the rowid. The hash does not withstand crafted
+/// collisions.
 #[inline]
 fn hash(item: &Item<'_>, prefix: u128) -> u32 {
     let last = match item.record.last_chunk() {

@@ -11,8 +11,9 @@
 //! The items of a spilled run are one stream of bytes, divided into the pieces of the temporary file, so an item may lie in two blocks or
 //! pieces. `starts` has the position of the first item in each STEP_BYTES bytes of the stream, so that reading can begin near a cut.
 //!
-//! For key-only items, only the keys are stored: a list in memory, or a stream with 8, 16 or 32 bytes for each key. If the keys of a run
-//! differ in at most 64 bits, they are packed to 8 bytes each ([`Packing`]).
+//! For key-only items, only the keys are stored: a list in memory, or a stream with 8, 16 or 32 bytes for each key, by the form of the
+//! run's keys ([`Form`]). If the keys of a run differ in at most 64 bits, they are packed to 8 bytes each ([`Packing`]). A *word* is 16
+//! bytes of a key.
 
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ pub(in crate::sort) enum SortedRun {
     File(FileRun),
 }
 
-/// A run of full items in memory. `places` has the offsets of the items in `arena`, in the order of the items.
+/// A run of full items in memory. `places` has the offsets of the items in `arena`, in sorted order.
 #[derive(Debug)]
 pub(in crate::sort) struct MemoryRun {
     pub(in crate::sort) arena: Vec<u8>,
@@ -83,7 +84,7 @@ pub(in crate::sort) struct Start {
     pub(in crate::sort) at: u64,
     /// The prefix of the item at this position.
     pub(in crate::sort) prefix: u128,
-    /// The first word of the item's key in the form of the run, or the prefix if the run has full items.
+    /// The first word (16 bytes) of the item's key in the [`Form`] of the run, before packing; the prefix if the run has full items.
     pub(in crate::sort) word: u128,
     pub(in crate::sort) cut: Cut,
 }
@@ -288,8 +289,8 @@ impl RunWriter {
         self.append(bytes)
     }
 
-    /// Records a [`Start`] for the next item if the item is the first in its step. `place` returns the prefix of the item, the first word
-    /// of its key, and the cut right before it.
+    /// Records a [`Start`] for the next item if the item is the first in its step. `place` returns the `prefix`, `word` and `cut` of the
+    /// start.
     #[inline]
     fn start_if_due(&mut self, place: impl FnOnce() -> (u128, u128, Cut)) {
         let at = self.run.bytes + self.filling.bytes().len() as u64;

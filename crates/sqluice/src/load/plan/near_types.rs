@@ -1,4 +1,5 @@
-//! Reports columns that just missed a type, NULL markers that are kept as text, and numbers that a declared type changes, with file and line.
+//! Reports columns that just missed a numeric type, as nearly all of their values are numbers; NULL markers that are kept as text; and
+//! values that a declared type changes. Each report has the file and line of a value.
 //!
 //! The reports follow from the samples of the files, or from all values of a column if these were read for its type. So the rest of a file
 //! is not read for a report.
@@ -16,7 +17,7 @@ use crate::load::request::Request;
 use crate::load::request::type_names;
 use crate::load::tables::table::{LoadTable, Places};
 
-/// A column just misses a numeric type if at most one of this many values is no number.
+/// A column just misses a numeric type if at most one in `ONE_OF` of its values is no number.
 const ONE_OF: u64 = 5;
 
 /// Completes `reports`, which has a report for each column of the table. Adds the numeric type that a text column just missed, the NULL
@@ -73,7 +74,7 @@ impl<'t> Values<'t> {
     fn place(&mut self, found: &Found) -> Option<Place> {
         if let Some(places) = &self.places {
             let place = places.iter().find(|(value, _)| value == found).and_then(|(_, place)| place.clone());
-            // A pipe that was read to its end has no lines any more.
+            // No line is known for a pipe that was read to its end. If the table has a single file, the value is in this file.
             let only = if let [file] = &*self.files { Some(Place::file(file.input.name())) } else { None };
             return place.or(only);
         }
@@ -118,7 +119,7 @@ fn just_missed(values: &mut Values<'_>, column: &str) -> Option<MissedType> {
     let kinds = &values.kinds;
     let all = kinds.values();
     let (others, reading) = match kinds.reading() {
-        // A setting refuses the values that it does not read.
+        // The setting must read all values that are no numbers, as it refuses the values that it does not read.
         Some((reading, found)) if kinds.noted == all - kinds.numbers => (0, Some((reading, found))),
         _ => (all - kinds.numbers, None),
     };

@@ -9,7 +9,7 @@
 //!  known when SQLite inserts the rows
 //! ```
 //!
-//! Parts report the place of a row only if the sink refuses the row. So the sink here refuses exactly the wanted rows.
+//! A part reports the place of a row only if the sink refuses the row. So [`Finder`] is a sink that refuses exactly the wanted rows.
 
 use sqluice_core::affinity::{Rowid, to_rowid};
 use sqluice_core::batch::Batch;
@@ -67,7 +67,7 @@ pub(crate) fn located(
 /// The rows that an error is about: two rows with the same key, or one record that SQLite has refused.
 enum Blamed<'e> {
     Duplicate(&'e Duplicate),
-    /// A table, and the number of its record, counted from 1.
+    /// A table, and the number of the record, counted from 1 over all files of the table.
     Record(&'e str, u64),
 }
 
@@ -104,7 +104,7 @@ fn words(first: &Found, second: &Found) -> String {
     }
 }
 
-/// Reads the files of a table, in their order, up to the last of the rows.
+/// Reads the files of a table, in their order, up to the last wanted row. Returns the rows that were found.
 fn find(
     wanted: &Blamed<'_>,
     load: &Request,
@@ -198,7 +198,7 @@ impl Wanted {
 struct Finder {
     wanted: Wanted,
     column: usize,
-    /// The number of the next row.
+    /// The number of the next row of the part that is decoded, counted from 0 over all files.
     next: u64,
     /// The number of the row that was refused and will be returned as a bad row.
     refused: Option<u64>,

@@ -147,7 +147,7 @@ impl PreparedLoad {
         }
     }
 
-    /// Weakens the assumptions about the order of rows, which rows have contradicted, and plans again.
+    /// Assumes less about the order of the rows, as some rows are not in the assumed order, and plans again.
     fn sort_more(&mut self) -> Result<()> {
         let assumed = self.tables.iter().any(|table| table.order == Order::AssumedAscending);
         for table in &mut self.tables {

@@ -17,7 +17,7 @@ use crate::load::tables::existing;
 use crate::load::tables::table::{LoadTable, Places};
 
 impl PreparedLoad {
-    /// Makes the types final. Reads all values whose types are only guessed so far.
+    /// Makes the types final. Reads all values of the columns whose types are only guessed so far.
     ///
     /// # Errors
     /// If a file can't be read. Bad rows are no error yet.
@@ -97,8 +97,8 @@ impl PreparedLoad {
 }
 
 impl PreparedLoad {
-    /// Adds to the report why columns are TEXT whose values were counted only while they were loaded. Parts of the files are read again for
-    /// the places of values; an error of reading leaves the places out.
+    /// Adds to the report why columns are TEXT, for columns whose values were counted only while they were loaded. Parts of the files are
+    /// read again to find the places of values. After a read error, the report lacks the places that were not found.
     pub(crate) fn explain_types(&mut self, report: &mut Report) {
         let PreparedLoad { load, tables, schema, watches, .. } = self;
         for (table, watch) in tables.iter_mut().zip(watches) {
@@ -156,8 +156,9 @@ fn sought<'p>(columns: &[usize], places: &'p mut [Places]) -> BTreeMap<u64, Vec<
     sought
 }
 
-/// Finds the place of one of the values in each part, and takes the value out of `sought`: a part is decoded only once. Other parts are read
-/// again, but not decoded.
+/// Finds the place of one value in each part that has values in `sought`, and takes this value out of `sought`: in one pass over the parts,
+/// a part can be decoded only once. Parts without such values are read again, but not decoded. Callers repeat the pass until `sought` is
+/// empty.
 fn find_places(source: &mut dyn Source, sought: &mut BTreeMap<u64, Vec<Sought<'_>>>) {
     for index in 0..sought.last_key_value().map_or(0, |(last, _)| last + 1) {
         let part = source.next_part();

@@ -1,4 +1,5 @@
-//! The tables that the database already has: checks that the settings of the load fit them, and their part of the schema.
+//! The tables that the database already has: checks that the settings of the load fit them, and the schema of all tables that the load
+//! writes.
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::schema::{Schema, Table};

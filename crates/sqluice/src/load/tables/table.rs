@@ -43,7 +43,8 @@ pub(crate) struct LoadTable {
     pub(crate) overlaps: bool,
 }
 
-/// The number of values in the samples from which on these show the reason why a column is TEXT.
+/// The least number of sampled values of a TEXT column that show well enough why it is TEXT. With fewer, its values are counted by kind
+/// while they are loaded.
 const SAMPLED_MIN: u64 = 256;
 
 /// Values of a column that notes may show, each with its place in a file if the place was found.
@@ -480,7 +481,8 @@ impl LoadTable {
         self.make_columns(load)
     }
 
-    /// Removes the file of this name, because it has bad rows. Types that may follow from its values are guesses again.
+    /// Removes the file of this name, because it has bad rows. Types that were final may follow from values of this file, so they are
+    /// guesses again.
     pub(crate) fn take_out(&mut self, name: &Path, load: &Request) -> Result<Option<LoadFile>> {
         let Some(index) = self.files.iter().position(|file| file.input.name() == name) else {
             return Ok(None);
