@@ -94,12 +94,12 @@ impl Load {
         self.prepare(context)?.run(context)
     }
 
-    /// Samples the files and plans the load. Nothing is written. If sampling takes long, the number of sampled files is reported to the
+    /// Samples the files and plans the load. The target is not written to. If sampling takes long, the number of sampled files is reported to the
     /// progress of `context`, as rows of the phase `sample`.
     ///
     /// # Errors
-    /// If something is in the way of the database, the database does not fit the disk, a file can't be read, or a file does not fit the
-    /// schema.
+    /// If the target has a file or a table that the load may not change or replace, the database does not fit the disk, a file can't be
+    /// read, or a file does not fit the schema.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedLoad> {
         let started = Instant::now();
         // The request is checked before anything is read from a pipe, as a pipe can't be read again.

@@ -282,8 +282,10 @@ impl Old {
         }
     }
 
-    /// Refuses if a process has had the database open since the first attempt to lock it. `stayed` holds these processes. A process that
-    /// opened the database later may close it soon, or waits for the lock. Returns the identity of the file that has the name now.
+    /// Refuses if a process has had the database open at every attempt to lock it. `stayed` holds these processes: `None` before the first
+    /// attempt; each attempt removes the processes that no longer have it open. A process that opened the database after the first attempt
+    /// is no reason to refuse, because it may close the database soon, or waits for the lock. Returns the identity of the file that has the
+    /// name now, or `None` if no file has the name.
     fn refuse_users(&self, stayed: &mut Option<Vec<User>>) -> rusqlite::Result<Option<Identity>> {
         let Some((identity, users)) = self.users() else { return Ok(None) };
         let mut still = stayed.take().unwrap_or_else(|| users.seen.clone());
