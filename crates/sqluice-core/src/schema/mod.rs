@@ -361,7 +361,7 @@ impl Schema {
 }
 
 /// Returns the indexes of tables in an order in which each table follows the tables that it refers to. A circle of references begins with
-/// its table of the smallest index, which so comes last.
+/// its table of the smallest index, which is therefore the last.
 pub fn parents_first(tables: &[&Table]) -> Vec<usize> {
     let mut places: HashMap<String, usize> = HashMap::new();
     for (index, table) in tables.iter().enumerate() {

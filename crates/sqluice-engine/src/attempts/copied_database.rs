@@ -69,7 +69,7 @@ pub struct CopyJob<'a> {
     /// `true` if all interior pages come directly after page 1, before all leaves. With auto_vacuum, SQLite writes the copy and puts only
     /// the roots after page 1.
     pub interior_first: bool,
-    /// The mode of `PRAGMA auto_vacuum` of the copy: 0 is NONE, 1 is FULL, 2 is INCREMENTAL. With FULL and INCREMENTAL, SQLite writes the
+    /// The mode of `PRAGMA auto_vacuum` of the copy: 0 (NONE), 1 (FULL) or 2 (INCREMENTAL). With FULL and INCREMENTAL, SQLite writes the
     /// pages of the copy.
     pub auto_vacuum: u8,
     /// The source, locked by this process, if the copy replaces the source.

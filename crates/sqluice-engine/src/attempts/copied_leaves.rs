@@ -35,7 +35,7 @@ pub struct PageRange<'a> {
     pub first_page: u32,
     /// The number of pages of the range.
     pub pages: u32,
-    /// The path of the leaf list, a new file that tells the other process where the leaves are.
+    /// The path of the leaf list, a new file by which the other process finds the leaves.
     pub list: &'a Path,
 }
 

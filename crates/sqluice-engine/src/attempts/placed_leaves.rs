@@ -6,7 +6,7 @@
 //!         | leaves, overflow pages  | leaves, overflow pages  |
 //! ```
 //!
-//! Each of the other processes has left a leaf list, which tells its range of pages and its leaves. Invariant: the ranges follow each other
+//! Each of the other processes has left a leaf list, which lists its range of pages and its leaves. Invariant: the ranges follow each other
 //! from page 2 on, and the rowids ascend from range to range. Leaf lists that violate the invariant are refused.
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A leaf list: a file by which a process that copied the leaves of a table tells another process where they are. The other process builds
+//! A leaf list: a file in which a process that copied the leaves of a table lists for another process where they are. The other process builds
 //! the interior pages. The list has the page number and the largest rowid of each leaf.
 //!
 //! ```text

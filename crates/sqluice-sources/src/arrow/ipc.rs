@@ -233,7 +233,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(taken)
     }
 
-    /// Returns `bytes` as a length, if the input has so many bytes left.
+    /// Returns `bytes` as a length, if the input has at least this number of bytes left.
     fn left(&self, bytes: u64) -> Result<usize, BoxedError> {
         match self.at.checked_add(bytes).is_some_and(|end| end <= self.bytes) {
             true => Ok(usize::try_from(bytes)?),

@@ -141,6 +141,9 @@ fn open(
     });
     let mut json = JsonFile { options, keys: Vec::new(), complete: false, met: None, remark };
     let mut sample_bytes = request.sample_bytes;
+    // A sample of more bytes than a record may have shows all that a longer sample would show.
+    let sample_bytes_max = json.options.record_bytes_max.saturating_add(1);
+    let longer = |bytes: usize| bytes.max(1).saturating_mul(SAMPLE_GROWTH).min(sample_bytes_max);
     let facts = loop {
         let sample = input.sample(sample_bytes)?;
         let facts = SampleFacts::of(&sample, sample_bytes);
@@ -151,7 +154,7 @@ fn open(
         let mut source = match json.of_sample(sample, &input, request.rows_max) {
             // The sample ends before the array of records begins, so a longer sample is read.
             Err(_) if more => {
-                sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH);
+                sample_bytes = longer(sample_bytes);
                 continue;
             }
             source => source?,
@@ -164,7 +167,7 @@ fn open(
             suggest_records(&mut json, &input, rows, &head)?;
             break facts;
         }
-        sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH);
+        sample_bytes = longer(sample_bytes);
     };
     if json.lacks(request.named) {
         if !input.can_reopen() {

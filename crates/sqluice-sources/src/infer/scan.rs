@@ -21,7 +21,7 @@ pub struct Scanned {
 /// Returns the facts about each of `columns`, over all rows of the source except malformed ones, which the load reports. The progress is
 /// given the bytes of each part; the caller names the phase.
 ///
-/// If the source can't be read any further, the error comes with the facts so far.
+/// If the source can't be read any further, the error has the facts so far.
 pub fn scan(
     source: &mut dyn Source,
     columns: &[usize],

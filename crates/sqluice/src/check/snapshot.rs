@@ -6,7 +6,7 @@
 //!  reader                         BEGIN           pages, by sqlite_dbpage
 //! ```
 //!
-//! The file alone has old pages, and only the shared memory of the WAL tells which frames are valid.
+//! The file alone has old pages, and only the shared memory of the WAL shows which frames are valid.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};

@@ -40,7 +40,7 @@ pub struct CopyPlan {
     pub page_bytes: usize,
     /// The journal mode of the copy.
     pub journal_mode: JournalMode,
-    /// The auto_vacuum mode of the copy. SQLite writes the copy unless the mode is `none`.
+    /// The auto_vacuum mode of the copy. SQLite writes the copy if the mode is `full` or `incremental`.
     pub auto_vacuum: AutoVacuum,
     /// `true` if all interior pages follow page 1. The source is then read twice.
     pub interior_first: bool,

@@ -59,7 +59,7 @@ struct Missing {
 }
 
 impl Projection {
-    /// Returns the projection for the entries of `index`. `probe` tells the value of a column in records that end before it.
+    /// Returns the projection for the entries of `index`. `probe` returns the value of a column in records that end before it.
     ///
     /// # Errors
     /// Returns the reason why SQLite must make the entries, as a sentence.

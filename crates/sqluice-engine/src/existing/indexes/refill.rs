@@ -51,7 +51,7 @@ pub(in crate::existing) struct Clearing<'t> {
 }
 
 impl<'t> Clearing<'t> {
-    /// Declares the trees with these roots to SQLite. SQLite may allocate pages for the declarations, so this comes before new pages get
+    /// Declares the trees with these roots to SQLite. SQLite may allocate pages for the declarations, so this happens before new pages get
     /// their numbers. [`Clearing::clear`] allocates no pages.
     ///
     /// # Errors

@@ -10,7 +10,7 @@
 //! * Raw writes and SQLite share the file, but never a page at the same time: SQLite writes the pages up to its own page count, raw writes
 //!   go past it. So SQLite must not allocate pages between [`Transaction::past_the_end`] and [`Transaction::publish`].
 //! * In WAL mode, a checkpoint copies the WAL into the file and truncates the file to the size in the WAL, which is the old size: appended
-//!   pages would be lost. So a complete checkpoint comes first, under the write lock: then the WAL has nothing left that another process
+//!   pages would be lost. So a complete checkpoint is done first, under the write lock: then the WAL has nothing left that another process
 //!   could copy.
 //! * After an error or a cancellation, the new pages are cut off before ROLLBACK, while no other process can allocate pages. If COMMIT has
 //!   failed, its effect is unknown: then nothing is cut off, as the new pages may be part of the database.

@@ -126,7 +126,7 @@ impl SortedRun {
         }
     }
 
-    /// Writes a run in memory to the temporary file, `write_bytes` bytes at a time. A run that is there already is unchanged.
+    /// Writes a run in memory to the temporary file, `write_bytes` bytes at a time. A run that already is in the file is unchanged.
     pub(in crate::sort) fn spill(
         &mut self,
         layout: &Layout,

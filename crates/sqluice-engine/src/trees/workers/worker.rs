@@ -295,7 +295,7 @@ impl<'w, 's> Filling<'w, 's> {
     }
 }
 
-/// Tells the writer if the worker panics while it processes a part. The writer waits for the end of every part, so without the message all
+/// Notifies the writer if the worker panics while it processes a part. The writer waits for the end of every part, so without the message all
 /// threads would wait forever.
 impl Drop for Filling<'_, '_> {
     fn drop(&mut self) {

@@ -248,8 +248,9 @@ fn a_pipe_whose_rows_are_out_of_order_late_is_read_again() {
         run(key(&["id"])(load)).unwrap();
         let database = open(&home.path("x.db"));
         assert_eq!(integrity(&database), "ok");
+        // The empty line is a NULL, for which SQLite takes the next rowid: 200.
         let sum = "SELECT count(*) || ' ' || min(id) || ' ' || sum(id) FROM t";
-        assert_eq!(database.query_row(sum, [], |row| row.get(0)), Ok("202 -5 20895".to_owned()), "{way:?}");
+        assert_eq!(database.query_row(sum, [], |row| row.get(0)), Ok("203 -5 21095".to_owned()), "{way:?}");
     }
 }
 

@@ -73,7 +73,7 @@ struct Cut {
 /// An entry of a united tree, with the changes for the copy.
 #[derive(Clone, Copy)]
 pub(crate) struct UnionEntry<'e> {
-    /// The number of the piece from which the entry comes.
+    /// The number of the piece that has the entry.
     pub(crate) piece: usize,
     /// The rowid, or 0 if the entry belongs to an index.
     pub(crate) rowid: i64,
@@ -398,7 +398,7 @@ impl<'t, 'a> Walk<'t, 'a> {
     }
 
     /// Returns `true` if the current entry of reader `a` is before that of reader `b`; of entries with the same key, the entry of the
-    /// earlier piece comes first. The prefixes of both must be computed already.
+    /// earlier piece is the first. The prefixes of both must be computed already.
     #[inline]
     fn is_less(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.heads[a], &self.heads[b]);
