@@ -186,7 +186,7 @@ impl CsvPart {
             let open = field.start as usize - 1 - start;
             let quotes = open..open + 1 + field.len as usize;
             if doubt::rows_in(text, column, quotes, options, usual).is_none()
-                && !doubt::may_begin_with_row(text, options, usual)
+                && !doubt::may_be_rows(text, options, usual)
             {
                 continue;
             }

@@ -101,12 +101,19 @@ pub(super) fn doubt(
     })
 }
 
-/// Returns `false` if the first line of a record is surely no row. Delimiters of one byte are counted, which is cheap. With a wide
-/// delimiter, any line may be a row.
-pub(super) fn may_begin_with_row(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> bool {
-    let line = &text[..memchr::memchr2(b'\n', b'\r', text).unwrap_or(text.len())];
+/// Returns `false` if the first or the last line of a record is surely no row. This is cheap to see if the delimiter is one byte. `text` is
+/// the record, perhaps with empty lines and comments behind it.
+pub(super) fn may_be_rows(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> bool {
     let delimiter = options.dialect.delimiter;
-    delimiter.is_wide() || memchr::memchr_iter(delimiter.first(), line).count() + 1 == usual.fields
+    let is_row = |line: &[u8]| memchr::memchr_iter(delimiter.first(), line).count() + 1 == usual.fields;
+    let first_end = || memchr::memchr2(b'\n', b'\r', text).unwrap_or(text.len());
+    let last = || {
+        let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
+        memchr::memrchr2(b'\n', b'\r', &text[..end]).map_or(0, |at| at + 1)..end
+    };
+    // The last line may be a comment.
+    delimiter.is_wide()
+        || (options.dialect.comment.is_some() || is_row(&text[last()])) && is_row(&text[..first_end()])
 }
 
 /// Returns the position of the closing quote of a field whose opening quote is at `open`.

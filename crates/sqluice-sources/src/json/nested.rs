@@ -37,24 +37,30 @@ fn scalar_end(data: &[u8], at: usize, lenient: bool) -> Result<usize, Fault> {
 }
 
 /// Returns the number at `at`, and its end. If `lenient`, `-Infinity` is a number.
-#[inline]
+#[inline(always)]
 pub(super) fn any_number(data: &[u8], at: usize, lenient: bool) -> Result<(Number, usize), Fault> {
-    let read = number(data, at);
-    if read.is_err() && lenient && data[at..].starts_with(NEGATIVE_INFINITY) {
-        return Ok((Number::Real(f64::NEG_INFINITY), at + NEGATIVE_INFINITY.len()));
+    match number(data, at) {
+        Err(fault) => negative_infinity(data, at, lenient).ok_or(fault),
+        read => read,
     }
-    read
 }
 
-const NEGATIVE_INFINITY: &[u8] = b"-Infinity";
+#[cold]
+fn negative_infinity(data: &[u8], at: usize, lenient: bool) -> Option<(Number, usize)> {
+    let word = b"-Infinity";
+    (lenient && data[at..].starts_with(word)).then_some((Number::Real(f64::NEG_INFINITY), at + word.len()))
+}
 
 /// Returns the `true`, `false` or `null` at `at`. If `lenient`, also `NaN` or `Infinity`.
 pub(super) fn literal(data: &[u8], at: usize, lenient: bool) -> Result<&'static str, Fault> {
     let rest = data.get(at..).unwrap_or_default();
-    let words = ["true", "false", "null", "NaN", "Infinity"];
-    let words = if lenient { &words[..] } else { &words[..3] };
-    let found = words.iter().find(|word| rest.starts_with(word.as_bytes()));
-    found.copied().ok_or(Fault::expected(at, "a value"))
+    let found = ["true", "false", "null"].into_iter().find(|word| rest.starts_with(word.as_bytes()));
+    found.or_else(|| not_finite(rest, lenient)).ok_or(Fault::expected(at, "a value"))
+}
+
+#[cold]
+fn not_finite(rest: &[u8], lenient: bool) -> Option<&'static str> {
+    ["NaN", "Infinity"].into_iter().find(|word| lenient && rest.starts_with(word.as_bytes()))
 }
 
 /// Returns the end of the array or object that begins at `start`.

@@ -104,6 +104,7 @@ fn laid_out(
 /// Returns the float rounded to a number of digits, as `{:e}` writes it: both neighbours if the float is halfway between them.
 fn rounded(real: f64, digits: usize) -> Vec<String> {
     let nearest = format!("{real:.*e}", digits - 1);
+    let exact = format!("{real:.800e}");
     let neighbours = [-1i64, 1].into_iter().filter_map(|step| {
         let (mantissa, power) = nearest.split_once('e')?;
         let whole: i64 = mantissa.replace(['.', '-'], "").parse().ok()?;
@@ -113,7 +114,7 @@ fn rounded(real: f64, digits: usize) -> Vec<String> {
             (other.len() == digits).then(|| format!("{sign}{}.{}e{power}", &other[..1], &other[1..]))?;
         // The exact decimals of the float say whether it is halfway between the two.
         let middle = (whole * 10 + 5 * step).to_string();
-        let exact = format!("{real:.800e}").replace(['.', '-'], "");
+        let exact = exact.replace(['.', '-'], "");
         let exact = exact.split('e').next()?.trim_end_matches('0').to_owned();
         (exact == middle).then_some(other)
     });
@@ -215,16 +216,21 @@ pub(super) fn stored(text: &str) -> Option<f64> {
 pub(super) fn has_printer(values: &[String]) -> bool {
     let reals: Vec<f64> = values.iter().map(|text| stored(text).unwrap()).collect();
     let prints = |print: Print| values.iter().zip(&reals).all(|(text, real)| print.print(*real) == *text);
-    // A printer that prints each value with the value's own number of digits.
-    let prints_as_long = |point, exponents, style| {
-        values.iter().zip(&reals).all(|(text, real)| {
+    // The digits of each float, rounded to the number of digits that its value has.
+    let of_own_length: Vec<Vec<(String, String, i32)>> = values
+        .iter()
+        .zip(&reals)
+        .map(|(text, real)| {
             let mantissa = text.split(['e', 'E']).next().unwrap();
             let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
             let count = digits.trim_start_matches('0').trim_end_matches('0').len().max(1);
-            let print = |scientific: &String| {
-                laid_out(*real, digits_of_text(*real, scientific), point, exponents, style)
-            };
-            count <= 17 && rounded(*real, count).iter().any(|scientific| print(scientific) == *text)
+            let rounded = if count <= 17 { rounded(*real, count) } else { Vec::new() };
+            rounded.iter().map(|scientific| digits_of_text(*real, scientific)).collect()
+        })
+        .collect();
+    let prints_as_long = |point, exponents, style| {
+        values.iter().zip(&reals).zip(&of_own_length).all(|((text, real), digits)| {
+            digits.iter().any(|digits| laid_out(*real, digits.clone(), point, exponents, style) == *text)
         })
     };
     let parts: Vec<(&str, &str)> =
