@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use sqluice::convert::Convert;
 use sqluice::load::Load;
 use sqluice::plan::ColumnReport;
-use sqluice_testkit::tries;
+use sqluice_testkit::effort::tries;
 
 use crate::support::files::Home;
 use crate::support::load::{Way, run};
