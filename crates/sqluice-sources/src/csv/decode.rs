@@ -174,20 +174,15 @@ impl CsvPart {
         let mut refused = Vec::new();
         let mut last = None;
         for &slot in &scratch.of_lines {
-            let (column, row) = (slot / scratch.stride, slot % scratch.stride);
-            // A record is reported only once.
+            let row = slot % scratch.stride;
+            // A record is looked at only once.
             if last == Some(row) {
                 continue;
             }
             let start = scratch.starts[row] as usize;
             let end = if row + 1 < rows { scratch.starts[row + 1] as usize } else { end };
             let text = &self.input()[start..end];
-            let field = scratch.spans[slot];
-            let open = field.start as usize - 1 - start;
-            let quotes = open..open + 1 + field.len as usize;
-            if doubt::rows_in(text, column, quotes, options, usual).is_none()
-                && !doubt::may_be_rows(text, options, usual)
-            {
+            if !doubt::may_be_rows(text, options, usual) {
                 continue;
             }
             last = Some(row);

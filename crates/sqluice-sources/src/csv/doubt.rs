@@ -101,19 +101,16 @@ pub(super) fn doubt(
     })
 }
 
-/// Returns `false` if the first or the last line of a record is surely no row. This is cheap to see if the delimiter is one byte. `text` is
-/// the record, perhaps with empty lines and comments behind it.
+/// Returns `false` if a record surely has fewer than two rows: it lacks their delimiters. This is cheap to see if the delimiter is one byte.
+/// `text` is the record, perhaps with more behind it.
+#[inline]
 pub(super) fn may_be_rows(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> bool {
     let delimiter = options.dialect.delimiter;
-    let is_row = |line: &[u8]| memchr::memchr_iter(delimiter.first(), line).count() + 1 == usual.fields;
-    let first_end = || memchr::memchr2(b'\n', b'\r', text).unwrap_or(text.len());
-    let last = || {
-        let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
-        memchr::memrchr2(b'\n', b'\r', &text[..end]).map_or(0, |at| at + 1)..end
-    };
-    // The last line may be a comment.
-    delimiter.is_wide()
-        || (options.dialect.comment.is_some() || is_row(&text[last()])) && is_row(&text[..first_end()])
+    // With `pad`, the last row may lack fields.
+    let rows = if options.pad { 1 } else { 2 };
+    let has_delimiters = || memchr::memchr_iter(delimiter.first(), text).count() >= rows * (usual.fields - 1);
+    // Any line is a row of one column.
+    usual.fields >= 2 && (delimiter.is_wide() || has_delimiters())
 }
 
 /// Returns the position of the closing quote of a field whose opening quote is at `open`.
@@ -182,9 +179,6 @@ pub(super) fn rows_in(
     let field = &text[quotes.clone()];
     let delimiter = options.dialect.delimiter;
     let delimiters = |text: &[u8]| memchr::memchr_iter(delimiter.first(), text).count();
-    if !delimiter.is_wide() && delimiters(field) < usual.fields - 1 {
-        return None;
-    }
     let (first_end, last) =
         (memchr::memchr2(b'\n', b'\r', field)?, memchr::memrchr2(b'\n', b'\r', field)? + 1);
     let parts_otherwise = || {

@@ -27,13 +27,17 @@ impl Repeats {
     /// of the input.
     #[inline]
     pub(super) fn skips(&self, record: &[u8], byte: u64) -> Option<bool> {
-        let marks = record.len().wrapping_sub(self.header.len());
-        if marks != 0 && marks != MARK.len() || self.header.is_empty() {
-            return None;
-        }
-        self.skips_repeat(record, byte)
+        if self.may_be(record.len()) { self.skips_repeat(record, byte) } else { None }
     }
 
+    /// Returns `true` if a record of `bytes` bytes may repeat the header.
+    #[inline]
+    pub(super) fn may_be(&self, bytes: usize) -> bool {
+        let marks = bytes.wrapping_sub(self.header.len());
+        (marks == 0 || marks == MARK.len()) && !self.header.is_empty()
+    }
+
+    #[cold]
     fn skips_repeat(&self, record: &[u8], byte: u64) -> Option<bool> {
         if *record == *self.header {
             return Some(self.everywhere || self.starts.contains(byte));

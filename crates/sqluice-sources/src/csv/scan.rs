@@ -372,7 +372,8 @@ impl Scan {
             return Break(None);
         }
         let is_record = match at > self.record {
-            true => !comment && !self.skips(data, self.record..at),
+            true if self.repeats.may_be(at - self.record) => !comment && !self.skips(data, self.record..at),
+            true => !comment,
             false => self.blank_rows && is_empty_line(data, at),
         };
         self.records += u64::from(is_record);
@@ -384,7 +385,7 @@ impl Scan {
     }
 
     /// Returns `true` if a record repeats the header and is no row.
-    #[inline]
+    #[cold]
     pub(super) fn skips(&self, data: &[u8], record: Range<usize>) -> bool {
         let byte = self.byte + record.start as u64;
         self.repeats.skips(&data[record], byte) == Some(true)
