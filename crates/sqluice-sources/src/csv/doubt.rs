@@ -128,7 +128,7 @@ fn closing(text: &[u8], open: usize, dialect: Dialect) -> Option<usize> {
 
 /// Returns the number of lines of a record, if each line could be a row with all quotes as text. Blank lines, comments and lines that
 /// repeat the header don't count. With several stray quotes, several fields of a record are quoted.
-pub(super) fn all_rows_in(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> Option<u64> {
+fn all_rows_in(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> Option<u64> {
     let dialect = Dialect { quote: None, escape: None, ..options.dialect };
     let mut lines = 0;
     for line in text.split(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -164,7 +164,7 @@ fn all_fit(options: &CsvOptions, from: usize, values: &[Field<'_>]) -> bool {
 /// * `text`: the text of the record, perhaps with more text behind the record.
 /// * `column`: the column of the field.
 /// * `quotes`: the positions of the opening and the closing quote in `text`.
-pub(super) fn rows_in(
+fn rows_in(
     text: &[u8],
     column: usize,
     quotes: Range<usize>,
@@ -175,21 +175,9 @@ pub(super) fn rows_in(
     if usual.fields < 2 {
         return None;
     }
-    // These cheap tests exclude most fields with line ends: the first and last lines of a text have too few or too many delimiters.
-    let field = &text[quotes.clone()];
-    let delimiter = options.dialect.delimiter;
-    let delimiters = |text: &[u8]| memchr::memchr_iter(delimiter.first(), text).count();
-    let (first_end, last) =
-        (memchr::memchr2(b'\n', b'\r', field)?, memchr::memrchr2(b'\n', b'\r', field)? + 1);
-    let parts_otherwise = || {
-        delimiters(&field[..first_end]) != usual.fields - 1 - column || delimiters(&field[last..]) != column
-    };
-    if !delimiter.is_wide() && parts_otherwise() {
-        return None;
-    }
-    let last = quotes.start + last;
     let dialect = Dialect { quote: None, escape: None, ..options.dialect };
     let is_end = |&byte: &u8| matches!(byte, b'\n' | b'\r');
+    let last = quotes.start + text[quotes.clone()].iter().rposition(is_end)? + 1;
     let mut lines = 0;
     // The first line is tested from the opening quote on: the quotes do not change the fields before this quote.
     let mut from = column;

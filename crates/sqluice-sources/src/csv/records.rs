@@ -209,6 +209,11 @@ impl Records<'_> {
         let mut slot = 0;
         // The position one past the last byte escaped outside of quotes, and the number of escapes in the current field.
         let (mut escaped, mut escapes) = (0, 0);
+        // Fewer needles mean that any line end ends a record, as does the end of the input.
+        let ends = |at: usize| match data.get(at) {
+            Some(b'\n' | b'\r') => N < 5 || ends_record(data, at, self.marks),
+            byte => byte.is_none(),
+        };
         let next = 'records: loop {
             if !B::WIDE && N < 5 && field_bytes_max == usize::MAX {
                 // Reads most fields in a short loop. The code below would do the same.
@@ -231,11 +236,7 @@ impl Records<'_> {
             if B::WIDE && at < start {
                 continue;
             }
-            if N >= 5
-                && at < data.len()
-                && matches!(byte, b'\n' | b'\r')
-                && !ends_record(data, at, self.marks)
-            {
+            if N >= 5 && matches!(byte, b'\n' | b'\r') && !ends(at) {
                 continue;
             }
             let begin = if B::BLANKS { content } else { record };
@@ -301,9 +302,7 @@ impl Records<'_> {
                 at = end + 1;
                 byte = data.get(at).copied().unwrap_or(b'\n');
                 delimiter = between.bytes(data, at, byte);
-                let ends = matches!(byte, b'\n' | b'\r')
-                    && (N < 5 || at >= data.len() || ends_record(data, at, self.marks));
-                if delimiter == 0 && !ends {
+                if delimiter == 0 && !ends(at) {
                     break Next::Malformed;
                 }
                 finder.next();
@@ -336,10 +335,6 @@ impl Records<'_> {
 
             spans[slot] = span;
             slot += stride;
-            let ends = |at: usize| match data.get(at) {
-                Some(b'\n' | b'\r') => ends_record(data, at, self.marks),
-                byte => byte.is_none(),
-            };
             if B::BLANKS && ends(at + delimiter) {
                 at += delimiter;
                 delimiter = 0;

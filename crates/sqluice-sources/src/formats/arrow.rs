@@ -37,7 +37,7 @@ impl Format for Arrow {
     }
 }
 
-/// The rows of an Arrow IPC file or stream.
+/// An opened Arrow IPC file or stream. Each reading of its rows reads the input again, which must still have `schema`.
 struct ArrowFile {
     /// `true` for a file, `false` for a stream.
     is_file: bool,

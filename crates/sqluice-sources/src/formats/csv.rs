@@ -10,7 +10,7 @@ use sqluice_core::source::columns::ColumnFrom;
 use sqluice_core::source::recognised::{Recognised, RecognisedCsv, RecognisedPreamble};
 
 use super::opened::{Columns, Content, OpenRequest, Opened, SampledRows, WantedRows};
-use super::sample::{SAMPLE_GROWTH, SampleFacts, changed, sample_reader};
+use super::sample::{SampleFacts, changed, longer, sample_reader};
 use super::{FileFormat, Format};
 use crate::convert::Conversion;
 use crate::csv::{
@@ -221,7 +221,7 @@ impl Sampled {
                 }
                 // The first record may be malformed only because the sample ends.
                 Err(_) if !facts.whole && sample_bytes < sample_bytes_max => {
-                    sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH).min(sample_bytes_max);
+                    sample_bytes = longer(sample_bytes, sample_bytes_max);
                 }
                 reader => return Ok(Sampled { facts, sniffed, options, reader: reader? }),
             }

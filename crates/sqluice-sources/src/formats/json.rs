@@ -15,7 +15,7 @@ use sqluice_core::source::columns::ColumnFrom;
 use sqluice_core::source::recognised::Recognised;
 
 use super::opened::{Columns, Content, OpenRequest, Opened, SampledRows, WantedRows};
-use super::sample::{SAMPLE_GROWTH, SampleFacts, sample_reader};
+use super::sample::{SampleFacts, longer, sample_reader};
 use super::{FileFormat, Format, NDJSON, Reader, Start};
 use crate::convert::Conversion;
 use crate::csv::Renamed;
@@ -143,7 +143,6 @@ fn open(
     let mut sample_bytes = request.sample_bytes;
     // A sample of more bytes than a record may have shows all that a longer sample would show.
     let sample_bytes_max = json.options.record_bytes_max.saturating_add(1);
-    let longer = |bytes: usize| bytes.max(1).saturating_mul(SAMPLE_GROWTH).min(sample_bytes_max);
     let facts = loop {
         let sample = input.sample(sample_bytes)?;
         let facts = SampleFacts::of(&sample, sample_bytes);
@@ -154,7 +153,7 @@ fn open(
         let mut source = match json.of_sample(sample, &input, request.rows_max) {
             // The sample ends before the array of records begins, so a longer sample is read.
             Err(_) if more => {
-                sample_bytes = longer(sample_bytes);
+                sample_bytes = longer(sample_bytes, sample_bytes_max);
                 continue;
             }
             source => source?,
@@ -167,7 +166,7 @@ fn open(
             suggest_records(&mut json, &input, rows, &head)?;
             break facts;
         }
-        sample_bytes = longer(sample_bytes);
+        sample_bytes = longer(sample_bytes, sample_bytes_max);
     };
     if json.lacks(request.named) {
         if !input.can_reopen() {

@@ -33,9 +33,10 @@ pub struct FormatOptions {
     pub comment: Option<Option<u8>>,
     /// The end of a record; `None`: it is recognised.
     pub line_end: Option<LineEnd>,
-    /// `true` if the first record names the columns.
+    /// `true` if the first record names the columns; `None`: it is recognised.
     pub header: Option<bool>,
-    /// The number of lines to skip at the start; `Some(0)`: the first line belongs to the table.
+    /// The number of lines to skip at the start; `None`: lines before the table, such as a title, are recognised and skipped. So `Some(0)`
+    /// skips nothing.
     pub skip_lines: Option<u64>,
     /// Unquoted fields that are NULL, besides the empty one.
     pub null: Vec<String>,

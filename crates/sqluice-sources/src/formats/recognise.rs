@@ -17,7 +17,7 @@ use sqluice_platform::positioned::Positioned;
 use sqluice_reader::descriptor::Descriptor;
 
 use super::json::{JSON_ARRAY, begins_with_objects};
-use super::sample::SAMPLE_GROWTH;
+use super::sample::longer;
 use super::{ALL, CSV, FileFormat, FormatOptions, JSON, SQLITE, Start};
 use crate::input::InputFile;
 use crate::input::foreign::{self, Foreign};
@@ -63,13 +63,14 @@ fn of_input(
         {
             return Err(foreign.error(input.name()));
         }
-        // A sample ends early if the file is damaged. Reading the file then gives the error.
+        // A sample that is shorter than requested, although the file goes on, shows that the file is damaged. A longer sample would be the
+        // same, so this sample decides the format. The error appears when the rows are read.
         let whole = sample.whole || bytes >= bytes_max || sample.text.len() < bytes;
         let start = Start { head: &sample.text, whole, asked: options.format.is_some(), options };
         if let Some(format) = of_start(&start, path) {
             return Ok(format);
         }
-        bytes = bytes.saturating_mul(SAMPLE_GROWTH).min(bytes_max.max(HEAD_BYTES));
+        bytes = longer(bytes, bytes_max.max(HEAD_BYTES));
     }
 }
 

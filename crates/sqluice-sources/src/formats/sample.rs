@@ -7,7 +7,12 @@ use sqluice_core::error::{Error, Setting, message};
 use crate::input::{Compression, Encoding, Sample};
 
 /// The factor by which the next sample is longer if a sample does not hold the first record.
-pub(super) const SAMPLE_GROWTH: usize = 8;
+const SAMPLE_GROWTH: usize = 8;
+
+/// Returns the number of bytes of the sample after one of `bytes` bytes, at most `bytes_max`.
+pub(super) fn longer(bytes: usize, bytes_max: usize) -> usize {
+    bytes.max(1).saturating_mul(SAMPLE_GROWTH).min(bytes_max)
+}
 
 /// The facts that a sample shows about the whole file.
 #[derive(Clone, Copy, Debug)]

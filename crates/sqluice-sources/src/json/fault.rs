@@ -2,6 +2,7 @@
 
 use sqluice_core::error::{Error, Message, Setting, message};
 
+use super::nested::{space_end, value_end};
 use crate::text::encoding_hint;
 
 /// The first fault of a record.
@@ -82,9 +83,7 @@ impl Fault {
     fn hint(&self, record: &[u8]) -> Option<Message> {
         let rest = record.get(self.at..).unwrap_or_default();
         let hint = match self.what {
-            What::Expected(_)
-                if ["NaN", "Infinity", "-Infinity"].iter().any(|no| rest.starts_with(no.as_bytes())) =>
-            {
+            What::Expected(_) if is_sound_if_lenient(record) => {
                 return Some(message![
                     "JSON has no such number; ",
                     Setting::LenientJson,
@@ -101,13 +100,14 @@ impl Fault {
             What::Escape => {
                 "escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits"
             }
-            What::Surrogate => {
+            What::Surrogate if is_sound_if_lenient(record) => {
                 return Some(message![
                     "a character beyond U+FFFF is two escapes: \\ud83d\\ude00; ",
                     Setting::LenientJson,
                     " reads half of them as U+FFFD"
                 ]);
             }
+            What::Surrogate => "a character beyond U+FFFF is two escapes: \\ud83d\\ude00",
             What::Unterminated => {
                 "is its closing quote missing? a record is one line, unless the file is an array"
             }
@@ -119,6 +119,12 @@ impl Fault {
         };
         Some(hint.into())
     }
+}
+
+/// Returns `true` if a lenient reader takes the record.
+fn is_sound_if_lenient(record: &[u8]) -> bool {
+    let end = value_end(record, space_end(record, 0), true);
+    end.is_ok_and(|end| space_end(record, end) == record.len()) && str::from_utf8(record).is_ok()
 }
 
 /// Returns the character at a byte.

@@ -9,31 +9,11 @@ use std::collections::HashSet;
 use super::super::{Delimiter, Given, Sniffed, sniff};
 use sqluice_core::splitmix::SplitMix64;
 
+use super::random::Random;
 use super::sampled;
 use sqluice_testkit::effort::tries;
 
 const DELIMITERS: [&str; 8] = [",", "\t", ";", "|", "^", "~", "¦", "||"];
-
-/// A source of random numbers that are the same in every run.
-struct Random(SplitMix64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0.below(end.max(1))
-    }
-
-    fn percent(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    fn of<'a>(&mut self, texts: &[&'a str]) -> &'a str {
-        texts[self.below(texts.len())]
-    }
-
-    fn between(&mut self, from: usize, to: usize) -> usize {
-        from + self.below(to - from + 1)
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {

@@ -15,6 +15,7 @@ use sqluice_core::splitmix::SplitMix64;
 use sqluice_testkit::effort::tries;
 
 use super::super::{ColumnFrom, CsvOptions, CsvReader, Doubts, Given, RepeatedHeaders, sniff};
+use super::random::Random;
 
 /// A file, and its records.
 #[derive(Debug, Default)]
@@ -31,22 +32,6 @@ struct Loaded {
     /// The number of bad rows, plus 1 if an error ends the load.
     faults: usize,
     doubted: bool,
-}
-
-struct Random(SplitMix64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0.below(end.max(1))
-    }
-
-    fn percent(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    fn of<'a>(&mut self, texts: &[&'a str]) -> &'a str {
-        texts[self.below(texts.len())]
-    }
 }
 
 const WORDS: [&str; 12] = [

@@ -6,6 +6,7 @@ mod generated;
 mod messy;
 mod ourairports;
 mod properties;
+mod random;
 mod sniff;
 
 use std::io::Cursor;

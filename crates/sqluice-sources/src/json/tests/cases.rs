@@ -1,5 +1,6 @@
 //! The values of single records.
 
+use super::super::nested::value_end;
 use super::*;
 
 fn lines(text: &str) -> Outcome {
@@ -296,4 +297,23 @@ fn values_that_json_does_not_have_are_read_where_that_is_asked_for() {
         let lenient = JsonOptions { lenient: true, ..options(Layout::Lines, 1 << 20) };
         assert_eq!(read(file.as_bytes(), &lenient).bad().len(), 1, "{file}");
     }
+}
+
+#[test]
+fn the_lenient_reader_is_named_only_for_a_record_that_it_takes() {
+    let names_it = |record: &str| {
+        let reads = |lenient| value_end(record.as_bytes(), 0, lenient);
+        let fault = reads(false).expect_err(record);
+        let hint = fault.error(record.as_bytes()).hint_text().unwrap_or_default();
+        assert_eq!(hint.contains("lenient_json"), reads(true) == Ok(record.len()), "{record}: {hint}");
+        hint.contains("lenient_json")
+    };
+    for (value, _, _) in lenient_values() {
+        assert!(names_it(&format!("{{\"a\":{value}}}")));
+        for broken in ["{\"a\":@,}", "{\"a\":@1}", "{\"a\" @}", "{\"a\":@,\"b\":nul}", "{\"a\":@"] {
+            assert!(!names_it(&broken.replace('@', value)));
+        }
+    }
+    assert!(!names_it("{NaN:1}"));
+    assert!(!names_it("{\"a\":nan}"));
 }

@@ -22,6 +22,16 @@ fn column(home: &Home, files: Vec<PathBuf>) -> ColumnReport {
     columns.iter().find(|column| column.name == "v").unwrap().clone()
 }
 
+/// Returns the line of a row. An empty value is a NULL.
+fn line(format: &str, row: usize, value: &str) -> String {
+    match (format, value) {
+        ("csv", _) => format!("{row:0>12},{value}\n"),
+        (_, "") => format!("{{\"id\":{row:9},\"v\":null}}\n"),
+        _ if value.parse::<f64>().is_ok() => format!("{{\"id\":{row},\"v\":{value}}}\n"),
+        _ => format!("{{\"id\":{row},\"v\":\"{value}\"}}\n"),
+    }
+}
+
 /// Returns files of about `bytes` bytes whose values are numbers, but for one value in row `at` of the last file.
 fn files(home: &Home, format: &str, count: usize, bytes: usize, at: f64, value: &str) -> (Vec<PathBuf>, u64) {
     let rows = bytes / count / 24;
@@ -32,12 +42,7 @@ fn files(home: &Home, format: &str, count: usize, bytes: usize, at: f64, value: 
         for row in 0..rows {
             let number = format!("{}.{}", 1000 + row % 9000, 1 + row % 9);
             let is_value = file + 1 == count && row == at;
-            text += &match (format, is_value) {
-                ("csv", false) => format!("{row:0>12},{number}\n"),
-                ("csv", true) => format!("{row:0>12},{value}\n"),
-                (_, false) => format!("{{\"id\":{row},\"v\":{number}}}\n"),
-                (_, true) => format!("{{\"id\":{row},\"v\":\"{value}\"}}\n"),
-            };
+            text += &line(format, row, if is_value { value } else { &number });
         }
         paths.push(Way::Path.put(home, &format!("{count}_{bytes}_{file}.{format}"), text.as_bytes()));
     }
@@ -168,13 +173,7 @@ fn late_files(
                 () if row % 20_000 == 100 => rare.to_owned(),
                 () => String::new(),
             };
-            let is_number = value.parse::<f64>().is_ok();
-            text += &match (format, value.as_str()) {
-                ("csv", _) => format!("{row:0>12},{value}\n"),
-                (_, "") => format!("{{\"id\":{row:9},\"v\":null}}\n"),
-                _ if is_number => format!("{{\"id\":{row},\"v\":{value}}}\n"),
-                _ => format!("{{\"id\":{row},\"v\":\"{value}\"}}\n"),
-            };
+            text += &line(format, row, &value);
         }
         paths.push(Way::Path.put(home, &format!("late{file}.{format}"), text.as_bytes()));
     }

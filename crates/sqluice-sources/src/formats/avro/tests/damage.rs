@@ -1,4 +1,4 @@
-//! Files that are cut short, or have other bytes.
+//! Damaged files: files that are cut short, have changed bytes, or have bytes that the format forbids.
 
 use proptest::prelude::*;
 
