@@ -70,7 +70,7 @@ pub trait Part: Send {
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()>;
 }
 
-/// How the place of a text in the data of its column shows that the field was quoted.
+/// The facts by which the position of a text in its column's data shows that the field was quoted.
 #[derive(Clone, Copy, Debug)]
 pub struct Quoting {
     /// The byte that stands before the text of a quoted field.

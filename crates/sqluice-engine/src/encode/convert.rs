@@ -1,7 +1,7 @@
 //! Converts batches to columns for rows that SQLite inserts.
 //!
-//! The same code converts and refuses values as for pages. The values are then as SQLite would store them, so SQLite's own conversions
-//! change nothing.
+//! The code that converts and refuses values for pages does so here, too. It returns values as SQLite would store them, so SQLite's own
+//! conversions change nothing.
 
 use std::cell::Cell;
 

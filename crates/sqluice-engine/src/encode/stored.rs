@@ -48,7 +48,7 @@ pub(super) enum BytesSerials<'a> {
 /// The sizes of a column's values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Width {
-    /// The same size in every row.
+    /// All values have this size.
     Same(usize),
     /// A size for each row, by its serial type.
     Varies,

@@ -249,7 +249,7 @@ impl Chooser<'_> {
     fn narrow(moments: &mut [Moment]) -> bool {
         if let Some(first) = moments.first_mut().filter(|first| !first.high_said && !first.said) {
             first.high = first.high.min(at(LAST_SECOND) - ROOM);
-            // The same midnight in all tables, whatever the forms of their moments.
+            // The moment is rounded down to midnight, so that it is the same in all tables, whatever the forms of their moments.
             first.high -= first.high.rem_euclid(DAY);
         }
         for index in (1..moments.len()).rev() {

@@ -338,7 +338,7 @@ impl Block {
                 cells.repair(&decided);
             }
         }
-        // Of several refused columns of a row, the first is reported.
+        // If several columns of a row are refused, the first column is reported.
         refused.sort_by_key(|refused| refused.row);
         refused.dedup_by_key(|refused| refused.row);
         refused.reverse();

@@ -136,7 +136,7 @@ mod tests {
             ("5.00- USD", ("5.00", true, Some("USD"), true)),
             ("US$5", ("5", false, Some("US$"), false)),
             ("5 kr", ("5", false, Some("kr"), false)),
-            // What is left over makes the number none.
+            // A second sign stays in the text of the number, which is therefore no number.
             ("$$5", ("$5", false, Some("$"), false)),
             ("--5", ("-5", true, None, false)),
             ("(5-)", ("5-", true, None, true)),

@@ -27,7 +27,7 @@ use crate::convert::{Reading, Readings};
 /// The number of other values after which a column of a sample is given up, if these values also outnumber the rest.
 const OTHERS_MIN: u64 = 16;
 
-/// The same number for a part of a file that is loaded.
+/// The number of other texts in a part of a loaded file after which the rest of the part is not counted, unless numbers or dates are more.
 const OTHERS_MIN_OF_PART: u64 = 4096;
 
 /// The number of dates, or of numbers in another notation, after which a sample's values are assumed to be of that kind.
@@ -74,7 +74,7 @@ enum Currency {
     Unnamed,
     /// All amounts with a currency have this one.
     Of(String),
-    /// There are several.
+    /// Amounts have different currencies.
     Several,
 }
 

@@ -9,10 +9,10 @@
 //!
 //! Each insertion in arbitrary order would read and write a leaf. A rebuild reads and writes every leaf once.
 //!
-//! Only SQLite frees pages. DROP INDEX would free the root, too, and automatic indexes can't be dropped. So the tree is temporarily
-//! declared to SQLite as a WITHOUT ROWID table, and DELETE without WHERE frees all pages but the root without parsing them. The temporary
-//! row of `sqlite_schema` may take a page of its own, so it is deleted before new pages are numbered. SQLite keeps the parsed declaration
-//! in memory until the tree is empty.
+//! Only SQLite frees pages. DROP INDEX would free the root, too, and automatic indexes can't be dropped. So a temporary row
+//! of `sqlite_schema` declares the tree as a WITHOUT ROWID table, and DELETE without WHERE on this table frees all pages but the root. The
+//! temporary row may make `sqlite_schema` grow by a page, so the row is deleted again before new pages are numbered. The tree is emptied
+//! after that: until then, SQLite uses the declaration that it has parsed and keeps in memory.
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::Progress;

@@ -32,7 +32,7 @@ pub(crate) struct Growing<'a> {
 
 /// The interior pages of a tree under construction, by the kind of the tree.
 enum Levels<'a> {
-    /// The tree has no pages in this pass, because its rows go to a sorter.
+    /// No pages: the rows of the tree go to a sorter in this pass, or the pass has no tree with this index.
     None,
     /// No interior pages, but a leaf list, from which another process builds the interior pages.
     Listed(&'a Mutex<LeafList>),

@@ -217,7 +217,7 @@ impl Appender {
         self.waiting_bytes >= self.chunk_bytes || !self.waiting.iter().all(copied)
     }
 
-    /// Passes each small chunk whose pages were copied to `done`, which returns it to its worker.
+    /// Calls `done` with each small chunk whose pages have been copied. `done` returns the chunk to its worker.
     pub(crate) fn give_back(&mut self, done: impl FnMut(Sealed)) {
         self.copied.drain(..).for_each(done);
     }
