@@ -15,7 +15,7 @@ use sqluice_core::source::{BadRow, Part, Refused, Sink};
 use super::cut::Cut;
 use super::fault::{Fault, What};
 use super::fields::{Fields, NewKey, NewKeys};
-use super::nested::space_end;
+use super::nested::{is_sound_if_lenient, space_end};
 use super::record::{ESCAPED, INT, REAL, Scratch, TEXT, bits_of_span, object, place_of, span_of_bits};
 use super::text::unescape;
 use super::{Layout, PART_BYTES};
@@ -228,7 +228,7 @@ impl JsonPart {
         let at = cursor.advance(self.input(), record.start);
         let fault = Fault { at: fault.at - record.start, ..fault };
         let place = at.later(&data[..fault.at.min(data.len())]).place(&self.shared.file);
-        let error = fault.error(data).at(place);
+        let error = fault.error(data, is_sound_if_lenient(data)).at(place);
         if fault.is_fatal() {
             return Err(error);
         }

@@ -2,7 +2,6 @@
 
 use sqluice_core::error::{Error, Message, Setting, message};
 
-use super::nested::{space_end, value_end};
 use crate::text::encoding_hint;
 
 /// The first fault of a record.
@@ -51,10 +50,11 @@ impl Fault {
         matches!(self.what, What::RecordTooLong { .. })
     }
 
-    /// Returns the error for the user. `record` is the text of the record with the fault.
-    pub(super) fn error(&self, record: &[u8]) -> Error {
+    /// Returns the error for the user. `record` is the text of the record with the fault; `lenient_reads_it` is `true` if a lenient reader
+    /// takes the record.
+    pub(super) fn error(&self, record: &[u8], lenient_reads_it: bool) -> Error {
         let error = Error::input(self.message(record));
-        match self.hint(record) {
+        match self.hint(record, lenient_reads_it) {
             Some(hint) => error.hint(hint),
             None => error,
         }
@@ -80,10 +80,10 @@ impl Fault {
         }
     }
 
-    fn hint(&self, record: &[u8]) -> Option<Message> {
+    fn hint(&self, record: &[u8], lenient_reads_it: bool) -> Option<Message> {
         let rest = record.get(self.at..).unwrap_or_default();
         let hint = match self.what {
-            What::Expected(_) if is_sound_if_lenient(record) => {
+            What::Expected(_) if lenient_reads_it => {
                 return Some(message![
                     "JSON has no such number; ",
                     Setting::LenientJson,
@@ -100,7 +100,7 @@ impl Fault {
             What::Escape => {
                 "escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits"
             }
-            What::Surrogate if is_sound_if_lenient(record) => {
+            What::Surrogate if lenient_reads_it => {
                 return Some(message![
                     "a character beyond U+FFFF is two escapes: \\ud83d\\ude00; ",
                     Setting::LenientJson,
@@ -119,12 +119,6 @@ impl Fault {
         };
         Some(hint.into())
     }
-}
-
-/// Returns `true` if a lenient reader takes the record.
-fn is_sound_if_lenient(record: &[u8]) -> bool {
-    let end = value_end(record, space_end(record, 0), true);
-    end.is_ok_and(|end| space_end(record, end) == record.len()) && str::from_utf8(record).is_ok()
 }
 
 /// Returns the character at a byte.

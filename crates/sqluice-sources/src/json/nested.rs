@@ -28,6 +28,12 @@ pub(super) fn value_end(data: &[u8], at: usize, lenient: bool) -> Result<usize, 
     }
 }
 
+/// Returns `true` if a lenient reader takes the record.
+pub(super) fn is_sound_if_lenient(record: &[u8]) -> bool {
+    let end = value_end(record, space_end(record, 0), true);
+    end.is_ok_and(|end| space_end(record, end) == record.len()) && str::from_utf8(record).is_ok()
+}
+
 fn scalar_end(data: &[u8], at: usize, lenient: bool) -> Result<usize, Fault> {
     match data.get(at) {
         Some(b'"') => string_end(data, at, lenient).map(|(end, _)| end + 1),
