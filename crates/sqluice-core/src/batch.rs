@@ -93,6 +93,13 @@ impl Bitmap<'_> {
     pub fn get(self, row: usize) -> bool {
         self.0[row / 64] >> (row % 64) & 1 == 1
     }
+
+    /// Returns the number of set bits among the first `rows`.
+    pub fn count(self, rows: usize) -> usize {
+        let (whole, rest) = (rows / 64, rows % 64);
+        let last = if rest == 0 { 0 } else { self.0[whole] & ((1 << rest) - 1) };
+        self.0[..whole].iter().chain([&last]).map(|word| word.count_ones() as usize).sum()
+    }
 }
 
 impl<'a> Bytes<'a> {
@@ -109,6 +116,20 @@ impl<'a> Bytes<'a> {
             Spans::Fixed(len) => row * len..(row + 1) * len,
             Spans::Offsets(offsets) => offsets[row] as usize..offsets[row + 1] as usize,
             Spans::Anywhere(spans) => spans[row].range(),
+        }
+    }
+
+    /// Returns `true` if any of the first `rows` strings has `len` bytes.
+    pub fn has_len(self, len: usize, rows: usize) -> bool {
+        match self.spans {
+            Spans::Fixed(fixed) => fixed == len && rows > 0,
+            Spans::Offsets(offsets) => {
+                offsets[..=rows].windows(2).any(|pair| (pair[1] - pair[0]) as usize == len)
+            }
+            // All spans are looked at, which is faster than to stop at the first.
+            Spans::Anywhere(spans) => {
+                spans[..rows].iter().filter(|span| span.len as usize == len).count() > 0
+            }
         }
     }
 }

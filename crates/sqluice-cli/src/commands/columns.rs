@@ -108,7 +108,8 @@ fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> 
     let why = match others {
         1 => format!("{value:?}{place} is not {a_number}, the only one of {} values", grouped(*values)),
         _ => format!(
-            "{} of {} values are not {numbers}, such as {value:?}{place}",
+            "{}{} of {} values are not {numbers}, such as {value:?}{place}",
+            if missed.at_most { "at most " } else { "" },
             grouped(*others),
             grouped(*values)
         ),

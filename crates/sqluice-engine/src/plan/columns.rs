@@ -71,6 +71,8 @@ pub struct MissedType {
     /// The number of values that are no numbers. If 0, the value that prevented the type is a number, but not in the form that a float
     /// prints: `1.10` beside `1.9`.
     pub others: u64,
+    /// `true` if `others` is the largest possible number: where nearly all values are text, the rest was not looked at.
+    pub at_most: bool,
     /// `true` if the others are NULL markers in quotes, such as `"NA"`. The setting `null` reads only texts without quotes.
     pub quoted: bool,
     /// The settings that read the others as numbers, each with its value: `thousands`, `price=,`.
@@ -105,6 +107,7 @@ impl MissedType {
             line: None,
             values: 0,
             others: 0,
+            at_most: false,
             quoted: false,
             read_by: Vec::new(),
             signs: None,

@@ -66,6 +66,24 @@ const MARKERS: [&[u8]; 17] = [
 /// The largest number of bytes of a marker.
 const MARKER_BYTES_MAX: usize = 6;
 
+/// The number of values that show if a batch has numbers; see [`Counting::MostlyText`].
+const PROBES: usize = 16;
+
+/// The number of values that are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counting {
+    /// Values of a sample: a column is given up when most of its values are text.
+    #[default]
+    Sample,
+    /// All values.
+    All,
+    /// All values of a part, unless they are many and most of them are text.
+    Part,
+    /// The values of a column that is text in the samples. A batch of text is not read: if some values of the batch show that hardly any are
+    /// numbers, all of its values count as text.
+    MostlyText,
+}
+
 /// The currency of the amounts of a column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Currency {
@@ -116,6 +134,7 @@ enum First {
     /// A NULL marker in quotes.
     QuotedMarker,
     Noted,
+    Date,
     /// A number that printers with the fewest digits write in another way: `1.10`.
     Odd,
     /// An integer that no float holds.
@@ -163,9 +182,9 @@ pub struct Kinds {
     firsts: [Option<Found>; First::COUNT],
     /// `true` if the source knows which values are numbers and which are text.
     pub typed: bool,
-    is_exact: bool,
-    /// `true` if an exact count is given up, too, at many other values.
-    is_patient: bool,
+    counting: Counting,
+    /// `true` if some values count as text that were not read. The number of other values is the largest possible one then.
+    pub has_unread: bool,
     /// `true` if a batch was searched for a form in vain.
     lacks_form: bool,
     /// The number of parts.
@@ -173,14 +192,14 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// Returns the kinds of no value. All values will be counted, however many of them are text.
-    pub fn exact() -> Kinds {
-        Kinds { is_exact: true, ..Kinds::default() }
+    /// Returns the kinds of no value. `counting` says which values will be counted.
+    pub fn new(counting: Counting) -> Kinds {
+        Kinds { counting, ..Kinds::default() }
     }
 
-    /// Returns the kinds of no value. All values will be counted, unless there are many and most of them are text.
-    pub fn patient() -> Kinds {
-        Kinds { is_patient: true, ..Kinds::exact() }
+    /// Returns the kinds of no value, which are counted as these are.
+    pub fn like(&self) -> Kinds {
+        Kinds::new(self.counting)
     }
 
     /// Adds the first `rows` values of a column, and adds them to `evidence`. The first of them is in row `first_row` of a part.
@@ -194,6 +213,11 @@ impl Kinds {
     ) {
         self.typed |= typed;
         self.parts = part + 1;
+        if self.counting == Counting::MostlyText
+            && let Some(text) = probe(column, rows)
+        {
+            return self.count_as_text(column, rows, text, quoting, (part, first_row));
+        }
         if self.given_up {
             evidence.see_batch(column, rows, typed);
             if !typed {
@@ -222,13 +246,32 @@ impl Kinds {
                 _ => self.add(value, typed, (part, first_row + row as u64)),
             }
             let kept = self.numbers.max(self.dates + self.noted);
-            let others_min = if self.is_patient { OTHERS_MIN_OF_PART } else { OTHERS_MIN };
-            let gives_up = self.is_patient || !self.is_exact;
-            if gives_up && self.others > others_min && self.others > kept {
+            let others_min = match self.counting {
+                Counting::Sample => OTHERS_MIN,
+                Counting::Part => OTHERS_MIN_OF_PART,
+                Counting::All | Counting::MostlyText => u64::MAX,
+            };
+            if self.others > others_min && self.others > kept {
                 self.given_up = true;
                 return self.see_sure_markers(column, row + 1..rows, quoting, (part, first_row));
             }
         }
+    }
+
+    /// Counts the values of a batch as text, apart from the NULL marker that has no other meaning. `text` is the row of a text.
+    fn count_as_text(
+        &mut self,
+        column: &Column<'_>,
+        rows: usize,
+        text: usize,
+        quoting: Option<Quoting>,
+        (part, first_row): (u64, u64),
+    ) {
+        let nulls = self.nulls();
+        self.see_sure_markers(column, 0..rows, quoting, (part, first_row));
+        self.others += present(column, rows) - (self.nulls() - nulls);
+        self.has_unread = true;
+        self.keep(First::Other, column.get(text), (part, first_row + text as u64));
     }
 
     /// Keeps the first number of each form that a batch of numbers has, and that no batch before has had.
@@ -263,14 +306,18 @@ impl Kinds {
             }
         }
         // One unsuccessful search is enough for a sample.
-        self.lacks_form = left > 0 && !self.is_exact;
+        self.lacks_form = left > 0 && self.counting == Counting::Sample;
     }
 
     /// Counts a value of a sample by its length and first digit, if all of many values so far are dates, or numbers in another notation.
     /// Returns `false` if the value must be read.
     fn assumes(&mut self, text: &[u8]) -> bool {
         let is_like = text.len() > MARKER_BYTES_MAX && text[0].is_ascii_digit();
-        if self.is_exact || !is_like || self.others > 0 || self.dates.max(self.noted) < ASSUMED_MIN {
+        if self.counting != Counting::Sample
+            || !is_like
+            || self.others > 0
+            || self.dates.max(self.noted) < ASSUMED_MIN
+        {
             return false;
         }
         if self.dates > self.noted {
@@ -296,6 +343,11 @@ impl Kinds {
         quoting: Option<Quoting>,
         (part, first_row): (u64, u64),
     ) {
+        if let Values::Text(texts) = column.values
+            && !texts.has_len(SURE_MARKER.len(), rows.end)
+        {
+            return;
+        }
         let may_be_marker = |row: &usize| match column.values {
             Values::Text(texts) => texts.range(*row).len() == SURE_MARKER.len(),
             Values::Any(_) => true,
@@ -316,12 +368,7 @@ impl Kinds {
             Value::Text(text) => text,
             _ => b"",
         };
-        let is_number = match value {
-            Value::Text(text) => !matches!(text_to_number(text, Affinity::Numeric), Value::Text(_)),
-            Value::Blob(_) => false,
-            _ => true,
-        };
-        if is_number {
+        if is_number(value) {
             self.numbers += 1;
             let mut alone = Evidence::new();
             alone.add_value(value, typed);
@@ -336,6 +383,7 @@ impl Kinds {
             self.add_marker(text, at);
         } else if is_date(text) {
             self.dates += 1;
+            self.keep(First::Date, value, at);
         } else {
             let read: Readings = Reading::all_of(text);
             for (count, read) in self.readings.iter_mut().zip(read) {
@@ -373,6 +421,7 @@ impl Kinds {
         self.noted += other.noted;
         self.quoted += other.quoted;
         self.given_up |= other.given_up;
+        self.has_unread |= other.has_unread;
         self.typed |= other.typed;
         self.has_codes |= other.has_codes;
         self.currency.merge(&other.currency);
@@ -413,6 +462,11 @@ impl Kinds {
     /// Returns the number of values that are neither NULL nor a NULL marker.
     pub fn values(&self) -> u64 {
         self.numbers + self.dates + self.others + self.noted + self.quoted
+    }
+
+    /// Returns `true` if at least four of five values are numbers.
+    pub fn are_mostly_numbers(&self) -> bool {
+        self.numbers * 5 >= self.values() * 4 && self.numbers > 0
     }
 
     /// Returns the number of NULL markers.
@@ -469,7 +523,7 @@ impl Kinds {
             true => other,
             false => one,
         });
-        let kinds = [First::Other, First::Noted, First::QuotedMarker, First::Odd, First::Unheld];
+        let kinds = [First::Other, First::Noted, First::Date, First::QuotedMarker, First::Odd, First::Unheld];
         let mut causes = kinds.into_iter();
         causes.find_map(|cause| self.first(cause)).or(later)
     }
@@ -550,6 +604,32 @@ fn form(alone: &Evidence) -> First {
     }
 }
 
+/// Returns `true` if SQLite takes a value for a number. The value is not NULL.
+fn is_number(value: Value<'_>) -> bool {
+    match value {
+        Value::Text(text) => !matches!(text_to_number(text, Affinity::Numeric), Value::Text(_)),
+        Value::Blob(_) => false,
+        _ => true,
+    }
+}
+
+/// Looks at some values of a batch. Returns the row of a value that is no number, if at most a quarter of these values are numbers.
+///
+/// If nine of ten values of a column are numbers, at most one of seven is in a batch with so few of them. So the share of the numbers is
+/// found to be nearly nine of ten at least, too.
+fn probe(column: &Column<'_>, rows: usize) -> Option<usize> {
+    let probed = (0..PROBES.min(rows)).map(|probe| probe * rows / PROBES.min(rows));
+    let (mut values, mut numbers, mut text) = (0, 0, None);
+    for row in probed {
+        match column.get(row) {
+            Value::Null => {}
+            value if is_number(value) => (values, numbers) = (values + 1, numbers + 1),
+            _ => (values, text) = (values + 1, text.or(Some(row))),
+        }
+    }
+    text.filter(|_| numbers * 4 <= values)
+}
+
 /// Returns `true` if the field of a text was quoted.
 fn is_quoted(quoting: Option<Quoting>, column: &Column<'_>, row: usize) -> bool {
     quoting.is_some_and(|quoting| quoting.is_quoted(column, row))
@@ -594,6 +674,6 @@ fn present(column: &Column<'_>, rows: usize) -> u64 {
             (0..rows).filter(|row| !matches!(column.get(*row), Value::Null)).count() as u64
         }
         (_, None) => rows as u64,
-        (_, Some(validity)) => (0..rows).filter(|row| validity.get(*row)).count() as u64,
+        (_, Some(validity)) => validity.count(rows) as u64,
     }
 }

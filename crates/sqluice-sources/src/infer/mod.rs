@@ -24,7 +24,7 @@ mod watch;
 mod written;
 
 pub use evidence::{Evidence, Inferred};
-pub use kinds::{Found, Kinds};
+pub use kinds::{Counting, Found, Kinds};
 pub use scan::{Scanned, scan};
 pub use watch::{Watch, Watched};
 

@@ -7,7 +7,7 @@ use sqluice_core::error::Result;
 use sqluice_core::progress::{Amount, Cancel, Context};
 use sqluice_core::source::{BadRow, Part, Quoting, Refused, Sink, Source, scan};
 
-use super::{Evidence, Kinds};
+use super::{Counting, Evidence, Kinds};
 
 /// The facts about a column that all of its values show.
 #[derive(Clone, Debug)]
@@ -28,7 +28,8 @@ pub fn scan(
     threads: usize,
     context: &Context<'_>,
 ) -> (Vec<Scanned>, Result<()>) {
-    let begin = || vec![Scanned { evidence: Evidence::new(), kinds: Kinds::exact() }; columns.len()];
+    let begin =
+        || vec![Scanned { evidence: Evidence::new(), kinds: Kinds::new(Counting::All) }; columns.len()];
     let look = |scanned: &mut Vec<Scanned>, index: u64, part: &mut dyn Part| {
         let written = (part.is_typed(), part.quoting());
         part.decode(&mut Scanning { columns, cancel: &context.cancel, scanned, written, next: (index, 0) })?;

@@ -8,8 +8,8 @@
 //! A right guess costs a look at every value and a lock for each part. A wrong guess stops the load, which can start again with better
 //! types. So does a value that the sink refuses only because of the guess.
 //!
-//! A watch also counts the kinds of values in columns that are TEXT although the samples have few of their values: so a note can name the
-//! reason without another reading of the file.
+//! A watch also counts the kinds of values in columns that are TEXT although the samples have few of their values, or mostly text: so a note
+//! can name the reason without another reading of the file.
 //!
 //! Invariant: if all parts were decoded without error, each guess is the type that [`Evidence`] concludes from all values (or INTEGER or
 //! REAL, if the values are known to be numbers).
@@ -22,7 +22,7 @@ use sqluice_core::progress::Amount;
 use sqluice_core::source::around::decoded_by;
 use sqluice_core::source::{BadRow, Part, Quoting, Refused, Sink, Source};
 
-use super::{Evidence, Inferred, Kinds, see_all};
+use super::{Counting, Evidence, Inferred, Kinds, see_all};
 
 /// A column with a guessed type.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +35,8 @@ pub struct Watched {
     pub evidence: Evidence,
     /// `true` if the values are numbers, however they are written.
     pub is_number: bool,
-    /// `true` if the kinds of its values are counted, for notes.
-    pub counts_kinds: bool,
+    /// The way in which the kinds of its values are counted, for notes; `None` if they are not.
+    pub counting: Option<Counting>,
 }
 
 /// The watch over guessed types. Clones share their evidence.
@@ -77,7 +77,7 @@ impl Watch {
     /// Creates a watch over some columns.
     pub fn new(watched: &[Watched]) -> Watch {
         let evidence = watched.iter().map(|watched| watched.evidence).collect();
-        let kinds = watched.iter().map(|watched| watched.counts_kinds.then(Kinds::patient)).collect();
+        let kinds = watched.iter().map(|watched| watched.counting.map(Kinds::new)).collect();
         Watch(Arc::new(Shared {
             columns: watched.iter().map(|watched| watched.column).collect(),
             guesses: watched
@@ -164,8 +164,7 @@ impl Source for WatchedSource<'_> {
         self.parts += 1;
         Ok(Some(decoded_by(part, move |part, sink| {
             let (evidence, typed, quoting) = (watch.begin()?, part.is_typed(), part.quoting());
-            let counted =
-                watch.seen().kinds.iter().map(|kinds| kinds.as_ref().map(|_| Kinds::patient())).collect();
+            let counted = watch.seen().kinds.iter().map(|kinds| kinds.as_ref().map(Kinds::like)).collect();
             let mut watching =
                 Watching { sink, watch: &watch, evidence, kinds: counted, typed, quoting, next: (index, 0) };
             let decoded = part.decode(&mut watching);

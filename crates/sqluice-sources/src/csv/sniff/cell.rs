@@ -28,23 +28,56 @@ impl CellKind {
     }
 }
 
+/// Words and signs for a missing value.
+const MISSING: [&[u8]; 11] =
+    [b"na", b"n/a", b"nan", b"null", b"none", b"nil", b"-", b"--", b"?", b".", b"\\n"];
+
+/// Truth values.
+const TRUTHS: [&[u8]; 8] = [b"true", b"false", b"yes", b"no", b"y", b"n", b"t", b"f"];
+
+/// The largest number of bytes of a word of `MISSING` or `TRUTHS`.
+const WORD_BYTES_MAX: usize = 5;
+
+/// The largest number of bytes of a field that is more than text.
+const TYPED_BYTES_MAX: usize = 200;
+
 /// Returns the kind of a field.
 pub(super) fn kind(value: &[u8]) -> CellKind {
     let text = value.trim_ascii();
     if text.is_empty() {
         return CellKind::Empty;
     }
-    let mut lower = [0; 200];
-    let Some(lower) = lower.get_mut(..text.len()) else { return CellKind::Text };
-    lower.copy_from_slice(text);
-    lower.make_ascii_lowercase();
-    match &*lower {
-        b"na" | b"n/a" | b"nan" | b"null" | b"none" | b"nil" | b"-" | b"--" | b"?" | b"." | b"\\n" => {
-            CellKind::Missing
-        }
-        b"true" | b"false" | b"yes" | b"no" | b"y" | b"n" | b"t" | b"f" => CellKind::Truth,
-        text => of_form(text),
+    if is_plain_number(text) {
+        return CellKind::Number;
     }
+    if text.len() > TYPED_BYTES_MAX {
+        return CellKind::Text;
+    }
+    let is = |words: &[&[u8]]| words.iter().any(|word| word.eq_ignore_ascii_case(text));
+    if text.len() <= WORD_BYTES_MAX && is(&MISSING) {
+        return CellKind::Missing;
+    }
+    if text.len() <= WORD_BYTES_MAX && is(&TRUTHS) {
+        return CellKind::Truth;
+    }
+    match text.iter().any(u8::is_ascii_uppercase) {
+        true => of_form(&text.to_ascii_lowercase()),
+        false => of_form(text),
+    }
+}
+
+/// Returns `true` for digits, perhaps with a minus before them and a point among them. Most numbers are of this form.
+fn is_plain_number(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"-").unwrap_or(text);
+    let (mut digits, mut points) = (0, 0);
+    for byte in text {
+        match byte {
+            b'0'..=b'9' => digits += 1,
+            b'.' => points += 1,
+            _ => return false,
+        }
+    }
+    digits > 0 && points <= 1
 }
 
 /// Returns `true` if a column of numbers may have this field.
@@ -119,6 +152,12 @@ fn is_amount(text: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(text) else { return false };
     let signs = ["$", "€", "£", "¥", "%", "usd", "eur", "gbp", "chf"];
     let bare = text.trim_start_matches('-');
+    let may_be_of_sign = |byte: &u8| !byte.is_ascii() || b"$%uegcdrpf".contains(byte);
+    if !bare.as_bytes().first().is_some_and(may_be_of_sign)
+        && !bare.as_bytes().last().is_some_and(may_be_of_sign)
+    {
+        return false;
+    }
     signs.iter().any(|sign| {
         let rest = bare.strip_prefix(sign).or_else(|| bare.strip_suffix(sign));
         rest.is_some_and(|rest| is_number(rest.trim().as_bytes()))
@@ -215,7 +254,9 @@ pub(super) fn shape(value: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CellKind, kind};
+    use proptest::prelude::*;
+
+    use super::{CellKind, is_number, is_plain_number, kind};
 
     #[test]
     fn fields_of_each_kind_are_recognised() {
@@ -238,6 +279,15 @@ mod tests {
             for text in texts.split('|') {
                 assert_eq!(kind(text.as_bytes()), expected, "{text}");
             }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(sqluice_testkit::cases(2000))]
+
+        #[test]
+        fn a_plain_number_is_a_number(text in "[-+]?[0-9.,e ]{0,8}") {
+            prop_assert!(!is_plain_number(text.as_bytes()) || is_number(text.as_bytes()));
         }
     }
 }

@@ -20,7 +20,7 @@ use super::header;
 const PREAMBLE_MAX: usize = 40;
 
 /// The number of rows that show whether a header stands below titles.
-const HEADED_ROWS: usize = 100;
+const HEADED_ROWS: usize = 20;
 const FOOTER_MAX: usize = 3;
 
 /// The longest unit, such as `kg` or `m/s`, in bytes.

@@ -98,7 +98,7 @@ fn load(mut source: Box<dyn Source>) -> (usize, Result<()>) {
 
 fn watch(guess: Inferred, sample: &[&str]) -> Watch {
     let sample: Vec<String> = sample.iter().map(|&text| text.to_owned()).collect();
-    Watch::new(&[Watched { column: 1, guess, evidence: of(&sample), is_number: false, counts_kinds: false }])
+    Watch::new(&[Watched { column: 1, guess, evidence: of(&sample), is_number: false, counting: None }])
 }
 
 proptest! {
@@ -124,7 +124,7 @@ proptest! {
     ) {
         let all = of(parts.iter().flatten());
         let evidence = of(parts[0].iter().take(sample));
-        let watch = Watch::new(&[Watched { column: 1, guess: evidence.conclude(), evidence, is_number: false, counts_kinds: false }]);
+        let watch = Watch::new(&[Watched { column: 1, guess: evidence.conclude(), evidence, is_number: false, counting: None }]);
         let (rows, loaded) = load(watch.over(Box::new(Rows(parts.clone().into()))));
         prop_assert_eq!(loaded.is_err(), watch.broken());
         if loaded.is_ok() {

@@ -89,6 +89,25 @@ pub(crate) struct LoadFile {
     pub(crate) tally: Tally,
 }
 
+/// The counts of the values that a field or a column has in the samples.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sampled {
+    /// The number of values, up to the value at which counting was given up.
+    pub(crate) values: u64,
+    /// The number of these values that are numbers.
+    pub(crate) numbers: u64,
+    /// `true` if counting was given up, as most of the values are text.
+    pub(crate) given_up: bool,
+}
+
+impl Sampled {
+    pub(crate) fn add(&mut self, more: Sampled) {
+        self.values += more.values;
+        self.numbers += more.numbers;
+        self.given_up |= more.given_up;
+    }
+}
+
 impl LoadFile {
     /// Creates a `LoadFile` of an opened file, of which at most `rows_max` rows are loaded into `table`. The types follow from the sample.
     pub(crate) fn new(table: String, opened: Opened, load: &Request, rows_max: u64) -> Result<LoadFile> {
@@ -334,13 +353,15 @@ impl LoadFile {
         Ok(Converting::over(source, converted))
     }
 
-    /// Returns the number of values that a field has in the sample, or the largest number if the kinds of its values are not counted.
-    pub(crate) fn sampled(&self, field: usize) -> u64 {
+    /// Returns the counts of the values that a field has in the sample.
+    pub(crate) fn sampled(&self, field: usize) -> Sampled {
         match self.kinds.get(field) {
-            Some(kinds) if kinds.given_up => u64::MAX,
-            Some(kinds) => kinds.values() + kinds.nulls(),
-            None if self.kinds.is_empty() => u64::MAX,
-            None => 0,
+            Some(kinds) => Sampled {
+                values: kinds.values() + kinds.nulls(),
+                numbers: kinds.numbers,
+                given_up: kinds.given_up,
+            },
+            None => Sampled { given_up: self.kinds.is_empty(), ..Sampled::default() },
         }
     }
 

@@ -140,6 +140,7 @@ fn just_missed(values: &mut Values<'_>, column: &str) -> Option<MissedType> {
     };
     let mut missed = MissedType::new(near.name(), &found.value);
     (missed.values, missed.others) = (all, all - kinds.numbers);
+    missed.at_most = kinds.has_unread;
     missed.quoted = kinds.quoted > 0 && kinds.quoted == missed.others;
     if reading.is_none() && kinds.first_noted().is_some() {
         missed.signs = Reading::marks(found.value.as_bytes());

@@ -112,7 +112,10 @@ impl PreparedLoad {
                 table.take_kinds(&declared.columns[*column].name, kinds.clone(), Places::new());
             }
             near_types::report(table, load, declared, columns);
-            let noted = |column: usize| columns[column].missed.is_some() || columns[column].nulls.is_some();
+            let noted = |column: usize| {
+                (columns[column].missed.is_some() || columns[column].nulls.is_some())
+                    && table.kinds_of_all(&declared.columns[column].name).is_some()
+            };
             let kinds: Vec<(usize, Kinds)> = kinds.into_iter().filter(|(column, _)| noted(*column)).collect();
             let indexes: Vec<usize> = kinds.iter().map(|(column, _)| *column).collect();
             let mut places: Vec<Places> = kinds.iter().map(|(_, kinds)| unplaced(kinds)).collect();

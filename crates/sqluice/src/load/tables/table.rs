@@ -12,11 +12,11 @@ use sqluice_engine::plan::ExpectedRows;
 use sqluice_engine::report::InputReport;
 use sqluice_sources::convert::Conversion;
 use sqluice_sources::csv::COLUMNS_MAX;
-use sqluice_sources::infer::{Evidence, Found, Inferred, Kinds, Scanned, Watched};
+use sqluice_sources::infer::{Counting, Evidence, Found, Inferred, Kinds, Scanned, Watched};
 
 use crate::load::files::bad_files::BadFile;
 use crate::load::files::default_value;
-use crate::load::files::file::{Classes, LoadFile};
+use crate::load::files::file::{Classes, LoadFile, Sampled};
 use crate::load::files::rowid_order::Order;
 use crate::load::request::Request;
 use crate::load::request::names::{listed, refuse_nul};
@@ -43,8 +43,8 @@ pub(crate) struct LoadTable {
     pub(crate) overlaps: bool,
 }
 
-/// The least number of sampled values of a TEXT column that show well enough why it is TEXT. With fewer, its values are counted by kind
-/// while they are loaded.
+/// The least number of sampled values of a TEXT column that show well enough why it is TEXT, if most of them are numbers. Otherwise its
+/// values are counted by kind while they are loaded.
 const SAMPLED_MIN: u64 = 256;
 
 /// Values of a column that notes may show, each with its place in a file if the place was found.
@@ -59,8 +59,7 @@ struct MadeColumn {
     /// `true` if a conversion that the user requests makes numbers of the column's text.
     is_number: bool,
     evidence: Evidence,
-    /// The number of values in the samples, up to the value at which counting was given up.
-    sampled: u64,
+    sampled: Sampled,
     /// The counts of numbers, dates, NULL markers and other values in the column; `None` if only samples were read.
     kinds: Option<Kinds>,
     /// Values that notes about the column may show, with their places in the files.
@@ -80,6 +79,26 @@ impl MadeColumn {
     /// Returns `true` if values that were not read yet may still change the type of the column.
     fn is_in_doubt(&self) -> bool {
         self.given.is_none() && !self.evidence.is_final()
+    }
+
+    /// Returns the way in which the values are counted while they are loaded, for notes; `None` if the samples show why the column is TEXT.
+    fn counting(&self) -> Option<Counting> {
+        let Sampled { values, numbers, given_up } = self.sampled;
+        if self.kinds.is_some() || self.inferred() != Inferred::Text || self.is_number {
+            return None;
+        }
+        match () {
+            () if given_up => Some(Counting::MostlyText),
+            () if values < SAMPLED_MIN => Some(Counting::Part),
+            () if numbers * 5 < values * 4 => Some(Counting::MostlyText),
+            () => None,
+        }
+    }
+
+    /// Returns `true` if the kinds of all values say more than those in the samples.
+    fn is_told_by(&self, kinds: &Kinds) -> bool {
+        let has_new_marker = self.sampled.given_up && kinds.has_sure_marker();
+        !kinds.has_unread || kinds.are_mostly_numbers() || has_new_marker
     }
 
     /// Returns `true` if the user's own declaration says NOT NULL.
@@ -170,7 +189,7 @@ impl LoadTable {
             match self.made.iter_mut().find(|made| made.name.eq_ignore_ascii_case(name)) {
                 Some(made) => {
                     made.evidence.merge(file.evidence[field]);
-                    made.sampled = made.sampled.saturating_add(file.sampled(field));
+                    made.sampled.add(file.sampled(field));
                     if !made.by_user && made.given.as_deref() != file.type_of(field) {
                         made.given = None;
                     }
@@ -397,19 +416,12 @@ impl LoadTable {
 
     pub(crate) fn watched(&self, schema: &Schema) -> Vec<Watched> {
         let seen = self.files.iter().all(|file| file.seen);
-        let counts_kinds = |made: &MadeColumn| {
-            !seen
-                && made.kinds.is_none()
-                && made.sampled < SAMPLED_MIN
-                && made.inferred() == Inferred::Text
-                && !made.is_number
-        };
         let watched = self.inferred(schema).map(|(column, made)| Watched {
             column,
             guess: made.inferred(),
             evidence: made.evidence,
             is_number: made.is_number,
-            counts_kinds: counts_kinds(made),
+            counting: if seen { None } else { made.counting() },
         });
         watched.collect()
     }
@@ -427,7 +439,9 @@ impl LoadTable {
 
     /// Takes the kinds of all values of a column, with the places of the values that notes may show.
     pub(crate) fn take_kinds(&mut self, name: &str, kinds: Kinds, places: Places) {
-        if let Some(made) = self.made.iter_mut().find(|made| made.name.eq_ignore_ascii_case(name)) {
+        if let Some(made) = self.made.iter_mut().find(|made| made.name.eq_ignore_ascii_case(name))
+            && made.is_told_by(&kinds)
+        {
             (made.kinds, made.places) = (Some(kinds), places);
         }
     }

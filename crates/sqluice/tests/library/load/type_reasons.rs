@@ -229,6 +229,65 @@ fn a_column_of_text_that_begins_late_has_no_note() {
 }
 
 #[test]
+fn numbers_behind_a_sample_of_text_or_dates_are_reported() {
+    // The texts fill the sample, and are less than a tenth of the values.
+    let (rows, texts) = (130_000, 12_000);
+    for (format, header) in [("csv", "id,v\n"), ("ndjson", "")] {
+        for count in [1, 2] {
+            for first in ["Rome", "2024-01-31", "12 Main St", "A-1"] {
+                let home = Home::new();
+                let (digit, many) =
+                    if format == "csv" { ("0", "0".repeat(200)) } else { (":", format!(":{:200}", "")) };
+                let of_row = |row: usize| match row < texts {
+                    true => line(format, row, first).replacen(digit, &many, 1),
+                    false => line(format, row, &format!("{row}.5")),
+                };
+                let put = |file: usize| {
+                    let text: String = (rows * file / count..rows * (file + 1) / count).map(of_row).collect();
+                    Way::Path.put(&home, &format!("{file}.{format}"), format!("{header}{text}").as_bytes())
+                };
+                let paths: Vec<PathBuf> = (0..count).map(put).collect();
+                let case = format!("{first:?} in {count} files of {format}");
+                let column = column(&home, paths.clone());
+                assert_eq!(column.declared_type, "TEXT", "{case}");
+                let missed = column.missed.unwrap_or_else(|| panic!("{case}"));
+                let first_line = 1 + header.lines().count() as u64;
+                assert_eq!((missed.near, missed.value.as_str()), ("REAL", first), "{case}");
+                assert_eq!((missed.file.as_ref(), missed.line), (paths.first(), Some(first_line)), "{case}");
+                assert_eq!((missed.values, missed.at_most), (rows as u64, true), "{case}");
+                assert!((texts..texts * 3 / 2).contains(&(missed.others as usize)), "{case}: {missed:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_date_among_numbers_is_reported() {
+    let home = Home::new();
+    let (paths, line) = files(&home, "csv", 1, 1000, 0.5, "2024-01-31");
+    let missed = column(&home, paths).missed.unwrap();
+    assert_eq!((missed.value.as_str(), missed.line, missed.others), ("2024-01-31", Some(line), 1));
+}
+
+#[test]
+fn a_column_of_text_with_fewer_numbers_gets_no_note_but_one_for_a_null_marker_behind_the_sample() {
+    for (share, marker) in [(2, "Oslo"), (3, "\\N"), (100, "\\N")] {
+        let home = Home::new();
+        let value = |row: usize| match row {
+            290_000 => marker.to_owned(),
+            _ if row.is_multiple_of(share) && row > 50_000 => row.to_string(),
+            _ => "Rome".to_owned(),
+        };
+        let text: String = (0..300_000).map(|row| line("csv", row, &value(row))).collect();
+        let column = column(&home, vec![Way::Path.put(&home, "t.csv", format!("id,v\n{text}").as_bytes())]);
+        assert_eq!(column.missed, None, "{share}");
+        let nulls = column.nulls.map(|nulls| (nulls.tokens.join(" "), nulls.nulls, nulls.line));
+        let expected = (marker == "\\N").then(|| (marker.to_owned(), 1, Some(290_002)));
+        assert_eq!(nulls, expected, "{share}");
+    }
+}
+
+#[test]
 fn the_number_that_is_reported_is_the_one_that_is_written_otherwise() {
     let of = |values: &[&str], more: usize| {
         let home = Home::new();
