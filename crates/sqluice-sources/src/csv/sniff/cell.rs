@@ -87,18 +87,23 @@ pub(in super::super) fn is_number_or_missing(value: &[u8]) -> bool {
 
 /// Recognises numbers, dates and the like by their form. Cheap checks come first, because most fields are words.
 fn of_form(text: &[u8]) -> CellKind {
-    let has = |byte: u8| memchr::memchr(byte, text).is_some();
-    let digits = text.iter().any(u8::is_ascii_digit);
-    let (colon, dash) = (has(b':'), has(b'-'));
-    if digits && !colon && is_number(text) {
+    let (mut digits, mut colon, mut mark) = (false, false, false);
+    for byte in text {
+        digits |= byte.is_ascii_digit();
+        colon |= *byte == b':';
+        mark |= matches!(byte, b'-' | b'.');
+    }
+    // Numbers, times and dates do not begin with a letter.
+    let begins_as_number = !text[0].is_ascii_alphabetic();
+    if digits && begins_as_number && !colon && is_number(text) {
         CellKind::Number
     } else if digits && is_amount(text) {
         CellKind::Amount
-    } else if digits && colon && is_time(text) {
+    } else if digits && begins_as_number && colon && is_time(text) {
         CellKind::Time
-    } else if digits && is_date(text) {
+    } else if digits && begins_as_number && is_date(text) {
         CellKind::Date
-    } else if (colon || dash || has(b'.')) && is_address(text) {
+    } else if (colon || mark) && is_address(text) {
         CellKind::Address
     } else {
         CellKind::Text
