@@ -86,7 +86,7 @@ impl<'t> Names<'t> {
 }
 
 /// Returns the error for a name that no column has. `all` are the names of all columns.
-pub(crate) fn unknown_column(text: &str, all: &[String]) -> Error {
+fn unknown_column(text: &str, all: &[String]) -> Error {
     let near = similar::nearest(text, all.iter().map(String::as_str));
     let error = Error::usage(format!("no table has a column {text}"));
     match near {
