@@ -6,7 +6,9 @@ mod full_text;
 mod keys;
 mod looks;
 mod refusals;
+mod search;
 mod secrets;
+mod undeclared;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
