@@ -371,7 +371,8 @@ fn mistakes_in_masks_are_reported_in_the_words_of_the_command() {
     assert_eq!(ran.code(), Some(2), "{ran:?}");
     assert_eq!(names(folder), ["key", "mask.sql", "shop.db"]);
     // The column is accepted by name.
-    let accepted = ["copy", "shop.db", "accepted.db", "--mask", "mask.sql", "--strict-mask", "--allow", "customer.name"];
+    let accepted =
+        ["copy", "shop.db", "accepted.db", "--mask", "mask.sql", "--strict-mask", "--allow", "customer.name"];
     let ran = run(folder, accepted).ok();
     assert!(ran.stderr.contains("warning: customer.name has no mask"), "{ran:?}");
     let ran = run(folder, copy.iter().chain(&["--strict-mask", "--allow", "customer.nam"]).copied());

@@ -1,6 +1,7 @@
 //! Masked copies: what is masked is gone from every byte, and everything else is as it was. SQLite is the oracle.
 
 mod bytes;
+mod canaries;
 mod content;
 mod full_text;
 mod keys;

@@ -36,8 +36,8 @@ fn findings(plan: &MaskPlan) -> Vec<String> {
         format!("{}.{}: {} by {} ({})", found.table, found.column, found.what, found.by, found.count)
     });
     let places = plan.second_places.iter();
-    let places =
-        places.map(|place| format!("{}.{} holds {} ({})", place.table, place.column, place.masked, place.count));
+    let places = places
+        .map(|place| format!("{}.{} holds {} ({})", place.table, place.column, place.masked, place.count));
     warnings.chain(places).collect()
 }
 
@@ -72,7 +72,10 @@ fn personal_values_in_late_rows_are_found() {
         )
     };
     assert_found(&late("'jane@secret.org'", "'line ' || i"), &["log.line: an e-mail address by values (1)"]);
-    assert_found(&late("'she is jane@secret.org, I think'", "i"), &["log.line: an e-mail address by values (1)"]);
+    assert_found(
+        &late("'she is jane@secret.org, I think'", "i"),
+        &["log.line: an e-mail address by values (1)"],
+    );
     assert_found(&late("'DE89 3704 0044 0532 0130 00'", "''"), &["log.line: a bank account by values (1)"]);
     assert_found(&late("5500005555555559", "i"), &["log.line: a payment card by values (1)"]);
     assert_found(&late("'call +49 30 1234567'", "i"), &["log.line: a telephone number by values (1)"]);
@@ -85,7 +88,7 @@ fn many_names_that_stand_together_are_found_among_more_other_values() {
     let names = |rows: &str| {
         format!(
             "CREATE TABLE log (line TEXT); {} INSERT INTO log SELECT CASE WHEN {rows} THEN
-               substr('Anna Peter Maria JamesLindaSarahKarenNancyFrankScottKevinJasonJacobLarryHelenClaraLukasKlaus', i % 18 * 5 + 1, 5)
+               substr('Anna PeterMariaJamesLindaSarahKarenNancyFrankScottKevinJasonJacobLarryHelenClaraLukasKlaus', i % 18 * 5 + 1, 5)
                ELSE 'Blue Lamp' END FROM n; UPDATE log SET line = trim(line);",
             numbers(30_000)
         )
@@ -110,7 +113,8 @@ fn personal_values_in_json_and_blobs_are_found() {
         (r#"'{"a": "jane\u0040secret.org"}'"#, "log.line: an e-mail address by values (1)"),
         (r#"'{"smtp": {"password": "hunter2"}}'"#, "log.line: a secret by keys (1)"),
         (r#"jsonb('{"a": ["jane@secret.org"]}')"#, "log.line: an e-mail address by values (1)"),
-        ("x'00ff' || CAST('<jane@secret.org>' AS BLOB)", "log.line: an e-mail address by values (1)"),
+        ("x'00ff' || '<jane@secret.org>'", "log.line: an e-mail address by values (1)"),
+        ("CAST(x'00ff' || '<jane@secret.org>' AS BLOB)", "log.line: an e-mail address by values (1)"),
         (r#"'{"buyer": "Zacharias Quux"}'"#, "log.line holds people.name (1)"),
         ("CAST('Zacharias Quux' AS BLOB)", "log.line holds people.name (1)"),
     ] {
@@ -152,15 +156,22 @@ fn values_beside_keys_that_mean_secrets_are_found() {
 fn texts_of_masked_columns_in_other_columns_are_found_as_whole_values() {
     let orders = "CREATE TABLE orders (id INTEGER PRIMARY KEY, ship TEXT, note_id TEXT);";
     assert_found(
-        &format!("{orders} INSERT INTO orders (ship) VALUES ('Zacharias Quux'), ('Xerxes'), ('Xerxes'), ('other');"),
+        &format!(
+            "{orders} INSERT INTO orders (ship) VALUES ('Zacharias Quux'), ('Xerxes'), ('Xerxes'), ('other');"
+        ),
         &["orders.ship holds people.name (3)"],
     );
     // Shorter texts, and parts of texts, are equal by chance.
-    assert_found(&format!("{orders} INSERT INTO orders (ship) VALUES ('Mo'), ('to Xerxes'), ('xerxes');"), &[]);
+    assert_found(
+        &format!("{orders} INSERT INTO orders (ship) VALUES ('Mo'), ('to Xerxes'), ('xerxes');"),
+        &[],
+    );
     let lab = with(&format!("{orders} INSERT INTO orders (ship) VALUES ('Xerxes');"));
     let text = lab.copy(masking(MASK)).prepare(&Context::default()).unwrap().plan().to_string();
     assert!(
-        text.contains("not masked: orders.ship has no mask and holds values of people.name, which is masked (1)"),
+        text.contains(
+            "not masked: orders.ship has no mask and holds values of people.name, which is masked (1)"
+        ),
         "{text}"
     );
 }
@@ -170,15 +181,15 @@ fn more_masked_texts_than_memory_holds_are_a_sample_and_said_to_be() {
     let lab = with(&format!(
         "{} INSERT INTO people (name) SELECT 'person ' || i FROM n; CREATE TABLE orders (ship TEXT);
          INSERT INTO orders SELECT name FROM people WHERE id > 3;",
-        numbers(400_000)
+        numbers(500_000)
     ));
     let mut copy = lab.copy(masking(MASK));
-    copy.write = WriteOptions::new().memory_bytes(16 << 20).threads(1);
+    copy.write = WriteOptions::new().memory_bytes(24 << 20).threads(1);
     let report = copy.run().unwrap().mask.unwrap();
     let remark = report.remarks.iter().find(|remark| remark.about == "masked texts").unwrap();
     assert!(remark.what.contains("one of 2 was looked for"), "{remark:?}");
     let place = &report.second_places[0];
-    assert!((180_000..220_000).contains(&place.count), "{place:?}");
+    assert!((245_000..255_000).contains(&place.count), "{place:?}");
     lab.assert_sound();
 }
 
@@ -191,15 +202,23 @@ fn columns_computed_of_masked_ones_follow_and_are_no_finding() {
     );
     let masks = "CREATE TABLE people (mail /* gen: email() */)";
     let error = lab.copy(masking(masks).strict(true)).run().unwrap_err();
-    assert_eq!(error.message(), "people.login has no mask and looks like a user name, by its name, and 1 more");
+    assert_eq!(
+        error.message(),
+        "people.login has no mask and looks like a user name, by its name, and 1 more"
+    );
     let masks = "CREATE TABLE people (mail /* gen: email() */, login /* gen: keep() */)";
     let error = lab.copy(masking(masks).strict(true)).run().unwrap_err();
     assert_eq!(error.message(), "people.email2 has no mask and looks like an e-mail address, by its name");
-    assert!(error.hint_text().unwrap().starts_with("mask the columns that it is computed from, or accept it: "));
+    assert!(
+        error.hint_text().unwrap().starts_with("mask the columns that it is computed from, or accept it: ")
+    );
     lab.copy(masking(masks).strict(true).allow(["people.email2"])).run().unwrap();
     lab.assert_sound();
     let new = lab.new_one();
-    assert_eq!(count(&new, "SELECT count(*) FROM people WHERE email = lower(mail) AND email LIKE '%example'"), 1);
+    assert_eq!(
+        count(&new, "SELECT count(*) FROM people WHERE email = lower(mail) AND email LIKE '%example'"),
+        1
+    );
 }
 
 #[test]

@@ -18,26 +18,26 @@ fn a_column_that_seems_to_refer_to_a_masked_key_is_asked_about() {
         (
             PLACES,
             "visits.place_id (300 of 300 values are keys of places)",
-            "say of each whether it does: reference visits.place_id=places.id or no_reference visits.place_id",
+            "say of each whether it does: `reference = visits.place_id=places.id` or `no_reference = visits.place_id`",
         ),
         (
             "CREATE TABLE books (isbn /* gen: shape() */)",
             "visits.book (300 of 300 values are keys of books)",
-            "say of each whether it does: reference visits.book=books.isbn or no_reference visits.book",
+            "say of each whether it does: `reference = visits.book=books.isbn` or `no_reference = visits.book`",
         ),
         (
             "CREATE TABLE visits (id /* gen: permute() */)",
             "visits.from_visit (299 of 299 values are keys of visits)",
-            "say of each whether it does: reference visits.from_visit=visits.id or no_reference visits.from_visit",
+            "say of each whether it does: `reference = visits.from_visit=visits.id` or `no_reference = visits.from_visit`",
         ),
     ] {
         for strict in [false, true] {
             let error = lab.copy(masking(masks).strict(strict)).run().unwrap_err();
             let message =
-                "columns seem to refer to masked keys without REFERENCES, and would refer to nothing: ".to_owned();
+                "columns seem to refer to masked keys without REFERENCES, and would refer to nothing: "
+                    .to_owned();
             assert_eq!(error.message(), message + seen);
-            let plain: String = error.hint_text().unwrap().chars().filter(|c| *c != '`').collect();
-            assert_eq!(plain, hint);
+            assert_eq!(error.hint_text().unwrap(), hint);
             assert!(!lab.path("copy.db").exists());
         }
     }
@@ -55,7 +55,13 @@ fn a_given_reference_follows_the_mask_of_its_key() {
     let follows: Vec<_> = mask.columns.iter().filter_map(|column| column.follows.as_deref()).collect();
     assert_eq!(follows, ["places.id", "visits.id", "books.isbn"]);
     let new = lab.new_one();
-    assert_eq!(count(&new, "SELECT count(*) FROM visits JOIN places ON places.id = place_id JOIN books ON isbn = book"), 300);
+    assert_eq!(
+        count(
+            &new,
+            "SELECT count(*) FROM visits JOIN places ON places.id = place_id JOIN books ON isbn = book"
+        ),
+        300
+    );
     assert_eq!(count(&new, "SELECT count(*) FROM visits AS a JOIN visits AS b ON b.id = a.from_visit"), 299);
     assert_eq!(count(&new, "SELECT count(*) FROM visits WHERE place_id <= 300"), 0);
 }

@@ -22,8 +22,11 @@ use crate::profile::hash_bytes;
 /// The number of rows of a block.
 const BLOCK_ROWS: usize = 256;
 
-/// The least number of different values of a block that must have a form.
+/// The least number of values of a block that must have a form.
 const BLOCK_VALUES_MIN: usize = 16;
+
+/// The least number of different values among these.
+const BLOCK_DIFFERENT_MIN: usize = 4;
 
 /// The largest number of bytes of a text that is looked at as a whole.
 const WHOLE_BYTES_MAX: usize = 200;
@@ -183,7 +186,7 @@ impl ColumnFindings {
         if hashes.len() >= BLOCK_VALUES_MIN {
             hashes.sort_unstable();
             hashes.dedup();
-            if hashes.len() >= BLOCK_VALUES_MIN {
+            if hashes.len() >= BLOCK_DIFFERENT_MIN {
                 self.of_blocks |= forms.enough(BLOCK_VALUES_MIN as u64);
             }
         }
@@ -196,8 +199,11 @@ impl ColumnFindings {
         if is_json(text) {
             verdict.is_json = true;
             self.add_json(&mut verdict, text, texts);
-        } else {
+        } else if std::str::from_utf8(text).is_ok() {
             verdict.forms = forms(text);
+        } else {
+            // Malformed text is searched like a blob.
+            readable(text, |part| verdict.add(part.as_bytes(), texts));
         }
         verdict
     }
