@@ -1,10 +1,13 @@
 //! A strict copy looks at all rows of columns without a mask, and its findings have no value.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rusqlite::{Connection, params};
 use sqluice::copy::{MaskPlan, Masking};
-use sqluice::error::Error;
+use sqluice::error::{Error, ErrorKind};
 use sqluice::options::WriteOptions;
-use sqluice::progress::Context;
+use sqluice::progress::{Amount, Cancel, Context, Progress};
 
 use super::{Lab, count, masking};
 
@@ -250,6 +253,44 @@ fn text_that_is_not_unicode_and_a_database_in_utf_16_are_searched() {
     );
     let found = findings(&plan(&lab, masking(MASK)));
     assert_eq!(found, ["log.line: an e-mail address by values (1)", "log.line holds people.name (1)"]);
+}
+
+#[test]
+fn the_search_reports_its_progress_and_can_be_cancelled() {
+    let lab = with("CREATE TABLE log (line TEXT); INSERT INTO log VALUES ('a'), ('b');");
+    let seen = Seen::default();
+    let context = Context::default().progress(&seen);
+    lab.copy(masking(MASK)).prepare(&context).unwrap();
+    assert_eq!(*seen.phases.lock().unwrap(), ["search people", "search people", "search log"]);
+    // The masked columns, the other column of the table, and the other table.
+    assert_eq!(seen.rows.load(Ordering::Relaxed), 3 + 3 + 2);
+    let cancel = Cancel::new();
+    let stopping = Seen { stop: Some(cancel.clone()), ..Seen::default() };
+    let context = Context::default().progress(&stopping).cancel(&cancel);
+    let error = lab.copy(masking(MASK).strict(true)).run_with(&context).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Interrupted);
+    assert!(!lab.path("copy.db").exists());
+}
+
+/// A progress that notes the phases, and cancels the run in the search of `log`.
+#[derive(Default)]
+struct Seen {
+    phases: Mutex<Vec<String>>,
+    rows: AtomicU64,
+    stop: Option<Cancel>,
+}
+
+impl Progress for Seen {
+    fn phase(&self, name: &str, _: Option<Amount>) {
+        self.phases.lock().unwrap().push(name.to_owned());
+        if name == "search log" {
+            self.stop.iter().for_each(Cancel::cancel);
+        }
+    }
+
+    fn advance(&self, done: Amount) {
+        self.rows.fetch_add(done.rows, Ordering::Relaxed);
+    }
 }
 
 #[test]

@@ -31,11 +31,14 @@ const BLOCK_DIFFERENT_MIN: usize = 4;
 /// The largest number of bytes of a text that is looked at as a whole.
 const WHOLE_BYTES_MAX: usize = 200;
 
-/// The number of values whose results are kept.
-const KNOWN_VALUES: usize = 512;
+/// The largest number of values of a column whose results are kept.
+const KNOWN_VALUES_MAX: usize = 512;
+
+/// The number of values of all columns whose results a thread keeps.
+const KNOWN_VALUES_OF_ALL: usize = 10_000;
 
 /// The largest number of keys whose kinds are kept.
-const KNOWN_KEYS_MAX: usize = 10_000;
+const KNOWN_KEYS_MAX: usize = 1000;
 
 /// The largest number of kinds by key of one value.
 const KEYED_MAX: usize = 4;
@@ -97,7 +100,9 @@ pub(super) struct ColumnFindings {
     pub(super) places: BTreeMap<u16, u64>,
     block: Block,
     keys: Keys,
+    /// The results for values that were seen, by their hashes. Empty before the first text.
     known: Vec<Option<(u64, Verdict)>>,
+    known_max: usize,
 }
 
 /// The findings in the current block of rows.
@@ -109,7 +114,8 @@ struct Block {
 }
 
 impl ColumnFindings {
-    pub(super) fn new() -> ColumnFindings {
+    /// Creates the findings of one of `columns` columns.
+    pub(super) fn new(columns: usize) -> ColumnFindings {
         ColumnFindings {
             values: 0,
             blobs: 0,
@@ -120,7 +126,8 @@ impl ColumnFindings {
             places: BTreeMap::new(),
             block: Block::default(),
             keys: Keys::default(),
-            known: vec![None; KNOWN_VALUES],
+            known: Vec::new(),
+            known_max: (KNOWN_VALUES_OF_ALL / columns.max(1)).clamp(1, KNOWN_VALUES_MAX),
         }
     }
 
@@ -148,8 +155,9 @@ impl ColumnFindings {
                 self.count(Verdict { forms, ..Verdict::default() }, int.cast_unsigned());
             }
             Value::Text(text) => {
+                self.known.resize(self.known_max, None);
                 let hash = hash_bytes(text, 0);
-                let place = hash as usize % KNOWN_VALUES;
+                let place = hash as usize % self.known_max;
                 let known = self.known[place].filter(|(known, _)| *known == hash);
                 let verdict = known.map_or_else(|| self.of_text(text, hash, texts), |(_, verdict)| verdict);
                 self.known[place] = Some((hash, verdict));

@@ -86,8 +86,13 @@ impl MaskedTexts {
 
     /// Adds the text of a masked column. Of several columns with the text, the first is kept.
     pub(super) fn add(&self, hash: u64, column: u16) {
+        let is_outside = || hash.leading_zeros() < self.bits.load(Ordering::Relaxed);
+        if is_outside() {
+            return;
+        }
         let mut shard = self.shard(hash);
-        if hash.leading_zeros() < self.bits.load(Ordering::Relaxed) {
+        // Another thread may have removed texts in the meantime.
+        if is_outside() {
             return;
         }
         let mut is_new = false;

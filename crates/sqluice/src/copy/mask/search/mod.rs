@@ -16,10 +16,11 @@ mod inside;
 mod masked_texts;
 mod pairs;
 
+use sqluice_core::affinity::Affinity;
 use sqluice_core::batch::{Batch, Value};
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Amount, Context};
-use sqluice_core::schema::Generated;
+use sqluice_core::schema::{Generated, Table};
 use sqluice_core::source::{BadRow, BadText, Part, Refused, Sink, scan};
 use sqluice_engine::plan::Memory;
 use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
@@ -71,25 +72,30 @@ impl<'a> Search<'a> {
         let (texts, masked) = (MaskedTexts::new(write.memory_bytes / 4 * 3), Vec::new());
         let nothing = MaskedTexts::new(0).finish();
         let mut search = Search { opened, threads, texts: nothing, masked, is_strict, context };
-        let of_schema = |number: usize| {
-            opened.schema.tables[number].columns.iter().map(|column| column.name.clone()).collect()
-        };
         for (&number, of_table) in &masks.tables {
-            search.collect(of_table, of_schema(number), &texts)?;
+            let table = &opened.schema.tables[number];
+            let names = table.columns.iter().map(|column| column.name.clone()).collect();
+            search.collect(of_table, names, |column| may_have_texts(table, column), &texts)?;
         }
         for of_table in masks.virtual_tables.values() {
             let names = column_names(&opened.snapshot.connection(), &of_table.table);
-            search.collect(of_table, names, &texts)?;
+            search.collect(of_table, names, |_| true, &texts)?;
         }
         search.texts = texts.finish();
         Ok(search)
     }
 
     /// Adds the texts of a table's masked columns.
-    fn collect(&mut self, masks: &TableMasks, names: Vec<String>, texts: &MaskedTexts) -> Result<()> {
+    fn collect(
+        &mut self,
+        masks: &TableMasks,
+        names: Vec<String>,
+        may_have_texts: impl Fn(usize) -> bool,
+        texts: &MaskedTexts,
+    ) -> Result<()> {
         let first = self.masked.len();
         let wanted: Vec<String> = (names.into_iter().enumerate())
-            .filter(|(column, _)| masks.has(*column))
+            .filter(|(column, _)| masks.has(*column) && may_have_texts(*column))
             .map(|(_, name)| name)
             .collect();
         self.masked.extend(wanted.iter().map(|name| format!("{}.{name}", masks.table)));
@@ -140,7 +146,8 @@ impl<'a> Search<'a> {
             return Ok(Vec::new());
         }
         let begin = || {
-            let columns: Vec<ColumnFindings> = wanted.iter().map(|_| ColumnFindings::new()).collect();
+            let findings = |_| ColumnFindings::new(wanted.len());
+            let columns: Vec<ColumnFindings> = wanted.iter().map(findings).collect();
             (columns, Keys::default())
         };
         let keys = others.iter().filter(|name| pairs::has_keys(name));
@@ -228,6 +235,13 @@ impl<'a> Search<'a> {
             _ => Ok(states),
         }
     }
+}
+
+/// Returns `false` if SQLite stores only numbers in a column.
+fn may_have_texts(table: &Table, column: usize) -> bool {
+    let affinity = table.columns[column].affinity;
+    let is_number = matches!(affinity, Affinity::Integer | Affinity::Real);
+    table.rowid_alias != Some(column) && !(table.strict && is_number)
 }
 
 /// A sink that takes all rows, also with malformed text.
