@@ -64,7 +64,7 @@ pub(crate) struct ValueForms {
 /// The number of forms.
 pub(crate) const FORM_COUNT: usize = FORMS.len();
 
-/// Returns the forms of a whole value.
+/// Returns the first form of a whole value, and the forms before that the value could have.
 pub(crate) fn forms_of(text: &[u8]) -> ValueForms {
     let mut forms = ValueForms::default();
     let Some(text) = str::from_utf8(text).ok().map(str::trim).filter(|text| !text.is_empty()) else {
@@ -73,7 +73,10 @@ pub(crate) fn forms_of(text: &[u8]) -> ValueForms {
     for (form, (what, has_form, _)) in FORMS.iter().enumerate() {
         if is_similar(what, text) {
             forms.is_similar |= 1 << form;
-            forms.has |= u8::from(has_form(text)) << form;
+            if has_form(text) {
+                forms.has |= 1 << form;
+                break;
+            }
         }
     }
     forms

@@ -2,7 +2,7 @@
 
 use sqluice_core::schema::Table;
 use sqluice_core::schema::declaration::Declaration;
-use sqluice_core::schema::token::tokens;
+use sqluice_core::schema::token::{Token, TokenKind, tokens};
 
 /// Returns for each column of a table whether SQLite computes it of a masked column, also through other computed columns.
 pub(super) fn computed_of_masked(table: &Table, is_masked: impl Fn(usize) -> bool) -> Vec<bool> {
@@ -32,7 +32,9 @@ fn named(table: &Table, expression: &str) -> Vec<usize> {
     let tokens = tokens(expression);
     let is_function =
         |place: usize| tokens.get(place + 1).is_some_and(|next| next.is_symbol(expression, "("));
-    let names = tokens.iter().enumerate().filter(|(place, _)| !is_function(*place));
+    let may_be_name =
+        |(place, token): &(usize, &Token)| token.kind != TokenKind::String && !is_function(*place);
+    let names = tokens.iter().enumerate().filter(may_be_name);
     names.filter_map(|(_, token)| table.column(&token.name(expression)?)).collect()
 }
 

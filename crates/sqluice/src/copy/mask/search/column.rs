@@ -62,7 +62,7 @@ struct Verdict {
 pub(super) struct Keys(HashMap<String, Option<&'static str>>);
 
 impl Keys {
-    /// Returns the kind of a value beside this key, if the value tells something.
+    /// Returns the kind of a value beside this key, unless the value is empty or a switch.
     pub(super) fn kind(&mut self, key: &str, value: &[u8]) -> Option<&'static str> {
         if key.is_empty() || !is_telling(value) {
             return None;
