@@ -241,6 +241,9 @@ def copy(
     mask: str | os.PathLike[str] | None = None,
     key_file: Path | None = None,
     strict_mask: bool = False,
+    allow: str | Sequence[str] = (),
+    reference: str | Sequence[str] = (),
+    no_reference: str | Sequence[str] = (),
     overwrite: bool = False,
     threads: int | None = None,
     memory: int = MEMORY,
@@ -267,7 +270,10 @@ def copy(
 
     mask: statements whose comments say which columns get other values, such as `email -- gen: email()`, or the path of a file that has them.
     key_file: the secret key, at least 16 bytes: the same key gives the same values; without it, a random key is made and forgotten.
-    strict_mask: refuses to copy a column without a mask that looks personal, which the report lists otherwise.
+    strict_mask: refuses to copy a column without a mask that looks personal, or that holds values of a masked column; the report lists both
+    otherwise. allow: columns that a strict copy accepts, such as "orders.note". reference: columns that refer to a masked key without
+    REFERENCES, such as "visits.place_id=places.id", and get its mask; no_reference: columns that do not although they look so, such as
+    "visits.place_id". A column that seems to refer to a masked key is an error until one of these names it.
     """
     check_arguments(copy, locals())
     settings = settings_of("copy", locals(), mask=statements_given(mask))

@@ -368,6 +368,21 @@ class MaskWarning:
     column: str
     what: str
     by: str
+    """The evidence: "name", "values" or "keys"."""
+    count: int
+    """The number of values of this kind; if the name is the evidence, of all values that are not NULL."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondPlace:
+    """A column without a mask that holds values of a masked column."""
+
+    table: str
+    column: str
+    masked: str
+    """The masked column, such as "customers.name"."""
+    count: int
+    """The number of values that the masked column has, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,6 +408,7 @@ class MaskReport:
     random_key: bool
     columns: tuple[MaskedColumn, ...]
     warnings: tuple[MaskWarning, ...]
+    second_places: tuple[SecondPlace, ...]
     remarks: tuple[MaskRemark, ...]
     literals: tuple[CopiedLiteral, ...]
     rebuilt: tuple[str, ...]

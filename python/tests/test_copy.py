@@ -186,6 +186,29 @@ def test_a_masked_copy_has_other_people_and_the_same_joins(shop: Path, tmp_path:
     assert sqluice.copy(shop, tmp_path / "c.db").mask is None
 
 
+def test_a_strict_copy_accepts_columns_by_name_and_references_follow(tmp_path: Path) -> None:
+    source = tmp_path / "books.db"
+    with closing(sqlite3.connect(source)) as db:
+        db.executescript("CREATE TABLE book (id INTEGER PRIMARY KEY, author TEXT); CREATE TABLE loan (id INTEGER PRIMARY KEY, book_id INT, line TEXT)")
+        db.executemany("INSERT INTO book VALUES (?, ?)", ((n, f"writer {n}") for n in range(1, 401)))
+        db.executemany("INSERT INTO loan VALUES (?, ?, ?)", ((n, n, f"writer {n}" if n > 300 else "") for n in range(1, 401)))
+        db.commit()
+    mask = "CREATE TABLE book (id /* gen: permute() */, author /* gen: name() */)"
+    with pytest.raises(sqluice.UsageError, match="columns seem to refer to masked keys") as failed:
+        sqluice.copy(source, tmp_path / "a.db", mask=mask)
+    assert failed.value.hint == 'say of each whether it does: reference="loan.book_id=book.id" or no_reference="loan.book_id"'
+    with pytest.raises(sqluice.UsageError, match="loan.line has no mask and holds values of book.author") as failed:
+        sqluice.copy(source, tmp_path / "a.db", mask=mask, reference="loan.book_id=book.id", strict_mask=True)
+    assert 'allow="loan.line"' in str(failed.value) and "writer" not in str(failed.value)
+    report = sqluice.copy(source, tmp_path / "a.db", mask=mask, reference=["loan.book_id=book.id"], strict_mask=True, allow="loan.line")
+    assert report.mask is not None and report.mask.columns[-1].follows == "book.id"
+    assert [(place.column, place.masked, place.count) for place in report.mask.second_places] == [("line", "book.author", 100)]
+    assert query(tmp_path / "a.db", "SELECT count(*) FROM loan JOIN book ON book.id = book_id") == [(400,)]
+    sqluice.copy(source, tmp_path / "b.db", mask=mask, no_reference="loan.book_id")
+    with pytest.raises(sqluice.UsageError, match="allow"):
+        sqluice.copy(source, tmp_path / "c.db", mask=mask, no_reference="loan.book_id", allow="loan.line")
+
+
 def test_masks_that_cannot_be_are_errors_with_a_place_and_a_hint(shop: Path, tmp_path: Path) -> None:
     with pytest.raises(sqluice.InputError, match="mask:1:36: table customer has no column nam") as failed:
         sqluice.copy(shop, tmp_path / "a.db", mask="CREATE TABLE customer (nam /* gen: name() */)")

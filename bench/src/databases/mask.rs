@@ -1,9 +1,11 @@
-//! Masked copies: `sqluice copy --mask` compared with the same copy without masks. The database is the preset `shop`.
+//! Masked copies: `sqluice copy --mask` compared with the same copy without masks, and with `--strict-mask`. The database is the preset
+//! `shop`.
 //!
 //! ```text
 //!  masked columns   customers: all but the city        orders: customer, which follows, and moment
 //!  lap              sqluice copy --compact     all values unchanged
 //!                   sqluice copy --mask        must have as many rows and joins, and no old e-mail address
+//!                   ... --strict-mask          the same; findings that are accepted: first names that are names of cities, too
 //! ```
 //!
 //! The rate counts values: the rows of each table times its columns, masked or not. Every second round runs in reverse order; before each
@@ -47,15 +49,17 @@ pub(crate) struct Settings {
 enum Way {
     Copy,
     Mask,
+    StrictMask,
 }
 
 impl Way {
-    const ALL: [Way; 2] = [Way::Copy, Way::Mask];
+    const ALL: [Way; 3] = [Way::Copy, Way::Mask, Way::StrictMask];
 
     fn name(self) -> &'static str {
         match self {
             Way::Copy => "copy",
             Way::Mask => "mask",
+            Way::StrictMask => "strict-mask",
         }
     }
 
@@ -63,13 +67,14 @@ impl Way {
         match self {
             Way::Copy => "`sqluice copy --compact`, durable",
             Way::Mask => "`sqluice copy --mask`, durable",
+            Way::StrictMask => "`sqluice copy --mask --strict-mask`, durable",
         }
     }
 }
 
 type Round = rounds::Round<Way>;
 
-const COMPARED: [Compared<Round>; 2] = [
+const COMPARED: [Compared<Round>; 3] = [
     Compared {
         what: "millions of values a second of a masked copy",
         ratio: |round| Some(round.get(&Way::Mask)?.rate() / 1e6),
@@ -79,6 +84,11 @@ const COMPARED: [Compared<Round>; 2] = [
         what: "time of a masked copy to that of one without masks",
         ratio: |round| rounds::seconds(round, Way::Mask, Way::Copy),
         claim: None,
+    },
+    Compared {
+        what: "time of a strict masked copy to that of a masked copy",
+        ratio: |round| rounds::seconds(round, Way::StrictMask, Way::Mask),
+        claim: Some(("at most 2", 0.0..=2.0)),
     },
 ];
 
@@ -141,6 +151,10 @@ impl Track<'_> {
         let how = match way {
             Way::Copy => vec!["--compact".as_ref()],
             Way::Mask => vec!["--mask".as_ref(), self.settings.mask.as_os_str()],
+            Way::StrictMask => {
+                let strict = ["--strict-mask", "--allow", "customers.city"].map(AsRef::as_ref);
+                [&["--mask".as_ref(), self.settings.mask.as_os_str()][..], &strict].concat()
+            }
         };
         let took = self.sqluice.run(&[&verb[..], &how].concat())?;
         let bytes = file.metadata().context("the copy exists")?.len();

@@ -13,7 +13,7 @@
 mod values;
 
 use sqluice_generator::words_of_name;
-pub(crate) use values::by_values;
+pub(crate) use values::{FormCounts, ValueForms, by_values, forms_inside, forms_of};
 
 /// The kind of personal data that a column seems to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,6 +157,13 @@ const NAMES: &str = "name nom nombre nome naam namn navn";
 /// Words before `name` for things that have names but are no persons.
 const THINGS: &str = "file table column product item host domain city country state event class type field key project \
     company brand category group role tag path folder bucket queue server service job task";
+
+/// Returns the kind of personal data that the key beside a value suggests, such as `smtp_password` in a table of settings. Free text is
+/// not personal there.
+pub(crate) fn by_key(key: &str) -> Option<&'static str> {
+    let what = by_name("", key)?.what;
+    (what != FREE_TEXT).then_some(what)
+}
 
 /// Returns the kind of personal data that the names of a column and its table suggest.
 pub(crate) fn by_name(table: &str, column: &str) -> Option<Personal> {

@@ -48,6 +48,7 @@ fn summarize_masks(plan: &MaskPlan, printer: &Printer) {
         .iter()
         .for_each(|table| printer.note(&format!("  left out: table {table}, which has samples of values")));
     plan.warnings.iter().for_each(|warning| printer.warn(&format!("warning: {warning}")));
+    plan.second_places.iter().for_each(|place| printer.note(&format!("  not masked: {place}")));
     plan.remarks.iter().for_each(|remark| printer.note(&format!("  not masked: {remark}")));
     plan.literals.iter().for_each(|literal| printer.note(&format!("  {literal}")));
 }

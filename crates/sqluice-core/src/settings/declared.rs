@@ -294,7 +294,10 @@ settings! {
             .below("Masks");
         KeyFile = "key_file": of(Kind::Path, "FILE", "File of the secret key, at least 16 bytes: the same key gives the same values [default: a random key, which is forgotten]")
             .requires("mask").below("Masks").hidden();
-        StrictMask = "strict_mask": switch("Refuse the copy if a column without a mask looks personal").requires("mask").below("Masks").hidden();
+        StrictMask = "strict_mask": switch("Refuse the copy if a column without a mask looks personal, or holds values of a masked column").requires("mask").below("Masks").hidden();
+        Allow = "allow": of(Kind::Names, "TABLE.COLUMN", "With {strict_mask}, accept a column that looks personal or holds values of a masked column; repeatable").requires("strict_mask").below("Masks").hidden();
+        Reference: of(Kind::Names, "COLUMN=KEY", "Declare a column that refers to a masked key without REFERENCES, such as visits.place_id=places.id: it gets the mask of the key; repeatable").requires("mask").below("Masks").hidden();
+        NoReference: of(Kind::Names, "COLUMN", "Declare that a column refers to no key, such as visits.place_id; repeatable").requires("mask").below("Masks").hidden();
         Preview: of(Kind::Count, "N", "Print the first N rows of each masked table with their new values, and write nothing").requires("mask").below("Masks").hidden().by(COMMAND);
         PageSize: of(Kind::PageSize, "BYTES", "Page size of the copy in bytes: a power of two from 512 to 65536 [default: as in the source]").below("The new file");
         JournalMode = "journal_mode": choice("MODE", &[

@@ -34,6 +34,7 @@ mod virtual_table;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use sqluice_core::error::{DamagedTree, Error, Message, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Context};
@@ -44,6 +45,7 @@ use sqluice_engine::attempts::copied_database::{self, CopiedObject, CopiedPiece,
 use sqluice_engine::output::WholeFile;
 use sqluice_engine::output::{Exclusive, Replacement, Target, Wanted};
 use sqluice_engine::plan::Memory;
+use sqluice_engine::report::PhaseReport;
 use sqluice_engine::verification::Verification;
 use sqluice_format::database::Header;
 use sqluice_format::page::{Geometry, PageSize};
@@ -52,7 +54,8 @@ use sqluice_reader::{Snapshot, StoredObject};
 
 pub(crate) use by_sqlite::{begin_temporary, in_new_file};
 pub use mask::{
-    CopiedLiteral, MaskFile, MaskKey, MaskPlan, MaskWarning, MaskedColumn, Masking, Remark, read_key,
+    CopiedLiteral, MaskFile, MaskKey, MaskPlan, MaskWarning, MaskedColumn, Masking, Remark, SecondPlace,
+    read_key,
 };
 use mask::{FullText, MaskedTables, Masks, is_sample, sequences};
 pub use options::{AutoVacuum, Copy, JournalMode};
@@ -91,9 +94,19 @@ struct Masked {
     masks: Masks,
     full_text: Vec<FullText>,
     plan: MaskPlan,
+    /// The time of the search for values that masks do not reach.
+    search: PhaseReport,
 }
 
 impl Opened {
+    /// Adds the masks, if the copy is masked, and searches for values that they do not reach.
+    fn masked(mut self, context: &Context<'_>) -> Result<Opened> {
+        if let Some(masking) = &self.settled.copy.mask {
+            self.masked = Some(Masked::new(masking, &self, context)?);
+        }
+        Ok(self)
+    }
+
     /// Returns a message with the setting that leaves out a damaged table or index.
     fn without(&self, DamagedTree { is_index, name, table, .. }: &DamagedTree) -> Option<Message> {
         let is_it = |index: &&Index| index.name.eq_ignore_ascii_case(name);
@@ -133,7 +146,7 @@ impl Copy {
         settled.copy.refuse_target(&settled.wanted)?;
         // Determined before the source is read, as closing the source's file would drop its locks.
         let replacement = settled.copy.replacement(&settled.wanted)?;
-        let opened = Copy::open(settled, None, context)?;
+        let opened = Copy::open(settled, None, context)?.masked(context)?;
         let copy = &opened.settled.copy;
         let mode = copy.mode(opened.snapshot.journal_mode() == "wal");
         let header = copy.header(&opened.snapshot, mode)?;
@@ -147,8 +160,11 @@ impl Copy {
     /// As [`Copy::prepare`].
     pub fn preview(&self, rows: u64, context: &Context<'_>) -> Result<Vec<Preview>> {
         let opened = Copy::open(Settled::new(self)?, None, context)?;
-        match &opened.masked {
-            Some(masked) => mask::preview(&opened, &masked.masks, rows, &context.cancel),
+        match &self.mask {
+            Some(masking) => {
+                let (masks, _) = Masked::resolve(masking, &opened, &context.cancel)?;
+                mask::preview(&opened, &masks, rows, &context.cancel)
+            }
             None => Err(Error::usage("only rows of a masked copy are shown")
                 .hint(message!["name a file of masks: ", Setting::Mask.to("FILE")])),
         }
@@ -182,7 +198,7 @@ impl Copy {
             false => None,
         };
         let is_wal = exclusive.as_ref().is_some_and(|exclusive| exclusive.is_wal());
-        let opened = Copy::open(settled, exclusive.as_deref(), context)?;
+        let opened = Copy::open(settled, exclusive.as_deref(), context)?.masked(context)?;
         #[cfg(feature = "export")]
         if self.purpose == Some(Purpose::D1) {
             return sql_pieces::write(&opened, context);
@@ -246,10 +262,8 @@ impl Copy {
         let written = copied_database::copy(&job, context);
         let written = written.map_err(|error| with_remedy(error, |tree| opened.without(tree)))?;
         let report = CopyReport::new(opened, &copied, &written, header.geometry);
-        Ok(match &made {
-            Some(made) => report.after(&made.phases),
-            None => report,
-        })
+        let report = made.iter().fold(report, |report, made| report.after(&made.phases));
+        Ok(masked.iter().fold(report, |report, masked| report.after(std::slice::from_ref(&masked.search))))
     }
 
     /// Returns the source of an object's tree.
@@ -275,7 +289,7 @@ impl Copy {
         Ok(piece.map_or(TreeContent::None, |piece| TreeContent::Copied(vec![piece])))
     }
 
-    /// Opens the source. `exclusive` has the source, if the copy replaces the source.
+    /// Opens the source, without masks. `exclusive` has the source, if the copy replaces the source.
     fn open(mut settled: Settled, exclusive: Option<&Exclusive>, context: &Context<'_>) -> Result<Opened> {
         let this = settled.copy.clone();
         if this.write.threads == Some(0) {
@@ -301,11 +315,7 @@ impl Copy {
         let schema = snapshot.schema()?;
         let selection = Selection::new(&this, &snapshot, &schema, &objects)?;
         let snapshot = Arc::new(snapshot);
-        let mut opened = Opened { settled, snapshot, schema, objects, selection, masked: None };
-        if let Some(masking) = &this.mask {
-            opened.masked = Some(Masked::new(masking, &opened, &context.cancel)?);
-        }
-        Ok(opened)
+        Ok(Opened { settled, snapshot, schema, objects, selection, masked: None })
     }
 
     /// Refuses a target that exists and may not be replaced. Must be called before the source is read, as closing the source's file would
@@ -463,27 +473,27 @@ impl PreparedCopy {
 
 impl Masked {
     /// Resolves masks, and finds values that masks do not reach.
-    fn new(masking: &Masking, opened: &Opened, cancel: &Cancel) -> Result<Masked> {
+    fn new(masking: &Masking, opened: &Opened, context: &Context<'_>) -> Result<Masked> {
+        let (masks, full_text) = Masked::resolve(masking, opened, &context.cancel)?;
+        let started = Instant::now();
+        let plan = mask::look(opened, masking, &masks, &full_text, context)?;
+        let search = PhaseReport::new("search", started.elapsed().as_secs_f64());
+        mask::refuse_findings(masking, opened, &plan)?;
+        Ok(Masked { masks, full_text, plan, search })
+    }
+
+    /// Resolves masks, and finds the full-text tables to rebuild.
+    fn resolve(masking: &Masking, opened: &Opened, cancel: &Cancel) -> Result<(Masks, Vec<FullText>)> {
         let Opened { snapshot, schema, objects, selection, .. } = opened;
         refuse_old_descending(snapshot, schema)?;
-        let masks = Masks::new(masking, snapshot, schema)?;
+        let is_copied = |name: &str| {
+            let named = objects.iter().find(|object| object.name.eq_ignore_ascii_case(name));
+            named.is_some_and(|object| selection.has(object))
+        };
+        let masks = Masks::new(masking, (snapshot, schema), &is_copied, cancel)?;
         let copied: Vec<&StoredObject> = objects.iter().filter(|object| selection.has(object)).collect();
         let full_text = FullText::all(&copied, &masks)?;
-        let plan = mask::look(opened, masking, &masks, &full_text, cancel)?;
-        if let (true, [first, others @ ..]) = (masking.strict, &plan.warnings[..]) {
-            let more = match others.len() {
-                0 => String::new(),
-                count => format!(", and {count} more"),
-            };
-            let columns = others.iter().map(|other| format!("{}.{}", other.table, other.column));
-            let hint = std::iter::once("mask it, or say that it may be copied: -- gen: keep()".to_owned())
-                .chain(
-                    (!others.is_empty())
-                        .then(|| format!("the others: {}", columns.collect::<Vec<_>>().join(", "))),
-                );
-            return Err(Error::usage(format!("{first}{more}")).hint(hint.collect::<Vec<_>>().join("; ")));
-        }
-        Ok(Masked { masks, full_text, plan })
+        Ok((masks, full_text))
     }
 }
 

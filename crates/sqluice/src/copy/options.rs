@@ -180,6 +180,18 @@ impl TakesSettings for Copy {
                 let strict = value.to()?;
                 self.mask = self.mask.take().map(|masking| masking.strict(strict));
             }
+            Setting::Allow => {
+                let allowed: Vec<String> = value.to()?;
+                self.mask = self.mask.take().map(|masking| masking.allow(allowed));
+            }
+            Setting::Reference => {
+                let references: Vec<String> = value.to()?;
+                self.mask = self.mask.take().map(|masking| masking.references(references));
+            }
+            Setting::NoReference => {
+                let no_references: Vec<String> = value.to()?;
+                self.mask = self.mask.take().map(|masking| masking.no_references(no_references));
+            }
             _ => return self.write.set(setting, value),
         }
         Ok(true)

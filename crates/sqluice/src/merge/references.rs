@@ -18,17 +18,18 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rusqlite::types::Value;
-use sqluice_core::error::{Error, Message, Result, Setting, message};
+use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::token;
 use sqluice_core::schema::{Table, quoted};
-use sqluice_core::similar;
 use sqluice_format::record::Shift;
 use sqluice_reader::connection::unreadable;
 
 use super::sources::Source;
 use super::tables::{Around, MergedTable, Method, disjoint, has_expressions, mentions, raised};
-use crate::references::{ColumnReference, Share, by_name, share_of_keys};
+use crate::references::{
+    ColumnReference, Names, Share, by_name, described, name_of, question, refuse_no_reference, share_of_keys,
+};
 
 /// A reference from one table to another, or to itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +126,7 @@ impl References {
 
     /// Adds the references that the user gave, and the columns that do not refer.
     fn add_given(&mut self, around: &Around<'_>, tables: &[MergedTable<'_>]) -> Result<()> {
-        let names = Names { tables, places: places_of(tables) };
+        let names = Names::new(declared(tables));
         for given in &around.merge.references {
             let ColumnReference { child, column, parent, key } = names.reference(given)?;
             let is_declared = |known: &MergedReference| {
@@ -139,15 +140,8 @@ impl References {
         }
         for given in &around.merge.no_references {
             let (child, column) = names.column(given)?;
-            let table = tables[child].table;
-            let is_declared = table.references.iter().any(|reference| reference.columns.contains(&column));
-            if is_declared || !self.decided.insert((child, column)) {
-                let how =
-                    if is_declared { "is declared as a reference" } else { "is given as a reference, too" };
-                let name = name_of(table, column);
-                return Err(Error::usage(format!("{name} {how}"))
-                    .hint(message!["leave out ", Setting::NoReference.to(given)]));
-            }
+            let is_given = !self.decided.insert((child, column));
+            refuse_no_reference(given, tables[child].table, column, is_given)?;
         }
         Ok(())
     }
@@ -226,31 +220,13 @@ impl References {
         let parents: BTreeSet<&str> =
             found.iter().map(|(found, _)| &*tables[found.parent].table.name).collect();
         let (what, they) = if parents.len() == 1 { ("table", "gets") } else { ("tables", "get") };
-        let seem = |(found, share): &(ColumnReference, Share)| {
-            let child = name_of(tables[found.child].table, found.column);
-            let parent = &tables[found.parent].table.name;
-            format!("{child} ({} of {} values are keys of {parent})", share.keys, share.values)
-        };
-        let all: Vec<String> = found.iter().map(seem).collect();
+        let declared = declared(tables);
         let message = format!(
             "{what} {} {they} new numbers, and columns seem to refer to it without REFERENCES: {}",
             parents.into_iter().collect::<Vec<_>>().join(", "),
-            all.join(", ")
+            described(&found, &declared)
         );
-        let mut hint: Message = message!["say of each whether it does: "];
-        let of_columns =
-            found.chunk_by(|(one, _), (other, _)| (one.child, one.column) == (other.child, other.column));
-        for (number, of_column) in of_columns.enumerate() {
-            hint.push(if number > 0 { "; " } else { "" });
-            for (found, _) in of_column {
-                let [child, key] = [(found.child, found.column), (found.parent, found.key)]
-                    .map(|(table, column)| name_of(tables[table].table, column));
-                hint.push(Setting::Reference.to(format!("{child}={key}")));
-                hint.push(" or ");
-            }
-            let found = of_column[0].0;
-            hint.push(Setting::NoReference.to(name_of(tables[found.child].table, found.column)));
-        }
+        let hint = question(&found, &declared);
         Err(Error::usage(message).hint(hint))
     }
 
@@ -264,7 +240,7 @@ impl References {
         if !(0..tables.len()).any(&is_parent) {
             return Ok(Vec::new());
         }
-        let declared: Vec<&Table> = tables.iter().map(|merged| merged.table).collect();
+        let declared = declared(tables);
         let mut found = Vec::new();
         for named in by_name(&declared, is_parent) {
             if self.is_decided(named.child, named.column) {
@@ -349,6 +325,11 @@ fn is_to_be_renumbered(around: &Around<'_>, merged: &MergedTable<'_>) -> bool {
         && around.merge.renumber.iter().any(|name| name.eq_ignore_ascii_case(&merged.table.name))
 }
 
+/// Returns the declarations of the tables.
+fn declared<'t>(tables: &[MergedTable<'t>]) -> Vec<&'t Table> {
+    tables.iter().map(|merged| merged.table).collect()
+}
+
 /// Returns the positions of tables by their names in lower case.
 fn places_of(tables: &[MergedTable<'_>]) -> HashMap<String, usize> {
     tables.iter().enumerate().map(|(place, merged)| (merged.table.name.to_ascii_lowercase(), place)).collect()
@@ -401,91 +382,6 @@ fn share_of(
     };
     let share = share_of_keys(&source.snapshot.connection(), (&child.0, &child.1), (&parent.0, &parent.1));
     share.map_err(|error| unreadable(source.snapshot.name(), error))
-}
-
-/// Returns `table.column`, in the syntax that [`Names::column`] parses.
-pub(super) fn name_of(table: &Table, column: usize) -> String {
-    let name = |name: &str| {
-        let is_word =
-            name.chars().all(|letter| letter.is_alphanumeric() || letter == '_') && !name.is_empty();
-        if is_word { name.to_owned() } else { quoted(name) }
-    };
-    format!("{}.{}", name(&table.name), name(&table.columns[column].name))
-}
-
-/// A parser of the names of tables and columns.
-struct Names<'t, 's> {
-    tables: &'t [MergedTable<'s>],
-    places: HashMap<String, usize>,
-}
-
-impl Names<'_, '_> {
-    /// Returns the column that `table.column` names. Names may be in quotes.
-    fn find(&self, text: &str) -> Option<(usize, usize)> {
-        text.match_indices('.').find_map(|(dot, _)| {
-            let table = *self.places.get(&unquoted(&text[..dot]).to_ascii_lowercase())?;
-            Some((table, self.tables[table].table.column(&unquoted(&text[dot + 1..]))?))
-        })
-    }
-
-    fn column(&self, text: &str) -> Result<(usize, usize)> {
-        self.find(text).ok_or_else(|| {
-            let tables = self.tables.iter().map(|merged| merged.table);
-            let all: Vec<String> = tables
-                .flat_map(|table| (0..table.columns.len()).map(|column| name_of(table, column)))
-                .collect();
-            let near = similar::nearest(text, all.iter().map(String::as_str));
-            let error = Error::usage(format!("no table has a column {text}"));
-            match near {
-                Some(near) => error.hint(format!("did you mean {near}?")),
-                None => error.hint("name the table and the column: TABLE.COLUMN"),
-            }
-        })
-    }
-
-    /// Parses `child.column=parent.key`, or `child.column=parent`.
-    fn reference(&self, text: &str) -> Result<ColumnReference> {
-        let halves = || text.match_indices('=').map(|(at, _)| (&text[..at], &text[at + 1..]));
-        let found = halves().find_map(|(left, right)| {
-            let ((child, column), parent) = (self.find(left)?, right);
-            let named = self.find(parent).map(|(parent, key)| (parent, Some(key)));
-            let whole = || {
-                let table = *self.places.get(&unquoted(parent).to_ascii_lowercase())?;
-                let key = self.tables[table].table.primary_key().filter(|key| key.len() == 1);
-                Some((table, key.map(|key| key[0])))
-            };
-            let (parent, key) = named.or_else(whole)?;
-            Some((child, column, parent, key))
-        });
-        let Some((child, column, parent, key)) = found else {
-            let Some((left, right)) = halves().next() else {
-                return Err(Error::usage(format!("{text} is no reference"))
-                    .hint("write TABLE.COLUMN=TABLE.COLUMN, such as visits.place_id=places.id"));
-            };
-            self.column(left)?;
-            return Err(self
-                .column(right)
-                .err()
-                .unwrap_or_else(|| Error::usage(format!("{text} is no reference"))));
-        };
-        let table = self.tables[parent].table;
-        let is_key = |key: &usize| table.unique_keys().iter().any(|unique| unique[..] == [*key]);
-        match key.filter(is_key) {
-            Some(key) if (child, column) != (parent, key) => {
-                Ok(ColumnReference { child, column, parent, key })
-            }
-            _ => Err(Error::usage(format!("{text} does not refer to a key of table {}", table.name))
-                .hint("name its PRIMARY KEY, or a UNIQUE column")),
-        }
-    }
-}
-
-/// Returns a name without quotes.
-fn unquoted(name: &str) -> String {
-    match token::tokens(name).as_slice() {
-        [only] if only.kind == token::TokenKind::QuotedName => only.name(name).unwrap_or_default(),
-        _ => name.to_owned(),
-    }
 }
 
 /// Refuses columns that refer to new numbers and can't follow them.

@@ -11,6 +11,9 @@ use super::{ACCOUNT, CARD, EMAIL, NAME, NETWORK, PHONE, Personal, Why};
 /// A form: its description, its test for a value, and the least share of values that must have it.
 type Form = (&'static str, fn(&str) -> bool, f64);
 
+/// The least share of similar values that must have a form, if all values of a column are known. See [`is_similar`].
+const SHARES: [f64; FORMS.len()] = [0.0, 0.1, 0.5, 0.5, 0.4, 0.2];
+
 /// Common first names, in addition to the names of the generator.
 const FIRST_NAMES: &str = "James Robert Michael William Richard Joseph Christopher Charles Matthew Anthony Mark Donald Steven \
     Andrew Joshua Kenneth Kevin Brian Timothy Ronald Jason Edward Jeffrey Ryan Jacob Gary Nicholas Eric Jonathan Stephen Larry \
@@ -47,6 +50,155 @@ pub(crate) fn by_values<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Pe
     let is_enough = |count: u64, share: f64| count > 0 && count as f64 >= share * all as f64;
     let found = counts.iter().zip(FORMS).find(|(count, (_, _, share))| is_enough(**count, *share));
     found.map(|(_, (what, ..))| Personal { what, why: Why::Values })
+}
+
+/// The forms of a value, as sets of bits: bit `n` stands for form `n`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ValueForms {
+    /// The forms of the value.
+    pub(crate) has: u8,
+    /// The forms that the value could have by its characters.
+    pub(crate) is_similar: u8,
+}
+
+/// The number of forms.
+pub(crate) const FORM_COUNT: usize = FORMS.len();
+
+/// Returns the first form of a whole value, and the forms before that the value could have.
+pub(crate) fn forms_of(text: &[u8]) -> ValueForms {
+    let mut forms = ValueForms::default();
+    let Some(text) = str::from_utf8(text).ok().map(str::trim).filter(|text| !text.is_empty()) else {
+        return forms;
+    };
+    for (form, (what, has_form, _)) in FORMS.iter().enumerate() {
+        if is_similar(what, text) {
+            forms.is_similar |= 1 << form;
+            if has_form(text) {
+                forms.has |= 1 << form;
+                break;
+            }
+        }
+    }
+    forms
+}
+
+/// Returns the forms that parts of a longer text have: e-mail addresses, accounts, cards in groups, telephone numbers with a plus sign,
+/// and network addresses.
+pub(crate) fn forms_inside(text: &[u8]) -> ValueForms {
+    let Ok(text) = str::from_utf8(text) else { return ValueForms::default() };
+    let mut has = u8::from(text.contains('@') && is_email(text)) << EMAIL_FORM;
+    let is_end = |c: char| c.is_whitespace() || "<>,;\"'()[]{}|=".contains(c);
+    let ends = ['.', ':', '!', '?'];
+    for word in text.split(is_end).map(|word| word.trim_end_matches(ends)) {
+        let digits = word.bytes().filter(u8::is_ascii_digit).count();
+        if digits == 0 || word.len() < 7 {
+            continue;
+        }
+        has |= u8::from(word.len() >= 15 && is_iban(word)) << ACCOUNT_FORM;
+        has |= u8::from(is_network_address(word)) << NETWORK_FORM;
+        has |= u8::from(digits >= 8 && word.starts_with('+') && is_phone(word)) << PHONE_FORM;
+    }
+    for group in digit_groups(text) {
+        has |= u8::from(group.starts_with('+') && is_phone(group)) << PHONE_FORM;
+        has |= u8::from(is_card_in_groups(group)) << CARD_FORM;
+    }
+    ValueForms { has, is_similar: has }
+}
+
+const EMAIL_FORM: usize = 0;
+const ACCOUNT_FORM: usize = 1;
+const CARD_FORM: usize = 2;
+const NETWORK_FORM: usize = 3;
+const PHONE_FORM: usize = 4;
+
+/// The counts of a column's values by form.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FormCounts {
+    has: [u64; FORM_COUNT],
+    is_similar: [u64; FORM_COUNT],
+}
+
+impl FormCounts {
+    /// Counts a value.
+    pub(crate) fn add(&mut self, forms: ValueForms) {
+        if forms.is_similar == 0 {
+            return;
+        }
+        for form in 0..FORM_COUNT {
+            self.has[form] += u64::from(forms.has >> form & 1);
+            self.is_similar[form] += u64::from(forms.is_similar >> form & 1);
+        }
+    }
+
+    /// Adds the counts of other values of the column.
+    pub(crate) fn merge(&mut self, other: &FormCounts) {
+        for form in 0..FORM_COUNT {
+            self.has[form] += other.has[form];
+            self.is_similar[form] += other.is_similar[form];
+        }
+    }
+
+    /// Returns the forms, as a set of bits, that at least `least` values have, and also a sufficient share of the similar values.
+    pub(crate) fn enough(&self, least: u64) -> u8 {
+        let is_enough = |form: &usize| {
+            let (has, similar) = (self.has[*form], self.is_similar[*form]);
+            has >= least.max(1) && has as f64 >= SHARES[*form] * similar as f64
+        };
+        (0..FORM_COUNT).filter(is_enough).map(|form| 1 << form).sum()
+    }
+
+    /// Returns the kind of data of the first form in a set of bits, and the number of values that have the form.
+    pub(crate) fn first_of(&self, set: u8) -> Option<(&'static str, u64)> {
+        let form = (0..FORM_COUNT).find(|form| set >> form & 1 == 1)?;
+        Some((FORMS[form].0, self.has[form]))
+    }
+}
+
+/// Returns `true` if the characters of a text allow a form: a text that is similar and has another form speaks against a guess.
+///
+/// | form | similar texts |
+/// |---|---|
+/// | e-mail address | texts with an `@` |
+/// | account | 15 to 34 capitals and digits |
+/// | card | 13 to 19 digits |
+/// | network address | numbers with dots, or hexadecimal numbers with colons or dashes |
+/// | telephone number | 7 to 15 digits with separators |
+/// | name | up to three words of letters |
+fn is_similar(form: &str, text: &str) -> bool {
+    let digits = || text.bytes().filter(u8::is_ascii_digit).count();
+    let has_only = |others: &str| text.chars().all(|c| c.is_ascii_digit() || others.contains(c));
+    match form {
+        EMAIL => text.contains('@'),
+        ACCOUNT => {
+            let is_form = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == ' ';
+            (15..=42).contains(&text.len()) && text.chars().all(is_form) && digits() > 1
+        }
+        CARD => has_only(" -") && (13..=19).contains(&digits()),
+        NETWORK => {
+            let is_hexadecimal = |c: char| c.is_ascii_hexdigit() || ":-.".contains(c);
+            let is_v4 = || has_only(".") && text.matches('.').count() == 3;
+            (is_v4() || text.contains(':') || text.matches('-').count() == 5)
+                && text.chars().all(is_hexadecimal)
+        }
+        PHONE => has_only("+ -().\u{a0}/") && (7..=15).contains(&digits()),
+        _ => {
+            let is_letter = |c: char| c.is_alphabetic() || " '-.’".contains(c);
+            text.len() <= 80 && text.chars().all(is_letter) && text.split(' ').count() <= 3
+        }
+    }
+}
+
+/// Returns the longest parts of a text that consist of digits and the separators of numbers.
+fn digit_groups(text: &str) -> impl Iterator<Item = &str> {
+    let is_other = |c: char| !c.is_ascii_digit() && !" -+()/".contains(c);
+    let parts = text.split(is_other).map(|part| part.trim_matches([' ', '-', '/']));
+    parts.filter(|part| part.len() >= 8)
+}
+
+/// Returns `true` if a text is a card number in groups of four digits.
+fn is_card_in_groups(text: &str) -> bool {
+    let groups: Vec<&str> = text.split([' ', '-']).collect();
+    groups.len() == 4 && groups.iter().all(|group| group.len() == 4) && is_card(text)
 }
 
 /// Returns `true` if a text is or contains `name@domain.top`.
@@ -202,6 +354,50 @@ mod tests {
             "AB-123456",
         ] {
             assert_eq!(what(&[value]), None, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn one_value_counts_unless_most_similar_values_have_another_form() {
+        let enough = |values: &[&str]| {
+            let mut counts = FormCounts::default();
+            values.iter().for_each(|value| counts.add(forms_of(value.as_bytes())));
+            counts.first_of(counts.enough(1)).map(|(what, count)| (what, count))
+        };
+        let among = |value: &'static str, others: &'static str| {
+            let mut all = vec![others; 5000];
+            all.push(value);
+            enough(&all)
+        };
+        assert_eq!(among("jane@example.org", "all is well, and more than well"), Some((EMAIL, 1)));
+        assert_eq!(among("jane@example.org", "@home"), Some((EMAIL, 1)));
+        assert_eq!(among("DE89 3704 0044 0532 0130 00", "order 12"), Some((ACCOUNT, 1)));
+        assert_eq!(among("4111 1111 1111 1111", "paid in cash, 3 coins"), Some((CARD, 1)));
+        assert_eq!(among("4111111111111111", "4111111111111112"), None);
+        assert_eq!(among("+49 30 123456", "2024-01-31"), None);
+        assert_eq!(among("+49 30 123456", "never called, 1"), Some((PHONE, 1)));
+        assert_eq!(among("192.168.20.1", "1.2.3.4"), None);
+        assert_eq!(among("192.168.20.1", "unknown"), Some((NETWORK, 1)));
+        assert_eq!(among("Anna", "Blue Lamp"), None);
+        assert_eq!(among("Anna", "Lamp no. 7"), Some((NAME, 1)));
+        assert_eq!(enough(&["2024-01-31", "12.50", "Blue Lamp", "", "12:30:45"]), None);
+    }
+
+    #[test]
+    fn parts_of_a_longer_text_have_forms() {
+        for (text, form) in [
+            ("call +49 30 1234567 after five", Some(PHONE_FORM)),
+            ("call +49-30-1234567, please", Some(PHONE_FORM)),
+            ("she wrote to <jane@example.org>", Some(EMAIL_FORM)),
+            ("paid with 4111 1111 1111 1111.", Some(CARD_FORM)),
+            ("to DE89370400440532013000, at once", Some(ACCOUNT_FORM)),
+            ("from 192.168.20.1: ok", Some(NETWORK_FORM)),
+            ("on 2024-01-31 at 10:20:30, 1234567 rows", None),
+            ("version 1.2.3.4 of a@b", None),
+            ("Anna came", None),
+        ] {
+            let expected = form.map_or(0, |form| 1 << form);
+            assert_eq!(forms_inside(text.as_bytes()).has, expected, "{text}");
         }
     }
 

@@ -57,6 +57,7 @@ use describe::{Described, Made, Rules};
 use keys::{Keys, World};
 use scan::{TableFacts, Wanted};
 use schema_file::SchemaFile;
+pub(crate) use sketch::hash_bytes;
 
 impl Profile {
     /// Reads and describes the database without progress reports.

@@ -146,7 +146,7 @@ pub(super) fn hash_real(real: f64) -> u64 {
 
 /// Returns the hash of a text or a blob. Because of `kind`, a text and a blob with the same bytes have different hashes.
 #[inline]
-pub(super) fn hash_bytes(bytes: &[u8], kind: u64) -> u64 {
+pub(crate) fn hash_bytes(bytes: &[u8], kind: u64) -> u64 {
     let mut state = mix(bytes.len() as u64 ^ (kind << 56));
     let (words, rest) = bytes.as_chunks::<8>();
     for word in words {

@@ -17,11 +17,13 @@
 //!
 //! Invariant: columns with declared references, and columns that SQLite computes, are no candidates.
 
+mod given;
 mod names;
 
 use rusqlite::Connection;
 use sqluice_core::schema::{Table, quoted};
 
+pub(crate) use given::{Names, column_name, described, name_of, question, refuse_no_reference, unquoted};
 pub(crate) use names::TableNames;
 
 /// A column that refers to a key of a table, as indexes of tables and columns.

@@ -310,6 +310,45 @@ Copied 2,002 rows of 2 tables and 1 index to safe.db: [..] (source: [..]) in [..
 }
 
 #[test]
+fn references_without_a_declaration_and_second_places_are_reported_in_the_words_of_the_command() {
+    let folder = folder();
+    let folder = folder.path();
+    let sql = "CREATE TABLE book (id INTEGER PRIMARY KEY, writer TEXT); CREATE TABLE loan (book_id INT, line TEXT);
+        INSERT INTO book VALUES (1, 'Ann Onymous'), (2, 'Bob'); INSERT INTO loan VALUES (1, 'Ann Onymous'), (2, '');";
+    Connection::open(folder.join("books.db")).unwrap().execute_batch(sql).unwrap();
+    let mask = "CREATE TABLE book (id /* gen: permute() */, writer /* gen: name() */)";
+    fs::write(folder.join("mask.sql"), mask).unwrap();
+    let with = |more: &[&'static str]| {
+        run(folder, ["copy", "books.db", "safe.db", "--mask", "mask.sql"].iter().chain(more).copied())
+    };
+    let expected = "\
+error: columns seem to refer to masked keys without REFERENCES, and would refer to nothing: loan.book_id (2 of 2 values are keys of book)
+
+hint: say of each whether it does: --reference loan.book_id=book.id or --no-reference loan.book_id
+";
+    assert_eq!(with(&[]).stderr, expected);
+    let reference = ["--reference", "loan.book_id=book.id"];
+    let ran = with(&[&reference[..], &["--strict-mask"]].concat());
+    let expected = "\
+error: loan.line has no mask and holds values of book.writer, which is masked (1)
+
+hint: mask it, or say that it may be copied: -- gen: keep() or --allow loan.line
+";
+    assert_eq!(ran.stderr, expected);
+    let planned = with(&[&reference[..], &["--dry-run"]].concat()).ok();
+    assert!(
+        planned.stdout.contains("mask loan.book_id: permute(), as book.id, which it refers to")
+            && planned.stdout.contains("not masked: loan.line has no mask and holds values of book.writer"),
+        "{planned:?}"
+    );
+    let report = with(&[&reference[..], &["--json"]].concat()).ok().json();
+    assert_eq!(report["mask"]["second_places"][0]["masked"], "book.writer");
+    assert_eq!(report["mask"]["second_places"][0]["count"], 1);
+    assert_eq!(report["mask"]["columns"][2]["follows"], "book.id");
+    assert!(!report.to_string().contains("Onymous"));
+}
+
+#[test]
 fn mistakes_in_masks_are_reported_in_the_words_of_the_command() {
     let folder = folder();
     let folder = folder.path();
@@ -331,6 +370,19 @@ fn mistakes_in_masks_are_reported_in_the_words_of_the_command() {
     let ran = run(folder, ["copy", "shop.db", "safe.db", "--strict-mask"]);
     assert_eq!(ran.code(), Some(2), "{ran:?}");
     assert_eq!(names(folder), ["key", "mask.sql", "shop.db"]);
+    // The column is accepted by name.
+    let accepted =
+        ["copy", "shop.db", "accepted.db", "--mask", "mask.sql", "--strict-mask", "--allow", "customer.name"];
+    let ran = run(folder, accepted).ok();
+    assert!(ran.stderr.contains("warning: customer.name has no mask"), "{ran:?}");
+    let ran = run(folder, copy.iter().chain(&["--strict-mask", "--allow", "customer.nam"]).copied());
+    assert!(
+        ran.stderr.starts_with("error: no table has a column customer.nam\n")
+            && ran.stderr.contains("did you mean customer.name?"),
+        "{ran:?}"
+    );
+    let ran = run(folder, copy.iter().chain(&["--allow", "customer.name"]).copied());
+    assert!(ran.code() == Some(2) && ran.stderr.contains("--strict-mask"), "{ran:?}");
     // Without the flag it is a warning.
     let ran = run(folder, copy).ok();
     assert!(ran.stderr.contains("warning: customer.name has no mask"), "{ran:?}");

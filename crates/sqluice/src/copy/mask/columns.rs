@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::Connection;
 use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Cancel;
 use sqluice_core::schema::index::{Index, Indexed};
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::similar;
@@ -17,6 +18,7 @@ use sqluice_reader::Snapshot;
 
 use super::Masking;
 use super::report::MaskedColumn;
+use super::undeclared::{self, Decisions, Place};
 
 /// The masks of all tables.
 pub(in crate::copy) struct Masks {
@@ -26,6 +28,8 @@ pub(in crate::copy) struct Masks {
     pub(super) virtual_tables: BTreeMap<String, TableMasks>,
     /// The columns that the mask file keeps, so that they need no warning.
     pub(super) kept: HashSet<(String, String)>,
+    /// The columns about whose references the user has decided.
+    pub(super) decided: HashSet<(String, String)>,
     pub(super) columns: Vec<MaskedColumn>,
 }
 
@@ -55,15 +59,13 @@ struct Chosen<'f> {
     parent: Option<(usize, usize)>,
 }
 
-/// A column, as the numbers of its table and column.
-type Place = (usize, usize);
-
 /// The state of the resolution of a mask file.
 struct Resolving<'f> {
     file: &'f MaskFile,
     schema: &'f Schema,
     snapshot: &'f Snapshot,
     chosen: BTreeMap<Place, Chosen<'f>>,
+    decisions: Decisions,
     /// The expressions that must map different values to different values.
     distinct: HashSet<&'f str>,
 }
@@ -80,13 +82,25 @@ impl Masks {
     /// Resolves the masks of a file.
     ///
     /// # Errors
-    /// If the file names a column that does not exist, or a mask would break a key, a constraint or a foreign key.
-    pub(in crate::copy) fn new(masking: &Masking, snapshot: &Snapshot, schema: &Schema) -> Result<Masks> {
+    /// If the file names a column that does not exist, a mask would break a key, a constraint or a foreign key, or a column seems to refer
+    /// to a masked key and the user has not decided about it.
+    pub(in crate::copy) fn new(
+        masking: &Masking,
+        (snapshot, schema): (&Snapshot, &Schema),
+        is_copied: &dyn Fn(&str) -> bool,
+        cancel: &Cancel,
+    ) -> Result<Masks> {
         let file = &masking.file;
-        let mut resolving =
-            Resolving { file, schema, snapshot, chosen: BTreeMap::new(), distinct: HashSet::new() };
+        let decisions = Decisions::new(masking, schema)?;
+        let (chosen, distinct) = (BTreeMap::new(), HashSet::new());
+        let mut resolving = Resolving { file, schema, snapshot, chosen, decisions, distinct };
         let of_virtual = resolving.choose()?;
         resolving.follow()?;
+        let is_masked =
+            |place: Place| resolving.chosen.get(&place).is_some_and(|chosen| !chosen.mask.is_kept());
+        let is_decided =
+            |place| resolving.chosen.contains_key(&place) || resolving.decisions.decided.contains(&place);
+        undeclared::refuse((snapshot, schema), is_masked, is_decided, is_copied, cancel)?;
         resolving.find_distinct()?;
         resolving.refuse_constraints()?;
         resolving.masks(&masking.key, of_virtual)
@@ -214,7 +228,7 @@ impl<'f> Resolving<'f> {
         }
     }
 
-    /// Returns the single-column references, as child and parent.
+    /// Returns the declared and given references of columns, as child and parent.
     fn references(&self) -> Vec<(Place, Place)> {
         let mut pairs = Vec::new();
         for (child, table) in self.schema.tables.iter().enumerate() {
@@ -230,6 +244,7 @@ impl<'f> Resolving<'f> {
                 pairs.extend(of_child.zip(columns.into_iter().map(|column| (number, column))));
             }
         }
+        pairs.extend(&self.decisions.pairs);
         pairs
     }
 
@@ -323,8 +338,13 @@ impl<'f> Resolving<'f> {
             tables: BTreeMap::new(),
             virtual_tables: BTreeMap::new(),
             kept: HashSet::new(),
+            decided: HashSet::new(),
             columns: Vec::new(),
         };
+        for &(table, column) in &self.decisions.decided {
+            let declared = &self.schema.tables[table];
+            masks.decided.insert(lower(&declared.name, &declared.columns[column].name));
+        }
         let collations = self.collations()?;
         for (&place, Chosen { mask, parent }) in &self.chosen {
             let (table, column) = place;

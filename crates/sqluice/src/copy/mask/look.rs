@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use sqluice_core::batch::{Batch, Value};
 use sqluice_core::error::Result;
-use sqluice_core::progress::Cancel;
+use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::schema::token::{self, Token, TokenKind};
 use sqluice_core::source::Refused;
 use sqluice_reader::StoredObject;
@@ -13,10 +13,12 @@ use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 
 use super::super::Opened;
 use super::columns::{Masks, column_names, lower};
-use super::report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark};
+use super::computed::computed_of_masked;
+use super::report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark, SecondPlace};
+use super::search::{Findings, Search};
 use super::{FullText, Masking};
 use crate::copy::virtual_table::VirtualTableSql;
-use crate::personal::{self, Personal, Why};
+use crate::personal::{self, Personal};
 
 /// The number of sampled rows of each table.
 const SAMPLE_ROWS: u64 = 256;
@@ -35,11 +37,9 @@ const POSSIBLE_MIN: f64 = 1e4;
 struct Sample {
     /// The texts, and the numbers as text.
     texts: Vec<Vec<u8>>,
-    blobs: u64,
-    values: u64,
 }
 
-/// Examines the source with a sample of each table.
+/// Examines all rows of columns without a mask, and a sample of masked columns.
 ///
 /// # Errors
 /// If the source can't be read.
@@ -48,7 +48,7 @@ pub(in crate::copy) fn look(
     masking: &Masking,
     masks: &Masks,
     full_text: &[FullText],
-    cancel: &Cancel,
+    context: &Context<'_>,
 ) -> Result<MaskPlan> {
     let mut plan = MaskPlan {
         random_key: masking.key.is_random(),
@@ -59,15 +59,18 @@ pub(in crate::copy) fn look(
     let Opened { snapshot, objects, selection, .. } = opened;
     let shadows = snapshot.shadow_tables()?;
     let copied = || objects.iter().filter(|object| selection.has(object));
+    let search = Search::new(opened, masks, masking.strict, context)?;
+    plan.remarks.extend(search.sample_remark());
     let is_read = |object: &&StoredObject| {
-        let is_text = full_text.iter().any(|table| table.name == object.name && table.keeps_text());
+        let is_text = full_text.iter().any(|table| table.name == object.name && table.keeps_text())
+            || other_module(object, full_text).is_some();
         object.kind == "table"
             && !object.name.to_ascii_lowercase().starts_with("sqlite_")
             && !shadows.contains(&object.name.to_ascii_lowercase())
             && (object.tree.is_some() || is_text)
     };
     for object in copied().filter(is_read) {
-        look_at_table(opened, masks, &object.name, &mut plan, cancel)?;
+        look_at_table((opened, &search), masks, &object.name, &mut plan, &context.cancel)?;
     }
     for object in copied() {
         if is_sample(&object.name) {
@@ -115,7 +118,7 @@ pub(in crate::copy) fn is_sample(name: &str) -> bool {
 }
 
 fn look_at_table(
-    opened: &Opened,
+    (opened, search): (&Opened, &Search<'_>),
     masks: &Masks,
     table: &str,
     plan: &mut MaskPlan,
@@ -124,50 +127,77 @@ fn look_at_table(
     let Opened { snapshot, schema, .. } = opened;
     let names = column_names(&snapshot.connection(), table);
     let of_table = masks.of(schema, table).or_else(|| masks.virtual_tables.get(&table.to_ascii_lowercase()));
-    let samples = sample(opened, table, &names, cancel)?;
-    for (column, (name, sample)) in names.iter().zip(&samples).enumerate() {
-        let is_masked = of_table.is_some_and(|masks| masks.has(column));
-        let about = format!("{table}.{name}");
-        if is_masked {
-            let possible = sample.texts.iter().map(|text| possible_values(text)).fold(0.0, f64::max);
-            let keeps = plan.columns.iter().any(|masked| {
-                masked.table.eq_ignore_ascii_case(table)
-                    && masked.column.eq_ignore_ascii_case(name)
-                    && masked.mask == "shape()"
-            });
-            if keeps && !sample.texts.is_empty() && possible < POSSIBLE_MIN {
-                let what = format!(
-                    "values of its forms are at most {possible} each, too few to hide among: each is another's mask"
-                );
-                plan.remarks.push(Remark::new(about, what));
+    let is_masked = |column: usize| of_table.is_some_and(|masks| masks.has(column));
+    let computed = schema.table(table).map(|table| computed_of_masked(table, is_masked)).unwrap_or_default();
+    if of_table.is_some() {
+        let samples = sample(opened, table, &names, cancel)?;
+        for (column, (name, sample)) in names.iter().zip(&samples).enumerate() {
+            if is_masked(column) {
+                look_at_masked((table, name), sample, plan);
             }
-            continue;
-        }
-        if masks.kept.contains(&lower(table, name)) {
-            continue;
-        }
-        let texts = || sample.texts.iter().map(Vec::as_slice);
-        if let Some(Personal { what, why }) =
-            personal::by_name(table, name).or_else(|| personal::by_values(texts()))
-        {
-            let by = if why == Why::Name { "name" } else { "values" };
-            let (table, column) = (table.to_owned(), name.clone());
-            plan.warnings.push(MaskWarning { table, column, what: what.to_owned(), by: by.to_owned() });
-        }
-        if let Some(key) = key_named(masks, table, name) {
-            let what = format!(
-                "it may refer to {key}, which is masked, by its name: it gets no mask without a foreign key"
-            );
-            plan.remarks.push(Remark::new(&*about, what));
-        }
-        if texts().any(is_json) {
-            plan.remarks.push(Remark::new(&*about, "it holds JSON, which is copied as it is"));
-        }
-        if sample.blobs > 0 {
-            plan.remarks.push(Remark::new(about, "it holds blobs, which are copied as they are"));
         }
     }
+    let is_wanted = |(column, name): (usize, &String)| {
+        let follows = computed.get(column).copied().unwrap_or(false);
+        !is_masked(column) && !follows && !masks.kept.contains(&lower(table, name))
+    };
+    let (wanted, others): (Vec<_>, Vec<_>) =
+        names.into_iter().enumerate().partition(|(column, name)| is_wanted((*column, name)));
+    let [wanted, others] =
+        [wanted, others].map(|columns| columns.into_iter().map(|(_, name)| name).collect::<Vec<String>>());
+    for (name, findings) in wanted.iter().zip(search.table(table, &wanted, &others)?) {
+        look_at_unmasked(masks, (table, name), &findings, plan);
+    }
     Ok(())
+}
+
+/// Adds a remark about a masked column whose values are too few to hide among.
+fn look_at_masked((table, name): (&str, &str), sample: &Sample, plan: &mut MaskPlan) {
+    let possible = sample.texts.iter().map(|text| possible_values(text)).fold(0.0, f64::max);
+    let keeps = plan.columns.iter().any(|masked| {
+        masked.table.eq_ignore_ascii_case(table)
+            && masked.column.eq_ignore_ascii_case(name)
+            && masked.mask == "shape()"
+    });
+    if keeps && !sample.texts.is_empty() && possible < POSSIBLE_MIN {
+        let what = format!(
+            "values of its forms are at most {possible} each, too few to hide among: each is another's mask"
+        );
+        plan.remarks.push(Remark::new(format!("{table}.{name}"), what));
+    }
+}
+
+/// Adds the findings in a column without a mask.
+fn look_at_unmasked(masks: &Masks, (table, name): (&str, &str), findings: &Findings, plan: &mut MaskPlan) {
+    let about = format!("{table}.{name}");
+    let mut warn = |what: &str, by: &str, count: u64| {
+        let (table, column, what, by) = (table.to_owned(), name.to_owned(), what.to_owned(), by.to_owned());
+        plan.warnings.push(MaskWarning { table, column, what, by, count });
+    };
+    match personal::by_name(table, name) {
+        Some(Personal { what, .. }) => warn(what, "name", findings.values),
+        None => {
+            findings.kinds.iter().for_each(|(what, count)| warn(what, "values", *count));
+            findings.keyed.iter().for_each(|(what, count)| warn(what, "keys", *count));
+        }
+    }
+    for (masked, count) in &findings.places {
+        let (table, column, masked) = (table.to_owned(), name.to_owned(), masked.clone());
+        plan.second_places.push(SecondPlace { table, column, masked, count: *count });
+    }
+    let key = key_named(masks, table, name).filter(|_| !masks.decided.contains(&lower(table, name)));
+    if let Some(key) = key {
+        let what = format!(
+            "it may refer to {key}, which is masked, by its name: it gets no mask unless a reference is declared or given"
+        );
+        plan.remarks.push(Remark::new(&*about, what));
+    }
+    if findings.has_json {
+        plan.remarks.push(Remark::new(&*about, "it holds JSON, which is copied as it is"));
+    }
+    if findings.has_blobs {
+        plan.remarks.push(Remark::new(about, "it holds blobs, which are copied as they are"));
+    }
 }
 
 /// Returns the masked key of another table that the name of a column suggests: `customers.id` for `customer_id`.
@@ -212,19 +242,12 @@ fn sample(opened: &Opened, table: &str, names: &[String], cancel: &Cancel) -> Re
 
 impl Sample {
     fn add(&mut self, value: Value<'_>) {
-        self.values += u64::from(value != Value::Null);
         match value {
             Value::Text(text) => self.texts.push(text.to_vec()),
             Value::Int(int) => self.texts.push(int.to_string().into_bytes()),
-            Value::Blob(_) => self.blobs += 1,
-            Value::Null | Value::Real(_) => {}
+            Value::Blob(_) | Value::Null | Value::Real(_) => {}
         }
     }
-}
-
-fn is_json(text: &[u8]) -> bool {
-    let text = text.trim_ascii();
-    matches!((text.first(), text.last()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')))
 }
 
 /// Returns the number of values with the format of a text.

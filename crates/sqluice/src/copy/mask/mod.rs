@@ -14,18 +14,23 @@
 //!
 //! Invariant: no message, plan or report contains a value of a masked column, or the secret key.
 //!
-//! Modules, from the bottom up: `report`: the plan and report of masks; `columns`: the masked columns and their masks; `source`: new rows
-//! from old rows; `look`: values that masks do not reach; `insert`: rows inserted by SQLite; `tables`: the temporary database; `full_text`:
-//! full-text tables; `preview`: the first rows.
+//! Modules, from the bottom up: `report`: the plan and report of masks; `undeclared`: references without REFERENCES; `columns`: the masked
+//! columns and their masks; `computed`: columns that SQLite computes of masked columns; `source`: new rows from old rows; `insert`: rows
+//! inserted by SQLite; `full_text`: full-text tables; `search`: personal and masked values in columns without a mask; `look`: values that
+//! masks do not reach; `strict`: the refusal of such values; `tables`: the temporary database; `preview`: the first rows.
 
 mod columns;
+mod computed;
 mod full_text;
 mod insert;
 mod look;
 mod preview;
 mod report;
+mod search;
 mod source;
+mod strict;
 mod tables;
+mod undeclared;
 
 use std::path::Path;
 
@@ -36,7 +41,8 @@ pub(super) use columns::Masks;
 pub(super) use full_text::FullText;
 pub(super) use look::{is_sample, look};
 pub(super) use preview::preview;
-pub use report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark};
+pub use report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark, SecondPlace};
+pub(super) use strict::refuse_findings;
 pub(super) use tables::{MaskedTables, sequences};
 
 /// The largest number of bytes of a key file.
@@ -66,8 +72,14 @@ pub struct Masking {
     pub file: MaskFile,
     /// The secret key for new values.
     pub key: MaskKey,
-    /// `true` if personal columns without a mask are an error.
+    /// `true` if personal columns without a mask are an error, and columns that hold values of a masked column.
     pub strict: bool,
+    /// The columns that a strict copy accepts, such as `orders.note`. Names may be in double quotes.
+    pub allowed: Vec<String>,
+    /// The columns that refer to a masked key without REFERENCES, such as `visits.place_id=places.id`. They get the mask of the key.
+    pub references: Vec<String>,
+    /// The columns that seem to refer to a masked key but do not, such as `visits.place_id`.
+    pub no_references: Vec<String>,
 }
 
 impl Masking {
@@ -76,7 +88,8 @@ impl Masking {
     /// # Errors
     /// If the system has no random bytes.
     pub fn new(file: MaskFile) -> Result<Masking> {
-        Ok(Masking { file, key: MaskKey::random()?, strict: false })
+        let (allowed, references, no_references) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Masking { file, key: MaskKey::random()?, strict: false, allowed, references, no_references })
     }
 
     /// Sets the key.
@@ -85,10 +98,28 @@ impl Masking {
         Masking { key, ..self }
     }
 
-    /// Refuses to copy personal columns without a mask.
+    /// Refuses to copy personal columns without a mask, and columns that hold values of a masked column.
     #[must_use]
     pub fn strict(self, strict: bool) -> Masking {
         Masking { strict, ..self }
+    }
+
+    /// Accepts columns that a strict copy would refuse.
+    #[must_use]
+    pub fn allow(self, names: impl IntoIterator<Item = impl Into<String>>) -> Masking {
+        Masking { allowed: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Declares columns that refer to a masked key without REFERENCES.
+    #[must_use]
+    pub fn references(self, names: impl IntoIterator<Item = impl Into<String>>) -> Masking {
+        Masking { references: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Declares columns that do not refer to a masked key, although they seem to.
+    #[must_use]
+    pub fn no_references(self, names: impl IntoIterator<Item = impl Into<String>>) -> Masking {
+        Masking { no_references: names.into_iter().map(Into::into).collect(), ..self }
     }
 }
 

@@ -14,6 +14,8 @@ pub struct MaskPlan {
     pub columns: Vec<MaskedColumn>,
     /// Warnings about columns without a mask that look personal.
     pub warnings: Vec<MaskWarning>,
+    /// The columns without a mask that hold values of masked columns.
+    pub second_places: Vec<SecondPlace>,
     /// Remarks about other values that a reader of the copy may learn.
     pub remarks: Vec<Remark>,
     /// Values in the text of the schema, which is copied unchanged.
@@ -51,8 +53,24 @@ pub struct MaskWarning {
     pub column: String,
     /// The kind of data that the column seems to have, such as `an e-mail address`.
     pub what: String,
-    /// The evidence for this kind: `name` or `values`.
+    /// The evidence for this kind: `name`, `values`, or `keys` beside the values or in JSON, such as `password`.
     pub by: String,
+    /// The number of values of this kind; if the name is the evidence, the number of all values that are not NULL.
+    pub count: u64,
+}
+
+/// A column without a mask that holds values of a masked column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct SecondPlace {
+    /// The table.
+    pub table: String,
+    /// The column.
+    pub column: String,
+    /// The masked column, such as `customers.name`.
+    pub masked: String,
+    /// The number of values that the masked column has, too.
+    pub count: u64,
 }
 
 /// A remark about values that masks do not change.
@@ -97,8 +115,20 @@ impl fmt::Display for MaskedColumn {
 
 impl fmt::Display for MaskWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let MaskWarning { table, column, what, by } = self;
-        write!(f, "{table}.{column} has no mask and looks like {what}, by its {by}")
+        let MaskWarning { table, column, what, by, count } = self;
+        write!(f, "{table}.{column} has no mask and looks like {what}, by ")?;
+        match &**by {
+            "name" => f.write_str("its name"),
+            "keys" => write!(f, "the keys of its values ({count})"),
+            by => write!(f, "its {by} ({count})"),
+        }
+    }
+}
+
+impl fmt::Display for SecondPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SecondPlace { table, column, masked, count } = self;
+        write!(f, "{table}.{column} has no mask and holds values of {masked}, which is masked ({count})")
     }
 }
 
@@ -127,6 +157,7 @@ impl fmt::Display for MaskPlan {
             .iter()
             .try_for_each(|table| writeln!(f, "left out: table {table}, which has samples of values"))?;
         self.warnings.iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))?;
+        self.second_places.iter().try_for_each(|place| writeln!(f, "not masked: {place}"))?;
         self.remarks.iter().try_for_each(|remark| writeln!(f, "not masked: {remark}"))?;
         self.literals.iter().try_for_each(|literal| writeln!(f, "{literal}"))
     }

@@ -1,12 +1,15 @@
 //! Masked copies: what is masked is gone from every byte, and everything else is as it was. SQLite is the oracle.
 
 mod bytes;
+mod canaries;
 mod content;
 mod full_text;
 mod keys;
 mod looks;
 mod refusals;
+mod search;
 mod secrets;
+mod undeclared;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;

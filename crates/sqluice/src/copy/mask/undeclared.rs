@@ -1,0 +1,97 @@
+//! References to masked keys that no REFERENCES declares: the user decides about those that are found, and those that are given follow.
+//!
+//! ```text
+//!  --reference visits.place_id=places.id ──> visits.place_id gets the mask of places.id
+//!  --no-reference visits.place_id ─────────> the column stays as it is; so does a column that the mask file names
+//!  found by name and values ───────────────> the copy is refused: rows would lose the rows that they refer to
+//! ```
+
+use std::collections::HashSet;
+
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Cancel;
+use sqluice_core::schema::{Schema, Table};
+use sqluice_reader::Snapshot;
+use sqluice_reader::connection::unreadable;
+
+use super::Masking;
+use crate::references::{Names, by_name, described, question, refuse_no_reference, share_of_keys};
+
+/// A column, as the numbers of its table and column.
+pub(super) type Place = (usize, usize);
+
+/// The decisions of the user about columns without REFERENCES.
+#[derive(Default)]
+pub(super) struct Decisions {
+    /// The references, as child and parent.
+    pub(super) pairs: Vec<(Place, Place)>,
+    /// The columns of which the user said that they refer, or that they do not.
+    pub(super) decided: HashSet<Place>,
+}
+
+impl Decisions {
+    /// Parses the decisions.
+    ///
+    /// # Errors
+    /// If a name is unknown, or a reference names no key.
+    pub(super) fn new(masking: &Masking, schema: &Schema) -> Result<Decisions> {
+        let names = Names::new(schema.tables.iter().collect());
+        let mut decisions = Decisions::default();
+        for given in &masking.references {
+            let reference = names.reference(given)?;
+            let child = (reference.child, reference.column);
+            decisions.decided.insert(child);
+            decisions.pairs.push((child, (reference.parent, reference.key)));
+        }
+        for given in &masking.no_references {
+            let child = names.column(given)?;
+            let is_given = !decisions.decided.insert(child);
+            refuse_no_reference(given, &schema.tables[child.0], child.1, is_given)?;
+        }
+        Ok(decisions)
+    }
+}
+
+/// Refuses undecided columns that seem to refer to masked keys. `is_decided` holds for columns that need no decision.
+pub(super) fn refuse(
+    (snapshot, schema): (&Snapshot, &Schema),
+    is_masked: impl Fn(Place) -> bool,
+    is_decided: impl Fn(Place) -> bool,
+    is_copied: &dyn Fn(&str) -> bool,
+    cancel: &Cancel,
+) -> Result<()> {
+    let tables: Vec<&Table> = schema.tables.iter().collect();
+    let has_masked_key = |table: usize| match tables[table].primary_key().as_deref() {
+        Some([key]) => is_masked((table, *key)) && is_copied(&tables[table].name),
+        _ => false,
+    };
+    if !(0..tables.len()).any(has_masked_key) {
+        return Ok(());
+    }
+    let mut found = Vec::new();
+    for named in by_name(&tables, has_masked_key) {
+        let child = tables[named.child];
+        if is_decided((named.child, named.column)) || !is_copied(&child.name) {
+            continue;
+        }
+        cancel.check()?;
+        let parent = tables[named.parent];
+        let share = share_of_keys(
+            &snapshot.connection(),
+            (&child.name, &child.columns[named.column].name),
+            (&parent.name, &parent.columns[named.key].name),
+        );
+        let share = share.map_err(|error| unreadable(snapshot.name(), error))?;
+        if share.is_enough() {
+            found.push((named, share));
+        }
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "columns seem to refer to masked keys without REFERENCES, and would refer to nothing: {}",
+        described(&found, &tables)
+    );
+    Err(Error::usage(message).hint(question(&found, &tables)))
+}
