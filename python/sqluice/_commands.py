@@ -183,6 +183,7 @@ def profile(
     *,
     keep_common: int = 20,
     no_values: bool = False,
+    strip_literals: bool = False,
     tables: str | Sequence[str] = (),
     exclude_tables: str | Sequence[str] = (),
     threads: int | None = None,
@@ -196,6 +197,7 @@ def profile(
     `generate` takes: it makes a database with as many rows, NULLs and distinct values, and with like distributions.
 
     keep_common: in how many rows a value must occur to be shown; values of columns that look personal never are. no_values: shows none.
+    strip_literals: shows no literals of the schema where it allows that; CHECKs, and indexes that are not unique, are left out with theirs.
     tables, exclude_tables: tables and views. busy_limit: seconds that reading may keep others from committing.
     """
     check_arguments(profile, locals())
@@ -241,6 +243,7 @@ def copy(
     mask: str | os.PathLike[str] | None = None,
     key_file: Path | None = None,
     strict_mask: bool = False,
+    strip_literals: bool = False,
     overwrite: bool = False,
     threads: int | None = None,
     memory: int = MEMORY,
@@ -267,7 +270,8 @@ def copy(
 
     mask: statements whose comments say which columns get other values, such as `email -- gen: email()`, or the path of a file that has them.
     key_file: the secret key, at least 16 bytes: the same key gives the same values; without it, a random key is made and forgotten.
-    strict_mask: refuses to copy a column without a mask that looks personal, which the report lists otherwise.
+    strict_mask: refuses to copy a column without a mask that looks personal, which the report lists otherwise. strip_literals: removes
+    literals from DEFAULTs, views and triggers, and leaves CHECKs and indexes with literals out, unless an index is unique.
     """
     check_arguments(copy, locals())
     settings = settings_of("copy", locals(), mask=statements_given(mask))

@@ -259,6 +259,8 @@ settings! {
         Overwrite: switch("Replace an existing file [default: an existing file is an error]").requires("to").by(COMMAND);
         KeepCommon = "keep_common": of(Kind::Count, "N", "In how many rows a value must occur to be shown").default("20").below("Privacy");
         NoValues = "no_values": switch("Show no values of the database").below("Privacy");
+        StripLiterals = "strip_literals": switch("Show no literals of the schema where it allows that: CHECKs, and indexes that are not unique, are left out with theirs")
+            .below("Privacy");
         Table: of(Kind::Names, "TABLE", "Describe only this table or view; repeatable").below("Selection");
         ExcludeTable = "exclude_table": of(Kind::Names, "TABLE", "Leave out this table or view; repeatable").below("Selection");
         Threads: THREADS.below(READING).hidden();
@@ -295,6 +297,8 @@ settings! {
         KeyFile = "key_file": of(Kind::Path, "FILE", "File of the secret key, at least 16 bytes: the same key gives the same values [default: a random key, which is forgotten]")
             .requires("mask").below("Masks").hidden();
         StrictMask = "strict_mask": switch("Refuse the copy if a column without a mask looks personal").requires("mask").below("Masks").hidden();
+        StripLiterals: switch("Remove literals from the schema where it allows that: from DEFAULTs, views and triggers; CHECKs and indexes with literals are left out, unless unique")
+            .requires("mask").below("Masks").hidden();
         Preview: of(Kind::Count, "N", "Print the first N rows of each masked table with their new values, and write nothing").requires("mask").below("Masks").hidden().by(COMMAND);
         PageSize: of(Kind::PageSize, "BYTES", "Page size of the copy in bytes: a power of two from 512 to 65536 [default: as in the source]").below("The new file");
         JournalMode = "journal_mode": choice("MODE", &[

@@ -52,9 +52,10 @@ use sqluice_reader::{Snapshot, StoredObject};
 
 pub(crate) use by_sqlite::{begin_temporary, in_new_file};
 pub use mask::{
-    CopiedLiteral, MaskFile, MaskKey, MaskPlan, MaskWarning, MaskedColumn, Masking, Remark, read_key,
+    CopiedLiteral, MaskFile, MaskKey, MaskPlan, MaskWarning, MaskedColumn, Masking, Remark, StrippedText,
+    read_key,
 };
-use mask::{FullText, MaskedTables, Masks, is_sample, sequences};
+use mask::{FullText, MaskedTables, Masks, Texts, is_sample, sequences};
 pub use options::{AutoVacuum, Copy, JournalMode};
 pub use plan::{CopyPlan, PlannedTree};
 use purpose::Settled;
@@ -303,7 +304,7 @@ impl Copy {
         let snapshot = Arc::new(snapshot);
         let mut opened = Opened { settled, snapshot, schema, objects, selection, masked: None };
         if let Some(masking) = &this.mask {
-            opened.masked = Some(Masked::new(masking, &opened, &context.cancel)?);
+            opened.masked = Some(Masked::new(masking, &mut opened, &context.cancel)?);
         }
         Ok(opened)
     }
@@ -462,14 +463,16 @@ impl PreparedCopy {
 }
 
 impl Masked {
-    /// Resolves masks, and finds values that masks do not reach.
-    fn new(masking: &Masking, opened: &Opened, cancel: &Cancel) -> Result<Masked> {
-        let Opened { snapshot, schema, objects, selection, .. } = opened;
-        refuse_old_descending(snapshot, schema)?;
-        let masks = Masks::new(masking, snapshot, schema)?;
+    /// Resolves masks, changes the text of the schema, and finds values that masks do not reach.
+    fn new(masking: &Masking, opened: &mut Opened, cancel: &Cancel) -> Result<Masked> {
+        refuse_old_descending(&opened.snapshot, &opened.schema)?;
+        let masks = Masks::new(masking, &opened.snapshot, &opened.schema)?;
+        let texts = Texts::rewrite(opened, &masks, masking.strip_literals)?;
+        let opened = &*opened;
+        let Opened { objects, selection, .. } = opened;
         let copied: Vec<&StoredObject> = objects.iter().filter(|object| selection.has(object)).collect();
         let full_text = FullText::all(&copied, &masks)?;
-        let plan = mask::look(opened, masking, &masks, &full_text, cancel)?;
+        let plan = mask::look(opened, masking, &masks, (&full_text, &texts), cancel)?;
         if let (true, [first, others @ ..]) = (masking.strict, &plan.warnings[..]) {
             let more = match others.len() {
                 0 => String::new(),

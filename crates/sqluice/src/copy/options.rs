@@ -180,6 +180,10 @@ impl TakesSettings for Copy {
                 let strict = value.to()?;
                 self.mask = self.mask.take().map(|masking| masking.strict(strict));
             }
+            Setting::StripLiterals => {
+                let strips = value.to()?;
+                self.mask = self.mask.take().map(|masking| masking.strip_literals(strips));
+            }
             _ => return self.write.set(setting, value),
         }
         Ok(true)

@@ -15,7 +15,6 @@ use super::json;
 use super::numbers::{Form, form_of_reals, numbers};
 use super::sample::Cell;
 use super::scan::{ColumnFacts, TableFacts};
-use super::statements::literals;
 use super::texts::{Texts, lengths, pool, quoted};
 use crate::personal::{self, Personal};
 
@@ -46,6 +45,8 @@ pub(super) struct Described<'t> {
     pub(super) facts: &'t TableFacts,
     /// The number of each column among the read columns; `None` if SQLite computes the column.
     pub(super) read: &'t [Option<usize>],
+    /// The literals in the table's statement, which are shown anyway.
+    pub(super) stated: &'t [String],
     pub(super) rules: Rules,
 }
 
@@ -107,8 +108,6 @@ impl<'t> Described<'t> {
         if different > if only_numbers { FEW_NUMBERS } else { FEW_TEXTS } || self.personal(column).is_some() {
             return None;
         }
-        // Values in the table's statement are shown anyway.
-        let stated = literals(&self.table.sql);
         let mut rows_of: HashMap<u64, (String, u64)> = HashMap::new();
         let mut rest: Vec<&Cell> = Vec::new();
         for cell in self.cells(column) {
@@ -117,7 +116,7 @@ impl<'t> Described<'t> {
                 continue;
             }
             let rows = counts.of(hash).unwrap_or(0);
-            match literal(cell).filter(|shown| rows >= common || stated.contains(shown)) {
+            match literal(cell).filter(|shown| rows >= common || self.stated.contains(shown)) {
                 Some(shown) => drop(rows_of.insert(hash, (shown, rows))),
                 None => rest.push(cell),
             }

@@ -53,10 +53,11 @@ pub use options::{KeptValues, PersonalColumn, Profile, ProfileReport, ProfiledTa
 pub use sqluice_reader::snapshot::ReadOptions;
 
 use crate::remote;
+use crate::schema_text::{Names, stripped_table};
 use describe::{Described, Made, Rules};
 use keys::{Keys, World};
 use scan::{TableFacts, Wanted};
-use schema_file::SchemaFile;
+use schema_file::{SchemaFile, Texts};
 
 impl Profile {
     /// Reads and describes the database without progress reports.
@@ -80,9 +81,17 @@ impl Profile {
         let threads = self.threads.unwrap_or_else(cores);
         let folder = std::env::temp_dir();
         let snapshot = Arc::new(remote::snapshot(&self.source, &folder, &self.read, context)?);
-        let schema = snapshot.schema()?;
+        let mut schema = snapshot.schema()?;
         self.refuse_unknown(&snapshot, &schema)?;
-        let mut file = SchemaFile::new(&snapshot, &schema, |name| self.has(name), &context.cancel)?;
+        let names = Names::of(&schema, &snapshot.connection());
+        if self.strip_literals {
+            for table in &mut schema.tables {
+                table.sql = stripped_table(&table.sql, &names, |_, _| true);
+            }
+        }
+        let texts = Texts { names: &names, strips: self.strip_literals };
+        let mut file =
+            SchemaFile::new(&snapshot, &schema, (|name: &str| self.has(name), texts), &context.cancel)?;
         let mut rows: Vec<Option<u64>> = vec![None; schema.tables.len()];
         for index in parents_first(&schema.tables.iter().collect::<Vec<_>>()) {
             let table = &schema.tables[index];
@@ -163,7 +172,8 @@ impl Profile {
     /// Chooses the expressions of a table's columns.
     fn describe(&self, world: World<'_>, table: &Table, facts: &TableFacts, file: &mut SchemaFile<'_>) {
         let read = read_columns(table);
-        let described = Described { table, facts, read: &read, rules: self.rules() };
+        let stated = file.texts.literals(&table.sql);
+        let described = Described { table, facts, read: &read, stated: &stated, rules: self.rules() };
         let Keys { mut made, .. } = Keys::of(described, world);
         let is_free: Vec<bool> =
             made.iter().zip(&read).map(|(made, read)| made.is_none() && read.is_some()).collect();

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use sqluice_core::batch::{Batch, Value};
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
-use sqluice_core::schema::token::{self, Token, TokenKind};
+use sqluice_core::schema::token::{self, Token};
 use sqluice_core::source::Refused;
 use sqluice_reader::StoredObject;
 use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
@@ -14,18 +14,17 @@ use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 use super::super::Opened;
 use super::columns::{Masks, column_names, lower};
 use super::report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark};
+use super::texts::Texts;
 use super::{FullText, Masking};
 use crate::copy::virtual_table::VirtualTableSql;
 use crate::personal::{self, Personal, Why};
+use crate::schema_text::{Names, literals};
 
 /// The number of sampled rows of each table.
 const SAMPLE_ROWS: u64 = 256;
 
-/// The largest number of listed values of one object's text.
-const LITERALS_MAX: usize = 20;
-
-/// The least number of digits of a number that may be personal.
-const LONG_NUMBER: usize = 5;
+/// The largest number of listed places of one object's text.
+const PLACES_MAX: usize = 20;
 
 /// The number of possible original values below which a remark is made.
 const POSSIBLE_MIN: f64 = 1e4;
@@ -47,10 +46,12 @@ pub(in crate::copy) fn look(
     opened: &Opened,
     masking: &Masking,
     masks: &Masks,
-    full_text: &[FullText],
+    (full_text, texts): (&[FullText], &Texts),
     cancel: &Cancel,
 ) -> Result<MaskPlan> {
     let mut plan = MaskPlan {
+        comments: texts.comments.clone(),
+        stripped: texts.stripped.clone(),
         random_key: masking.key.is_random(),
         columns: masks.columns.clone(),
         rebuilt: full_text.iter().map(|table| table.name.clone()).collect(),
@@ -79,9 +80,9 @@ pub(in crate::copy) fn look(
         }
         let own = object.sql.as_deref().filter(|_| !shadows.contains(&object.table.to_ascii_lowercase()));
         let Some(sql) = own else { continue };
-        let values = literals(sql);
-        if !values.is_empty() {
-            plan.literals.push(CopiedLiteral { object: object.describe(), values });
+        let places = places(sql, &texts.names);
+        if !places.is_empty() {
+            plan.literals.push(CopiedLiteral { object: object.describe(), places });
         }
         if object.kind == "trigger" && masks.has(&opened.schema, &object.table) {
             for table in written_by(sql) {
@@ -238,27 +239,15 @@ fn possible_values(text: &[u8]) -> f64 {
     text.iter().map(of).product()
 }
 
-/// Returns the values in a statement: texts, blobs, and long numbers.
-fn literals(sql: &str) -> Vec<String> {
-    let tokens: Vec<Token> = token::tokens(sql);
-    let mut found: Vec<String> = Vec::new();
-    for token in &tokens {
-        let text = token.text(sql);
-        let is_value = match token.kind {
-            TokenKind::String => true,
-            TokenKind::Number => text.len() >= LONG_NUMBER,
-            _ => false,
-        };
-        if is_value && !found.iter().any(|known| known == text) {
-            found.push(text.split_whitespace().collect::<Vec<_>>().join(" "));
-        }
+/// Returns the places of the literals in a statement.
+fn places(sql: &str, names: &Names) -> Vec<String> {
+    let mut places: Vec<String> = literals(sql, names).iter().map(ToString::to_string).collect();
+    if places.len() > PLACES_MAX {
+        let more = places.len() - PLACES_MAX;
+        places.truncate(PLACES_MAX);
+        places.push(format!("and {more} more"));
     }
-    if found.len() > LITERALS_MAX {
-        let more = found.len() - LITERALS_MAX;
-        found.truncate(LITERALS_MAX);
-        found.push(format!("and {more} more"));
-    }
-    found
+    places
 }
 
 /// Returns the tables that a trigger writes to.
@@ -267,9 +256,15 @@ fn written_by(sql: &str) -> Vec<String> {
     let begin = tokens.iter().position(|token| token.is_word(sql, "BEGIN")).unwrap_or(tokens.len());
     let mut tables = HashSet::new();
     let mut listed = Vec::new();
-    for pair in tokens[begin..].windows(2) {
-        let writes = ["INTO", "UPDATE"].iter().any(|word| pair[0].is_word(sql, word));
-        if let Some(name) = pair[1].name(sql).filter(|_| writes)
+    let body = &tokens[begin..];
+    let is = |at: usize, word: &str| body.get(at).is_some_and(|token| token.is_word(sql, word));
+    for at in 0..body.len() {
+        // `ON CONFLICT DO UPDATE SET` names no table.
+        if !(is(at, "INTO") || (is(at, "UPDATE") && !is(at.wrapping_sub(1), "DO"))) {
+            continue;
+        }
+        let name_at = if is(at, "UPDATE") && is(at + 1, "OR") { at + 3 } else { at + 1 };
+        if let Some(name) = body.get(name_at).and_then(|token| token.name(sql))
             && tables.insert(name.to_ascii_lowercase())
         {
             listed.push(name);

@@ -15,7 +15,7 @@
 //! Invariant: no message, plan or report contains a value of a masked column, or the secret key.
 //!
 //! Modules, from the bottom up: `report`: the plan and report of masks; `columns`: the masked columns and their masks; `source`: new rows
-//! from old rows; `look`: values that masks do not reach; `insert`: rows inserted by SQLite; `tables`: the temporary database; `full_text`:
+//! from old rows; `texts`: the text of the schema; `look`: values that masks do not reach; `insert`: rows inserted by SQLite; `tables`: the temporary database; `full_text`:
 //! full-text tables; `preview`: the first rows.
 
 mod columns;
@@ -26,6 +26,7 @@ mod preview;
 mod report;
 mod source;
 mod tables;
+mod texts;
 
 use std::path::Path;
 
@@ -36,8 +37,9 @@ pub(super) use columns::Masks;
 pub(super) use full_text::FullText;
 pub(super) use look::{is_sample, look};
 pub(super) use preview::preview;
-pub use report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark};
+pub use report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark, StrippedText};
 pub(super) use tables::{MaskedTables, sequences};
+pub(super) use texts::Texts;
 
 /// The largest number of bytes of a key file.
 const KEY_BYTES_MAX: u64 = 1 << 20;
@@ -68,6 +70,8 @@ pub struct Masking {
     pub key: MaskKey,
     /// `true` if personal columns without a mask are an error.
     pub strict: bool,
+    /// `true` if literals in the text of the schema are removed where the schema allows it.
+    pub strip_literals: bool,
 }
 
 impl Masking {
@@ -76,7 +80,7 @@ impl Masking {
     /// # Errors
     /// If the system has no random bytes.
     pub fn new(file: MaskFile) -> Result<Masking> {
-        Ok(Masking { file, key: MaskKey::random()?, strict: false })
+        Ok(Masking { file, key: MaskKey::random()?, strict: false, strip_literals: false })
     }
 
     /// Sets the key.
@@ -89,6 +93,13 @@ impl Masking {
     #[must_use]
     pub fn strict(self, strict: bool) -> Masking {
         Masking { strict, ..self }
+    }
+
+    /// Removes literals from the text of the schema where the schema allows it: from DEFAULTs, views and triggers. CHECKs with literals
+    /// are removed, and indexes with literals left out, unless they are unique.
+    #[must_use]
+    pub fn strip_literals(self, strip_literals: bool) -> Masking {
+        Masking { strip_literals, ..self }
     }
 }
 

@@ -6,6 +6,7 @@ mod full_text;
 mod keys;
 mod looks;
 mod refusals;
+mod schema_text;
 mod secrets;
 use std::path::{Path, PathBuf};
 
