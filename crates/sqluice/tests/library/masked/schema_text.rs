@@ -62,11 +62,12 @@ impl Planting {
 
     fn table(&mut self, number: usize, is_masked: bool) {
         let object = &*format!("table t{number}");
-        self.sql += &format!("CREATE{}TABLE t{number} (", self.comment(object));
-        self.sql += &format!("id INTEGER PRIMARY KEY,{}secret TEXT", self.comment(object));
+        let (first, second) = (self.comment(object), self.comment(object));
+        self.sql += &format!("CREATE{first}TABLE t{number} (id INTEGER PRIMARY KEY,{second}secret TEXT");
         self.maybe(2, |it| format!(" DEFAULT {}", it.literal(object, is_masked)));
         self.maybe(3, |it| format!(" CHECK (secret <> {})", it.literal(object, true)));
-        self.sql += &format!(",{}\"two words\" TEXT COLLATE \"NOCASE\"", self.comment(object));
+        let comment = self.comment(object);
+        self.sql += &format!(",{comment}\"two words\" TEXT COLLATE \"NOCASE\"");
         self.maybe(2, |it| format!(" DEFAULT [{}]", it.add(object, is_masked, false)));
         self.maybe(3, |it| {
             format!(
@@ -76,7 +77,8 @@ impl Planting {
         });
         self.maybe(3, |it| format!(", made TEXT AS (secret || {})", it.literal(object, false)));
         self.maybe(3, |it| format!(", CHECK (id > 0 OR \"two words\" IN ({}))", it.literal(object, true)));
-        self.sql += &format!("{});\n", self.comment(object));
+        let comment = self.comment(object);
+        self.sql += &format!("{comment});\n");
         let _ = writeln!(
             self.sql,
             "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 30)
