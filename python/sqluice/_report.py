@@ -405,6 +405,8 @@ class MaskReport:
     columns: tuple[MaskedColumn, ...]
     warnings: tuple[MaskWarning, ...]
     remarks: tuple[MaskRemark, ...]
+    weak: tuple[MaskRemark, ...]
+    """Masks that hide little, and why."""
     literals: tuple[CopiedLiteral, ...]
     comments: tuple[str, ...]
     """Objects of the schema whose text lost its comments."""

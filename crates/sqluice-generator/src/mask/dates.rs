@@ -80,7 +80,10 @@ impl Shift {
         let days = self.days.cast_signed();
         let days = if drawn < days { drawn - days } else { drawn - days + 1 };
         // Less than a day is taken off, so that the time of the day does not stay.
-        let off = 1 + i128::from(below64(sqluice_core::splitmix::mix(hash), DAY.cast_unsigned() * NANOS as u64 - 1));
+        let off = 1 + i128::from(below64(
+            sqluice_core::splitmix::mix(hash),
+            DAY.cast_unsigned() * NANOS as u64 - 1,
+        ));
         Distance { days, nanos: i128::from(days * DAY) * NANOS - i128::from(days.signum()) * off }
     }
 
@@ -227,7 +230,8 @@ fn moved_second(old: &[u8], by: Distance) -> Option<String> {
         return None;
     }
     let (day, time) = text.split_at(10);
-    let mut made = format!("{day}{}{}", char::from(minute[10]), &time[1..if has_second { time.len() } else { 6 }]);
+    let mut made =
+        format!("{day}{}{}", char::from(minute[10]), &time[1..if has_second { time.len() } else { 6 }]);
     if has_point {
         made += &format!(".{:0width$}", units.rem_euclid(scale.into()), width = fraction.len());
     }
@@ -242,7 +246,9 @@ fn is_zone(zone: &[u8]) -> bool {
         [b'+' | b'-', offset @ ..] => {
             let is_digit = |byte: &u8| byte.is_ascii_digit();
             match offset {
-                [hours @ .., b':', _, _] if hours.len() == 2 => offset.iter().filter(|byte| is_digit(byte)).count() == 4,
+                [hours @ .., b':', _, _] if hours.len() == 2 => {
+                    offset.iter().filter(|byte| is_digit(byte)).count() == 4
+                }
                 _ => matches!(offset.len(), 2 | 4) && offset.iter().all(is_digit),
             }
         }
@@ -270,7 +276,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn by(days: i64) -> Distance {
-        Distance { days, nanos: i128::from(days * DAY) * NANOS - i128::from(days.signum()) * (4_321 * NANOS + 250_000_001) }
+        Distance {
+            days,
+            nanos: i128::from(days * DAY) * NANOS - i128::from(days.signum()) * (4_321 * NANOS + 250_000_001),
+        }
     }
 
     fn moved(old: Value<'_>, by: Distance) -> Result<String, Moved> {
@@ -304,9 +313,17 @@ mod tests {
                 assert_eq!(moved(Value::Int(compact(text).parse().unwrap()), by), Ok(compact(&expected)));
                 assert_eq!(moved(Value::Text(compact(text).as_bytes()), by), Ok(compact(&expected)));
             }
-            for (text, zone) in [("2024-02-29 00:00:01", ""), ("1999-12-31 23:59:59", "Z"), ("2020-05-06 07:08:09", "+02:00"), ("2020-05-06 07:08:09", " UTC")] {
+            for (text, zone) in [
+                ("2024-02-29 00:00:01", ""),
+                ("1999-12-31 23:59:59", "Z"),
+                ("2020-05-06 07:08:09", "+02:00"),
+                ("2020-05-06 07:08:09", " UTC"),
+            ] {
                 let expected = ask("SELECT datetime(?1, ?2 || ' seconds')", text, seconds);
-                assert_eq!(moved(Value::Text(format!("{text}{zone}").as_bytes()), by), Ok(format!("{expected}{zone}")));
+                assert_eq!(
+                    moved(Value::Text(format!("{text}{zone}").as_bytes()), by),
+                    Ok(format!("{expected}{zone}"))
+                );
                 let (old, new) = (text.replace(' ', "T"), expected.replace(' ', "T"));
                 assert_eq!(moved(Value::Text(old.as_bytes()), by), Ok(new));
                 let expected = ask("SELECT strftime('%Y%m%d%H%M%S', ?1, ?2 || ' seconds')", text, seconds);
@@ -319,17 +336,32 @@ mod tests {
                     let expected = i128::from(old) + in_units(by, unit);
                     if second > 100_000_000 || unit == 1 {
                         assert_eq!(moved(Value::Int(old), by), Ok(expected.to_string()));
-                        assert_eq!(moved(Value::Text(old.to_string().as_bytes()), by), Ok(expected.to_string()));
+                        assert_eq!(
+                            moved(Value::Text(old.to_string().as_bytes()), by),
+                            Ok(expected.to_string())
+                        );
                     }
                 }
             }
         }
-        assert_eq!(moved(Value::Text(b"2024-01-31 10:00:00.500"), by(1)), Ok("2024-02-01 08:47:59.249".to_owned()));
+        assert_eq!(
+            moved(Value::Text(b"2024-01-31 10:00:00.500"), by(1)),
+            Ok("2024-02-01 08:47:59.249".to_owned())
+        );
         assert_eq!(moved(Value::Text(b"2024-01-31 10:00"), by(1)), Ok("2024-02-01 08:47".to_owned()));
         assert_eq!(moved(Value::Text(b"2024-01"), by(59)), Ok("2024-03".to_owned()));
         for text in [
-            "", "yesterday", "2023-02-30", "2024-01-011", "9999-12-31", "2024-01-31 Ann Meier", "2024-01-31 25:00:00",
-            "2024-01-31 10:00:00 Ann", "2024-01-31T10:00:00.", "1961x", "0061",
+            "",
+            "yesterday",
+            "2023-02-30",
+            "2024-01-011",
+            "9999-12-31",
+            "2024-01-31 Ann Meier",
+            "2024-01-31 25:00:00",
+            "2024-01-31 10:00:00 Ann",
+            "2024-01-31T10:00:00.",
+            "1961x",
+            "0061",
         ] {
             assert_eq!(moved(Value::Text(text.as_bytes()), by(1)), Err(Moved::NoMoment), "{text}");
         }
@@ -341,9 +373,19 @@ mod tests {
             assert_eq!(moved(Value::Int(unknown), by(9)), Ok(unknown.to_string()));
             assert_eq!(moved(Value::Real(unknown as f64), by(9)), Ok(unknown.to_string()));
         }
-        for (old, days, expected) in [(1961, 30, "1962"), (1961, -30, "1960"), (1961, 800, "1963"), (196_112, 30, "196201"), (2_451_545, -7, "2451538")] {
+        for (old, days, expected) in [
+            (1961, 30, "1962"),
+            (1961, -30, "1960"),
+            (1961, 800, "1963"),
+            (196_112, 30, "196201"),
+            (2_451_545, -7, "2451538"),
+        ] {
             assert_eq!(moved(Value::Int(old), by(days)), Ok(expected.to_owned()), "{old}");
-            assert_eq!(moved(Value::Text(old.to_string().as_bytes()), by(days)), Ok(expected.to_owned()), "{old}");
+            assert_eq!(
+                moved(Value::Text(old.to_string().as_bytes()), by(days)),
+                Ok(expected.to_owned()),
+                "{old}"
+            );
         }
         assert_eq!(moved(Value::Real(1961.0), by(30)), Ok("1962".to_owned()));
         for none in [1, 42, 107, 1799, 2200, 19_500, 43_831, 196_113, 9_999_999, i64::MAX, i64::MIN] {
@@ -380,7 +422,11 @@ mod tests {
             assert_eq!(of(Value::Int(person)), of(Value::Real(person as f64)));
             let Distance { days, nanos } = of(Value::Int(person));
             let day = i128::from(DAY) * NANOS;
-            assert!(nanos != 0 && nanos.signum() as i64 == days.signum() && nanos.abs() < i128::from(days.abs()) * day);
+            assert!(
+                nanos != 0
+                    && nanos.signum() as i64 == days.signum()
+                    && nanos.abs() < i128::from(days.abs()) * day
+            );
             assert!(nanos.abs() >= i128::from(days.abs() - 1) * day && nanos % day != 0);
             seen[(days + 3) as usize] += 1;
         }

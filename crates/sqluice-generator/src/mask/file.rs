@@ -194,7 +194,8 @@ impl MaskColumn {
                 mask.fill((&column, equality), None, DRAWN, &mut space).ok()?;
                 let mixed = space.mixed_values();
                 let new = space.column(&mixed);
-                let different: HashSet<String> = (0..DRAWN).map(|row| format!("{:?}", new.get(row))).collect();
+                let different: HashSet<String> =
+                    (0..DRAWN).map(|row| format!("{:?}", new.get(row))).collect();
                 (different.len() < FEW).then_some(different.len() as u64)
             }
             _ => None,
@@ -261,10 +262,10 @@ impl Recipe {
         let Some(function) = MASK_FUNCTIONS.iter().find(|function| function.name.eq_ignore_ascii_case(name))
         else {
             // These arguments are for the mask, and the others for the function.
-            let (of_mask, others): (Vec<Argument>, Vec<Argument>) =
-                arguments.iter().cloned().partition(|argument| {
-                    is_unique(&argument.value) || with_of(&argument.value).is_some()
-                });
+            let (of_mask, others): (Vec<Argument>, Vec<Argument>) = arguments
+                .iter()
+                .cloned()
+                .partition(|argument| is_unique(&argument.value) || with_of(&argument.value).is_some());
             let node = ExprNode::Call { name: name.clone(), arguments: others };
             return Recipe::made(&Expr { at: expr.at.clone(), node }, &of_mask);
         };
@@ -290,7 +291,8 @@ impl Recipe {
             return Err(Fault::new(unique.value.at.start, message)
                 .hint("email(), name() and other functions that never run out of values take unique"));
         }
-        let with = of_mask.iter().find_map(|argument| Some((with_of(&argument.value)?, argument.value.at.start)));
+        let with =
+            of_mask.iter().find_map(|argument| Some((with_of(&argument.value)?, argument.value.at.start)));
         let with = match with {
             None => None,
             Some(([Argument { value: Expr { node: ExprNode::Column { of: None, name }, .. }, .. }], _)) => {

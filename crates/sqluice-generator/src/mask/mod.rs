@@ -394,7 +394,10 @@ mod tests {
             let sql = format!("CREATE TABLE t (a /* gen: {expression} */, b)");
             MaskFile::new(Schema::parse(sql, "m.sql".as_ref()).unwrap()).unwrap_err().message()
         };
-        assert_eq!(refused("choice('a', 'b', unique)"), "unique: choice has too few values to keep all different");
+        assert_eq!(
+            refused("choice('a', 'b', unique)"),
+            "unique: choice has too few values to keep all different"
+        );
         assert_eq!(refused("name(with())"), "with: takes a column of the row");
         assert_eq!(refused("shape(unique)"), "shape: takes no arguments, and got 1");
     }

@@ -173,7 +173,10 @@ impl Profile {
     fn describe(&self, world: World<'_>, table: &Table, facts: &TableFacts, file: &mut SchemaFile<'_>) {
         let read = read_columns(table);
         let stated = file.texts.literals(&table.sql);
-        let described = Described { table, facts, read: &read, stated: &stated, rules: self.rules() };
+        let looked_at =
+            Described { table, facts, read: &read, stated: &stated, personal: &[], rules: self.rules() };
+        let personal = looked_at.find_personal();
+        let described = Described { personal: &personal, ..looked_at };
         let Keys { mut made, .. } = Keys::of(described, world);
         let is_free: Vec<bool> =
             made.iter().zip(&read).map(|(made, read)| made.is_none() && read.is_some()).collect();
@@ -184,7 +187,7 @@ impl Profile {
             relations::relate(&described, &mut made, &is_free);
         }
         for (column, made) in made.iter().enumerate() {
-            file.note(&table.name, &table.columns[column].name, made.as_ref(), described.personal(column));
+            file.note(&table.name, &table.columns[column].name, made.as_ref(), personal[column]);
         }
         let expressions = made.into_iter().map(|made| made.map(|made: Made| made.expression)).collect();
         file.set(&table.name, facts.rows, expressions);

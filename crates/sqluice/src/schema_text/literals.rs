@@ -317,6 +317,12 @@ mod tests {
     }
 
     #[test]
+    fn comments_have_no_literals() {
+        let found = literals("CHECK (a IN ('x', 5, x'00')) -- 'y'", &Names::default());
+        assert_eq!(found.into_iter().map(|one| one.spelled).collect::<Vec<_>>(), ["'x'", "x'00'"]);
+    }
+
+    #[test]
     fn a_place_has_no_value() {
         let sql = "CREATE TABLE t (a,\n  b DEFAULT 'Bartholomew', c CHECK (c <> \"Quarternook\"))";
         let places: Vec<String> = literals(sql, &Names::default()).iter().map(ToString::to_string).collect();

@@ -7,14 +7,14 @@ use sqluice_core::batch::{Batch, Value};
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::token::{self, Token};
-use sqluice_core::source::Refused;
 use sqluice_reader::StoredObject;
-use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 
 use super::super::Opened;
 use super::columns::{Masks, column_names, lower};
+use super::first_rows::first_rows;
 use super::report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark};
 use super::texts::Texts;
+use super::weak::weak_masks;
 use super::{FullText, Masking};
 use crate::copy::virtual_table::VirtualTableSql;
 use crate::personal::{self, Personal, Why};
@@ -25,9 +25,6 @@ const SAMPLE_ROWS: u64 = 256;
 
 /// The largest number of listed places of one object's text.
 const PLACES_MAX: usize = 20;
-
-/// The number of possible original values below which a remark is made.
-const POSSIBLE_MIN: f64 = 1e4;
 
 /// The sampled values of a column.
 #[derive(Default)]
@@ -69,6 +66,7 @@ pub(in crate::copy) fn look(
     };
     for object in copied().filter(is_read) {
         look_at_table(opened, masks, &object.name, &mut plan, cancel)?;
+        plan.weak.extend(weak_masks(opened, masking, masks, &object.name, cancel)?);
     }
     for object in copied() {
         if is_sample(&object.name) {
@@ -126,31 +124,20 @@ fn look_at_table(
     let names = column_names(&snapshot.connection(), table);
     let of_table = masks.of(schema, table).or_else(|| masks.virtual_tables.get(&table.to_ascii_lowercase()));
     let samples = sample(opened, table, &names, cancel)?;
+    let listed: Vec<&str> = names.iter().map(String::as_str).collect();
+    let by_values = |column: usize| personal::by_values(samples[column].texts.iter().map(Vec::as_slice));
+    let personal = personal::of_table(table, &listed, by_values);
     for (column, (name, sample)) in names.iter().zip(&samples).enumerate() {
         let is_masked = of_table.is_some_and(|masks| masks.has(column));
         let about = format!("{table}.{name}");
         if is_masked {
-            let possible = sample.texts.iter().map(|text| possible_values(text)).fold(0.0, f64::max);
-            let keeps = plan.columns.iter().any(|masked| {
-                masked.table.eq_ignore_ascii_case(table)
-                    && masked.column.eq_ignore_ascii_case(name)
-                    && masked.mask == "shape()"
-            });
-            if keeps && !sample.texts.is_empty() && possible < POSSIBLE_MIN {
-                let what = format!(
-                    "values of its forms are at most {possible} each, too few to hide among: each is another's mask"
-                );
-                plan.remarks.push(Remark::new(about, what));
-            }
             continue;
         }
         if masks.kept.contains(&lower(table, name)) {
             continue;
         }
         let texts = || sample.texts.iter().map(Vec::as_slice);
-        if let Some(Personal { what, why }) =
-            personal::by_name(table, name).or_else(|| personal::by_values(texts()))
-        {
+        if let Some(Personal { what, why }) = personal[column] {
             let by = if why == Why::Name { "name" } else { "values" };
             let (table, column) = (table.to_owned(), name.clone());
             plan.warnings.push(MaskWarning { table, column, what: what.to_owned(), by: by.to_owned() });
@@ -191,23 +178,13 @@ fn key_named(masks: &Masks, table: &str, column: &str) -> Option<String> {
 
 /// Returns the values of the first rows of a table, by column. A read error ends the sample: the copy may not need to read that value.
 fn sample(opened: &Opened, table: &str, names: &[String], cancel: &Cancel) -> Result<Vec<Sample>> {
-    let Opened { snapshot, schema, .. } = opened;
     let mut samples: Vec<Sample> = names.iter().map(|_| Sample::default()).collect();
-    let selection = Selection::default().limit(SAMPLE_ROWS);
-    let Ok(rows) = Rows::of_table(snapshot, schema, table, &selection) else { return Ok(samples) };
-    let mut source = rows.with_secret_keys().source(PART_BYTES, cancel)?;
-    while let Ok(Some(mut part)) = source.next_part() {
-        let mut take = |batch: &Batch<'_>| -> Result<(), Refused> {
-            for (column, sample) in batch.columns.iter().zip(&mut samples) {
-                (0..batch.rows).for_each(|row| sample.add(column.get(row)));
-            }
-            Ok(())
-        };
-        if part.decode(&mut take).is_err() {
-            break;
+    let take = |batch: &Batch<'_>| {
+        for (column, sample) in batch.columns.iter().zip(&mut samples) {
+            (0..batch.rows).for_each(|row| sample.add(column.get(row)));
         }
-    }
-    cancel.check()?;
+    };
+    first_rows(opened, (table, SAMPLE_ROWS), take, cancel)?;
     Ok(samples)
 }
 
@@ -226,17 +203,6 @@ impl Sample {
 fn is_json(text: &[u8]) -> bool {
     let text = text.trim_ascii();
     matches!((text.first(), text.last()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')))
-}
-
-/// Returns the number of values with the format of a text.
-fn possible_values(text: &[u8]) -> f64 {
-    let of = |byte: &u8| match byte {
-        b'0'..=b'9' => 10.0,
-        b'a'..=b'z' | b'A'..=b'Z' => 26.0,
-        0x80.. => 26.0,
-        _ => 1.0,
-    };
-    text.iter().map(of).product()
 }
 
 /// Returns the places of the literals in a statement.

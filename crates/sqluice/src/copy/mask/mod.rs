@@ -15,10 +15,11 @@
 //! Invariant: no message, plan or report contains a value of a masked column, or the secret key.
 //!
 //! Modules, from the bottom up: `report`: the plan and report of masks; `columns`: the masked columns and their masks; `source`: new rows
-//! from old rows; `texts`: the text of the schema; `look`: values that masks do not reach; `insert`: rows inserted by SQLite; `tables`: the temporary database; `full_text`:
+//! from old rows; `texts`: the text of the schema; `first_rows`: rows for guesses; `weak`: masks that hide little; `look`: values that masks do not reach; `insert`: rows inserted by SQLite; `tables`: the temporary database; `full_text`:
 //! full-text tables; `preview`: the first rows.
 
 mod columns;
+mod first_rows;
 mod full_text;
 mod insert;
 mod look;
@@ -27,6 +28,7 @@ mod report;
 mod source;
 mod tables;
 mod texts;
+mod weak;
 
 use std::path::Path;
 

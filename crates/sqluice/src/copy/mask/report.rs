@@ -16,6 +16,8 @@ pub struct MaskPlan {
     pub warnings: Vec<MaskWarning>,
     /// Remarks about other values that a reader of the copy may learn.
     pub remarks: Vec<Remark>,
+    /// Remarks about masks that hide little.
+    pub weak: Vec<Remark>,
     /// The places of values in the text of the schema, which is copied.
     pub literals: Vec<CopiedLiteral>,
     /// The objects whose text lost its comments.
@@ -159,6 +161,7 @@ impl fmt::Display for MaskPlan {
         self.stripped.iter().try_for_each(|text| writeln!(f, "{text}"))?;
         self.warnings.iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))?;
         self.remarks.iter().try_for_each(|remark| writeln!(f, "not masked: {remark}"))?;
+        self.weak.iter().try_for_each(|remark| writeln!(f, "weak mask: {remark}"))?;
         self.literals.iter().try_for_each(|literal| writeln!(f, "{literal}"))
     }
 }

@@ -86,7 +86,8 @@ impl Planting {
         );
         if self.rng.u8(0..3) == 0 {
             // Rows that are shorter than the declaration take their value from the DEFAULT.
-            let default = self.literal(object, is_masked);
+            // In a masked table this value is in new rows, too, as that of a column without a mask.
+            let default = if is_masked { "'late'".to_owned() } else { self.literal(object, false) };
             let _ = writeln!(self.sql, "ALTER TABLE t{number} ADD COLUMN late TEXT DEFAULT {default};");
         }
     }
@@ -184,12 +185,8 @@ fn no_canary_of_the_schema_is_in_a_copy_unless_its_place_is_named() {
             }
             // Rows keep their values, also the values that come from a DEFAULT.
             for number in 0..tables {
-                let sql = format!("SELECT * FROM t{number} ORDER BY id");
-                let (old, new) = (
-                    texts(&lab.old(), &format!("SELECT id FROM ({sql})")),
-                    texts(&lab.new_one(), &format!("SELECT id FROM ({sql})")),
-                );
-                assert_eq!(old, new);
+                let sql = format!("SELECT \"two words\" FROM t{number} ORDER BY id");
+                assert_eq!(texts(&lab.old(), &sql), texts(&lab.new_one(), &sql));
                 let late = format!("SELECT late FROM t{number} ORDER BY id");
                 if lab.old().prepare(&late).is_ok() {
                     assert_eq!(texts(&lab.old(), &late), texts(&lab.new_one(), &late), "seed {seed}");
