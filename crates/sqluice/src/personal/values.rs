@@ -52,8 +52,8 @@ const STREETS: &str = "street st road rd avenue ave lane ln drive dr court ct pl
 
 /// Ends of words of street addresses: `Hauptstraße 7`.
 const STREET_ENDS: &[&str] = &[
-    "straße", "strasse", "str", "weg", "gasse", "platz", "allee", "damm", "ufer",  "straat", "laan",
-    "gracht", "gatan", "vägen",  "gata", "veien",
+    "straße", "strasse", "str", "weg", "gasse", "platz", "allee", "damm", "ufer", "straat", "laan", "gracht",
+    "gatan", "vägen", "gata", "veien",
 ];
 
 /// The forms. The share is small if no other values have the form, and large if other values have it by chance: one in ten numbers has a

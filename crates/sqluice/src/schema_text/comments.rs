@@ -24,7 +24,9 @@ pub(crate) fn without_comments(sql: &str) -> Option<String> {
         }
     }
     text += &sql[end..];
-    text.truncate(text.trim_end().len());
+    if tokens.last().is_some_and(|last| last.is_comment()) {
+        text.truncate(text.trim_end().len());
+    }
     Some(text)
 }
 

@@ -145,9 +145,12 @@ pub(crate) fn literals(sql: &str, names: &Names) -> Vec<Literal> {
         .collect();
     let mut found = Vec::new();
     let mut clause = "text";
+    let is_index = walk.is(1, "INDEX") || walk.is(2, "INDEX");
     for (at, token) in tokens.iter().enumerate() {
         if let Some(begun) = CLAUSES.iter().find(|word| token.is_word(sql, word)) {
-            clause = begun;
+            clause = if is_index && *begun == "ON" { "expression" } else { begun };
+        } else if token.is_word(sql, "AS") && walk.is(at + 1, "(") {
+            clause = "AS";
         }
         let is_name = |name: &str| names.has(name) || own.contains(&name.to_ascii_lowercase());
         let Some((kind, spelled)) = walk.literal(at, is_name) else { continue };
@@ -279,7 +282,7 @@ mod tests {
                 &["'a@b'", "'c@d'", "'Ann'"],
             ),
             (
-                "CREATE TABLE t (a TEXT DEFAULT (\"it's\" || 'z'), \"a b\" CHECK (\"a b\" <> \"x y\" AND \"a\" IN (\"r\", \"b\")))",
+                "CREATE TABLE t (a TEXT DEFAULT ('it''s' || 'z'), \"a b\" CHECK (\"a b\" <> \"x y\" AND \"a\" IN (\"r\", \"b\")))",
                 &["'it''s'", "'z'", "'x y'", "'r'"],
             ),
             (

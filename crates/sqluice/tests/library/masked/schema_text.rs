@@ -153,6 +153,8 @@ fn no_canary_of_the_schema_is_in_a_copy_unless_its_place_is_named() {
             planting.dependents(number);
         }
         let lab = Lab::new(&planting.sql);
+        let all = "SELECT coalesce(group_concat(sql), '') FROM sqlite_schema";
+        let stored: String = lab.old().query_row(all, [], |row| row.get(0)).unwrap();
         for strips in [false, true] {
             let _ = std::fs::remove_file(lab.path("copy.db"));
             let masks = masking("CREATE TABLE t0 (secret /* gen: shape() */)").strip_literals(strips);
@@ -173,6 +175,8 @@ fn no_canary_of_the_schema_is_in_a_copy_unless_its_place_is_named() {
                         assert!(is_named && !is_comment && !(strips && *is_strippable), "{about}");
                         named += 1;
                     }
+                    // SQLite itself drops comments behind CREATE.
+                    false if *is_comment && !stored.contains(canary.as_str()) => {}
                     false if *is_comment => {
                         assert!(mask.comments.contains(object), "{about}");
                         in_comments += 1;
