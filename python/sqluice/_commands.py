@@ -183,6 +183,7 @@ def profile(
     *,
     keep_common: int = 20,
     no_values: bool = False,
+    strip_literals: bool = False,
     tables: str | Sequence[str] = (),
     exclude_tables: str | Sequence[str] = (),
     threads: int | None = None,
@@ -196,6 +197,7 @@ def profile(
     `generate` takes: it makes a database with as many rows, NULLs and distinct values, and with like distributions.
 
     keep_common: in how many rows a value must occur to be shown; values of columns that look personal never are. no_values: shows none.
+    strip_literals: shows no literals of the schema where it allows that; CHECKs, and indexes that are not unique, are left out with theirs.
     tables, exclude_tables: tables and views. busy_limit: seconds that reading may keep others from committing.
     """
     check_arguments(profile, locals())
@@ -244,6 +246,7 @@ def copy(
     allow: str | Sequence[str] = (),
     reference: str | Sequence[str] = (),
     no_reference: str | Sequence[str] = (),
+    strip_literals: bool = False,
     overwrite: bool = False,
     threads: int | None = None,
     memory: int = MEMORY,
@@ -274,6 +277,8 @@ def copy(
     otherwise. allow: columns that a strict copy accepts, such as "orders.note". reference: columns that refer to a masked key without
     REFERENCES, such as "visits.place_id=places.id", and get its mask; no_reference: columns that do not although they look so, such as
     "visits.place_id". A column that seems to refer to a masked key is an error until one of these names it.
+    strict_mask: refuses to copy a column without a mask that looks personal, which the report lists otherwise. strip_literals: removes
+    literals from DEFAULTs, views and triggers, and leaves CHECKs and indexes with literals out, unless an index is unique.
     """
     check_arguments(copy, locals())
     settings = settings_of("copy", locals(), mask=statements_given(mask))

@@ -398,7 +398,18 @@ class CopiedLiteral:
     """Values in the text of an object of the schema, which is copied."""
 
     object: str
-    values: tuple[str, ...]
+    places: tuple[str, ...]
+    """The clause, line and column of each value, such as "DEFAULT at 2:13"."""
+
+
+@dataclass(frozen=True, slots=True)
+class StrippedText:
+    """An object of the schema whose literals are not copied."""
+
+    object: str
+    literals: int
+    left_out: bool
+    """Whether the whole object is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,7 +421,13 @@ class MaskReport:
     warnings: tuple[MaskWarning, ...]
     second_places: tuple[SecondPlace, ...]
     remarks: tuple[MaskRemark, ...]
+    weak: tuple[MaskRemark, ...]
+    """Masks that hide little, and why."""
     literals: tuple[CopiedLiteral, ...]
+    comments: tuple[str, ...]
+    """Objects of the schema whose text lost its comments."""
+    stripped: tuple[StrippedText, ...]
+    """Objects that lost literals, or are left out because of them."""
     rebuilt: tuple[str, ...]
     """Full-text tables that were made again."""
     dropped: tuple[str, ...]

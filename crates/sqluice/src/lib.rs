@@ -246,7 +246,8 @@
 //!
 //! The modules, from the bottom up. Each module uses only modules above it in this list:
 //!
-//! * [`remote`]: URLs in the place of paths; `personal`: detection of personal columns; `references`: detection of undeclared references
+//! * [`remote`]: URLs in the place of paths; `personal`: detection of personal columns; `references`: detection of undeclared references;
+//!   `schema_text`: literals and comments in statements
 //! * [`load`]: loads files into a database; [`write`](mod@write): writes rows of the caller
 //! * [`generate`], [`tpch`]: test data
 //! * [`profile`]: describes the data of a database as a schema for the generator
@@ -295,6 +296,7 @@ pub mod profile;
 pub mod read;
 mod references;
 pub mod remote;
+mod schema_text;
 #[cfg(feature = "tpch")]
 pub mod tpch;
 pub mod write;

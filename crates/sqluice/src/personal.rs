@@ -67,7 +67,8 @@ const ANYWHERE: &[(&str, &str)] = &[
          nhsnumber passport passportno passportnumber driverlicense driverslicense driverslicence drivinglicence licenseplate \
          licenceplate numberplate vin dni nif nie curp rfc codicefiscale cpf bsn pesel personnummer fodselsnummer rodnecislo \
          aadhaar steuernummer steuerid sozialversicherungsnummer reisepass personalausweis ausweisnummer insurancenumber \
-         medicalrecordnumber mrn imei imsi",
+         insno insnumber insuranceno insuranceid policyno policynumber medicalrecordnumber mrn nhsno svnr versicherungsnummer \
+         imei imsi",
         NUMBER,
     ),
     (
@@ -81,11 +82,13 @@ const ANYWHERE: &[(&str, &str)] = &[
     (
         "street streetname streetaddress streetno housenumber addressline addressline1 addressline2 address1 address2 \
          postcode postalcode zipcode zip postleitzahl plz codepostal codigopostal cep strasse hausnummer rue calle \
-         direccion indirizzo endereco straat ulica gata homeaddress postaladdress anschrift",
+         direccion indirizzo endereco straat ulica gata homeaddress postaladdress anschrift shipto billto deliverto \
+         shiptoaddress billtoaddress lieferadresse rechnungsadresse",
         ADDRESS,
     ),
     (
-        "birthdate birthday dateofbirth dob birthyear yearofbirth placeofbirth birthplace geburtsdatum geburtstag \
+        "birthdate birthday dateofbirth dob birthyear yearofbirth placeofbirth birthplace birth bday bdate born bornon bornat \
+         geburtsdatum geburtstag geburtsjahr geboren \
          geburtsort naissance datenaissance nacimiento fechanacimiento nascita datadinascita nascimento datanascimento \
          geboortedatum urodzenia fodselsdato fodelsedatum",
         "a date of birth",
@@ -104,7 +107,7 @@ const ANYWHERE: &[(&str, &str)] = &[
         PLACE,
     ),
     (
-        "gender ethnicity religion sexualorientation maritalstatus geschlecht nationality",
+        "gender sex ethnicity religion sexualorientation maritalstatus geschlecht nationality",
         "a trait of a person",
     ),
     ("diagnosis diagnoses bloodtype bloodgroup allergies medication diagnose", "a state of health"),
@@ -134,6 +137,10 @@ const AT_THE_END: &[(&str, &str)] = &[
     ),
     ("avatar portrait selfie facephoto profilepicture", "a picture of a person"),
 ];
+
+/// Words that are personal only beside another personal column of their table: `last` beside `email`, but not beside `price`.
+const BESIDE_OTHERS: &[(&str, &str)] =
+    &[("first last middle given family maiden initials", NAME), ("report anamnesis findings", FREE_TEXT)];
 
 /// Names of tables of people, whose column `name` is a person's name. After these words, `name` is also a person's name: `owner_name`.
 const PEOPLE: &str = "customer client user person people employee author actor artist contact member student pupil teacher \
@@ -194,6 +201,27 @@ pub(crate) fn by_name(table: &str, column: &str) -> Option<Personal> {
         return if person { found(NAME) } else { None };
     }
     None
+}
+
+/// Returns the kind of personal data that a column's name suggests if another column of its table is personal.
+pub(crate) fn by_name_beside_others(column: &str) -> Option<Personal> {
+    let words: Vec<String> = words_of_name(column).iter().map(|word| plain(word)).collect();
+    let [word] = &words[..] else { return None };
+    said_by(BESIDE_OTHERS, word).map(|what| Personal { what, why: Why::Name })
+}
+
+/// Returns the kind of personal data of each column of a table. `by_values` looks at the values of the column with a number.
+pub(crate) fn of_table(
+    table: &str,
+    columns: &[&str],
+    by_values: impl Fn(usize) -> Option<Personal>,
+) -> Vec<Option<Personal>> {
+    let looked = columns.iter().enumerate();
+    let alone: Vec<Option<Personal>> =
+        looked.map(|(number, column)| by_name(table, column).or_else(|| by_values(number))).collect();
+    let has_personal = alone.iter().any(Option::is_some);
+    let beside = |column: &&str| by_name_beside_others(column).filter(|_| has_personal);
+    alone.into_iter().zip(columns).map(|(alone, column)| alone.or_else(|| beside(column))).collect()
 }
 
 fn said_by(table: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
@@ -283,11 +311,33 @@ mod tests {
             ("lat", PLACE),
             ("notes", FREE_TEXT),
             ("message_body", FREE_TEXT),
+            ("born", "a date of birth"),
+            ("birth", "a date of birth"),
+            ("bday", "a date of birth"),
+            ("year_born", "a date of birth"),
+            ("sex", "a trait of a person"),
+            ("ship_to", ADDRESS),
+            ("BillTo", ADDRESS),
+            ("ins_no", NUMBER),
         ] {
             assert_eq!(what("t", column), Some(expected), "{column}");
         }
         assert_eq!(what("customers", "name"), Some(NAME));
         assert_eq!(what("Kunden", "Name"), Some(NAME));
+    }
+
+    #[test]
+    fn some_names_are_personal_beside_others_only() {
+        let kinds = |columns: &[&str]| -> Vec<Option<&str>> {
+            of_table("t", columns, |_| None).into_iter().map(|found| found.map(|found| found.what)).collect()
+        };
+        assert_eq!(kinds(&["id", "last", "family", "report"]), [None; 4]);
+        let beside = kinds(&["id", "first", "last", "family", "report", "email", "last_seen"]);
+        assert_eq!(beside, [None, Some(NAME), Some(NAME), Some(NAME), Some(FREE_TEXT), Some(EMAIL), None]);
+        let by_values = of_table("t", &["a", "last"], |column| {
+            (column == 0).then_some(Personal { what: PHONE, why: Why::Values })
+        });
+        assert!(by_values.iter().all(Option::is_some));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::settings::{self, Flags};
 ///
 /// A value of the database appears in the file only if its column has few distinct values and does not look personal, and the value
 /// occurs in at least --keep-common rows. Integer keys at equal steps show where they begin and end. Literals in the schema itself, such as
-/// those of a CHECK, are always part of it. The head of the file lists what it shows.
+/// those of a CHECK, are part of it unless --strip-literals removes them. The head of the file lists what it shows.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   sqluice profile prod.db > shop.sql

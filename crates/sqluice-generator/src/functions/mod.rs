@@ -148,7 +148,7 @@ pub const MASK_FUNCTIONS: &[MaskFunction] = &[
     MaskFunction {
         name: "shift",
         signature: "shift(days, column)",
-        about: "a moment that many days earlier or later at most, by the same number of days for all moments of the person that a column of the row names",
+        about: "a moment that many days earlier or later at most, by the same time for all moments of the person that a column of the row names; 0 and -1 stay, other numbers that are no moments are refused",
         example: "shift(30, customer)",
     },
     MaskFunction {

@@ -1,25 +1,40 @@
-//! Masks of moments: a shift by a number of days that depends on a person.
+//! Masks of moments: a shift by a time that depends on a person.
 //!
 //! | stored as | the shift changes |
 //! |---|---|
-//! | text that begins with `YYYY-MM-DD` | the day; the rest of the text is kept |
-//! | an integer | seconds, milli-, micro- or nanoseconds since 1970, by its size |
-//! | a real | a Julian day up to 10 million, beyond that seconds since 1970 |
+//! | text `YYYY-MM-DD`, or an integer or text `YYYYMMDD` | the day |
+//! | text `YYYY-MM-DD hh:mm:ss.fff`, also with `T` or a time zone; an integer or text `YYYYMMDDhhmmss` | day, time and fraction |
+//! | an integer, as text, too | seconds, milli-, micro- or nanoseconds since 1970, by its size |
+//! | a real | a Julian day of the years 1800 to 2199; or as an integer |
+//! | a year from 1800 to 2199, or a year and a month | the year, or the month, by at least one |
+//! | 0 and -1, which stand for an unknown moment | nothing |
+//!
+//! No other number is a moment. A number below 10 million that is neither a year nor a day is too small for a moment of our time, and a
+//! shift of seconds would leave its remainder after a division by a day as it was.
 
 use sqluice_core::batch::Value;
 
 use super::equality::{Equality, ValueHash};
 use super::key::MaskKey;
-use crate::functions::shifted_day;
+use crate::functions::{moment_of_text, moment_text, shifted_day};
 use crate::random::below64;
 
 const DAY: i64 = 86_400;
-/// The maximum length of a text that is a moment, in bytes.
-const TEXT_BYTES_MAX: usize = 64;
-/// The sizes from which integers are milli-, micro- and nanoseconds: as seconds they would be in the year 5138 and later.
-const UNITS: [(u64, i64); 3] =
-    [(100_000_000_000, 1000), (100_000_000_000_000, 1_000_000), (100_000_000_000_000_000, 1_000_000_000)];
-const JULIAN_MAX: f64 = 1e7;
+const NANOS: i128 = 1_000_000_000;
+/// The least size of an integer that counts seconds: a day in April 1970.
+const SECONDS_MIN: u64 = 10_000_000;
+/// The end of the year 2199, in seconds since 1970.
+const SECONDS_MAX: u64 = 7_258_118_399;
+/// The units of integers: how many there are in a second.
+const UNITS: [u64; 4] = [1, 1000, 1_000_000, 1_000_000_000];
+/// The years of moments.
+const YEARS: std::ops::RangeInclusive<i64> = 1800..=2199;
+/// The Julian days of these years.
+const JULIAN: std::ops::Range<f64> = 2_378_496.5..2_524_593.5;
+/// The length of a second as text, in bytes.
+const SECOND_BYTES: usize = "2000-01-01 00:00:00".len();
+/// The largest number of digits of a fraction of a second.
+const FRACTION_MAX: usize = 9;
 
 /// A mask that shifts moments.
 #[derive(Clone)]
@@ -29,105 +44,391 @@ pub(super) struct Shift {
     days: u64,
 }
 
+/// The shift of a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Distance {
+    /// The number of days, never 0.
+    pub(super) days: i64,
+    /// The exact shift in nanoseconds: on the same side, and no more than the days.
+    pub(super) nanos: i128,
+}
+
+/// The result of a shift.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moved {
+    /// The value was given on.
+    Yes,
+    /// The value is a text or a blob that is no moment.
+    NoMoment,
+    /// The value is a number that is no moment.
+    NoMomentNumber,
+}
+
 impl Shift {
     pub(super) fn new(key: &MaskKey, days: u64) -> Shift {
         Shift { hash: ValueHash::new(key, "shift"), days }
     }
 
-    /// Returns the number of days for a person, never 0.
+    /// Returns the shift of a person.
     #[inline]
-    pub(super) fn days_of(&self, person: Value<'_>, equality: Equality, folded: &mut Vec<u8>) -> i64 {
+    pub(super) fn of(&self, person: Value<'_>, equality: Equality, folded: &mut Vec<u8>) -> Distance {
         let hash = match person {
             Value::Null => self.hash.of(Value::Blob(b"no person"), equality, folded),
             person => self.hash.of(person, equality, folded),
         };
         let drawn = below64(hash, 2 * self.days).cast_signed();
         let days = self.days.cast_signed();
-        if drawn < days { drawn - days } else { drawn - days + 1 }
+        let days = if drawn < days { drawn - days } else { drawn - days + 1 };
+        // Less than a day is taken off, so that the time of the day does not stay.
+        let off = 1 + i128::from(below64(
+            sqluice_core::splitmix::mix(hash),
+            DAY.cast_unsigned() * NANOS as u64 - 1,
+        ));
+        Distance { days, nanos: i128::from(days * DAY) * NANOS - i128::from(days.signum()) * off }
     }
 
-    /// Calls `put` with the moment `days` days later; returns `false` if the value is no moment.
-    pub(super) fn moment(old: Value<'_>, days: i64, put: &mut impl FnMut(Value<'_>)) -> bool {
-        match old {
-            Value::Int(int) => {
-                let size = int.unsigned_abs();
-                let unit = UNITS.iter().rev().find(|(from, _)| size >= *from).map_or(1, |(_, unit)| *unit);
-                let Some(moved) = int.checked_add(days * DAY * unit) else { return false };
-                put(Value::Int(moved));
-            }
-            Value::Real(real) if real.abs() < JULIAN_MAX => put(Value::Real(real + days as f64)),
-            Value::Real(real) if real.is_finite() => put(Value::Real(real + (days * DAY) as f64)),
+    /// Calls `put` with the moment later by the distance, or with the value if it stands for an unknown moment.
+    pub(super) fn moment(old: Value<'_>, by: Distance, put: &mut impl FnMut(Value<'_>)) -> Moved {
+        let number = match old {
+            Value::Int(int) => moved_int(int, by).map(Value::Int),
+            Value::Real(real) => moved_real(real, by).map(Value::Real),
             Value::Text(text) => {
                 let mut made = Vec::with_capacity(text.len());
-                if !Shift::text(text, days, &mut made) {
-                    return false;
+                if !Shift::text(text, by, &mut made) {
+                    return Moved::NoMoment;
                 }
                 put(Value::Text(&made));
+                return Moved::Yes;
             }
-            _ => return false,
-        }
-        true
+            Value::Null | Value::Blob(_) => return Moved::NoMoment,
+        };
+        number.map_or(Moved::NoMomentNumber, |number| {
+            put(number);
+            Moved::Yes
+        })
     }
 
-    /// Appends the text of the moment `days` days later; returns `false` and appends nothing if `old` is no moment.
+    /// Appends the text of the moment later by the distance; returns `false` and appends nothing if `old` is no moment.
     #[inline]
-    pub(super) fn text(old: &[u8], days: i64, out: &mut Vec<u8>) -> bool {
-        let Some((day, rest)) = old.split_first_chunk() else { return false };
-        // A time or nothing follows a day, not the next digit of a longer number.
-        let ends = rest.first().is_none_or(|next| *next == b'T' || !next.is_ascii_alphanumeric());
-        let Some(moved) = shifted_day(day, days).filter(|_| ends && old.len() <= TEXT_BYTES_MAX) else {
-            return false;
-        };
-        out.extend_from_slice(&moved);
-        out.extend_from_slice(rest);
-        true
+    pub(super) fn text(old: &[u8], by: Distance, out: &mut Vec<u8>) -> bool {
+        if let Ok(day) = <&[u8; 10]>::try_from(old)
+            && let Some(moved) = shifted_day(day, by.days)
+        {
+            out.extend_from_slice(&moved);
+            return true;
+        }
+        let made = moved_second(old, by).or_else(|| moved_digits(old, by));
+        made.map(|made| out.extend_from_slice(made.as_bytes())).is_some()
     }
+}
+
+/// Returns a shift in units of a part of a second, rounded down.
+fn in_units(by: Distance, units_of_second: u64) -> i128 {
+    by.nanos.div_euclid(NANOS / i128::from(units_of_second))
+}
+
+/// Returns the number of months, or of years, that is nearest to a number of days, and at least 1.
+fn rounded(days: i64, each: f64) -> i64 {
+    days.signum() * (days.abs() as f64 / each).round().max(1.0) as i64
+}
+
+/// Returns the integer of a later moment; `None` if `int` is no moment.
+fn moved_int(int: i64, by: Distance) -> Option<i64> {
+    if matches!(int, -1 | 0) {
+        return Some(int);
+    }
+    let (year, month) = (int / 100, int % 100);
+    if YEARS.contains(&int) {
+        return Some(int + rounded(by.days, 365.2425));
+    }
+    if YEARS.contains(&year) && (1..=12).contains(&month) {
+        let months = year * 12 + month - 1 + rounded(by.days, 30.436_875);
+        return Some(months.div_euclid(12) * 100 + months.rem_euclid(12) + 1);
+    }
+    if let Some(day) = dashed(int) {
+        return shifted_day(&day, by.days).and_then(|moved| digits_of(&moved));
+    }
+    if let Some(day) = dashed(int / 1_000_000) {
+        let (day, time) = (String::from_utf8_lossy(&day), int % 1_000_000);
+        let text = format!("{day} {:02}:{:02}:{:02}", time / 10_000, time / 100 % 100, time % 100);
+        if let Some(moved) = moved_second(text.as_bytes(), by) {
+            return digits_of(moved.as_bytes());
+        }
+    }
+    if JULIAN.contains(&(int as f64)) {
+        return Some(int + by.days);
+    }
+    let size = int.unsigned_abs();
+    let unit = UNITS.into_iter().find(|unit| size / unit <= SECONDS_MAX)?;
+    if size < SECONDS_MIN {
+        return None;
+    }
+    i64::try_from(i128::from(int) + in_units(by, unit)).ok()
+}
+
+/// Returns `YYYYMMDD` as `YYYY-MM-DD`, if it is a day of our time.
+fn dashed(int: i64) -> Option<[u8; 10]> {
+    if !YEARS.contains(&(int / 10_000)) {
+        return None;
+    }
+    let text = format!("{:04}-{:02}-{:02}", int / 10_000, int / 100 % 100, int % 100);
+    text.as_bytes().try_into().ok().filter(|day: &[u8; 10]| moment_of_text(day).is_some())
+}
+
+/// Returns the digits of a text as an integer.
+fn digits_of(text: &[u8]) -> Option<i64> {
+    let digits = text.iter().filter(|byte| byte.is_ascii_digit());
+    digits.fold(Some(0_i64), |all, byte| all?.checked_mul(10)?.checked_add(i64::from(byte - b'0')))
+}
+
+/// Returns the real of a later moment; `None` if `real` is no moment.
+fn moved_real(real: f64, by: Distance) -> Option<f64> {
+    if JULIAN.contains(&real) {
+        return Some(real + by.nanos as f64 / (DAY as f64 * NANOS as f64));
+    }
+    if real.fract() == 0.0 && real.abs() < 9e18 {
+        return moved_int(real as i64, by).map(|moved| moved as f64);
+    }
+    let size = real.abs();
+    let unit = UNITS.into_iter().find(|unit| size / *unit as f64 <= SECONDS_MAX as f64)?;
+    (size >= SECONDS_MIN as f64).then(|| real + by.nanos as f64 * (unit as f64 / NANOS as f64))
+}
+
+/// Returns the text of a later day and time; `None` if a text is no day with a time, or has anything but a time zone behind it.
+fn moved_second(old: &[u8], by: Distance) -> Option<String> {
+    let (minute, rest) = old.split_at_checked("2000-01-01 00:00".len())?;
+    if !matches!(minute[10], b' ' | b'T' | b't') {
+        return None;
+    }
+    let mut whole: [u8; SECOND_BYTES] = *b"0000-00-00 00:00:00";
+    whole[..10].copy_from_slice(&minute[..10]);
+    whole[11..16].copy_from_slice(&minute[11..]);
+    let (has_second, rest) = match rest {
+        [b':', tens, ones, rest @ ..] => {
+            whole[17..].copy_from_slice(&[*tens, *ones]);
+            (true, rest)
+        }
+        rest => (false, rest),
+    };
+    let (fraction, zone) = match rest {
+        [b'.', rest @ ..] if has_second => {
+            rest.split_at(rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len()))
+        }
+        rest => (&[][..], rest),
+    };
+    let has_point = has_second && rest.first() == Some(&b'.');
+    if !is_zone(zone) || fraction.len() > FRACTION_MAX || (has_point && fraction.is_empty()) {
+        return None;
+    }
+    let scale = 10_u64.pow(fraction.len() as u32);
+    let units = moment_of_text(&whole).map(|second| i128::from(second) * i128::from(scale))?;
+    let units = units + i128::from(digits_of(fraction)?) + in_units(by, scale);
+    let second = u64::try_from(units.div_euclid(scale.into())).ok()?;
+    let text = moment_text(second, false);
+    // The years end with 9999.
+    if moment_of_text(text.as_bytes()) != Some(second) {
+        return None;
+    }
+    let (day, time) = text.split_at(10);
+    let mut made =
+        format!("{day}{}{}", char::from(minute[10]), &time[1..if has_second { time.len() } else { 6 }]);
+    if has_point {
+        made += &format!(".{:0width$}", units.rem_euclid(scale.into()), width = fraction.len());
+    }
+    Some(made + std::str::from_utf8(zone).ok()?)
+}
+
+/// Returns `true` for nothing, `Z`, `UTC`, `GMT` and an offset such as `+02:00`.
+fn is_zone(zone: &[u8]) -> bool {
+    match zone.trim_ascii_start() {
+        [] => zone.is_empty(),
+        [b'Z' | b'z'] | b"UTC" | b"GMT" => true,
+        [b'+' | b'-', offset @ ..] => {
+            let is_digit = |byte: &u8| byte.is_ascii_digit();
+            match offset {
+                [hours @ .., b':', _, _] if hours.len() == 2 => {
+                    offset.iter().filter(|byte| is_digit(byte)).count() == 4
+                }
+                _ => matches!(offset.len(), 2 | 4) && offset.iter().all(is_digit),
+            }
+        }
+        _ => false,
+    }
+}
+
+/// Returns the text of a later moment that is written in digits: a number, or a year and a month.
+fn moved_digits(old: &[u8], by: Distance) -> Option<String> {
+    let text = std::str::from_utf8(old).ok()?;
+    if let [year @ .., b'-', _, _] = old
+        && year.len() == 4
+        && old.iter().filter(|byte| byte.is_ascii_digit()).count() == 6
+    {
+        let moved = moved_int(digits_of(old)?, by)?;
+        return Some(format!("{:04}-{:02}", moved / 100, moved % 100));
+    }
+    let int: i64 = text.parse().ok().filter(|int: &i64| int.to_string() == text)?;
+    moved_int(int, by).map(|moved| moved.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
-    #[test]
-    fn moments_are_shifted_as_sqlite_shifts_them() {
-        let connection = rusqlite::Connection::open_in_memory().unwrap();
-        for days in [-400, -1, 1, 59, 365] {
-            for text in ["2024-02-29", "1999-12-31 23:59:59.250", "2020-05-06T07:08:09Z"] {
-                let sql = "SELECT date(?1, ?2 || ' days') || substr(?1, 11)";
-                let expected: String = connection.query_row(sql, (text, days), |row| row.get(0)).unwrap();
-                let mut found = String::new();
-                assert!(Shift::moment(Value::Text(text.as_bytes()), days, &mut |value| {
-                    if let Value::Text(text) = value {
-                        found = String::from_utf8(text.to_vec()).unwrap();
-                    }
-                }));
-                assert_eq!(found, expected);
-            }
-            for (int, unit) in
-                [(0, 1), (1_700_000_000, 1), (1_700_000_000_000, 1000), (1_700_000_000_000_000, 1_000_000)]
-            {
-                let mut found = 0;
-                Shift::moment(Value::Int(int), days, &mut |value| {
-                    if let Value::Int(int) = value {
-                        found = int
-                    }
-                });
-                assert_eq!(found, int + days * DAY * unit);
-            }
+    fn by(days: i64) -> Distance {
+        Distance {
+            days,
+            nanos: i128::from(days * DAY) * NANOS - i128::from(days.signum()) * (4_321 * NANOS + 250_000_001),
         }
-        for text in ["", "yesterday", "2023-02-30", "20240101", "2024-01-011", "9999-12-31"] {
-            assert!(!Shift::moment(Value::Text(text.as_bytes()), 1, &mut |_| ()), "{text}");
+    }
+
+    fn moved(old: Value<'_>, by: Distance) -> Result<String, Moved> {
+        let mut found = String::new();
+        match Shift::moment(old, by, &mut |value| {
+            found = match value {
+                Value::Text(text) => String::from_utf8(text.to_vec()).unwrap(),
+                Value::Int(int) => int.to_string(),
+                Value::Real(real) => real.to_string(),
+                _ => panic!(),
+            }
+        }) {
+            Moved::Yes => Ok(found),
+            not => Err(not),
         }
     }
 
     #[test]
-    fn a_person_has_days_of_her_own_and_never_none() {
+    fn moments_are_shifted_as_sqlite_shifts_them() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let ask = |sql: &str, text: &str, by: i128| {
+            connection.query_row(sql, (text, by as i64), |row| row.get::<_, String>(0)).unwrap()
+        };
+        for days in [-400, -1, 1, 59, 365] {
+            let by = by(days);
+            let seconds = in_units(by, 1);
+            for text in ["2024-02-29", "1999-12-31"] {
+                let expected = ask("SELECT date(?1, ?2 || ' days')", text, days.into());
+                assert_eq!(moved(Value::Text(text.as_bytes()), by), Ok(expected.clone()));
+                let compact = |text: &str| text.replace('-', "");
+                assert_eq!(moved(Value::Int(compact(text).parse().unwrap()), by), Ok(compact(&expected)));
+                assert_eq!(moved(Value::Text(compact(text).as_bytes()), by), Ok(compact(&expected)));
+            }
+            for (text, zone) in [
+                ("2024-02-29 00:00:01", ""),
+                ("1999-12-31 23:59:59", "Z"),
+                ("2020-05-06 07:08:09", "+02:00"),
+                ("2020-05-06 07:08:09", " UTC"),
+            ] {
+                let expected = ask("SELECT datetime(?1, ?2 || ' seconds')", text, seconds);
+                assert_eq!(
+                    moved(Value::Text(format!("{text}{zone}").as_bytes()), by),
+                    Ok(format!("{expected}{zone}"))
+                );
+                let (old, new) = (text.replace(' ', "T"), expected.replace(' ', "T"));
+                assert_eq!(moved(Value::Text(old.as_bytes()), by), Ok(new));
+                let expected = ask("SELECT strftime('%Y%m%d%H%M%S', ?1, ?2 || ' seconds')", text, seconds);
+                let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+                assert_eq!(moved(Value::Int(digits.parse().unwrap()), by), Ok(expected));
+            }
+            for unit in UNITS {
+                for second in [1_700_000_000_i64, -300_000_000, 63_072_000] {
+                    let old = second * unit as i64;
+                    let expected = i128::from(old) + in_units(by, unit);
+                    if second > 100_000_000 || unit == 1 {
+                        assert_eq!(moved(Value::Int(old), by), Ok(expected.to_string()));
+                        assert_eq!(
+                            moved(Value::Text(old.to_string().as_bytes()), by),
+                            Ok(expected.to_string())
+                        );
+                    }
+                }
+            }
+        }
+        assert_eq!(
+            moved(Value::Text(b"2024-01-31 10:00:00.500"), by(1)),
+            Ok("2024-02-01 08:47:59.249".to_owned())
+        );
+        assert_eq!(moved(Value::Text(b"2024-01-31 10:00"), by(1)), Ok("2024-02-01 08:47".to_owned()));
+        assert_eq!(moved(Value::Text(b"2024-01"), by(59)), Ok("2024-03".to_owned()));
+        for text in [
+            "",
+            "yesterday",
+            "2023-02-30",
+            "2024-01-011",
+            "9999-12-31",
+            "2024-01-31 Ann Meier",
+            "2024-01-31 25:00:00",
+            "2024-01-31 10:00:00 Ann",
+            "2024-01-31T10:00:00.",
+            "1961x",
+            "0061",
+        ] {
+            assert_eq!(moved(Value::Text(text.as_bytes()), by(1)), Err(Moved::NoMoment), "{text}");
+        }
+    }
+
+    #[test]
+    fn small_numbers_are_years_days_or_no_moments() {
+        for unknown in [0, -1] {
+            assert_eq!(moved(Value::Int(unknown), by(9)), Ok(unknown.to_string()));
+            assert_eq!(moved(Value::Real(unknown as f64), by(9)), Ok(unknown.to_string()));
+        }
+        for (old, days, expected) in [
+            (1961, 30, "1962"),
+            (1961, -30, "1960"),
+            (1961, 800, "1963"),
+            (196_112, 30, "196201"),
+            (2_451_545, -7, "2451538"),
+        ] {
+            assert_eq!(moved(Value::Int(old), by(days)), Ok(expected.to_owned()), "{old}");
+            assert_eq!(
+                moved(Value::Text(old.to_string().as_bytes()), by(days)),
+                Ok(expected.to_owned()),
+                "{old}"
+            );
+        }
+        assert_eq!(moved(Value::Real(1961.0), by(30)), Ok("1962".to_owned()));
+        for none in [1, 42, 107, 1799, 2200, 19_500, 43_831, 196_113, 9_999_999, i64::MAX, i64::MIN] {
+            assert_eq!(moved(Value::Int(none), by(9)), Err(Moved::NoMomentNumber), "{none}");
+        }
+        assert_eq!(moved(Value::Real(0.5), by(9)), Err(Moved::NoMomentNumber));
+    }
+
+    proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
+        #[test]
+        fn a_moved_number_says_nothing_of_the_old_one_without_the_key(old: i64, small in -100_000_000..100_000_000_i64, secret: [u8; 16]) {
+            let shift = Shift::new(&MaskKey::new(secret).unwrap(), 30);
+            for old in [old, small, small % 10_000] {
+                let by = shift.of(Value::Null, Equality::default(), &mut Vec::new());
+                if let Ok(new) = moved(Value::Int(old), by) && !matches!(old, 0 | -1) {
+                    let new: i64 = new.parse().unwrap();
+                    prop_assert!(new != old);
+                    // The remainders after divisions by a day and by a second stay in no number of seconds or parts of seconds.
+                    let is_unix = old.unsigned_abs() >= SECONDS_MIN && new.abs_diff(old) > 36_525;
+                    prop_assert!(!is_unix || new.rem_euclid(DAY) != old.rem_euclid(DAY) || old.unsigned_abs() > SECONDS_MAX);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_person_has_a_distance_of_her_own_of_at_most_the_days() {
         let shift = Shift::new(&MaskKey::new([1; 16]).unwrap(), 3);
         let mut seen = [0; 7];
         for person in 0..6000 {
-            let days = |value| shift.days_of(value, Equality::default(), &mut Vec::new());
-            assert_eq!(days(Value::Int(person)), days(Value::Real(person as f64)));
-            seen[(days(Value::Int(person)) + 3) as usize] += 1;
+            let of = |value| shift.of(value, Equality::default(), &mut Vec::new());
+            assert_eq!(of(Value::Int(person)), of(Value::Real(person as f64)));
+            let Distance { days, nanos } = of(Value::Int(person));
+            let day = i128::from(DAY) * NANOS;
+            assert!(
+                nanos != 0
+                    && nanos.signum() as i64 == days.signum()
+                    && nanos.abs() < i128::from(days.abs()) * day
+            );
+            assert!(nanos.abs() >= i128::from(days.abs() - 1) * day && nanos % day != 0);
+            seen[(days + 3) as usize] += 1;
         }
         assert_eq!(seen[3], 0);
         assert!(seen.iter().enumerate().all(|(at, count)| at == 3 || *count > 850), "{seen:?}");

@@ -9,15 +9,19 @@
 //!
 //! Only the tables and columns that are masked need to be declared, and columns need no types.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use sqluice_core::batch::{Column, ROWS_MAX, Value, Values};
 use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::schema::Schema;
 use sqluice_core::schema::token::tokens;
 
-use super::Mask;
+use super::dates::{Distance, Moved, Shift};
+use super::equality::Equality;
 use super::key::MaskKey;
+use super::{Mask, MaskSpace};
 use crate::Fault;
 use crate::comments::{Comment, comments};
 use crate::functions::{MASK_FUNCTIONS, MaskFunction, compile};
@@ -29,6 +33,12 @@ pub(super) const DISTINCT_BITS: u32 = 60;
 
 /// The minimum number of values of a function for which collisions are unlikely.
 const DISTINCT_MIN: u64 = 100_000_000_000_000_000;
+
+/// The number of values that are drawn to see whether a function has few of them: as many as a batch has.
+const DRAWN: usize = ROWS_MAX;
+
+/// The number of different values among those drawn from which a function has many.
+const FEW: usize = ROWS_MAX / 2;
 
 /// The maximum number of days of a shift.
 const DAYS_MAX: i64 = 36_525;
@@ -62,8 +72,17 @@ pub(super) enum Recipe {
     Shape,
     Permute(Option<(i64, i64)>),
     Noise(f64),
-    Shift { days: u64, person: Option<String> },
-    Made(Arc<dyn Generate>),
+    Shift {
+        days: u64,
+        person: Option<String>,
+    },
+    Made {
+        generator: Arc<dyn Generate>,
+        /// `true` if different values stay different, as the expression asks.
+        unique: bool,
+        /// The other column of the row that new values depend on.
+        with: Option<String>,
+    },
 }
 
 /// The degree to which a mask keeps different values different.
@@ -132,40 +151,80 @@ impl MaskColumn {
         matches!(self.recipe, Recipe::Keep)
     }
 
-    /// Returns the column that identifies the person, in `shift`.
+    /// Returns the other column of the row that new values depend on: the person of `shift`, or the column in `with`.
     pub fn person(&self) -> Option<&str> {
         match &self.recipe {
             Recipe::Shift { person, .. } => person.as_deref(),
+            Recipe::Made { with, .. } => with.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of days of a shift; `None` for other masks.
+    pub fn shift_days(&self) -> Option<u64> {
+        match &self.recipe {
+            Recipe::Shift { days, .. } => Some(*days),
+            _ => None,
+        }
+    }
+
+    /// Returns the share of noise; `None` for other masks.
+    pub fn noise_share(&self) -> Option<f64> {
+        match &self.recipe {
+            Recipe::Noise(share) => Some(*share),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if a shift can move a value. Only numbers that are no moments are refused in a copy; others get a shape.
+    pub fn is_moment(value: Value<'_>) -> bool {
+        Shift::moment(value, Distance { days: 1, nanos: 1 }, &mut |_| ()) == Moved::Yes
+    }
+
+    /// Returns the number of new values of `permute(a, b)`, or of a function with fewer than [`FEW`] values; `None` for more.
+    pub fn few_values(&self, key: &MaskKey) -> Option<u64> {
+        match &self.recipe {
+            Recipe::Permute(Some((first, last))) => Some(last.abs_diff(*first).saturating_add(1)),
+            Recipe::Made { .. } => {
+                let mask = self.mask(key, false)?;
+                let old: Vec<i64> = (0..DRAWN as i64).collect();
+                let mut space = MaskSpace::default();
+                let equality = Equality::default();
+                let column = Column::new(Values::Int(&old));
+                mask.fill((&column, equality), None, DRAWN, &mut space).ok()?;
+                let mixed = space.mixed_values();
+                let new = space.column(&mixed);
+                let different: HashSet<String> =
+                    (0..DRAWN).map(|row| format!("{:?}", new.get(row))).collect();
+                (different.len() < FEW).then_some(different.len() as u64)
+            }
             _ => None,
         }
     }
 
     /// Returns the degree to which different values stay different.
     pub fn keeps(&self) -> Keeps {
-        let Recipe::Made(generator) = &self.recipe else {
+        let Recipe::Made { generator, unique, .. } = &self.recipe else {
             return match self.recipe {
                 Recipe::Keep | Recipe::Shape | Recipe::Permute(_) => Keeps::Different,
                 _ => Keeps::Nothing,
             };
         };
-        let world = World { seed: 0, rows: Vec::new() };
-        let is_wide = match generator.domain() {
-            Some(domain) => {
-                domain.is_endless() || domain.count(&world).is_ok_and(|count| count >= DISTINCT_MIN)
-            }
-            None => self.expression == "uuid4()",
-        };
-        if is_wide { Keeps::OnRequest } else { Keeps::Nothing }
+        match is_wide(&**generator) || self.expression.starts_with("uuid4(") {
+            true if *unique => Keeps::Different,
+            true => Keeps::OnRequest,
+            false => Keeps::Nothing,
+        }
     }
 
     /// Returns `true` if a value may become NULL.
     pub fn makes_nulls(&self) -> bool {
-        matches!(&self.recipe, Recipe::Made(generator) if generator.nullable())
+        matches!(&self.recipe, Recipe::Made { generator, .. } if generator.nullable())
     }
 
     /// Returns `true` if all values become text or blobs.
     pub fn makes_strings(&self) -> bool {
-        matches!(&self.recipe, Recipe::Made(generator) if matches!(generator.class(), Class::Text | Class::Blob))
+        matches!(&self.recipe, Recipe::Made { generator, .. } if matches!(generator.class(), Class::Text | Class::Blob))
     }
 
     /// Returns the mask for a key; `None` if values are kept. `distinct` keeps different values different, if [`MaskColumn::keeps`] allows.
@@ -188,12 +247,27 @@ fn refuse_rows(comment: &Comment<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Returns `true` if a generator has so many values that old values can be numbered by their hashes.
+fn is_wide(generator: &dyn Generate) -> bool {
+    let world = World { seed: 0, rows: Vec::new() };
+    let domain = generator.domain();
+    domain.is_some_and(|domain| {
+        domain.is_endless() || domain.count(&world).is_ok_and(|count| count >= DISTINCT_MIN)
+    })
+}
+
 impl Recipe {
     fn new(expr: &Expr) -> Result<Recipe, Fault> {
-        let ExprNode::Call { name, arguments } = &expr.node else { return Ok(Recipe::Made(compile(expr)?)) };
+        let ExprNode::Call { name, arguments } = &expr.node else { return Recipe::made(expr, &[]) };
         let Some(function) = MASK_FUNCTIONS.iter().find(|function| function.name.eq_ignore_ascii_case(name))
         else {
-            return Ok(Recipe::Made(compile(expr)?));
+            // These arguments are for the mask, and the others for the function.
+            let (of_mask, others): (Vec<Argument>, Vec<Argument>) = arguments
+                .iter()
+                .cloned()
+                .partition(|argument| is_unique(&argument.value) || with_of(&argument.value).is_some());
+            let node = ExprNode::Call { name: name.clone(), arguments: others };
+            return Recipe::made(&Expr { at: expr.at.clone(), node }, &of_mask);
         };
         let call = Call { function, arguments, expr };
         match function.name {
@@ -203,6 +277,46 @@ impl Recipe {
             "noise" => call.noise(),
             _ => call.shift(),
         }
+    }
+
+    /// Creates the recipe of a function, with the arguments for the mask.
+    fn made(expr: &Expr, of_mask: &[Argument]) -> Result<Recipe, Fault> {
+        let generator = compile(expr)?;
+        let unique = of_mask.iter().find(|argument| is_unique(&argument.value));
+        if let (Some(unique), ExprNode::Call { name, .. }) = (unique, &expr.node)
+            && !is_wide(&*generator)
+            && !name.eq_ignore_ascii_case("uuid4")
+        {
+            let message = format!("unique: {name} has too few values to keep all different");
+            return Err(Fault::new(unique.value.at.start, message)
+                .hint("email(), name() and other functions that never run out of values take unique"));
+        }
+        let with =
+            of_mask.iter().find_map(|argument| Some((with_of(&argument.value)?, argument.value.at.start)));
+        let with = match with {
+            None => None,
+            Some(([Argument { value: Expr { node: ExprNode::Column { of: None, name }, .. }, .. }], _)) => {
+                Some(name.clone())
+            }
+            Some((_, at)) => {
+                return Err(Fault::new(at, "with: takes a column of the row")
+                    .hint("with(column): the new value depends on that column, too, for example name(with(country))"));
+            }
+        };
+        Ok(Recipe::Made { generator, unique: unique.is_some(), with })
+    }
+}
+
+/// Returns `true` for the argument `unique`.
+fn is_unique(value: &Expr) -> bool {
+    matches!(&value.node, ExprNode::Column { of: None, name } if name.eq_ignore_ascii_case("unique"))
+}
+
+/// Returns the arguments of `with(...)`.
+fn with_of(value: &Expr) -> Option<&[Argument]> {
+    match &value.node {
+        ExprNode::Call { name, arguments } if name.eq_ignore_ascii_case("with") => Some(arguments),
+        _ => None,
     }
 }
 

@@ -9,6 +9,7 @@
 //!    functions   email(), choice(...): generated as the value of the row whose number is the hash
 //!    shape, permute                    a keyed permutation: different values stay different
 //!    shift, noise                      moved by an amount from the hash of a person, or of the value
+//!    with(column)                      the hash of the value and of another column of the row
 //! ```
 //!
 //! * NULL stays NULL.
@@ -17,8 +18,8 @@
 //! * If a key asks for it, functions with an endless or very large domain number their values by the hash: different values stay
 //!   different, except for collisions of 60-bit hashes.
 //!
-//! Invariant: a new value depends on the key, the expression and the old value alone (and on the person, in `shift`), not on the row,
-//! other rows or threads.
+//! Invariant: a new value depends on the key, the expression and the old value alone (and on the column that the expression names), not on
+//! the row, other rows or threads.
 //!
 //! Modules, from the bottom up: `siphash`, `key`: secrets; `equality`: the equality of old values; `permutation`, `alphabet`, `shape`,
 //! `numbers`, `dates`: new values; `file`: mask files.
@@ -45,7 +46,7 @@ pub use key::MaskKey;
 use crate::generator::{Generate, Scope, World};
 use crate::random::{Key, below64};
 use crate::vector::{Vector, VectorKind};
-use dates::Shift;
+use dates::{Moved, Shift};
 use equality::{ValueHash, is_null};
 use file::Recipe;
 use numbers::{Noise, Permute};
@@ -75,6 +76,8 @@ struct Made {
     generator: Arc<dyn Generate>,
     /// `true` if different values stay different.
     distinct: bool,
+    /// The hash of the other column of the row that new values depend on, if any.
+    with: Option<ValueHash>,
 }
 
 /// The new values of a column, in buffers that are reused for the next rows.
@@ -108,17 +111,19 @@ impl Mask {
             Recipe::Permute(range) => Kind::Permute(Permute::new(key, *range)),
             Recipe::Noise(share) => Kind::Noise(Noise::new(key, *share)),
             Recipe::Shift { days, .. } => Kind::Shift(Shift::new(key, *days)),
-            Recipe::Made(generator) => Kind::Made(Made {
+            Recipe::Made { generator, unique, with } => Kind::Made(Made {
                 hash: ValueHash::new(key, expression),
                 stream: key.stream(&format!("stream: {expression}")),
                 generator: Arc::clone(generator),
-                distinct,
+                distinct: distinct || *unique,
+                with: with.is_some().then(|| ValueHash::new(key, &format!("with: {expression}"))),
             }),
         };
         Some(Mask { shape: Shape::new(key), kind })
     }
 
-    /// Computes the new values of `rows` old values, at most [`ROWS_MAX`]. `person` is the column that identifies the person of each row.
+    /// Computes the new values of `rows` old values, at most [`ROWS_MAX`]. `person` is the other column of the row that the mask names, such
+    /// as the person of a shift.
     ///
     /// # Errors
     /// When a value can't be masked. The error has the value's row, if it is known.
@@ -136,7 +141,7 @@ impl Mask {
         }
         match (&self.kind, old.values) {
             (Kind::Made(made), values) => {
-                made.fill((old, equality), rows, space).map_err(|error| (None, error))?;
+                made.fill((old, equality), person, rows, space).map_err(|error| (None, error))?;
                 // In a column of several classes, NULLs are values and not in the validity bitmap.
                 if let Values::Any(values) = values
                     && values[..rows].contains(&Value::Null)
@@ -167,8 +172,7 @@ impl Mask {
                     }
                     let (person, of) =
                         person.map_or((Value::Null, equality), |(of, equality)| (of.get(row), equality));
-                    let days = shift.days_of(person, of, folded);
-                    if !Shift::text(texts.get(row), days, out) {
+                    if !Shift::text(texts.get(row), shift.of(person, of, folded), out) {
                         self.shape.text(texts.get(row), shape, out);
                     }
                 });
@@ -215,9 +219,13 @@ impl Mask {
                 (Kind::Shift(shift), _) => {
                     let (person, of) =
                         person.map_or((Value::Null, equality), |(of, equality)| (of.get(row), equality));
-                    let days = shift.days_of(person, of, folded);
-                    if !Shift::moment(value, days, &mut |moment| vector.push(moment)) {
-                        self.shape.value(value, equality, shape, text, &mut |value| vector.push(value));
+                    let by = shift.of(person, of, folded);
+                    match Shift::moment(value, by, &mut |moment| vector.push(moment)) {
+                        Moved::Yes => {}
+                        Moved::NoMoment => {
+                            self.shape.value(value, equality, shape, text, &mut |value| vector.push(value));
+                        }
+                        Moved::NoMomentNumber => return Err((Some(row), no_moment())),
                     }
                 }
                 _ => self.shape.value(value, equality, shape, text, &mut |value| vector.push(value)),
@@ -232,10 +240,16 @@ impl Made {
     fn fill(
         &self,
         (old, equality): (&Column<'_>, Equality),
+        other: Option<(&Column<'_>, Equality)>,
         rows: usize,
         MaskSpace { vector, hashes, folded, .. }: &mut MaskSpace,
     ) -> Result<(), Error> {
         self.hash.fill(old, rows, equality, (hashes, folded));
+        if let (Some(with), Some((other, equality))) = (&self.with, other) {
+            for (row, hash) in hashes.iter_mut().enumerate() {
+                *hash ^= with.of(other.get(row), equality, folded);
+            }
+        }
         let world = World { seed: 0, rows: Vec::new() };
         let at = Scope::new(self.stream, &world);
         match self.generator.domain().filter(|_| self.distinct) {
@@ -262,6 +276,11 @@ fn out_of_range() -> Error {
         .hint("give a range that has all values, or none")
 }
 
+fn no_moment() -> Error {
+    Error::input("a number is no moment, so shift() can't move it")
+        .hint("shape() masks any number; shift() takes days, years, and seconds since 1970 or parts of them")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,7 +305,7 @@ mod tests {
         (0..rows).map(|row| format!("{:?}", column.get(row))).collect()
     }
 
-    const EXPRESSIONS: [&str; 10] = [
+    const EXPRESSIONS: [&str; 12] = [
         "shape()",
         "permute()",
         "noise(0.2)",
@@ -297,6 +316,8 @@ mod tests {
         "uuid4()",
         "template('{digits(3)}-{city()}')",
         "null(0.5, 'x')",
+        "name(with(b))",
+        "email(unique, with(b))",
     ];
 
     proptest! {
@@ -310,6 +331,12 @@ mod tests {
             which in 0..EXPRESSIONS.len(),
         ) {
             let mask = mask(EXPRESSIONS[which], false);
+            // A number that is no moment is refused, so numbers are moments where they are shifted.
+            let of_shift = |int: &i64| 10_000_000 + int.rem_euclid(1_000_000_000);
+            let ints: Vec<i64> = match EXPRESSIONS[which].starts_with("shift") {
+                true => ints.iter().map(of_shift).collect(),
+                false => ints,
+            };
             let bits = [nulls];
             let validity = Some(Bitmap(&bits));
             let is_null = |row: usize| nulls >> row & 1 == 0;
@@ -334,6 +361,45 @@ mod tests {
             let any: Vec<Value<'_>> = texts.iter().enumerate().map(|(row, text)| if is_null(row) { Value::Null } else { Value::Text(text.as_bytes()) }).collect();
             prop_assert_eq!(typed, masked(&mask, &Column::new(Values::Any(&any)), any.len()));
         }
+    }
+
+    #[test]
+    fn values_depend_on_the_column_that_is_named_and_unique_ones_stay_different() {
+        let with = |expression: &str, person: i64, old: i64| {
+            let mut space = MaskSpace::default();
+            let (old, person) = ([old], [person]);
+            let (old, person) = (Column::new(Values::Int(&old)), Column::new(Values::Int(&person)));
+            let equality = Equality::default();
+            mask(expression, false).fill((&old, equality), Some((&person, equality)), 1, &mut space).unwrap();
+            let mixed = space.mixed_values();
+            format!("{:?}", space.column(&mixed).get(0))
+        };
+        for expression in ["email(with(b))", "uuid4(with(b))", "int(1, 1_000_000_000, with(b))"] {
+            assert_eq!(with(expression, 1, 5), with(expression, 1, 5));
+            assert_ne!(with(expression, 1, 5), with(expression, 2, 5));
+            assert_ne!(with(expression, 1, 5), with(expression, 1, 6));
+        }
+        assert_eq!(with("email()", 1, 5), with("email()", 2, 5));
+        for expression in ["name(unique)", "email(unique)", "first_name(unique)"] {
+            let old: Vec<i64> = (0..2000).collect();
+            let mut all: Vec<String> = Vec::new();
+            for chunk in old.chunks(500) {
+                all.extend(masked(&mask(expression, false), &Column::new(Values::Int(chunk)), chunk.len()));
+            }
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len(), 2000, "{expression}");
+        }
+        let refused = |expression: &str| {
+            let sql = format!("CREATE TABLE t (a /* gen: {expression} */, b)");
+            MaskFile::new(Schema::parse(sql, "m.sql".as_ref()).unwrap()).unwrap_err().message()
+        };
+        assert_eq!(
+            refused("choice('a', 'b', unique)"),
+            "unique: choice has too few values to keep all different"
+        );
+        assert_eq!(refused("name(with())"), "with: takes a column of the row");
+        assert_eq!(refused("shape(unique)"), "shape: takes no arguments, and got 1");
     }
 
     #[test]

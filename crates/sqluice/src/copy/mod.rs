@@ -55,9 +55,9 @@ use sqluice_reader::{Snapshot, StoredObject};
 pub(crate) use by_sqlite::{begin_temporary, in_new_file};
 pub use mask::{
     CopiedLiteral, MaskFile, MaskKey, MaskPlan, MaskWarning, MaskedColumn, Masking, Remark, SecondPlace,
-    read_key,
+    StrippedText, read_key,
 };
-use mask::{FullText, MaskedTables, Masks, is_sample, sequences};
+use mask::{FullText, MaskedTables, Masks, Texts, is_sample, sequences};
 pub use options::{AutoVacuum, Copy, JournalMode};
 pub use plan::{CopyPlan, PlannedTree};
 use purpose::Settled;
@@ -101,8 +101,8 @@ struct Masked {
 impl Opened {
     /// Adds the masks, if the copy is masked, and searches for values that they do not reach.
     fn masked(mut self, context: &Context<'_>) -> Result<Opened> {
-        if let Some(masking) = &self.settled.copy.mask {
-            self.masked = Some(Masked::new(masking, &self, context)?);
+        if let Some(masking) = self.settled.copy.mask.clone() {
+            self.masked = Some(Masked::new(&masking, &mut self, context)?);
         }
         Ok(self)
     }
@@ -162,7 +162,7 @@ impl Copy {
         let opened = Copy::open(Settled::new(self)?, None, context)?;
         match &self.mask {
             Some(masking) => {
-                let (masks, _) = Masked::resolve(masking, &opened, &context.cancel)?;
+                let masks = Masked::masks(masking, &opened, &context.cancel)?;
                 mask::preview(&opened, &masks, rows, &context.cancel)
             }
             None => Err(Error::usage("only rows of a masked copy are shown")
@@ -472,28 +472,30 @@ impl PreparedCopy {
 }
 
 impl Masked {
-    /// Resolves masks, and finds values that masks do not reach.
-    fn new(masking: &Masking, opened: &Opened, context: &Context<'_>) -> Result<Masked> {
-        let (masks, full_text) = Masked::resolve(masking, opened, &context.cancel)?;
+    /// Resolves masks, changes the text of the schema, and finds values that masks do not reach.
+    fn new(masking: &Masking, opened: &mut Opened, context: &Context<'_>) -> Result<Masked> {
+        let masks = Masked::masks(masking, opened, &context.cancel)?;
+        let texts = Texts::rewrite(opened, &masks, masking.strip_literals)?;
+        let opened = &*opened;
+        let Opened { objects, selection, .. } = opened;
+        let copied: Vec<&StoredObject> = objects.iter().filter(|object| selection.has(object)).collect();
+        let full_text = FullText::all(&copied, &masks)?;
         let started = Instant::now();
-        let plan = mask::look(opened, masking, &masks, &full_text, context)?;
+        let plan = mask::look(opened, masking, &masks, (&full_text, &texts), context)?;
         let search = PhaseReport::new("search", started.elapsed().as_secs_f64());
         mask::refuse_findings(masking, opened, &plan)?;
         Ok(Masked { masks, full_text, plan, search })
     }
 
-    /// Resolves masks, and finds the full-text tables to rebuild.
-    fn resolve(masking: &Masking, opened: &Opened, cancel: &Cancel) -> Result<(Masks, Vec<FullText>)> {
+    /// Resolves masks.
+    fn masks(masking: &Masking, opened: &Opened, cancel: &Cancel) -> Result<Masks> {
         let Opened { snapshot, schema, objects, selection, .. } = opened;
         refuse_old_descending(snapshot, schema)?;
         let is_copied = |name: &str| {
             let named = objects.iter().find(|object| object.name.eq_ignore_ascii_case(name));
             named.is_some_and(|object| selection.has(object))
         };
-        let masks = Masks::new(masking, (snapshot, schema), &is_copied, cancel)?;
-        let copied: Vec<&StoredObject> = objects.iter().filter(|object| selection.has(object)).collect();
-        let full_text = FullText::all(&copied, &masks)?;
-        Ok((masks, full_text))
+        Masks::new(masking, (snapshot, schema), &is_copied, cancel)
     }
 }
 

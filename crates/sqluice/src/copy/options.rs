@@ -192,6 +192,10 @@ impl TakesSettings for Copy {
                 let no_references: Vec<String> = value.to()?;
                 self.mask = self.mask.take().map(|masking| masking.no_references(no_references));
             }
+            Setting::StripLiterals => {
+                let strips = value.to()?;
+                self.mask = self.mask.take().map(|masking| masking.strip_literals(strips));
+            }
             _ => return self.write.set(setting, value),
         }
         Ok(true)

@@ -95,6 +95,11 @@ impl Selection {
         !self.left_out.contains(&key(object))
     }
 
+    /// Leaves an object out that no other object needs, such as an index that is not unique.
+    pub(super) fn leave_out(&mut self, object: &StoredObject) {
+        self.left_out.insert(key(object));
+    }
+
     /// Returns the objects that do not work in the copy.
     pub(super) fn broken(&self) -> &[String] {
         &self.broken

@@ -1,18 +1,18 @@
 //! Detects personal data in the values of a column: e-mail addresses, telephone numbers, accounts and cards with valid check digits,
-//! network addresses, names of people.
+//! network addresses, names of people, street addresses.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str;
 
 use sqluice_generator::is_first_name;
 
-use super::{ACCOUNT, CARD, EMAIL, NAME, NETWORK, PHONE, Personal, Why};
+use super::{ACCOUNT, ADDRESS, CARD, EMAIL, NAME, NETWORK, PHONE, Personal, Why};
 
 /// A form: its description, its test for a value, and the least share of values that must have it.
 type Form = (&'static str, fn(&str) -> bool, f64);
 
 /// The least share of similar values that must have a form, if all values of a column are known. See [`is_similar`].
-const SHARES: [f64; FORMS.len()] = [0.0, 0.1, 0.5, 0.5, 0.4, 0.2];
+const SHARES: [f64; FORMS.len()] = [0.0, 0.1, 0.5, 0.5, 0.4, 0.2, 0.2, 0.2];
 
 /// Common first names, in addition to the names of the generator.
 const FIRST_NAMES: &str = "James Robert Michael William Richard Joseph Christopher Charles Matthew Anthony Mark Donald Steven \
@@ -24,6 +24,41 @@ const FIRST_NAMES: &str = "James Robert Michael William Richard Joseph Christoph
     Nicolas Julien Marie Isabelle Sylvie Juan Jose Antonio Manuel Francisco Javier Alejandra Cristina Isabel Giovanni \
     Giuseppe Francesca Alessandro Joao Paulo Lars Sven Mikael Kristina Mohamed Mohammed Ali Aisha Yuki Hiroshi Wei Ming";
 
+/// Common last names that are no ordinary words.
+const LAST_NAMES: &str = "Smith Johnson Williams Jones Davis Rodriguez Wilson Anderson Thompson Jackson Harris Lewis Robinson Allen \
+    Wright Torres Nguyen Flores Nelson Hall Campbell Mitchell Roberts Phillips Evans Edwards Collins Stewart Morris Rogers Murphy \
+    Bailey Richardson Howard Peterson Hughes Sanders Ross Henderson Coleman Jenkins Patterson Simmons Jordan Reynolds Hamilton \
+    Graham Sullivan Wallace Griffin Hayes Myers Hamilton Harrison Gibson Mcdonald Marshall Owens Simpson Kennedy Wells Ferguson \
+    Garcia Martinez Hernandez Lopez Gonzalez Perez Sanchez Ramirez Rivera Gomez Diaz Reyes Cruz Morales Ortiz Gutierrez Chavez \
+    Ramos Ruiz Alvarez Mendoza Vasquez Castillo Jimenez Moreno Romero Herrera Medina Aguilar Vargas Castro Fernandez Navarro \
+    Mueller Müller Schmidt Schneider Fischer Weber Meyer Maier Meier Mayer Wagner Becker Schulz Schulze Hoffmann Schaefer Schäfer \
+    Koch Bauer Richter Klein Schroeder Schröder Neumann Schwarz Zimmermann Krueger Krüger Hofmann Hartmann Lange Schmitt Werner \
+    Krause Lehmann Köhler Koehler Huber Kaiser Fuchs Peters Scholz Möller Weiss Weiß Jung Hahn Schubert Vogel Friedrich Keller \
+    Martin Bernard Dubois Durand Leroy Moreau Laurent Lefebvre Roux Fournier Girard Bonnet Dupont Lambert Rousseau Muller Faure \
+    Rossi Russo Ferrari Esposito Bianchi Romano Colombo Ricci Marino Greco Conti Gallo Costa Giordano Rizzo Lombardi Moretti \
+    Silva Santos Oliveira Souza Sousa Pereira Ferreira Almeida Carvalho Ribeiro Rodrigues Gomes Martins Araujo Barbosa \
+    Jansen Bakker Visser Smit Meijer Mulder Vries Nowak Kowalski Wisniewski Novak Svoboda Horvat Popescu Ivanov Ivanova Petrov \
+    Smirnov Kuznetsov Hansen Olsen Larsen Jensen Nielsen Pedersen Andersen Johansen Johansson Andersson Karlsson Nilsson Eriksson \
+    Virtanen Korhonen Yilmaz Kaya Demir Khan Singh Kumar Sharma Patel Gupta Shah Das Ahmed Hussain Wang Zhang Chen Liu Yang Huang \
+    Zhao Zhou Kim Lee Choi Sato Suzuki Takahashi Tanaka Watanabe Ito Yamamoto Nakamura Tran Pham Hoang Cohen Levy O'Brien";
+
+/// Ends of last names that few other words have.
+const LAST_NAME_ENDS: &[&str] = &[
+    "sson", "ensen", "owski", "owska", "ewski", "ewska", "inski", "ovic", "ović", "mann", "escu", "opoulos",
+    "enko", "shvili",
+];
+
+/// Words of street addresses that stand alone: `12 Main Street`, `rue de Rivoli 4`.
+const STREETS: &str = "street st road rd avenue ave lane ln drive dr court ct place pl boulevard blvd square terrace crescent \
+    highway hwy parkway pkwy rue chemin impasse quai allée via viale piazza corso calle avenida paseo plaza rua travessa \
+    praça ulica ul strada str straße strasse";
+
+/// Ends of words of street addresses: `Hauptstraße 7`.
+const STREET_ENDS: &[&str] = &[
+    "straße", "strasse", "str", "weg", "gasse", "platz", "allee", "damm", "ufer", "straat", "laan", "gracht",
+    "gatan", "vägen", "gata", "veien",
+];
+
 /// The forms. The share is small if no other values have the form, and large if other values have it by chance: one in ten numbers has a
 /// valid check digit.
 const FORMS: &[Form] = &[
@@ -33,6 +68,8 @@ const FORMS: &[Form] = &[
     (NETWORK, is_network_address, 0.2),
     (PHONE, is_phone, 0.4),
     (NAME, is_name, 0.2),
+    (NAME, is_last_name, 0.15),
+    (ADDRESS, is_street_address, 0.2),
 ];
 
 /// Returns the kind of personal data that a sample of a column's values suggests. Values are texts, and numbers as decimal text, without
@@ -164,6 +201,7 @@ impl FormCounts {
 /// | network address | numbers with dots, or hexadecimal numbers with colons or dashes |
 /// | telephone number | 7 to 15 digits with separators |
 /// | name | up to three words of letters |
+/// | postal address | several words, of which one has digits and one has none |
 fn is_similar(form: &str, text: &str) -> bool {
     let digits = || text.bytes().filter(u8::is_ascii_digit).count();
     let has_only = |others: &str| text.chars().all(|c| c.is_ascii_digit() || others.contains(c));
@@ -181,6 +219,11 @@ fn is_similar(form: &str, text: &str) -> bool {
                 && text.chars().all(is_hexadecimal)
         }
         PHONE => has_only("+ -().\u{a0}/") && (7..=15).contains(&digits()),
+        ADDRESS => {
+            let has_digit = |word: &str| word.contains(|c: char| c.is_ascii_digit());
+            let is_word = |word: &str| !has_digit(word) && word.contains(char::is_alphabetic);
+            text.len() <= 150 && text.split(' ').any(has_digit) && text.split(' ').any(is_word)
+        }
         _ => {
             let is_letter = |c: char| c.is_alphabetic() || " '-.’".contains(c);
             text.len() <= 80 && text.chars().all(is_letter) && text.split(' ').count() <= 3
@@ -289,6 +332,50 @@ fn is_name(text: &str) -> bool {
         && words.iter().all(|word| is_capital(word) && is_letters(word))
 }
 
+/// Returns `true` if a text is a common last name, or has the form of one: `Kowalski`, `McAllister`, `Meyer-Lansky`.
+fn is_last_name(text: &str) -> bool {
+    let is_known = |part: &str| LAST_NAMES.split_whitespace().any(|name| name == part);
+    let is_capital = |part: &str| part.chars().next().is_some_and(char::is_uppercase);
+    let has_prefix = |part: &str| {
+        ["Mc", "Mac", "O'", "O’"].iter().any(|prefix| part.strip_prefix(prefix).is_some_and(is_capital))
+    };
+    let has_end =
+        |part: &str| part.chars().count() > 6 && LAST_NAME_ENDS.iter().any(|end| part.ends_with(end));
+    let parts: Vec<&str> = text.split([' ', '-']).collect();
+    let is_letters = parts
+        .iter()
+        .all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphabetic() || "'’.".contains(c)));
+    let is_one = |part: &&str| is_capital(part) && (is_known(part) || has_prefix(part) || has_end(part));
+    is_letters && parts.len() <= 3 && parts.last().is_some_and(is_one)
+}
+
+/// Returns `true` if a text has a house number beside the name of a street.
+fn is_street_address(text: &str) -> bool {
+    if text.chars().count() > 150 {
+        return false;
+    }
+    let words: Vec<String> = text
+        .split([' ', ',', '\n'])
+        .map(|word| word.trim_end_matches('.').to_lowercase())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let is_number = |word: &String| {
+        let digits = word.chars().take_while(char::is_ascii_digit).count();
+        (1..=5).contains(&digits) && word.chars().count() <= digits + 3
+    };
+    let is_long_end = |word: &String| {
+        STREET_ENDS.iter().any(|end| word.strip_suffix(end).is_some_and(|start| start.chars().count() >= 3))
+    };
+    let is_street = |word: &String| STREETS.split_whitespace().any(|street| street == word);
+    let has_name = words
+        .iter()
+        .any(|word| word.chars().any(char::is_alphabetic) && !is_street(word) && !is_number(word));
+    words.len() >= 2
+        && words.iter().any(is_number)
+        && has_name
+        && words.iter().any(|word| is_street(word) || is_long_end(word))
+}
+
 /// Returns the digits of a text that has only digits and separators.
 fn digits(text: &str, separators: &str) -> Option<Vec<u8>> {
     let all = text.chars().all(|c| c.is_ascii_digit() || separators.contains(c));
@@ -324,6 +411,17 @@ mod tests {
             ("212-555-0199", PHONE),
             ("Anna", NAME),
             ("Carlos Alvarez", NAME),
+            ("Kowalski", NAME),
+            ("McAllister", NAME),
+            ("Meyer-Lansky Schulze", NAME),
+            ("Gunnarsson", NAME),
+            ("Zimmermann", NAME),
+            ("12 Main Street", ADDRESS),
+            ("Flat 4, 221B Baker St.", ADDRESS),
+            ("Hauptstraße 7", ADDRESS),
+            ("Am Lindenweg 12a, 10115 Berlin", ADDRESS),
+            ("4 rue de Rivoli", ADDRESS),
+            ("Calle Mayor, 8", ADDRESS),
         ] {
             assert_eq!(what(&[value]), Some(expected), "{value}");
         }
@@ -349,6 +447,15 @@ mod tests {
             "4111111111111112",
             "Blue Lamp",
             "anna",
+            "Green",
+            "White",
+            "Season",
+            "in 3 days by the way",
+            "3 items",
+            "Main Street",
+            "Spring 2024",
+            "level 3",
+            "Engineering 4",
             "550e8400-e29b-41d4-a716-446655440000",
             "1700000000",
             "AB-123456",

@@ -15,7 +15,6 @@ use super::json;
 use super::numbers::{Form, form_of_reals, numbers};
 use super::sample::Cell;
 use super::scan::{ColumnFacts, TableFacts};
-use super::statements::literals;
 use super::texts::{Texts, lengths, pool, quoted};
 use crate::personal::{self, Personal};
 
@@ -46,6 +45,10 @@ pub(super) struct Described<'t> {
     pub(super) facts: &'t TableFacts,
     /// The number of each column among the read columns; `None` if SQLite computes the column.
     pub(super) read: &'t [Option<usize>],
+    /// The literals in the table's statement, which are shown anyway.
+    pub(super) stated: &'t [String],
+    /// The kind of personal data of each column, if any.
+    pub(super) personal: &'t [Option<Personal>],
     pub(super) rules: Rules,
 }
 
@@ -67,11 +70,10 @@ impl<'t> Described<'t> {
         self.facts.sample.column(read).filter(|cell| **cell != Cell::Null).collect()
     }
 
-    /// Returns the kind of personal data that a column seems to have, if any.
-    pub(super) fn personal(&self, column: usize) -> Option<Personal> {
-        let name = &self.table.columns[column].name;
-        let by_name = personal::by_name(&self.table.name, name);
-        by_name.or_else(|| {
+    /// Returns the kind of personal data that each column seems to have, if any.
+    pub(super) fn find_personal(&self) -> Vec<Option<Personal>> {
+        let names: Vec<&str> = self.table.columns.iter().map(|column| &*column.name).collect();
+        personal::of_table(&self.table.name, &names, |column| {
             let cells = self.cells(column);
             let texts = cells.iter().step_by(cells.len() / LOOKED_AT + 1).map(|cell| as_text(cell));
             let texts: Vec<String> = texts.collect();
@@ -104,11 +106,9 @@ impl<'t> Described<'t> {
         let counts = facts.counts.as_ref().filter(|counts| counts.is_exact())?;
         let only_numbers = facts.texts + facts.blobs == 0;
         let different = counts.different();
-        if different > if only_numbers { FEW_NUMBERS } else { FEW_TEXTS } || self.personal(column).is_some() {
+        if different > if only_numbers { FEW_NUMBERS } else { FEW_TEXTS } || self.personal[column].is_some() {
             return None;
         }
-        // Values in the table's statement are shown anyway.
-        let stated = literals(&self.table.sql);
         let mut rows_of: HashMap<u64, (String, u64)> = HashMap::new();
         let mut rest: Vec<&Cell> = Vec::new();
         for cell in self.cells(column) {
@@ -117,7 +117,7 @@ impl<'t> Described<'t> {
                 continue;
             }
             let rows = counts.of(hash).unwrap_or(0);
-            match literal(cell).filter(|shown| rows >= common || stated.contains(shown)) {
+            match literal(cell).filter(|shown| rows >= common || self.stated.contains(shown)) {
                 Some(shown) => drop(rows_of.insert(hash, (shown, rows))),
                 None => rest.push(cell),
             }

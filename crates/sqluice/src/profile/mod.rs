@@ -53,10 +53,11 @@ pub use options::{KeptValues, PersonalColumn, Profile, ProfileReport, ProfiledTa
 pub use sqluice_reader::snapshot::ReadOptions;
 
 use crate::remote;
+use crate::schema_text::{Names, stripped_table};
 use describe::{Described, Made, Rules};
 use keys::{Keys, World};
 use scan::{TableFacts, Wanted};
-use schema_file::SchemaFile;
+use schema_file::{SchemaFile, Texts};
 pub(crate) use sketch::hash_bytes;
 
 impl Profile {
@@ -81,9 +82,17 @@ impl Profile {
         let threads = self.threads.unwrap_or_else(cores);
         let folder = std::env::temp_dir();
         let snapshot = Arc::new(remote::snapshot(&self.source, &folder, &self.read, context)?);
-        let schema = snapshot.schema()?;
+        let mut schema = snapshot.schema()?;
         self.refuse_unknown(&snapshot, &schema)?;
-        let mut file = SchemaFile::new(&snapshot, &schema, |name| self.has(name), &context.cancel)?;
+        let names = Names::of(&schema, &snapshot.connection());
+        if self.strip_literals {
+            for table in &mut schema.tables {
+                table.sql = stripped_table(&table.sql, &names, |_, _| true);
+            }
+        }
+        let texts = Texts { names: &names, strips: self.strip_literals };
+        let mut file =
+            SchemaFile::new(&snapshot, &schema, (|name: &str| self.has(name), texts), &context.cancel)?;
         let mut rows: Vec<Option<u64>> = vec![None; schema.tables.len()];
         for index in parents_first(&schema.tables.iter().collect::<Vec<_>>()) {
             let table = &schema.tables[index];
@@ -164,7 +173,11 @@ impl Profile {
     /// Chooses the expressions of a table's columns.
     fn describe(&self, world: World<'_>, table: &Table, facts: &TableFacts, file: &mut SchemaFile<'_>) {
         let read = read_columns(table);
-        let described = Described { table, facts, read: &read, rules: self.rules() };
+        let stated = file.texts.literals(&table.sql);
+        let looked_at =
+            Described { table, facts, read: &read, stated: &stated, personal: &[], rules: self.rules() };
+        let personal = looked_at.find_personal();
+        let described = Described { personal: &personal, ..looked_at };
         let Keys { mut made, .. } = Keys::of(described, world);
         let is_free: Vec<bool> =
             made.iter().zip(&read).map(|(made, read)| made.is_none() && read.is_some()).collect();
@@ -175,7 +188,7 @@ impl Profile {
             relations::relate(&described, &mut made, &is_free);
         }
         for (column, made) in made.iter().enumerate() {
-            file.note(&table.name, &table.columns[column].name, made.as_ref(), described.personal(column));
+            file.note(&table.name, &table.columns[column].name, made.as_ref(), personal[column]);
         }
         let expressions = made.into_iter().map(|made| made.map(|made: Made| made.expression)).collect();
         file.set(&table.name, facts.rows, expressions);

@@ -1,7 +1,8 @@
 //! Describes numbers and moments by quantiles, with as many different values as the column has.
 //!
 //! No quantile is a value of the column: quantiles of integers lie between two integers, quantiles of decimals have an additional digit,
-//! and quantiles of moments are moved to a round time, and away from values.
+//! and quantiles of moments are moved to a round time, and away from values. Each quantile is the mean of 20 values, or a value of 20 rows.
+//! The ends follow from values further inside, so that the largest and the smallest values of few rows do not show.
 //!
 //! ```text
 //!  sorted sample ── 21 of its values, rounded ──> quantiles ── too many different values? ──> pool(n, quantiles)
@@ -9,13 +10,10 @@
 
 use std::collections::HashSet;
 
-use sqluice_generator::moment_text;
+use sqluice_generator::{moment_of_text, moment_text};
 
 /// The number of steps between the first and the last quantile.
 const STEPS: usize = 20;
-
-/// The least number of values per quantile: the fewer values, the fewer quantiles.
-const VALUES_PER_STEP: usize = 4;
 
 /// The kind of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,13 +54,88 @@ pub(super) fn form_of_reals(values: &[f64]) -> Form {
 /// The least number of values whose quantiles, or whose common factor, reveal nothing about a single value.
 pub(super) const ENOUGH: usize = 20;
 
+/// The least number of values per quantile of a small sample.
+const VALUES_PER_STEP: usize = 4;
+
+/// The number of values at each end of a sample that no quantile is computed from.
+const OUTER: usize = 10;
+
+/// The largest number of values that show the slope at an end.
+const FAR_MAX: usize = 100;
+
+/// The number of values from which a slope is certain.
+const SURE: usize = 5000;
+
+/// The least number of values for the ends of quantiles: the outer ones, and two means.
+const WITH_ENDS: usize = OUTER + 2 * ENOUGH;
+
+/// Returns the mean of the values around a place in a sorted sample, without the outer ones; or the value there if it has enough rows.
+fn quantile(sorted: &[f64], place: usize) -> f64 {
+    let value = sorted[place];
+    if rows_of(sorted, value) >= ENOUGH || sorted.len() < WITH_ENDS {
+        return value;
+    }
+    let begin = place.saturating_sub(ENOUGH / 2).clamp(OUTER, sorted.len() - OUTER - ENOUGH);
+    mean(&sorted[begin..begin + ENOUGH])
+}
+
+/// Returns the first and the last quantile. Each continues the slope between the means of two groups of values further inside.
+fn ends(sorted: &[f64], form: Form) -> (f64, f64) {
+    let (count, all) = (sorted.len(), (sorted[0], sorted[sorted.len() - 1]));
+    if count < WITH_ENDS {
+        return all;
+    }
+    // More values make the slope steadier.
+    let far_count = (count / 4).clamp(ENOUGH, FAR_MAX);
+    let (near, far) = (OUTER + ENOUGH, OUTER + ENOUGH + far_count);
+    let end = |value: f64, near: &[f64], far: &[f64]| {
+        let apart = (near.len() + far.len()) as f64 / 2.0;
+        // The ends of a small sample stay inside, as its slope is uncertain.
+        let to_end = if count < SURE { 12.0 } else { (OUTER + near.len() / 2) as f64 };
+        match rows_of(sorted, value) >= ENOUGH {
+            true => value,
+            false => mean(near) + (mean(near) - mean(far)) / apart * to_end,
+        }
+    };
+    let first = end(all.0, &sorted[OUTER..near], &sorted[near..far]);
+    let last = end(all.1, &sorted[count - near..count - OUTER], &sorted[count - far..count - near]);
+    // A slope may lead beyond a round number that all values keep to, as by a CHECK.
+    let (first, last) = match form {
+        // Lengths are no values, and words or letters of no length are none.
+        Form::Length => (first.max(all.0), last.min(all.1)),
+        Form::Moment { is_day } => {
+            (first.max(year(all.0, is_day, 0)), last.min(year(all.1, is_day, 1) - 1.0))
+        }
+        _ => (
+            if all.0 >= 0.0 { first.max(0.0) } else { first },
+            if all.1 <= 0.0 { last.min(0.0) } else { last },
+        ),
+    };
+    (first, last.max(first))
+}
+
+/// Returns the moment at which the year of a moment begins, or a later year.
+fn year(moment: f64, is_day: bool, later: u64) -> f64 {
+    let unit = if is_day { 86_400 } else { 1 };
+    let text = moment_text(moment.max(0.0) as u64 * unit, true);
+    let year: u64 = text[..4].parse().unwrap_or_default();
+    let begin = moment_of_text(format!("{:04}-01-01", year + later).as_bytes());
+    begin.map_or(moment, |begin| (begin / unit) as f64)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Returns the number of equal values in a sorted sample.
+fn rows_of(sorted: &[f64], value: f64) -> usize {
+    sorted.partition_point(|other| *other <= value) - sorted.partition_point(|other| *other < value)
+}
+
 /// Returns the expression for numbers, from a sorted sample of a column with `rows` numbers. `different` is the number of different values,
 /// if it matters.
 pub(super) fn numbers(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> String {
-    if let Some(blurred) = blurred(sorted, form) {
-        return quantiles(&blurred, form, rows, different);
-    }
-    if let (Form::Int, Some((step, first))) = (form, step_of(sorted)) {
+    if let (Form::Int, Some((step, first))) = (form, step_of(sorted).filter(|_| sorted.len() >= WITH_ENDS)) {
         let scaled: Vec<f64> = sorted.iter().map(|value| (value - first) / step).collect();
         let inner = quantiles(&scaled, form, rows, different);
         let more = if first == 0.0 { String::new() } else { format!(" + {first}") };
@@ -71,23 +144,36 @@ pub(super) fn numbers(sorted: &[f64], form: Form, rows: u64, different: Option<f
     quantiles(sorted, form, rows, different)
 }
 
-/// Returns the ends of a range around a few values. The ends have two significant digits.
+/// Returns the ends of a range around a few values. The ends have two significant digits, and those of small numbers are multiples of five
+/// units.
 pub(super) fn blurred(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
-    if sorted.len() >= ENOUGH || form == Form::Length {
+    let (first, last) = (sorted[0], sorted[sorted.len() - 1]);
+    let is_common = |value: f64| rows_of(sorted, value) >= ENOUGH;
+    if sorted.len() >= WITH_ENDS || form == Form::Length || (is_common(first) && is_common(last)) {
         return None;
     }
-    let (first, last) = (sorted[0], sorted[sorted.len() - 1]);
     let size = first.abs().max(last.abs()).max(form.unit());
     let step = match form {
         // Moments are rounded to about a quarter of a year.
         Form::Moment { is_day } => 90.0 * if is_day { 1.0 } else { 86_400.0 },
         Form::Int | Form::Length | Form::Decimal(_) | Form::Real => {
-            (10f64.powf(size.log10().floor()) / 10.0).max(form.unit())
+            let step = 10f64.powf(size.log10().floor()) / 10.0;
+            if step > form.unit() { step } else { 5.0 * form.unit() }
         }
     };
     let (low, high) = ((first / step).floor() * step, (last / step).ceil() * step);
-    // Rounding to two digits would not change small numbers.
-    (step > form.unit()).then(|| vec![low, if low < high { high } else { low + step }])
+    Some(vec![low, if low < high { high } else { low + step }])
+}
+
+/// Returns the quantiles of a sample that is too small for ends of its own: rounded ends, and the mean of the middle.
+fn few_points(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
+    let ends = blurred(sorted, form)?;
+    let middle = sorted.len().checked_sub(ENOUGH).map(|more| mean(&sorted[more / 2..more / 2 + ENOUGH]));
+    let (low, high) = (ends[0], ends[1]);
+    let middle = middle.map(|middle| (middle / form.unit().max(1e-6)).round() * form.unit().max(1e-6));
+    let mut points: Vec<f64> = std::iter::once(low).chain(middle).chain([high]).collect();
+    hide(&mut points, sorted, form, grid(high - low, form.unit()));
+    Some(points)
 }
 
 /// Returns the common step of all integers, and the least remainder, if the step is more than 1. Returns `None` for few different integers,
@@ -113,8 +199,11 @@ fn step_of(sorted: &[f64]) -> Option<(f64, f64)> {
 }
 
 fn quantiles(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> String {
-    let mut points = points(sorted, form, if form == Form::Length { 2 * STEPS } else { STEPS });
-    if different.is_some_and(|different| different_of(&points, form, rows) < different * 0.97) {
+    let few = few_points(sorted, form);
+    let is_few = few.is_some();
+    let mut points =
+        few.unwrap_or_else(|| points(sorted, form, if form == Form::Length { 2 * STEPS } else { STEPS }));
+    if !is_few && different.is_some_and(|different| different_of(&points, form, rows) < different * 0.97) {
         points = self::points(sorted, form, 5 * STEPS);
     }
     let shown: Vec<String> = points.iter().map(|point| show(*point, form)).collect();
@@ -180,11 +269,14 @@ fn different_of(points: &[f64], form: Form, values: u64) -> f64 {
     all.min(values as f64)
 }
 
-/// Returns round numbers near the quantiles of a sample, from the first to the last. No number is a whole unit beyond the ends of the
-/// sample.
+/// Returns round numbers near the quantiles of a sample, from the first to the last.
 fn points(sorted: &[f64], form: Form, steps: usize) -> Vec<f64> {
-    let (first, last) = (sorted[0], sorted[sorted.len() - 1]);
-    let each = if form == Form::Length { 1 } else { VALUES_PER_STEP };
+    let (first, last) = ends(sorted, form);
+    let each = match form {
+        _ if sorted.len() >= WITH_ENDS => ENOUGH,
+        Form::Length => 1,
+        _ => VALUES_PER_STEP,
+    };
     let steps = (sorted.len() / each).clamp(1, steps);
     let unit = form.unit();
     let grid = grid(last - first, unit);
@@ -196,14 +288,15 @@ fn points(sorted: &[f64], form: Form, steps: usize) -> Vec<f64> {
     };
     let near = |value: f64| (value / grid_at(value)).round() * grid_at(value);
     let mut points: Vec<f64> = (0..=steps)
-        .map(|step| near(sorted[(sorted.len() - 1) * step / steps]))
+        .map(|step| near(quantile(sorted, (sorted.len() - 1) * step / steps)))
         .map(|point| point.clamp(first, last))
         .collect();
     // The ends are within the range of the values, as a CHECK may forbid values outside.
     points[0] = (first / grid_at(first)).ceil() * grid_at(first);
     points[steps] = (last / grid_at(last)).floor() * grid_at(last);
     if points[0] > points[steps] {
-        (points[0], points[steps]) = (first, last);
+        let middle = near((first + last) / 2.0);
+        (points[0], points[steps]) = (middle, middle);
     }
     let (least, most) = (points[0], points[steps]);
     points.iter_mut().for_each(|point| *point = point.clamp(least, most));
@@ -300,6 +393,37 @@ mod tests {
         let mut values: Vec<f64> = values.collect();
         values.sort_unstable_by(f64::total_cmp);
         values
+    }
+
+    #[test]
+    fn the_values_of_few_rows_are_not_at_the_ends_or_near_them() {
+        let with =
+            |few: &[f64], of: fn(i32) -> f64, rows: i32| sorted((0..rows).map(of).chain(few.iter().copied()));
+        let ages = |row: i32| f64::from(20 + row * 7919 % 50);
+        for rows in [60, 150, 1000, 30_000] {
+            for few in [&[107.0][..], &[107.0; 9], &[104.0, 105.0, 106.0, 107.0, 108.0], &[1e9], &[-1e9]] {
+                for form in [Form::Int, Form::Real, Form::Decimal(1), Form::Length] {
+                    for steps in [STEPS, 5 * STEPS] {
+                        let points = points(&with(few, ages, rows), form, steps);
+                        let is_far = |point: &f64| (10.0..80.0).contains(point);
+                        assert!(points.iter().all(is_far), "{rows} {few:?} {form:?} {points:?}");
+                    }
+                }
+            }
+        }
+        // A year of birth in a column of a thousand rows.
+        let years = with(&[1907.0], |row| f64::from(1950 + row * 7919 % 50), 999);
+        let made = numbers(&years, Form::Int, 1000, Some(51.0));
+        assert!(!made.contains("190") && !made.contains("191"), "{made}");
+        for few in [&[13.0, 2.0, 2.0][..], &[107.0], &[1907.0, 1950.0, 1960.0], &[0.07, 0.52]] {
+            let values = sorted(few.iter().copied());
+            let form = if few[0] < 1.0 { Form::Decimal(2) } else { Form::Int };
+            let made = numbers(&values, form, few.len() as u64, None);
+            for end in [values[0], values[values.len() - 1]] {
+                let is_near = form == Form::Int && made.contains(&format!("{}.5", end as i64));
+                assert!(!is_near && !made.contains(&format!("{end}")), "{made}");
+            }
+        }
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct Profile {
     pub keep_common: u64,
     /// `true` if no values are shown.
     pub no_values: bool,
+    /// `true` if literals of the schema are left out where the schema allows it.
+    pub strip_literals: bool,
     /// The tables and views to describe; empty for all.
     pub tables: Vec<String>,
     /// The tables and views to leave out.
@@ -36,6 +38,7 @@ impl Profile {
             source: source.into(),
             keep_common: 20,
             no_values: false,
+            strip_literals: false,
             tables: Vec::new(),
             exclude_tables: Vec::new(),
             threads: None,
@@ -49,6 +52,7 @@ impl TakesSettings for Profile {
         match setting {
             Setting::KeepCommon => self.keep_common = value.to()?,
             Setting::NoValues => self.no_values = value.to()?,
+            Setting::StripLiterals => self.strip_literals = value.to()?,
             Setting::Table => self.tables = value.to()?,
             Setting::ExcludeTable => self.exclude_tables = value.to()?,
             Setting::Threads => self.threads = Some(value.to()?),
@@ -63,6 +67,8 @@ setters! { Profile:
     keep_common(rows: u64) = rows;
     /// Shows no values.
     no_values(no_values: bool) = no_values;
+    /// Leaves literals of the schema out where the schema allows it. CHECKs, and indexes that are not unique, are left out with theirs.
+    strip_literals(strip_literals: bool) = strip_literals;
     /// Describes only these tables and views.
     tables(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
     /// Leaves these tables and views out.

@@ -15,8 +15,9 @@ use sqluice_reader::{Snapshot, StoredObject};
 
 use super::describe::Made;
 use super::options::{KeptValues, PersonalColumn};
-use super::statements::{literals, plain, table};
+use super::statements::{plain, table};
 use crate::personal::{Personal, Why};
+use crate::schema_text::{self, LiteralKind, Names, stripped_body};
 
 /// The largest number of attempts to remove comments before the text is returned.
 const TRIES: usize = 100;
@@ -24,9 +25,48 @@ const TRIES: usize = 100;
 /// The largest number of objects for which SQLite parses the text again. SQLite walks the whole schema for each added statement.
 const PARSED_OBJECTS_MAX: usize = 2000;
 
+/// The rules for literals in statements.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Texts<'n> {
+    pub(super) names: &'n Names,
+    /// `true` if literals are removed.
+    pub(super) strips: bool,
+}
+
+impl Texts<'_> {
+    /// Returns the texts and blobs in a statement, in single quotes.
+    pub(super) fn literals(self, sql: &str) -> Vec<String> {
+        let shown = |literal: &schema_text::Literal| literal.kind != LiteralKind::Number;
+        schema_text::literals(sql, self.names)
+            .into_iter()
+            .filter(shown)
+            .map(|literal| literal.spelled)
+            .collect()
+    }
+
+    /// Removes the literals of an object. Returns `false` if the object is an index that can't do without.
+    fn strip(self, object: &mut StoredObject, schema: &Schema) -> bool {
+        let Some(sql) = &object.sql else { return true };
+        let declared = schema.table(&object.table);
+        match (&*object.kind, declared) {
+            ("table", Some(declared)) => object.sql = Some(declared.sql.clone()),
+            ("index", Some(declared)) => {
+                let index =
+                    declared.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(&object.name));
+                let is_unique = index.is_none_or(|index| index.unique);
+                return is_unique || self.literals(sql).is_empty();
+            }
+            ("view" | "trigger", _) => object.sql = Some(stripped_body(sql, self.names)),
+            _ => {}
+        }
+        true
+    }
+}
+
 /// A schema file under construction.
 pub(super) struct SchemaFile<'s> {
     schema: &'s Schema,
+    pub(super) texts: Texts<'s>,
     objects: Vec<StoredObject>,
     header: (i32, i32),
     /// The row count and the expressions of the columns of each table, by its name.
@@ -41,7 +81,7 @@ impl<'s> SchemaFile<'s> {
     pub(super) fn new(
         snapshot: &Snapshot,
         schema: &'s Schema,
-        has: impl Fn(&str) -> bool,
+        (has, texts): (impl Fn(&str) -> bool, Texts<'s>),
         cancel: &Cancel,
     ) -> Result<SchemaFile<'s>> {
         let shadows: HashSet<String> = snapshot.shadow_tables()?;
@@ -56,6 +96,7 @@ impl<'s> SchemaFile<'s> {
         let header = (schema.user_version, schema.application_id);
         let mut file = SchemaFile {
             schema,
+            texts,
             objects,
             header,
             tables: HashMap::new(),
@@ -63,8 +104,23 @@ impl<'s> SchemaFile<'s> {
             personal: Vec::new(),
             notes: Vec::new(),
         };
+        if texts.strips {
+            file.strip();
+        }
         file.leave_out_unknown(snapshot)?;
         Ok(file)
+    }
+
+    /// Removes the literals of all objects. Leaves indexes with literals out, with a note.
+    fn strip(&mut self) {
+        let mut kept = Vec::new();
+        for mut object in std::mem::take(&mut self.objects) {
+            match self.texts.strip(&mut object, self.schema) {
+                true => kept.push(object),
+                false => self.notes.push(format!("{} is left out, as it has literals", object.describe())),
+            }
+        }
+        self.objects = kept;
     }
 
     /// Leaves out, with a note, objects that need a collation, function or tokenizer of an application. A table with rows is not left out.
@@ -135,8 +191,12 @@ impl<'s> SchemaFile<'s> {
 
     /// Returns the texts and blobs in the statements, each once.
     pub(super) fn literals(&self) -> Vec<String> {
-        let all: BTreeSet<String> =
-            self.objects.iter().filter_map(|object| object.sql.as_deref()).flat_map(literals).collect();
+        let all: BTreeSet<String> = self
+            .objects
+            .iter()
+            .filter_map(|object| object.sql.as_deref())
+            .flat_map(|sql| self.texts.literals(sql))
+            .collect();
         all.into_iter().collect()
     }
 

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 
 use sqluice_core::schema::Table;
 use sqluice_core::schema::declaration::Declaration;
-use sqluice_core::schema::token::{Token, TokenKind, tokens};
+use sqluice_core::schema::token::{Token, tokens};
 
 /// The largest width of a column's declaration for which comments are aligned.
 const WIDTH_MAX: usize = 60;
@@ -36,12 +36,6 @@ fn without_comments(sql: &str) -> Vec<Token> {
 /// Returns a statement without comments.
 pub(super) fn plain(sql: &str) -> String {
     format!("{};", joined(sql, &without_comments(sql)))
-}
-
-/// Returns the literals of a statement: texts and blobs.
-pub(super) fn literals(sql: &str) -> Vec<String> {
-    let texts = tokens(sql).into_iter().filter(|token| token.kind == TokenKind::String);
-    texts.map(|token| token.text(sql).to_owned()).collect()
 }
 
 /// Returns a CREATE TABLE statement with comments for the row count and the expressions of the columns.
@@ -86,6 +80,5 @@ mod tests {
             \"a,b\" DECIMAL(10, 2) CHECK (\"a,b\" IN (1, 2)),  -- gen: int(1, 2)\n  \
             c,                                             -- gen: row()\n  UNIQUE (c, id)\n) WITHOUT ROWID;";
         assert_eq!(text, expected);
-        assert_eq!(literals("CHECK (a IN ('x', 5, x'00')) -- 'y'"), ["'x'", "x'00'"]);
     }
 }

@@ -281,15 +281,27 @@ impl<'f> Resolving<'f> {
     }
 
     fn person_is_in(&self, keys: &[Vec<usize>], table: &Table, mask: &MaskColumn) -> bool {
-        let person = mask.person().and_then(|name| table.column(name));
+        let person =
+            mask.person().filter(|_| mask.shift_days().is_some()).and_then(|name| table.column(name));
         person.is_some_and(|person| keys.iter().all(|key| key.contains(&person)))
     }
 
     /// Refuses masks whose values would violate constraints.
     fn refuse_constraints(&self) -> Result<()> {
-        for (&(table, column), Chosen { mask, .. }) in &self.chosen {
+        for (&(table, column), Chosen { mask, parent }) in &self.chosen {
             let declared = &self.schema.tables[table];
             let name = self.name((table, column));
+            if let (Some(parent), Some(other)) =
+                (parent, mask.person().filter(|_| mask.shift_days().is_none()))
+            {
+                let message = format!(
+                    "{name} refers to {}, whose mask depends on the column {other} of its own row",
+                    self.name(*parent)
+                );
+                return Err(self
+                    .error(mask, message)
+                    .hint("take with() out of the mask of a column that others refer to"));
+            }
             if declared.columns[column].not_null && mask.makes_nulls() {
                 let message = format!("{name} is NOT NULL, and {} may be NULL", mask.expression());
                 return Err(self.error(mask, message).hint("choose a mask that is never NULL"));

@@ -3,43 +3,27 @@
 
 use std::collections::HashSet;
 
-use sqluice_core::batch::{Batch, Value};
 use sqluice_core::error::Result;
-use sqluice_core::progress::{Cancel, Context};
-use sqluice_core::schema::token::{self, Token, TokenKind};
-use sqluice_core::source::Refused;
+use sqluice_core::progress::Context;
+use sqluice_core::schema::token::{self, Token};
 use sqluice_reader::StoredObject;
-use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 
 use super::super::Opened;
 use super::columns::{Masks, column_names, lower};
 use super::computed::computed_of_masked;
 use super::report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark, SecondPlace};
 use super::search::{Findings, Search};
+use super::texts::Texts;
+use super::weak::weak_masks;
 use super::{FullText, Masking};
 use crate::copy::virtual_table::VirtualTableSql;
-use crate::personal::{self, Personal};
+use crate::personal::{self, Personal, Why};
+use crate::schema_text::{Names, literals};
 
-/// The number of sampled rows of each table.
-const SAMPLE_ROWS: u64 = 256;
+/// The largest number of listed places of one object's text.
+const PLACES_MAX: usize = 20;
 
-/// The largest number of listed values of one object's text.
-const LITERALS_MAX: usize = 20;
-
-/// The least number of digits of a number that may be personal.
-const LONG_NUMBER: usize = 5;
-
-/// The number of possible original values below which a remark is made.
-const POSSIBLE_MIN: f64 = 1e4;
-
-/// The sampled values of a column.
-#[derive(Default)]
-struct Sample {
-    /// The texts, and the numbers as text.
-    texts: Vec<Vec<u8>>,
-}
-
-/// Examines all rows of columns without a mask, and a sample of masked columns.
+/// Examines all rows of columns without a mask, and the first rows of masked columns.
 ///
 /// # Errors
 /// If the source can't be read.
@@ -47,10 +31,12 @@ pub(in crate::copy) fn look(
     opened: &Opened,
     masking: &Masking,
     masks: &Masks,
-    full_text: &[FullText],
+    (full_text, texts): (&[FullText], &Texts),
     context: &Context<'_>,
 ) -> Result<MaskPlan> {
     let mut plan = MaskPlan {
+        comments: texts.comments.clone(),
+        stripped: texts.stripped.clone(),
         random_key: masking.key.is_random(),
         columns: masks.columns.clone(),
         rebuilt: full_text.iter().map(|table| table.name.clone()).collect(),
@@ -70,7 +56,8 @@ pub(in crate::copy) fn look(
             && (object.tree.is_some() || is_text)
     };
     for object in copied().filter(is_read) {
-        look_at_table((opened, &search), masks, &object.name, &mut plan, &context.cancel)?;
+        look_at_table((opened, &search), masks, &object.name, &mut plan)?;
+        plan.weak.extend(weak_masks(opened, masking, masks, &object.name, &context.cancel)?);
     }
     for object in copied() {
         if is_sample(&object.name) {
@@ -82,9 +69,9 @@ pub(in crate::copy) fn look(
         }
         let own = object.sql.as_deref().filter(|_| !shadows.contains(&object.table.to_ascii_lowercase()));
         let Some(sql) = own else { continue };
-        let values = literals(sql);
-        if !values.is_empty() {
-            plan.literals.push(CopiedLiteral { object: object.describe(), values });
+        let places = places(sql, &texts.names);
+        if !places.is_empty() {
+            plan.literals.push(CopiedLiteral { object: object.describe(), places });
         }
         if object.kind == "trigger" && masks.has(&opened.schema, &object.table) {
             for table in written_by(sql) {
@@ -122,59 +109,49 @@ fn look_at_table(
     masks: &Masks,
     table: &str,
     plan: &mut MaskPlan,
-    cancel: &Cancel,
 ) -> Result<()> {
     let Opened { snapshot, schema, .. } = opened;
     let names = column_names(&snapshot.connection(), table);
     let of_table = masks.of(schema, table).or_else(|| masks.virtual_tables.get(&table.to_ascii_lowercase()));
     let is_masked = |column: usize| of_table.is_some_and(|masks| masks.has(column));
     let computed = schema.table(table).map(|table| computed_of_masked(table, is_masked)).unwrap_or_default();
-    if of_table.is_some() {
-        let samples = sample(opened, table, &names, cancel)?;
-        for (column, (name, sample)) in names.iter().zip(&samples).enumerate() {
-            if is_masked(column) {
-                look_at_masked((table, name), sample, plan);
-            }
-        }
-    }
     let is_wanted = |(column, name): (usize, &String)| {
         let follows = computed.get(column).copied().unwrap_or(false);
         !is_masked(column) && !follows && !masks.kept.contains(&lower(table, name))
     };
-    let (wanted, others): (Vec<_>, Vec<_>) =
-        names.into_iter().enumerate().partition(|(column, name)| is_wanted((*column, name)));
-    let [wanted, others] =
-        [wanted, others].map(|columns| columns.into_iter().map(|(_, name)| name).collect::<Vec<String>>());
-    for (name, findings) in wanted.iter().zip(search.table(table, &wanted, &others)?) {
-        look_at_unmasked(masks, (table, name), &findings, plan);
+    let (wanted, others): (Vec<usize>, Vec<usize>) =
+        (0..names.len()).partition(|column| is_wanted((*column, &names[*column])));
+    let named =
+        |columns: &[usize]| columns.iter().map(|column| names[*column].clone()).collect::<Vec<String>>();
+    let findings = search.table(table, &named(&wanted), &named(&others))?;
+    let found = |column: usize| wanted.iter().position(|wanted| *wanted == column).map(|at| &findings[at]);
+    // The names of masked columns tell what a table is about, too.
+    let listed: Vec<&str> = names.iter().map(String::as_str).collect();
+    let by_values = |column: usize| {
+        let (what, _) = found(column)?.kinds.first()?;
+        Some(Personal { what, why: Why::Values })
+    };
+    let personal = personal::of_table(table, &listed, by_values);
+    for (&column, findings) in wanted.iter().zip(&findings) {
+        let by_name = personal[column].filter(|personal| personal.why == Why::Name);
+        look_at_unmasked(masks, (table, &names[column]), (by_name, findings), plan);
     }
     Ok(())
 }
 
-/// Adds a remark about a masked column whose values are too few to hide among.
-fn look_at_masked((table, name): (&str, &str), sample: &Sample, plan: &mut MaskPlan) {
-    let possible = sample.texts.iter().map(|text| possible_values(text)).fold(0.0, f64::max);
-    let keeps = plan.columns.iter().any(|masked| {
-        masked.table.eq_ignore_ascii_case(table)
-            && masked.column.eq_ignore_ascii_case(name)
-            && masked.mask == "shape()"
-    });
-    if keeps && !sample.texts.is_empty() && possible < POSSIBLE_MIN {
-        let what = format!(
-            "values of its forms are at most {possible} each, too few to hide among: each is another's mask"
-        );
-        plan.remarks.push(Remark::new(format!("{table}.{name}"), what));
-    }
-}
-
-/// Adds the findings in a column without a mask.
-fn look_at_unmasked(masks: &Masks, (table, name): (&str, &str), findings: &Findings, plan: &mut MaskPlan) {
+/// Adds the findings in a column without a mask. `by_name` is the kind of data that its name suggests.
+fn look_at_unmasked(
+    masks: &Masks,
+    (table, name): (&str, &str),
+    (by_name, findings): (Option<Personal>, &Findings),
+    plan: &mut MaskPlan,
+) {
     let about = format!("{table}.{name}");
     let mut warn = |what: &str, by: &str, count: u64| {
         let (table, column, what, by) = (table.to_owned(), name.to_owned(), what.to_owned(), by.to_owned());
         plan.warnings.push(MaskWarning { table, column, what, by, count });
     };
-    match personal::by_name(table, name) {
+    match by_name {
         Some(Personal { what, .. }) => warn(what, "name", findings.values),
         None => {
             findings.kinds.iter().for_each(|(what, count)| warn(what, "values", *count));
@@ -218,70 +195,15 @@ fn key_named(masks: &Masks, table: &str, column: &str) -> Option<String> {
     Some(format!("{}.{}", key.table, key.column))
 }
 
-/// Returns the values of the first rows of a table, by column. A read error ends the sample: the copy may not need to read that value.
-fn sample(opened: &Opened, table: &str, names: &[String], cancel: &Cancel) -> Result<Vec<Sample>> {
-    let Opened { snapshot, schema, .. } = opened;
-    let mut samples: Vec<Sample> = names.iter().map(|_| Sample::default()).collect();
-    let selection = Selection::default().limit(SAMPLE_ROWS);
-    let Ok(rows) = Rows::of_table(snapshot, schema, table, &selection) else { return Ok(samples) };
-    let mut source = rows.with_secret_keys().source(PART_BYTES, cancel)?;
-    while let Ok(Some(mut part)) = source.next_part() {
-        let mut take = |batch: &Batch<'_>| -> Result<(), Refused> {
-            for (column, sample) in batch.columns.iter().zip(&mut samples) {
-                (0..batch.rows).for_each(|row| sample.add(column.get(row)));
-            }
-            Ok(())
-        };
-        if part.decode(&mut take).is_err() {
-            break;
-        }
+/// Returns the places of the literals in a statement.
+fn places(sql: &str, names: &Names) -> Vec<String> {
+    let mut places: Vec<String> = literals(sql, names).iter().map(ToString::to_string).collect();
+    if places.len() > PLACES_MAX {
+        let more = places.len() - PLACES_MAX;
+        places.truncate(PLACES_MAX);
+        places.push(format!("and {more} more"));
     }
-    cancel.check()?;
-    Ok(samples)
-}
-
-impl Sample {
-    fn add(&mut self, value: Value<'_>) {
-        match value {
-            Value::Text(text) => self.texts.push(text.to_vec()),
-            Value::Int(int) => self.texts.push(int.to_string().into_bytes()),
-            Value::Blob(_) | Value::Null | Value::Real(_) => {}
-        }
-    }
-}
-
-/// Returns the number of values with the format of a text.
-fn possible_values(text: &[u8]) -> f64 {
-    let of = |byte: &u8| match byte {
-        b'0'..=b'9' => 10.0,
-        b'a'..=b'z' | b'A'..=b'Z' => 26.0,
-        0x80.. => 26.0,
-        _ => 1.0,
-    };
-    text.iter().map(of).product()
-}
-
-/// Returns the values in a statement: texts, blobs, and long numbers.
-fn literals(sql: &str) -> Vec<String> {
-    let tokens: Vec<Token> = token::tokens(sql);
-    let mut found: Vec<String> = Vec::new();
-    for token in &tokens {
-        let text = token.text(sql);
-        let is_value = match token.kind {
-            TokenKind::String => true,
-            TokenKind::Number => text.len() >= LONG_NUMBER,
-            _ => false,
-        };
-        if is_value && !found.iter().any(|known| known == text) {
-            found.push(text.split_whitespace().collect::<Vec<_>>().join(" "));
-        }
-    }
-    if found.len() > LITERALS_MAX {
-        let more = found.len() - LITERALS_MAX;
-        found.truncate(LITERALS_MAX);
-        found.push(format!("and {more} more"));
-    }
-    found
+    places
 }
 
 /// Returns the tables that a trigger writes to.
@@ -290,9 +212,15 @@ fn written_by(sql: &str) -> Vec<String> {
     let begin = tokens.iter().position(|token| token.is_word(sql, "BEGIN")).unwrap_or(tokens.len());
     let mut tables = HashSet::new();
     let mut listed = Vec::new();
-    for pair in tokens[begin..].windows(2) {
-        let writes = ["INTO", "UPDATE"].iter().any(|word| pair[0].is_word(sql, word));
-        if let Some(name) = pair[1].name(sql).filter(|_| writes)
+    let body = &tokens[begin..];
+    let is = |at: usize, word: &str| body.get(at).is_some_and(|token| token.is_word(sql, word));
+    for at in 0..body.len() {
+        // `ON CONFLICT DO UPDATE SET` names no table.
+        if !(is(at, "INTO") || (is(at, "UPDATE") && !is(at.wrapping_sub(1), "DO"))) {
+            continue;
+        }
+        let name_at = if is(at, "UPDATE") && is(at + 1, "OR") { at + 3 } else { at + 1 };
+        if let Some(name) = body.get(name_at).and_then(|token| token.name(sql))
             && tables.insert(name.to_ascii_lowercase())
         {
             listed.push(name);

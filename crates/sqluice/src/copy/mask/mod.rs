@@ -16,11 +16,13 @@
 //!
 //! Modules, from the bottom up: `report`: the plan and report of masks; `undeclared`: references without REFERENCES; `columns`: the masked
 //! columns and their masks; `computed`: columns that SQLite computes of masked columns; `source`: new rows from old rows; `insert`: rows
-//! inserted by SQLite; `full_text`: full-text tables; `search`: personal and masked values in columns without a mask; `look`: values that
-//! masks do not reach; `strict`: the refusal of such values; `tables`: the temporary database; `preview`: the first rows.
+//! inserted by SQLite; `texts`: the text of the schema; `full_text`: full-text tables; `search`: personal and masked values in columns
+//! without a mask; `first_rows`: rows for guesses; `weak`: masks that hide little; `look`: values that masks do not reach; `strict`: the
+//! refusal of such values; `tables`: the temporary database; `preview`: the first rows.
 
 mod columns;
 mod computed;
+mod first_rows;
 mod full_text;
 mod insert;
 mod look;
@@ -30,7 +32,9 @@ mod search;
 mod source;
 mod strict;
 mod tables;
+mod texts;
 mod undeclared;
+mod weak;
 
 use std::path::Path;
 
@@ -41,9 +45,10 @@ pub(super) use columns::Masks;
 pub(super) use full_text::FullText;
 pub(super) use look::{is_sample, look};
 pub(super) use preview::preview;
-pub use report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark, SecondPlace};
+pub use report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark, SecondPlace, StrippedText};
 pub(super) use strict::refuse_findings;
 pub(super) use tables::{MaskedTables, sequences};
+pub(super) use texts::Texts;
 
 /// The largest number of bytes of a key file.
 const KEY_BYTES_MAX: u64 = 1 << 20;
@@ -80,6 +85,8 @@ pub struct Masking {
     pub references: Vec<String>,
     /// The columns that seem to refer to a masked key but do not, such as `visits.place_id`.
     pub no_references: Vec<String>,
+    /// `true` if literals in the text of the schema are removed where the schema allows it.
+    pub strip_literals: bool,
 }
 
 impl Masking {
@@ -89,7 +96,9 @@ impl Masking {
     /// If the system has no random bytes.
     pub fn new(file: MaskFile) -> Result<Masking> {
         let (allowed, references, no_references) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Masking { file, key: MaskKey::random()?, strict: false, allowed, references, no_references })
+        let (strict, strip_literals) = (false, false);
+        let key = MaskKey::random()?;
+        Ok(Masking { file, key, strict, strip_literals, allowed, references, no_references })
     }
 
     /// Sets the key.
@@ -120,6 +129,13 @@ impl Masking {
     #[must_use]
     pub fn no_references(self, names: impl IntoIterator<Item = impl Into<String>>) -> Masking {
         Masking { no_references: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Removes literals from the text of the schema where the schema allows it: from DEFAULTs, views and triggers. CHECKs with literals
+    /// are removed, and indexes with literals left out, unless they are unique.
+    #[must_use]
+    pub fn strip_literals(self, strip_literals: bool) -> Masking {
+        Masking { strip_literals, ..self }
     }
 }
 

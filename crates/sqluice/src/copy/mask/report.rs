@@ -18,8 +18,14 @@ pub struct MaskPlan {
     pub second_places: Vec<SecondPlace>,
     /// Remarks about other values that a reader of the copy may learn.
     pub remarks: Vec<Remark>,
-    /// Values in the text of the schema, which is copied unchanged.
+    /// Remarks about masks that hide little.
+    pub weak: Vec<Remark>,
+    /// The places of values in the text of the schema, which is copied.
     pub literals: Vec<CopiedLiteral>,
+    /// The objects whose text lost its comments.
+    pub comments: Vec<String>,
+    /// The objects that lost literals, or are left out because of their literals.
+    pub stripped: Vec<StrippedText>,
     /// The full-text tables that are rebuilt.
     pub rebuilt: Vec<String>,
     /// The tables of statistics that are left out because they contain values.
@@ -83,14 +89,37 @@ pub struct Remark {
     pub what: String,
 }
 
-/// Values in the text of an object of the schema.
+/// Values in the text of an object of the schema. The report has their places, and not the values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CopiedLiteral {
     /// The object, such as `table orders`.
     pub object: String,
-    /// The values, as written.
-    pub values: Vec<String>,
+    /// The places of the values in the object's text: the clause, line and column, such as `DEFAULT at 2:13`.
+    pub places: Vec<String>,
+}
+
+/// An object whose literals are not copied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct StrippedText {
+    /// The object, such as `table orders`.
+    pub object: String,
+    /// The number of literals that are not copied.
+    pub literals: usize,
+    /// `true` if the whole object is left out.
+    pub left_out: bool,
+}
+
+impl fmt::Display for StrippedText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StrippedText { object, literals, left_out } = self;
+        let s = if *literals == 1 { "" } else { "s" };
+        match left_out {
+            true => write!(f, "{object} is left out, with its {literals} literal{s}"),
+            false => write!(f, "{object} loses {literals} literal{s}"),
+        }
+    }
 }
 
 impl Remark {
@@ -140,7 +169,7 @@ impl fmt::Display for Remark {
 
 impl fmt::Display for CopiedLiteral {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the text of {} is copied, with {}", self.object, self.values.join(", "))
+        write!(f, "the text of {} is copied, with literals: {}", self.object, self.places.join(", "))
     }
 }
 
@@ -156,9 +185,14 @@ impl fmt::Display for MaskPlan {
         self.dropped
             .iter()
             .try_for_each(|table| writeln!(f, "left out: table {table}, which has samples of values"))?;
+        if !self.comments.is_empty() {
+            writeln!(f, "comments are removed: {}", self.comments.join(", "))?;
+        }
+        self.stripped.iter().try_for_each(|text| writeln!(f, "{text}"))?;
         self.warnings.iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))?;
         self.second_places.iter().try_for_each(|place| writeln!(f, "not masked: {place}"))?;
         self.remarks.iter().try_for_each(|remark| writeln!(f, "not masked: {remark}"))?;
+        self.weak.iter().try_for_each(|remark| writeln!(f, "weak mask: {remark}"))?;
         self.literals.iter().try_for_each(|literal| writeln!(f, "{literal}"))
     }
 }

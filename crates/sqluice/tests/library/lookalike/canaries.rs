@@ -147,3 +147,63 @@ fn comments_and_literals_of_the_schema_are_dropped_and_listed() {
     assert!(!report.text.contains("Wendeline"), "{}", report.text);
     assert_eq!(report.literals, ["'Bartholomew'"]);
 }
+
+#[test]
+fn canaries_of_the_schema_are_listed_or_removed_with_the_comments() {
+    for seed in 0..tries(10, 60, 1000) {
+        let home = Home::new();
+        let original = home.path("original.db");
+        let mut random = Random(seed);
+        let mut canaries: Vec<(String, bool)> = Vec::new();
+        let mut literal = |is_strippable: bool| {
+            let canary = format!("Zqx{seed:04} Wvfk{}", canaries.len());
+            canaries.push((canary.clone(), is_strippable));
+            if random.below(2) == 0 { format!("\"{canary}\"") } else { format!("'{canary}'") }
+        };
+        let (default, check, made) = (literal(true), literal(true), literal(false));
+        let (index, unique, view, trigger) = (literal(true), literal(false), literal(true), literal(true));
+        let sql = format!(
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, -- Ucanary
+               kind TEXT DEFAULT {default} /* Ucanary */ CHECK (kind <> {check}), made TEXT AS (kind || {made}));
+             CREATE INDEX plain ON t (upper(kind || {index})); -- Ucanary
+             CREATE UNIQUE INDEX one ON t (id) WHERE kind <> {unique};
+             CREATE VIEW v AS /* Ucanary */ SELECT id, {view} AS \"an alias\" FROM t;
+             CREATE TRIGGER g AFTER DELETE ON t BEGIN UPDATE t SET kind = {trigger}; END;
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+             INSERT INTO t (kind) SELECT 'kind ' || i FROM n;"
+        );
+        Connection::open(&original).unwrap().execute_batch(&sql).unwrap();
+        for strips in [false, true] {
+            let profile = sqluice::profile::Profile::new(&original).no_values(true).strip_literals(strips);
+            let report = profile.run().unwrap();
+            assert!(!report.text.contains("Ucanary"), "{}", report.text);
+            for (canary, is_strippable) in &canaries {
+                let is_listed = report.literals.contains(&format!("'{canary}'"));
+                assert_eq!(report.text.contains(canary), is_listed, "{canary}: {}", report.text);
+                assert_eq!(is_listed, !(strips && *is_strippable), "{canary}: {}", report.text);
+            }
+            generate(&report, &home.path(&format!("like-{strips}.db")));
+        }
+    }
+}
+
+#[test]
+fn the_ends_of_numbers_are_not_those_of_one_row() {
+    let home = Home::new();
+    let original = home.path("original.db");
+    Connection::open(&original)
+        .unwrap()
+        .execute_batch(
+            "CREATE TABLE person (id INTEGER PRIMARY KEY, years INT, children INT, born INT, paid REAL);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+             INSERT INTO person SELECT i, 18 + i * 7919 % 60, i * 31 % 4, 1945 + i * 7919 % 60, i * 7919 % 5000 / 100.0 FROM n;
+             UPDATE person SET years = 107, children = 13, born = 1907, paid = 98765.43 WHERE id = 500;",
+        )
+        .unwrap();
+    for no_values in [false, true] {
+        let text = sqluice::profile::Profile::new(&original).no_values(no_values).run().unwrap().text;
+        for shown in ["107", "106", "13", "12.", "1907", "1906", "98765", "987"] {
+            assert!(!text.contains(shown), "{shown}: {text}");
+        }
+    }
+}

@@ -139,8 +139,8 @@ impl Pair {
         for tenth in 0..=10 {
             let share = f64::from(tenth) / 10.0;
             let found = at(other, share);
-            // Between two quantiles of a profile lie four values or more.
-            let ranks = 0.02 + 4.0 / one.len() as f64;
+            // A quantile of a profile stands for 20 values or more.
+            let ranks = 0.02 + 20.0 / one.len() as f64;
             let (low, high) = (at(one, share - ranks) - 0.02 * range, at(one, share + ranks) + 0.02 * range);
             if !(low..=high).contains(&found) {
                 let expected = at(one, share);

@@ -26,15 +26,17 @@ fn personal_columns_json_blobs_triggers_literals_and_small_formats_are_reported(
         "mask customers.pin: shape(); different values stay different",
         "not masked: customers.extra: it holds JSON",
         "not masked: customers.photo: it holds blobs",
-        "not masked: customers.pin: values of its forms are at most 1000 each",
+        "weak mask: customers.pin: values of its forms are at most 1000 each",
         "not masked: trigger kept: it writes to log",
-        "the text of table customers is copied, with 'Geheimrat', '0151-123456'",
-        "the text of index vip is copied, with 'Kaiserin'",
+        "the text of table customers is copied, with literals: DEFAULT at 2:26, CHECK at 2:54",
+        "the text of index vip is copied, with literals: WHERE at 1:51",
         "table customers: made of masked rows",
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }
-    assert!(!text.contains("ann@") && !text.contains("bob@"), "{text}");
+    for value in ["ann@", "bob@", "Geheimrat", "0151", "Kaiserin"] {
+        assert!(!text.contains(value), "{text}");
+    }
     assert!(!lab.path("copy.db").exists());
 }
 

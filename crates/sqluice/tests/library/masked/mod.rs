@@ -7,6 +7,7 @@ mod full_text;
 mod keys;
 mod looks;
 mod refusals;
+mod schema_text;
 mod search;
 mod secrets;
 mod undeclared;

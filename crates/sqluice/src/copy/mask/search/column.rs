@@ -250,9 +250,13 @@ impl ColumnFindings {
     /// Returns the kinds of personal data that the forms of the values show, each with the number of values.
     pub(super) fn kinds(&self) -> Vec<(&'static str, u64)> {
         let mut left = self.forms.enough(1) | self.of_blocks;
-        let mut kinds = Vec::new();
-        while let Some(kind) = self.forms.first_of(left) {
-            kinds.push(kind);
+        let mut kinds: Vec<(&str, u64)> = Vec::new();
+        while let Some((what, count)) = self.forms.first_of(left) {
+            // Names have two forms.
+            match kinds.last_mut().filter(|(last, _)| *last == what) {
+                Some((_, known)) => *known += count,
+                None => kinds.push((what, count)),
+            }
             left &= left - 1;
         }
         kinds

@@ -1,0 +1,36 @@
+//! Reads the first rows of a table for guesses.
+
+use sqluice_core::batch::Batch;
+use sqluice_core::error::Result;
+use sqluice_core::progress::Cancel;
+use sqluice_core::source::Refused;
+use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
+
+use super::super::Opened;
+
+/// Passes the first rows of a table to `take`, at least `rows` of them if the table has as many. A read error ends the rows: the copy may
+/// not need to read that value.
+///
+/// # Errors
+/// If the run is cancelled.
+pub(super) fn first_rows(
+    opened: &Opened,
+    (table, rows): (&str, u64),
+    mut take: impl FnMut(&Batch<'_>),
+    cancel: &Cancel,
+) -> Result<()> {
+    let Opened { snapshot, schema, .. } = opened;
+    let selection = Selection::default().limit(rows);
+    let Ok(rows) = Rows::of_table(snapshot, schema, table, &selection) else { return Ok(()) };
+    let mut source = rows.with_secret_keys().source(PART_BYTES, cancel)?;
+    while let Ok(Some(mut part)) = source.next_part() {
+        let mut take = |batch: &Batch<'_>| -> Result<(), Refused> {
+            take(batch);
+            Ok(())
+        };
+        if part.decode(&mut take).is_err() {
+            break;
+        }
+    }
+    cancel.check()
+}

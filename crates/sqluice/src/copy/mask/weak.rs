@@ -1,0 +1,229 @@
+//! Finds masks that hide little, by the first rows of each masked table.
+//!
+//! | mask | weakness |
+//! |---|---|
+//! | `shape()` | most values have few values of the same form |
+//! | `permute(a, b)` | a small range |
+//! | `shift(days, column)` | no column, few days, years, values that are no moments |
+//! | `noise(share)` | small numbers, zeros, equal values |
+//! | `choice(...)` and others | fewer new values than old ones |
+//! | all that keep values different | few different values, whose row counts show which is which |
+//!
+//! Invariant: a remark has counts, and no value.
+
+use std::collections::HashSet;
+
+use sqluice_core::batch::Value;
+use sqluice_core::error::Result;
+use sqluice_core::progress::Cancel;
+use sqluice_format::check::spec::Constant;
+use sqluice_generator::mask::{Keeps, MaskColumn, MaskKey};
+
+use super::super::Opened;
+use super::Masking;
+use super::columns::{Masks, column_names};
+use super::first_rows::first_rows;
+use super::report::{MaskedColumn, Remark};
+
+/// The number of rows that are looked at.
+const ROWS: u64 = 2000;
+
+/// The number of possible values below which a mask hides little.
+const POSSIBLE_MIN: f64 = 1e4;
+
+/// The number of different values up to which their row counts show which is which.
+const FEW_DIFFERENT: usize = 20;
+
+/// The least number of values for guesses by their counts.
+const VALUES_MIN: usize = 100;
+
+/// The number of days up to which a shift has few results.
+const FEW_DAYS: u64 = 14;
+
+/// Returns a remark for each weakness of the masks of a table.
+///
+/// # Errors
+/// If the run is cancelled.
+pub(super) fn weak_masks(
+    opened: &Opened,
+    masking: &Masking,
+    masks: &Masks,
+    table: &str,
+    cancel: &Cancel,
+) -> Result<Vec<Remark>> {
+    let is_of_table = |masked: &&MaskedColumn| masked.table.eq_ignore_ascii_case(table);
+    let of_table: Vec<&MaskedColumn> = masks.columns.iter().filter(is_of_table).collect();
+    if of_table.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names = column_names(&opened.snapshot.connection(), table);
+    let mut columns: Vec<Vec<Constant>> = names.iter().map(|_| Vec::new()).collect();
+    let take = |batch: &sqluice_core::batch::Batch<'_>| {
+        for (column, values) in batch.columns.iter().zip(&mut columns) {
+            values.extend((0..batch.rows).filter_map(|row| owned(column.get(row))));
+        }
+    };
+    first_rows(opened, (table, ROWS), take, cancel)?;
+    let mut remarks = Vec::new();
+    for (name, values) in names.iter().zip(&columns) {
+        let masked = of_table.iter().find(|masked| masked.column.eq_ignore_ascii_case(name));
+        let Some(masked) = masked else { continue };
+        let mask = masking.file.columns().iter().find(|mask| mask.expression() == masked.mask);
+        let Some(mask) = mask else { continue };
+        let column = Column { mask, key: &masking.key, values };
+        let about = format!("{table}.{name}");
+        remarks.extend(
+            column.weaknesses(masked.keeps_different).into_iter().map(|what| Remark::new(&*about, what)),
+        );
+    }
+    Ok(remarks)
+}
+
+fn owned(value: Value<'_>) -> Option<Constant> {
+    match value {
+        Value::Null => None,
+        Value::Int(int) => Some(Constant::Int(int)),
+        Value::Real(real) => Some(Constant::Real(real)),
+        Value::Text(text) => Some(Constant::Text(text.to_vec())),
+        Value::Blob(blob) => Some(Constant::Blob(blob.to_vec())),
+    }
+}
+
+/// A masked column with its first values.
+struct Column<'a> {
+    mask: &'a MaskColumn,
+    key: &'a MaskKey,
+    /// The values without NULLs.
+    values: &'a [Constant],
+}
+
+impl Column<'_> {
+    fn weaknesses(&self, keeps_different: bool) -> Vec<String> {
+        let mask = self.mask.expression();
+        let mut found = Vec::new();
+        if let Some(days) = self.mask.shift_days() {
+            self.of_shift(days, &mut found);
+            return found;
+        }
+        let few = self.mask.few_values(self.key);
+        let different = self.different();
+        if mask == "shape()" {
+            self.of_shape(&mut found);
+        } else if let Some(share) = self.mask.noise_share() {
+            self.of_noise(share, different, &mut found);
+        } else if let (Keeps::Different, Some(few)) = (self.mask.keeps(), few)
+            && (few as f64) < POSSIBLE_MIN
+        {
+            found.push(format!("{mask} has {few} values, too few to hide among; a value may stay as it is"));
+        } else if let Some(few) = few
+            && few > 1
+            && few < different as u64
+            && !keeps_different
+        {
+            found.push(format!("{mask} makes about {few} values of at least {different} different ones: different values become equal"));
+        }
+        let shows_counts = few.is_none_or(|few| few >= different as u64);
+        if shows_counts && self.values.len() >= VALUES_MIN && (2..=FEW_DIFFERENT).contains(&different) {
+            found.push(format!(
+                "{} have {different} different values, and keep their row counts, which show which is which",
+                self.first_values()
+            ));
+        }
+        found
+    }
+
+    fn different(&self) -> usize {
+        let spelled = |value: &Constant| format!("{:?}", value.value());
+        self.values.iter().map(spelled).collect::<HashSet<String>>().len()
+    }
+
+    fn first_values(&self) -> String {
+        format!("the first {} values", self.values.len())
+    }
+
+    /// Counts the values for which `is` holds.
+    fn count(&self, is: impl Fn(Value<'_>) -> bool) -> usize {
+        self.values.iter().filter(|value| is(value.value())).count()
+    }
+
+    /// Adds a remark if values are counted.
+    fn say(&self, count: usize, what: &str, found: &mut Vec<String>) {
+        if count > 0 {
+            found.push(format!("{count} of {} {what}", self.first_values()));
+        }
+    }
+
+    fn of_shape(&self, found: &mut Vec<String>) {
+        let mut possible: Vec<f64> = self.values.iter().map(|value| possible_values(value.value())).collect();
+        possible.sort_unstable_by(f64::total_cmp);
+        let median = possible.get(possible.len() / 2).copied();
+        if let Some(median) = median.filter(|median| *median < POSSIBLE_MIN) {
+            found.push(format!(
+                "values of its forms are at most {median} each for half of the values, too few to hide among: each is another's mask"
+            ));
+        }
+    }
+
+    fn of_shift(&self, days: u64, found: &mut Vec<String>) {
+        if self.mask.person().is_none() {
+            found.push(
+                "all moments are shifted by the same time, as shift() names no column of a person: who knows one moment knows all"
+                    .to_owned(),
+            );
+        }
+        if days < FEW_DAYS {
+            found.push(format!("a day has only {} possible days", 2 * days));
+        }
+        let is_unknown = |value: Value<'_>| matches!(value, Value::Int(-1 | 0));
+        self.say(self.count(is_unknown), "are 0 or -1, and stay", found);
+        let is_year = |value: Value<'_>| match value {
+            Value::Int(int) => (1800..2200).contains(&int),
+            Value::Text(text) => text.len() == 4 && MaskColumn::is_moment(value),
+            _ => false,
+        };
+        let years = ((days as f64 / 365.2425).round() as u64).max(1);
+        self.say(self.count(is_year), &format!("are years, and move by at most {years}"), found);
+        let is_number = |value: Value<'_>| matches!(value, Value::Int(_) | Value::Real(_));
+        let texts = self.count(|value| !is_number(value) && !MaskColumn::is_moment(value));
+        self.say(texts, "are no moments, and get shape()", found);
+        let numbers = self.count(|value| is_number(value) && !MaskColumn::is_moment(value));
+        self.say(
+            numbers,
+            "are numbers that are no moments, which a copy refuses; shape() masks any number",
+            found,
+        );
+    }
+
+    fn of_noise(&self, share: f64, different: usize, found: &mut Vec<String>) {
+        let is_zero = |value: Value<'_>| matches!(value, Value::Int(0) | Value::Real(0.0));
+        self.say(self.count(is_zero), "are 0, and stay", found);
+        let is_small = |value: Value<'_>| match value {
+            Value::Int(int) => int != 0 && int.unsigned_abs() as f64 * share < 1.0,
+            _ => false,
+        };
+        let what = "are small numbers, and move by 1, which is more than the share";
+        self.say(self.count(is_small), what, found);
+        let is_other = |value: Value<'_>| matches!(value, Value::Text(_) | Value::Blob(_));
+        self.say(self.count(is_other), "are no numbers, and get shape()", found);
+        if self.values.len() >= VALUES_MIN && different > FEW_DIFFERENT && 2 * different <= self.values.len()
+        {
+            found.push("equal values stay equal, as noise depends on the value alone".to_owned());
+        }
+    }
+}
+
+/// Returns the number of values with the format of a value.
+fn possible_values(value: Value<'_>) -> f64 {
+    let of = |byte: &u8| match byte {
+        b'0'..=b'9' => 10.0,
+        b'a'..=b'z' | b'A'..=b'Z' | 0x80.. => 26.0,
+        _ => 1.0,
+    };
+    match value {
+        Value::Null => f64::INFINITY,
+        Value::Int(int) => int.to_string().as_bytes().iter().map(of).product(),
+        Value::Real(real) => real.to_string().as_bytes().iter().map(of).product(),
+        Value::Text(text) => text.iter().map(of).product(),
+        Value::Blob(blob) => 256_f64.powf(blob.len() as f64),
+    }
+}
