@@ -177,8 +177,8 @@ fn dashed(int: i64) -> Option<[u8; 10]> {
 
 /// Returns the digits of a text as an integer.
 fn digits_of(text: &[u8]) -> Option<i64> {
-    let digits = text.iter().filter(|byte| byte.is_ascii_digit());
-    digits.fold(Some(0_i64), |all, byte| all?.checked_mul(10)?.checked_add(i64::from(byte - b'0')))
+    let mut digits = text.iter().filter(|byte| byte.is_ascii_digit());
+    digits.try_fold(0_i64, |all, byte| all.checked_mul(10)?.checked_add(i64::from(byte - b'0')))
 }
 
 /// Returns the real of a later moment; `None` if `real` is no moment.

@@ -247,7 +247,7 @@ fn refuse_rows(comment: &Comment<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns `true` if a generator has so many values that old values can be numbered by their hashes.
+/// Returns `true` if a generator has enough values to number old values by their hashes.
 fn is_wide(generator: &dyn Generate) -> bool {
     let world = World { seed: 0, rows: Vec::new() };
     let domain = generator.domain();

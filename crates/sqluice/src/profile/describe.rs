@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use sqluice_core::schema::Table;
 
 use super::json;
-use super::numbers::{Form, form_of_reals, numbers};
+use super::numbers::{ENOUGH, Form, form_of_reals, numbers};
 use super::sample::Cell;
 use super::scan::{ColumnFacts, TableFacts};
 use super::texts::{Texts, lengths, pool, quoted};
@@ -130,12 +130,14 @@ impl<'t> Described<'t> {
         }
         let mut options: Vec<String> = kept.iter().map(|(value, rows)| format!("{value}: {rows}")).collect();
         let (rows, others) = (facts.values() - shown, different - kept.len() as f64);
-        if rows > 0 && !rest.is_empty() {
+        // The range of numbers in a few rows would show them.
+        let hides_rest = rows < ENOUGH as u64 && rest.iter().all(|cell| cell.number().is_some());
+        if rows > 0 && !rest.is_empty() && !hides_rest {
             options.push(format!("{}: {rows}", self.by_kinds(&rest, rows, others)));
         }
         let kept: Vec<String> = kept.into_iter().map(|(value, _)| value).collect();
         let expression = match &options[..] {
-            [_] if rows == 0 => kept[0].clone(),
+            [_] if rows == 0 || hides_rest => kept[0].clone(),
             _ => format!("shares({})", options.join(", ")),
         };
         Some(Made { expression, kept })

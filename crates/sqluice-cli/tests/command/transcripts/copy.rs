@@ -287,6 +287,7 @@ masked with a key of yours: the same key gives the same values
 mask customer.id: permute(); different values stay different
 mask customer.name: shape(); different values stay different
 mask orders.customer: permute(), as customer.id, which it refers to; different values stay different
+weak mask: orders.customer: the first 2000 values have 2 different values, and keep their row counts, which show which is which
 ";
     assert!(matches(&ran.stdout, expected), "{ran:?}");
     let ran = with(&["--preview", "1"]);
@@ -297,6 +298,7 @@ mask orders.customer: permute(), as customer.id, which it refers to; different v
     let expected = "\
 Copied 2,002 rows of 2 tables and 1 index to safe.db: [..] (source: [..]) in [..]s ([..] rows/s)
   3 columns masked; the same key gives the same values
+  weak mask: orders.customer: the first 2000 values have 2 different values, and keep their row counts, which show which is which
 ";
     assert!(ran.stderr.starts_with("Copied") && matches(&ran.stderr, expected), "{ran:?}");
     let (rows, sales, _) = content(&folder.join("safe.db"));

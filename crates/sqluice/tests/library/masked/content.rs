@@ -82,6 +82,49 @@ fn null_stays_null_and_dates_of_a_person_move_together() {
     assert_eq!(count(&new, &format!("SELECT count(*) {both} WHERE length(new.note) <> length(was.note)")), 0);
 }
 
+#[test]
+fn the_time_of_the_day_does_not_stay_and_moments_keep_their_distances() {
+    let lab = Lab::new(
+        "CREATE TABLE visits (person INT, came TEXT, went TEXT, unix INT, year INT);
+         WITH RECURSIVE n (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+         INSERT INTO visits SELECT i % 50, datetime('2020-01-01 10:00:00', i || ' days'),
+           datetime('2020-01-01 10:00:00', (i + 3) || ' days'), 1500000000 + i * 86400, 1950 + i % 60 FROM n;
+         INSERT INTO visits VALUES (1, NULL, NULL, 0, -1);",
+    );
+    let shift = "/* gen: shift(30, person) */";
+    let masks = format!("CREATE TABLE visits (came {shift}, went {shift}, unix {shift}, year {shift})");
+    let report = lab.mask(&masks);
+    let weak: Vec<String> = report.mask.unwrap().weak.iter().map(ToString::to_string).collect();
+    for said in [
+        "visits.unix: 1 of the first 1001 values are 0 or -1, and stay",
+        "visits.year: 1000 of the first 1001 values are years, and move by at most 1",
+    ] {
+        assert!(weak.iter().any(|remark| remark == said), "{weak:#?}");
+    }
+    let (old, new) = (lab.old(), lab.new_one());
+    let apart = "SELECT round((julianday(went) - julianday(came)) * 86400) FROM visits ORDER BY rowid";
+    assert_eq!(texts(&old, apart), texts(&new, apart));
+    let stays = "SELECT count(*) FROM visits WHERE time(came) = '10:00:00' OR (unix > 0 AND unix % 86400 = 1500000000 % 86400)";
+    assert_eq!((count(&old, stays), count(&new, stays)), (1000, 0));
+    new.execute("ATTACH ?1 AS old", [lab.source.to_str().unwrap()]).unwrap();
+    let both = "FROM visits AS new JOIN old.visits AS was ON was.rowid = new.rowid";
+    let within = format!(
+        "SELECT count(*) {both} WHERE abs(new.unix - was.unix) BETWEEN 1 AND 30 * 86400 AND abs(new.year - was.year) = 1"
+    );
+    assert_eq!(count(&new, &within), 1000);
+    assert_eq!(count(&new, "SELECT count(*) FROM visits WHERE unix = 0 AND year = -1"), 1);
+}
+
+#[test]
+fn numbers_that_are_no_moments_are_refused_without_their_values() {
+    let lab = Lab::new(
+        "CREATE TABLE people (id INTEGER PRIMARY KEY, age INT); INSERT INTO people VALUES (1, 43831);",
+    );
+    let error = lab.try_mask("CREATE TABLE people (age /* gen: shift(30, id) */)").unwrap_err();
+    let said = format!("{error} {:?}", error.hint_text());
+    assert!(said.contains("no moment") && said.contains("shape()") && !said.contains("43831"), "{said}");
+}
+
 /// Each column of a table in one database is that of the other, or all of its values are others; equal ones became equal ones.
 fn assert_masked(old: &[Vec<Exact>], new: &[Vec<Exact>], column: usize) {
     let mut became: HashMap<String, &Exact> = HashMap::new();
