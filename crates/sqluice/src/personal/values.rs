@@ -469,7 +469,7 @@ mod tests {
         let enough = |values: &[&str]| {
             let mut counts = FormCounts::default();
             values.iter().for_each(|value| counts.add(forms_of(value.as_bytes())));
-            counts.first_of(counts.enough(1)).map(|(what, count)| (what, count))
+            counts.first_of(counts.enough(1))
         };
         let among = |value: &'static str, others: &'static str| {
             let mut all = vec![others; 5000];

@@ -137,6 +137,12 @@ impl ColumnFindings {
             self.values += if matches!(column.values, Values::Null) { 0 } else { rows as u64 };
             return;
         }
+        if let (Values::Int(ints), None) = (&column.values, column.validity)
+            && ints[..rows].iter().all(|int| int.unsigned_abs() < CARD_MIN)
+        {
+            self.values += rows as u64;
+            return;
+        }
         for first in (0..rows).step_by(BLOCK_ROWS) {
             for row in first..rows.min(first + BLOCK_ROWS) {
                 self.add_value(column.get(row), texts);
