@@ -11,7 +11,7 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `random`, `vector`: random numbers and buffers for values; `literal`, `parse`, `comments`: the language
+//! * `random`, `vector`: random numbers and buffers for values; `moves`: values taken from other rows; `literal`, `parse`, `comments`: the language
 //! * `generator`: the trait of the generators of columns; `names`: columns that expressions name; `functions`: the functions of the language
 //! * `sqlite_rows`: rows for SQLite; `table`, `table_spec`: a generated table and the spec of a table
 //! * `defaults`: expressions derived from the schema; `spec`: the spec of a schema; `parents`: foreign keys that need no check
@@ -44,6 +44,7 @@ mod functions;
 mod generator;
 mod literal;
 pub mod mask;
+mod moves;
 mod names;
 pub mod parents;
 mod parse;

@@ -28,6 +28,9 @@ mod references;
 mod spread;
 mod sql;
 mod strings;
+mod tree;
+#[cfg(test)]
+mod tree_tests;
 mod uuid;
 mod words;
 

@@ -148,7 +148,7 @@ impl MaskColumn {
                 _ => Keeps::Nothing,
             };
         };
-        let world = World { seed: 0, rows: Vec::new() };
+        let world = World::new(0, Vec::new());
         let is_wide = match generator.domain() {
             Some(domain) => {
                 domain.is_endless() || domain.count(&world).is_ok_and(|count| count >= DISTINCT_MIN)

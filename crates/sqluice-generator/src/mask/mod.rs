@@ -236,7 +236,7 @@ impl Made {
         MaskSpace { vector, hashes, folded, .. }: &mut MaskSpace,
     ) -> Result<(), Error> {
         self.hash.fill(old, rows, equality, (hashes, folded));
-        let world = World { seed: 0, rows: Vec::new() };
+        let world = World::new(0, Vec::new());
         let at = Scope::new(self.stream, &world);
         match self.generator.domain().filter(|_| self.distinct) {
             Some(domain) if domain.is_endless() => {

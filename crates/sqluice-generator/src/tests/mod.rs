@@ -42,7 +42,7 @@ impl From<Value<'_>> for Owned {
     }
 }
 
-static WORLD: World = World { seed: 1, rows: Vec::new() };
+static WORLD: World = World::new(1, Vec::new());
 
 fn generator(expression: &str) -> std::sync::Arc<dyn Generate> {
     compile(&parse(expression, 0).unwrap()).unwrap_or_else(|fault| panic!("{expression}: {fault:?}"))
