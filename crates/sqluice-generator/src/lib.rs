@@ -14,7 +14,7 @@
 //! * `random`, `vector`: random numbers and buffers for values; `moves`: values taken from other rows; `literal`, `parse`, `comments`: the language
 //! * `generator`: the trait of the generators of columns; `names`: columns that expressions name; `functions`: the functions of the language
 //! * `sqlite_rows`: rows for SQLite; `table`, `table_spec`: a generated table and the spec of a table
-//! * `defaults`: expressions derived from the schema; `spec`: the spec of a schema; `parents`: foreign keys that need no check
+//! * `defaults`: expressions derived from the schema; `spec`: the spec of a schema; `settle`: rows that keep constraints; `parents`: foreign keys that need no check
 //! * `mask`: values that replace those of an existing database
 //! * `preset`, `preview`: built-in schemas and sample rows
 //! # Functions
@@ -51,6 +51,7 @@ mod parse;
 mod preset;
 pub mod preview;
 mod random;
+pub mod settle;
 mod spec;
 mod sqlite_rows;
 mod table;

@@ -12,6 +12,7 @@ use super::defaults::{Defaults, broken_checks};
 use super::functions::compile_in;
 use super::names::Names;
 use super::parse::parse;
+use super::comments::may_be_dropped;
 use super::table_spec::{Origin, TableSpec};
 
 /// The number of rows of each table when constraints are tried.
@@ -47,6 +48,9 @@ impl Spec {
             // A CHECK may contradict the order that column names suggest.
             let kept: Vec<bool> = broken.iter().map(Vec::is_empty).collect();
             (spec, broken) = made(&kept)?;
+        }
+        if may_be_dropped(schema) {
+            return Ok(spec);
         }
         for (table, checks) in schema.tables.iter().zip(broken) {
             spec.notes.extend(checks.iter().map(|check| format!(

@@ -13,8 +13,11 @@ use super::describe::{Described, Made, share};
 use super::numbers::{ENOUGH, Form, blurred};
 use super::parents::row_counts;
 use super::sample::Cell;
-use super::sketch::Counts;
+use super::sketch::{Counts, hash_int};
 use super::texts::Texts;
+
+/// The largest number of different values of a column of a key that keeps its values.
+const FEW_MAX: f64 = 2000.0;
 
 /// The row counts of the tables.
 #[derive(Clone, Copy, Debug)]
@@ -100,8 +103,8 @@ impl<'d> Keys<'d> {
     fn references(&mut self) {
         let table = self.described.table;
         let mut group = 0;
-        let mut references: Vec<(&Reference, Option<&Counts>)> = Vec::new();
-        for reference in &table.references {
+        let mut references: Vec<(usize, &Reference, Option<&Counts>)> = Vec::new();
+        for (number, reference) in table.references.iter().enumerate() {
             let counts = match &reference.columns[..] {
                 [column] => self.described.facts_of(*column).and_then(|facts| facts.counts.as_ref()),
                 _ => {
@@ -109,10 +112,18 @@ impl<'d> Keys<'d> {
                     self.described.facts.groups.get(group - 1)
                 }
             };
-            references.push((reference, counts));
+            references.push((number, reference, counts));
         }
-        references.sort_by_key(|(reference, _)| std::cmp::Reverse(reference.columns.len()));
-        for (reference, counts) in references {
+        // A column with two parents refers to the parent with fewer rows, whose keys the other parent most likely has, too.
+        references.sort_by_key(|(_, reference, _)| {
+            let parents = self.world.parent(reference).map_or(u64::MAX, |(_, rows, _)| rows);
+            (std::cmp::Reverse(reference.columns.len()), parents)
+        });
+        for (number, reference, counts) in references {
+            if reference.parent.eq_ignore_ascii_case(&table.name) {
+                self.reference_to_itself(number, reference);
+                continue;
+            }
             let Some(&first) = reference.columns.first().filter(|first| self.made[**first].is_none()) else {
                 continue;
             };
@@ -127,6 +138,36 @@ impl<'d> Keys<'d> {
                     self.set(first, "NULL".to_owned());
                 }
                 None => {}
+            }
+        }
+    }
+
+    /// Describes a reference of a table to itself, as trees. Of several columns, the first column that the parent row need not share draws
+    /// the parent.
+    fn reference_to_itself(&mut self, number: usize, reference: &Reference) {
+        let Some((_, _, columns)) = self.world.parent(reference) else { return };
+        let table = self.described.table;
+        let pairs = || reference.columns.iter().copied().zip(columns.iter().copied());
+        let Some((first, key)) = pairs().find(|(column, key)| column != key && self.made[*column].is_none())
+        else {
+            return;
+        };
+        let Some(facts) = self.described.facts_of(first).filter(|_| self.described.read[key].is_some()) else {
+            return;
+        };
+        let of_key = format!("{}.{}", name(&table.name), name(&table.columns[key].name));
+        let lineage = self.described.facts.lineages.get(number).and_then(Option::as_ref);
+        let made = match lineage {
+            _ if facts.values() == 0 => "NULL".to_owned(),
+            Some(lineage) => format!("ref({of_key}, {})", lineage.arguments(table.columns[first].not_null)),
+            None => self.described.with_nulls(facts, format!("ref({of_key})")),
+        };
+        self.set(first, made);
+        self.is_grouped[first] = lineage.is_some();
+        let leader = name(&table.columns[first].name);
+        for (other, key) in pairs().filter(|(other, key)| other != key && *other != first) {
+            if self.made[other].is_none() {
+                self.set(other, format!("{leader}.{}", name(&table.columns[key].name)));
             }
         }
     }
@@ -247,6 +288,15 @@ impl<'d> Keys<'d> {
             {
                 continue;
             }
+            // Columns of few values keep them, and rows exchange values until the key holds.
+            let few: Vec<usize> =
+                key.iter().copied().filter(|column| self.has_few(*column) && !self.has_lines(*column, &key)).collect();
+            for column in few.iter().copied().filter(|column| self.made[*column].is_none()).collect::<Vec<_>>() {
+                self.made[column] = self.described.plain(column);
+            }
+            if !few.is_empty() && key.iter().all(|column| self.made[*column].is_some()) {
+                continue;
+            }
             let Some(group) = self.group_of(&key) else { continue };
             let free: Vec<usize> = key.iter().copied().filter(|column| *column != group).collect();
             let within = free
@@ -260,6 +310,30 @@ impl<'d> Keys<'d> {
                 self.set(column, expression);
             }
         }
+    }
+
+    /// Returns `true` if a column has few different values, so that a key can't make them different within groups.
+    fn has_few(&self, column: usize) -> bool {
+        let Some(facts) = self.described.facts_of(column).filter(|_| !self.is_grouped[column]) else {
+            return false;
+        };
+        let different = facts.different();
+        different <= FEW_MAX && different * 4.0 <= self.described.facts.rows as f64
+    }
+
+    /// Returns `true` if a column of a key has line numbers: 1, 2, 3 and so on among the rows that refer to the same parent.
+    fn has_lines(&self, column: usize, key: &[usize]) -> bool {
+        let counts = |column: usize| self.described.facts_of(column)?.counts.as_ref();
+        let lines = |group: usize| {
+            let (facts, of_group) = (self.described.facts_of(column)?, counts(group)?);
+            let (least, most) = facts.bounds;
+            let first = facts.counts.as_ref()?.of(hash_int(least))? as f64;
+            let is_int = facts.ints == self.described.facts.rows && (0..=1).contains(&least);
+            let groups = of_group.different();
+            let lines = most - least < *of_group.counts().last()? as i64;
+            Some(is_int && lines && (first - groups).abs() <= groups * 0.03)
+        };
+        key.iter().any(|group| *group != column && self.is_grouped[*group] && lines(*group) == Some(true))
     }
 
     /// Returns the column of a key whose rows are in groups. If the key has no such column, the column with the fewest values is grouped.

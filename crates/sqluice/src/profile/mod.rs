@@ -22,10 +22,11 @@
 //! equal gaps, the text reveals the first and the last key.
 //!
 //! Modules, from the bottom up: `options`: the options and the report; `sketch`, `sample`, `scan`: the facts about a table; `numbers`,
-//! `texts`, `json`, `parents`: expressions; `describe`, `keys`, `relations`: columns; `statements`, `schema_file`: the text.
+//! `texts`, `json`, `parents`, `lineage`: expressions; `describe`, `keys`, `relations`: columns; `statements`, `schema_file`: the text.
 
 mod describe;
 mod json;
+mod lineage;
 mod keys;
 mod numbers;
 mod options;
@@ -43,7 +44,7 @@ use std::time::Instant;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Context;
-use sqluice_core::schema::{Schema, Table, parents_first, quoted};
+use sqluice_core::schema::{Reference, Schema, Table, parents_first, quoted};
 use sqluice_core::similar;
 use sqluice_reader::Snapshot;
 use sqluice_reader::connection::unreadable;
@@ -55,6 +56,7 @@ pub use sqluice_reader::snapshot::ReadOptions;
 use crate::remote;
 use describe::{Described, Made, Rules};
 use keys::{Keys, World};
+use lineage::Lineage;
 use scan::{TableFacts, Wanted};
 use schema_file::SchemaFile;
 
@@ -87,7 +89,8 @@ impl Profile {
         for index in parents_first(&schema.tables.iter().collect::<Vec<_>>()) {
             let table = &schema.tables[index];
             if self.has(&table.name) {
-                let facts = read(&snapshot, &schema, table, threads, context)?;
+                let mut facts = read(&snapshot, &schema, table, threads, context)?;
+                facts.lineages = lineages(&snapshot, table, facts.rows)?;
                 rows[index] = Some(facts.rows);
                 self.count_parents(&snapshot, &schema, table, &mut rows)?;
                 self.describe(World { schema: &schema, rows: &rows }, table, &facts, &mut file);
@@ -185,6 +188,15 @@ impl Profile {
 fn read_columns(table: &Table) -> Vec<Option<usize>> {
     let mut next = 0..;
     table.columns.iter().map(|column| if column.generated.is_none() { next.next() } else { None }).collect()
+}
+
+/// Reads the trees of each reference of a table to itself; `None` for other references.
+fn lineages(snapshot: &Snapshot, table: &Table, rows: u64) -> Result<Vec<Option<Lineage>>> {
+    let of = |reference: &Reference| match reference.parent.eq_ignore_ascii_case(&table.name) {
+        true => Lineage::read(snapshot, table, reference, rows),
+        false => Ok(None),
+    };
+    table.references.iter().map(of).collect()
 }
 
 /// Reads a table.

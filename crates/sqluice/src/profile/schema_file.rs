@@ -8,9 +8,9 @@ use rusqlite::Connection;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::token::tokens;
-use sqluice_core::schema::{Schema, Table};
+use sqluice_core::schema::{Column, Schema, Table};
 use sqluice_core::sqlite_error::{failed, needs_application, said};
-use sqluice_generator::Spec;
+use sqluice_generator::{Spec, settle};
 use sqluice_reader::{Snapshot, StoredObject};
 
 use super::describe::Made;
@@ -195,6 +195,7 @@ impl<'s> SchemaFile<'s> {
             lines.extend(literals.iter().map(|literal| format!("  {}", literal.replace(['\n', '\r'], " "))));
         }
         lines.extend(self.notes.iter().map(|note| format!("Note: {note}")));
+        lines.push(settle::MAY_BE_DROPPED.to_owned());
         lines.iter().map(|line| format!("-- {line}\n")).collect::<String>() + "\n"
     }
 
@@ -258,6 +259,11 @@ impl<'s> SchemaFile<'s> {
 
     fn forget_named(&mut self, table: &Table, check: &str) -> bool {
         let named: Vec<String> = tokens(check).iter().filter_map(|token| token.name(check)).collect();
+        let columns = |column: &&Column| named.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
+        if table.columns.iter().filter(columns).count() > 1 {
+            // The rows exchange values until they keep the CHECK.
+            return false;
+        }
         let Some((_, expressions)) = self.tables.get_mut(&table.name) else { return false };
         let mut found = false;
         for (column, expression) in table.columns.iter().zip(expressions) {

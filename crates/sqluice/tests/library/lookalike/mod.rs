@@ -2,6 +2,7 @@
 
 mod canaries;
 mod compare;
+mod constraints;
 mod presets;
 mod random;
 mod schemas;
