@@ -73,7 +73,7 @@ pub fn settle(
         }
         let of = &spec.tables[number];
         let world = of.world(seed, all.iter().copied().map(Some).collect());
-        let broken = broken_checks(table, of, all)?;
+        let broken = if all[number] > rules::ALL_TESTED { broken_checks(table, of, all)? } else { Vec::new() };
         let mut rules = Subject { schema, table, spec: of, rows: all[number] }.rules(&broken);
         for rule in &mut rules {
             if let Constraint::Foreign(reference) = rule.constraint {

@@ -12,7 +12,7 @@ use crate::parse::{Expr, ExprNode, parse};
 use crate::table_spec::{ColumnSpec, TableSpec};
 
 /// The largest number of rows of a table whose constraints are all tested. Of larger tables, those that hold by construction are skipped.
-const ALL_TESTED: u64 = 1_000_000;
+pub(super) const ALL_TESTED: u64 = 1_000_000;
 
 /// A constraint of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -25,7 +25,7 @@ use crate::random::{Key, below64};
 const BATCH: usize = 500;
 
 /// The number of attempts to exchange values of a row.
-const EXCHANGES: u64 = 100;
+const EXCHANGES: u64 = 600;
 
 /// The number of attempts to take values of another row.
 const TAKINGS: u64 = 300;
@@ -145,7 +145,7 @@ impl<'s> Search<'s> {
     fn settle(&mut self, row: u64) -> Result<()> {
         loop {
             let verdict = self.verdict(row, &[])?;
-            let broken: Vec<usize> = (0..self.rules.len()).filter(|rule| !self.keeps(&verdict, *rule)).collect();
+            let broken = self.broken_by(&verdict);
             let Some(&rule) = broken.first() else {
                 self.place(&verdict);
                 return Ok(());
@@ -153,15 +153,25 @@ impl<'s> Search<'s> {
             let mut components: Vec<usize> = broken.iter().flat_map(|rule| self.movable(*rule)).collect();
             components.sort_unstable();
             components.dedup();
-            if !components.is_empty()
-                && (self.exchange(row, &components)?
-                    || self.take(row, &components)?
-                    || self.take_free(row, rule)?)
-            {
-                return Ok(());
+            let is_better = !components.is_empty()
+                && (self.exchange(row, &components, &broken)?
+                    || self.take(row, &components, &broken)?
+                    || self.take_free(row, rule)?);
+            if !is_better {
+                self.given_up[rule] = true;
             }
-            self.given_up[rule] = true;
         }
+    }
+
+    /// Returns the rules that a row breaks.
+    fn broken_by(&self, verdict: &Verdict) -> Vec<usize> {
+        (0..self.rules.len()).filter(|rule| !self.keeps(verdict, *rule)).collect()
+    }
+
+    /// Returns `true` if a row breaks some of these rules no more, and no other rule.
+    fn is_better(&self, verdict: &Verdict, broken: &[usize]) -> bool {
+        let still = self.broken_by(verdict);
+        still.len() < broken.len() && still.iter().all(|rule| broken.contains(rule))
     }
 
     /// Returns a random row for an attempt.
@@ -169,17 +179,18 @@ impl<'s> Search<'s> {
         below64(self.key.child(row).word(attempt), self.rows)
     }
 
-    /// Exchanges a component with a random row, so that both rows keep the rules. The other row may also break them as before.
-    fn exchange(&mut self, row: u64, components: &[usize]) -> Result<bool> {
+    /// Exchanges a component with a random row, so that the row breaks fewer rules. The other row keeps all rules, unless it breaks some
+    /// already.
+    fn exchange(&mut self, row: u64, components: &[usize], broken: &[usize]) -> Result<bool> {
         for attempt in 0..EXCHANGES {
             let other = self.other(row, attempt);
             let component = components[attempt as usize % components.len()];
             let [own, others] = [row, other].map(|row| self.components[component].source(row));
-            if own == others || !self.components[component].moves {
+            if own == others {
                 continue;
             }
             let new = self.verdict(row, &[(component, others)])?;
-            if !self.is_kept(&new) {
+            if !self.is_better(&new, broken) {
                 continue;
             }
             if !self.broken.contains(&other) {
@@ -198,7 +209,6 @@ impl<'s> Search<'s> {
                 }
                 self.place(&others_new);
             }
-            self.place(&new);
             self.components[component].take(row, others);
             self.components[component].take(other, own);
             return Ok(true);
@@ -206,8 +216,8 @@ impl<'s> Search<'s> {
         Ok(false)
     }
 
-    /// Takes one component of a random row, then two components of two rows, then all components of one row.
-    fn take(&mut self, row: u64, components: &[usize]) -> Result<bool> {
+    /// Takes one component of a random row, or two components of two rows, or all components of one row, so that the row breaks fewer rules.
+    fn take(&mut self, row: u64, components: &[usize], broken: &[usize]) -> Result<bool> {
         let components: Vec<usize> =
             components.iter().copied().filter(|component| self.components[*component].repeats).collect();
         if components.is_empty() {
@@ -217,28 +227,20 @@ impl<'s> Search<'s> {
             let source = |component: usize, attempt: u64| {
                 (component, self.components[component].source(self.other(row, attempt)))
             };
-            let at = |number: u64| components[(attempt + number) as usize % components.len()];
+            let at = |number: u64| components[(attempt / 3 + number) as usize % components.len()];
+            let next = EXCHANGES + attempt;
             let taken = match attempt % 3 {
-                0 => vec![source(at(attempt / 3), EXCHANGES + attempt)],
-                1 => vec![source(at(0), EXCHANGES + attempt), source(at(1), 2 * EXCHANGES + TAKINGS + attempt)],
-                _ => components.iter().map(|component| source(*component, EXCHANGES + attempt)).collect(),
+                0 => vec![source(at(0), next)],
+                1 => vec![source(at(0), next), source(at(1), next + TAKINGS)],
+                _ => components.iter().map(|component| source(*component, next)).collect(),
             };
-            if self.taken(row, &taken)? {
+            let verdict = self.verdict(row, &taken)?;
+            if self.is_better(&verdict, broken) {
+                taken.iter().for_each(|(component, source)| self.components[*component].take(row, *source));
                 return Ok(true);
             }
         }
         Ok(false)
-    }
-
-    /// Takes values of other rows, if the row keeps all rules then.
-    fn taken(&mut self, row: u64, taken: &[(usize, u64)]) -> Result<bool> {
-        let verdict = self.verdict(row, taken)?;
-        if !self.is_kept(&verdict) {
-            return Ok(false);
-        }
-        self.place(&verdict);
-        taken.iter().for_each(|(component, source)| self.components[*component].take(row, *source));
-        Ok(true)
     }
 
     /// Takes the values of a key that no row has, of all combinations of the values of its columns.
@@ -259,10 +261,13 @@ impl<'s> Search<'s> {
         // The combination with the most values of the row comes first.
         let mut free = self.free.remove(&rule).unwrap_or_default();
         free.sort_by_cached_key(|sources| sources.iter().zip(&own).filter(|(one, other)| one == other).count());
+        let before = self.broken_by(&self.verdict(row, &[])?).len();
         let mut found = false;
         while let Some(sources) = free.pop() {
             let taken: Vec<(usize, u64)> = components.iter().copied().zip(sources).collect();
-            if self.taken(row, &taken)? {
+            let verdict = self.verdict(row, &taken)?;
+            if self.keeps(&verdict, rule) && self.broken_by(&verdict).len() < before {
+                taken.iter().for_each(|(component, source)| self.components[*component].take(row, *source));
                 found = true;
                 break;
             }
