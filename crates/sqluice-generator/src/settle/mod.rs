@@ -88,7 +88,8 @@ pub fn settle(
         }
         let computes = table.columns.iter().any(|column| column.generated.is_some());
         let is_needed = |column: usize| computes || rules.iter().any(|rule| rule.columns.contains(&column));
-        let values = Values::new((number, table), of, world, is_needed);
+        let mut values = Values::new((number, table), of, world, is_needed);
+        values.keep(all[number])?;
         let judge = Judge::new(table, &rules)?;
         let key = Key::of_column(seed, &table.name, "moves");
         let components = components(table, of, number);

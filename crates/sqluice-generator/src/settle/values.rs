@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rusqlite::types::Value as Sql;
+use sqluice_core::batch::ROWS_MAX;
 use sqluice_core::error::Result;
 use sqluice_core::schema::Table;
 use sqluice_core::schema::token::{TokenKind, tokens};
@@ -25,7 +26,12 @@ pub(super) struct Values {
     /// The number of the table.
     table: usize,
     world: World,
+    /// The values of all rows, if the table is small.
+    kept: Option<Vec<Vec<Sql>>>,
 }
+
+/// The largest number of rows whose values are kept in memory.
+const KEPT_ROWS_MAX: u64 = 100_000;
 
 impl Values {
     /// Takes the columns of a table for which `is_needed` holds.
@@ -40,11 +46,24 @@ impl Values {
             let of = spec.columns.get(column).filter(|_| is_needed(column))?;
             Some((Key::of_column(world.seed, &spec.name, &of.name), Arc::clone(of.generator.as_ref()?)))
         };
-        Values { columns: given.map(|column| (column, generator(column))).collect(), table: number, world }
+        Values { columns: given.map(|column| (column, generator(column))).collect(), table: number, world, kept: None }
     }
 
-    /// Returns the values of consecutive rows.
+    /// Keeps the values of all rows, if the table has few rows.
+    pub(super) fn keep(&mut self, rows: u64) -> Result<()> {
+        if rows <= KEPT_ROWS_MAX {
+            let parts = (0..rows).step_by(ROWS_MAX);
+            let part = |first: u64| self.rows(first, (rows - first).min(ROWS_MAX as u64) as usize);
+            self.kept = Some(parts.map(part).collect::<Result<Vec<_>>>()?.concat());
+        }
+        Ok(())
+    }
+
+    /// Returns the values of consecutive rows, [`ROWS_MAX`] at most.
     pub(super) fn rows(&self, first: u64, count: usize) -> Result<Vec<Vec<Sql>>> {
+        if let Some(kept) = &self.kept {
+            return Ok(kept[first as usize..first as usize + count].to_vec());
+        }
         let mut rows: Vec<Vec<Sql>> = vec![Vec::with_capacity(self.columns.len()); count];
         let mut vector = Vector::default();
         let numbers: Vec<u64> = (first..).take(count).collect();
@@ -69,6 +88,10 @@ impl Values {
 
     /// Returns the values of a row whose columns take the values of other rows.
     pub(super) fn row(&self, source: impl Fn(usize) -> u64) -> Result<Vec<Sql>> {
+        if let Some(kept) = &self.kept {
+            let value = |(at, (column, _)): (usize, &(usize, _))| kept[source(*column) as usize][at].clone();
+            return Ok(self.columns.iter().enumerate().map(value).collect());
+        }
         let mut vector = Vector::default();
         let value = |(column, generator): &(usize, Option<(Key, Arc<dyn Generate>)>)| match generator {
             Some((key, generator)) => {
