@@ -9,6 +9,7 @@
 //! Bias: the error of an outcome's probability is less than 2^-32 for up to [`SMALL`] outcomes, and less
 //! than 2^-63 for more outcomes.
 
+mod adapt;
 mod bounds;
 mod calendar;
 mod case;
@@ -24,6 +25,7 @@ mod operators;
 mod patterns;
 mod phrases;
 mod quantiles;
+mod ranks;
 mod references;
 mod spread;
 mod sql;
@@ -69,6 +71,7 @@ pub const FUNCTIONS: &[Function] = &[
     quantiles::QUANTILES,
     quantiles::INT_QUANTILES,
     quantiles::KEYS,
+    adapt::GROWN,
     strings::DIGITS,
     strings::HEX,
     strings::TEXT,
@@ -80,6 +83,7 @@ pub const FUNCTIONS: &[Function] = &[
     uuid::UUID7,
     dates::DATE,
     dates::TIMESTAMP,
+    adapt::ISO,
     moments::AFTER,
     moments::LATEST,
     quantiles::LATER,
@@ -100,6 +104,7 @@ pub const FUNCTIONS: &[Function] = &[
     phrases::ADDRESS,
     phrases::DOMAIN,
     phrases::URL,
+    adapt::SIZED,
     phrases::IP,
     phrases::MAC,
     phrases::WORD,

@@ -226,7 +226,7 @@ impl<'d> Keys<'d> {
         let all_ints = cells.iter().all(|cell| matches!(cell, Cell::Int(_)));
         let made = if all_texts {
             let (rows, common) = (facts.values(), self.described.rules.common.unwrap_or(20));
-            Texts { cells: &cells, rows, different: rows as f64, is_unique: true, common }.expression()
+            Texts { cells: &cells, rows, different: rows as f64, is_unique: true, common, exponent: None, named: self.described.named(column) }.expression()
         } else if all_ints {
             self.ints(
                 column,
@@ -351,7 +351,7 @@ impl<'d> Keys<'d> {
         let (facts, cells) = (self.described.facts_of(column)?, self.described.cells(column));
         let different = (facts.different().round() as u64).max(1);
         // The inner expression has as many different values as the pool.
-        let inner = self.described.by_kinds(&cells, different, different as f64);
+        let inner = self.described.by_kinds(column, &cells, different, different as f64);
         self.set(column, format!("pool({different}, {inner})"));
         self.is_grouped[column] = true;
         Some(column)
@@ -389,6 +389,8 @@ impl<'d> Keys<'d> {
                 different: facts.values() as f64,
                 is_unique: true,
                 common,
+                exponent: None,
+                named: None,
             };
             return texts.expression();
         }

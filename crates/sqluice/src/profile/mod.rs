@@ -21,7 +21,7 @@
 //! occurs in at least `keep_common` rows; or if the value is in the schema. Quantiles are no values. For integer keys without gaps, or with
 //! equal gaps, the text reveals the first and the last key.
 //!
-//! Modules, from the bottom up: `options`: the options and the report; `sketch`, `sample`, `scan`: the facts about a table; `numbers`,
+//! Modules, from the bottom up: `options`: the options and the report; `sketch`, `skew`, `sample`, `scan`: the facts about a table; `numbers`,
 //! `texts`, `json`, `parents`, `lineage`: expressions; `describe`, `keys`, `relations`: columns; `statements`, `schema_file`: the text.
 
 mod describe;
@@ -36,6 +36,7 @@ mod sample;
 mod scan;
 mod schema_file;
 mod sketch;
+mod skew;
 mod statements;
 mod texts;
 
@@ -88,7 +89,7 @@ impl Profile {
         let mut rows: Vec<Option<u64>> = vec![None; schema.tables.len()];
         for index in parents_first(&schema.tables.iter().collect::<Vec<_>>()) {
             let table = &schema.tables[index];
-            if self.has(&table.name) {
+            if self.has(&table.name) && file.has(&table.name) {
                 let mut facts = read(&snapshot, &schema, table, threads, context)?;
                 facts.lineages = lineages(&snapshot, table, facts.rows)?;
                 rows[index] = Some(facts.rows);

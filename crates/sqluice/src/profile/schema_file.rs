@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use rusqlite::Connection;
-use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::token::tokens;
 use sqluice_core::schema::{Column, Schema, Table};
@@ -34,6 +34,8 @@ pub(super) struct SchemaFile<'s> {
     pub(super) kept: Vec<KeptValues>,
     pub(super) personal: Vec<PersonalColumn>,
     notes: Vec<String>,
+    /// The names of the tables that need something of an application, in lower case.
+    left_out: HashSet<String>,
 }
 
 impl<'s> SchemaFile<'s> {
@@ -62,13 +64,19 @@ impl<'s> SchemaFile<'s> {
             kept: Vec::new(),
             personal: Vec::new(),
             notes: Vec::new(),
+            left_out: HashSet::new(),
         };
-        file.leave_out_unknown(snapshot)?;
+        file.leave_out_unknown()?;
         Ok(file)
     }
 
-    /// Leaves out, with a note, objects that need a collation, function or tokenizer of an application. A table with rows is not left out.
-    fn leave_out_unknown(&mut self, snapshot: &Snapshot) -> Result<()> {
+    /// Returns `true` if a table is in the file.
+    pub(super) fn has(&self, table: &str) -> bool {
+        !self.left_out.contains(&table.to_ascii_lowercase())
+    }
+
+    /// Leaves out, with a note, objects that need a collation, function or tokenizer of an application.
+    fn leave_out_unknown(&mut self) -> Result<()> {
         let failed = |error| failed(error, "make an empty database");
         let connection = Connection::open_in_memory().map_err(failed)?;
         connection.execute_batch("PRAGMA foreign_keys = OFF").map_err(failed)?;
@@ -92,16 +100,17 @@ impl<'s> SchemaFile<'s> {
         let mut kept = Vec::new();
         for (number, object) in std::mem::take(&mut self.objects).into_iter().enumerate() {
             match unknown.remove(&number) {
-                Some(why) if object.kind == "table" && object.tree.is_some() => {
-                    let what =
-                        format!("{} of {} cannot be profiled", object.describe(), snapshot.name().display());
-                    let hint = message![Setting::ExcludeTable.to(&object.name), " leaves the table out"];
-                    return Err(Error::input(what).because(why).hint(hint));
+                Some(why) => {
+                    if object.kind == "table" {
+                        self.left_out.insert(object.name.to_ascii_lowercase());
+                    }
+                    self.notes.push(format!("{} is left out: {why}", object.describe()));
                 }
-                Some(why) => self.notes.push(format!("{} is left out: {why}", object.describe())),
                 None => kept.push(object),
             }
         }
+        // The indexes and triggers of a table are left out with the table.
+        kept.retain(|object: &StoredObject| !self.left_out.contains(&object.table.to_ascii_lowercase()));
         self.objects = kept;
         Ok(())
     }
