@@ -21,6 +21,7 @@ use sqluice_engine::trees::Job;
 pub use sqluice_generator::{PRESETS, Preset, Preview, PreviewValue};
 use sqluice_generator::{Spec, TableSpec, parents, preview, settle, stated_rows};
 
+use crate::copy::virtual_table::VirtualTableSql;
 use crate::remote;
 
 /// A database of generated rows.
@@ -224,6 +225,7 @@ impl Generate {
         if !settle::may_be_dropped(&prepared.schema) {
             return Ok(prepared);
         }
+        prepared.fill_full_text();
         let (seed, all) = (prepared.seed, prepared.all.clone());
         let unkept = settle::settle(&prepared.schema, &mut prepared.spec, (seed, &all), cancel)?;
         if unkept.is_empty() || prepared.plan.existing.is_some() {
@@ -237,6 +239,7 @@ impl Generate {
         generate.schema = Schema::parse(text, &schema.file)?;
         let mut prepared = generate.planned()?;
         prepared.spec.tables = moved;
+        prepared.fill_full_text();
         for one in removed {
             let table = &schema.tables[one.table];
             let constraint = one.constraint.in_words(table);
@@ -462,6 +465,21 @@ fn share_of(rows: u64, share: Option<(u64, u64)>) -> Result<(u64, u64)> {
 }
 
 impl PreparedGenerate {
+    /// Plans to fill the full-text tables of a new database whose text is in other tables.
+    fn fill_full_text(&mut self) {
+        if self.plan.existing.is_some() {
+            return;
+        }
+        let is_external = |sql: &str| {
+            let made = VirtualTableSql::of(sql);
+            let is_full_text = ["fts4", "fts5"].iter().any(|module| made.module.eq_ignore_ascii_case(module));
+            is_full_text && made.option("content").is_some_and(|content| !content.trim().is_empty())
+        };
+        let others = self.schema.others.iter();
+        let full_text = others.filter(|object| object.sql.as_deref().is_some_and(is_external));
+        self.plan.full_text = full_text.map(|object| object.name.clone()).collect();
+    }
+
     /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan

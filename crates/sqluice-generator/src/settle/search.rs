@@ -27,6 +27,9 @@ const BATCH: usize = 500;
 /// The number of attempts to exchange values of a row.
 const EXCHANGES: u64 = 600;
 
+/// The number of attempts after many rows for which no exchange was found.
+const EXCHANGES_MIN: u64 = 40;
+
 /// The number of attempts to take values of another row.
 const TAKINGS: u64 = 300;
 
@@ -46,6 +49,8 @@ pub(super) struct Search<'s> {
     placed: Vec<HashSet<u64>>,
     /// The rows that are not placed yet.
     broken: BTreeSet<u64>,
+    /// The number of attempts to exchange values of the next row: fewer after rows for which no exchange was found.
+    exchanges: u64,
     /// The combinations of values that no row has, for each rule: the row that each component takes its values from.
     free: HashMap<usize, Vec<Vec<u64>>>,
 }
@@ -67,6 +72,7 @@ impl<'s> Search<'s> {
             given_up: vec![false; rules.len()],
             placed: vec![HashSet::new(); rules.len()],
             broken: BTreeSet::new(),
+            exchanges: EXCHANGES,
             free: HashMap::new(),
         }
     }
@@ -182,7 +188,7 @@ impl<'s> Search<'s> {
     /// Exchanges a component with a random row, so that the row breaks fewer rules. The other row keeps all rules, unless it breaks some
     /// already.
     fn exchange(&mut self, row: u64, components: &[usize], broken: &[usize]) -> Result<bool> {
-        for attempt in 0..EXCHANGES {
+        for attempt in 0..self.exchanges {
             let other = self.other(row, attempt);
             let component = components[attempt as usize % components.len()];
             let [own, others] = [row, other].map(|row| self.components[component].source(row));
@@ -211,8 +217,10 @@ impl<'s> Search<'s> {
             }
             self.components[component].take(row, others);
             self.components[component].take(other, own);
+            self.exchanges = (2 * self.exchanges).min(EXCHANGES);
             return Ok(true);
         }
+        self.exchanges = (self.exchanges / 2).max(EXCHANGES_MIN);
         Ok(false)
     }
 

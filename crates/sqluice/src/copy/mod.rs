@@ -29,7 +29,7 @@ mod selection;
 #[cfg(feature = "export")]
 mod sql_pieces;
 mod verify;
-mod virtual_table;
+pub(crate) mod virtual_table;
 
 use std::collections::HashSet;
 use std::path::Path;

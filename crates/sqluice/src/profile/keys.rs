@@ -281,34 +281,87 @@ impl<'d> Keys<'d> {
 
     /// Describes multi-column keys: a column whose rows are in groups, and a column that differs within the groups.
     fn keys_of_several(&mut self) {
-        let table = self.described.table;
-        for key in table.unique_keys() {
-            if key.len() < 2
-                || key.iter().any(|column| self.is_unique(*column) || self.described.read[*column].is_none())
-            {
-                continue;
-            }
-            // Columns of few values keep them, and rows exchange values until the key holds.
-            let few: Vec<usize> =
-                key.iter().copied().filter(|column| self.has_few(*column) && !self.has_lines(*column, &key)).collect();
-            for column in few.iter().copied().filter(|column| self.made[*column].is_none()).collect::<Vec<_>>() {
-                self.made[column] = self.described.plain(column);
-            }
-            if !few.is_empty() && key.iter().all(|column| self.made[*column].is_some()) {
-                continue;
-            }
-            let Some(group) = self.group_of(&key) else { continue };
-            let free: Vec<usize> = key.iter().copied().filter(|column| *column != group).collect();
-            let within = free
+        for key in self.described.table.unique_keys().into_iter().filter(|key| key.len() > 1) {
+            self.key_of_several(&key);
+            self.grow(&key);
+        }
+    }
+
+    /// Lets the range of a key's column with the most values grow with the rows, unless other rows of a key grow in number, too: those of a
+    /// parent, or lines.
+    fn grow(&mut self, key: &[usize]) {
+        let expression = |column: &usize| self.made[*column].as_ref().map_or("", |made| &made.expression);
+        let grows = |column: &usize| {
+            let made = expression(column);
+            ["ref(", "ordinal(", "numbered(", "row(", "distinct(", "keys("].iter().any(|start| made.starts_with(start))
+                || made.contains(", ref(")
+                || made.starts_with("grown(")
+        };
+        if key.iter().any(grows) {
+            return;
+        }
+        let spans = key.iter().filter_map(|column| {
+            let facts = self.described.facts_of(*column)?;
+            Some((*column, facts.different(), self.span(*column)?))
+        });
+        let widest = spans.max_by(|one, other| one.1.total_cmp(&other.1));
+        if let Some((column, _, span)) = widest
+            && let Some(made) = &mut self.made[column]
+        {
+            made.expression = format!("grown({}, {span}, {})", made.expression, self.described.facts.rows);
+        }
+    }
+
+    /// Returns the length of the range of a column of integers, or of days or seconds as texts.
+    fn span(&self, column: usize) -> Option<i64> {
+        let facts = self.described.facts_of(column)?;
+        let cells = self.described.cells(column);
+        let span = if facts.ints == facts.values() {
+            facts.bounds.1.checked_sub(facts.bounds.0)?
+        } else {
+            let moments: Option<Vec<(u64, bool)>> = cells
                 .iter()
-                .copied()
-                .find(|column| self.made[*column].is_none())
-                .or_else(|| free.iter().copied().find(|column| self.is_grouped[*column]));
-            if let Some(column) = within {
-                let expression = self.within(column, group);
-                self.is_grouped[column] = false;
-                self.set(column, expression);
+                .map(|cell| {
+                    let text = cell.text()?;
+                    let seconds = sqluice_generator::moment_of_text(text.as_bytes())?;
+                    Some((seconds, text.len() == 10))
+                })
+                .collect();
+            let moments = moments?;
+            let (first, last) = (moments.iter().min()?, moments.iter().max()?);
+            let seconds = last.0.checked_sub(first.0)?;
+            i64::try_from(if first.1 { seconds / 86_400 } else { seconds }).ok()?
+        };
+        (0..1 << 40).contains(&span).then_some(span + 1)
+    }
+
+    /// Describes a key of several columns.
+    fn key_of_several(&mut self, key: &[usize]) {
+        if key.iter().any(|column| self.is_unique(*column) || self.described.read[*column].is_none()) {
+            return;
+        }
+        // Columns of few values keep them, and rows exchange values until the key holds.
+        let is_few = |column: &usize| self.has_few(*column) && !self.has_lines(*column, key);
+        let few: Vec<usize> = key.iter().copied().filter(is_few).collect();
+        for column in &few {
+            if self.made[*column].is_none() {
+                self.made[*column] = self.described.plain(*column);
             }
+        }
+        if !few.is_empty() && key.iter().all(|column| self.made[*column].is_some()) {
+            return;
+        }
+        let Some(group) = self.group_of(key) else { return };
+        let free: Vec<usize> = key.iter().copied().filter(|column| *column != group).collect();
+        let within = free
+            .iter()
+            .copied()
+            .find(|column| self.made[*column].is_none())
+            .or_else(|| free.iter().copied().find(|column| self.is_grouped[*column]));
+        if let Some(column) = within {
+            let expression = self.within(column, group);
+            self.is_grouped[column] = false;
+            self.set(column, expression);
         }
     }
 

@@ -3,6 +3,7 @@
 mod canaries;
 mod compare;
 mod constraints;
+mod forms;
 mod presets;
 mod random;
 mod schemas;
