@@ -14,9 +14,12 @@ use std::sync::Arc;
 /// The moved rows of a column: each takes the value of the row that it is mapped to.
 pub(crate) type Moved = HashMap<u64, u64>;
 
+/// The moved rows of columns, by the number of the table and of the column.
+type MovedColumns = HashMap<(usize, usize), Arc<Moved>>;
+
 /// The moved rows of all columns.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Moves(Option<Arc<HashMap<(usize, usize), Arc<Moved>>>>);
+pub(crate) struct Moves(Option<Arc<MovedColumns>>);
 
 impl Moves {
     /// No rows are moved.
@@ -24,7 +27,7 @@ impl Moves {
 
     /// Returns these moves with the moved rows of some columns of a table.
     pub(crate) fn with(&self, table: usize, columns: impl IntoIterator<Item = (usize, Moved)>) -> Moves {
-        let mut all: HashMap<(usize, usize), Arc<Moved>> = self.0.as_deref().cloned().unwrap_or_default();
+        let mut all: MovedColumns = self.0.as_deref().cloned().unwrap_or_default();
         let moved = columns.into_iter().filter(|(_, moved)| !moved.is_empty());
         all.extend(moved.map(|(column, moved)| ((table, column), Arc::new(moved))));
         Moves((!all.is_empty()).then(|| Arc::new(all)))

@@ -7,12 +7,12 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::Schema;
 
 use super::Fault;
+use super::comments::may_be_dropped;
 use super::comments::{Comments, comments, row_counts};
 use super::defaults::{Defaults, broken_checks};
 use super::functions::compile_in;
 use super::names::Names;
 use super::parse::parse;
-use super::comments::may_be_dropped;
 use super::table_spec::{Origin, TableSpec};
 
 /// The number of rows of each table when constraints are tried.

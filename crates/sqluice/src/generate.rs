@@ -21,8 +21,8 @@ use sqluice_engine::trees::Job;
 pub use sqluice_generator::{PRESETS, Preset, Preview, PreviewValue};
 use sqluice_generator::{Spec, TableSpec, parents, preview, settle, stated_rows};
 
-use crate::copy::virtual_table::VirtualTableSql;
 use crate::remote;
+use crate::virtual_table::VirtualTableSql;
 
 /// A database of generated rows.
 ///
@@ -243,7 +243,8 @@ impl Generate {
         for one in removed {
             let table = &schema.tables[one.table];
             let constraint = one.constraint.in_words(table);
-            let note = format!("{} is made without {constraint}: no rows were found that keep it", table.name);
+            let note =
+                format!("{} is made without {constraint}: no rows were found that keep it", table.name);
             prepared.plan.notes.push(Message::from(note));
             prepared.dropped.push(DroppedConstraint::new(&table.name, constraint));
         }
@@ -303,7 +304,17 @@ impl Generate {
         }
         attempts::note_destination(&schema, &mut plan);
         let seed = self.seed;
-        Ok(PreparedGenerate { generate: self, plan, first_rows, all, schema, spec, rows, seed, dropped: Vec::new() })
+        Ok(PreparedGenerate {
+            generate: self,
+            plan,
+            first_rows,
+            all,
+            schema,
+            spec,
+            rows,
+            seed,
+            dropped: Vec::new(),
+        })
     }
 
     /// Returns the schema of the written tables, and the plan.

@@ -246,7 +246,7 @@
 //!
 //! The modules, from the bottom up. Each module uses only modules above it in this list:
 //!
-//! * [`remote`]: URLs in the place of paths; `personal`: detection of personal columns; `references`: detection of undeclared references
+//! * [`remote`]: URLs in the place of paths; `virtual_table`: statements of virtual tables; `personal`: detection of personal columns; `references`: detection of undeclared references
 //! * [`load`]: loads files into a database; [`write`](mod@write): writes rows of the caller
 //! * [`generate`], [`tpch`]: test data
 //! * [`profile`]: describes the data of a database as a schema for the generator
@@ -297,6 +297,7 @@ mod references;
 pub mod remote;
 #[cfg(feature = "tpch")]
 pub mod tpch;
+mod virtual_table;
 pub mod write;
 
 /// Sources of rows: the trait, and the sources that read files.

@@ -30,12 +30,13 @@ pub(super) const ISO: Function = Function {
 pub(super) const GROWN: Function = Function {
     name: "grown",
     signature: "grown(x, span, rows)",
-    about: "the integer or moment x in a table of at most so many rows; in a larger table, the range grows with the rows: some values are a multiple of span later",
+    about: "the integer or moment x in a table of at most that number of rows; in a larger table, the range grows with the rows: some values are a multiple of span later",
     example: "grown(int(1, 100), 100, 1000)",
     build: |arguments| {
         arguments.count(3)?;
         let inner = arguments.compile(0)?;
-        let (span, rows) = (arguments.int_within(1, 1, 1 << 40)?, arguments.int_within(2, 1, i64::MAX)? as u64);
+        let (span, rows) =
+            (arguments.int_within(1, 1, 1 << 40)?, arguments.int_within(2, 1, i64::MAX)? as u64);
         Ok(Arc::new(Adapted { map: Map::Grown { span, rows }, inner, table: Counted::of(arguments) }))
     },
 };
@@ -107,10 +108,13 @@ impl ByShare for Adapted {
                     out.push(Value::Text(&Adapted::moment(at.key, row, text, (between, *places, end))));
                 }
                 (Map::Grown { span, rows }, value) if all > *rows && all < u64::MAX => {
-                    // A row of the first `rows` of all rows stays in the range.
-                    let steps = (below64(at.key.child(3).word(row), all) / rows) as i64;
+                    // The range grows by an eighth more than the rows, so that keys are found for all rows.
+                    let steps =
+                        (below64(at.key.child(3).word(row), all.saturating_add(all / 8)) / rows) as i64;
                     match value {
-                        Value::Int(int) => out.push(Value::Int(int.saturating_add(span.saturating_mul(steps)))),
+                        Value::Int(int) => {
+                            out.push(Value::Int(int.saturating_add(span.saturating_mul(steps))))
+                        }
                         Value::Text(text) => {
                             let moved = std::str::from_utf8(text).ok();
                             let moved = moved.and_then(|text| shifted(text, span.saturating_mul(steps)));
@@ -182,15 +186,20 @@ fn fitted(address: &[u8], number: u64, wanted: usize, key: Key) -> Vec<u8> {
         rest /= 36;
     }
     // A site shorter than the shortest of the generator's makes room for a name.
-    let site = if wanted < name.len() + site.len() && !site.is_empty() && wanted < site.len() + digits.len() + 2 {
-        &b"@x.example"[..]
-    } else {
-        site
-    };
+    let site =
+        if wanted < name.len() + site.len() && !site.is_empty() && wanted < site.len() + digits.len() + 2 {
+            &b"@x.example"[..]
+        } else {
+            site
+        };
     let room = wanted.saturating_sub(site.len() + digits.len() + 1);
     let scheme = name.windows(3).position(|three| three == b"://").map_or(1, |at| at + 4);
     let is_link = site.is_empty();
-    let host = if is_link { name.iter().skip(scheme).position(|byte| *byte == b'/').map_or(name.len(), |at| at + scheme + 1) } else { 1 };
+    let host = if is_link {
+        name.iter().skip(scheme).position(|byte| *byte == b'/').map_or(name.len(), |at| at + scheme + 1)
+    } else {
+        1
+    };
     let mut made = name[..name.len().min(room.max(host))].to_vec();
     // The mark keeps numbers apart from the letters before them.
     let filler = room.saturating_sub(made.len());
@@ -222,7 +231,9 @@ impl Domain for Sized {
                 _ => 0,
             };
             match addresses.get(index) {
-                Value::Text(address) => out.push(Value::Text(&fitted(address, *number, wanted, at.key.child(3)))),
+                Value::Text(address) => {
+                    out.push(Value::Text(&fitted(address, *number, wanted, at.key.child(3))))
+                }
                 other => out.push(other),
             }
         }
@@ -271,7 +282,11 @@ mod tests {
             assert_eq!(all.len(), 2000, "{wanted}");
             assert!(all.iter().all(|mail| mail.len() == wanted && mail.ends_with(b".example")), "{wanted}");
             let link = |number: u64| fitted(b"https://fable.example/a/b", number, wanted + 20, key);
-            assert!((0..2000).map(link).all(|link| link.len() == wanted + 20 && link.starts_with(b"https://fable.example/")));
+            assert!(
+                (0..2000)
+                    .map(link)
+                    .all(|link| link.len() == wanted + 20 && link.starts_with(b"https://fable.example/"))
+            );
         }
     }
 
@@ -280,6 +295,9 @@ mod tests {
         let key = Key::of_column(1, "t", "c");
         let text = Adapted::moment(key, 7, b"2024-05-06 07:08:09", ("T", 3, "+02:00"));
         let text = String::from_utf8(text).unwrap();
-        assert!(text.starts_with("2024-05-06T07:08:09.") && text.ends_with("+02:00") && text.len() == 29, "{text}");
+        assert!(
+            text.starts_with("2024-05-06T07:08:09.") && text.ends_with("+02:00") && text.len() == 29,
+            "{text}"
+        );
     }
 }

@@ -31,8 +31,6 @@ mod spread;
 mod sql;
 mod strings;
 mod tree;
-#[cfg(test)]
-mod tree_tests;
 mod uuid;
 mod words;
 

@@ -32,7 +32,8 @@ impl Ranks {
         }
         let (from, to) = (kept as f64 + 0.5, values as f64 + 0.5);
         let power = 1.0 - self.exponent;
-        let more = if power.abs() < 1e-9 { (to / from).ln() } else { (to.powf(power) - from.powf(power)) / power };
+        let more =
+            if power.abs() < 1e-9 { (to / from).ln() } else { (to.powf(power) - from.powf(power)) / power };
         self.sums[kept] + more
     }
 

@@ -264,8 +264,10 @@ fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     };
     let which = if arguments.arguments.len() > 1 { which(arguments)? } else { Which::Any };
     if let (3, false) = (arguments.arguments.len(), matches!(which, Which::Rows(_) | Which::Tree(_))) {
-        return Err(arguments
-            .fault(arguments.place(2), "a share of rows that refer to none goes with rows(...) or tree(...)"));
+        return Err(arguments.fault(
+            arguments.place(2),
+            "a share of rows that refer to none goes with rows(...) or tree(...)",
+        ));
     }
     if table != own && matches!(which, Which::Tree(_)) {
         return Err(arguments.fault(arguments.place(1), "tree(...) is for a table that refers to itself"));
@@ -282,7 +284,8 @@ fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
 }
 
 fn which(arguments: &Arguments<'_>) -> Result<Which, Fault> {
-    let wrong = || arguments.wrong(1, "any(), zipf(s), each(n), each(a, b), rows(n: weight, ...) or tree(...)");
+    let wrong =
+        || arguments.wrong(1, "any(), zipf(s), each(n), each(a, b), rows(n: weight, ...) or tree(...)");
     let ExprNode::Call { name, arguments: given } = &arguments.expr(1).node else { return Err(wrong()) };
     let number = |index: usize| match given[index].value.node {
         ExprNode::Literal(Literal::Int(int)) => Ok(int as f64),

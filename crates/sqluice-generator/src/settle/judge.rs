@@ -43,7 +43,8 @@ impl Judge {
             if !is_any {
                 text += &format!(" {}", column.declared_type);
             }
-            let declared = declared.get(at).filter(|declared| declared.name.eq_ignore_ascii_case(&column.name));
+            let declared =
+                declared.get(at).filter(|declared| declared.name.eq_ignore_ascii_case(&column.name));
             if let Some(collation) = declared.and_then(|declared| declared.collation.as_ref()) {
                 text += &format!(" COLLATE {}", quoted(collation));
             }
@@ -93,7 +94,8 @@ impl Judge {
                     Ok(mut verdicts) => verdicts.pop(),
                     Err(_) => None,
                 };
-                let all_broken = || Verdict { broken: vec![true; rules.len()], keys: vec![None; rules.len()] };
+                let all_broken =
+                    || Verdict { broken: vec![true; rules.len()], keys: vec![None; rules.len()] };
                 Ok(rows.into_iter().map(|row| one(row).unwrap_or_else(all_broken)).collect())
             }
         }

@@ -38,8 +38,8 @@ use rules::{Condition, Rule, Subject};
 use search::Search;
 use values::{Values, components};
 
-pub use removal::without;
 pub use crate::comments::{MAY_BE_DROPPED, may_be_dropped};
+pub use removal::without;
 pub use rules::Constraint;
 
 /// A constraint that the rows of a table do not keep.
@@ -73,7 +73,8 @@ pub fn settle(
         }
         let of = &spec.tables[number];
         let world = of.world(seed, all.iter().copied().map(Some).collect());
-        let broken = if all[number] > rules::ALL_TESTED { broken_checks(table, of, all)? } else { Vec::new() };
+        let broken =
+            if all[number] > rules::ALL_TESTED { broken_checks(table, of, all)? } else { Vec::new() };
         let mut rules = Subject { schema, table, spec: of, rows: all[number] }.rules(&broken);
         for rule in &mut rules {
             if let Constraint::Foreign(reference) = rule.constraint {
@@ -120,7 +121,8 @@ fn keys(
     };
     let rules = [rule];
     let judge = Judge::new(table, &rules)?;
-    let values = Values::new((number, table), &spec.tables[number], world.clone(), |column| key.contains(&column));
+    let values =
+        Values::new((number, table), &spec.tables[number], world.clone(), |column| key.contains(&column));
     let mut keys = HashSet::new();
     let mut first = 0;
     while first < rows {

@@ -66,7 +66,10 @@ fn referring(schema: &Schema, one: &Unkept) -> Vec<Unkept> {
             let index = parent.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(name));
             let column = |value| if let Indexed::Column(column) = value { Some(column) } else { None };
             let columns = index.map(|index| {
-                index.columns[..index.key_columns].iter().map(|it| column(it.value)).collect::<Option<Vec<_>>>()
+                index.columns[..index.key_columns]
+                    .iter()
+                    .map(|it| column(it.value))
+                    .collect::<Option<Vec<_>>>()
             });
             columns.flatten().unwrap_or_default()
         }
@@ -112,7 +115,8 @@ fn cuts_of_table(table: &Table, removed: &[&Constraint]) -> Vec<Range<usize>> {
         let is_named = first >= 2 && list[first - 2].is_word(sql, "CONSTRAINT");
         let first = if is_named { first - 2 } else { first };
         cuts.push(list[first].at.start..list[next - 1].at.end);
-        let is_symbol = |at: usize, symbol: &str| list.get(at).is_some_and(|token| token.is_symbol(sql, symbol));
+        let is_symbol =
+            |at: usize, symbol: &str| list.get(at).is_some_and(|token| token.is_symbol(sql, symbol));
         if first > 0 && is_symbol(first - 1, ",") && (is_symbol(next, ",") || is_symbol(next, ")")) {
             cuts.push(list[first - 1].at.clone());
         }

@@ -139,13 +139,16 @@ impl Subject<'_> {
     /// Returns `true` if no value of the column is repeated.
     fn is_different(&self, column: usize) -> bool {
         let different = ["distinct", "row", "keys", "numbered", "uuid4", "uuid7", "permutation"];
-        let Some(Ok(expression)) = self.spec.columns.get(column).map(|spec| parse(&spec.expression, 0)) else {
+        let Some(Ok(expression)) = self.spec.columns.get(column).map(|spec| parse(&spec.expression, 0))
+        else {
             return false;
         };
         let mut expression = &expression;
         loop {
             match &expression.node {
-                ExprNode::Call { name, arguments } if is_one(name, &["nulls", "null"]) && arguments.len() == 2 => {
+                ExprNode::Call { name, arguments }
+                    if is_one(name, &["nulls", "null"]) && arguments.len() == 2 =>
+                {
                     expression = &arguments[1].value;
                 }
                 ExprNode::Binary { left, right, .. } => {
@@ -253,7 +256,8 @@ fn is_one(name: &str, of: &[&str]) -> bool {
 fn differs_within<'n>(spec: &ColumnSpec, mut groups: impl Iterator<Item = &'n str>) -> bool {
     let Ok(Expr { node, .. }) = parse(&spec.expression, 0) else { return false };
     let ExprNode::Call { name, arguments } = node else { return false };
-    let Some(ExprNode::Column { of: None, name: group }) = arguments.first().map(|argument| &argument.value.node)
+    let Some(ExprNode::Column { of: None, name: group }) =
+        arguments.first().map(|argument| &argument.value.node)
     else {
         return false;
     };

@@ -36,6 +36,9 @@ const TAKINGS: u64 = 300;
 /// The largest number of combinations of values that are all tried.
 const COMBINATIONS_MAX: usize = 20_000;
 
+/// The moved rows of each column, and the constraints that were given up.
+pub(super) type Found = (Vec<(usize, Moved)>, Vec<Constraint>);
+
 /// The search for rows that keep all rules.
 pub(super) struct Search<'s> {
     pub(super) rules: &'s [Rule],
@@ -78,7 +81,7 @@ impl<'s> Search<'s> {
     }
 
     /// Returns the moved rows of each column, and the constraints that were given up.
-    pub(super) fn run(mut self, cancel: &Cancel) -> Result<(Vec<(usize, Moved)>, Vec<Constraint>)> {
+    pub(super) fn run(mut self, cancel: &Cancel) -> Result<Found> {
         let mut first = 0;
         while first < self.rows {
             cancel.check()?;
@@ -202,7 +205,9 @@ impl<'s> Search<'s> {
             if !self.broken.contains(&other) {
                 let others_new = self.verdict(other, &[(component, own)])?;
                 let is_same = |rule: usize| {
-                    new.keys[rule].is_some() && new.keys[rule] == others_new.keys[rule] && !self.given_up[rule]
+                    new.keys[rule].is_some()
+                        && new.keys[rule] == others_new.keys[rule]
+                        && !self.given_up[rule]
                 };
                 if !self.is_kept(&others_new) || (0..self.rules.len()).any(is_same) {
                     continue;
@@ -257,7 +262,9 @@ impl<'s> Search<'s> {
         let named: HashSet<usize> =
             self.rules[rule].columns.iter().map(|column| self.component_of(*column)).collect();
         let repeats = components.iter().all(|component| self.components[*component].repeats);
-        if !matches!(self.rules[rule].condition, Condition::Different) || named.len() > components.len() || !repeats
+        if !matches!(self.rules[rule].condition, Condition::Different)
+            || named.len() > components.len()
+            || !repeats
         {
             return Ok(false);
         }
@@ -265,10 +272,13 @@ impl<'s> Search<'s> {
             let free = self.find_free(row, rule, &components)?;
             self.free.insert(rule, free);
         }
-        let own: Vec<u64> = components.iter().map(|component| self.components[*component].source(row)).collect();
+        let own: Vec<u64> =
+            components.iter().map(|component| self.components[*component].source(row)).collect();
         // The combination with the most values of the row comes first.
         let mut free = self.free.remove(&rule).unwrap_or_default();
-        free.sort_by_cached_key(|sources| sources.iter().zip(&own).filter(|(one, other)| one == other).count());
+        free.sort_by_cached_key(|sources| {
+            sources.iter().zip(&own).filter(|(one, other)| one == other).count()
+        });
         let before = self.broken_by(&self.verdict(row, &[])?).len();
         let mut found = false;
         while let Some(sources) = free.pop() {
@@ -308,7 +318,9 @@ impl<'s> Search<'s> {
             rows.sort_unstable();
             combinations = combinations
                 .into_iter()
-                .flat_map(|begun| rows.iter().map(move |row| [&begun[..], &[*row]].concat()).collect::<Vec<_>>())
+                .flat_map(|begun| {
+                    rows.iter().map(move |row| [&begun[..], &[*row]].concat()).collect::<Vec<_>>()
+                })
                 .collect();
         }
         let mut free = Vec::new();

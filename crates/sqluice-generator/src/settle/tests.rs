@@ -81,8 +81,18 @@ fn constraints_that_no_rows_keep_are_given_up_and_removed_with_their_references(
         unkept.iter().map(|one| one.constraint.in_words(&schema.tables[one.table])).collect();
     assert!(words.contains(&"CHECK (a + b = 7)".to_owned()), "{words:?}");
     assert!(words.contains(&"UNIQUE of index i".to_owned()), "{words:?}");
-    assert_eq!(number(&connection, "SELECT count(*) FROM sqlite_schema WHERE name = 'i' AND sql NOT LIKE '%UNIQUE%'"), 1);
-    assert!(!unkept.iter().any(|one| matches!(&one.constraint, Constraint::Check(text) if text.contains("x > 4"))));
+    assert_eq!(
+        number(
+            &connection,
+            "SELECT count(*) FROM sqlite_schema WHERE name = 'i' AND sql NOT LIKE '%UNIQUE%'"
+        ),
+        1
+    );
+    assert!(
+        !unkept
+            .iter()
+            .any(|one| matches!(&one.constraint, Constraint::Check(text) if text.contains("x > 4")))
+    );
 }
 
 #[test]

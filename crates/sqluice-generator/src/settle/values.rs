@@ -19,10 +19,13 @@ use crate::sqlite_rows::owned;
 use crate::table_spec::TableSpec;
 use crate::vector::{RowRange, Vector};
 
+/// A column with its key and its generator; `None` for a column whose values don't matter.
+type Filled = (usize, Option<(Key, Arc<dyn Generate>)>);
+
 /// The values of a table before rows are moved.
 pub(super) struct Values {
     /// The generators of the columns that SQLite does not compute; `None` for columns whose values don't matter.
-    columns: Vec<(usize, Option<(Key, Arc<dyn Generate>)>)>,
+    columns: Vec<Filled>,
     /// The number of the table.
     table: usize,
     world: World,
@@ -46,7 +49,12 @@ impl Values {
             let of = spec.columns.get(column).filter(|_| is_needed(column))?;
             Some((Key::of_column(world.seed, &spec.name, &of.name), Arc::clone(of.generator.as_ref()?)))
         };
-        Values { columns: given.map(|column| (column, generator(column))).collect(), table: number, world, kept: None }
+        Values {
+            columns: given.map(|column| (column, generator(column))).collect(),
+            table: number,
+            world,
+            kept: None,
+        }
     }
 
     /// Keeps the values of all rows, if the table has few rows.
@@ -93,7 +101,7 @@ impl Values {
             return Ok(self.columns.iter().enumerate().map(value).collect());
         }
         let mut vector = Vector::default();
-        let value = |(column, generator): &(usize, Option<(Key, Arc<dyn Generate>)>)| match generator {
+        let value = |(column, generator): &Filled| match generator {
             Some((key, generator)) => {
                 generator.fill_at(Scope::new(*key, &self.world), &[source(*column)], &mut vector)?;
                 Ok(owned(vector.get(0)))
@@ -175,9 +183,11 @@ pub(super) fn components(table: &Table, spec: &TableSpec, number: usize) -> Vec<
     let is_key = |column: usize| table.unique_keys().iter().any(|key| key[..] == [column]);
     let mut components: HashMap<usize, Component> = HashMap::new();
     for column in 0..table.columns.len() {
-        let component = components
-            .entry(of[column])
-            .or_insert_with(|| Component { moves: true, repeats: true, ..Component::default() });
+        let component = components.entry(of[column]).or_insert_with(|| Component {
+            moves: true,
+            repeats: true,
+            ..Component::default()
+        });
         component.columns.push(column);
         component.moves &= !stays(column);
         component.repeats &= !is_key(column) && exprs[column].as_ref().and_then(group_of).is_none();

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 mod distributions;
 mod rows;
+mod trees;
 
 use sqluice_core::batch::{Batch, ROWS_MAX, Value};
 use sqluice_core::schema::Schema;

@@ -29,7 +29,6 @@ mod selection;
 #[cfg(feature = "export")]
 mod sql_pieces;
 mod verify;
-pub(crate) mod virtual_table;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -62,7 +61,6 @@ pub use purpose::{ChosenSetting, Purpose};
 pub use report::{CopiedIndex, CopiedTable, CopyReport};
 use selection::{Selection, owner};
 pub(crate) use verify::{of_application, verification, with_remedy, without_table};
-pub(crate) use virtual_table::VirtualTableSql;
 
 use crate::remote;
 use sqluice_generator::Preview;

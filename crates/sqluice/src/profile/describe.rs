@@ -13,6 +13,7 @@ use sqluice_core::schema::Table;
 
 use super::json;
 use super::numbers::{Form, form_of_reals, numbers};
+use super::parents::share;
 use super::sample::Cell;
 use super::scan::{ColumnFacts, TableFacts};
 use super::skew;
@@ -239,12 +240,6 @@ impl<'t> Described<'t> {
             nulls => format!("nulls({}, {expression})", share(nulls, self.facts.rows)),
         }
     }
-}
-
-/// Returns a share of rows, as a number.
-pub(super) fn share(rows: u64, all: u64) -> String {
-    let text = format!("{:.9}", rows as f64 / all as f64);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Returns the number of different values in a sample.

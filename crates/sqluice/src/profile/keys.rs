@@ -9,9 +9,9 @@
 
 use sqluice_core::schema::{Reference, Schema, Table};
 
-use super::describe::{Described, Made, share};
+use super::describe::{Described, Made};
 use super::numbers::{ENOUGH, Form, blurred};
-use super::parents::row_counts;
+use super::parents::{row_counts, share};
 use super::sample::Cell;
 use super::sketch::{Counts, hash_int};
 use super::texts::Texts;
@@ -152,7 +152,8 @@ impl<'d> Keys<'d> {
         else {
             return;
         };
-        let Some(facts) = self.described.facts_of(first).filter(|_| self.described.read[key].is_some()) else {
+        let Some(facts) = self.described.facts_of(first).filter(|_| self.described.read[key].is_some())
+        else {
             return;
         };
         let of_key = format!("{}.{}", name(&table.name), name(&table.columns[key].name));
@@ -226,7 +227,16 @@ impl<'d> Keys<'d> {
         let all_ints = cells.iter().all(|cell| matches!(cell, Cell::Int(_)));
         let made = if all_texts {
             let (rows, common) = (facts.values(), self.described.rules.common.unwrap_or(20));
-            Texts { cells: &cells, rows, different: rows as f64, is_unique: true, common, exponent: None, named: self.described.named(column) }.expression()
+            Texts {
+                cells: &cells,
+                rows,
+                different: rows as f64,
+                is_unique: true,
+                common,
+                exponent: None,
+                named: self.described.named(column),
+            }
+            .expression()
         } else if all_ints {
             self.ints(
                 column,
@@ -293,7 +303,9 @@ impl<'d> Keys<'d> {
         let expression = |column: &usize| self.made[*column].as_ref().map_or("", |made| &made.expression);
         let grows = |column: &usize| {
             let made = expression(column);
-            ["ref(", "ordinal(", "numbered(", "row(", "distinct(", "keys("].iter().any(|start| made.starts_with(start))
+            ["ref(", "ordinal(", "numbered(", "row(", "distinct(", "keys("]
+                .iter()
+                .any(|start| made.starts_with(start))
                 || made.contains(", ref(")
                 || made.starts_with("grown(")
         };

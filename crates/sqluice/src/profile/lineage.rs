@@ -14,8 +14,7 @@ use sqluice_core::schema::{Reference, Table, quoted};
 use sqluice_reader::Snapshot;
 use sqluice_reader::connection::unreadable;
 
-use super::describe::share;
-use super::parents::classes_of;
+use super::parents::{classes_of, share};
 use super::sketch::{hash_bytes, hash_int, hash_pair, hash_real};
 
 /// The largest number of rows whose trees are described: their keys are held in memory.
@@ -114,7 +113,8 @@ impl Lineage {
                 below[*parent as usize] += 1;
             }
         }
-        let mut levels: Vec<Vec<u64>> = vec![Vec::new(); depths.iter().max().map_or(0, |most| *most as usize + 1)];
+        let mut levels: Vec<Vec<u64>> =
+            vec![Vec::new(); depths.iter().max().map_or(0, |most| *most as usize + 1)];
         for (depth, below) in depths.iter().zip(below) {
             levels[*depth as usize].push(below);
         }
@@ -134,7 +134,8 @@ impl Lineage {
                 classes if classes.iter().any(|(rows, _)| *rows > 0.0) => classes,
                 _ => vec![(1.0, 1.0)],
             };
-            let class = |(rows, weight): &(f64, f64)| format!("{}: {weight}", (rows * 1000.0).round() / 1000.0);
+            let class =
+                |(rows, weight): &(f64, f64)| format!("{}: {weight}", (rows * 1000.0).round() / 1000.0);
             let classes: Vec<String> = classes.iter().map(class).collect();
             (format!("rows({})", classes.join(", ")), counts.len())
         };

@@ -26,8 +26,8 @@
 
 mod describe;
 mod json;
-mod lineage;
 mod keys;
+mod lineage;
 mod numbers;
 mod options;
 mod parents;

@@ -18,6 +18,12 @@ pub(super) fn row_counts(counts: &Counts, parents: u64) -> String {
     format!("rows({})", classes.iter().map(class).collect::<Vec<_>>().join(", "))
 }
 
+/// Returns a share of rows, as a number.
+pub(super) fn share(rows: u64, all: u64) -> String {
+    let text = format!("{:.9}", rows as f64 / all as f64);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// Returns the counts with the number of parents that have each count. If there are too many different counts, neighbouring counts are
 /// merged: few of the large counts, as these have many rows each, and more of the small counts.
 pub(super) fn classes_of(sorted: &[u64], classes_max: usize) -> Vec<(f64, f64)> {

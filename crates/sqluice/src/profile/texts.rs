@@ -116,9 +116,8 @@ impl Texts<'_> {
             let text = cell.text().filter(|text| text.is_ascii() && text.len() >= 19)?;
             let (between, time) = (&text[10..11], &text[11..19]);
             let rest = &text[19..];
-            let digits = rest.strip_prefix('.').map_or(0, |rest| {
-                rest.bytes().take_while(u8::is_ascii_digit).count()
-            });
+            let digits =
+                rest.strip_prefix('.').map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
             let zone = if digits > 0 { &rest[1 + digits..] } else { rest };
             let is_zone = zone.is_empty() || zone == "Z" || zone.starts_with(['+', '-']) && zone.len() <= 6;
             let is_form = (between == "T" || between == " ") && is_zone && digits <= 9;
@@ -340,7 +339,16 @@ mod tests {
         let cells: Vec<Cell> = texts.iter().map(cell).collect();
         let different = texts.iter().collect::<HashSet<_>>().len() as f64;
         let cells: Vec<&Cell> = cells.iter().collect();
-        Texts { cells: &cells, rows: texts.len() as u64, different, is_unique, common: 20, exponent: None, named: None }.expression()
+        Texts {
+            cells: &cells,
+            rows: texts.len() as u64,
+            different,
+            is_unique,
+            common: 20,
+            exponent: None,
+            named: None,
+        }
+        .expression()
     }
 
     #[test]

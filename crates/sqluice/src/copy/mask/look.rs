@@ -15,8 +15,8 @@ use super::super::Opened;
 use super::columns::{Masks, column_names, lower};
 use super::report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark};
 use super::{FullText, Masking};
-use crate::copy::virtual_table::VirtualTableSql;
 use crate::personal::{self, Personal, Why};
+use crate::virtual_table::VirtualTableSql;
 
 /// The number of sampled rows of each table.
 const SAMPLE_ROWS: u64 = 256;

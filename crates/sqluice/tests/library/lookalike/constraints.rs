@@ -149,8 +149,10 @@ fn like(home: &Home) -> (Report, String) {
     let profile = profile(&home.path("original.db"));
     let schema = profile.schema().unwrap_or_else(|error| panic!("{error}\n{}", profile.text));
     let write = WriteOptions::new().threads(2).memory_bytes(32 << 20);
-    let prepared = Generate::new(home.path("like.db"), schema).seed(7).write(write).prepare(&Context::default());
-    let prepared = prepared.unwrap_or_else(|error| panic!("{error}, {:?}\n{}", error.hint_text(), profile.text));
+    let prepared =
+        Generate::new(home.path("like.db"), schema).seed(7).write(write).prepare(&Context::default());
+    let prepared =
+        prepared.unwrap_or_else(|error| panic!("{error}, {:?}\n{}", error.hint_text(), profile.text));
     let plan: Vec<String> = prepared.plan().notes.iter().map(ToString::to_string).collect();
     let report = prepared.run(&Context::default());
     let report = report.unwrap_or_else(|error| panic!("{error}, {:?}\n{}", error.hint_text(), profile.text));
@@ -201,7 +203,11 @@ fn differences(connections: &[Connection; 2], made: &Made) -> Vec<String> {
         same("number of rows below roots", [one.1, other.1], 0.0);
     }
     for column in &made.keys {
-        same(&format!("different {column}"), both(&format!("SELECT count(DISTINCT {column}) FROM {table}")), 0.1);
+        same(
+            &format!("different {column}"),
+            both(&format!("SELECT count(DISTINCT {column}) FROM {table}")),
+            0.1,
+        );
     }
     if number(&connections[0], &format!("SELECT count(*) FROM {table}")) < 1000.0 {
         return found;

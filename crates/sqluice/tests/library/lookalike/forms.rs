@@ -22,7 +22,8 @@ fn like(home: &Home, scale: f64) -> (ProfileReport, Report, Connection) {
     let generate = Generate::new(home.path("like.db"), profile.schema().unwrap()).seed(3);
     let prepared = generate.extent(Extent::new().scale(scale)).prepare(&Context::default());
     let prepared = prepared.unwrap_or_else(|error| panic!("{error}\n{}", profile.text));
-    let report = prepared.run(&Context::default()).unwrap_or_else(|error| panic!("{error}\n{}", profile.text));
+    let report =
+        prepared.run(&Context::default()).unwrap_or_else(|error| panic!("{error}\n{}", profile.text));
     let made = open(&home.path("like.db"));
     (profile, report, made)
 }
@@ -35,7 +36,8 @@ fn names_moments_and_addresses_keep_their_forms() {
         "CREATE TABLE person (id INTEGER PRIMARY KEY, first_name TEXT, last_name TEXT, email TEXT UNIQUE, site TEXT, at TEXT, seen TEXT, word TEXT)",
     );
     let random = &mut Random(4);
-    let mut insert = connection.prepare("INSERT INTO person VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)").unwrap();
+    let mut insert =
+        connection.prepare("INSERT INTO person VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)").unwrap();
     let letters = |random: &mut Random, count: usize| -> String {
         (0..count).map(|_| (b'a' + random.below(26) as u8) as char).collect()
     };
@@ -62,9 +64,15 @@ fn names_moments_and_addresses_keep_their_forms() {
     let text = &profile.text;
     assert!(text.contains("first_name()") && text.contains("last_name()"), "{text}");
     let all = |condition: &str| {
-        assert_eq!(number(&made, &format!("SELECT count(*) FROM person WHERE {condition}")), 2000.0, "{condition}\n{text}");
+        assert_eq!(
+            number(&made, &format!("SELECT count(*) FROM person WHERE {condition}")),
+            2000.0,
+            "{condition}\n{text}"
+        );
     };
-    all("at GLOB '2024-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9].[0-9][0-9][0-9]Z' OR at LIKE '202_-__-__T__:__:__.___Z'");
+    all(
+        "at GLOB '2024-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9].[0-9][0-9][0-9]Z' OR at LIKE '202_-__-__T__:__:__.___Z'",
+    );
     all("julianday(seen) IS NOT NULL AND substr(seen, 11, 1) = 'T' AND length(seen) = 19");
     all("email LIKE '%_@_%.example' AND site LIKE 'https://_%'");
     for column in ["email", "site"] {
@@ -73,7 +81,10 @@ fn names_moments_and_addresses_keep_their_forms() {
         assert!((one - other).abs() < 0.03 * one, "{column}: {one} and {other}\n{text}");
     }
     let top = |connection: &Connection| {
-        number(connection, "SELECT sum(n) FROM (SELECT count(*) AS n FROM person GROUP BY word ORDER BY 1 DESC LIMIT 20)")
+        number(
+            connection,
+            "SELECT sum(n) FROM (SELECT count(*) AS n FROM person GROUP BY word ORDER BY 1 DESC LIMIT 20)",
+        )
     };
     let (one, other) = (top(&connection), top(&made));
     assert!((one - other).abs() < 60.0, "{one} and {other}\n{text}");
