@@ -307,7 +307,8 @@ impl Written {
         }
         let condition = tokens.get(close + 1).filter(|token| token.is_word(sql, "WHERE"));
         let filter = condition.and_then(|token| {
-            Some(sql.get(token.at.end..tokens.last()?.at.end)?.trim_end_matches(';').to_owned())
+            let last = tokens.iter().rev().find(|token| !token.is_symbol(sql, ";"))?;
+            Some(sql.get(token.at.end..last.at.end)?.to_owned())
         });
         Some(Written { terms, filter })
     }

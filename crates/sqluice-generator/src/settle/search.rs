@@ -27,7 +27,7 @@ const BATCH: usize = 500;
 /// The number of attempts to exchange values of a row.
 const EXCHANGES: u64 = 600;
 
-/// The number of attempts after many rows for which no exchange was found.
+/// The number of attempts after many rows that break a CHECK or a foreign key, and for which no exchange was found.
 const EXCHANGES_MIN: u64 = 40;
 
 /// The number of attempts to take values of another row.
@@ -52,7 +52,7 @@ pub(super) struct Search<'s> {
     placed: Vec<HashSet<u64>>,
     /// The rows that are not placed yet.
     broken: BTreeSet<u64>,
-    /// The number of attempts to exchange values of the next row: fewer after rows for which no exchange was found.
+    /// The number of attempts to exchange values of the next row that breaks a CHECK or a foreign key.
     exchanges: u64,
     /// The combinations of values that no row has, for each rule: the row that each component takes its values from.
     free: HashMap<usize, Vec<Vec<u64>>>,
@@ -191,7 +191,9 @@ impl<'s> Search<'s> {
     /// Exchanges a component with a random row, so that the row breaks fewer rules. The other row keeps all rules, unless it breaks some
     /// already.
     fn exchange(&mut self, row: u64, components: &[usize], broken: &[usize]) -> Result<bool> {
-        for attempt in 0..self.exchanges {
+        // Each row alone decides about a CHECK or a foreign key, so few attempts tell whether an exchange helps.
+        let is_alone = broken.iter().all(|rule| !matches!(self.rules[*rule].condition, Condition::Different));
+        for attempt in 0..if is_alone { self.exchanges } else { EXCHANGES } {
             let other = self.other(row, attempt);
             let component = components[attempt as usize % components.len()];
             let [own, others] = [row, other].map(|row| self.components[component].source(row));
@@ -225,7 +227,9 @@ impl<'s> Search<'s> {
             self.exchanges = (2 * self.exchanges).min(EXCHANGES);
             return Ok(true);
         }
-        self.exchanges = (self.exchanges / 2).max(EXCHANGES_MIN);
+        if is_alone {
+            self.exchanges = (self.exchanges / 2).max(EXCHANGES_MIN);
+        }
         Ok(false)
     }
 

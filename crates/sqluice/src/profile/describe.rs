@@ -226,9 +226,9 @@ impl<'t> Described<'t> {
         skew::exponent(facts.counts.as_ref()?)
     }
 
-    /// Returns the function for texts that the column's name announces: names of persons, places and companies.
+    /// Returns the function for texts that the column's name announces: names of persons.
     pub(super) fn named(&self, column: usize) -> Option<&'static str> {
-        let known = ["first_name()", "last_name()", "name()", "company()", "job()", "city()", "country()"];
+        let known = ["first_name()", "last_name()", "name()"];
         let announced = sqluice_generator::expression_of_name(&self.table.name, &self.table.columns[column])?;
         known.into_iter().find(|function| *function == announced)
     }

@@ -95,7 +95,7 @@ impl Texts<'_> {
         if self.is_unique { format!("distinct({sized})") } else { self.pooled(&sized) }
     }
 
-    /// Returns the expression for names of persons, places and companies, if the column is called so and the texts look so.
+    /// Returns the expression for names of persons, if the column is called so and the texts look so.
     fn names(&self) -> Option<String> {
         let function = self.named?;
         let looks_so = |text: &str| {
