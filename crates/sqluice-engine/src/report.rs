@@ -68,9 +68,29 @@ pub struct Report {
     /// The files that were left out because they could not be loaded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<SkippedFile>,
+    /// The constraints that a look-alike is made without, because no rows were found that keep them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<DroppedConstraint>,
     /// Notes on results that a user may not expect. Front ends print them in their own terms.
     #[serde(skip)]
     pub notes: Vec<Message>,
+}
+
+/// A constraint of the schema that the database does not have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct DroppedConstraint {
+    /// The name of the table.
+    pub table: String,
+    /// The constraint: `CHECK (a < b)`, `UNIQUE (a, b)`, `UNIQUE of index i`, `FOREIGN KEY (a) REFERENCES p`.
+    pub constraint: String,
+}
+
+impl DroppedConstraint {
+    /// Creates the report of a constraint.
+    pub fn new(table: impl Into<String>, constraint: impl Into<String>) -> DroppedConstraint {
+        DroppedConstraint { table: table.into(), constraint: constraint.into() }
+    }
 }
 
 /// An input of a load, and its format.
@@ -177,6 +197,7 @@ impl Report {
             tables: reports,
             inputs: Vec::new(),
             skipped: Vec::new(),
+            dropped: Vec::new(),
             notes: plan.notes.clone(),
         }
     }

@@ -12,11 +12,14 @@
 //!
 //! A comment that begins with `rows:` and a number, anywhere between the parentheses, states the row count of the table.
 //!
+//! The comment `constraints: may be dropped`, anywhere in the file, allows tables without a constraint that no rows keep.
+//!
 //! SQLite does not report comments, so this module scans the tokens of the file itself. It relies on SQLite having
 //! accepted the file. Columns of `ALTER TABLE t ADD COLUMN` can have comments too.
 
 use std::collections::HashMap;
 
+use sqluice_core::schema::Schema;
 use sqluice_core::schema::token::{Token, TokenKind, tokens};
 
 use super::Fault;
@@ -25,6 +28,19 @@ use super::literal::{Literal, number};
 const MARK: &str = "gen:";
 
 const ROWS_MARK: &str = "rows:";
+
+/// The comment of a schema file whose constraints are dropped if no rows are found that keep them.
+pub const MAY_BE_DROPPED: &str = "constraints: may be dropped";
+
+/// Returns `true` if a comment of the schema says that constraints may be dropped.
+pub fn may_be_dropped(schema: &Schema) -> bool {
+    let sql = &schema.sql;
+    let mut comments = tokens(sql).into_iter().filter(|token| token.is_comment());
+    comments.any(|token| {
+        let is_edge = |letter: char| "-/*".contains(letter) || letter.is_whitespace();
+        token.text(sql).trim_matches(is_edge).eq_ignore_ascii_case(MAY_BE_DROPPED)
+    })
+}
 
 /// A `gen:` comment and the column that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,6 +15,7 @@ use std::fmt;
 use sqluice_core::batch::ROWS_MAX;
 use sqluice_core::error::{Error, Result, Setting};
 
+use super::moves::Moves;
 use super::random::{Key, below64};
 use super::vector::{RowRange, Vector};
 
@@ -24,9 +25,16 @@ pub(crate) struct World {
     pub(crate) seed: u64,
     /// The row count of each table, in the schema's order; `None` if the count is unknown.
     pub(crate) rows: Vec<Option<u64>>,
+    /// The rows that take values of other rows.
+    pub(crate) moves: Moves,
 }
 
 impl World {
+    /// Creates a world without moved rows.
+    pub(crate) const fn new(seed: u64, rows: Vec<Option<u64>>) -> World {
+        World { seed, rows, moves: Moves::NONE }
+    }
+
     /// Returns the row count of a table, for a column that refers to the table.
     pub(crate) fn rows_of(&self, table: usize, name: &str) -> Result<u64> {
         let rows = self.rows.get(table).copied().flatten();

@@ -11,10 +11,10 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `random`, `vector`: random numbers and buffers for values; `literal`, `parse`, `comments`: the language
+//! * `random`, `vector`: random numbers and buffers for values; `moves`: values taken from other rows; `literal`, `parse`, `comments`: the language
 //! * `generator`: the trait of the generators of columns; `names`: columns that expressions name; `functions`: the functions of the language
 //! * `sqlite_rows`: rows for SQLite; `table`, `table_spec`: a generated table and the spec of a table
-//! * `defaults`: expressions derived from the schema; `spec`: the spec of a schema; `parents`: foreign keys that need no check
+//! * `defaults`: expressions derived from the schema; `spec`: the spec of a schema; `settle`: rows that keep constraints; `parents`: foreign keys that need no check
 //! * `mask`: values that replace those of an existing database
 //! * `preset`, `preview`: built-in schemas and sample rows
 //! # Functions
@@ -44,12 +44,14 @@ mod functions;
 mod generator;
 mod literal;
 pub mod mask;
+mod moves;
 mod names;
 pub mod parents;
 mod parse;
 mod preset;
 pub mod preview;
 mod random;
+pub mod settle;
 mod spec;
 mod sqlite_rows;
 mod table;
@@ -58,7 +60,7 @@ mod table_spec;
 mod tests;
 mod vector;
 
-pub use defaults::words_of_name;
+pub use defaults::{expression_of_name, words_of_name};
 pub use functions::{
     FUNCTIONS, Function, MASK_FUNCTIONS, MaskFunction, is_first_name, moment_of_text, moment_text,
 };

@@ -7,6 +7,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::Schema;
 
 use super::Fault;
+use super::comments::may_be_dropped;
 use super::comments::{Comments, comments, row_counts};
 use super::defaults::{Defaults, broken_checks};
 use super::functions::compile_in;
@@ -47,6 +48,9 @@ impl Spec {
             // A CHECK may contradict the order that column names suggest.
             let kept: Vec<bool> = broken.iter().map(Vec::is_empty).collect();
             (spec, broken) = made(&kept)?;
+        }
+        if may_be_dropped(schema) {
+            return Ok(spec);
         }
         for (table, checks) in schema.tables.iter().zip(broken) {
             spec.notes.extend(checks.iter().map(|check| format!(

@@ -8,6 +8,7 @@ use sqluice_core::progress::Amount;
 use sqluice_core::source::{Part, Sink, Source};
 
 use super::generator::{Drawn, Generate, Scope, World};
+use super::moves::{Moved, sources};
 use super::random::Key;
 use super::vector::{RowRange, Vector};
 
@@ -38,6 +39,22 @@ pub struct GeneratedTable {
 pub(super) struct Filler {
     pub(super) key: Key,
     pub(super) generator: Arc<dyn Generate>,
+    /// The rows that take the value of another row.
+    pub(super) moved: Option<Arc<Moved>>,
+}
+
+impl Filler {
+    /// Generates the values of consecutive rows.
+    fn fill(&self, world: &World, drawn: &Drawn, rows: RowRange, out: &mut Vector) -> Result<()> {
+        let at = Scope::new(self.key, world);
+        let numbers = || (rows.first..).take(rows.count);
+        match &self.moved {
+            Some(moved) if numbers().any(|row| moved.contains_key(&row)) => {
+                self.generator.fill_at(at, &sources(moved, numbers()), out)
+            }
+            _ => self.generator.fill(at.sharing(drawn), rows, out),
+        }
+    }
 }
 
 impl GeneratedTable {
@@ -123,9 +140,7 @@ impl Part for GeneratedPart {
             drawn.clear();
             for (filler, vector) in self.columns.iter().zip(&mut vectors) {
                 match filler {
-                    Some(Filler { key, generator }) => {
-                        generator.fill(Scope::new(*key, &self.world).sharing(&drawn), rows, vector)?;
-                    }
+                    Some(filler) => filler.fill(&self.world, &drawn, rows, vector)?,
                     None => vector.null(rows.count),
                 }
             }

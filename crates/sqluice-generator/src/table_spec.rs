@@ -9,6 +9,7 @@ use sqluice_core::schema::{Column, Schema, Table};
 
 use super::Fault;
 use super::generator::{Generate, World};
+use super::moves::Moves;
 use super::names::Names;
 use super::random::Key;
 use super::table::{Filler, GeneratedTable};
@@ -30,6 +31,8 @@ pub struct TableSpec {
     rowid_alias: Option<usize>,
     /// The number of the table in the schema, and the number of tables.
     number: (usize, usize),
+    /// The rows of all tables that take values of other rows.
+    pub(super) moves: Moves,
 }
 
 /// The spec of a column.
@@ -81,7 +84,13 @@ impl TableSpec {
         };
         let columns = origins.iter().enumerate().map(column).collect::<Result<_, _>>()?;
         let number = (number, schema.tables.len());
-        Ok(TableSpec { name: table.name.clone(), columns, rowid_alias: table.rowid_alias, number })
+        let rowid_alias = table.rowid_alias;
+        Ok(TableSpec { name: table.name.clone(), columns, rowid_alias, number, moves: Moves::NONE })
+    }
+
+    /// Returns the inputs of the generators.
+    pub(super) fn world(&self, seed: u64, rows: Vec<Option<u64>>) -> World {
+        World { moves: self.moves.clone(), ..World::new(seed, rows) }
     }
 
     /// Returns a source of the table's first `rows` rows.
@@ -99,7 +108,7 @@ impl TableSpec {
     pub fn source_from(&self, seed: u64, first: u64, rows: u64) -> Result<GeneratedTable> {
         let mut all = vec![None; self.number.1];
         all[self.number.0] = Some(first.saturating_add(rows));
-        self.source_in(World { seed, rows: all }, first, rows)
+        self.source_in(self.world(seed, all), first, rows)
     }
 
     /// Returns a source like [`TableSpec::source_from`] for columns that refer to other tables. `all` has the row count of each table.
@@ -107,7 +116,7 @@ impl TableSpec {
     /// # Errors
     /// When SQLite's rowids can't number this many rows.
     pub fn source_among(&self, seed: u64, all: &[u64], first: u64, rows: u64) -> Result<GeneratedTable> {
-        self.source_in(World { seed, rows: all.iter().copied().map(Some).collect() }, first, rows)
+        self.source_in(self.world(seed, all.iter().copied().map(Some).collect()), first, rows)
     }
 
     fn source_in(&self, world: World, first: u64, rows: u64) -> Result<GeneratedTable> {
@@ -116,9 +125,10 @@ impl TableSpec {
             return Err(Error::usage(format!("{last} rows are more than a table can have"))
                 .hint(format!("SQLite numbers rows up to {}", i64::MAX)));
         }
-        let columns = self.columns.iter().map(|column| {
+        let columns = self.columns.iter().enumerate().map(|(index, column)| {
             let key = Key::of_column(world.seed, &self.name, &column.name);
-            column.generator.clone().map(|generator| Filler { key, generator })
+            let moved = world.moves.of(self.number.0, index);
+            column.generator.clone().map(|generator| Filler { key, generator, moved })
         });
         let bytes = (self.row_bytes(), self.row_bytes_max());
         Ok(GeneratedTable::new(columns.collect(), bytes, world, (first, rows)))
@@ -127,7 +137,7 @@ impl TableSpec {
     /// Returns the maximum number of rows that all columns have values for, and the column that sets this limit; `None` if there is no
     /// limit. `all` has the row count of each table.
     fn limit(&self, seed: u64, all: &[u64]) -> Result<Option<(u64, &ColumnSpec)>> {
-        let world = World { seed, rows: all.iter().copied().map(Some).collect() };
+        let world = self.world(seed, all.iter().copied().map(Some).collect());
         let mut least: Option<(u64, &ColumnSpec)> = None;
         for column in &self.columns {
             let most =

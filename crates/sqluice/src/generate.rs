@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
 use sqluice_core::given::{TakesSettings, Value};
-use sqluice_core::progress::{Amount, Context};
+use sqluice_core::progress::{Amount, Cancel, Context};
 use sqluice_core::remote::is_url;
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::setters;
@@ -15,13 +15,14 @@ use sqluice_engine::encode::Coercion;
 use sqluice_engine::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
 use sqluice_engine::output::Target;
 use sqluice_engine::plan::{ExpectedRows, Plan};
-use sqluice_engine::report::Report;
+use sqluice_engine::report::{DroppedConstraint, Report};
 use sqluice_engine::target::TargetSnapshot;
 use sqluice_engine::trees::Job;
 pub use sqluice_generator::{PRESETS, Preset, Preview, PreviewValue};
-use sqluice_generator::{Spec, TableSpec, parents, preview, stated_rows};
+use sqluice_generator::{Spec, TableSpec, parents, preview, settle, stated_rows};
 
 use crate::remote;
+use crate::virtual_table::VirtualTableSql;
 
 /// A database of generated rows.
 ///
@@ -84,6 +85,7 @@ pub struct PreparedGenerate {
     spec: Spec,
     rows: Vec<u64>,
     seed: u64,
+    dropped: Vec<DroppedConstraint>,
 }
 
 setters! { Generate:
@@ -182,7 +184,7 @@ impl Generate {
         context.cancel.check()?;
         let mut generate = self.for_its_share()?;
         remote::connect(generate.target.as_deref(), &mut generate.write, &context.cancel)?;
-        generate.understand()
+        generate.understand(&context.cancel)
     }
 
     /// Returns the first rows of each table, at most `rows` each, as queries will return them. Writes nothing. A target with a URL is not
@@ -194,7 +196,7 @@ impl Generate {
         context.cancel.check()?;
         let mut generate = self.for_its_share()?;
         generate.target = generate.target.filter(|target| !is_url(target));
-        generate.understand()?.preview(rows)
+        generate.understand(&context.cancel)?.preview(rows)
     }
 
     /// Returns a copy with the settings that a share needs, if only a share is generated.
@@ -216,8 +218,41 @@ impl Generate {
         Ok(self.clone().write(write))
     }
 
-    /// Parses the comments of the schema and plans the run, after the target is connected.
-    fn understand(self) -> Result<PreparedGenerate> {
+    /// Parses the comments of the schema and plans the run, after the target is connected. Rows are settled first if the schema allows
+    /// tables without some constraints.
+    fn understand(self, cancel: &Cancel) -> Result<PreparedGenerate> {
+        let mut prepared = self.planned()?;
+        if !settle::may_be_dropped(&prepared.schema) {
+            return Ok(prepared);
+        }
+        prepared.fill_full_text();
+        let (seed, all) = (prepared.seed, prepared.all.clone());
+        let unkept = settle::settle(&prepared.schema, &mut prepared.spec, (seed, &all), cancel)?;
+        if unkept.is_empty() || prepared.plan.existing.is_some() {
+            return Ok(prepared);
+        }
+        // The tables are planned again without these constraints. Their rows stay.
+        let moved = std::mem::take(&mut prepared.spec.tables);
+        let schema = prepared.schema;
+        let (text, removed) = settle::without(&schema, &unkept);
+        let mut generate = prepared.generate;
+        generate.schema = Schema::parse(text, &schema.file)?;
+        let mut prepared = generate.planned()?;
+        prepared.spec.tables = moved;
+        prepared.fill_full_text();
+        for one in removed {
+            let table = &schema.tables[one.table];
+            let constraint = one.constraint.in_words(table);
+            let note =
+                format!("{} is made without {constraint}: no rows were found that keep it", table.name);
+            prepared.plan.notes.push(Message::from(note));
+            prepared.dropped.push(DroppedConstraint::new(&table.name, constraint));
+        }
+        Ok(prepared)
+    }
+
+    /// Parses the comments of the schema and plans the run.
+    fn planned(self) -> Result<PreparedGenerate> {
         let extent = &self.extent;
         let target = self.target.as_deref().map(|target| Target::resolve(target, &self.write));
         let schema = &self.schema;
@@ -269,7 +304,17 @@ impl Generate {
         }
         attempts::note_destination(&schema, &mut plan);
         let seed = self.seed;
-        Ok(PreparedGenerate { generate: self, plan, first_rows, all, schema, spec, rows, seed })
+        Ok(PreparedGenerate {
+            generate: self,
+            plan,
+            first_rows,
+            all,
+            schema,
+            spec,
+            rows,
+            seed,
+            dropped: Vec::new(),
+        })
     }
 
     /// Returns the schema of the written tables, and the plan.
@@ -431,6 +476,21 @@ fn share_of(rows: u64, share: Option<(u64, u64)>) -> Result<(u64, u64)> {
 }
 
 impl PreparedGenerate {
+    /// Plans to fill the full-text tables of a new database whose text is in other tables.
+    fn fill_full_text(&mut self) {
+        if self.plan.existing.is_some() {
+            return;
+        }
+        let is_external = |sql: &str| {
+            let made = VirtualTableSql::of(sql);
+            let is_full_text = ["fts4", "fts5"].iter().any(|module| made.module.eq_ignore_ascii_case(module));
+            is_full_text && made.option("content").is_some_and(|content| !content.trim().is_empty())
+        };
+        let others = self.schema.others.iter();
+        let full_text = others.filter(|object| object.sql.as_deref().is_some_and(is_external));
+        self.plan.full_text = full_text.map(|object| object.name.clone()).collect();
+    }
+
     /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -458,7 +518,7 @@ impl PreparedGenerate {
             |prepared| Outcome::of(prepared.attempt(context)),
             |prepared, refuted| {
                 refuted.by_schema()?;
-                *prepared = prepared.generate.clone().understand()?;
+                *prepared = prepared.generate.clone().understand(&context.cancel)?;
                 Ok(())
             },
         )
@@ -474,7 +534,10 @@ impl PreparedGenerate {
             Ok(Job { table, coercion: Coercion::All, source })
         });
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
-        attempts::write(&self.plan, &self.schema, jobs, None, "generate", &context.child()).map_err(with_rows)
+        let report = attempts::write(&self.plan, &self.schema, jobs, None, "generate", &context.child());
+        let mut report = report.map_err(with_rows)?;
+        report.dropped.clone_from(&self.dropped);
+        Ok(report)
     }
 }
 

@@ -246,8 +246,8 @@
 //!
 //! The modules, from the bottom up. Each module uses only modules above it in this list:
 //!
-//! * [`remote`]: URLs in the place of paths; `personal`: detection of personal columns; `references`: detection of undeclared references;
-//!   `schema_text`: literals and comments in statements
+//! * [`remote`]: URLs in the place of paths; `virtual_table`: statements of virtual tables; `personal`: detection of personal columns;
+//!   `references`: detection of undeclared references; `schema_text`: literals and comments in statements
 //! * [`load`]: loads files into a database; [`write`](mod@write): writes rows of the caller
 //! * [`generate`], [`tpch`]: test data
 //! * [`profile`]: describes the data of a database as a schema for the generator
@@ -299,6 +299,7 @@ pub mod remote;
 mod schema_text;
 #[cfg(feature = "tpch")]
 pub mod tpch;
+mod virtual_table;
 pub mod write;
 
 /// Sources of rows: the trait, and the sources that read files.

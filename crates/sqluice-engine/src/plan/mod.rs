@@ -59,6 +59,9 @@ pub struct Plan {
     pub tables: Vec<TablePlan>,
     /// The statements for other objects than tables: views, triggers, versions.
     pub others: Vec<String>,
+    /// The full-text tables that SQLite fills from the tables with their text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub full_text: Vec<String>,
     /// Notes on results that a user may not expect.
     pub notes: Vec<Message>,
     /// The folder for temporary files; `None` for the folder of the target.
@@ -178,6 +181,7 @@ impl Plan {
             estimated_bytes: None,
             tables,
             others: other_statements(schema),
+            full_text: Vec::new(),
             notes: triggers
                 .map(|trigger| {
                     format!("trigger {} is made after the rows, and does not fire for them", trigger.name)

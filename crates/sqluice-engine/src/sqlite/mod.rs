@@ -185,6 +185,12 @@ impl<'a> Work<'a> {
                 connection.execute_batch(sql).map_err(|error| failed(error, &what))?;
             }
         }
+        for name in &self.plan.full_text {
+            let quoted = sqluice_core::schema::quoted(name);
+            let sql = format!("INSERT INTO {quoted} ({quoted}) VALUES ('rebuild')");
+            let what = format!("fill full-text table {name}");
+            connection.execute_batch(&sql).map_err(|error| failed(error, &what))?;
+        }
         Ok(())
     }
 

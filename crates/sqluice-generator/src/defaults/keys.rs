@@ -226,7 +226,7 @@ const FEW: u64 = 1000;
 
 /// Returns the number of rows that an expression has values for.
 fn capacity(expression: &str) -> u64 {
-    let world = World { seed: 1, rows: Vec::new() };
+    let world = World::new(1, Vec::new());
     let generator = parse(expression, 0).and_then(|expr| compile(&expr));
     let most = generator.ok().and_then(|generator| generator.rows_max(&world).ok().flatten());
     most.unwrap_or(u64::MAX)

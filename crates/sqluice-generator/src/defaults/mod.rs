@@ -26,7 +26,7 @@ use sqluice_core::schema::{Schema, Table};
 use super::comments::Comments;
 use super::parse::{Expr, ExprNode, Literal, parse};
 use checks::Bounds;
-pub use names::words as words_of_name;
+pub use names::{expression as expression_of_name, words as words_of_name};
 use trial::Trial;
 pub(super) use trial::broken_checks;
 

@@ -136,7 +136,7 @@ const NAMED: &[(&str, &str)] = &[
 ];
 
 /// Returns the expression that the name of a column suggests, if it fits the column's type.
-pub(super) fn expression(table: &str, column: &Column) -> Option<String> {
+pub fn expression(table: &str, column: &Column) -> Option<String> {
     let words = words(&column.name);
     let untyped = column.declared_type.is_empty();
     let found = match column.affinity {

@@ -85,7 +85,7 @@ impl Trial {
 
 /// Returns some values of a generator, including the ends of its domain.
 fn values(generator: &dyn Generate) -> Result<Vec<Sql>> {
-    let world = World { seed: 1, rows: Vec::new() };
+    let world = World::new(1, Vec::new());
     let at = Scope::new(Key::of_column(1, "trial", "trial"), &world);
     let mut vector = Vector::default();
     generator.fill(at, RowRange { first: 0, count: ROWS }, &mut vector)?;

@@ -83,6 +83,11 @@ impl RowCounts {
         (some && (0.0..=1.0).contains(&outside)).then_some(RowCounts { classes, outside })
     }
 
+    /// Returns `true` if no group has more than one row.
+    pub(super) fn at_most_one(&self) -> bool {
+        self.classes.iter().all(|(rows, _)| *rows <= 1.0)
+    }
+
     /// Assigns `rows` rows to `groups` groups.
     pub(super) fn places(&self, key: Key, groups: u64, rows: u64) -> Places {
         let weights: f64 = self.classes.iter().map(|(_, weight)| weight).sum();

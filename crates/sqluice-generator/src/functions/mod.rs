@@ -9,6 +9,7 @@
 //! Bias: the error of an outcome's probability is less than 2^-32 for up to [`SMALL`] outcomes, and less
 //! than 2^-63 for more outcomes.
 
+mod adapt;
 mod bounds;
 mod calendar;
 mod case;
@@ -24,10 +25,12 @@ mod operators;
 mod patterns;
 mod phrases;
 mod quantiles;
+mod ranks;
 mod references;
 mod spread;
 mod sql;
 mod strings;
+mod tree;
 mod uuid;
 mod words;
 
@@ -66,6 +69,7 @@ pub const FUNCTIONS: &[Function] = &[
     quantiles::QUANTILES,
     quantiles::INT_QUANTILES,
     quantiles::KEYS,
+    adapt::GROWN,
     strings::DIGITS,
     strings::HEX,
     strings::TEXT,
@@ -77,6 +81,7 @@ pub const FUNCTIONS: &[Function] = &[
     uuid::UUID7,
     dates::DATE,
     dates::TIMESTAMP,
+    adapt::ISO,
     moments::AFTER,
     moments::LATEST,
     quantiles::LATER,
@@ -97,6 +102,7 @@ pub const FUNCTIONS: &[Function] = &[
     phrases::ADDRESS,
     phrases::DOMAIN,
     phrases::URL,
+    adapt::SIZED,
     phrases::IP,
     phrases::MAC,
     phrases::WORD,

@@ -17,6 +17,7 @@ use sqluice_core::similar;
 use super::distributions::Zipf;
 use super::grouped::RowCounts;
 use super::spread::Counted;
+use super::tree::Tree;
 use super::{Arguments, Fault, Function, Generate};
 use crate::generator::{Class, Domain, Groups, Parent, Placed, Scope, Size, World};
 use crate::names::Context;
@@ -27,7 +28,7 @@ use crate::vector::{RowRange, Vector};
 pub(super) const REF: Function = Function {
     name: "ref",
     signature: "ref(table.column, which, p)",
-    about: "the column's value in a row of that table: any, or as zipf(s), each(n), each(a, b) or rows(n: weight, ...) say, which leaves a share p of the rows without one; in the same table one before",
+    about: "the column's value in a row of that table: any, or as zipf(s), each(n), each(a, b) or rows(n: weight, ...) say, which leaves a share p of the rows without one; in the same table one before, or as tree(rows(n: weight, ...): weight, ...) says level by level",
     example: "ref(customer.id, zipf(1.1))",
     build: reference,
 };
@@ -45,6 +46,12 @@ struct Column {
 impl Column {
     fn scope<'a>(&self, at: Scope<'a>) -> Scope<'a> {
         at.with_key(Key::of_column(at.world.seed, &self.table_name, &self.name))
+    }
+
+    /// Generates the column's values in other rows of its table.
+    fn fill_rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        let rows = at.world.moves.sources(self.table, self.index, rows);
+        self.generator.fill_at(self.scope(at), &rows, out)
     }
 
     fn new(context: Context<'_>, table: usize, column: usize, at: usize) -> Result<Column, Fault> {
@@ -160,12 +167,11 @@ impl Generate for OfParent {
             parent.rows(self.leader.scope(at), rows, &mut parents)?;
         }
         let there: Vec<u64> = parents.iter().copied().flatten().collect();
-        let scope = self.column.scope(at);
         if there.len() == rows.len() {
-            return self.column.generator.fill_at(scope, &there, out);
+            return self.column.fill_rows(at, &there, out);
         }
         let mut values = Vector::default();
-        self.column.generator.fill_at(scope, &there, &mut values)?;
+        self.column.fill_rows(at, &there, &mut values)?;
         let mut next = 0..there.len();
         out.values();
         for parent in &parents {
@@ -211,6 +217,7 @@ impl Parent for OfParent {
         let there: Vec<u64> = parents.iter().copied().flatten().collect();
         let mut theirs = Vec::with_capacity(there.len());
         if let Some(parent) = self.column.generator.parent() {
+            let there = at.world.moves.sources(self.column.table, self.column.index, &there);
             parent.rows(self.column.scope(at), &there, &mut theirs)?;
         }
         let mut theirs = theirs.into_iter();
@@ -220,7 +227,7 @@ impl Parent for OfParent {
 }
 
 /// The rule that assigns parent rows to rows.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Which {
     /// All parents are equally likely.
     Any,
@@ -230,6 +237,8 @@ enum Which {
     Each(u64, u64),
     /// The parents get the exact numbers of rows that the counts state.
     Rows(RowCounts),
+    /// The rows of one table are trees.
+    Tree(Tree),
 }
 
 /// The parent of a row without a parent.
@@ -254,10 +263,14 @@ fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
         _ => return Err(arguments.wrong(0, "a column, as table.column")),
     };
     let which = if arguments.arguments.len() > 1 { which(arguments)? } else { Which::Any };
-    if let (3, false) = (arguments.arguments.len(), matches!(which, Which::Rows(_))) {
-        return Err(
-            arguments.fault(arguments.place(2), "a share of rows that refer to none goes with rows(...)")
-        );
+    if let (3, false) = (arguments.arguments.len(), matches!(which, Which::Rows(_) | Which::Tree(_))) {
+        return Err(arguments.fault(
+            arguments.place(2),
+            "a share of rows that refer to none goes with rows(...) or tree(...)",
+        ));
+    }
+    if table != own && matches!(which, Which::Tree(_)) {
+        return Err(arguments.fault(arguments.place(1), "tree(...) is for a table that refers to itself"));
     }
     let declared = &names.tables[table];
     let is_key = declared.unique_keys().iter().any(|key| key[..] == [column]);
@@ -271,7 +284,8 @@ fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
 }
 
 fn which(arguments: &Arguments<'_>) -> Result<Which, Fault> {
-    let wrong = || arguments.wrong(1, "any(), zipf(s), each(n), each(a, b) or rows(n: weight, ...)");
+    let wrong =
+        || arguments.wrong(1, "any(), zipf(s), each(n), each(a, b), rows(n: weight, ...) or tree(...)");
     let ExprNode::Call { name, arguments: given } = &arguments.expr(1).node else { return Err(wrong()) };
     let number = |index: usize| match given[index].value.node {
         ExprNode::Literal(Literal::Int(int)) => Ok(int as f64),
@@ -302,8 +316,12 @@ fn which(arguments: &Arguments<'_>) -> Result<Which, Fault> {
                 )
             })
         }
+        ("tree", 1..) => {
+            let outside = if arguments.arguments.len() == 3 { arguments.real(2)? } else { 0.0 };
+            Tree::of(arguments, given, outside).map(Which::Tree)
+        }
         _ => {
-            let near = similar::hint(name, ["any", "zipf", "each", "rows"].into_iter());
+            let near = similar::hint(name, ["any", "zipf", "each", "rows", "tree"].into_iter());
             Err(arguments.fault(
                 at,
                 format!("no way to refer is called `{name}` with {} arguments: {near}", given.len()),
@@ -351,6 +369,18 @@ impl Reference {
             picked.for_each(|(row, slot)| *slot = places.of(row).map_or(NO_PARENT, |place| place.group));
             return Ok(());
         }
+        if let Which::Tree(tree) = &self.which {
+            let rows = self.parents(at.world)?;
+            let (without, mut places) = (tree.without(rows), tree.places(at.key, rows));
+            for (row, slot) in picked {
+                *slot = match places(row) {
+                    Some(place) => place.group,
+                    None if row < without => NO_PARENT,
+                    None => row,
+                };
+            }
+            return Ok(());
+        }
         if self.own {
             // A row refers to an earlier row, whatever the row count; the first row refers to itself.
             for (row, slot) in picked {
@@ -358,7 +388,7 @@ impl Reference {
                     Which::Any => below64(at.key.word(row), row.max(1)),
                     Which::Zipf(s) => Zipf::new(row.max(1), s).rank(at.key.row(row)) - 1,
                     Which::Each(low, high) => each(at.key, row.saturating_sub(1), low, high),
-                    Which::Rows(_) => 0,
+                    Which::Rows(_) | Which::Tree(_) => 0,
                 };
                 *slot = (*slot).min(row.saturating_sub(1));
             }
@@ -375,7 +405,7 @@ impl Reference {
             Which::Each(low, high) => {
                 picked.for_each(|(row, slot)| *slot = each(at.key, row, low, high) % parents);
             }
-            Which::Rows(_) => {}
+            Which::Rows(_) | Which::Tree(_) => {}
         }
         Ok(())
     }
@@ -384,14 +414,13 @@ impl Reference {
 impl Reference {
     /// Generates the values of these parents; NULL if a row has no parent.
     fn values(&self, at: Scope<'_>, picked: &[u64], out: &mut Vector) -> Result<()> {
-        let scope = self.column.scope(at);
         if !picked.contains(&NO_PARENT) {
-            return self.column.generator.fill_at(scope, picked, out);
+            return self.column.fill_rows(at, picked, out);
         }
         let present: Vec<bool> = picked.iter().map(|parent| *parent != NO_PARENT).collect();
         let some: Vec<u64> =
             picked.iter().map(|parent| if *parent == NO_PARENT { 0 } else { *parent }).collect();
-        self.column.generator.fill_at(scope, &some, out)?;
+        self.column.fill_rows(at, &some, out)?;
         out.keep(&present);
         Ok(())
     }
@@ -428,7 +457,11 @@ impl Generate for Reference {
     }
 
     fn nullable(&self) -> bool {
-        let some_refer_to_none = matches!(&self.which, Which::Rows(counts) if counts.outside > 0.0);
+        let some_refer_to_none = match &self.which {
+            Which::Rows(counts) => counts.outside > 0.0,
+            Which::Tree(tree) => tree.outside > 0.0,
+            Which::Any | Which::Zipf(_) | Which::Each(..) => false,
+        };
         some_refer_to_none || self.column.generator.nullable()
     }
 
@@ -437,7 +470,7 @@ impl Generate for Reference {
     }
 
     fn groups(&self) -> Option<&dyn Groups> {
-        if let Which::Rows(_) = self.which { Some(self) } else { None }
+        if let Which::Rows(_) | Which::Tree(_) = self.which { Some(self) } else { None }
     }
 
     fn parent(&self) -> Option<&dyn Parent> {
@@ -451,7 +484,7 @@ impl Domain for Reference {
     }
 
     fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
-        self.column.generator.fill_at(self.column.scope(at), numbers, out)
+        self.column.fill_rows(at, numbers, out)
     }
 }
 
@@ -479,6 +512,11 @@ impl Parent for Reference {
 
 impl Groups for Reference {
     fn places(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<Placed>>) -> Result<()> {
+        if let Which::Tree(tree) = &self.which {
+            let mut places = tree.places(at.key, self.parents(at.world)?);
+            out.extend(rows.iter().map(|row| places(*row)));
+            return Ok(());
+        }
         let Which::Rows(counts) = &self.which else { return Ok(()) };
         let places = counts.places(at.key, self.parents(at.world)?, self.children.rows(at.world));
         out.extend(rows.iter().map(|row| places.of(*row)));

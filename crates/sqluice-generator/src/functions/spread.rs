@@ -19,6 +19,7 @@ use sqluice_core::error::Result;
 
 use super::choice::{Literals, Picker};
 use super::grouped::{scaled, scaled_up};
+use super::ranks::Ranks;
 use super::{Arguments, Fault, Function, Generate};
 use crate::generator::{ByShare, Class, Domain, Groups, Parent, Placed, Scope, Size, World};
 use crate::parse::{ExprNode, Literal};
@@ -156,13 +157,17 @@ pub(super) const NULLS: Function = Function {
 
 pub(super) const POOL: Function = Function {
     name: "pool",
-    signature: "pool(n, x)",
-    about: "one of n values of x, all of them in as many rows as the others",
+    signature: "pool(n, x, s)",
+    about: "one of n values of x, all of them in as many rows as the others; or, with s, the k-th value in a number of rows in proportion to 1 / k^s, and at least one",
     example: "pool(50, text(3, 20))",
     build: |arguments| {
-        arguments.count(2)?;
+        arguments.count_within(2, 3)?;
         let count = arguments.int_within(0, 1, i64::MAX)? as u64;
-        Ok(Arc::new(Pool { count, inner: arguments.compile(1)?, table: Counted::of(arguments) }))
+        let ranks = match arguments.arguments.len() {
+            3 => Some(Ranks::new(count, arguments.positive(2)?)),
+            _ => None,
+        };
+        Ok(Arc::new(Pool { count, ranks, inner: arguments.compile(1)?, table: Counted::of(arguments) }))
     },
 };
 
@@ -376,6 +381,8 @@ impl Parent for Nulls {
 #[derive(Debug)]
 struct Pool {
     count: u64,
+    /// The numbers of rows of the values, if these differ.
+    ranks: Option<Ranks>,
     inner: Arc<dyn Generate>,
     table: Counted,
 }
@@ -406,11 +413,15 @@ impl Pool {
     }
 
     /// Returns for each row the number of its value as the group, and the number of rows before it with the same value.
-    fn placed<'r>(&self, at: Scope<'_>, rows: &'r [u64]) -> impl Iterator<Item = Placed> + 'r {
+    fn placed<'r>(&'r self, at: Scope<'_>, rows: &'r [u64]) -> impl Iterator<Item = Placed> + 'r {
         let (count, all) = (self.count, self.table.rows(at.world).max(1));
         let shuffle = Shuffle::new(at.key.child(0), all);
         rows.iter().map(move |row| {
             let position = shuffle.place(row % all);
+            if let Some(ranks) = &self.ranks {
+                let group = ranks.value(position, all);
+                return Placed { group, ordinal: position - ranks.first(group, all), position };
+            }
             let group = scaled(position, count, all);
             Placed { group, ordinal: position - scaled_up(group, all, count), position }
         })
@@ -419,7 +430,12 @@ impl Pool {
 
 impl ByShare for Pool {
     fn make(&self, at: Scope<'_>, _: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
-        let numbers: Vec<u64> = shares.iter().map(|share| below64(*share, self.count)).collect();
+        let all = self.table.rows(at.world).clamp(1, 1 << 40);
+        let number = |share: &u64| match &self.ranks {
+            Some(ranks) => ranks.value(below64(*share, all), all),
+            None => below64(*share, self.count),
+        };
+        let numbers: Vec<u64> = shares.iter().map(number).collect();
         self.values(at, &numbers, out)
     }
 }

@@ -249,7 +249,7 @@ fn refuse_rows(comment: &Comment<'_>) -> Result<(), Fault> {
 
 /// Returns `true` if a generator has enough values to number old values by their hashes.
 fn is_wide(generator: &dyn Generate) -> bool {
-    let world = World { seed: 0, rows: Vec::new() };
+    let world = World::new(0, Vec::new());
     let domain = generator.domain();
     domain.is_some_and(|domain| {
         domain.is_endless() || domain.count(&world).is_ok_and(|count| count >= DISTINCT_MIN)

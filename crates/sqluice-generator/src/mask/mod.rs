@@ -250,7 +250,7 @@ impl Made {
                 *hash ^= with.of(other.get(row), equality, folded);
             }
         }
-        let world = World { seed: 0, rows: Vec::new() };
+        let world = World::new(0, Vec::new());
         let at = Scope::new(self.stream, &world);
         match self.generator.domain().filter(|_| self.distinct) {
             Some(domain) if domain.is_endless() => {

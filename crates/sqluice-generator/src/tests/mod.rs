@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 mod distributions;
 mod rows;
+mod trees;
 
 use sqluice_core::batch::{Batch, ROWS_MAX, Value};
 use sqluice_core::schema::Schema;
@@ -42,7 +43,7 @@ impl From<Value<'_>> for Owned {
     }
 }
 
-static WORLD: World = World { seed: 1, rows: Vec::new() };
+static WORLD: World = World::new(1, Vec::new());
 
 fn generator(expression: &str) -> std::sync::Arc<dyn Generate> {
     compile(&parse(expression, 0).unwrap()).unwrap_or_else(|fault| panic!("{expression}: {fault:?}"))

@@ -29,7 +29,6 @@ mod selection;
 #[cfg(feature = "export")]
 mod sql_pieces;
 mod verify;
-mod virtual_table;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -65,7 +64,6 @@ pub use purpose::{ChosenSetting, Purpose};
 pub use report::{CopiedIndex, CopiedTable, CopyReport};
 use selection::{Selection, owner};
 pub(crate) use verify::{of_application, verification, with_remedy, without_table};
-pub(crate) use virtual_table::VirtualTableSql;
 
 use crate::remote;
 use sqluice_generator::Preview;

@@ -17,7 +17,8 @@ use super::Merge;
 use super::inserted::not_inserted;
 use super::sources::{Shared, Source};
 use super::tables::differently;
-use crate::copy::{VirtualTableSql, in_new_file, of_application};
+use crate::copy::{in_new_file, of_application};
+use crate::virtual_table::VirtualTableSql;
 
 /// A virtual table to rebuild.
 #[derive(Clone, Debug)]

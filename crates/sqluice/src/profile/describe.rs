@@ -13,8 +13,10 @@ use sqluice_core::schema::Table;
 
 use super::json;
 use super::numbers::{ENOUGH, Form, form_of_reals, numbers};
+use super::parents::share;
 use super::sample::Cell;
 use super::scan::{ColumnFacts, TableFacts};
+use super::skew;
 use super::texts::{Texts, lengths, pool, quoted};
 use crate::personal::{self, Personal};
 
@@ -94,7 +96,7 @@ impl<'t> Described<'t> {
             let cells = self.cells(column);
             let shaped = self.shaped(facts, &cells);
             let expression =
-                shaped.unwrap_or_else(|| self.by_kinds(&cells, facts.values(), facts.different()));
+                shaped.unwrap_or_else(|| self.by_kinds(column, &cells, facts.values(), facts.different()));
             Made { expression, kept: Vec::new() }
         });
         Some(Made { expression: self.with_nulls(facts, made.expression), ..made })
@@ -133,7 +135,7 @@ impl<'t> Described<'t> {
         // The range of numbers in a few rows would show them.
         let hides_rest = rows < ENOUGH as u64 && rest.iter().all(|cell| cell.number().is_some());
         if rows > 0 && !rest.is_empty() && !hides_rest {
-            options.push(format!("{}: {rows}", self.by_kinds(&rest, rows, others)));
+            options.push(format!("{}: {rows}", self.by_kinds(column, &rest, rows, others)));
         }
         let kept: Vec<String> = kept.into_iter().map(|(value, _)| value).collect();
         let expression = match &options[..] {
@@ -170,7 +172,7 @@ impl<'t> Described<'t> {
     }
 
     /// Returns an expression with the share of each kind of value.
-    pub(super) fn by_kinds(&self, cells: &[&Cell], rows: u64, different: f64) -> String {
+    pub(super) fn by_kinds(&self, column: usize, cells: &[&Cell], rows: u64, different: f64) -> String {
         let kinds: [fn(&Cell) -> bool; 4] = [
             |cell| matches!(cell, Cell::Int(_)),
             |cell| matches!(cell, Cell::Real(_)),
@@ -187,7 +189,7 @@ impl<'t> Described<'t> {
             let share = part.len() as f64 / cells.len() as f64;
             let its_rows = ((rows as f64 * share).round() as u64).max(1);
             let its_different = (different * distinct(part) as f64 / all).clamp(1.0, its_rows as f64);
-            self.of_kind(part, its_rows, its_different)
+            self.of_kind(column, part, its_rows, its_different)
         };
         match &parts[..] {
             [] => "NULL".to_owned(),
@@ -200,7 +202,7 @@ impl<'t> Described<'t> {
         }
     }
 
-    fn of_kind(&self, cells: &[&Cell], rows: u64, different: f64) -> String {
+    fn of_kind(&self, column: usize, cells: &[&Cell], rows: u64, different: f64) -> String {
         match cells[0] {
             Cell::Int(_) | Cell::Real(_) => {
                 let mut values: Vec<f64> = cells.iter().filter_map(|cell| cell.number()).collect();
@@ -212,11 +214,25 @@ impl<'t> Described<'t> {
                 let common = self.rules.common.unwrap_or(20);
                 let cells: Vec<&Cell> = cells.iter().copied().step_by(cells.len() / TEXTS_MAX + 1).collect();
                 let cells = &cells[..];
-                let texts = Texts { cells, rows, different, is_unique: false, common };
+                let (exponent, named) = (self.exponent(column, rows), self.named(column));
+                let texts = Texts { cells, rows, different, is_unique: false, common, exponent, named };
                 json::object(&texts).unwrap_or_else(|| texts.expression())
             }
             Cell::Blob(..) | Cell::Null => pool(different, rows, &format!("blob({})", lengths(cells, rows))),
         }
+    }
+
+    /// Returns the exponent of the numbers of rows with the same text, if `rows` rows are all rows with a text.
+    fn exponent(&self, column: usize, rows: u64) -> Option<f64> {
+        let facts = self.facts_of(column).filter(|facts| facts.texts == rows && facts.values() == rows)?;
+        skew::exponent(facts.counts.as_ref()?)
+    }
+
+    /// Returns the function for texts that the column's name announces: names of persons.
+    pub(super) fn named(&self, column: usize) -> Option<&'static str> {
+        let known = ["first_name()", "last_name()", "name()"];
+        let announced = sqluice_generator::expression_of_name(&self.table.name, &self.table.columns[column])?;
+        known.into_iter().find(|function| *function == announced)
     }
 
     /// Adds NULL to an expression, with the share of NULLs in the column.
@@ -226,12 +242,6 @@ impl<'t> Described<'t> {
             nulls => format!("nulls({}, {expression})", share(nulls, self.facts.rows)),
         }
     }
-}
-
-/// Returns a share of rows, as a number.
-pub(super) fn share(rows: u64, all: u64) -> String {
-    let text = format!("{:.9}", rows as f64 / all as f64);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Returns the number of different values in a sample.

@@ -98,7 +98,7 @@ fn expression(member: &Member, texts: &Texts<'_>) -> String {
             let different =
                 cells.iter().filter_map(|cell| cell.hash()).collect::<std::collections::HashSet<_>>().len();
             let different = (different as f64 / cells.len() as f64 * rows as f64).max(1.0);
-            Texts { cells: &cells, rows, different, ..*texts }.expression()
+            Texts { cells: &cells, rows, different, exponent: None, named: None, ..*texts }.expression()
         }
     }
 }

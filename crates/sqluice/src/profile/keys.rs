@@ -9,12 +9,15 @@
 
 use sqluice_core::schema::{Reference, Schema, Table};
 
-use super::describe::{Described, Made, share};
+use super::describe::{Described, Made};
 use super::numbers::{ENOUGH, Form, blurred};
-use super::parents::row_counts;
+use super::parents::{row_counts, share};
 use super::sample::Cell;
-use super::sketch::Counts;
+use super::sketch::{Counts, hash_int};
 use super::texts::Texts;
+
+/// The largest number of different values of a column of a key that keeps its values.
+const FEW_MAX: f64 = 2000.0;
 
 /// The row counts of the tables.
 #[derive(Clone, Copy, Debug)]
@@ -100,8 +103,8 @@ impl<'d> Keys<'d> {
     fn references(&mut self) {
         let table = self.described.table;
         let mut group = 0;
-        let mut references: Vec<(&Reference, Option<&Counts>)> = Vec::new();
-        for reference in &table.references {
+        let mut references: Vec<(usize, &Reference, Option<&Counts>)> = Vec::new();
+        for (number, reference) in table.references.iter().enumerate() {
             let counts = match &reference.columns[..] {
                 [column] => self.described.facts_of(*column).and_then(|facts| facts.counts.as_ref()),
                 _ => {
@@ -109,10 +112,18 @@ impl<'d> Keys<'d> {
                     self.described.facts.groups.get(group - 1)
                 }
             };
-            references.push((reference, counts));
+            references.push((number, reference, counts));
         }
-        references.sort_by_key(|(reference, _)| std::cmp::Reverse(reference.columns.len()));
-        for (reference, counts) in references {
+        // A column with two parents refers to the parent with fewer rows, whose keys the other parent most likely has, too.
+        references.sort_by_key(|(_, reference, _)| {
+            let parents = self.world.parent(reference).map_or(u64::MAX, |(_, rows, _)| rows);
+            (std::cmp::Reverse(reference.columns.len()), parents)
+        });
+        for (number, reference, counts) in references {
+            if reference.parent.eq_ignore_ascii_case(&table.name) {
+                self.reference_to_itself(number, reference);
+                continue;
+            }
             let Some(&first) = reference.columns.first().filter(|first| self.made[**first].is_none()) else {
                 continue;
             };
@@ -127,6 +138,37 @@ impl<'d> Keys<'d> {
                     self.set(first, "NULL".to_owned());
                 }
                 None => {}
+            }
+        }
+    }
+
+    /// Describes a reference of a table to itself, as trees. Of several columns, the first column that the parent row need not share draws
+    /// the parent.
+    fn reference_to_itself(&mut self, number: usize, reference: &Reference) {
+        let Some((_, _, columns)) = self.world.parent(reference) else { return };
+        let table = self.described.table;
+        let pairs = || reference.columns.iter().copied().zip(columns.iter().copied());
+        let Some((first, key)) = pairs().find(|(column, key)| column != key && self.made[*column].is_none())
+        else {
+            return;
+        };
+        let Some(facts) = self.described.facts_of(first).filter(|_| self.described.read[key].is_some())
+        else {
+            return;
+        };
+        let of_key = format!("{}.{}", name(&table.name), name(&table.columns[key].name));
+        let lineage = self.described.facts.lineages.get(number).and_then(Option::as_ref);
+        let made = match lineage {
+            _ if facts.values() == 0 => "NULL".to_owned(),
+            Some(lineage) => format!("ref({of_key}, {})", lineage.arguments(table.columns[first].not_null)),
+            None => self.described.with_nulls(facts, format!("ref({of_key})")),
+        };
+        self.set(first, made);
+        self.is_grouped[first] = lineage.is_some();
+        let leader = name(&table.columns[first].name);
+        for (other, key) in pairs().filter(|(other, key)| other != key && *other != first) {
+            if self.made[other].is_none() {
+                self.set(other, format!("{leader}.{}", name(&table.columns[key].name)));
             }
         }
     }
@@ -185,7 +227,16 @@ impl<'d> Keys<'d> {
         let all_ints = cells.iter().all(|cell| matches!(cell, Cell::Int(_)));
         let made = if all_texts {
             let (rows, common) = (facts.values(), self.described.rules.common.unwrap_or(20));
-            Texts { cells: &cells, rows, different: rows as f64, is_unique: true, common }.expression()
+            Texts {
+                cells: &cells,
+                rows,
+                different: rows as f64,
+                is_unique: true,
+                common,
+                exponent: None,
+                named: self.described.named(column),
+            }
+            .expression()
         } else if all_ints {
             self.ints(
                 column,
@@ -240,26 +291,114 @@ impl<'d> Keys<'d> {
 
     /// Describes multi-column keys: a column whose rows are in groups, and a column that differs within the groups.
     fn keys_of_several(&mut self) {
-        let table = self.described.table;
-        for key in table.unique_keys() {
-            if key.len() < 2
-                || key.iter().any(|column| self.is_unique(*column) || self.described.read[*column].is_none())
-            {
-                continue;
-            }
-            let Some(group) = self.group_of(&key) else { continue };
-            let free: Vec<usize> = key.iter().copied().filter(|column| *column != group).collect();
-            let within = free
+        for key in self.described.table.unique_keys().into_iter().filter(|key| key.len() > 1) {
+            self.key_of_several(&key);
+            self.grow(&key);
+        }
+    }
+
+    /// Lets the range of a key's column with the most values grow with the rows, unless other rows of a key grow in number, too: those of a
+    /// parent, or lines.
+    fn grow(&mut self, key: &[usize]) {
+        let expression = |column: &usize| self.made[*column].as_ref().map_or("", |made| &made.expression);
+        let grows = |column: &usize| {
+            let made = expression(column);
+            ["ref(", "ordinal(", "numbered(", "row(", "distinct(", "keys("]
                 .iter()
-                .copied()
-                .find(|column| self.made[*column].is_none())
-                .or_else(|| free.iter().copied().find(|column| self.is_grouped[*column]));
-            if let Some(column) = within {
-                let expression = self.within(column, group);
-                self.is_grouped[column] = false;
-                self.set(column, expression);
+                .any(|start| made.starts_with(start))
+                || made.contains(", ref(")
+                || made.starts_with("grown(")
+        };
+        if key.iter().any(grows) {
+            return;
+        }
+        let spans = key.iter().filter_map(|column| {
+            let facts = self.described.facts_of(*column)?;
+            Some((*column, facts.different(), self.span(*column)?))
+        });
+        let widest = spans.max_by(|one, other| one.1.total_cmp(&other.1));
+        if let Some((column, _, span)) = widest
+            && let Some(made) = &mut self.made[column]
+        {
+            made.expression = format!("grown({}, {span}, {})", made.expression, self.described.facts.rows);
+        }
+    }
+
+    /// Returns the length of the range of a column of integers, or of days or seconds as texts.
+    fn span(&self, column: usize) -> Option<i64> {
+        let facts = self.described.facts_of(column)?;
+        let cells = self.described.cells(column);
+        let span = if facts.ints == facts.values() {
+            facts.bounds.1.checked_sub(facts.bounds.0)?
+        } else {
+            let moments: Option<Vec<(u64, bool)>> = cells
+                .iter()
+                .map(|cell| {
+                    let text = cell.text()?;
+                    let seconds = sqluice_generator::moment_of_text(text.as_bytes())?;
+                    Some((seconds, text.len() == 10))
+                })
+                .collect();
+            let moments = moments?;
+            let (first, last) = (moments.iter().min()?, moments.iter().max()?);
+            let seconds = last.0.checked_sub(first.0)?;
+            i64::try_from(if first.1 { seconds / 86_400 } else { seconds }).ok()?
+        };
+        (0..1 << 40).contains(&span).then_some(span + 1)
+    }
+
+    /// Describes a key of several columns.
+    fn key_of_several(&mut self, key: &[usize]) {
+        if key.iter().any(|column| self.is_unique(*column) || self.described.read[*column].is_none()) {
+            return;
+        }
+        // Columns of few values keep them, and rows exchange values until the key holds.
+        let is_few = |column: &usize| self.has_few(*column) && !self.has_lines(*column, key);
+        let few: Vec<usize> = key.iter().copied().filter(is_few).collect();
+        for column in &few {
+            if self.made[*column].is_none() {
+                self.made[*column] = self.described.plain(*column);
             }
         }
+        if !few.is_empty() && key.iter().all(|column| self.made[*column].is_some()) {
+            return;
+        }
+        let Some(group) = self.group_of(key) else { return };
+        let free: Vec<usize> = key.iter().copied().filter(|column| *column != group).collect();
+        let within = free
+            .iter()
+            .copied()
+            .find(|column| self.made[*column].is_none())
+            .or_else(|| free.iter().copied().find(|column| self.is_grouped[*column]));
+        if let Some(column) = within {
+            let expression = self.within(column, group);
+            self.is_grouped[column] = false;
+            self.set(column, expression);
+        }
+    }
+
+    /// Returns `true` if a column has few different values, so that a key can't make them different within groups.
+    fn has_few(&self, column: usize) -> bool {
+        let Some(facts) = self.described.facts_of(column).filter(|_| !self.is_grouped[column]) else {
+            return false;
+        };
+        let different = facts.different();
+        different <= FEW_MAX && different * 4.0 <= self.described.facts.rows as f64
+    }
+
+    /// Returns `true` if a column of a key has line numbers: 1, 2, 3 and so on among the rows that refer to the same parent.
+    fn has_lines(&self, column: usize, key: &[usize]) -> bool {
+        let counts = |column: usize| self.described.facts_of(column)?.counts.as_ref();
+        let lines = |group: usize| {
+            let (facts, of_group) = (self.described.facts_of(column)?, counts(group)?);
+            let (least, most) = facts.bounds;
+            let first = facts.counts.as_ref()?.of(hash_int(least))? as f64;
+            let is_int = facts.ints == self.described.facts.rows && (0..=1).contains(&least);
+            let groups = of_group.different();
+            let lines = most - least < *of_group.counts().last()? as i64;
+            Some(is_int && lines && (first - groups).abs() <= groups * 0.03)
+        };
+        key.iter().any(|group| *group != column && self.is_grouped[*group] && lines(*group) == Some(true))
     }
 
     /// Returns the column of a key whose rows are in groups. If the key has no such column, the column with the fewest values is grouped.
@@ -277,7 +416,7 @@ impl<'d> Keys<'d> {
         let (facts, cells) = (self.described.facts_of(column)?, self.described.cells(column));
         let different = (facts.different().round() as u64).max(1);
         // The inner expression has as many different values as the pool.
-        let inner = self.described.by_kinds(&cells, different, different as f64);
+        let inner = self.described.by_kinds(column, &cells, different, different as f64);
         self.set(column, format!("pool({different}, {inner})"));
         self.is_grouped[column] = true;
         Some(column)
@@ -315,6 +454,8 @@ impl<'d> Keys<'d> {
                 different: facts.values() as f64,
                 is_unique: true,
                 common,
+                exponent: None,
+                named: None,
             };
             return texts.expression();
         }

@@ -21,12 +21,13 @@
 //! occurs in at least `keep_common` rows; or if the value is in the schema. Quantiles are no values. For integer keys without gaps, or with
 //! equal gaps, the text reveals the first and the last key.
 //!
-//! Modules, from the bottom up: `options`: the options and the report; `sketch`, `sample`, `scan`: the facts about a table; `numbers`,
-//! `texts`, `json`, `parents`: expressions; `describe`, `keys`, `relations`: columns; `statements`, `schema_file`: the text.
+//! Modules, from the bottom up: `options`: the options and the report; `sketch`, `skew`, `sample`, `scan`: the facts about a table; `numbers`,
+//! `texts`, `json`, `parents`, `lineage`: expressions; `describe`, `keys`, `relations`: columns; `statements`, `schema_file`: the text.
 
 mod describe;
 mod json;
 mod keys;
+mod lineage;
 mod numbers;
 mod options;
 mod parents;
@@ -35,6 +36,7 @@ mod sample;
 mod scan;
 mod schema_file;
 mod sketch;
+mod skew;
 mod statements;
 mod texts;
 
@@ -43,7 +45,7 @@ use std::time::Instant;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Context;
-use sqluice_core::schema::{Schema, Table, parents_first, quoted};
+use sqluice_core::schema::{Reference, Schema, Table, parents_first, quoted};
 use sqluice_core::similar;
 use sqluice_reader::Snapshot;
 use sqluice_reader::connection::unreadable;
@@ -56,6 +58,7 @@ use crate::remote;
 use crate::schema_text::{Names, stripped_table};
 use describe::{Described, Made, Rules};
 use keys::{Keys, World};
+use lineage::Lineage;
 use scan::{TableFacts, Wanted};
 use schema_file::{SchemaFile, Texts};
 pub(crate) use sketch::hash_bytes;
@@ -96,8 +99,9 @@ impl Profile {
         let mut rows: Vec<Option<u64>> = vec![None; schema.tables.len()];
         for index in parents_first(&schema.tables.iter().collect::<Vec<_>>()) {
             let table = &schema.tables[index];
-            if self.has(&table.name) {
-                let facts = read(&snapshot, &schema, table, threads, context)?;
+            if self.has(&table.name) && file.has(&table.name) {
+                let mut facts = read(&snapshot, &schema, table, threads, context)?;
+                facts.lineages = lineages(&snapshot, table, facts.rows)?;
                 rows[index] = Some(facts.rows);
                 self.count_parents(&snapshot, &schema, table, &mut rows)?;
                 self.describe(World { schema: &schema, rows: &rows }, table, &facts, &mut file);
@@ -199,6 +203,15 @@ impl Profile {
 fn read_columns(table: &Table) -> Vec<Option<usize>> {
     let mut next = 0..;
     table.columns.iter().map(|column| if column.generated.is_none() { next.next() } else { None }).collect()
+}
+
+/// Reads the trees of each reference of a table to itself; `None` for other references.
+fn lineages(snapshot: &Snapshot, table: &Table, rows: u64) -> Result<Vec<Option<Lineage>>> {
+    let of = |reference: &Reference| match reference.parent.eq_ignore_ascii_case(&table.name) {
+        true => Lineage::read(snapshot, table, reference, rows),
+        false => Ok(None),
+    };
+    table.references.iter().map(of).collect()
 }
 
 /// Reads a table.

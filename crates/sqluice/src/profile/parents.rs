@@ -13,14 +13,20 @@ pub(super) fn row_counts(counts: &Counts, parents: u64) -> String {
     if without.round() > 0.0 {
         classes.push((0.0, without.round()));
     }
-    classes.extend(classes_of(&sorted));
+    classes.extend(classes_of(&sorted, CLASSES_MAX));
     let class = |(rows, weight): &(f64, f64)| format!("{}: {weight}", (rows * 1000.0).round() / 1000.0);
     format!("rows({})", classes.iter().map(class).collect::<Vec<_>>().join(", "))
 }
 
+/// Returns a share of rows, as a number.
+pub(super) fn share(rows: u64, all: u64) -> String {
+    let text = format!("{:.9}", rows as f64 / all as f64);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// Returns the counts with the number of parents that have each count. If there are too many different counts, neighbouring counts are
 /// merged: few of the large counts, as these have many rows each, and more of the small counts.
-fn classes_of(sorted: &[u64]) -> Vec<(f64, f64)> {
+pub(super) fn classes_of(sorted: &[u64], classes_max: usize) -> Vec<(f64, f64)> {
     let mut exact: Vec<(f64, f64)> = Vec::new();
     for count in sorted {
         match exact.last_mut() {
@@ -28,7 +34,7 @@ fn classes_of(sorted: &[u64]) -> Vec<(f64, f64)> {
             _ => exact.push((*count as f64, 1.0)),
         }
     }
-    if exact.len() <= CLASSES_MAX {
+    if exact.len() <= classes_max {
         return exact;
     }
     let all = sorted.len() as f64;
@@ -37,7 +43,7 @@ fn classes_of(sorted: &[u64]) -> Vec<(f64, f64)> {
     let mut taken = (0.0, 0.0);
     for (rows, weight) in exact.into_iter().rev() {
         taken = (taken.0 + rows * weight, taken.1 + weight);
-        let enough = (behind / 4.0_f64).clamp(1.0, all / 40.0);
+        let enough = (behind / 4.0_f64).clamp(1.0, (all / classes_max as f64).max(1.0));
         if taken.1 >= enough {
             classes.push((taken.0 / taken.1, taken.1));
             behind += taken.1;
@@ -69,7 +75,7 @@ mod tests {
     #[test]
     fn many_counts_are_taken_together_and_keep_their_sum() {
         let counts: Vec<u64> = (1..5000).map(|rank| 100_000 / (5000 - rank)).collect();
-        let classes = classes_of(&counts);
+        let classes = classes_of(&counts, CLASSES_MAX);
         assert!(classes.len() < 120, "{}", classes.len());
         let sum: f64 = classes.iter().map(|(rows, weight)| rows * weight).sum();
         assert!((sum - counts.iter().sum::<u64>() as f64).abs() < 1e-6 * sum);

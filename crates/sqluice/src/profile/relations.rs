@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use sqluice_generator::moment_of_text;
 
-use super::describe::{Described, Made, literal, share};
+use super::describe::{Described, Made, literal};
 use super::keys::name;
 use super::numbers::{Form, numbers};
+use super::parents::share;
 use super::sample::Cell;
 
 /// The least number of rows for a guess.

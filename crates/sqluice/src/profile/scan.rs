@@ -12,6 +12,7 @@ use sqluice_core::progress::{Amount, Context};
 use sqluice_core::source::{BadText, Part, Refused, WithBadText, scan};
 use sqluice_reader::rows::{PART_BYTES, Rows};
 
+use super::lineage::Lineage;
 use super::sample::Sample;
 use super::sketch::{Counts, hash_bytes, hash_int, hash_pair, hash_real};
 
@@ -23,6 +24,8 @@ pub(super) struct TableFacts {
     /// The counts of equal values in each requested group of columns, without rows that have a NULL.
     pub(super) groups: Vec<Counts>,
     pub(super) sample: Sample,
+    /// The trees of each reference of the table to itself, in the order of the references.
+    pub(super) lineages: Vec<Option<Lineage>>,
 }
 
 /// The facts about a column.
@@ -144,6 +147,7 @@ impl TableFacts {
             columns: wanted.is_counted.iter().map(|is_counted| ColumnFacts::new(*is_counted)).collect(),
             groups: vec![Counts::new(); wanted.groups.len()],
             sample: Sample::new(wanted.is_counted.len()),
+            lineages: Vec::new(),
         }
     }
 

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use rusqlite::Connection;
-use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::token::tokens;
-use sqluice_core::schema::{Schema, Table};
+use sqluice_core::schema::{Column, Schema, Table};
 use sqluice_core::sqlite_error::{failed, needs_application, said};
-use sqluice_generator::Spec;
+use sqluice_generator::{Spec, settle};
 use sqluice_reader::{Snapshot, StoredObject};
 
 use super::describe::Made;
@@ -74,6 +74,8 @@ pub(super) struct SchemaFile<'s> {
     pub(super) kept: Vec<KeptValues>,
     pub(super) personal: Vec<PersonalColumn>,
     notes: Vec<String>,
+    /// The names of the tables that need something of an application, in lower case.
+    left_out: HashSet<String>,
 }
 
 impl<'s> SchemaFile<'s> {
@@ -103,12 +105,18 @@ impl<'s> SchemaFile<'s> {
             kept: Vec::new(),
             personal: Vec::new(),
             notes: Vec::new(),
+            left_out: HashSet::new(),
         };
         if texts.strips {
             file.strip();
         }
-        file.leave_out_unknown(snapshot)?;
+        file.leave_out_unknown()?;
         Ok(file)
+    }
+
+    /// Returns `true` if a table is in the file.
+    pub(super) fn has(&self, table: &str) -> bool {
+        !self.left_out.contains(&table.to_ascii_lowercase())
     }
 
     /// Removes the literals of all objects. Leaves indexes with literals out, with a note.
@@ -123,8 +131,8 @@ impl<'s> SchemaFile<'s> {
         self.objects = kept;
     }
 
-    /// Leaves out, with a note, objects that need a collation, function or tokenizer of an application. A table with rows is not left out.
-    fn leave_out_unknown(&mut self, snapshot: &Snapshot) -> Result<()> {
+    /// Leaves out, with a note, objects that need a collation, function or tokenizer of an application.
+    fn leave_out_unknown(&mut self) -> Result<()> {
         let failed = |error| failed(error, "make an empty database");
         let connection = Connection::open_in_memory().map_err(failed)?;
         connection.execute_batch("PRAGMA foreign_keys = OFF").map_err(failed)?;
@@ -148,16 +156,17 @@ impl<'s> SchemaFile<'s> {
         let mut kept = Vec::new();
         for (number, object) in std::mem::take(&mut self.objects).into_iter().enumerate() {
             match unknown.remove(&number) {
-                Some(why) if object.kind == "table" && object.tree.is_some() => {
-                    let what =
-                        format!("{} of {} cannot be profiled", object.describe(), snapshot.name().display());
-                    let hint = message![Setting::ExcludeTable.to(&object.name), " leaves the table out"];
-                    return Err(Error::input(what).because(why).hint(hint));
+                Some(why) => {
+                    if object.kind == "table" {
+                        self.left_out.insert(object.name.to_ascii_lowercase());
+                    }
+                    self.notes.push(format!("{} is left out: {why}", object.describe()));
                 }
-                Some(why) => self.notes.push(format!("{} is left out: {why}", object.describe())),
                 None => kept.push(object),
             }
         }
+        // The indexes and triggers of a table are left out with the table.
+        kept.retain(|object: &StoredObject| !self.left_out.contains(&object.table.to_ascii_lowercase()));
         self.objects = kept;
         Ok(())
     }
@@ -255,6 +264,7 @@ impl<'s> SchemaFile<'s> {
             lines.extend(literals.iter().map(|literal| format!("  {}", literal.replace(['\n', '\r'], " "))));
         }
         lines.extend(self.notes.iter().map(|note| format!("Note: {note}")));
+        lines.push(settle::MAY_BE_DROPPED.to_owned());
         lines.iter().map(|line| format!("-- {line}\n")).collect::<String>() + "\n"
     }
 
@@ -318,6 +328,11 @@ impl<'s> SchemaFile<'s> {
 
     fn forget_named(&mut self, table: &Table, check: &str) -> bool {
         let named: Vec<String> = tokens(check).iter().filter_map(|token| token.name(check)).collect();
+        let columns = |column: &&Column| named.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
+        if table.columns.iter().filter(columns).count() > 1 {
+            // The rows exchange values until they keep the CHECK.
+            return false;
+        }
         let Some((_, expressions)) = self.tables.get_mut(&table.name) else { return false };
         let mut found = false;
         for (column, expression) in table.columns.iter().zip(expressions) {

@@ -26,12 +26,17 @@ pub(super) struct Texts<'s> {
     pub(super) is_unique: bool,
     /// The least number of texts with a pattern.
     pub(super) common: u64,
+    /// The exponent of Zipf's distribution of the numbers of rows with the same text; `None` if these numbers are alike.
+    pub(super) exponent: Option<f64>,
+    /// The function of the generator for texts that the column's name announces, such as `first_name()`.
+    pub(super) named: Option<&'static str>,
 }
 
 impl Texts<'_> {
     /// Returns the expression for the texts.
     pub(super) fn expression(&self) -> String {
-        let known = self.moments().or_else(|| self.known_form());
+        let known = self.moments().or_else(|| self.iso_moments()).or_else(|| self.known_form());
+        let known = known.or_else(|| self.names());
         known.unwrap_or_else(|| {
             self.patterns().unwrap_or_else(|| self.of_lengths(self.cells, self.rows, self.different))
         })
@@ -78,16 +83,87 @@ impl Texts<'_> {
         let links = self.cells.iter().filter(|cell| cell.text().is_some_and(is_url)).count();
         let most = self.cells.len() * 95 / 100;
         match () {
-            () if mails > most && self.is_unique => Some("distinct(email())".to_owned()),
-            () if mails > most => Some(self.pooled("email()")),
-            () if links > most && self.is_unique => Some("distinct(url())".to_owned()),
-            () if links > most => Some(self.pooled("url()")),
+            () if mails > most => Some(self.addresses("email()")),
+            () if links > most => Some(self.addresses("url()")),
             () => None,
         }
     }
 
+    /// Returns the expression for addresses with the lengths of the texts.
+    fn addresses(&self, function: &str) -> String {
+        let sized = format!("sized({function}, {})", lengths(self.cells, self.rows));
+        if self.is_unique { format!("distinct({sized})") } else { self.pooled(&sized) }
+    }
+
+    /// Returns the expression for names of persons, if the column is called so and the texts look so.
+    fn names(&self) -> Option<String> {
+        let function = self.named?;
+        let looks_so = |text: &str| {
+            let is_letter = |letter: char| letter.is_alphabetic() || " .'-".contains(letter);
+            text.starts_with(char::is_uppercase) && text.chars().all(is_letter)
+        };
+        let named = self.cells.iter().filter(|cell| cell.text().is_some_and(looks_so)).count();
+        let is_named = named * 10 >= self.cells.len() * 9;
+        is_named.then(|| if self.is_unique { format!("distinct({function})") } else { self.pooled(function) })
+    }
+
+    /// Returns the expression for seconds with a `T`, a fraction or a time zone: `2024-05-06T07:08:09.123Z`.
+    fn iso_moments(&self) -> Option<String> {
+        let mut places = 0;
+        let mut form: Option<(&str, &str)> = None;
+        let mut moments = Vec::with_capacity(self.cells.len());
+        for cell in self.cells {
+            let text = cell.text().filter(|text| text.is_ascii() && text.len() >= 19)?;
+            let (between, time) = (&text[10..11], &text[11..19]);
+            let rest = &text[19..];
+            let digits =
+                rest.strip_prefix('.').map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+            let zone = if digits > 0 { &rest[1 + digits..] } else { rest };
+            let is_zone = zone.is_empty() || zone == "Z" || zone.starts_with(['+', '-']) && zone.len() <= 6;
+            let is_form = (between == "T" || between == " ") && is_zone && digits <= 9;
+            if !is_form || form.is_some_and(|form| form != (between, zone)) {
+                return None;
+            }
+            form = Some((between, zone));
+            places = places.max(digits);
+            moments.push(moment_of_text(format!("{} {time}", &text[..10]).as_bytes())? as f64);
+        }
+        let (between, zone) = form?;
+        moments.sort_unstable_by(f64::total_cmp);
+        let seconds = Form::Moment { is_day: false };
+        let wrapped = |inner: &str| format!("iso({inner}, {}, {places}, {})", quoted(between), quoted(zone));
+        if self.is_unique {
+            let (first, last) = (moments[0], moments[moments.len() - 1]);
+            let shown = |value: f64| sqluice_generator::moment_text(value as u64, false);
+            let year = 365.0 * 86_400.0;
+            let ends = (shown((first - year).max(1e6)), shown(last + year));
+            return Some(wrapped(&format!("distinct(timestamp('{}', '{}'))", ends.0, ends.1)));
+        }
+        let different = if places > 0 { None } else { Some(self.different) };
+        let made = numbers(&moments, seconds, self.rows, different);
+        // A pool holds whole moments, with their fractions.
+        Some(match made.strip_prefix("pool(").and_then(|pool| pool.split_once(", ")) {
+            Some((count, inner)) => {
+                format!("pool({count}, {})", wrapped(inner.strip_suffix(')').unwrap_or(inner)))
+            }
+            None if places > 0 => self.pooled(&wrapped(&made)),
+            None => wrapped(&made),
+        })
+    }
+
     fn pooled(&self, expression: &str) -> String {
-        if self.is_unique { expression.to_owned() } else { pool(self.different, self.rows, expression) }
+        match self.is_unique || self.different >= 0.98 * self.rows as f64 {
+            true => expression.to_owned(),
+            false => self.limited(self.different, expression),
+        }
+    }
+
+    /// Limits an expression to a number of different texts, in as different numbers of rows as the texts have.
+    fn limited(&self, different: f64, expression: &str) -> String {
+        let Some(exponent) = self.exponent.filter(|_| different >= 2.0) else {
+            return limited(different, expression);
+        };
+        format!("pool({}, {expression}, {exponent})", (different.round() as u64).max(1))
     }
 
     /// Returns the expression for up to eight patterns, if nearly all texts have one of them.
@@ -138,7 +214,7 @@ impl Texts<'_> {
             .iter()
             .map(|(pattern, count, here)| {
                 let made = format!("pattern({})", quoted(pattern));
-                format!("{}: {count}", limited(different(*here, *count), &made))
+                format!("{}: {count}", self.limited(different(*here, *count), &made))
             })
             .collect();
         if !others.is_empty() {
@@ -166,7 +242,7 @@ impl Texts<'_> {
         match () {
             () if self.is_unique => format!("numbered({made})"),
             () if different < 0.98 * rows as f64 => {
-                limited(different, &if may_repeat { format!("numbered({made})") } else { made })
+                self.limited(different, &if may_repeat { format!("numbered({made})") } else { made })
             }
             () if may_repeat => format!("numbered({made})"),
             () => made,
@@ -263,7 +339,16 @@ mod tests {
         let cells: Vec<Cell> = texts.iter().map(cell).collect();
         let different = texts.iter().collect::<HashSet<_>>().len() as f64;
         let cells: Vec<&Cell> = cells.iter().collect();
-        Texts { cells: &cells, rows: texts.len() as u64, different, is_unique, common: 20 }.expression()
+        Texts {
+            cells: &cells,
+            rows: texts.len() as u64,
+            different,
+            is_unique,
+            common: 20,
+            exponent: None,
+            named: None,
+        }
+        .expression()
     }
 
     #[test]

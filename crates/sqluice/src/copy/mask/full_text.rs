@@ -22,7 +22,7 @@ use super::insert::Insertion;
 use super::source::Masking;
 use crate::copy::by_sqlite::in_new_file;
 use crate::copy::verify::of_application;
-use crate::copy::virtual_table::VirtualTableSql;
+use crate::virtual_table::VirtualTableSql;
 
 /// A full-text table to rebuild.
 pub(in crate::copy) struct FullText {

@@ -16,9 +16,9 @@ use super::search::{Findings, Search};
 use super::texts::Texts;
 use super::weak::weak_masks;
 use super::{FullText, Masking};
-use crate::copy::virtual_table::VirtualTableSql;
 use crate::personal::{self, Personal, Why};
 use crate::schema_text::{Names, literals};
+use crate::virtual_table::VirtualTableSql;
 
 /// The largest number of listed places of one object's text.
 const PLACES_MAX: usize = 20;

@@ -8,8 +8,9 @@ use sqluice_core::error::{Error, Message, Result, Setting, message};
 use super::Masking;
 use super::columns::{column_names, lower};
 use super::report::MaskPlan;
-use crate::copy::{Opened, VirtualTableSql};
+use crate::copy::Opened;
 use crate::references::{Names, column_name, unquoted};
+use crate::virtual_table::VirtualTableSql;
 
 /// Refuses findings in columns that the user does not accept.
 ///

@@ -2,6 +2,8 @@
 
 mod canaries;
 mod compare;
+mod constraints;
+mod forms;
 mod presets;
 mod random;
 mod schemas;

@@ -1,0 +1,343 @@
+//! Finds rows that break rules, and makes them keep the rules: by exchanging values with other rows, which changes no column as a whole, or
+//! by taking values of other rows.
+//!
+//! ```text
+//!  rows in order ── keeps all rules ──> placed
+//!        └───────── breaks a rule ────> exchanges a component with a random row, both keep all rules ──> placed
+//!                                       takes the component of a random row ───────────────────────────> placed
+//!                                       takes a combination that no row has ───────────────────────────> placed
+//!                                       otherwise: the rule is given up
+//! ```
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use rusqlite::types::Value as Sql;
+use sqluice_core::error::Result;
+use sqluice_core::progress::Cancel;
+
+use super::judge::{Judge, Verdict};
+use super::rules::{Condition, Constraint, Rule};
+use super::values::{Component, Values};
+use crate::moves::Moved;
+use crate::random::{Key, below64};
+
+/// The number of rows that are judged at a time.
+const BATCH: usize = 500;
+
+/// The number of attempts to exchange values of a row.
+const EXCHANGES: u64 = 600;
+
+/// The number of attempts after many rows that break a CHECK or a foreign key, and for which no exchange was found.
+const EXCHANGES_MIN: u64 = 40;
+
+/// The number of attempts to take values of another row.
+const TAKINGS: u64 = 300;
+
+/// The largest number of combinations of values that are all tried.
+const COMBINATIONS_MAX: usize = 20_000;
+
+/// The moved rows of each column, and the constraints that were given up.
+pub(super) type Found = (Vec<(usize, Moved)>, Vec<Constraint>);
+
+/// The search for rows that keep all rules.
+pub(super) struct Search<'s> {
+    pub(super) rules: &'s [Rule],
+    pub(super) judge: &'s Judge,
+    pub(super) values: &'s Values,
+    pub(super) rows: u64,
+    pub(super) key: Key,
+    pub(super) components: Vec<Component>,
+    given_up: Vec<bool>,
+    /// The hashes of the keys of placed rows, for each rule.
+    placed: Vec<HashSet<u64>>,
+    /// The rows that are not placed yet.
+    broken: BTreeSet<u64>,
+    /// The number of attempts to exchange values of the next row that breaks a CHECK or a foreign key.
+    exchanges: u64,
+    /// The combinations of values that no row has, for each rule: the row that each component takes its values from.
+    free: HashMap<usize, Vec<Vec<u64>>>,
+}
+
+impl<'s> Search<'s> {
+    pub(super) fn new(
+        rules: &'s [Rule],
+        (judge, values): (&'s Judge, &'s Values),
+        (rows, key): (u64, Key),
+        components: Vec<Component>,
+    ) -> Search<'s> {
+        Search {
+            rules,
+            judge,
+            values,
+            rows,
+            key,
+            components,
+            given_up: vec![false; rules.len()],
+            placed: vec![HashSet::new(); rules.len()],
+            broken: BTreeSet::new(),
+            exchanges: EXCHANGES,
+            free: HashMap::new(),
+        }
+    }
+
+    /// Returns the moved rows of each column, and the constraints that were given up.
+    pub(super) fn run(mut self, cancel: &Cancel) -> Result<Found> {
+        let mut first = 0;
+        while first < self.rows {
+            cancel.check()?;
+            let count = (self.rows - first).min(BATCH as u64) as usize;
+            let verdicts = self.judge.rows(self.rules, self.values.rows(first, count)?)?;
+            for (row, verdict) in (first..).zip(verdicts) {
+                if self.is_kept(&verdict) {
+                    self.place(&verdict);
+                } else {
+                    self.broken.insert(row);
+                }
+            }
+            first += count as u64;
+        }
+        while let Some(row) = self.broken.first().copied() {
+            cancel.check()?;
+            self.settle(row)?;
+            self.broken.remove(&row);
+        }
+        let moved = self.components.into_iter().flat_map(|component| {
+            let Component { columns, moved, .. } = component;
+            columns.into_iter().map(move |column| (column, moved.clone()))
+        });
+        let given_up = self.rules.iter().zip(&self.given_up).filter(|(_, given_up)| **given_up);
+        Ok((moved.collect(), given_up.map(|(rule, _)| rule.constraint.clone()).collect()))
+    }
+
+    /// Returns `true` if a row keeps a rule beside all placed rows.
+    fn keeps(&self, verdict: &Verdict, rule: usize) -> bool {
+        self.given_up[rule]
+            || !verdict.broken[rule] && verdict.keys[rule].is_none_or(|key| !self.placed[rule].contains(&key))
+    }
+
+    fn is_kept(&self, verdict: &Verdict) -> bool {
+        (0..self.rules.len()).all(|rule| self.keeps(verdict, rule))
+    }
+
+    fn place(&mut self, verdict: &Verdict) {
+        for (placed, key) in self.placed.iter_mut().zip(&verdict.keys) {
+            placed.extend(key);
+        }
+    }
+
+    /// Returns the findings about a row, some of whose components take the values of other rows.
+    fn verdict(&self, row: u64, taken: &[(usize, u64)]) -> Result<Verdict> {
+        let values = self.values_of(row, taken)?;
+        Ok(self.judge.rows(self.rules, vec![values])?.remove(0))
+    }
+
+    fn values_of(&self, row: u64, taken: &[(usize, u64)]) -> Result<Vec<Sql>> {
+        self.values.row(|column| {
+            let number = self.component_of(column);
+            let taken = taken.iter().find(|(component, _)| *component == number);
+            taken.map_or_else(|| self.components[number].source(row), |(_, source)| *source)
+        })
+    }
+
+    fn component_of(&self, column: usize) -> usize {
+        self.components.iter().position(|component| component.columns.contains(&column)).unwrap_or(0)
+    }
+
+    /// Returns the components that a rule names and whose values can be exchanged.
+    fn movable(&self, rule: usize) -> Vec<usize> {
+        let named: BTreeSet<usize> =
+            self.rules[rule].columns.iter().map(|column| self.component_of(*column)).collect();
+        named.into_iter().filter(|component| self.components[*component].moves).collect()
+    }
+
+    /// Makes a row keep the rules, or gives rules up.
+    fn settle(&mut self, row: u64) -> Result<()> {
+        loop {
+            let verdict = self.verdict(row, &[])?;
+            let broken = self.broken_by(&verdict);
+            let Some(&rule) = broken.first() else {
+                self.place(&verdict);
+                return Ok(());
+            };
+            let mut components: Vec<usize> = broken.iter().flat_map(|rule| self.movable(*rule)).collect();
+            components.sort_unstable();
+            components.dedup();
+            let is_better = !components.is_empty()
+                && (self.exchange(row, &components, &broken)?
+                    || self.take(row, &components, &broken)?
+                    || self.take_free(row, rule)?);
+            if !is_better {
+                self.given_up[rule] = true;
+            }
+        }
+    }
+
+    /// Returns the rules that a row breaks.
+    fn broken_by(&self, verdict: &Verdict) -> Vec<usize> {
+        (0..self.rules.len()).filter(|rule| !self.keeps(verdict, *rule)).collect()
+    }
+
+    /// Returns `true` if a row breaks some of these rules no more, and no other rule.
+    fn is_better(&self, verdict: &Verdict, broken: &[usize]) -> bool {
+        let still = self.broken_by(verdict);
+        still.len() < broken.len() && still.iter().all(|rule| broken.contains(rule))
+    }
+
+    /// Returns a random row for an attempt.
+    fn other(&self, row: u64, attempt: u64) -> u64 {
+        below64(self.key.child(row).word(attempt), self.rows)
+    }
+
+    /// Exchanges a component with a random row, so that the row breaks fewer rules. The other row keeps all rules, unless it breaks some
+    /// already.
+    fn exchange(&mut self, row: u64, components: &[usize], broken: &[usize]) -> Result<bool> {
+        // Each row alone decides about a CHECK or a foreign key, so few attempts tell whether an exchange helps.
+        let is_alone = broken.iter().all(|rule| !matches!(self.rules[*rule].condition, Condition::Different));
+        for attempt in 0..if is_alone { self.exchanges } else { EXCHANGES } {
+            let other = self.other(row, attempt);
+            let component = components[attempt as usize % components.len()];
+            let [own, others] = [row, other].map(|row| self.components[component].source(row));
+            if own == others {
+                continue;
+            }
+            let new = self.verdict(row, &[(component, others)])?;
+            if !self.is_better(&new, broken) {
+                continue;
+            }
+            if !self.broken.contains(&other) {
+                let others_new = self.verdict(other, &[(component, own)])?;
+                let is_same = |rule: usize| {
+                    new.keys[rule].is_some()
+                        && new.keys[rule] == others_new.keys[rule]
+                        && !self.given_up[rule]
+                };
+                if !self.is_kept(&others_new) || (0..self.rules.len()).any(is_same) {
+                    continue;
+                }
+                let before = self.verdict(other, &[])?;
+                for (placed, key) in self.placed.iter_mut().zip(&before.keys) {
+                    if let Some(key) = key {
+                        placed.remove(key);
+                    }
+                }
+                self.place(&others_new);
+            }
+            self.components[component].take(row, others);
+            self.components[component].take(other, own);
+            self.exchanges = (2 * self.exchanges).min(EXCHANGES);
+            return Ok(true);
+        }
+        if is_alone {
+            self.exchanges = (self.exchanges / 2).max(EXCHANGES_MIN);
+        }
+        Ok(false)
+    }
+
+    /// Takes one component of a random row, or two components of two rows, or all components of one row, so that the row breaks fewer rules.
+    fn take(&mut self, row: u64, components: &[usize], broken: &[usize]) -> Result<bool> {
+        let components: Vec<usize> =
+            components.iter().copied().filter(|component| self.components[*component].repeats).collect();
+        if components.is_empty() {
+            return Ok(false);
+        }
+        for attempt in 0..TAKINGS {
+            let source = |component: usize, attempt: u64| {
+                (component, self.components[component].source(self.other(row, attempt)))
+            };
+            let at = |number: u64| components[(attempt / 3 + number) as usize % components.len()];
+            let next = EXCHANGES + attempt;
+            let taken = match attempt % 3 {
+                0 => vec![source(at(0), next)],
+                1 => vec![source(at(0), next), source(at(1), next + TAKINGS)],
+                _ => components.iter().map(|component| source(*component, next)).collect(),
+            };
+            let verdict = self.verdict(row, &taken)?;
+            if self.is_better(&verdict, broken) {
+                taken.iter().for_each(|(component, source)| self.components[*component].take(row, *source));
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes the values of a key that no row has, of all combinations of the values of its columns.
+    fn take_free(&mut self, row: u64, rule: usize) -> Result<bool> {
+        let components = self.movable(rule);
+        let named: HashSet<usize> =
+            self.rules[rule].columns.iter().map(|column| self.component_of(*column)).collect();
+        let repeats = components.iter().all(|component| self.components[*component].repeats);
+        if !matches!(self.rules[rule].condition, Condition::Different)
+            || named.len() > components.len()
+            || !repeats
+        {
+            return Ok(false);
+        }
+        if !self.free.contains_key(&rule) {
+            let free = self.find_free(row, rule, &components)?;
+            self.free.insert(rule, free);
+        }
+        let own: Vec<u64> =
+            components.iter().map(|component| self.components[*component].source(row)).collect();
+        // The combination with the most values of the row comes first.
+        let mut free = self.free.remove(&rule).unwrap_or_default();
+        free.sort_by_cached_key(|sources| {
+            sources.iter().zip(&own).filter(|(one, other)| one == other).count()
+        });
+        let before = self.broken_by(&self.verdict(row, &[])?).len();
+        let mut found = false;
+        while let Some(sources) = free.pop() {
+            let taken: Vec<(usize, u64)> = components.iter().copied().zip(sources).collect();
+            let verdict = self.verdict(row, &taken)?;
+            if self.keeps(&verdict, rule) && self.broken_by(&verdict).len() < before {
+                taken.iter().for_each(|(component, source)| self.components[*component].take(row, *source));
+                found = true;
+                break;
+            }
+        }
+        self.free.insert(rule, free);
+        Ok(found)
+    }
+
+    /// Returns the combinations of values that no row has, unless there are too many.
+    fn find_free(&self, row: u64, rule: usize, components: &[usize]) -> Result<Vec<Vec<u64>>> {
+        let mut seen: Vec<HashMap<u64, u64>> = vec![HashMap::new(); components.len()];
+        let mut first = 0;
+        while first < self.rows {
+            let count = (self.rows - first).min(BATCH as u64) as usize;
+            for (number, values) in (first..).zip(self.values.rows(first, count)?) {
+                for (seen, component) in seen.iter_mut().zip(components) {
+                    let hash = self.values.hash_of(&values, &self.components[*component].columns);
+                    seen.entry(hash).or_insert(number);
+                }
+            }
+            let product = seen.iter().map(HashMap::len).try_fold(1_usize, |all, of| all.checked_mul(of));
+            if product.is_none_or(|product| product > COMBINATIONS_MAX) {
+                return Ok(Vec::new());
+            }
+            first += count as u64;
+        }
+        let mut combinations: Vec<Vec<u64>> = vec![Vec::new()];
+        for seen in seen {
+            let mut rows: Vec<u64> = seen.into_values().collect();
+            rows.sort_unstable();
+            combinations = combinations
+                .into_iter()
+                .flat_map(|begun| {
+                    rows.iter().map(move |row| [&begun[..], &[*row]].concat()).collect::<Vec<_>>()
+                })
+                .collect();
+        }
+        let mut free = Vec::new();
+        for some in combinations.chunks(BATCH) {
+            let taken = |sources: &Vec<u64>| -> Vec<(usize, u64)> {
+                components.iter().copied().zip(sources.iter().copied()).collect()
+            };
+            let values: Result<Vec<Vec<Sql>>> =
+                some.iter().map(|sources| self.values_of(row, &taken(sources))).collect();
+            let verdicts = self.judge.rows(self.rules, values?)?;
+            let kept = some.iter().zip(&verdicts).filter(|(_, verdict)| self.keeps(verdict, rule));
+            free.extend(kept.map(|(sources, _)| sources.clone()));
+        }
+        Ok(free)
+    }
+}
