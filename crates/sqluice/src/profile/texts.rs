@@ -210,16 +210,19 @@ impl Texts<'_> {
         let different = |sampled_here: usize, count: u64| {
             (self.different * sampled_here as f64 / sampled as f64).clamp(1.0, part(count))
         };
+        // Of several patterns, the commonest texts may all have one.
+        let texts =
+            Texts { exponent: self.exponent.filter(|_| ranked.len() == 1 && others.is_empty()), ..*self };
         let mut options: Vec<String> = ranked
             .iter()
             .map(|(pattern, count, here)| {
                 let made = format!("pattern({})", quoted(pattern));
-                format!("{}: {count}", self.limited(different(*here, *count), &made))
+                format!("{}: {count}", texts.limited(different(*here, *count), &made))
             })
             .collect();
         if !others.is_empty() {
             let count = others.len() as u64;
-            let made = self.of_lengths(&others, part(count) as u64, different(other_hashes.len(), count));
+            let made = texts.of_lengths(&others, part(count) as u64, different(other_hashes.len(), count));
             options.push(format!("{made}: {count}"));
         }
         match &options[..] {
