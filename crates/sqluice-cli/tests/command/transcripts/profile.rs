@@ -19,6 +19,7 @@ const PROFILE: &str = "\
 -- What a database is like, without its rows: a schema whose comments make rows like them.
 -- It shows these values of the database, each of them in at least 20 rows:
 --   item.state: 2 values
+-- constraints: may be dropped
 
 CREATE TABLE item (  -- rows: 100
   id INTEGER PRIMARY KEY,  -- gen: row()
