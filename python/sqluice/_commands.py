@@ -275,9 +275,8 @@ def copy(
     key_file: the secret key, at least 16 bytes: the same key gives the same values; without it, a random key is made and forgotten.
     strict_mask: refuses to copy a column without a mask that looks personal, or that holds values of a masked column; the report lists both
     otherwise. allow: columns that a strict copy accepts, such as "orders.note". reference: columns that refer to a masked key without
-    REFERENCES, such as "visits.place_id=places.id", and get its mask; no_reference: columns that do not although they look so, such as
-    "visits.place_id". A column that seems to refer to a masked key is an error until one of these names it.
-    strict_mask: refuses to copy a column without a mask that looks personal, which the report lists otherwise. strip_literals: removes
+    REFERENCES, such as "visits.place_id=places.id", and get its mask; no_reference: columns that seem to refer to a masked key but do not,
+    such as "visits.place_id". A column that seems to refer to a masked key is an error until one of these names it. strip_literals: removes
     literals from DEFAULTs, views and triggers, and leaves CHECKs and indexes with literals out, unless an index is unique.
     """
     check_arguments(copy, locals())

@@ -5,7 +5,7 @@
 //!  masked columns   customers: all but the city        orders: customer, which follows, and moment
 //!  lap              sqluice copy --compact     all values unchanged
 //!                   sqluice copy --mask        must have as many rows and joins, and no old e-mail address
-//!                   ... --strict-mask          the same; findings that are accepted: first names that are names of cities, too
+//!                   ... --strict-mask          the same, and `--allow` for cities whose names are first names, too
 //! ```
 //!
 //! The rate counts values: the rows of each table times its columns, masked or not. Every second round runs in reverse order; before each

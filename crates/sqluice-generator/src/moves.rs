@@ -25,7 +25,7 @@ impl Moves {
     /// No rows are moved.
     pub(crate) const NONE: Moves = Moves(None);
 
-    /// Returns these moves with the moved rows of some columns of a table.
+    /// Returns these moves, extended by the moved rows of some columns of a table.
     pub(crate) fn with(&self, table: usize, columns: impl IntoIterator<Item = (usize, Moved)>) -> Moves {
         let mut all: MovedColumns = self.0.as_deref().cloned().unwrap_or_default();
         let moved = columns.into_iter().filter(|(_, moved)| !moved.is_empty());
@@ -38,7 +38,7 @@ impl Moves {
         self.0.as_ref()?.get(&(table, column)).cloned()
     }
 
-    /// Returns the rows whose values these rows of a column take.
+    /// Returns, for each of these rows of a column, the row whose value it takes.
     pub(crate) fn sources<'r>(&self, table: usize, column: usize, rows: &'r [u64]) -> Cow<'r, [u64]> {
         match self.0.as_ref().and_then(|all| all.get(&(table, column))) {
             Some(moved) => Cow::Owned(sources(moved, rows.iter().copied())),
@@ -47,7 +47,7 @@ impl Moves {
     }
 }
 
-/// Returns the rows whose values these rows take.
+/// Returns, for each of these rows, the row whose value it takes.
 pub(crate) fn sources(moved: &Moved, rows: impl Iterator<Item = u64>) -> Vec<u64> {
     rows.map(|row| moved.get(&row).copied().unwrap_or(row)).collect()
 }

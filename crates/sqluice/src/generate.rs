@@ -218,8 +218,8 @@ impl Generate {
         Ok(self.clone().write(write))
     }
 
-    /// Parses the comments of the schema and plans the run, after the target is connected. Rows are settled first if the schema allows
-    /// tables without some constraints.
+    /// Parses the comments of the schema and plans the run, after the target is connected. If constraints may be dropped, rows are made to
+    /// keep them, and the run is planned again without the constraints that no rows keep.
     fn understand(self, cancel: &Cancel) -> Result<PreparedGenerate> {
         let mut prepared = self.planned()?;
         if !settle::may_be_dropped(&prepared.schema) {
@@ -476,7 +476,7 @@ fn share_of(rows: u64, share: Option<(u64, u64)>) -> Result<(u64, u64)> {
 }
 
 impl PreparedGenerate {
-    /// Plans to fill the full-text tables of a new database whose text is in other tables.
+    /// Plans to fill the full-text tables of a new database, if their text is in other tables.
     fn fill_full_text(&mut self) {
         if self.plan.existing.is_some() {
             return;

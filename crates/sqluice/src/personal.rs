@@ -210,7 +210,7 @@ pub(crate) fn by_name_beside_others(column: &str) -> Option<Personal> {
     said_by(BESIDE_OTHERS, word).map(|what| Personal { what, why: Why::Name })
 }
 
-/// Returns the kind of personal data of each column of a table. `by_values` looks at the values of the column with a number.
+/// Returns the kind of personal data of each column of a table. `by_values` looks at the values of a column, given by its number.
 pub(crate) fn of_table(
     table: &str,
     columns: &[&str],

@@ -71,7 +71,7 @@ pub struct MissedType {
     /// The number of values that are no numbers. If 0, the value that prevented the type is a number, but not in the form that a float
     /// prints: `1.10` beside `1.9`.
     pub others: u64,
-    /// `true` if `others` is the largest possible number: where nearly all values are text, the rest was not looked at.
+    /// `true` if `others` is an upper bound: stretches of mostly text count as text, and are not read.
     pub at_most: bool,
     /// `true` if the others are NULL markers in quotes, such as `"NA"`. The setting `null` reads only texts without quotes.
     pub quoted: bool,

@@ -80,7 +80,7 @@ struct Adapted {
 }
 
 impl Adapted {
-    /// Returns a moment in the form of the column.
+    /// Returns a second with the column's text between day and time, a random fraction of `places` digits, and the column's end.
     fn moment(key: Key, row: u64, text: &[u8], (between, places, end): (&str, usize, &str)) -> Vec<u8> {
         if text.len() != SECOND_BYTES {
             return text.to_vec();
@@ -162,17 +162,17 @@ impl Generate for Adapted {
     }
 }
 
-/// Addresses of given lengths. The number of an address is part of it where it is cut.
+/// Addresses of given lengths. An address whose length changes gets its number, so that different addresses stay different.
 #[derive(Debug)]
 struct Sized {
     inner: Arc<dyn Generate>,
     length: Arc<dyn Generate>,
 }
 
-/// The characters of numbers, and of the letters that make an address longer.
+/// The digits of numbers in base 36. The letters among them also make addresses longer.
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// Returns the address of this number with about `wanted` characters.
+/// Returns an address with about `wanted` characters. `number` is the number of the address among all addresses.
 fn fitted(address: &[u8], number: u64, wanted: usize, key: Key) -> Vec<u8> {
     if address.len() == wanted {
         return address.to_vec();
@@ -185,7 +185,7 @@ fn fitted(address: &[u8], number: u64, wanted: usize, key: Key) -> Vec<u8> {
         digits.push(DIGITS[(rest % 36) as usize]);
         rest /= 36;
     }
-    // A site shorter than the shortest of the generator's makes room for a name.
+    // A site that leaves no room for a name is replaced by a short one.
     let site =
         if wanted < name.len() + site.len() && !site.is_empty() && wanted < site.len() + digits.len() + 2 {
             &b"@x.example"[..]
@@ -201,7 +201,7 @@ fn fitted(address: &[u8], number: u64, wanted: usize, key: Key) -> Vec<u8> {
         1
     };
     let mut made = name[..name.len().min(room.max(host))].to_vec();
-    // The mark keeps numbers apart from the letters before them.
+    // The hyphen separates the number from the letters before it.
     let filler = room.saturating_sub(made.len());
     made.extend((0..filler as u64).map(|at| DIGITS[10 + below64(key.row(number).word(at), 26) as usize]));
     made.push(b'-');

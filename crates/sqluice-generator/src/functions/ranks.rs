@@ -1,4 +1,4 @@
-//! The numbers of rows of the values of a pool: each value has one row, and the other rows follow Zipf's distribution.
+//! Row counts of the values of a pool: each value has one row, and the other rows follow Zipf's distribution.
 
 /// The largest number of values whose sums of weights are kept.
 const KEPT_MAX: usize = 1 << 14;
@@ -8,7 +8,7 @@ const KEPT_MAX: usize = 1 << 14;
 pub(super) struct Ranks {
     count: u64,
     exponent: f64,
-    /// The sum of the weights of the first values, from none on.
+    /// The sums of the weights of the first 0, 1, 2, ... values.
     sums: Vec<f64>,
     total: f64,
 }
@@ -37,7 +37,7 @@ impl Ranks {
         self.sums[kept] + more
     }
 
-    /// Returns the position of the first row of a value, if the rows of `all` rows are in the order of their values.
+    /// Returns the position of the first row of a value. The `all` rows are in the order of their values.
     pub(super) fn first(&self, value: u64, all: u64) -> u64 {
         if all <= self.count {
             return value.min(all);

@@ -237,7 +237,7 @@ enum Which {
     Each(u64, u64),
     /// The parents get the exact numbers of rows that the counts state.
     Rows(RowCounts),
-    /// The rows of one table are trees.
+    /// The rows of the table form trees.
     Tree(Tree),
 }
 

@@ -3,14 +3,14 @@
 //! ```text
 //!  tree(rows(0: 2, 3: 1): 3, rows(2: 1): 3, rows(1: 1): 6)
 //!
-//!  rows 0 1 2 │ 3 4 5 │ 6 7 8 9 10 11         the roots, the rows below them, and the rows below these
-//!         └───────┘└──────┘                   one of three roots has three rows; each of these has two
+//!  rows 0 1 2 │ 3 4 5 │ 6 7 8 9 10 11         the roots, their children, and their grandchildren
+//!         └───────┘└──────┘                   one root of three has three children; each of these has two
 //! ```
 //!
 //! Rows are numbered from level to level, so that a row refers to an earlier row. `repeated(5, rows(...)): 100` stands for five levels of
 //! 20 rows each.
 //!
-//! Invariant: no row refers to itself or to a later row, except a root, which refers to no row, or to itself.
+//! Invariant: a root refers to no row, or to itself. Any other row refers to an earlier row.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -82,7 +82,7 @@ impl Tree {
         Ok(Tree { outside, levels, ends: Mutex::new(None) })
     }
 
-    /// Returns the end of each level in a table of `rows` rows. Each level has a row as long as there are rows.
+    /// Returns the end of each level in a table of `rows` rows. Each level has at least one row while rows are left.
     fn ends(&self, rows: u64) -> Arc<Vec<u64>> {
         let mut known = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, ends)) = known.as_ref().filter(|(of, _)| *of == rows) {

@@ -4,13 +4,13 @@
 //! |---|---|
 //! | text `YYYY-MM-DD`, or an integer or text `YYYYMMDD` | the day |
 //! | text `YYYY-MM-DD hh:mm:ss.fff`, also with `T` or a time zone; an integer or text `YYYYMMDDhhmmss` | day, time and fraction |
-//! | an integer, as text, too | seconds, milli-, micro- or nanoseconds since 1970, by its size |
-//! | a real | a Julian day of the years 1800 to 2199; or as an integer |
+//! | another integer of 10 million or more, also as text; such a real number | seconds, milli-, micro- or nanoseconds since 1970 |
+//! | a number that is a Julian day of the years 1800 to 2199 | the day, and the time of a real number |
 //! | a year from 1800 to 2199, or a year and a month | the year, or the month, by at least one |
 //! | 0 and -1, which stand for an unknown moment | nothing |
 //!
-//! No other number is a moment. A number below 10 million that is neither a year nor a day is too small for a moment of our time, and a
-//! shift of seconds would leave its remainder after a division by a day as it was.
+//! No other number is a moment. A number below 10 million that is neither a year, a month nor a Julian day is too small for a moment of our
+//! time. It may be a count or an identifier, and equal shifts would show the differences of such numbers.
 
 use sqluice_core::batch::Value;
 
@@ -56,7 +56,7 @@ pub(super) struct Distance {
 /// The result of a shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moved {
-    /// The value was given on.
+    /// The new value was passed on.
     Yes,
     /// The value is a text or a blob that is no moment.
     NoMoment,
@@ -87,7 +87,7 @@ impl Shift {
         Distance { days, nanos: i128::from(days * DAY) * NANOS - i128::from(days.signum()) * off }
     }
 
-    /// Calls `put` with the moment later by the distance, or with the value if it stands for an unknown moment.
+    /// Calls `put` with the shifted moment, or with the old value if that stands for an unknown moment.
     pub(super) fn moment(old: Value<'_>, by: Distance, put: &mut impl FnMut(Value<'_>)) -> Moved {
         let number = match old {
             Value::Int(int) => moved_int(int, by).map(Value::Int),
@@ -108,7 +108,7 @@ impl Shift {
         })
     }
 
-    /// Appends the text of the moment later by the distance; returns `false` and appends nothing if `old` is no moment.
+    /// Appends the text of the shifted moment. Returns `false` and appends nothing if `old` is no moment.
     #[inline]
     pub(super) fn text(old: &[u8], by: Distance, out: &mut Vec<u8>) -> bool {
         if let Ok(day) = <&[u8; 10]>::try_from(old)
@@ -122,17 +122,17 @@ impl Shift {
     }
 }
 
-/// Returns a shift in units of a part of a second, rounded down.
+/// Returns a shift as a number of units, of which a second has `units_of_second`. Rounds down.
 fn in_units(by: Distance, units_of_second: u64) -> i128 {
     by.nanos.div_euclid(NANOS / i128::from(units_of_second))
 }
 
-/// Returns the number of months, or of years, that is nearest to a number of days, and at least 1.
+/// Returns the number of months or years nearest to a number of days, and never 0. `each` is the number of days of a month or year.
 fn rounded(days: i64, each: f64) -> i64 {
     days.signum() * (days.abs() as f64 / each).round().max(1.0) as i64
 }
 
-/// Returns the integer of a later moment; `None` if `int` is no moment.
+/// Returns the integer of the shifted moment; `None` if `int` is no moment.
 fn moved_int(int: i64, by: Distance) -> Option<i64> {
     if matches!(int, -1 | 0) {
         return Some(int);
@@ -181,7 +181,7 @@ fn digits_of(text: &[u8]) -> Option<i64> {
     digits.try_fold(0_i64, |all, byte| all.checked_mul(10)?.checked_add(i64::from(byte - b'0')))
 }
 
-/// Returns the real of a later moment; `None` if `real` is no moment.
+/// Returns the real of the shifted moment; `None` if `real` is no moment.
 fn moved_real(real: f64, by: Distance) -> Option<f64> {
     if JULIAN.contains(&real) {
         return Some(real + by.nanos as f64 / (DAY as f64 * NANOS as f64));
@@ -194,7 +194,7 @@ fn moved_real(real: f64, by: Distance) -> Option<f64> {
     (size >= SECONDS_MIN as f64).then(|| real + by.nanos as f64 * (unit as f64 / NANOS as f64))
 }
 
-/// Returns the text of a later day and time; `None` if a text is no day with a time, or has anything but a time zone behind it.
+/// Returns the text of a shifted day and time. Returns `None` if `old` is no day with a time, or if anything but a time zone follows.
 fn moved_second(old: &[u8], by: Distance) -> Option<String> {
     let (minute, rest) = old.split_at_checked("2000-01-01 00:00".len())?;
     if !matches!(minute[10], b' ' | b'T' | b't') {
@@ -238,7 +238,7 @@ fn moved_second(old: &[u8], by: Distance) -> Option<String> {
     Some(made + std::str::from_utf8(zone).ok()?)
 }
 
-/// Returns `true` for nothing, `Z`, `UTC`, `GMT` and an offset such as `+02:00`.
+/// Returns `true` for an empty text, `Z`, `UTC`, `GMT` and an offset such as `+02:00`.
 fn is_zone(zone: &[u8]) -> bool {
     match zone.trim_ascii_start() {
         [] => zone.is_empty(),
@@ -256,7 +256,7 @@ fn is_zone(zone: &[u8]) -> bool {
     }
 }
 
-/// Returns the text of a later moment that is written in digits: a number, or a year and a month.
+/// Returns the text of a shifted moment that is written in digits: a number, or a year and a month.
 fn moved_digits(old: &[u8], by: Distance) -> Option<String> {
     let text = std::str::from_utf8(old).ok()?;
     if let [year @ .., b'-', _, _] = old
@@ -405,7 +405,7 @@ mod tests {
                 if let Ok(new) = moved(Value::Int(old), by) && !matches!(old, 0 | -1) {
                     let new: i64 = new.parse().unwrap();
                     prop_assert!(new != old);
-                    // The remainders after divisions by a day and by a second stay in no number of seconds or parts of seconds.
+                    // A shifted number of seconds, or of parts of a second, shows neither the time of the day nor the fraction.
                     let is_unix = old.unsigned_abs() >= SECONDS_MIN && new.abs_diff(old) > 36_525;
                     prop_assert!(!is_unix || new.rem_euclid(DAY) != old.rem_euclid(DAY) || old.unsigned_abs() > SECONDS_MAX);
                 }

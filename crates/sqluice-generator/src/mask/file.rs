@@ -34,10 +34,10 @@ pub(super) const DISTINCT_BITS: u32 = 60;
 /// The minimum number of values of a function for which collisions are unlikely.
 const DISTINCT_MIN: u64 = 100_000_000_000_000_000;
 
-/// The number of values that are drawn to see whether a function has few of them: as many as a batch has.
+/// The number of values that are drawn to estimate how many values a function has: the rows of a batch.
 const DRAWN: usize = ROWS_MAX;
 
-/// The number of different values among those drawn from which a function has many.
+/// A function with fewer different values than this among the drawn values has few values.
 const FEW: usize = ROWS_MAX / 2;
 
 /// The maximum number of days of a shift.
@@ -78,7 +78,7 @@ pub(super) enum Recipe {
     },
     Made {
         generator: Arc<dyn Generate>,
-        /// `true` if different values stay different, as the expression asks.
+        /// `true` if the expression asks to keep different values different.
         unique: bool,
         /// The other column of the row that new values depend on.
         with: Option<String>,
@@ -176,7 +176,7 @@ impl MaskColumn {
         }
     }
 
-    /// Returns `true` if a shift can move a value. Only numbers that are no moments are refused in a copy; others get a shape.
+    /// Returns `true` if `shift()` takes a value for a moment. A copy refuses other numbers; other texts and blobs get `shape()`.
     pub fn is_moment(value: Value<'_>) -> bool {
         Shift::moment(value, Distance { days: 1, nanos: 1 }, &mut |_| ()) == Moved::Yes
     }
@@ -247,7 +247,7 @@ fn refuse_rows(comment: &Comment<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns `true` if a generator has enough values to number old values by their hashes.
+/// Returns `true` if a generator has enough values: the hashes of different old values then choose different new values.
 fn is_wide(generator: &dyn Generate) -> bool {
     let world = World::new(0, Vec::new());
     let domain = generator.domain();
@@ -261,7 +261,7 @@ impl Recipe {
         let ExprNode::Call { name, arguments } = &expr.node else { return Recipe::made(expr, &[]) };
         let Some(function) = MASK_FUNCTIONS.iter().find(|function| function.name.eq_ignore_ascii_case(name))
         else {
-            // These arguments are for the mask, and the others for the function.
+            // `unique` and `with(...)` are arguments of the mask, the others of the function.
             let (of_mask, others): (Vec<Argument>, Vec<Argument>) = arguments
                 .iter()
                 .cloned()

@@ -18,8 +18,8 @@
 //! * If a key asks for it, functions with an endless or very large domain number their values by the hash: different values stay
 //!   different, except for collisions of 60-bit hashes.
 //!
-//! Invariant: a new value depends on the key, the expression and the old value alone (and on the column that the expression names), not on
-//! the row, other rows or threads.
+//! Invariant: a new value depends only on the key, the expression, the old value, and the value of the column that the expression names.
+//! Other rows, the order of the rows and threads have no influence.
 //!
 //! Modules, from the bottom up: `siphash`, `key`: secrets; `equality`: the equality of old values; `permutation`, `alphabet`, `shape`,
 //! `numbers`, `dates`: new values; `file`: mask files.

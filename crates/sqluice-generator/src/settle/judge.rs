@@ -13,9 +13,9 @@ use super::rules::{Condition, Rule};
 /// The findings about a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Verdict {
-    /// `true` for each rule that the row alone breaks.
+    /// For each rule, `true` if the row breaks the rule regardless of other rows.
     pub(super) broken: Vec<bool>,
-    /// The hash of the terms of each rule about different rows; `None` if the rule does not apply to the row.
+    /// For each rule that compares rows, the hash of the rule's terms; `None` if the rule does not apply to the row.
     pub(super) keys: Vec<Option<u64>>,
 }
 

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The expressions of columns know nothing of such constraints, so some rows break them. These rows exchange values with other rows of the
-//! table until all rows keep the constraint. A constraint that this can't reach is given up, and named in the report.
+//! table until all rows keep the constraint. If no exchange helps, the constraint is given up, and named in the report.
 //!
 //! Invariant: the moves depend only on the schema, the seed and the row counts.
 //!

@@ -11,7 +11,8 @@ use crate::generator::{Generate, Parent};
 use crate::parse::{Expr, ExprNode, parse};
 use crate::table_spec::{ColumnSpec, TableSpec};
 
-/// The largest number of rows of a table whose constraints are all tested. Of larger tables, those that hold by construction are skipped.
+/// The largest number of rows of a table whose CHECKs and keys of several columns are all tested. In larger tables, keys that hold by
+/// construction are skipped, and so are CHECKs of one column that a sample of rows keeps.
 pub(super) const ALL_TESTED: u64 = 1_000_000;
 
 /// A constraint of a table.
@@ -56,7 +57,7 @@ pub(super) enum Condition {
     True,
     /// No two rows have equal terms.
     Different,
-    /// The terms are those of a row of another table, whose hashes are known.
+    /// The terms equal a key of the parent table. The set has the hashes of all these keys.
     Among(HashSet<u64>),
 }
 
@@ -68,7 +69,7 @@ pub(super) struct Rule {
     /// The condition of a partial index.
     pub(super) filter: Option<String>,
     pub(super) terms: Vec<String>,
-    /// The columns that the terms name.
+    /// The columns that the terms and the filter name.
     pub(super) columns: Vec<usize>,
 }
 
@@ -177,7 +178,7 @@ impl Subject<'_> {
                 }
                 Indexed::Rowid => return None,
             };
-            // Texts that a collation takes for equal become equal.
+            // Texts that the collation of the index compares as equal get equal terms.
             let folded = match &*column.collation {
                 "NOCASE" => "lower",
                 "RTRIM" => "rtrim",
@@ -208,7 +209,8 @@ impl Subject<'_> {
         Some(Rule { constraint, condition: Condition::Different, filter, terms, columns })
     }
 
-    /// Returns the rule of a foreign key, unless the values are taken from the parent rows. The keys of the parent are unknown yet.
+    /// Returns the rule of a foreign key, or `None` if the generator takes the values from the parent rows. The caller adds the hashes of
+    /// the parent's keys.
     fn foreign(&self, number: usize) -> Option<Rule> {
         let reference = &self.table.references[number];
         let (parent, key) = self.parent(number)?;

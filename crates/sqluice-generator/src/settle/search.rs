@@ -1,5 +1,5 @@
-//! Finds rows that break rules, and makes them keep the rules: by exchanging values with other rows, which changes no column as a whole, or
-//! by taking values of other rows.
+//! Finds rows that break rules, and makes them keep the rules. A row exchanges values with another row, which keeps the values of each
+//! column as a whole, or it takes values of other rows. Columns that depend on each other form a component, and move together.
 //!
 //! ```text
 //!  rows in order ── keeps all rules ──> placed
@@ -27,7 +27,7 @@ const BATCH: usize = 500;
 /// The number of attempts to exchange values of a row.
 const EXCHANGES: u64 = 600;
 
-/// The number of attempts after many rows that break a CHECK or a foreign key, and for which no exchange was found.
+/// The least number of attempts. Each row that breaks only CHECKs or foreign keys, and finds no exchange, halves the number for the next.
 const EXCHANGES_MIN: u64 = 40;
 
 /// The number of attempts to take values of another row.
@@ -177,7 +177,7 @@ impl<'s> Search<'s> {
         (0..self.rules.len()).filter(|rule| !self.keeps(verdict, *rule)).collect()
     }
 
-    /// Returns `true` if a row breaks some of these rules no more, and no other rule.
+    /// Returns `true` if a row breaks fewer of these rules than before, and no other rule.
     fn is_better(&self, verdict: &Verdict, broken: &[usize]) -> bool {
         let still = self.broken_by(verdict);
         still.len() < broken.len() && still.iter().all(|rule| broken.contains(rule))
@@ -260,7 +260,7 @@ impl<'s> Search<'s> {
         Ok(false)
     }
 
-    /// Takes the values of a key that no row has, of all combinations of the values of its columns.
+    /// Takes a combination of the key's values that no row has.
     fn take_free(&mut self, row: u64, rule: usize) -> Result<bool> {
         let components = self.movable(rule);
         let named: HashSet<usize> =
@@ -278,7 +278,7 @@ impl<'s> Search<'s> {
         }
         let own: Vec<u64> =
             components.iter().map(|component| self.components[*component].source(row)).collect();
-        // The combination with the most values of the row comes first.
+        // The combination that keeps most values of the row is tried first: `pop` takes the last.
         let mut free = self.free.remove(&rule).unwrap_or_default();
         free.sort_by_cached_key(|sources| {
             sources.iter().zip(&own).filter(|(one, other)| one == other).count()
@@ -298,7 +298,7 @@ impl<'s> Search<'s> {
         Ok(found)
     }
 
-    /// Returns the combinations of values that no row has, unless there are too many.
+    /// Returns the combinations of values that no row has. Returns none if the columns have too many combinations.
     fn find_free(&self, row: u64, rule: usize, components: &[usize]) -> Result<Vec<Vec<u64>>> {
         let mut seen: Vec<HashMap<u64, u64>> = vec![HashMap::new(); components.len()];
         let mut first = 0;

@@ -135,7 +135,7 @@ impl Component {
         self.moved.get(&row).copied().unwrap_or(row)
     }
 
-    /// Makes a row take the values of a row before rows were moved.
+    /// Makes a row take the values that the row `source` has before any row is moved.
     pub(super) fn take(&mut self, row: u64, source: u64) {
         if row == source {
             self.moved.remove(&row);

@@ -1,4 +1,4 @@
-//! Tests of trees: the parents that a table which refers to itself gets.
+//! Tests of trees: the parents of the rows in a table that refers to itself.
 
 use sqluice_core::schema::Schema;
 

@@ -108,7 +108,7 @@ pub(super) fn may_be_rows(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -
     let delimiter = options.dialect.delimiter;
     // With `pad`, the last row may lack fields.
     let rows = if options.pad { 1 } else { 2 };
-    // Records are short: the compiler's loop counts faster than a search does.
+    // Records are short: a plain loop counts faster than repeated searches do.
     let delimiters = || text.iter().filter(|byte| **byte == delimiter.first()).count();
     let has_delimiters = || delimiters() >= rows * (usual.fields - 1);
     // Any line is a row of one column.

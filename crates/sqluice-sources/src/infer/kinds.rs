@@ -66,10 +66,10 @@ const MARKERS: [&[u8]; 17] = [
 /// The largest number of bytes of a marker.
 const MARKER_BYTES_MAX: usize = 6;
 
-/// The number of values that show if a batch has numbers; see [`Counting::MostlyText`].
+/// The number of values that show whether a batch has numbers; see [`Counting::MostlyText`].
 const PROBES: usize = 16;
 
-/// The number of values that are counted.
+/// The values of a column that are counted by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counting {
     /// Values of a sample: a column is given up when most of its values are text.
@@ -77,7 +77,7 @@ pub enum Counting {
     Sample,
     /// All values.
     All,
-    /// All values of a part, unless they are many and most of them are text.
+    /// All values of a part. A column is given up when it has many values, and most of them are text.
     Part,
     /// The values of a column that is text in the samples. A batch of text is not read: if some values of the batch show that hardly any are
     /// numbers, all of its values count as text.
@@ -183,7 +183,7 @@ pub struct Kinds {
     /// `true` if the source knows which values are numbers and which are text.
     pub typed: bool,
     counting: Counting,
-    /// `true` if some values count as text that were not read. The number of other values is the largest possible one then.
+    /// `true` if some values count as text without being read. `others` is an upper bound then.
     pub has_unread: bool,
     /// `true` if a batch was searched for a form in vain.
     lacks_form: bool,
@@ -192,12 +192,12 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// Returns the kinds of no value. `counting` says which values will be counted.
+    /// Creates empty counts. `counting` says which values will be counted.
     pub fn new(counting: Counting) -> Kinds {
         Kinds { counting, ..Kinds::default() }
     }
 
-    /// Returns the kinds of no value, which are counted as these are.
+    /// Returns empty counts with the same `counting`.
     pub fn like(&self) -> Kinds {
         Kinds::new(self.counting)
     }
@@ -615,8 +615,8 @@ fn is_number(value: Value<'_>) -> bool {
 
 /// Looks at some values of a batch. Returns the row of a value that is no number, if at most a quarter of these values are numbers.
 ///
-/// If nine of ten values of a column are numbers, at most one of seven is in a batch with so few of them. So the share of the numbers is
-/// found to be nearly nine of ten at least, too.
+/// If nine of ten values of a column are numbers, at most one value of seven is in a batch with this few numbers. The numbers in such
+/// batches count as text, but the share of the numbers stays at about 86% or more.
 fn probe(column: &Column<'_>, rows: usize) -> Option<usize> {
     let probed = (0..PROBES.min(rows)).map(|probe| probe * rows / PROBES.min(rows));
     let (mut values, mut numbers, mut text) = (0, 0, None);

@@ -8,8 +8,8 @@
 //! A right guess costs a look at every value and a lock for each part. A wrong guess stops the load, which can start again with better
 //! types. So does a value that the sink refuses only because of the guess.
 //!
-//! A watch also counts the kinds of values in columns that are TEXT although the samples have few of their values, or mostly text: so a note
-//! can name the reason without another reading of the file.
+//! For columns that are TEXT, a watch also counts the kinds of the values if the samples have few values, or mostly text. A note can then
+//! name the reason for TEXT, and the file is not read again.
 //!
 //! Invariant: if all parts were decoded without error, each guess is the type that [`Evidence`] concludes from all values (or INTEGER or
 //! REAL, if the values are known to be numbers).
@@ -35,7 +35,7 @@ pub struct Watched {
     pub evidence: Evidence,
     /// `true` if the values are numbers, however they are written.
     pub is_number: bool,
-    /// The way in which the kinds of its values are counted, for notes; `None` if they are not.
+    /// The values whose kinds are counted, for notes; `None` if no kinds are counted.
     pub counting: Option<Counting>,
 }
 

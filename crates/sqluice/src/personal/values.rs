@@ -101,7 +101,7 @@ pub(crate) struct ValueForms {
 /// The number of forms.
 pub(crate) const FORM_COUNT: usize = FORMS.len();
 
-/// Returns the first form of a whole value, and the forms before that the value could have.
+/// Returns the first form that a whole value has, and the similar forms up to this form. A value without a form can have similar forms.
 pub(crate) fn forms_of(text: &[u8]) -> ValueForms {
     let mut forms = ValueForms::default();
     let Some(text) = str::from_utf8(text).ok().map(str::trim).filter(|text| !text.is_empty()) else {
@@ -191,12 +191,12 @@ impl FormCounts {
     }
 }
 
-/// Returns `true` if the characters of a text allow a form: a text that is similar and has another form speaks against a guess.
+/// Returns `true` if the characters of a text allow a form. Similar texts that do not have the form are evidence against a guess.
 ///
 /// | form | similar texts |
 /// |---|---|
 /// | e-mail address | texts with an `@` |
-/// | account | 15 to 34 capitals and digits |
+/// | account | 15 to 42 capitals, digits and blanks |
 /// | card | 13 to 19 digits |
 /// | network address | numbers with dots, or hexadecimal numbers with colons or dashes |
 /// | telephone number | 7 to 15 digits with separators |

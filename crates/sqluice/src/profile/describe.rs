@@ -132,7 +132,7 @@ impl<'t> Described<'t> {
         }
         let mut options: Vec<String> = kept.iter().map(|(value, rows)| format!("{value}: {rows}")).collect();
         let (rows, others) = (facts.values() - shown, different - kept.len() as f64);
-        // The range of numbers in a few rows would show them.
+        // A range of a few numbers would show these numbers.
         let hides_rest = rows < ENOUGH as u64 && rest.iter().all(|cell| cell.number().is_some());
         if rows > 0 && !rest.is_empty() && !hides_rest {
             options.push(format!("{}: {rows}", self.by_kinds(column, &rest, rows, others)));
@@ -222,7 +222,7 @@ impl<'t> Described<'t> {
         }
     }
 
-    /// Returns the exponent of the numbers of rows with the same text, if `rows` rows are all rows with a text.
+    /// Returns the exponent of the row counts of the texts. Returns `None` if the column has values besides the `rows` texts.
     fn exponent(&self, column: usize, rows: u64) -> Option<f64> {
         let facts = self.facts_of(column).filter(|facts| facts.texts == rows && facts.values() == rows)?;
         skew::exponent(facts.counts.as_ref()?)

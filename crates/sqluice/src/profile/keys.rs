@@ -16,7 +16,7 @@ use super::sample::Cell;
 use super::sketch::{Counts, hash_int};
 use super::texts::Texts;
 
-/// The largest number of different values of a column of a key that keeps its values.
+/// The largest number of different values with which a column of a key keeps its values.
 const FEW_MAX: f64 = 2000.0;
 
 /// The row counts of the tables.
@@ -142,8 +142,8 @@ impl<'d> Keys<'d> {
         }
     }
 
-    /// Describes a reference of a table to itself, as trees. Of several columns, the first column that the parent row need not share draws
-    /// the parent.
+    /// Describes a reference of a table to itself, as trees. If the reference has several columns, the parent is drawn by the first column
+    /// that may differ between a row and its parent.
     fn reference_to_itself(&mut self, number: usize, reference: &Reference) {
         let Some((_, _, columns)) = self.world.parent(reference) else { return };
         let table = self.described.table;
@@ -297,8 +297,8 @@ impl<'d> Keys<'d> {
         }
     }
 
-    /// Lets the range of a key's column with the most values grow with the rows, unless other rows of a key grow in number, too: those of a
-    /// parent, or lines.
+    /// Lets the range of one column of a key grow with the rows: of the column with the most different values. Does nothing if a column of
+    /// the key has more values with more rows anyway, such as a reference to a parent or a line number.
     fn grow(&mut self, key: &[usize]) {
         let expression = |column: &usize| self.made[*column].as_ref().map_or("", |made| &made.expression);
         let grows = |column: &usize| {

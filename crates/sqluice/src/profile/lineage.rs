@@ -23,7 +23,7 @@ const ROWS_MAX: u64 = 1 << 25;
 /// The number of levels that are described one by one.
 const LEVELS: usize = 24;
 
-/// The number of groups of the levels that follow.
+/// The largest number of groups into which deeper levels are put.
 const GROUPS: usize = 12;
 
 /// The largest number of classes of row counts of a level.
@@ -168,7 +168,7 @@ fn depths(ups: &[Up]) -> Vec<u32> {
     let mut path = Vec::new();
     for start in 0..ups.len() {
         let mut row = start;
-        // The depth of the row above the last row of the path, plus 1.
+        // The depth of the last row of the path.
         let mut depth = loop {
             match (depths[row], ups[row]) {
                 (ON_PATH, _) => break 1,

@@ -99,9 +99,9 @@ fn ends(sorted: &[f64], form: Form) -> (f64, f64) {
     };
     let first = end(all.0, &sorted[OUTER..near], &sorted[near..far]);
     let last = end(all.1, &sorted[count - near..count - OUTER], &sorted[count - far..count - near]);
-    // A slope may lead beyond a round number that all values keep to, as by a CHECK.
+    // A slope may lead beyond a limit that all values keep, such as 0 or the end of a year in a CHECK.
     let (first, last) = match form {
-        // Lengths are no values, and words or letters of no length are none.
+        // Lengths stay between the shortest and the longest one. A length shows no value, and a shorter one, such as 0, may not exist.
         Form::Length => (first.max(all.0), last.min(all.1)),
         Form::Moment { is_day } => {
             (first.max(year(all.0, is_day, 0)), last.min(year(all.1, is_day, 1) - 1.0))

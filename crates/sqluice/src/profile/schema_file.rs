@@ -44,7 +44,7 @@ impl Texts<'_> {
             .collect()
     }
 
-    /// Removes the literals of an object. Returns `false` if the object is an index that can't do without.
+    /// Removes the literals of an object. Returns `false` if the object is to be left out: an index with literals that is not unique.
     fn strip(self, object: &mut StoredObject, schema: &Schema) -> bool {
         let Some(sql) = &object.sql else { return true };
         let declared = schema.table(&object.table);

@@ -1,8 +1,8 @@
-//! The exponent of Zipf's distribution that the numbers of rows with the same value follow.
+//! The exponent of Zipf's distribution that the row counts of a column's values follow.
 
 use super::sketch::Counts;
 
-/// The number of the commonest values that decide.
+/// The number of commonest values from which the exponent is computed.
 const COMMONEST: usize = 20;
 
 /// The largest exponent.

@@ -95,7 +95,7 @@ impl Texts<'_> {
         if self.is_unique { format!("distinct({sized})") } else { self.pooled(&sized) }
     }
 
-    /// Returns the expression for names of persons, if the column is called so and the texts look so.
+    /// Returns the expression for names of persons, if the column's name announces them and the texts look like names.
     fn names(&self) -> Option<String> {
         let function = self.named?;
         let looks_so = |text: &str| {
@@ -158,7 +158,7 @@ impl Texts<'_> {
         }
     }
 
-    /// Limits an expression to a number of different texts, in as different numbers of rows as the texts have.
+    /// Limits an expression to a number of different texts. Their row counts are as uneven as those of the column's texts.
     fn limited(&self, different: f64, expression: &str) -> String {
         let Some(exponent) = self.exponent.filter(|_| different >= 2.0) else {
             return limited(different, expression);
@@ -210,7 +210,7 @@ impl Texts<'_> {
         let different = |sampled_here: usize, count: u64| {
             (self.different * sampled_here as f64 / sampled as f64).clamp(1.0, part(count))
         };
-        // Of several patterns, the commonest texts may all have one.
+        // With several patterns, the commonest texts may all have the same pattern.
         let texts =
             Texts { exponent: self.exponent.filter(|_| ranked.len() == 1 && others.is_empty()), ..*self };
         let mut options: Vec<String> = ranked

@@ -118,7 +118,7 @@ pub(crate) fn unquoted(name: &str) -> String {
     }
 }
 
-/// Refuses the setting that a column does not refer, if the column does: a reference is declared, or `is_given` by another setting.
+/// Refuses the setting `no_reference` for a column with a reference, declared or given by another setting (`is_given`).
 pub(crate) fn refuse_no_reference(given: &str, table: &Table, column: usize, is_given: bool) -> Result<()> {
     let is_declared = table.references.iter().any(|reference| reference.columns.contains(&column));
     let how = match (is_declared, is_given) {
@@ -140,7 +140,7 @@ pub(crate) fn described(found: &[(ColumnReference, Share)], tables: &[&Table]) -
     found.iter().map(describe).collect::<Vec<_>>().join(", ")
 }
 
-/// Asks the user about found references, in the order of their columns.
+/// Returns the hint that asks the user about found references, in the order of their columns.
 pub(crate) fn question(found: &[(ColumnReference, Share)], tables: &[&Table]) -> Message {
     let mut hint: Message = message!["say of each whether it does: "];
     let of_columns =

@@ -5,7 +5,7 @@
 //! | `'x'`, `x'00'` | always, unless empty |
 //! | `"x"` | where a value may stand, if it is no known name |
 //! | `x`, `"x"`, `[x]`, `` `x` `` after DEFAULT | always, as SQLite takes it for a text |
-//! | a number | with five digits or more |
+//! | a number | with five characters or more |
 
 use std::collections::HashSet;
 use std::fmt;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | DEFAULT | an empty text, an empty blob, or 0 |
 //! | CHECK | the CHECK is removed |
-//! | view, trigger | an empty text, an empty blob, or 0; of a path of JSON, its root |
+//! | view, trigger | an empty text, an empty blob, or 0; a text that begins with `$`, such as a path in JSON, becomes `$` |
 //! | generated column, name | unchanged |
 
 use std::ops::Range;
@@ -14,7 +14,7 @@ use sqluice_core::schema::token::{Token, tokens};
 
 use super::literals::{Literal, LiteralKind, Names, literals};
 
-/// Returns a view or a trigger without its literals. Texts of a single character stay, such as that of ESCAPE.
+/// Returns a view or a trigger without its literals. Texts of a single character stay, such as the character of ESCAPE.
 pub(crate) fn stripped_body(sql: &str, names: &Names) -> String {
     let is_removed = |literal: &Literal| {
         literal.is_value
@@ -88,7 +88,7 @@ fn edited(sql: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
     text + &sql[end..]
 }
 
-/// Returns the token behind the group that opens at a token.
+/// Returns the position after the group of parentheses that begins at a token.
 fn end_of_group(sql: &str, tokens: &[Token], open: usize) -> usize {
     let mut depth = 0;
     for (at, token) in tokens.iter().enumerate().skip(open) {

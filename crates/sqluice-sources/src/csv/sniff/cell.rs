@@ -38,7 +38,7 @@ const TRUTHS: [&[u8]; 8] = [b"true", b"false", b"yes", b"no", b"y", b"n", b"t", 
 /// The largest number of bytes of a word of `MISSING` or `TRUTHS`.
 const WORD_BYTES_MAX: usize = 5;
 
-/// The largest number of bytes of a field that is more than text.
+/// The largest number of bytes of a field that is tested for dates, amounts and the like. A longer field is a plain number, or text.
 const TYPED_BYTES_MAX: usize = 200;
 
 /// Returns the kind of a field.
@@ -66,7 +66,7 @@ pub(super) fn kind(value: &[u8]) -> CellKind {
     }
 }
 
-/// Returns `true` for digits, perhaps with a minus before them and a point among them. Most numbers are of this form.
+/// Returns `true` for digits, with at most one point, and perhaps a minus before them. Most numbers have this form.
 fn is_plain_number(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"-").unwrap_or(text);
     let (mut digits, mut points) = (0, 0);

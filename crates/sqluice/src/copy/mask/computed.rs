@@ -1,10 +1,10 @@
-//! Columns that SQLite computes of masked columns. They get new values without a mask of their own.
+//! Columns that SQLite computes from masked columns. They get new values without a mask of their own.
 
 use sqluice_core::schema::Table;
 use sqluice_core::schema::declaration::Declaration;
 use sqluice_core::schema::token::{Token, TokenKind, tokens};
 
-/// Returns for each column of a table whether SQLite computes it of a masked column, also through other computed columns.
+/// Returns, for each column of a table, `true` if SQLite computes the column from a masked column, directly or through other columns.
 pub(super) fn computed_of_masked(table: &Table, is_masked: impl Fn(usize) -> bool) -> Vec<bool> {
     let mut follows = vec![false; table.columns.len()];
     if table.columns.iter().all(|column| column.generated.is_none()) {

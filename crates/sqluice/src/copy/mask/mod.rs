@@ -15,7 +15,7 @@
 //! Invariant: no message, plan or report contains a value of a masked column, or the secret key.
 //!
 //! Modules, from the bottom up: `report`: the plan and report of masks; `undeclared`: references without REFERENCES; `columns`: the masked
-//! columns and their masks; `computed`: columns that SQLite computes of masked columns; `source`: new rows from old rows; `insert`: rows
+//! columns and their masks; `computed`: columns that SQLite computes from masked columns; `source`: new rows from old rows; `insert`: rows
 //! inserted by SQLite; `texts`: the text of the schema; `full_text`: full-text tables; `search`: personal and masked values in columns
 //! without a mask; `first_rows`: rows for guesses; `weak`: masks that hide little; `look`: values that masks do not reach; `strict`: the
 //! refusal of such values; `tables`: the temporary database; `preview`: the first rows.
@@ -77,7 +77,7 @@ pub struct Masking {
     pub file: MaskFile,
     /// The secret key for new values.
     pub key: MaskKey,
-    /// `true` if personal columns without a mask are an error, and columns that hold values of a masked column.
+    /// `true` if a column without a mask is an error when it looks personal, or holds values of a masked column.
     pub strict: bool,
     /// The columns that a strict copy accepts, such as `orders.note`. Names may be in double quotes.
     pub allowed: Vec<String>,

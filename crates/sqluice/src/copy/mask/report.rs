@@ -20,7 +20,7 @@ pub struct MaskPlan {
     pub remarks: Vec<Remark>,
     /// Remarks about masks that hide little.
     pub weak: Vec<Remark>,
-    /// The places of values in the text of the schema, which is copied.
+    /// The places of values in the text of the schema. The copy has this text.
     pub literals: Vec<CopiedLiteral>,
     /// The objects whose text lost its comments.
     pub comments: Vec<String>,

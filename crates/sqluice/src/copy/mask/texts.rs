@@ -5,8 +5,8 @@
 //!                                        └── indexes with literals left out, unless unique
 //! ```
 //!
-//! A literal stays if the copy needs it: in a generated column, in a unique index, in the DEFAULT that short rows of an older declaration
-//! take their value from.
+//! A literal stays if the copy needs it: in a generated column, in a unique index, in the arguments of a virtual table, and in a DEFAULT
+//! from which rows of an older, shorter declaration take their value.
 
 use rusqlite::Connection;
 use sqluice_core::error::{Error, Result};
@@ -124,7 +124,7 @@ enum Stripped {
     LeftOut,
 }
 
-/// Returns `true` if a row has the value of a DEFAULT. Such a row may be shorter than the declaration, and take the value from there.
+/// Returns `true` if a row has the value of a DEFAULT. Such a row may be shorter than the declaration, and take its value from the DEFAULT.
 fn has_value(connection: &Connection, table: &str, column: &str, default: &str) -> bool {
     let sql = format!("SELECT 1 FROM {} WHERE {} IS ({default}) LIMIT 1", quoted(table), quoted(column));
     connection.prepare(&sql).and_then(|mut statement| statement.exists([])).unwrap_or(true)

@@ -1,4 +1,4 @@
-//! References to masked keys that no REFERENCES declares: the user decides about those that are found, and those that are given follow.
+//! References to masked keys that no REFERENCES declares. The user decides about each column that seems to refer to such a key.
 //!
 //! ```text
 //!  --reference visits.place_id=places.id ──> visits.place_id gets the mask of places.id
@@ -25,7 +25,7 @@ pub(super) type Place = (usize, usize);
 pub(super) struct Decisions {
     /// The references, as child and parent.
     pub(super) pairs: Vec<(Place, Place)>,
-    /// The columns of which the user said that they refer, or that they do not.
+    /// The columns about which the user has decided: they refer to a key, or they do not.
     pub(super) decided: HashSet<Place>,
 }
 

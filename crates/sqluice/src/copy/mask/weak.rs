@@ -2,12 +2,12 @@
 //!
 //! | mask | weakness |
 //! |---|---|
-//! | `shape()` | most values have few values of the same form |
+//! | `shape()` | half of the values have few possible values of the same form |
 //! | `permute(a, b)` | a small range |
 //! | `shift(days, column)` | no column, few days, years, values that are no moments |
 //! | `noise(share)` | small numbers, zeros, equal values |
 //! | `choice(...)` and others | fewer new values than old ones |
-//! | all that keep values different | few different values, whose row counts show which is which |
+//! | all but `shift()`, if new values are not fewer | few different values: the row count of a value shows which value it is |
 //!
 //! Invariant: a remark has counts, and no value.
 
@@ -31,10 +31,10 @@ const ROWS: u64 = 2000;
 /// The number of possible values below which a mask hides little.
 const POSSIBLE_MIN: f64 = 1e4;
 
-/// The number of different values up to which their row counts show which is which.
+/// The largest number of different values whose row counts show which value is which.
 const FEW_DIFFERENT: usize = 20;
 
-/// The least number of values for guesses by their counts.
+/// The least number of values for a remark about equal values and their counts.
 const VALUES_MIN: usize = 100;
 
 /// The number of days up to which a shift has few results.
@@ -146,7 +146,7 @@ impl Column<'_> {
         self.values.iter().filter(|value| is(value.value())).count()
     }
 
-    /// Adds a remark if values are counted.
+    /// Adds a remark if the count is not 0.
     fn say(&self, count: usize, what: &str, found: &mut Vec<String>) {
         if count > 0 {
             found.push(format!("{count} of {} {what}", self.first_values()));
@@ -212,7 +212,7 @@ impl Column<'_> {
     }
 }
 
-/// Returns the number of values with the format of a value.
+/// Returns the number of possible values of the same form as a value.
 fn possible_values(value: Value<'_>) -> f64 {
     let of = |byte: &u8| match byte {
         b'0'..=b'9' => 10.0,

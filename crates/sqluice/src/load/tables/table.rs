@@ -81,7 +81,7 @@ impl MadeColumn {
         self.given.is_none() && !self.evidence.is_final()
     }
 
-    /// Returns the way in which the values are counted while they are loaded, for notes; `None` if the samples show why the column is TEXT.
+    /// Returns the values whose kinds are counted while rows are loaded, for notes; `None` if the samples show why the column is TEXT.
     fn counting(&self) -> Option<Counting> {
         let Sampled { values, numbers, given_up } = self.sampled;
         if self.kinds.is_some() || self.inferred() != Inferred::Text || self.is_number {

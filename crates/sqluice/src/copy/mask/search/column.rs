@@ -7,8 +7,8 @@
 //!  blob ───── readable parts ──── as texts
 //! ```
 //!
-//! Some forms count only if a sufficient share of similar values has them: of all values of the column, or of a block of rows, so that a few
-//! names among many other values are found where they stand together.
+//! Some forms count only if a sufficient share of the similar values has them, in the whole column or in a block of rows. Blocks find a few
+//! names that stand together among many other values.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,16 +25,16 @@ const BLOCK_ROWS: usize = 256;
 /// The least number of values of a block that must have a form.
 const BLOCK_VALUES_MIN: usize = 16;
 
-/// The least number of different values among these.
+/// The least number of different values with a form in a block.
 const BLOCK_DIFFERENT_MIN: usize = 4;
 
-/// The largest number of bytes of a text that is looked at as a whole.
+/// The largest number of bytes of a text whose form as a whole is determined.
 const WHOLE_BYTES_MAX: usize = 200;
 
 /// The largest number of values of a column whose results are kept.
 const KNOWN_VALUES_MAX: usize = 512;
 
-/// The number of values of all columns whose results a thread keeps.
+/// The number of values whose results a thread keeps, for all columns together.
 const KNOWN_VALUES_OF_ALL: usize = 10_000;
 
 /// The largest number of keys whose kinds are kept.
@@ -78,7 +78,7 @@ impl Keys {
     }
 }
 
-/// Returns `true` if a value is no switch and not empty.
+/// Returns `true` if a value is neither empty nor a switch such as `on`.
 fn is_telling(value: &[u8]) -> bool {
     let switches = ["", "0", "1", "true", "false", "yes", "no", "on", "off", "null", "none"];
     !switches.iter().any(|switch| value.eq_ignore_ascii_case(switch.as_bytes()))
@@ -92,11 +92,11 @@ pub(super) struct ColumnFindings {
     /// The number of values that are JSON.
     pub(super) json: u64,
     forms: FormCounts,
-    /// The forms, as a set of bits, that a sufficient share of some block's values has.
+    /// The forms that a sufficient share of the values of some block has, as a set of bits.
     of_blocks: u8,
     /// The number of values by the kind that their keys suggest.
     pub(super) keyed: BTreeMap<&'static str, u64>,
-    /// The number of values by the masked column that has them, too.
+    /// The number of values that also stand in a masked column, by the number of this column.
     pub(super) places: BTreeMap<u16, u64>,
     block: Block,
     keys: Keys,

@@ -23,7 +23,7 @@ const TEXT_BYTES: u64 = 48;
 /// The least number of characters of a text in the set.
 const CHARACTERS_MIN: usize = 6;
 
-/// A hasher of numbers that are hashes already.
+/// A hasher for keys that are hashes already.
 #[derive(Default)]
 pub(super) struct Hashed(u64);
 
@@ -42,7 +42,7 @@ impl Hasher for Hashed {
     }
 }
 
-/// The texts with a column that has each.
+/// A map from the hash of a text to the first masked column that has the text.
 type Shard = HashMap<u64, u16, BuildHasherDefault<Hashed>>;
 
 /// The distinct texts of masked columns.
@@ -84,7 +84,7 @@ impl MaskedTexts {
         self.shards[hash as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds the text of a masked column. Of several columns with the text, the first is kept.
+    /// Adds the text of a masked column. If several columns have the text, the set keeps the first.
     pub(super) fn add(&self, hash: u64, column: u16) {
         let is_outside = || hash.leading_zeros() < self.bits.load(Ordering::Relaxed);
         if is_outside() {

@@ -1,4 +1,4 @@
-//! Searches all rows of the columns without a mask: for personal data, and for texts that masked columns have, too.
+//! Searches all rows of the columns without a mask for personal data, and for texts that also stand in masked columns.
 //!
 //! ```text
 //!  masked columns ──── distinct texts ──> KnownTexts ─┐
@@ -36,7 +36,7 @@ pub(super) struct Search<'a> {
     opened: &'a Opened,
     threads: usize,
     texts: KnownTexts,
-    /// The masked columns, by the numbers that the texts have.
+    /// The names of the masked columns. A text in `texts` has the position of its column here.
     masked: Vec<String>,
     is_strict: bool,
     context: &'a Context<'a>,
@@ -52,7 +52,7 @@ pub(super) struct Findings {
     pub(super) kinds: Vec<(&'static str, u64)>,
     /// The kinds of personal data that keys of values suggest, each with the number of values.
     pub(super) keyed: Vec<(&'static str, u64)>,
-    /// The masked columns that have values of the column, too, each with the number of values.
+    /// The masked columns that share values with the column, each with the number of shared values.
     pub(super) places: Vec<(String, u64)>,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Search<'a> {
             let column = declared.and_then(|table| Some(&table.columns[table.column(name)?]));
             column.is_some_and(|column| column.generated == Some(Generated::Virtual))
         };
-        // SQLite reads columns that it computes; all cores read the others.
+        // Only SQLite can read columns that it computes; all cores read the others.
         let (computed, stored): (Vec<&String>, Vec<&String>) = wanted.iter().partition(is_virtual);
         let mut findings: Vec<(&String, Findings)> = Vec::new();
         for group in [stored, computed] {
