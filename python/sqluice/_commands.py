@@ -197,7 +197,7 @@ def profile(
     `generate` takes: it makes a database with as many rows, NULLs and distinct values, and with like distributions.
 
     keep_common: in how many rows a value must occur to be shown; values of columns that look personal never are. no_values: shows none.
-    strip_literals: shows no literals of the schema where it allows that; CHECKs, and indexes that are not unique, are left out with theirs.
+    strip_literals: removes literals from the schema; CHECKs, and indexes that are not unique, are left out if they have literals.
     tables, exclude_tables: tables and views. busy_limit: seconds that reading may keep others from committing.
     """
     check_arguments(profile, locals())

@@ -68,7 +68,7 @@ pub struct Report {
     /// The files that were left out because they could not be loaded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<SkippedFile>,
-    /// The constraints that a look-alike is made without, because no rows were found that keep them.
+    /// The constraints that a look-alike is made without: no rows were found that keep them, or the key that they refer to is left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DroppedConstraint>,
     /// Notes on results that a user may not expect. Front ends print them in their own terms.

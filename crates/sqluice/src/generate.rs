@@ -243,8 +243,11 @@ impl Generate {
         for one in removed {
             let table = &schema.tables[one.table];
             let constraint = one.constraint.in_words(table);
-            let note =
-                format!("{} is made without {constraint}: no rows were found that keep it", table.name);
+            let why = match unkept.contains(&one) {
+                true => "no rows were found that keep it",
+                false => "the key that it refers to is left out",
+            };
+            let note = format!("{} is made without {constraint}: {why}", table.name);
             prepared.plan.notes.push(Message::from(note));
             prepared.dropped.push(DroppedConstraint::new(&table.name, constraint));
         }

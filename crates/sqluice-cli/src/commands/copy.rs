@@ -52,7 +52,7 @@ fn summarize_masks(plan: &MaskPlan, printer: &Printer) {
     }
     plan.stripped.iter().for_each(|text| printer.note(&format!("  {text}")));
     plan.warnings.iter().for_each(|warning| printer.warn(&format!("warning: {warning}")));
-    plan.second_places.iter().for_each(|place| printer.note(&format!("  not masked: {place}")));
+    plan.second_places.iter().for_each(|place| printer.warn(&format!("warning: {place}")));
     plan.remarks.iter().for_each(|remark| printer.note(&format!("  not masked: {remark}")));
     plan.weak.iter().for_each(|remark| printer.note(&format!("  weak mask: {remark}")));
     plan.literals.iter().for_each(|literal| printer.note(&format!("  {literal}")));

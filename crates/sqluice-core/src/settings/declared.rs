@@ -259,7 +259,7 @@ settings! {
         Overwrite: switch("Replace an existing file [default: an existing file is an error]").requires("to").by(COMMAND);
         KeepCommon = "keep_common": of(Kind::Count, "N", "In how many rows a value must occur to be shown").default("20").below("Privacy");
         NoValues = "no_values": switch("Show no values of the database").below("Privacy");
-        StripLiterals = "strip_literals": switch("Show no literals of the schema where it allows that: CHECKs, and indexes that are not unique, are left out with theirs")
+        StripLiterals = "strip_literals": switch("Remove literals from the schema: DEFAULTs, views and triggers get empty values; CHECKs, and indexes that are not unique, are left out if they have literals")
             .below("Privacy");
         Table: of(Kind::Names, "TABLE", "Describe only this table or view; repeatable").below("Selection");
         ExcludeTable = "exclude_table": of(Kind::Names, "TABLE", "Leave out this table or view; repeatable").below("Selection");
@@ -300,7 +300,7 @@ settings! {
         Allow = "allow": of(Kind::Names, "TABLE.COLUMN", "With {strict_mask}, accept a column that looks personal or holds values of a masked column; repeatable").requires("strict_mask").below("Masks").hidden();
         Reference: of(Kind::Names, "COLUMN=KEY", "Declare a column that refers to a masked key without REFERENCES, such as visits.place_id=places.id: it gets the mask of the key; repeatable").requires("mask").below("Masks").hidden();
         NoReference: of(Kind::Names, "COLUMN", "Declare that a column refers to no key, such as visits.place_id; repeatable").requires("mask").below("Masks").hidden();
-        StripLiterals: switch("Remove literals from the schema where it allows that: from DEFAULTs, views and triggers; CHECKs and indexes with literals are left out, unless unique")
+        StripLiterals: switch("Remove literals from the schema: DEFAULTs, views and triggers get empty values; CHECKs, and indexes that are not unique, are left out if they have literals")
             .requires("mask").below("Masks").hidden();
         Preview: of(Kind::Count, "N", "Print the first N rows of each masked table with their new values, and write nothing").requires("mask").below("Masks").hidden().by(COMMAND);
         PageSize: of(Kind::PageSize, "BYTES", "Page size of the copy in bytes: a power of two from 512 to 65536 [default: as in the source]").below("The new file");

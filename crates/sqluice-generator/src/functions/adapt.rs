@@ -50,7 +50,7 @@ pub(super) const SIZED: Function = Function {
         arguments.count(2)?;
         let inner = text(arguments)?;
         if inner.domain().is_none() {
-            return Err(arguments.wrong(0, "something with a known number of values, as email or url"));
+            return Err(arguments.wrong(0, "something with a known number of values, such as email or url"));
         }
         let length = arguments.compile(1)?;
         if !length.class().is_number() {

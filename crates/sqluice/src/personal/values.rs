@@ -28,7 +28,7 @@ const FIRST_NAMES: &str = "James Robert Michael William Richard Joseph Christoph
 const LAST_NAMES: &str = "Smith Johnson Williams Jones Davis Rodriguez Wilson Anderson Thompson Jackson Harris Lewis Robinson Allen \
     Wright Torres Nguyen Flores Nelson Hall Campbell Mitchell Roberts Phillips Evans Edwards Collins Stewart Morris Rogers Murphy \
     Bailey Richardson Howard Peterson Hughes Sanders Ross Henderson Coleman Jenkins Patterson Simmons Jordan Reynolds Hamilton \
-    Graham Sullivan Wallace Griffin Hayes Myers Hamilton Harrison Gibson Mcdonald Marshall Owens Simpson Kennedy Wells Ferguson \
+    Graham Sullivan Wallace Griffin Hayes Myers Harrison Gibson Mcdonald Marshall Owens Simpson Kennedy Wells Ferguson \
     Garcia Martinez Hernandez Lopez Gonzalez Perez Sanchez Ramirez Rivera Gomez Diaz Reyes Cruz Morales Ortiz Gutierrez Chavez \
     Ramos Ruiz Alvarez Mendoza Vasquez Castillo Jimenez Moreno Romero Herrera Medina Aguilar Vargas Castro Fernandez Navarro \
     Mueller Müller Schmidt Schneider Fischer Weber Meyer Maier Meier Mayer Wagner Becker Schulz Schulze Hoffmann Schaefer Schäfer \

@@ -67,7 +67,7 @@ setters! { Profile:
     keep_common(rows: u64) = rows;
     /// Shows no values.
     no_values(no_values: bool) = no_values;
-    /// Leaves literals of the schema out where the schema allows it. CHECKs, and indexes that are not unique, are left out with theirs.
+    /// Removes literals from the schema. CHECKs, and indexes that are not unique, are left out if they have literals.
     strip_literals(strip_literals: bool) = strip_literals;
     /// Describes only these tables and views.
     tables(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();

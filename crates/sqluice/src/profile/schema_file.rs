@@ -44,6 +44,11 @@ impl Texts<'_> {
             .collect()
     }
 
+    /// Returns the number of literals in a statement, also of long numbers.
+    fn count(self, sql: &str) -> usize {
+        schema_text::literals(sql, self.names).len()
+    }
+
     /// Removes the literals of an object. Returns `false` if the object is to be left out: an index with literals that is not unique.
     fn strip(self, object: &mut StoredObject, schema: &Schema) -> bool {
         let Some(sql) = &object.sql else { return true };
@@ -54,7 +59,7 @@ impl Texts<'_> {
                 let index =
                     declared.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(&object.name));
                 let is_unique = index.is_none_or(|index| index.unique);
-                return is_unique || self.literals(sql).is_empty();
+                return is_unique || self.count(sql) == 0;
             }
             ("view" | "trigger", _) => object.sql = Some(stripped_body(sql, self.names)),
             _ => {}
@@ -122,12 +127,22 @@ impl<'s> SchemaFile<'s> {
     /// Removes the literals of all objects. Leaves indexes with literals out, with a note.
     fn strip(&mut self) {
         let mut kept = Vec::new();
+        let count = |object: &StoredObject| object.sql.as_deref().map_or(0, |sql| self.texts.count(sql));
+        let mut notes = Vec::new();
         for mut object in std::mem::take(&mut self.objects) {
-            match self.texts.strip(&mut object, self.schema) {
-                true => kept.push(object),
-                false => self.notes.push(format!("{} is left out, as it has literals", object.describe())),
+            let before = count(&object);
+            if !self.texts.strip(&mut object, self.schema) {
+                notes.push(format!("{} is left out, as it has literals", object.describe()));
+                continue;
             }
+            let removed = before - count(&object).min(before);
+            if removed > 0 {
+                let s = if removed == 1 { "" } else { "s" };
+                notes.push(format!("{} loses {removed} literal{s}", object.describe()));
+            }
+            kept.push(object);
         }
+        self.notes.extend(notes);
         self.objects = kept;
     }
 

@@ -273,7 +273,7 @@ fn mistakes_in_a_comment_say_where_what_was_expected_and_the_nearest_name() {
         (
             "ref(customer.id, zpif(1))",
             28,
-            "ref: no way to refer is called `zpif` with 1 arguments: did you mean zipf? There are: any, zipf, each, rows\n\nhint: ref(table.column, which, p): [..]",
+            "ref: no way to refer is called `zpif` with 1 arguments: did you mean zipf? There are: any, zipf, each, rows, tree\n\nhint: ref(table.column, which, p): [..]",
         ),
         ("first.city", 11, "first refers to no row of another table, so it has no city\n\nhint: [..]"),
         ("orders.city", 11, "orders.city is of another table\n\nhint: [..]"),

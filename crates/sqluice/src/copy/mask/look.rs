@@ -165,7 +165,7 @@ fn look_at_unmasked(
     let key = key_named(masks, table, name).filter(|_| !masks.decided.contains(&lower(table, name)));
     if let Some(key) = key {
         let what = format!(
-            "it may refer to {key}, which is masked, by its name: it gets no mask unless a reference is declared or given"
+            "its name suggests a reference to {key}, which is masked: it gets no mask unless the reference is declared"
         );
         plan.remarks.push(Remark::new(&*about, what));
     }

@@ -148,8 +148,8 @@ impl fmt::Display for MaskWarning {
         write!(f, "{table}.{column} has no mask and looks like {what}, by ")?;
         match &**by {
             "name" => f.write_str("its name"),
-            "keys" => write!(f, "the keys of its values ({count})"),
-            by => write!(f, "its {by} ({count})"),
+            "keys" => write!(f, "the keys beside {count} of its values"),
+            _ => write!(f, "{count} of its values"),
         }
     }
 }
@@ -157,7 +157,11 @@ impl fmt::Display for MaskWarning {
 impl fmt::Display for SecondPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SecondPlace { table, column, masked, count } = self;
-        write!(f, "{table}.{column} has no mask and holds values of {masked}, which is masked ({count})")
+        let are = if *count == 1 { "is a value" } else { "are values" };
+        write!(
+            f,
+            "{table}.{column} has no mask, and {count} of its values {are} of {masked}, which is masked"
+        )
     }
 }
 
@@ -190,7 +194,7 @@ impl fmt::Display for MaskPlan {
         }
         self.stripped.iter().try_for_each(|text| writeln!(f, "{text}"))?;
         self.warnings.iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))?;
-        self.second_places.iter().try_for_each(|place| writeln!(f, "not masked: {place}"))?;
+        self.second_places.iter().try_for_each(|place| writeln!(f, "warning: {place}"))?;
         self.remarks.iter().try_for_each(|remark| writeln!(f, "not masked: {remark}"))?;
         self.weak.iter().try_for_each(|remark| writeln!(f, "weak mask: {remark}"))?;
         self.literals.iter().try_for_each(|literal| writeln!(f, "{literal}"))

@@ -125,7 +125,7 @@ impl Column<'_> {
         let shows_counts = few.is_none_or(|few| few >= different as u64);
         if shows_counts && self.values.len() >= VALUES_MIN && (2..=FEW_DIFFERENT).contains(&different) {
             found.push(format!(
-                "{} have {different} different values, and keep their row counts, which show which is which",
+                "{} have {different} different values, and keep their row counts, which show which value is which",
                 self.first_values()
             ));
         }
@@ -159,7 +159,7 @@ impl Column<'_> {
         let median = possible.get(possible.len() / 2).copied();
         if let Some(median) = median.filter(|median| *median < POSSIBLE_MIN) {
             found.push(format!(
-                "values of its forms are at most {median} each for half of the values, too few to hide among: each is another's mask"
+                "half of the values have at most {median} possible values of the same form, too few to hide among"
             ));
         }
     }
@@ -167,14 +167,19 @@ impl Column<'_> {
     fn of_shift(&self, days: u64, found: &mut Vec<String>) {
         if self.mask.person().is_none() {
             found.push(
-                "all moments are shifted by the same time, as shift() names no column of a person: who knows one moment knows all"
+                "all moments are shifted by the same time, as shift() names no column of a person: one known moment shows all others"
                     .to_owned(),
             );
         }
         if days < FEW_DAYS {
-            found.push(format!("a day has only {} possible days", 2 * days));
+            found.push(format!("each moment has only {} possible days", 2 * days));
         }
-        let is_unknown = |value: Value<'_>| matches!(value, Value::Int(-1 | 0));
+        let is_unknown = |value: Value<'_>| match value {
+            Value::Int(int) => matches!(int, -1 | 0),
+            Value::Real(real) => real == 0.0 || real == -1.0,
+            Value::Text(text) => matches!(text, b"0" | b"-1"),
+            Value::Null | Value::Blob(_) => false,
+        };
         self.say(self.count(is_unknown), "are 0 or -1, and stay", found);
         let is_year = |value: Value<'_>| match value {
             Value::Int(int) => (1800..2200).contains(&int),
