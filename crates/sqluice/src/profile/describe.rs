@@ -132,12 +132,16 @@ impl<'t> Described<'t> {
         }
         let mut options: Vec<String> = kept.iter().map(|(value, rows)| format!("{value}: {rows}")).collect();
         let (rows, others) = (facts.values() - shown, different - kept.len() as f64);
+        let kept: Vec<String> = kept.into_iter().map(|(value, _)| value).collect();
         // A range of a few numbers would show these numbers.
         let hides_rest = rows < ENOUGH as u64 && rest.iter().all(|cell| cell.number().is_some());
-        if rows > 0 && !rest.is_empty() && !hides_rest {
-            options.push(format!("{}: {rows}", self.by_kinds(column, &rest, rows, others)));
+        let described = match hides_rest {
+            true => beside(&kept, &rest, others),
+            false => Some(self.by_kinds(column, &rest, rows, others)),
+        };
+        if let Some(described) = described.filter(|_| rows > 0 && !rest.is_empty()) {
+            options.push(format!("{described}: {rows}"));
         }
-        let kept: Vec<String> = kept.into_iter().map(|(value, _)| value).collect();
         let expression = match &options[..] {
             [_] if rows == 0 || hides_rest => kept[0].clone(),
             _ => format!("shares({})", options.join(", ")),
@@ -270,4 +274,17 @@ fn as_text(cell: &Cell) -> String {
         Cell::Text(bytes, ..) => String::from_utf8_lossy(bytes).into_owned(),
         Cell::Null | Cell::Blob(..) => String::new(),
     }
+}
+/// Returns an expression for numbers in few rows beside integers that are shown: the integers that follow the largest one, or that precede
+/// the smallest one. Of the numbers themselves, it shows only on which side most of them lie.
+fn beside(kept: &[String], rest: &[&Cell], different: f64) -> Option<String> {
+    let kept: Option<Vec<i64>> = kept.iter().map(|value| value.parse().ok()).collect();
+    let kept = kept?;
+    let (least, most) = (*kept.iter().min()?, *kept.iter().max()?);
+    let below = rest.iter().filter(|cell| cell.number().is_some_and(|number| number < least as f64)).count();
+    let more = (different.round() as i64).max(1);
+    Some(match 2 * below > rest.len() {
+        true => format!("int({}, {})", least.checked_sub(more)?, least - 1),
+        false => format!("int({}, {})", most.checked_add(1)?, most.checked_add(more)?),
+    })
 }

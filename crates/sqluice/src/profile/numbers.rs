@@ -205,6 +205,7 @@ fn quantiles(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> S
         few.unwrap_or_else(|| points(sorted, form, if form == Form::Length { 2 * STEPS } else { STEPS }));
     if !is_few && different.is_some_and(|different| different_of(&points, form, rows) < different * 0.97) {
         points = self::points(sorted, form, 5 * STEPS);
+        widen(&mut points, sorted, form, (rows, different.unwrap_or_default()));
     }
     let shown: Vec<String> = points.iter().map(|point| show(*point, form)).collect();
     let mut expression = match form {
@@ -224,6 +225,28 @@ fn quantiles(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> S
     }
     expression
 }
+
+/// Moves the ends of quantiles apart until about `different` values lie between them: ends that follow from values further inside lie too
+/// close together in a column of few rows. An end that has enough rows stays, and so does the sign of the values.
+fn widen(points: &mut [f64], sorted: &[f64], form: Form, (rows, different): (u64, f64)) {
+    let (Form::Int | Form::Decimal(_), [least, .., most]) = (form, sorted) else { return };
+    let moves = [*least, *most].map(|end| rows_of(sorted, end) < ENOUGH);
+    let ends = moves.iter().filter(|moves| **moves).count() as f64;
+    for _ in 0..WIDENINGS_MAX {
+        let lack = different - different_of(points, form, rows);
+        let ([first, .., last], true) = (&mut *points, lack > 0.02 * different && ends > 0.0) else { return };
+        let by = lack * form.unit() / ends;
+        if moves[0] {
+            *first = if *least >= 0.0 { (*first - by).max(0.0) } else { *first - by };
+        }
+        if moves[1] {
+            *last = if *most <= 0.0 { (*last + by).min(0.0) } else { *last + by };
+        }
+    }
+}
+
+/// The largest number of times that the ends of quantiles are moved apart.
+const WIDENINGS_MAX: usize = 4;
 
 /// The largest number of values that are simulated individually.
 const LOOKED_AT: u64 = 4000;
