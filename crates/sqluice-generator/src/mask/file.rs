@@ -181,7 +181,7 @@ impl MaskColumn {
         Shift::moment(value, Distance { days: 1, nanos: 1 }, &mut |_| ()) == Moved::Yes
     }
 
-    /// Returns the number of new values of `permute(a, b)`, or of a function with fewer than [`FEW`] values; `None` for more.
+    /// Returns the number of new values of `permute(a, b)`, or of a function with few values; `None` for others.
     pub fn few_values(&self, key: &MaskKey) -> Option<u64> {
         match &self.recipe {
             Recipe::Permute(Some((first, last))) => Some(last.abs_diff(*first).saturating_add(1)),
