@@ -34,6 +34,10 @@ const POSSIBLE_MIN: f64 = 1e4;
 /// The largest number of different values whose row counts show which value is which.
 const FEW_DIFFERENT: usize = 20;
 
+/// The share of new values among the old ones below which a mask is said to make different values equal. New values are counted with the
+/// secret key, which must not decide what is said.
+const MERGING: f64 = 0.9;
+
 /// The least number of values for a remark about equal values and their counts.
 const VALUES_MIN: usize = 100;
 
@@ -117,12 +121,12 @@ impl Column<'_> {
             found.push(format!("{mask} has {few} values, too few to hide among; a value may stay as it is"));
         } else if let Some(few) = few
             && few > 1
-            && few < different as u64
+            && (few as f64) < MERGING * different as f64
             && !keeps_different
         {
             found.push(format!("{mask} makes about {few} values of at least {different} different ones: different values become equal"));
         }
-        let shows_counts = few.is_none_or(|few| few >= different as u64);
+        let shows_counts = few.is_none_or(|few| few as f64 >= MERGING * different as f64);
         if shows_counts && self.values.len() >= VALUES_MIN && (2..=FEW_DIFFERENT).contains(&different) {
             found.push(format!(
                 "{} have {different} different values, and keep their row counts, which show which value is which",
