@@ -205,8 +205,6 @@ def test_a_strict_copy_accepts_columns_by_name_and_references_follow(tmp_path: P
     assert [(place.column, place.masked, place.count) for place in report.mask.second_places] == [("line", "book.author", 100)]
     assert query(tmp_path / "a.db", "SELECT count(*) FROM loan JOIN book ON book.id = book_id") == [(400,)]
     sqluice.copy(source, tmp_path / "b.db", mask=mask, no_reference="loan.book_id")
-    with pytest.raises(sqluice.UsageError, match="allow"):
-        sqluice.copy(source, tmp_path / "c.db", mask=mask, no_reference="loan.book_id", allow="loan.line")
 
 
 def test_masks_that_cannot_be_are_errors_with_a_place_and_a_hint(shop: Path, tmp_path: Path) -> None:
