@@ -409,7 +409,7 @@ class StrippedText:
     object: str
     literals: int
     left_out: bool
-    """Whether the whole object is left out."""
+    """`True` if the whole object is left out."""
 
 
 @dataclass(frozen=True, slots=True)
