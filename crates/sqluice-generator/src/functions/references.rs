@@ -370,15 +370,8 @@ impl Reference {
             return Ok(());
         }
         if let Which::Tree(tree) = &self.which {
-            let rows = self.parents(at.world)?;
-            let (without, mut places) = (tree.without(rows), tree.places(at.key, rows));
-            for (row, slot) in picked {
-                *slot = match places(row) {
-                    Some(place) => place.group,
-                    None if row < without => NO_PARENT,
-                    None => row,
-                };
-            }
+            let mut places = tree.places(at.key, self.parents(at.world)?);
+            picked.for_each(|(row, slot)| *slot = places(row).map_or(NO_PARENT, |place| place.group));
             return Ok(());
         }
         if self.own {

@@ -118,14 +118,15 @@ impl Tree {
         &of.unwrap_or(&self.levels[self.levels.len() - 1]).below
     }
 
-    /// Returns a function that places rows of a table of `rows` rows below other rows. The group of a row is its parent; a root has none.
+    /// Returns a function that places rows of a table of `rows` rows below other rows. The group of a row is its parent. A root is the first
+    /// row of its own group, or has no group if it refers to no row.
     pub(super) fn places(&self, key: Key, rows: u64) -> impl FnMut(u64) -> Option<Placed> {
-        let ends = self.ends(rows);
+        let (ends, without) = (self.ends(rows), self.without(rows));
         let mut of_level: Option<(usize, Placing)> = None;
         move |row| {
             let level = ends.partition_point(|end| *end <= row).min(ends.len() - 1);
             if level == 0 {
-                return None;
+                return (row >= without).then_some(Placed { group: row, ordinal: 0, position: row });
             }
             let begin = ends[level - 1];
             let parents_begin = if level == 1 { 0 } else { ends[level - 2] };
@@ -145,12 +146,14 @@ impl Tree {
                 Placing::Counted(places) => places.of(at)?,
             };
             let (group, position) = (parents_begin + place.group.min(parents - 1), begin + place.position);
-            Some(Placed { group: group.min(row.saturating_sub(1)), ordinal: place.ordinal, position })
+            let group = group.min(row.saturating_sub(1));
+            let is_below_first = level == 1 && group >= without;
+            Some(Placed { group, ordinal: place.ordinal + u64::from(is_below_first), position })
         }
     }
 
     /// Returns the number of rows that refer to no row, of `rows` rows. These are the first rows.
-    pub(super) fn without(&self, rows: u64) -> u64 {
+    fn without(&self, rows: u64) -> u64 {
         let roots = self.ends(rows).first().copied().unwrap_or(0);
         ((rows as f64 * self.outside).round() as u64).min(roots)
     }

@@ -10,6 +10,7 @@
 //! ```
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 use rusqlite::types::Value as Sql;
 use sqluice_core::error::Result;
@@ -24,20 +25,48 @@ use crate::random::{Key, below64};
 /// The number of rows that are judged at a time.
 const BATCH: usize = 500;
 
-/// The number of attempts to exchange values of a row.
+/// The number of attempts for a table, shared by the rows that break rules. In each attempt, SQLite tests a row.
+const ATTEMPTS_MAX: u64 = 400_000;
+
+/// The largest number of attempts to exchange values of a row.
 const EXCHANGES: u64 = 600;
 
-/// The least number of attempts. Each row that breaks only CHECKs or foreign keys, and finds no exchange, halves the number for the next.
+/// The least number of attempts, unless the table has fewer left. Each row that breaks only CHECKs or foreign keys, and finds no exchange,
+/// halves the number for the next.
 const EXCHANGES_MIN: u64 = 40;
 
-/// The number of attempts to take values of another row.
+/// The largest number of attempts to take values of another row.
 const TAKINGS: u64 = 300;
+
+/// The largest number of attempts to take a combination that no row has.
+const TAKINGS_FREE: u64 = 100;
+
+/// The numbers of attempts that are judged together. The first attempts often succeed.
+const JUDGED: [u64; 2] = [4, 64];
 
 /// The largest number of combinations of values that are all tried.
 const COMBINATIONS_MAX: usize = 20_000;
 
 /// The moved rows of each column, and the constraints that were given up.
 pub(super) type Found = (Vec<(usize, Moved)>, Vec<Constraint>);
+
+/// Some components of a row take the values of other rows.
+struct Attempt<T> {
+    /// What the kind of attempt needs to carry it out.
+    with: T,
+    /// The numbers of the components, with the rows whose values they take.
+    taken: Vec<(usize, u64)>,
+}
+
+/// Returns the numbers of attempts, in parts that are judged together.
+fn batches(attempts: u64) -> impl Iterator<Item = Range<u64>> {
+    let [first, most] = JUDGED;
+    let next = move |part: &Range<u64>| {
+        let count = (2 * (part.end - part.start)).min(most);
+        (part.end < attempts).then(|| part.end..(part.end + count).min(attempts))
+    };
+    std::iter::successors((attempts > 0).then_some(0..first.min(attempts)), next)
+}
 
 /// The search for rows that keep all rules.
 pub(super) struct Search<'s> {
@@ -47,11 +76,15 @@ pub(super) struct Search<'s> {
     pub(super) rows: u64,
     pub(super) key: Key,
     pub(super) components: Vec<Component>,
+    /// The number of the component of each column.
+    component_of: HashMap<usize, usize>,
     given_up: Vec<bool>,
     /// The hashes of the keys of placed rows, for each rule.
     placed: Vec<HashSet<u64>>,
     /// The rows that are not placed yet.
     broken: BTreeSet<u64>,
+    /// The number of attempts that the table has left.
+    attempts: u64,
     /// The number of attempts to exchange values of the next row that breaks a CHECK or a foreign key.
     exchanges: u64,
     /// The combinations of values that no row has, for each rule: the row that each component takes its values from.
@@ -65,6 +98,10 @@ impl<'s> Search<'s> {
         (rows, key): (u64, Key),
         components: Vec<Component>,
     ) -> Search<'s> {
+        let numbered = components.iter().enumerate();
+        let component_of = numbered
+            .flat_map(|(number, of)| of.columns.iter().map(move |column| (*column, number)))
+            .collect();
         Search {
             rules,
             judge,
@@ -72,9 +109,11 @@ impl<'s> Search<'s> {
             rows,
             key,
             components,
+            component_of,
             given_up: vec![false; rules.len()],
             placed: vec![HashSet::new(); rules.len()],
             broken: BTreeSet::new(),
+            attempts: ATTEMPTS_MAX,
             exchanges: EXCHANGES,
             free: HashMap::new(),
         }
@@ -125,6 +164,15 @@ impl<'s> Search<'s> {
         }
     }
 
+    /// Undoes [`Search::place`].
+    fn displace(&mut self, verdict: &Verdict) {
+        for (placed, key) in self.placed.iter_mut().zip(&verdict.keys) {
+            if let Some(key) = key {
+                placed.remove(key);
+            }
+        }
+    }
+
     /// Returns the findings about a row, some of whose components take the values of other rows.
     fn verdict(&self, row: u64, taken: &[(usize, u64)]) -> Result<Verdict> {
         let values = self.values_of(row, taken)?;
@@ -133,20 +181,16 @@ impl<'s> Search<'s> {
 
     fn values_of(&self, row: u64, taken: &[(usize, u64)]) -> Result<Vec<Sql>> {
         self.values.row(|column| {
-            let number = self.component_of(column);
+            let number = self.component_of[&column];
             let taken = taken.iter().find(|(component, _)| *component == number);
             taken.map_or_else(|| self.components[number].source(row), |(_, source)| *source)
         })
     }
 
-    fn component_of(&self, column: usize) -> usize {
-        self.components.iter().position(|component| component.columns.contains(&column)).unwrap_or(0)
-    }
-
     /// Returns the components that a rule names and whose values can be exchanged.
     fn movable(&self, rule: usize) -> Vec<usize> {
         let named: BTreeSet<usize> =
-            self.rules[rule].columns.iter().map(|column| self.component_of(*column)).collect();
+            self.rules[rule].columns.iter().map(|column| self.component_of[column]).collect();
         named.into_iter().filter(|component| self.components[*component].moves).collect()
     }
 
@@ -165,7 +209,7 @@ impl<'s> Search<'s> {
             let is_better = !components.is_empty()
                 && (self.exchange(row, &components, &broken)?
                     || self.take(row, &components, &broken)?
-                    || self.take_free(row, rule)?);
+                    || self.take_free(row, rule, &broken)?);
             if !is_better {
                 self.given_up[rule] = true;
             }
@@ -188,49 +232,72 @@ impl<'s> Search<'s> {
         below64(self.key.child(row).word(attempt), self.rows)
     }
 
+    /// Returns the number of attempts for the next row, `most` at most.
+    fn share(&self, most: u64) -> u64 {
+        most.min(self.attempts / (self.broken.len() as u64).max(1))
+    }
+
+    /// Returns those of some attempts after which a row breaks fewer rules, in their order.
+    fn better<T>(
+        &mut self,
+        row: u64,
+        attempts: Vec<Attempt<T>>,
+        broken: &[usize],
+    ) -> Result<Vec<(Attempt<T>, Verdict)>> {
+        self.attempts = self.attempts.saturating_sub(attempts.len() as u64);
+        let values: Result<Vec<Vec<Sql>>> =
+            attempts.iter().map(|attempt| self.values_of(row, &attempt.taken)).collect();
+        let judged = attempts.into_iter().zip(self.judge.rows(self.rules, values?)?);
+        Ok(judged.filter(|(_, verdict)| self.is_better(verdict, broken)).collect())
+    }
+
+    /// Makes components of a row take the values of other rows.
+    fn apply(&mut self, row: u64, taken: &[(usize, u64)]) {
+        taken.iter().for_each(|(component, source)| self.components[*component].take(row, *source));
+    }
+
     /// Exchanges a component with a random row, so that the row breaks fewer rules. The other row keeps all rules, unless it breaks some
     /// already.
     fn exchange(&mut self, row: u64, components: &[usize], broken: &[usize]) -> Result<bool> {
         // Each row alone decides about a CHECK or a foreign key, so few attempts tell whether an exchange helps.
         let is_alone = broken.iter().all(|rule| !matches!(self.rules[*rule].condition, Condition::Different));
-        for attempt in 0..if is_alone { self.exchanges } else { EXCHANGES } {
-            let other = self.other(row, attempt);
-            let component = components[attempt as usize % components.len()];
-            let [own, others] = [row, other].map(|row| self.components[component].source(row));
-            if own == others {
-                continue;
-            }
-            let new = self.verdict(row, &[(component, others)])?;
-            if !self.is_better(&new, broken) {
-                continue;
-            }
-            if !self.broken.contains(&other) {
-                let others_new = self.verdict(other, &[(component, own)])?;
-                let is_same = |rule: usize| {
-                    new.keys[rule].is_some()
-                        && new.keys[rule] == others_new.keys[rule]
-                        && !self.given_up[rule]
-                };
-                if !self.is_kept(&others_new) || (0..self.rules.len()).any(is_same) {
-                    continue;
+        let most = self.share(if is_alone { self.exchanges } else { EXCHANGES });
+        for attempts in batches(most) {
+            let attempt = |attempt: u64| {
+                let component = components[attempt as usize % components.len()];
+                let other = self.other(row, attempt);
+                let [own, others] = [row, other].map(|row| self.components[component].source(row));
+                (own != others).then(|| Attempt { with: (other, own), taken: vec![(component, others)] })
+            };
+            for (attempt, verdict) in self.better(row, attempts.filter_map(attempt).collect(), broken)? {
+                let (other, own) = attempt.with;
+                let gets = [(attempt.taken[0].0, own)];
+                if self.broken.contains(&other) || self.replace(other, &gets, &verdict)? {
+                    self.apply(row, &attempt.taken);
+                    self.apply(other, &gets);
+                    self.exchanges = (2 * self.exchanges).min(EXCHANGES);
+                    return Ok(true);
                 }
-                let before = self.verdict(other, &[])?;
-                for (placed, key) in self.placed.iter_mut().zip(&before.keys) {
-                    if let Some(key) = key {
-                        placed.remove(key);
-                    }
-                }
-                self.place(&others_new);
             }
-            self.components[component].take(row, others);
-            self.components[component].take(other, own);
-            self.exchanges = (2 * self.exchanges).min(EXCHANGES);
-            return Ok(true);
         }
         if is_alone {
             self.exchanges = (self.exchanges / 2).max(EXCHANGES_MIN);
         }
         Ok(false)
+    }
+
+    /// Places a row that is placed already with other values, if it keeps all rules with them, beside a row with the findings `beside`.
+    fn replace(&mut self, row: u64, taken: &[(usize, u64)], beside: &Verdict) -> Result<bool> {
+        let before = self.verdict(row, &[])?;
+        let new = self.verdict(row, taken)?;
+        // The row keeps most of its own keys.
+        self.displace(&before);
+        let is_same = |rule: usize| {
+            beside.keys[rule].is_some() && beside.keys[rule] == new.keys[rule] && !self.given_up[rule]
+        };
+        let is_kept = self.is_kept(&new) && !(0..self.rules.len()).any(is_same);
+        self.place(if is_kept { &new } else { &before });
+        Ok(is_kept)
     }
 
     /// Takes one component of a random row, or two components of two rows, or all components of one row, so that the row breaks fewer rules.
@@ -240,20 +307,23 @@ impl<'s> Search<'s> {
         if components.is_empty() {
             return Ok(false);
         }
-        for attempt in 0..TAKINGS {
-            let source = |component: usize, attempt: u64| {
-                (component, self.components[component].source(self.other(row, attempt)))
+        for attempts in batches(self.share(TAKINGS)) {
+            let attempt = |attempt: u64| {
+                let source = |component: usize, attempt: u64| {
+                    (component, self.components[component].source(self.other(row, attempt)))
+                };
+                let at = |number: u64| components[(attempt / 3 + number) as usize % components.len()];
+                let next = EXCHANGES + attempt;
+                let taken = match attempt % 3 {
+                    0 => vec![source(at(0), next)],
+                    1 if components.len() > 1 => vec![source(at(0), next), source(at(1), next + TAKINGS)],
+                    _ => components.iter().map(|component| source(*component, next)).collect(),
+                };
+                Attempt { with: (), taken }
             };
-            let at = |number: u64| components[(attempt / 3 + number) as usize % components.len()];
-            let next = EXCHANGES + attempt;
-            let taken = match attempt % 3 {
-                0 => vec![source(at(0), next)],
-                1 => vec![source(at(0), next), source(at(1), next + TAKINGS)],
-                _ => components.iter().map(|component| source(*component, next)).collect(),
-            };
-            let verdict = self.verdict(row, &taken)?;
-            if self.is_better(&verdict, broken) {
-                taken.iter().for_each(|(component, source)| self.components[*component].take(row, *source));
+            let better = self.better(row, attempts.map(attempt).collect(), broken)?;
+            if let Some((attempt, _)) = better.first() {
+                self.apply(row, &attempt.taken);
                 return Ok(true);
             }
         }
@@ -261,10 +331,10 @@ impl<'s> Search<'s> {
     }
 
     /// Takes a combination of the key's values that no row has.
-    fn take_free(&mut self, row: u64, rule: usize) -> Result<bool> {
+    fn take_free(&mut self, row: u64, rule: usize, broken: &[usize]) -> Result<bool> {
         let components = self.movable(rule);
         let named: HashSet<usize> =
-            self.rules[rule].columns.iter().map(|column| self.component_of(*column)).collect();
+            self.rules[rule].columns.iter().map(|column| self.component_of[column]).collect();
         let repeats = components.iter().all(|component| self.components[*component].repeats);
         if !matches!(self.rules[rule].condition, Condition::Different)
             || named.len() > components.len()
@@ -278,24 +348,26 @@ impl<'s> Search<'s> {
         }
         let own: Vec<u64> =
             components.iter().map(|component| self.components[*component].source(row)).collect();
-        // The combination that keeps most values of the row is tried first: `pop` takes the last.
         let mut free = self.free.remove(&rule).unwrap_or_default();
-        free.sort_by_cached_key(|sources| {
-            sources.iter().zip(&own).filter(|(one, other)| one == other).count()
-        });
-        let before = self.broken_by(&self.verdict(row, &[])?).len();
-        let mut found = false;
-        while let Some(sources) = free.pop() {
-            let taken: Vec<(usize, u64)> = components.iter().copied().zip(sources).collect();
-            let verdict = self.verdict(row, &taken)?;
-            if self.keeps(&verdict, rule) && self.broken_by(&verdict).len() < before {
-                taken.iter().for_each(|(component, source)| self.components[*component].take(row, *source));
-                found = true;
+        // The combinations that keep most values of the row are tried first.
+        let mut order: Vec<usize> = (0..free.len()).collect();
+        order.sort_by_cached_key(|at| free[*at].iter().zip(&own).filter(|(one, other)| one != other).count());
+        let mut used = None;
+        for attempts in batches(self.share(TAKINGS_FREE.min(order.len() as u64))) {
+            let attempt = |attempt: u64| {
+                let with = order[attempt as usize];
+                Attempt { with, taken: components.iter().copied().zip(free[with].iter().copied()).collect() }
+            };
+            let better = self.better(row, attempts.map(attempt).collect(), broken)?;
+            if let Some((attempt, _)) = better.into_iter().find(|(_, verdict)| self.keeps(verdict, rule)) {
+                self.apply(row, &attempt.taken);
+                used = Some(attempt.with);
                 break;
             }
         }
+        used.map(|at| free.swap_remove(at));
         self.free.insert(rule, free);
-        Ok(found)
+        Ok(used.is_some())
     }
 
     /// Returns the combinations of values that no row has. Returns none if the columns have too many combinations.

@@ -365,16 +365,22 @@ impl<'d> Keys<'d> {
         }
         let Some(group) = self.group_of(key) else { return };
         let free: Vec<usize> = key.iter().copied().filter(|column| *column != group).collect();
-        let within = free
-            .iter()
-            .copied()
-            .find(|column| self.made[*column].is_none())
-            .or_else(|| free.iter().copied().find(|column| self.is_grouped[*column]));
+        let within = free.iter().copied().find(|column| self.made[*column].is_none()).or_else(|| {
+            // A tree is kept: rows exchange the values of other columns.
+            free.iter().copied().find(|column| self.is_grouped[*column] && !self.refers_to_itself(*column))
+        });
         if let Some(column) = within {
             let expression = self.within(column, group);
             self.is_grouped[column] = false;
             self.set(column, expression);
         }
+    }
+
+    /// Returns `true` if a column refers to its own table.
+    fn refers_to_itself(&self, column: usize) -> bool {
+        let table = self.described.table;
+        let own = |reference: &Reference| reference.parent.eq_ignore_ascii_case(&table.name);
+        table.references.iter().any(|reference| own(reference) && reference.columns.contains(&column))
     }
 
     /// Returns `true` if a column has few different values, so that a key can't make them different within groups.
@@ -403,8 +409,10 @@ impl<'d> Keys<'d> {
 
     /// Returns the column of a key whose rows are in groups. If the key has no such column, the column with the fewest values is grouped.
     fn group_of(&mut self, key: &[usize]) -> Option<usize> {
-        let grouped = |keys: &Self, column: &usize| keys.is_grouped[*column] && !keys.has_nulls(*column);
-        if let Some(column) = key.iter().copied().find(|column| grouped(self, column)) {
+        let grouped = |column: &usize| {
+            self.is_grouped[*column] && (self.refers_to_itself(*column) || !self.has_nulls(*column))
+        };
+        if let Some(column) = key.iter().copied().find(grouped) {
             return Some(column);
         }
         let free =

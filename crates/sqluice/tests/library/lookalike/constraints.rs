@@ -227,7 +227,7 @@ fn differences(connections: &[Connection; 2], made: &Made) -> Vec<String> {
 #[test]
 fn databases_with_constraints_of_all_kinds_have_look_alikes() {
     let mut all = Vec::new();
-    for seed in 0..tries(6, 6, 300) {
+    for seed in 0..tries(6, 40, 300) {
         let home = Home::new();
         let connection = Connection::open(home.path("original.db")).unwrap();
         connection.execute_batch("PRAGMA synchronous = 0; BEGIN").unwrap();
