@@ -19,6 +19,9 @@ use super::texts::Texts;
 /// The largest number of different values with which a column of a key keeps its values.
 const FEW_MAX: f64 = 2000.0;
 
+/// The largest number of rows below a row of a tree whose line numbers are counted one by one.
+const LINES_MAX: i64 = 100_000;
+
 /// The row counts of the tables.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct World<'w> {
@@ -397,12 +400,18 @@ impl<'d> Keys<'d> {
         let counts = |column: usize| self.described.facts_of(column)?.counts.as_ref();
         let lines = |group: usize| {
             let (facts, of_group) = (self.described.facts_of(column)?, counts(group)?);
-            let (least, most) = facts.bounds;
-            let first = facts.counts.as_ref()?.of(hash_int(least))? as f64;
-            let is_int = facts.ints == self.described.facts.rows && (0..=1).contains(&least);
+            let (rows, (least, most)) = (self.described.facts.rows, facts.bounds);
+            let counts = facts.counts.as_ref()?;
+            let of = |line: i64| counts.of(hash_int(line)).unwrap_or(0);
+            let is_int = facts.ints == rows && (0..=1).contains(&least);
             let groups = of_group.different();
-            let lines = most - least < *of_group.counts().last()? as i64;
-            Some(is_int && lines && (first - groups).abs() <= groups * 0.03)
+            let largest = i64::try_from(*of_group.counts().last()?).ok()?;
+            // The roots of trees may have numbers of their own.
+            let has_few_others =
+                || (least..least + largest).map(of).sum::<u64>() as f64 >= rows as f64 * 0.95;
+            let lines = most - least < largest
+                || self.refers_to_itself(group) && largest <= LINES_MAX && has_few_others();
+            Some(is_int && lines && (of(least) as f64 - groups).abs() <= groups * 0.03)
         };
         key.iter().any(|group| *group != column && self.is_grouped[*group] && lines(*group) == Some(true))
     }
@@ -451,6 +460,9 @@ impl<'d> Keys<'d> {
         }
         let cells = self.described.cells(column);
         let Some(facts) = self.described.facts_of(column) else { return "row()".to_owned() };
+        if self.has_lines(column, &[group]) {
+            return lines(&of_group, facts.bounds.0);
+        }
         if cells.iter().all(|cell| matches!(cell, Cell::Int(_))) && !cells.is_empty() {
             return self.int_within(&of_group, facts.bounds, most, facts, &cells);
         }
@@ -485,7 +497,7 @@ impl<'d> Keys<'d> {
         let counts = self.described.facts.rows as f64 * firsts * groups;
         // Line numbers start at 0 or 1, range up to the size of the largest group, and have one first line per group.
         if (0..=1).contains(&least) && span <= i128::from(rows_max) && counts > 0.0 {
-            return if least == 1 { format!("ordinal({group})") } else { format!("ordinal({group}) - 1") };
+            return lines(group, least);
         }
         let more = (i128::from(rows_max) - span).max(0);
         // The ends are moved away from values, if the range is large enough.
@@ -495,6 +507,11 @@ impl<'d> Keys<'d> {
         let high = if high - low + 1 < i128::from(rows_max) { i128::from(most) + more } else { high };
         format!("within({group}, int({low}, {high}))")
     }
+}
+
+/// Returns the expression of line numbers that begin at 0 or 1.
+fn lines(group: &str, least: i64) -> String {
+    if least == 1 { format!("ordinal({group})") } else { format!("ordinal({group}) - 1") }
 }
 
 /// Returns quantiles of keys, which are no keys themselves if there is room between keys.
