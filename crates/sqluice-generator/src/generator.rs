@@ -238,6 +238,12 @@ pub(crate) trait Domain {
 pub(crate) trait ByShare {
     /// Generates the values of these rows, [`ROWS_MAX`] at most, from their shares.
     fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()>;
+
+    /// Returns `count` different values in ascending order, spread as the shares of the values are. Returns `None` unless the values are the
+    /// integers of a range that has so many.
+    fn different_ints(&self, _count: u64) -> Option<Vec<i64>> {
+        None
+    }
 }
 
 /// The position of a row in the groups. All numbers are counted from 0.

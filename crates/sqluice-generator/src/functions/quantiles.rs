@@ -73,6 +73,9 @@ pub(super) const LATER: Function = Function {
 /// The maximum number of quantiles.
 const POINTS_MAX: usize = 10_000;
 
+/// The largest number of different integers that are kept in memory.
+const DIFFERENT_MAX: u64 = 1 << 16;
+
 fn ascend<T: PartialOrd + std::fmt::Display>(arguments: &Arguments<'_>, points: &[T]) -> Result<(), Fault> {
     match points.windows(2).position(|pair| pair[0] > pair[1]) {
         Some(index) => {
@@ -134,6 +137,19 @@ struct Quantiles {
     table: Counted,
 }
 
+/// Returns the integer for a value between quantiles, `last` at most.
+#[inline]
+fn whole(value: f64, last: f64) -> i64 {
+    (value + 0.5).floor().min(last) as i64
+}
+
+impl Quantiles {
+    /// Returns the largest integer. The last quantile limits it, and its interval may be half as wide.
+    fn last(&self) -> f64 {
+        (self.points[self.points.len() - 1] + 0.5).ceil() - 1.0
+    }
+}
+
 impl ByShare for Quantiles {
     fn make(&self, _: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
         let values = shares.iter().map(|share| at_quantile(&self.points, *share));
@@ -142,10 +158,11 @@ impl ByShare for Quantiles {
                 out.reals(rows.len()).iter_mut().zip(values).for_each(|(slot, value)| *slot = value)
             }
             Form::Int => {
-                // The last quantile limits the largest integer, whose interval may be half as wide.
-                let last = (self.points[self.points.len() - 1] + 0.5).ceil() - 1.0;
-                let whole = |value: f64| (value + 0.5).floor().min(last) as i64;
-                out.ints(rows.len()).iter_mut().zip(values).for_each(|(slot, value)| *slot = whole(value));
+                let last = self.last();
+                out.ints(rows.len())
+                    .iter_mut()
+                    .zip(values)
+                    .for_each(|(slot, value)| *slot = whole(value, last));
             }
             Form::Day | Form::Second => {
                 const { assert!(SLACK >= SECOND_BYTES) };
@@ -158,6 +175,28 @@ impl ByShare for Quantiles {
             }
         }
         Ok(())
+    }
+
+    fn different_ints(&self, count: u64) -> Option<Vec<i64>> {
+        let last = self.last();
+        let bounds = (whole(self.points[0], last), last as i64);
+        let enough = i128::from(bounds.1) - i128::from(bounds.0) + 1 >= i128::from(count);
+        if self.form != Form::Int || count > DIFFERENT_MAX || !enough {
+            return None;
+        }
+        let values =
+            (0..count).map(|number| whole(at_quantile(&self.points, spread::middle(number, count)), last));
+        let mut ints: Vec<i64> = values.collect();
+        // Equal values move up; values that would pass the largest move down.
+        for at in 1..ints.len() {
+            ints[at] = ints[at].max(ints[at - 1].saturating_add(1));
+        }
+        let mut most = bounds.1;
+        for int in ints.iter_mut().rev().take_while(|int| **int > bounds.0) {
+            *int = (*int).min(most);
+            most = int.saturating_sub(1);
+        }
+        Some(ints)
     }
 }
 

@@ -167,7 +167,9 @@ pub(super) const POOL: Function = Function {
             3 => Some(Ranks::new(count, arguments.positive(2)?)),
             _ => None,
         };
-        Ok(Arc::new(Pool { count, ranks, inner: arguments.compile(1)?, table: Counted::of(arguments) }))
+        let inner = arguments.compile(1)?;
+        let ints = inner.by_share().and_then(|by_share| by_share.different_ints(count));
+        Ok(Arc::new(Pool { count, ranks, inner, ints, table: Counted::of(arguments) }))
     },
 };
 
@@ -384,7 +386,14 @@ struct Pool {
     /// The numbers of rows of the values, if these differ.
     ranks: Option<Ranks>,
     inner: Arc<dyn Generate>,
+    /// The values, if the inner function has as many different integers.
+    ints: Option<Vec<i64>>,
     table: Counted,
+}
+
+/// Returns the share in the middle of one of `count` equal parts.
+pub(super) fn middle(number: u64, count: u64) -> u64 {
+    (((u128::from(number) << 65) | 1 << 64) / (2 * u128::from(count))) as u64
 }
 
 impl Pool {
@@ -392,11 +401,14 @@ impl Pool {
     /// the inner function's shares or its domain.
     fn values(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
         let inner = at.child(1);
+        if let Some(ints) = &self.ints {
+            let slots = out.ints(numbers.len()).iter_mut();
+            slots.zip(numbers).for_each(|(slot, number)| *slot = ints[*number as usize]);
+            return Ok(());
+        }
         if let Some(by_share) = self.inner.by_share() {
-            let middle = |number: &u64| {
-                (((u128::from(*number) << 65) | 1 << 64) / (2 * u128::from(self.count))) as u64
-            };
-            return by_share.make(inner, numbers, &numbers.iter().map(middle).collect::<Vec<_>>(), out);
+            let shares: Vec<u64> = numbers.iter().map(|number| middle(*number, self.count)).collect();
+            return by_share.make(inner, numbers, &shares, out);
         }
         match self.inner.domain() {
             Some(domain) if domain.count(at.world)? >= self.count => {
@@ -481,6 +493,42 @@ impl Generate for Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pool_of_integers_between_quantiles_has_as_many_different_values_as_it_says() {
+        for (count, points) in [
+            (13, "-0.2, 0.2, 0.2, 5.2, 12.2"),
+            (5, "0.5, 5.5"),
+            (40, "1, 1, 1, 40"),
+            (9, "7, 7, 9"),
+            (60, "0, 100, 100"),
+        ] {
+            let sql = format!("CREATE TABLE t (a INT -- gen: pool({count}, int_quantiles({points}))\n)");
+            let schema = sqluice_core::schema::Schema::parse(sql, "s.sql".as_ref()).unwrap();
+            let spec = crate::spec::Spec::new(&schema).unwrap();
+            let rows = crate::sqlite_rows::rows(
+                spec.tables[0].source_among(1, &[2000], 0, 2000).unwrap(),
+                &schema.tables[0],
+            )
+            .unwrap();
+            let mut ints: Vec<i64> =
+                rows.iter()
+                    .map(|row| {
+                        if let rusqlite::types::Value::Integer(int) = row[0] {
+                            int
+                        } else {
+                            panic!("{row:?}")
+                        }
+                    })
+                    .collect();
+            ints.sort_unstable();
+            ints.dedup();
+            let ends: Vec<f64> = points.split(", ").map(|point| point.parse().unwrap()).collect();
+            let range = (ends[0] + 0.5).floor() as i64..=((ends[ends.len() - 1] + 0.5).ceil() - 1.0) as i64;
+            assert_eq!(ints.len() as i64, count.min(range.end() - range.start() + 1), "{points}: {ints:?}");
+            assert!(ints.iter().all(|int| range.contains(int)), "{points}: {ints:?}");
+        }
+    }
 
     #[test]
     fn each_row_of_a_block_has_another_share() {

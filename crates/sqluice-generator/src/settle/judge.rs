@@ -27,10 +27,6 @@ pub(super) struct Judge {
     delete: String,
 }
 
-fn failed(error: rusqlite::Error) -> Error {
-    Error::input("SQLite could not test the constraints of a table").because(error)
-}
-
 impl Judge {
     /// Creates a table for the rules. Rows have the values of the columns that SQLite does not compute.
     pub(super) fn new(table: &Table, rules: &[Rule]) -> Result<Judge> {
@@ -71,6 +67,10 @@ impl Judge {
                 }
             }
         }
+        let failed = |error: rusqlite::Error| {
+            Error::input(format!("{}: SQLite can't test the constraints of this table", table.name))
+                .because(error)
+        };
         let connection = Connection::open_in_memory().map_err(failed)?;
         connection
             .execute_batch(&format!("CREATE TABLE {name} ({}); BEGIN", columns.join(", ")))

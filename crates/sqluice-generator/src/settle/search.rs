@@ -25,7 +25,8 @@ use crate::random::{Key, below64};
 /// The number of rows that are judged at a time.
 const BATCH: usize = 500;
 
-/// The number of attempts for a table, shared by the rows that break rules. In each attempt, SQLite tests a row.
+/// The number of attempts for a table, shared by the rows that break rules; each row has a few in any case. In each attempt, SQLite tests a
+/// row.
 const ATTEMPTS_MAX: u64 = 400_000;
 
 /// The largest number of attempts to exchange values of a row.
@@ -41,7 +42,10 @@ const TAKINGS: u64 = 300;
 /// The largest number of attempts to take a combination that no row has.
 const TAKINGS_FREE: u64 = 100;
 
-/// The numbers of attempts that are judged together. The first attempts often succeed.
+/// The kinds of attempts, which have equal shares: exchanges, takings, and takings of combinations that no row has.
+const KINDS: u64 = 3;
+
+/// The least and the largest number of attempts that are judged together. The first attempts often succeed, so each row has at least so many.
 const JUDGED: [u64; 2] = [4, 64];
 
 /// The largest number of combinations of values that are all tried.
@@ -232,9 +236,18 @@ impl<'s> Search<'s> {
         below64(self.key.child(row).word(attempt), self.rows)
     }
 
-    /// Returns the number of attempts for the next row, `most` at most.
+    /// Returns the number of attempts of one kind for the next row, `most` at most.
     fn share(&self, most: u64) -> u64 {
-        most.min(self.attempts / (self.broken.len() as u64).max(1))
+        let rows = (self.broken.len() as u64).max(1);
+        most.min((self.attempts / (KINDS * rows)).max(JUDGED[0]))
+    }
+
+    /// Returns the findings about a row after each of some attempts. In an attempt, components take the values of other rows.
+    fn judged<T>(&mut self, row: u64, attempts: Vec<Attempt<T>>) -> Result<Vec<(Attempt<T>, Verdict)>> {
+        self.attempts = self.attempts.saturating_sub(attempts.len() as u64);
+        let values: Result<Vec<Vec<Sql>>> =
+            attempts.iter().map(|attempt| self.values_of(row, &attempt.taken)).collect();
+        Ok(attempts.into_iter().zip(self.judge.rows(self.rules, values?)?).collect())
     }
 
     /// Returns those of some attempts after which a row breaks fewer rules, in their order.
@@ -244,11 +257,9 @@ impl<'s> Search<'s> {
         attempts: Vec<Attempt<T>>,
         broken: &[usize],
     ) -> Result<Vec<(Attempt<T>, Verdict)>> {
-        self.attempts = self.attempts.saturating_sub(attempts.len() as u64);
-        let values: Result<Vec<Vec<Sql>>> =
-            attempts.iter().map(|attempt| self.values_of(row, &attempt.taken)).collect();
-        let judged = attempts.into_iter().zip(self.judge.rows(self.rules, values?)?);
-        Ok(judged.filter(|(_, verdict)| self.is_better(verdict, broken)).collect())
+        let mut judged = self.judged(row, attempts)?;
+        judged.retain(|(_, verdict)| self.is_better(verdict, broken));
+        Ok(judged)
     }
 
     /// Makes components of a row take the values of other rows.
@@ -352,22 +363,29 @@ impl<'s> Search<'s> {
         // The combinations that keep most values of the row are tried first.
         let mut order: Vec<usize> = (0..free.len()).collect();
         order.sort_by_cached_key(|at| free[*at].iter().zip(&own).filter(|(one, other)| one != other).count());
-        let mut used = None;
-        for attempts in batches(self.share(TAKINGS_FREE.min(order.len() as u64))) {
+        let mut used = false;
+        // Other rows have taken some of these combinations in the meantime.
+        let mut taken: HashSet<usize> = HashSet::new();
+        'tried: for attempts in batches(self.share(TAKINGS_FREE).min(order.len() as u64)) {
             let attempt = |attempt: u64| {
                 let with = order[attempt as usize];
                 Attempt { with, taken: components.iter().copied().zip(free[with].iter().copied()).collect() }
             };
-            let better = self.better(row, attempts.map(attempt).collect(), broken)?;
-            if let Some((attempt, _)) = better.into_iter().find(|(_, verdict)| self.keeps(verdict, rule)) {
-                self.apply(row, &attempt.taken);
-                used = Some(attempt.with);
-                break;
+            for (attempt, verdict) in self.judged(row, attempts.map(attempt).collect())? {
+                used = self.keeps(&verdict, rule) && self.is_better(&verdict, broken);
+                if used || !self.keeps(&verdict, rule) {
+                    taken.insert(attempt.with);
+                }
+                if used {
+                    self.apply(row, &attempt.taken);
+                    break 'tried;
+                }
             }
         }
-        used.map(|at| free.swap_remove(at));
+        let mut number = 0..;
+        free.retain(|_| number.next().is_none_or(|number| !taken.contains(&number)));
         self.free.insert(rule, free);
-        Ok(used.is_some())
+        Ok(used)
     }
 
     /// Returns the combinations of values that no row has. Returns none if the columns have too many combinations.

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
-use sqluice_core::error::{Result, Setting};
+use sqluice_core::error::{Error, Result, Setting};
 use sqluice_core::given::{TakesSettings, Value};
+use sqluice_core::message;
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
 use sqluice_engine::options::{WriteOptions, given_page_size};
@@ -171,34 +172,55 @@ impl TakesSettings for Copy {
             Setting::ApplicationId => self.application_id = Some(value.to()?),
             Setting::InteriorFirst => self.interior_first = value.to()?,
             Setting::Mask => self.mask = Some(Masking::new(MaskFile::new(Schema::given(value, "mask")?)?)?),
-            // Settings are applied in the order of their declarations, so the mask is already set.
             Setting::KeyFile => {
                 let key = read_key(&value.to::<PathBuf>()?)?;
-                self.mask = self.mask.take().map(|masking| masking.key(key));
+                self.masked((setting, value), |masking| masking.key(key))?;
             }
             Setting::StrictMask => {
                 let strict = value.to()?;
-                self.mask = self.mask.take().map(|masking| masking.strict(strict));
+                self.masked((setting, value), |masking| masking.strict(strict))?;
             }
             Setting::Allow => {
                 let allowed: Vec<String> = value.to()?;
-                self.mask = self.mask.take().map(|masking| masking.allow(allowed));
+                self.masked((setting, value), |masking| masking.allow(allowed))?;
             }
             Setting::Reference => {
                 let references: Vec<String> = value.to()?;
-                self.mask = self.mask.take().map(|masking| masking.references(references));
+                self.masked((setting, value), |masking| masking.references(references))?;
             }
             Setting::NoReference => {
                 let no_references: Vec<String> = value.to()?;
-                self.mask = self.mask.take().map(|masking| masking.no_references(no_references));
+                self.masked((setting, value), |masking| masking.no_references(no_references))?;
             }
             Setting::StripLiterals => {
                 let strips = value.to()?;
-                self.mask = self.mask.take().map(|masking| masking.strip_literals(strips));
+                self.masked((setting, value), |masking| masking.strip_literals(strips))?;
             }
             _ => return self.write.set(setting, value),
         }
         Ok(true)
+    }
+}
+
+impl Copy {
+    /// Changes the masks. Settings are applied in the order of their declarations, so the masks are already set.
+    fn masked(
+        &mut self,
+        (setting, value): (Setting, &Value),
+        change: impl FnOnce(Masking) -> Masking,
+    ) -> Result<()> {
+        match self.mask.take() {
+            Some(masking) => self.mask = Some(change(masking)),
+            None if *value == Value::Switch(false) => {}
+            None => {
+                return Err(Error::usage(message![
+                    setting,
+                    " is for masked copies, and this copy has no masks"
+                ])
+                .hint(message![Setting::Mask, " gives columns masks"]));
+            }
+        }
+        Ok(())
     }
 }
 

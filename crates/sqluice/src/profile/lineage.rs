@@ -158,6 +158,43 @@ impl Lineage {
         };
         format!("tree({}){outside}", levels.join(", "))
     }
+
+    /// Returns the expression of a column that has the line numbers of parents, in a table whose rows form `groups` groups. The rows of a
+    /// group have the line numbers `first`, `first + 1` and so on in the column `line`: the roots come first, then the rows of each level. A
+    /// root has the value `root`, or its own line number.
+    pub(super) fn lines(&self, line: &str, first: i64, groups: f64, root: Option<&str>) -> String {
+        // The last line of each level in a group of the usual size, and the share of the level's rows that are parents.
+        let mut ends: Vec<i64> = Vec::new();
+        let mut shares: Vec<f64> = Vec::new();
+        let mut rows = 0;
+        for level in &self.levels {
+            rows += level.len();
+            let end = first - 1 + (rows as f64 / groups).round() as i64;
+            let begun = ends.last().map_or(first - 1, |last| *last);
+            if end > begun || ends.is_empty() {
+                ends.push(end.max(begun + 1));
+                let parents = level.iter().filter(|below| **below > 0).count();
+                shares.push(parents as f64 / level.len() as f64);
+            }
+        }
+        let mut text = format!("case(when {line} <= {} then {}", ends[0], root.unwrap_or(line));
+        let mut begin = first;
+        for level in 1..ends.len().min(LEVELS) {
+            let parents = (shares[level - 1] * (ends[level - 1] - begin + 1) as f64).round() as i64;
+            let parent = format!("int({begin}, {})", begin + parents.max(1) - 1);
+            begin = ends[level - 1] + 1;
+            if level + 1 == ends.len() {
+                return format!("{text} else {parent})");
+            }
+            text += &format!(" when {line} <= {} then {parent}", ends[level]);
+        }
+        // Deeper levels have about the same number of rows.
+        let width = match ends.len().checked_sub(LEVELS) {
+            Some(deeper @ 1..) => (ends[ends.len() - 1] - ends[LEVELS - 1]) / deeper as i64,
+            _ => 1,
+        };
+        format!("{text} else {line} - {})", width.max(1))
+    }
 }
 
 /// Returns the depth of each row.

@@ -217,6 +217,11 @@ fn quantiles(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> S
         different.filter(|different| different_of(&points, form, rows) > different * 1.02)
     {
         let (mut low, mut high) = (1_u64, rows.max(1));
+        if form == Form::Int {
+            // A pool of integers has exactly as many values as it says, others have fewer if two of them are rounded alike.
+            low = (different.round() as u64).max(1);
+            high = low;
+        }
         while low < high {
             let middle = low.midpoint(high);
             if different_of(&points, form, middle) < different { low = middle + 1 } else { high = middle }

@@ -21,6 +21,8 @@ struct Made {
     keys: Vec<String>,
     /// The column that refers to the table itself, if any.
     up: Option<String>,
+    /// The column that a row and its parent have in common, if any.
+    group: Option<String>,
     /// The columns with few values.
     few: Vec<String>,
 }
@@ -82,7 +84,43 @@ fn tree(connection: &Connection, random: &mut Random, name: &str) -> Made {
         };
         format!("{}, {up}, {position}, '{}'", shown(row), ["open", "done", "late"][skewed(random, 3)])
     });
-    Made { name: name.to_owned(), keys: Vec::new(), up: Some("up".to_owned()), few: vec!["state".to_owned()] }
+    Made {
+        name: name.to_owned(),
+        keys: Vec::new(),
+        up: Some("up".to_owned()),
+        group: None,
+        few: vec!["state".to_owned()],
+    }
+}
+
+/// The staff of several companies: a row refers to a row of the same company.
+fn staff(connection: &Connection, random: &mut Random, name: &str) -> Made {
+    let (companies, rows) = (2 + random.below(12), 1000 + random.below(600));
+    let (fan, first) = (1 + random.below(6), random.below(2));
+    connection
+        .execute_batch(&format!(
+            "CREATE TABLE {name} (company INTEGER NOT NULL, number INTEGER NOT NULL, boss INTEGER, state TEXT,
+             PRIMARY KEY (company, number), FOREIGN KEY (company, boss) REFERENCES {name} (company, number))"
+        ))
+        .unwrap();
+    let mut sizes = vec![0_usize; companies];
+    fill(connection, name, rows, |row| {
+        let company = if row < companies { row } else { random.below(companies) };
+        let number = sizes[company];
+        sizes[company] += 1;
+        let boss = match number {
+            0 => "NULL".to_owned(),
+            _ => (first + number.saturating_sub(1 + random.below(fan)) / fan).to_string(),
+        };
+        format!("{company}, {}, {boss}, '{}'", first + number, ["open", "done", "late"][skewed(random, 3)])
+    });
+    Made {
+        name: name.to_owned(),
+        keys: vec!["company".to_owned()],
+        up: Some("boss".to_owned()),
+        group: Some("company".to_owned()),
+        few: vec!["state".to_owned()],
+    }
 }
 
 /// A table with a key of several columns of few values.
@@ -106,7 +144,7 @@ fn composite(connection: &Connection, random: &mut Random, name: &str) -> Made {
         format!("'kind {kind}', 'R{region:03}', {}, {}.5", day + 20_240_000, random.below(900))
     });
     let columns = ["kind", "region", "day"].map(str::to_owned).to_vec();
-    Made { name: name.to_owned(), keys: columns.clone(), up: None, few: columns }
+    Made { name: name.to_owned(), keys: columns.clone(), up: None, group: None, few: columns }
 }
 
 /// A table with a parent, a partial unique index, a unique expression, and CHECKs over several columns.
@@ -141,7 +179,7 @@ fn constrained(connection: &Connection, random: &mut Random, name: &str) -> Made
         format!("{}, {a}, {}, '{state}', '{mail}', {low}, {high}", row + 1, random.below(slots))
     });
     let few = ["slot", "state"].map(str::to_owned).to_vec();
-    Made { name: name.to_owned(), keys: vec!["slot".to_owned()], up: None, few }
+    Made { name: name.to_owned(), keys: vec!["slot".to_owned()], up: None, group: None, few }
 }
 
 /// Makes the look-alike of a database, and returns the report.
@@ -162,14 +200,27 @@ fn like(home: &Home) -> (Report, String) {
     (report, profile.text)
 }
 
+/// The condition under which a row is a root.
+fn root(made: &Made) -> String {
+    let up = made.up.as_deref().unwrap_or_default();
+    if made.group.is_some() { format!("{up} IS NULL") } else { format!("{up} IS NULL OR {up} = id") }
+}
+
 /// The greatest depth of a tree, and the number of rows that a root reaches.
 fn depth(connection: &Connection, made: &Made) -> (f64, f64) {
     let (table, up) = (&made.name, made.up.as_deref().unwrap_or_default());
+    let (id, same) = match &made.group {
+        Some(group) => ("number", format!(" AND t.{group} = b.{group}")),
+        None => ("id", String::new()),
+    };
+    let group = made.group.as_deref().unwrap_or("''");
+    let (of_group, root) = (made.group.as_ref().map_or("''".to_owned(), |of| format!("t.{of}")), root(made));
     let sql = |what: &str| {
         format!(
-            "WITH RECURSIVE below (id, depth) AS (SELECT id, 0 FROM {table} WHERE {up} IS NULL OR {up} = id \
-             UNION ALL SELECT t.id, depth + 1 FROM {table} t JOIN below b ON t.{up} = b.id AND t.{up} <> t.id WHERE depth < 5000) \
-             SELECT {what} FROM below"
+            "WITH RECURSIVE below (id, {}, depth) AS (SELECT {id}, {group}, 0 FROM {table} WHERE {root} \
+             UNION ALL SELECT t.{id}, {of_group}, depth + 1 FROM {table} t JOIN below b ON t.{up} = b.id{same} AND t.{up} <> t.{id} WHERE depth < 5000) \
+             SELECT {what} FROM below",
+            made.group.as_deref().unwrap_or("none")
         )
     };
     (number(connection, &sql("max(depth)")), number(connection, &sql("count(*)")))
@@ -195,8 +246,8 @@ fn differences(connections: &[Connection; 2], made: &Made) -> Vec<String> {
     };
     let both = |sql: &str| [0, 1].map(|at| number(&connections[at], sql));
     same("count", both(&format!("SELECT count(*) FROM {table}")), 0.0);
-    if let Some(up) = &made.up {
-        let roots = format!("SELECT count(*) FROM {table} WHERE {up} IS NULL OR {up} = id");
+    if made.up.is_some() {
+        let roots = format!("SELECT count(*) FROM {table} WHERE {}", root(made));
         same("number of roots", both(&roots), 0.05);
         let [one, other] = [0, 1].map(|at| depth(&connections[at], made));
         same("greatest depth", [one.0, other.0], 0.2);
@@ -235,7 +286,7 @@ fn databases_with_constraints_of_all_kinds_have_look_alikes() {
         let random = &mut Random(seed + 1000);
         let mut tables = Vec::new();
         for number in 0..2 {
-            let make = [tree, composite, constrained][random.below(3)];
+            let make = [tree, composite, constrained, staff][random.below(4)];
             tables.push(make(&connection, random, &format!("t{number}")));
         }
         connection.execute_batch("COMMIT").unwrap();

@@ -1,0 +1,83 @@
+//! Describes the references of a table to itself, as trees.
+
+use sqluice_core::schema::Reference;
+
+use super::several::lines;
+use super::{Keys, name};
+
+impl Keys<'_> {
+    /// Describes a reference of a table to itself, as trees. If the reference has several columns, the parent is drawn by the first column
+    /// that may differ between a row and its parent.
+    pub(super) fn reference_to_itself(&mut self, number: usize, reference: &Reference) {
+        let Some((_, _, columns)) = self.world.parent(reference) else { return };
+        let table = self.described.table;
+        let pairs = || reference.columns.iter().copied().zip(columns.iter().copied());
+        let Some((first, key)) = pairs().find(|(column, key)| column != key && self.made[*column].is_none())
+        else {
+            return;
+        };
+        let Some(facts) = self.described.facts_of(first).filter(|_| self.described.read[key].is_some())
+        else {
+            return;
+        };
+        let of_key = format!("{}.{}", name(&table.name), name(&table.columns[key].name));
+        let lineage = self.described.facts.lineages.get(number).and_then(Option::as_ref);
+        let made = match lineage {
+            _ if facts.values() == 0 => "NULL".to_owned(),
+            Some(lineage) => format!("ref({of_key}, {})", lineage.arguments(table.columns[first].not_null)),
+            None => self.described.with_nulls(facts, format!("ref({of_key})")),
+        };
+        self.set(first, made);
+        self.is_grouped[first] = lineage.is_some();
+        let leader = name(&table.columns[first].name);
+        for (other, key) in pairs().filter(|(other, key)| other != key && *other != first) {
+            if self.made[other].is_none() {
+                self.set(other, format!("{leader}.{}", name(&table.columns[key].name)));
+            }
+        }
+    }
+
+    /// Describes the references of several columns by which rows refer to rows of their own group, such as
+    /// `FOREIGN KEY (company, boss) REFERENCES staff (company, id)`: if the rows of a group have line numbers, a row refers to a lower line.
+    pub(super) fn trees_in_groups(&mut self) {
+        let table = self.described.table;
+        for (number, reference) in table.references.iter().enumerate() {
+            if !reference.parent.eq_ignore_ascii_case(&table.name) {
+                continue;
+            }
+            let Some((_, _, columns)) = self.world.parent(reference) else { continue };
+            let pairs = reference.columns.iter().copied().zip(columns.iter().copied());
+            let (shared, own): (Vec<_>, Vec<_>) = pairs.partition(|(column, key)| column == key);
+            let (&[(group, _)], &[(column, line)]) = (&shared[..], &own[..]) else { continue };
+            let of_group = name(&table.columns[group].name);
+            let first = match self.made[line].as_ref().map(|made| &made.expression[..]) {
+                Some(made) if made == lines(&of_group, 1) => 1,
+                Some(made) if made == lines(&of_group, 0) => 0,
+                _ => continue,
+            };
+            let lineage = self.described.facts.lineages.get(number).and_then(Option::as_ref);
+            let groups = self.described.facts_of(group).map_or(1.0, |facts| facts.different().max(1.0));
+            if let Some(lineage) = lineage {
+                let root = if table.columns[column].not_null { None } else { Some("NULL") };
+                let line = name(&table.columns[line].name);
+                self.set(column, lineage.lines(&line, first, groups, root));
+            }
+        }
+    }
+
+    /// Returns `true` if a column refers to its own table.
+    pub(super) fn refers_to_itself(&self, column: usize) -> bool {
+        let table = self.described.table;
+        let own = |reference: &Reference| reference.parent.eq_ignore_ascii_case(&table.name);
+        table.references.iter().any(|reference| own(reference) && reference.columns.contains(&column))
+    }
+
+    /// Returns `true` if rows of the table refer to columns of this key in other rows.
+    pub(super) fn is_parent_of_itself(&self, key: &[usize]) -> bool {
+        let table = self.described.table;
+        let own = |reference: &&Reference| reference.parent.eq_ignore_ascii_case(&table.name);
+        let parents =
+            table.references.iter().filter(own).filter_map(|reference| self.world.parent(reference));
+        parents.into_iter().any(|(_, _, columns)| columns.iter().any(|column| key.contains(column)))
+    }
+}
