@@ -19,10 +19,10 @@ use sqluice_engine::report::{DroppedConstraint, Report};
 use sqluice_engine::target::TargetSnapshot;
 use sqluice_engine::trees::Job;
 pub use sqluice_generator::{PRESETS, Preset, Preview, PreviewValue};
-use sqluice_generator::{Spec, TableSpec, parents, preview, settle, stated_rows};
+use sqluice_generator::{Spec, TableSpec, described_tables, parents, preview, settle, stated_rows};
 
+use crate::full_text;
 use crate::remote;
-use crate::virtual_table::VirtualTableSql;
 
 /// A database of generated rows.
 ///
@@ -255,9 +255,11 @@ impl Generate {
     }
 
     /// Parses the comments of the schema and plans the run.
-    fn planned(self) -> Result<PreparedGenerate> {
-        let extent = &self.extent;
+    fn planned(mut self) -> Result<PreparedGenerate> {
         let target = self.target.as_deref().map(|target| Target::resolve(target, &self.write));
+        let existing = attempts::look(target.as_ref(), &self.write)?;
+        let mut notes = self.add_full_text(existing.is_some());
+        let extent = &self.extent;
         let schema = &self.schema;
         let spec = Spec::new(schema)?;
         if schema.tables.is_empty() {
@@ -269,11 +271,13 @@ impl Generate {
                 return Err(unknown_table(schema, name));
             }
         }
-        let mut notes = spec.notes.clone();
+        notes.extend(spec.notes.iter().cloned());
         let total = self.all_rows(extent, &spec, &mut notes)?;
         let shares = total.iter().map(|&rows| share_of(rows, extent.share)).collect::<Result<Vec<_>>>()?;
         let rows: Vec<u64> = shares.iter().map(|(_, rows)| *rows).collect();
-        let existing = attempts::look(target.as_ref(), &self.write)?;
+        if extent.share.is_some() {
+            refuse_full_text(schema, &total)?;
+        }
         let (schema, mut plan) = self.plan(target.as_ref(), existing.as_ref())?;
         plan.notes.extend(notes.into_iter().map(Message::from));
         let mut first_rows = Vec::new();
@@ -318,6 +322,15 @@ impl Generate {
             seed,
             dropped: Vec::new(),
         })
+    }
+
+    /// Adds the described full-text tables of a new database to the tables of the schema. Returns notes on virtual tables that get no rows.
+    fn add_full_text(&mut self, is_existing: bool) -> Vec<String> {
+        let mut described = described_tables(&self.schema);
+        described.extend(self.rows.iter().filter_map(|(name, _)| Some(name.as_ref()?.to_ascii_lowercase())));
+        let is_described = |name: &str| described.contains(&name.to_ascii_lowercase());
+        full_text::add_tables(&mut self.schema, |name| !is_existing && is_described(name));
+        full_text::notes(&self.schema, is_described, is_existing)
     }
 
     /// Returns the schema of the written tables, and the plan.
@@ -478,20 +491,22 @@ fn share_of(rows: u64, share: Option<(u64, u64)>) -> Result<(u64, u64)> {
     Ok((end(share - 1), end(share) - end(share - 1)))
 }
 
+/// Refuses full-text tables with rows in shares: rows of different shares would have the same rowids.
+fn refuse_full_text(schema: &Schema, total: &[u64]) -> Result<()> {
+    let mut filled = schema.tables.iter().zip(total).filter(|(table, rows)| table.is_virtual && **rows > 0);
+    let Some((Table { name, .. }, _)) = filled.next() else { return Ok(()) };
+    Err(Error::usage(format!(
+        "full-text table {name} can't be made in shares, as each share would count its rowids from 1"
+    ))
+    .hint(message![Setting::Rows.to(format!("{name}=0")), " leaves it empty"]))
+}
+
 impl PreparedGenerate {
     /// Plans to fill the full-text tables of a new database, if their text is in other tables.
     fn fill_full_text(&mut self) {
-        if self.plan.existing.is_some() {
-            return;
+        if self.plan.existing.is_none() {
+            self.plan.full_text = full_text::filled_from_others(&self.schema);
         }
-        let is_external = |sql: &str| {
-            let made = VirtualTableSql::of(sql);
-            let is_full_text = ["fts4", "fts5"].iter().any(|module| made.module.eq_ignore_ascii_case(module));
-            is_full_text && made.option("content").is_some_and(|content| !content.trim().is_empty())
-        };
-        let others = self.schema.others.iter();
-        let full_text = others.filter(|object| object.sql.as_deref().is_some_and(is_external));
-        self.plan.full_text = full_text.map(|object| object.name.clone()).collect();
     }
 
     /// Returns the plan.

@@ -54,6 +54,7 @@ use sqluice_reader::rows::{Rows, Selection};
 pub use options::{KeptValues, PersonalColumn, Profile, ProfileReport, ProfiledTable};
 pub use sqluice_reader::snapshot::ReadOptions;
 
+use crate::full_text;
 use crate::remote;
 use crate::schema_text::{Names, stripped_table};
 use describe::{Described, Made, Rules};
@@ -86,10 +87,12 @@ impl Profile {
         let folder = std::env::temp_dir();
         let snapshot = Arc::new(remote::snapshot(&self.source, &folder, &self.read, context)?);
         let mut schema = snapshot.schema()?;
+        full_text::add_tables(&mut schema, |name| self.has(name));
         self.refuse_unknown(&snapshot, &schema)?;
         let names = Names::of(&schema, &snapshot.connection());
         if self.strip_literals {
-            for table in &mut schema.tables {
+            // A virtual table needs the literals of its options.
+            for table in schema.tables.iter_mut().filter(|table| !table.is_virtual) {
                 table.sql = stripped_table(&table.sql, &names, |_, _| true);
             }
         }
