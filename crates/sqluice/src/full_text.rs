@@ -95,6 +95,13 @@ pub(crate) fn filled_from_others(schema: &Schema) -> Vec<String> {
     others.map(|(object, _)| object.name.clone()).collect()
 }
 
+/// Returns the names of full-text tables for which no rows can be generated, each with the reason.
+pub(crate) fn without_text(schema: &Schema) -> Vec<(&str, &'static str)> {
+    let has_none = |content: &Content| matches!(content, Content::Missing | Content::Compressed);
+    let why = |sql: &str| Some(Content::of(sql)).filter(has_none).map(Content::why_no_rows);
+    virtual_tables(schema).filter_map(|(object, sql)| Some((&*object.name, why(sql)?))).collect()
+}
+
 /// Returns a note for each virtual table that gets no rows although it is full-text, or although `is_described` selects it.
 /// `is_existing` is `true` if the rows are added to an existing database.
 pub(crate) fn notes(schema: &Schema, is_described: impl Fn(&str) -> bool, is_existing: bool) -> Vec<String> {
@@ -105,8 +112,8 @@ pub(crate) fn notes(schema: &Schema, is_described: impl Fn(&str) -> bool, is_exi
             return None;
         }
         let why = match content {
-            Content::Own if is_existing => "the tables of an existing database are not filled",
             Content::Own if !is_described => "no gen: or rows: comment describes it",
+            Content::Own if is_existing => "it is filled in a new database alone",
             Content::Other | Content::NoText if !is_described => return None,
             _ => content.why_no_rows(),
         };

@@ -45,7 +45,7 @@ use std::time::Instant;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Context;
-use sqluice_core::schema::{Reference, Schema, Table, parents_first, quoted};
+use sqluice_core::schema::{Object, Reference, Schema, Table, parents_first, quoted};
 use sqluice_core::similar;
 use sqluice_reader::Snapshot;
 use sqluice_reader::connection::unreadable;
@@ -143,8 +143,9 @@ impl Profile {
     }
 
     fn refuse_unknown(&self, snapshot: &Snapshot, schema: &Schema) -> Result<()> {
-        let relations =
-            schema.others.iter().filter(|object| object.kind != "trigger").map(|object| &object.name);
+        // A full-text table may be among the tables, too.
+        let is_relation = |object: &&Object| object.kind != "trigger" && schema.table(&object.name).is_none();
+        let relations = schema.others.iter().filter(is_relation).map(|object| &object.name);
         let names: Vec<&str> =
             schema.tables.iter().map(|table| &table.name).chain(relations).map(String::as_str).collect();
         for name in self.tables.iter().chain(&self.exclude_tables) {

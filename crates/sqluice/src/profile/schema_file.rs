@@ -117,6 +117,11 @@ impl<'s> SchemaFile<'s> {
             file.strip();
         }
         file.leave_out_unknown()?;
+        for (name, why) in full_text::without_text(schema) {
+            if file.objects.iter().any(|object| object.name == name) {
+                file.notes.push(format!("full-text table {name} gets no rows in a look-alike: {why}"));
+            }
+        }
         Ok(file)
     }
 

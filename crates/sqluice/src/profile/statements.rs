@@ -70,7 +70,9 @@ fn virtual_table(table: &Table, rows: u64, expressions: &[Option<String>]) -> St
         lines.push((joined(sql, argument), column.and_then(|(_, expression)| expression.as_deref())));
     }
     // A table of FTS3 or FTS4 without columns has a column that the statement does not name.
-    let unnamed = columns.map(|(column, expression)| (quoted(&column.name), expression.as_deref()));
+    let is_unnamed = table.columns.len() == 1 && table.columns[0].name == "content";
+    let unnamed = columns.filter(|_| is_unnamed);
+    let unnamed = unnamed.map(|(column, expression)| (quoted(&column.name), expression.as_deref()));
     let lines = unnamed.chain(lines).collect();
     commented(&joined(sql, &head), rows, lines) + ");"
 }
