@@ -30,11 +30,11 @@ const SHAPES: [Shape; 8] = [
 ];
 
 const NAMES: [&str; 8] =
-    ["title", "\"a b\"", "[Body]", "'check'", "unique_", "\"it''s\"", "\"select\"", "Ünïcode"];
+    ["title", "\"a b\"", "[Body]", "\"check\"", "unique_", "\"it's\"", "\"select\"", "Ünïcode"];
 
 /// A column of a full-text table.
 struct Column {
-    /// The name as written in SQL.
+    /// The name as written in SQL, in double quotes or brackets.
     name: &'static str,
     shape: Shape,
     is_searched: bool,
@@ -72,7 +72,13 @@ impl FullText {
         let mut arguments: Vec<String> = Vec::new();
         for column in &columns {
             let unindexed = if column.is_searched { "" } else { " UNINDEXED" };
-            arguments.push(format!("{}{unindexed}", column.name));
+            // An argument may have single quotes, too.
+            let argument = if random.below(4) == 0 {
+                column.name.replace('\'', "''").replace('"', "'")
+            } else {
+                column.name.to_owned()
+            };
+            arguments.push(format!("{argument}{unindexed}"));
         }
         if random.below(2) == 0 {
             arguments.push(options[random.below(options.len())].to_owned());
