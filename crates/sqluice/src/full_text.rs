@@ -10,9 +10,11 @@
 //! those of other tables.
 
 use rusqlite::Connection;
+use sqluice_core::error::Result;
 use sqluice_core::schema::token::{Token, tokens};
 use sqluice_core::schema::{Object, Schema, Table};
-use sqluice_engine::sqlite::is_virtual_table;
+use sqluice_core::sqlite_error::{failed, said};
+use sqluice_engine::sqlite::{is_virtual_table, rebuild};
 
 use crate::virtual_table::VirtualTableSql;
 
@@ -88,11 +90,45 @@ fn columns(name: &str, sql: &str) -> rusqlite::Result<Vec<String>> {
     connection.prepare(list)?.query_map([name], |row| row.get(0))?.collect()
 }
 
-/// Returns the full-text tables whose text is in other tables.
-pub(crate) fn filled_from_others(schema: &Schema) -> Vec<String> {
-    // FTS3 has no such tables.
-    let others = virtual_tables(schema).filter(|(_, sql)| Content::of(sql) == Content::Other);
-    others.map(|(object, _)| object.name.clone()).collect()
+/// Full-text tables whose text is in other tables or views.
+#[derive(Debug, Default)]
+pub(crate) struct OverOthers {
+    /// The names of the tables that SQLite can fill.
+    pub(crate) filled: Vec<String>,
+    /// The names of the other tables, each with SQLite's reason.
+    pub(crate) empty: Vec<(String, String)>,
+}
+
+impl OverOthers {
+    /// Finds the tables of a schema, and lets SQLite fill them in a database without rows.
+    ///
+    /// # Errors
+    /// If SQLite can't make the database.
+    pub(crate) fn of(schema: &Schema) -> Result<OverOthers> {
+        let mut all = OverOthers::default();
+        let over_others: Vec<&str> = virtual_tables(schema)
+            .filter(|(_, sql)| Content::of(sql) == Content::Other)
+            .map(|(object, _)| &*object.name)
+            .collect();
+        if over_others.is_empty() {
+            return Ok(all);
+        }
+        let failed = |error| failed(error, "make an empty database");
+        let connection = Connection::open_in_memory().map_err(failed)?;
+        connection.execute_batch(&schema.sql).map_err(failed)?;
+        for name in over_others {
+            match connection.execute_batch(&rebuild(name)) {
+                Ok(()) => all.filled.push(name.to_owned()),
+                Err(error) => all.empty.push((name.to_owned(), said(error))),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Returns a note for each table that SQLite can't fill.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        self.empty.iter().map(|(name, why)| format!("full-text table {name} gets no rows: {why}"))
+    }
 }
 
 /// Returns the names of full-text tables for which no rows can be generated, each with the reason.
@@ -102,7 +138,8 @@ pub(crate) fn without_text(schema: &Schema) -> Vec<(&str, &'static str)> {
     virtual_tables(schema).filter_map(|(object, sql)| Some((&*object.name, why(sql)?))).collect()
 }
 
-/// Returns a note for each virtual table that gets no rows although it is full-text, or although `is_described` selects it.
+/// Returns a note for each full-text table that gets no rows, and for each virtual table whose comments have no effect. `is_described`
+/// selects the tables with comments or a given row count.
 /// `is_existing` is `true` if the rows are added to an existing database.
 pub(crate) fn notes(schema: &Schema, is_described: impl Fn(&str) -> bool, is_existing: bool) -> Vec<String> {
     let note = |(object, sql): (&Object, &str)| {

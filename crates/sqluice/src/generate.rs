@@ -21,7 +21,7 @@ use sqluice_engine::trees::Job;
 pub use sqluice_generator::{PRESETS, Preset, Preview, PreviewValue};
 use sqluice_generator::{Spec, TableSpec, described_tables, parents, preview, settle, stated_rows};
 
-use crate::full_text;
+use crate::full_text::{self, OverOthers};
 use crate::remote;
 
 /// A database of generated rows.
@@ -225,7 +225,6 @@ impl Generate {
         if !settle::may_be_dropped(&prepared.schema) {
             return Ok(prepared);
         }
-        prepared.fill_full_text();
         let (seed, all) = (prepared.seed, prepared.all.clone());
         let unkept = settle::settle(&prepared.schema, &mut prepared.spec, (seed, &all), cancel)?;
         if unkept.is_empty() || prepared.plan.existing.is_some() {
@@ -239,7 +238,6 @@ impl Generate {
         generate.schema = Schema::parse(text, &schema.file)?;
         let mut prepared = generate.planned()?;
         prepared.spec.tables = moved;
-        prepared.fill_full_text();
         for one in removed {
             let table = &schema.tables[one.table];
             let constraint = one.constraint.in_words(table);
@@ -280,6 +278,11 @@ impl Generate {
         }
         let (schema, mut plan) = self.plan(target.as_ref(), existing.as_ref())?;
         plan.notes.extend(notes.into_iter().map(Message::from));
+        if existing.is_none() {
+            let over_others = OverOthers::of(&schema)?;
+            plan.notes.extend(over_others.notes().map(Message::from));
+            plan.full_text = over_others.filled;
+        }
         let mut first_rows = Vec::new();
         let mut bytes = 0;
         for (index, (declared, table)) in schema.tables.iter().zip(&spec.tables).enumerate() {
@@ -502,13 +505,6 @@ fn refuse_full_text(schema: &Schema, total: &[u64]) -> Result<()> {
 }
 
 impl PreparedGenerate {
-    /// Plans to fill the full-text tables of a new database, if their text is in other tables.
-    fn fill_full_text(&mut self) {
-        if self.plan.existing.is_none() {
-            self.plan.full_text = full_text::filled_from_others(&self.schema);
-        }
-    }
-
     /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan

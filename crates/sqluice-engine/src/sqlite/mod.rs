@@ -31,7 +31,7 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags};
 use sqluice_core::progress::{Cancel, Context, Progress};
 use sqluice_core::schema::token::{self, Token};
-use sqluice_core::schema::{Object, Schema, Table};
+use sqluice_core::schema::{Object, Schema, Table, quoted};
 
 use crate::options::{OnConflict, WritePath};
 use crate::plan::{Plan, TablePlan};
@@ -147,6 +147,7 @@ impl<'a> Work<'a> {
         if let Some(staging) = staging {
             self.fill(connection, staging, &mut stored, true, progress)?;
         }
+        self.fill_full_text(connection)?;
         if self.has_constraints() {
             progress.phase("constraints", None);
         }
@@ -203,11 +204,14 @@ impl<'a> Work<'a> {
                 connection.execute_batch(sql).map_err(|error| failed(error, &what))?;
             }
         }
+        Ok(())
+    }
+
+    /// Fills the full-text tables whose text is in other tables.
+    fn fill_full_text(&self, connection: &Connection) -> Result<()> {
         for name in &self.plan.full_text {
-            let quoted = sqluice_core::schema::quoted(name);
-            let sql = format!("INSERT INTO {quoted} ({quoted}) VALUES ('rebuild')");
             let what = format!("fill full-text table {name}");
-            connection.execute_batch(&sql).map_err(|error| failed(error, &what))?;
+            connection.execute_batch(&rebuild(name)).map_err(|error| failed(error, &what))?;
         }
         Ok(())
     }
@@ -249,6 +253,12 @@ pub fn is_virtual_table(object: &Object) -> bool {
     let tokens = token::tokens(sql);
     let mut words = tokens.iter().filter(|token: &&Token| !token.is_comment());
     object.kind == "table" && words.nth(1).is_some_and(|word| word.is_word(sql, "VIRTUAL"))
+}
+
+/// Returns the statement that fills a full-text table from the table with its text.
+pub fn rebuild(full_text: &str) -> String {
+    let quoted = quoted(full_text);
+    format!("INSERT INTO {quoted} ({quoted}) VALUES ('rebuild')")
 }
 
 /// Opens the file exclusively.

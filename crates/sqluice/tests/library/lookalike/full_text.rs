@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use sqluice::error::{Error, ErrorKind, Result};
 use sqluice::generate::{Extent, Generate, PreviewValue};
-use sqluice::options::{IfExists, WriteOptions};
+use sqluice::options::{IfExists, OnConflict, WriteOptions};
 use sqluice::profile::Profile;
 use sqluice::progress::{Amount, Cancel, Context, Progress};
 use sqluice::report::Report;
@@ -311,6 +311,64 @@ fn tables_that_get_no_rows_are_named() {
             assert_eq!(integrity(&like), "ok", "{sql}");
         }
     }
+}
+
+#[test]
+fn full_text_tables_over_other_tables_are_filled_after_them() {
+    let home = Home::new();
+    let sql = format!(
+        "{DOCS}
+         CREATE TABLE note (id INTEGER PRIMARY KEY, body TEXT /* gen: template('number {{row()}}') */);
+         CREATE VIEW seen AS SELECT id, body FROM note WHERE id < 100;
+         CREATE VIRTUAL TABLE notes USING fts5(body, content='note', content_rowid='id');
+         CREATE VIRTUAL TABLE some USING fts5(body, content='seen', content_rowid='id');
+         CREATE VIRTUAL TABLE older USING fts4(body, content=note);
+         CREATE VIRTUAL TABLE lost USING fts5(title, content=nothing);
+         CREATE VIRTUAL TABLE again USING fts5(title, content='docs');
+         CREATE VIRTUAL TABLE other USING fts5(title, content='note');"
+    );
+    let given = |generate: Generate| generate.rows(200);
+    // SQLite reads no text of full-text tables from virtual tables.
+    assert_eq!(
+        notes(&home, &sql, given),
+        "full-text table lost gets no rows: no such table: main.nothing\n\
+         full-text table again gets no rows: no such table: main.docs\n\
+         full-text table other gets no rows: no such column: T.title\n"
+    );
+    let (_, like) = made(&home, &sql, given).unwrap();
+    for (table, rows) in [("notes", 1.0), ("some", 0.0), ("older", 1.0), ("lost", 0.0), ("again", 0.0)] {
+        let found = format!("SELECT count(*) FROM {table}('177')");
+        assert_eq!(number(&like, &found), rows, "{table}");
+    }
+    assert_eq!(number(&like, "SELECT count(*) FROM some('77')"), 1.0);
+}
+
+#[test]
+fn rows_with_equal_keys_elsewhere_leave_full_text_tables_as_they_are() {
+    for on_conflict in [OnConflict::Ignore, OnConflict::Replace] {
+        let home = Home::new();
+        let sql = format!("{DOCS} CREATE TABLE u (a INT UNIQUE /* gen: int(1, 9) */);");
+        let write = WriteOptions::new().on_conflict(on_conflict);
+        let given = |generate: Generate| generate.rows(100).write(write.clone());
+        let (report, like) = made(&home, &sql, given).unwrap();
+        assert_eq!(number(&like, "SELECT count(*) FROM docs"), 100.0);
+        assert!(number(&like, "SELECT count(*) FROM u") < 10.0);
+        assert_eq!(report.tables.iter().find(|table| table.name == "docs").unwrap().rows, 100);
+    }
+}
+
+#[test]
+fn a_table_that_loses_a_constraint_leaves_full_text_tables_as_they_are() {
+    let home = Home::new();
+    let sql = format!(
+        "-- constraints: may be dropped
+         {DOCS} CREATE TABLE u (a INT CHECK (a + 0 > 5) /* gen: int(1, 2) */);
+         CREATE VIRTUAL TABLE again USING fts5(a, content='u');"
+    );
+    let (report, like) = made(&home, &sql, |generate| generate.rows(100)).unwrap();
+    assert_eq!(report.dropped.len(), 1);
+    assert_eq!(number(&like, "SELECT count(*) FROM docs"), 100.0);
+    assert_eq!(number(&like, "SELECT count(*) FROM again('1 OR 2')"), 100.0);
 }
 
 #[test]
