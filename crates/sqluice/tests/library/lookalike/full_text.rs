@@ -150,7 +150,7 @@ impl FullText {
         let texts = select.query_map([], |row| row.get::<_, String>(0)).unwrap();
         for text in texts.map(std::result::Result::unwrap) {
             let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
-            let Some(word) = words.filter(|word| !word.is_empty()).last() else { continue };
+            let Some(word) = words.filter(|word| !word.is_empty()).next_back() else { continue };
             let by_match = self.count(like, &format!("{} MATCH '\"{word}\"'", self.name));
             if by_match < 1.0 {
                 let _ = writeln!(found, "{}: {word} of {text:?} is not found", self.name);
