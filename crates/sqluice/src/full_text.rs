@@ -233,7 +233,7 @@ mod tests {
         for sql in [
             "CREATE VIRTUAL TABLE t USING fts5(a, content='')",
             "CREATE VIRTUAL TABLE t USING fts5(a, content=\"o\")",
-            "CREATE VIRTUAL TABLE t USING fts4(a, content = 'o')",
+            "CREATE VIRTUAL TABLE t USING fts4(a, content='o')",
             "CREATE VIRTUAL TABLE t USING fts4(a, compress=zip, uncompress=unzip)",
             "CREATE VIRTUAL TABLE t USING rtree(id, a, b)",
         ] {

@@ -179,7 +179,7 @@ impl Generate {
     ///
     /// # Errors
     /// If a comment is malformed, a table is unknown, the row count of a table is missing, existing tables prevent the run, a share does
-    /// not exist, or a share is to be added to an existing database.
+    /// not exist, a share is to be added to an existing database, or a full-text table of a share has rows.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedGenerate> {
         context.cancel.check()?;
         let mut generate = self.for_its_share()?;
