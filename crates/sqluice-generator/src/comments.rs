@@ -10,6 +10,8 @@
 //! );
 //! ```
 //!
+//! The arguments of CREATE VIRTUAL TABLE are columns, too, except options such as `tokenize = porter`.
+//!
 //! A comment that begins with `rows:` and a number, anywhere between the parentheses, states the row count of the table.
 //!
 //! The comment `constraints: may be dropped`, anywhere in the file, allows tables without a constraint that no rows keep.
@@ -17,7 +19,7 @@
 //! SQLite does not report comments, so this module scans the tokens of the file itself. It relies on SQLite having
 //! accepted the file. Columns of `ALTER TABLE t ADD COLUMN` can have comments too.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use sqluice_core::schema::Schema;
 use sqluice_core::schema::token::{Token, TokenKind, tokens};
@@ -96,16 +98,19 @@ fn owned<'a>(sql: &'a str, mark: &str) -> Vec<(usize, &'a str, usize, Owner)> {
 /// Returns the tables whose row counts a file states, in its order. A `rows:` comment without a number is an ordinary comment.
 pub(crate) fn row_counts(sql: &str) -> Vec<(String, u64)> {
     let counted = |(_, text, _, owner): (usize, &str, usize, Owner)| {
-        let (Owner::Column { table, .. } | Owner::Constraint { table } | Owner::Table { table }) = owner
-        else {
-            return None;
-        };
+        let table = owner.table()?;
         match number(false, text.trim()) {
             Ok(Literal::Int(rows)) => Some((table, u64::try_from(rows).ok()?)),
             _ => None,
         }
     };
     owned(sql, ROWS_MARK).into_iter().filter_map(counted).collect()
+}
+
+/// Returns the names of the tables with a `gen:` or `rows:` comment, in lower case.
+pub fn described_tables(schema: &Schema) -> HashSet<String> {
+    let commented = [MARK, ROWS_MARK].into_iter().flat_map(|mark| owned(&schema.sql, mark));
+    commented.filter_map(|(_, _, _, owner)| Some(owner.table()?.to_ascii_lowercase())).collect()
 }
 
 /// Returns all `gen:` comments of a file, in its order.
@@ -134,6 +139,10 @@ pub(crate) fn comments(sql: &str) -> Result<Comments<'_>, Fault> {
                 return Err(Fault::new(at, "a gen: comment on a table constraint")
                     .hint("it belongs after the column whose values it describes, before the constraints"));
             }
+            Owner::Option { .. } => {
+                return Err(Fault::new(at, "a gen: comment on an option of a virtual table")
+                    .hint("it belongs after the column whose values it describes"));
+            }
             Owner::Nothing | Owner::Table { .. } => {
                 return Err(Fault::new(at, "a gen: comment that belongs to no column")
                     .hint("it stands after the column whose values it describes, within the column list of CREATE TABLE"));
@@ -153,11 +162,28 @@ enum Owner {
     Constraint {
         table: String,
     },
+    /// An argument of a virtual table that is no column.
+    Option {
+        table: String,
+    },
     /// A table, before its first column.
     Table {
         table: String,
     },
     Nothing,
+}
+
+impl Owner {
+    /// Returns the name of the table.
+    fn table(self) -> Option<String> {
+        match self {
+            Owner::Column { table, .. }
+            | Owner::Constraint { table }
+            | Owner::Option { table }
+            | Owner::Table { table } => Some(table),
+            Owner::Nothing => None,
+        }
+    }
 }
 
 /// Returns the text after `mark` and its position if the comment begins with `mark`.
@@ -201,14 +227,18 @@ impl Walk<'_> {
     fn statement(&mut self, owners: &mut Vec<(usize, Owner)>) {
         if self.eat_word("CREATE") {
             let _ = self.eat_word("TEMP") || self.eat_word("TEMPORARY");
+            let is_virtual = self.eat_word("VIRTUAL");
             if self.eat_word("TABLE") {
                 if self.eat_word("IF") {
                     let _ = self.eat_word("NOT") && self.eat_word("EXISTS");
                 }
-                if let Some(table) = self.table_name()
-                    && self.eat_symbol("(")
-                {
-                    self.columns(&table, owners);
+                let Some(table) = self.table_name() else { return };
+                if is_virtual && self.eat_word("USING") {
+                    // The name of the module.
+                    self.next += 1;
+                }
+                if self.eat_symbol("(") {
+                    self.columns(&table, if is_virtual { Walk::argument } else { Walk::item }, owners);
                 }
             }
         } else if self.eat_word("ALTER") {
@@ -239,10 +269,15 @@ impl Walk<'_> {
         Some(name)
     }
 
-    /// Scans a column list, after its opening parenthesis.
-    fn columns(&mut self, table: &str, owners: &mut Vec<(usize, Owner)>) {
+    /// Scans a column list, after its opening parenthesis. `item` scans the first token of an item of the list.
+    fn columns(
+        &mut self,
+        table: &str,
+        item: fn(&mut Self, &str, &mut Vec<(usize, Owner)>),
+        owners: &mut Vec<(usize, Owner)>,
+    ) {
         owners.push((self.end(), Owner::Table { table: table.to_owned() }));
-        self.item(table, owners);
+        item(self, table, owners);
         let mut depth = 1;
         while depth > 0 && self.peek().is_some() {
             if self.eat_symbol("(") {
@@ -250,7 +285,7 @@ impl Walk<'_> {
             } else if self.eat_symbol(")") {
                 depth -= 1;
             } else if self.eat_symbol(",") && depth == 1 {
-                self.item(table, owners);
+                item(self, table, owners);
             } else {
                 self.next += 1;
             }
@@ -268,6 +303,19 @@ impl Walk<'_> {
             Owner::Column { table: table.to_owned(), column }
         } else {
             return;
+        };
+        owners.push((token.at.start, owner));
+        self.next += 1;
+    }
+
+    /// Scans the first token of an argument of a virtual table.
+    fn argument(&mut self, table: &str, owners: &mut Vec<(usize, Owner)>) {
+        let Some(token) = self.peek() else { return };
+        let Some(name) = token.name(self.sql) else { return };
+        let follows = self.tokens.get(self.next + 1);
+        let owner = match follows.is_some_and(|next| next.is_symbol(self.sql, "=")) {
+            true => Owner::Option { table: table.to_owned() },
+            false => Owner::Column { table: table.to_owned(), column: name },
         };
         owners.push((token.at.start, owner));
         self.next += 1;
@@ -316,6 +364,9 @@ mod tests {
             "create table \"t\" (\"a\" INT, -- gen: x()\n b INT);",
             "create table [t] ('a' INT, -- gen: x()\n b INT);",
             "CREATE TABLE t (a, -- gen: x()\n UNIQUE (a));",
+            "CREATE VIRTUAL TABLE t USING fts5(a, -- gen: x()\n b);",
+            "CREATE VIRTUAL TABLE IF NOT EXISTS main.t USING fts5(\n  a UNINDEXED,-- gen: x()\n tokenize = 'porter ascii');",
+            "CREATE VIRTUAL TABLE t USING fts4(b TEXT, tokenize=porter, \"a\"/* gen: x() */)",
             "CREATE TABLE t (a); ALTER TABLE t ADD COLUMN b; CREATE TABLE u (a); ALTER TABLE t ADD a /*gen: x()*/;",
         ] {
             assert_eq!(found(sql), ["t.a=x()"], "{sql}");
@@ -350,6 +401,7 @@ mod tests {
     fn comments_of_no_column_are_refused() {
         let nothing = "a gen: comment that belongs to no column".to_owned();
         let constraint = "a gen: comment on a table constraint".to_owned();
+        let option = "a gen: comment on an option of a virtual table".to_owned();
         for (sql, at, message) in [
             ("-- gen: x()\nCREATE TABLE t (a);", 0, &nothing),
             ("CREATE TABLE t (-- gen: x()\n a);", 16, &nothing),
@@ -360,6 +412,8 @@ mod tests {
             ("CREATE VIEW v AS SELECT (1 /* gen: x() */);", 27, &nothing),
             ("ALTER TABLE t ADD COLUMN a; /* gen: x() */", 28, &nothing),
             ("CREATE TABLE t (a, UNIQUE (a) /* gen: x() */);", 30, &constraint),
+            ("CREATE VIRTUAL TABLE t USING fts5(a, prefix=2 /* gen: x() */);", 46, &option),
+            ("CREATE VIRTUAL TABLE t USING fts5(/* gen: x() */ a);", 34, &nothing),
             ("CREATE TABLE t (a, CONSTRAINT c CHECK (a /* gen: x() */));", 41, &constraint),
             ("CREATE TABLE t (a, FOREIGN /* gen: x() */ KEY (a) REFERENCES t);", 27, &constraint),
         ] {

@@ -60,6 +60,7 @@ mod table_spec;
 mod tests;
 mod vector;
 
+pub use comments::described_tables;
 pub use defaults::{expression_of_name, words_of_name};
 pub use functions::{
     FUNCTIONS, Function, MASK_FUNCTIONS, MaskFunction, is_first_name, moment_of_text, moment_text,

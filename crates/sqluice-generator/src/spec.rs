@@ -1,6 +1,6 @@
 //! The spec: for each column of a schema, the expression that generates its values.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use sqluice_core::error::{Error, Result};
@@ -129,11 +129,17 @@ pub fn stated_rows(schema: &Schema) -> Vec<Option<u64>> {
     schema.tables.iter().map(|table| stated.get(&table.name.to_ascii_lowercase()).copied()).collect()
 }
 
-/// Returns the comments of a schema, after checking that the column of each comment exists.
+/// Returns the comments of a schema, after checking that the column of each comment exists. The columns of virtual tables that get no rows
+/// are unknown.
 fn comments_of(schema: &Schema) -> Result<Comments<'_>, Fault> {
     let comments = comments(&schema.sql)?;
+    let others = schema.others.iter().filter(|object| object.kind == "table");
+    let virtual_tables: HashSet<String> = others.map(|object| object.name.to_ascii_lowercase()).collect();
     for comment in &comments.list {
         let table = schema.table(&comment.table);
+        if table.is_none() && virtual_tables.contains(&comment.table.to_ascii_lowercase()) {
+            continue;
+        }
         if table.and_then(|table| table.column(&comment.column)).is_none() {
             let message = format!("the schema has no column {} of {}", comment.column, comment.table);
             let hint = "was the table or the column renamed further down?";

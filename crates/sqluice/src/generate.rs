@@ -19,10 +19,10 @@ use sqluice_engine::report::{DroppedConstraint, Report};
 use sqluice_engine::target::TargetSnapshot;
 use sqluice_engine::trees::Job;
 pub use sqluice_generator::{PRESETS, Preset, Preview, PreviewValue};
-use sqluice_generator::{Spec, TableSpec, parents, preview, settle, stated_rows};
+use sqluice_generator::{Spec, TableSpec, described_tables, parents, preview, settle, stated_rows};
 
+use crate::full_text::{self, OverOthers};
 use crate::remote;
-use crate::virtual_table::VirtualTableSql;
 
 /// A database of generated rows.
 ///
@@ -179,7 +179,7 @@ impl Generate {
     ///
     /// # Errors
     /// If a comment is malformed, a table is unknown, the row count of a table is missing, existing tables prevent the run, a share does
-    /// not exist, or a share is to be added to an existing database.
+    /// not exist, a share is to be added to an existing database, or a full-text table of a share has rows.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedGenerate> {
         context.cancel.check()?;
         let mut generate = self.for_its_share()?;
@@ -225,7 +225,6 @@ impl Generate {
         if !settle::may_be_dropped(&prepared.schema) {
             return Ok(prepared);
         }
-        prepared.fill_full_text();
         let (seed, all) = (prepared.seed, prepared.all.clone());
         let unkept = settle::settle(&prepared.schema, &mut prepared.spec, (seed, &all), cancel)?;
         if unkept.is_empty() || prepared.plan.existing.is_some() {
@@ -239,7 +238,6 @@ impl Generate {
         generate.schema = Schema::parse(text, &schema.file)?;
         let mut prepared = generate.planned()?;
         prepared.spec.tables = moved;
-        prepared.fill_full_text();
         for one in removed {
             let table = &schema.tables[one.table];
             let constraint = one.constraint.in_words(table);
@@ -255,9 +253,11 @@ impl Generate {
     }
 
     /// Parses the comments of the schema and plans the run.
-    fn planned(self) -> Result<PreparedGenerate> {
-        let extent = &self.extent;
+    fn planned(mut self) -> Result<PreparedGenerate> {
         let target = self.target.as_deref().map(|target| Target::resolve(target, &self.write));
+        let existing = attempts::look(target.as_ref(), &self.write)?;
+        let mut notes = self.add_full_text(existing.is_some());
+        let extent = &self.extent;
         let schema = &self.schema;
         let spec = Spec::new(schema)?;
         if schema.tables.is_empty() {
@@ -269,13 +269,20 @@ impl Generate {
                 return Err(unknown_table(schema, name));
             }
         }
-        let mut notes = spec.notes.clone();
+        notes.extend(spec.notes.iter().cloned());
         let total = self.all_rows(extent, &spec, &mut notes)?;
         let shares = total.iter().map(|&rows| share_of(rows, extent.share)).collect::<Result<Vec<_>>>()?;
         let rows: Vec<u64> = shares.iter().map(|(_, rows)| *rows).collect();
-        let existing = attempts::look(target.as_ref(), &self.write)?;
+        if extent.share.is_some() {
+            refuse_full_text(schema, &total)?;
+        }
         let (schema, mut plan) = self.plan(target.as_ref(), existing.as_ref())?;
         plan.notes.extend(notes.into_iter().map(Message::from));
+        if existing.is_none() {
+            let over_others = OverOthers::of(&schema)?;
+            plan.notes.extend(over_others.notes().map(Message::from));
+            plan.full_text = over_others.filled;
+        }
         let mut first_rows = Vec::new();
         let mut bytes = 0;
         for (index, (declared, table)) in schema.tables.iter().zip(&spec.tables).enumerate() {
@@ -318,6 +325,15 @@ impl Generate {
             seed,
             dropped: Vec::new(),
         })
+    }
+
+    /// Adds the described full-text tables of a new database to the tables of the schema. Returns notes on virtual tables that get no rows.
+    fn add_full_text(&mut self, is_existing: bool) -> Vec<String> {
+        let mut described = described_tables(&self.schema);
+        described.extend(self.rows.iter().filter_map(|(name, _)| Some(name.as_ref()?.to_ascii_lowercase())));
+        let is_described = |name: &str| described.contains(&name.to_ascii_lowercase());
+        full_text::add_tables(&mut self.schema, |name| !is_existing && is_described(name));
+        full_text::notes(&self.schema, is_described, is_existing)
     }
 
     /// Returns the schema of the written tables, and the plan.
@@ -478,22 +494,17 @@ fn share_of(rows: u64, share: Option<(u64, u64)>) -> Result<(u64, u64)> {
     Ok((end(share - 1), end(share) - end(share - 1)))
 }
 
-impl PreparedGenerate {
-    /// Plans to fill the full-text tables of a new database, if their text is in other tables.
-    fn fill_full_text(&mut self) {
-        if self.plan.existing.is_some() {
-            return;
-        }
-        let is_external = |sql: &str| {
-            let made = VirtualTableSql::of(sql);
-            let is_full_text = ["fts4", "fts5"].iter().any(|module| made.module.eq_ignore_ascii_case(module));
-            is_full_text && made.option("content").is_some_and(|content| !content.trim().is_empty())
-        };
-        let others = self.schema.others.iter();
-        let full_text = others.filter(|object| object.sql.as_deref().is_some_and(is_external));
-        self.plan.full_text = full_text.map(|object| object.name.clone()).collect();
-    }
+/// Refuses full-text tables with rows in shares: rows of different shares would have the same rowids.
+fn refuse_full_text(schema: &Schema, total: &[u64]) -> Result<()> {
+    let mut filled = schema.tables.iter().zip(total).filter(|(table, rows)| table.is_virtual && **rows > 0);
+    let Some((Table { name, .. }, _)) = filled.next() else { return Ok(()) };
+    Err(Error::usage(format!(
+        "full-text table {name} can't be made in shares, as each share would count its rowids from 1"
+    ))
+    .hint(message![Setting::Rows.to(format!("{name}=0")), " leaves it empty"]))
+}
 
+impl PreparedGenerate {
     /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan

@@ -246,7 +246,7 @@
 //!
 //! The modules, from the bottom up. Each module uses only modules above it in this list:
 //!
-//! * [`remote`]: URLs in the place of paths; `virtual_table`: statements of virtual tables; `personal`: detection of personal columns;
+//! * [`remote`]: URLs in the place of paths; `virtual_table`: statements of virtual tables; `full_text`: full-text tables in look-alikes; `personal`: detection of personal columns;
 //!   `references`: detection of undeclared references; `schema_text`: literals and comments in statements
 //! * [`load`]: loads files into a database; [`write`](mod@write): writes rows of the caller
 //! * [`generate`], [`tpch`]: test data
@@ -283,6 +283,7 @@ pub mod check;
 pub mod copy;
 #[cfg(feature = "export")]
 pub mod export;
+mod full_text;
 pub mod generate;
 #[cfg(doctest)]
 mod guides;

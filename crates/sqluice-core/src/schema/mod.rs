@@ -28,9 +28,9 @@ pub struct Schema {
     pub file: PathBuf,
     /// The whole text of the file.
     pub sql: String,
-    /// The tables, in the order of `sqlite_schema`.
+    /// The tables, in the order of `sqlite_schema`. Virtual tables that get rows of their own may follow them.
     pub tables: Vec<Table>,
-    /// The other objects: views, triggers, virtual tables, in the order of `sqlite_schema`.
+    /// The other objects: views, triggers, all virtual tables, in the order of `sqlite_schema`.
     pub others: Vec<Object>,
     /// The kinds and names of all objects, in the order of `sqlite_schema`.
     pub objects: Vec<(String, String)>,
@@ -122,6 +122,8 @@ pub struct Table {
     pub indexes: Vec<Index>,
     /// The index whose entries are the rows of a WITHOUT ROWID table.
     pub clustered: Option<Index>,
+    /// `true` if the table is a virtual table. Its module stores the rows, so SQLite inserts them, and the table has no tree of its own.
+    pub is_virtual: bool,
 }
 
 /// A column.
@@ -508,7 +510,28 @@ impl Table {
             references,
             indexes,
             clustered,
+            is_virtual: false,
         })
+    }
+
+    /// Creates a virtual table with columns of these names, which have no declared types. `sql` is its CREATE VIRTUAL TABLE statement.
+    #[must_use]
+    pub fn of_virtual(name: &str, sql: &str, columns: impl IntoIterator<Item = String>) -> Table {
+        Table {
+            name: name.to_owned(),
+            sql: sql.to_owned(),
+            columns: columns.into_iter().map(|name| Column::new(name, "")).collect(),
+            rowid_alias: None,
+            strict: false,
+            without_rowid: false,
+            autoincrement: false,
+            checks: false,
+            foreign_keys: false,
+            references: Vec::new(),
+            indexes: Vec::new(),
+            clustered: None,
+            is_virtual: true,
+        }
     }
 
     /// Returns the index of the column with the given name. Names are compared as SQLite does.

@@ -252,8 +252,11 @@ impl NewDatabaseAttempt<'_, '_> {
 }
 
 /// Completes `written` with an empty root for each tree that SQLite will fill: the table if it was not written, and its automatic indexes,
-/// because no statement of SQLite creates those later.
+/// because no statement of SQLite creates those later. A virtual table has no tree.
 fn with_empty_trees(table: &Table, written: Option<Written>, appender: &mut Appender) -> Written {
+    if table.is_virtual {
+        return Written::default();
+    }
     let mut empty = |kind| WrittenTree {
         root_page: append_empty_leaf(kind, appender),
         leaf_pages: 1,
@@ -302,7 +305,9 @@ fn entries(schema: &Schema, written: &[Written], sequence: Option<u32>) -> Vec<S
         let table = entry("table", name, name, written.tree.root_page, Some(sql));
         std::iter::once(table).chain(indexes).collect::<Vec<_>>()
     };
-    let tables = schema.tables.iter().zip(written).flat_map(of_table);
+    // Virtual tables are among the other objects.
+    let stored = schema.tables.iter().zip(written).filter(|(table, _)| !table.is_virtual);
+    let tables = stored.flat_map(of_table);
     let sequence = sequence.map(|root_page| {
         let name = sequence_table::NAME;
         entry("table", name, name, root_page, Some("CREATE TABLE sqlite_sequence(name,seq)"))

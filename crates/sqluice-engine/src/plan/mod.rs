@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 use sqluice_core::error::{Error, Message, Result, Setting, message};
 use sqluice_core::schema::index::{Index, IndexOrigin, Indexed};
-use sqluice_core::schema::{Column, Generated, Schema, Table};
+use sqluice_core::schema::{Column, Generated, Object, Schema, Table};
 use sqluice_core::size::Mebibytes;
 use sqluice_format::page::{Geometry, PageSize};
 
@@ -356,6 +356,7 @@ impl TablePlan {
         let computed = |index: &Index| index.unique && by_sqlite(index, table).is_some();
         let by_order = |key: &Index| key.order().is_none();
         let (write_path, why) = match () {
+            () if table.is_virtual => (WritePath::Sqlite, "the module of a virtual table stores its rows"),
             () if table.columns.iter().any(stored) => (WritePath::Sqlite, "SQLite computes a STORED column"),
             () if table.columns.iter().enumerate().any(checked) => {
                 (WritePath::Sqlite, "SQLite checks what it computes")
@@ -447,7 +448,12 @@ fn other_statements(schema: &Schema) -> Vec<String> {
     let versions = [("user_version", schema.user_version), ("application_id", schema.application_id)];
     let pragmas = versions.iter().filter(|(_, value)| *value != 0);
     let pragmas = pragmas.map(|(name, value)| format!("PRAGMA {name} = {value}"));
-    schema.others.iter().filter_map(|object| object.sql.clone()).chain(pragmas).collect()
+    // The statement of a virtual table with rows is in the plan of the table.
+    let has_plan = |object: &&Object| {
+        object.kind == "table" && schema.table(&object.name).is_some_and(|table| table.is_virtual)
+    };
+    let others = schema.others.iter().filter(|object| !has_plan(object));
+    others.filter_map(|object| object.sql.clone()).chain(pragmas).collect()
 }
 
 /// Serializes a path as text. Invalid UTF-8 becomes U+FFFD, because JSON has only Unicode text.

@@ -4,6 +4,7 @@
 //!  rows          of the tables that only SQLite can fill:  staging ── INSERT ... SELECT ──> the file
 //!  indexes       CREATE INDEX, and REINDEX of automatic ones, whose keys only SQLite can compute
 //!                virtual tables, views, triggers: after the rows, so that no trigger fires for them
+//!  more rows     of virtual tables, in the same way; full-text tables that are filled from other tables
 //!  constraints   NOT NULL of VIRTUAL columns, CHECK, FOREIGN KEY: queries over the rows
 //!  analyze       ANALYZE
 //! ```
@@ -30,7 +31,7 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags};
 use sqluice_core::progress::{Cancel, Context, Progress};
 use sqluice_core::schema::token::{self, Token};
-use sqluice_core::schema::{Object, Schema, Table};
+use sqluice_core::schema::{Object, Schema, Table, quoted};
 
 use crate::options::{OnConflict, WritePath};
 use crate::plan::{Plan, TablePlan};
@@ -59,7 +60,7 @@ impl<'a> Work<'a> {
 
     /// Does the work in the file at `path`, which must be a complete database:
     ///
-    /// * every table exists, those of [`WritePath::Sqlite`] without rows;
+    /// * every table that is not virtual exists, those of [`WritePath::Sqlite`] without rows;
     /// * all automatic indexes exist, those of [`WritePath::Sqlite`] without entries;
     /// * other indexes of [`WritePath::Sqlite`], virtual tables and their shadow tables, views and triggers do not exist.
     ///
@@ -130,10 +131,11 @@ impl<'a> Work<'a> {
         staging: Option<&Path>,
         progress: &dyn Progress,
     ) -> Result<Vec<u64>> {
-        let stored = match staging {
-            Some(staging) if self.filled().next().is_some() => self.fill(connection, staging, progress)?,
-            _ => Vec::new(),
-        };
+        let staging = staging.filter(|_| self.filled().next().is_some());
+        let mut stored = vec![0; if staging.is_some() { self.filled().count() } else { 0 }];
+        if let Some(staging) = staging {
+            self.fill(connection, staging, &mut stored, false, progress)?;
+        }
         if self.has_indexes() {
             progress.phase("indexes", None);
         }
@@ -142,6 +144,10 @@ impl<'a> Work<'a> {
             indexes::make(connection, table, plan, |index| !(first && index.unique))?;
         }
         self.make_others(connection)?;
+        if let Some(staging) = staging {
+            self.fill(connection, staging, &mut stored, true, progress)?;
+        }
+        self.fill_full_text(connection)?;
         if self.has_constraints() {
             progress.phase("constraints", None);
         }
@@ -159,20 +165,33 @@ impl<'a> Work<'a> {
         Ok(stored)
     }
 
-    /// Copies the rows of the tables that SQLite fills. Returns the number of rows of each table.
-    fn fill(&self, connection: &Connection, staging: &Path, progress: &dyn Progress) -> Result<Vec<u64>> {
+    /// Copies the rows of the virtual tables that SQLite fills, or of all others. Sets their numbers of rows in `stored`, which has an
+    /// element for each table that SQLite fills.
+    fn fill(
+        &self,
+        connection: &Connection,
+        staging: &Path,
+        stored: &mut [u64],
+        are_virtual: bool,
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        let filled = || {
+            let numbered = self.filled().enumerate();
+            numbered.filter(|(_, (table, _))| table.is_virtual == are_virtual)
+        };
+        if filled().next().is_none() {
+            return Ok(());
+        }
         let cannot_open = |error| failed(error, "open the rows that wait for SQLite");
         connection.execute("ATTACH ?1 AS staging", [immutable_uri(staging)?]).map_err(cannot_open)?;
-        progress.phase("rows", rows::amount(connection, self.filled().map(|(table, _)| table))?);
-        let mut stored = Vec::new();
-        for (table, plan) in self.filled() {
+        progress.phase("rows", rows::amount(connection, filled().map(|(_, (table, _))| table))?);
+        for (number, (table, plan)) in filled() {
             if self.indexes_first(plan) {
                 indexes::make(connection, table, plan, |index| index.unique)?;
             }
-            stored.push(rows::copy(connection, table, self.plan.on_conflict, progress)?);
+            stored[number] = rows::copy(connection, table, self.plan.on_conflict, progress)?;
         }
-        connection.execute_batch("DETACH staging").map_err(cannot_open)?;
-        Ok(stored)
+        connection.execute_batch("DETACH staging").map_err(cannot_open)
     }
 
     /// Creates virtual tables, views and triggers in order, as each object may need earlier objects.
@@ -185,11 +204,14 @@ impl<'a> Work<'a> {
                 connection.execute_batch(sql).map_err(|error| failed(error, &what))?;
             }
         }
+        Ok(())
+    }
+
+    /// Fills the full-text tables whose text is in other tables.
+    fn fill_full_text(&self, connection: &Connection) -> Result<()> {
         for name in &self.plan.full_text {
-            let quoted = sqluice_core::schema::quoted(name);
-            let sql = format!("INSERT INTO {quoted} ({quoted}) VALUES ('rebuild')");
             let what = format!("fill full-text table {name}");
-            connection.execute_batch(&sql).map_err(|error| failed(error, &what))?;
+            connection.execute_batch(&rebuild(name)).map_err(|error| failed(error, &what))?;
         }
         Ok(())
     }
@@ -231,6 +253,12 @@ pub fn is_virtual_table(object: &Object) -> bool {
     let tokens = token::tokens(sql);
     let mut words = tokens.iter().filter(|token: &&Token| !token.is_comment());
     object.kind == "table" && words.nth(1).is_some_and(|word| word.is_word(sql, "VIRTUAL"))
+}
+
+/// Returns the statement that fills a full-text table from the table with its text.
+pub fn rebuild(full_text: &str) -> String {
+    let quoted = quoted(full_text);
+    format!("INSERT INTO {quoted} ({quoted}) VALUES ('rebuild')")
 }
 
 /// Opens the file exclusively.

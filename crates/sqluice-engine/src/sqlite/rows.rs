@@ -111,6 +111,8 @@ fn insert(table: &Table, on_conflict: OnConflict) -> String {
         selected.push(record.to_owned());
     }
     let (or, on) = match on_conflict {
+        // The rowids of a virtual table are the numbers of the records, which differ. SQLite refuses ON CONFLICT for virtual tables.
+        _ if table.is_virtual => ("ABORT", ""),
         OnConflict::Abort => ("ABORT", ""),
         OnConflict::Ignore => ("ABORT", " ON CONFLICT DO NOTHING"),
         OnConflict::Replace => ("REPLACE", ""),

@@ -17,7 +17,9 @@ const LENGTH: i64 = 20;
 
 /// Returns at least one candidate for a column.
 pub(super) fn proposals(table: &Table, index: usize, bounds: &Bounds) -> Vec<String> {
-    let column = &table.columns[index];
+    // The columns of a full-text table have no declared types.
+    let text = Column::new(&table.columns[index].name, "TEXT");
+    let column = if table.is_virtual { &text } else { &table.columns[index] };
     if table.rowid_alias == Some(index) {
         return vec!["row()".to_owned()];
     }

@@ -45,7 +45,7 @@ use std::time::Instant;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Context;
-use sqluice_core::schema::{Reference, Schema, Table, parents_first, quoted};
+use sqluice_core::schema::{Object, Reference, Schema, Table, parents_first, quoted};
 use sqluice_core::similar;
 use sqluice_reader::Snapshot;
 use sqluice_reader::connection::unreadable;
@@ -54,6 +54,7 @@ use sqluice_reader::rows::{Rows, Selection};
 pub use options::{KeptValues, PersonalColumn, Profile, ProfileReport, ProfiledTable};
 pub use sqluice_reader::snapshot::ReadOptions;
 
+use crate::full_text;
 use crate::remote;
 use crate::schema_text::{Names, stripped_table};
 use describe::{Described, Made, Rules};
@@ -86,10 +87,12 @@ impl Profile {
         let folder = std::env::temp_dir();
         let snapshot = Arc::new(remote::snapshot(&self.source, &folder, &self.read, context)?);
         let mut schema = snapshot.schema()?;
+        full_text::add_tables(&mut schema, |name| self.has(name));
         self.refuse_unknown(&snapshot, &schema)?;
         let names = Names::of(&schema, &snapshot.connection());
         if self.strip_literals {
-            for table in &mut schema.tables {
+            // A virtual table needs the literals of its options.
+            for table in schema.tables.iter_mut().filter(|table| !table.is_virtual) {
                 table.sql = stripped_table(&table.sql, &names, |_, _| true);
             }
         }
@@ -140,8 +143,9 @@ impl Profile {
     }
 
     fn refuse_unknown(&self, snapshot: &Snapshot, schema: &Schema) -> Result<()> {
-        let relations =
-            schema.others.iter().filter(|object| object.kind != "trigger").map(|object| &object.name);
+        // A full-text table may be among the tables, too.
+        let is_relation = |object: &&Object| object.kind != "trigger" && schema.table(&object.name).is_none();
+        let relations = schema.others.iter().filter(is_relation).map(|object| &object.name);
         let names: Vec<&str> =
             schema.tables.iter().map(|table| &table.name).chain(relations).map(String::as_str).collect();
         for name in self.tables.iter().chain(&self.exclude_tables) {

@@ -16,6 +16,7 @@ use sqluice_reader::{Snapshot, StoredObject};
 use super::describe::Made;
 use super::options::{KeptValues, PersonalColumn};
 use super::statements::{plain, table};
+use crate::full_text;
 use crate::personal::{Personal, Why};
 use crate::schema_text::{self, LiteralKind, Names, stripped_body};
 
@@ -116,6 +117,11 @@ impl<'s> SchemaFile<'s> {
             file.strip();
         }
         file.leave_out_unknown()?;
+        for (name, why) in full_text::without_text(schema) {
+            if file.objects.iter().any(|object| object.name == name) {
+                file.notes.push(format!("full-text table {name} gets no rows in a look-alike: {why}"));
+            }
+        }
         Ok(file)
     }
 
@@ -294,7 +300,11 @@ impl<'s> SchemaFile<'s> {
             let file = Path::new("profile");
             let schema = match self.objects.len() > PARSED_OBJECTS_MAX {
                 true => self.schema.in_text(body, file, |name| names.contains(name)),
-                false => Schema::parse(body, file)?,
+                false => {
+                    let mut schema = Schema::parse(body, file)?;
+                    full_text::add_tables(&mut schema, |name| self.tables.contains_key(name));
+                    schema
+                }
             };
             match Spec::new(&schema) {
                 Err(error) => {

@@ -11,9 +11,11 @@
 
 use std::fmt::Write as _;
 
-use sqluice_core::schema::Table;
 use sqluice_core::schema::declaration::Declaration;
 use sqluice_core::schema::token::{Token, tokens};
+use sqluice_core::schema::{Table, quoted};
+
+use crate::full_text::Parts;
 
 /// The largest width of a column's declaration for which comments are aligned.
 const WIDTH_MAX: usize = 60;
@@ -38,22 +40,50 @@ pub(super) fn plain(sql: &str) -> String {
     format!("{};", joined(sql, &without_comments(sql)))
 }
 
-/// Returns a CREATE TABLE statement with comments for the row count and the expressions of the columns.
+/// Returns a statement of a table with comments for the row count and the expressions of the columns.
 pub(super) fn table(table: &Table, rows: u64, expressions: &[Option<String>]) -> String {
     let sql = &table.sql;
+    if table.is_virtual {
+        return virtual_table(table, rows, expressions);
+    }
     let Some(declaration) = Declaration::of(sql) else { return plain(sql) };
     let (head, items, end) = declaration.lines();
-    let mut lines: Vec<(String, Option<&str>)> = Vec::new();
     let mut columns = expressions.iter();
-    for (index, item) in items.iter().enumerate() {
-        let comma = if index + 1 < items.len() { "," } else { "" };
+    let line = |(index, item): (usize, &&[Token])| {
         let is_column = index < declaration.column_count();
         let expression = if is_column { columns.next().and_then(Option::as_deref) } else { None };
-        lines.push((format!("{}{comma}", joined(sql, item)), expression));
+        (joined(sql, item), expression)
+    };
+    let lines = items.iter().enumerate().map(line).collect();
+    commented(&joined(sql, head), rows, lines) + &joined(sql, end) + ";"
+}
+
+/// Returns a CREATE VIRTUAL TABLE statement with comments. The arguments that are columns have the names of the columns, in their order.
+fn virtual_table(table: &Table, rows: u64, expressions: &[Option<String>]) -> String {
+    let sql = &table.sql;
+    let Parts { head, arguments } = Parts::of(sql);
+    let mut columns = table.columns.iter().zip(expressions).peekable();
+    let mut lines = Vec::new();
+    for argument in arguments.iter().filter(|argument| !argument.is_empty()) {
+        let name = argument[0].name(sql).unwrap_or_default();
+        let column = columns.next_if(|(column, _)| column.name.eq_ignore_ascii_case(&name));
+        lines.push((joined(sql, argument), column.and_then(|(_, expression)| expression.as_deref())));
     }
+    // A table of FTS3 or FTS4 without columns has a column that the statement does not name.
+    let is_unnamed = table.columns.len() == 1 && table.columns[0].name == "content";
+    let unnamed = columns.filter(|_| is_unnamed);
+    let unnamed = unnamed.map(|(column, expression)| (quoted(&column.name), expression.as_deref()));
+    let lines = unnamed.chain(lines).collect();
+    commented(&joined(sql, &head), rows, lines) + ");"
+}
+
+/// Returns the head of a statement and its list, up to the closing parenthesis. Each line has its expression as a comment.
+fn commented(head: &str, rows: u64, mut lines: Vec<(String, Option<&str>)>) -> String {
+    let last = lines.len().saturating_sub(1);
+    lines[..last].iter_mut().for_each(|(line, _)| line.push(','));
     let width = lines.iter().filter(|line| line.1.is_some()).map(|line| line.0.chars().count());
     let width = width.filter(|width| *width <= WIDTH_MAX).max().unwrap_or(0);
-    let mut text = format!("{} (  -- rows: {rows}\n", joined(sql, head));
+    let mut text = format!("{head} (  -- rows: {rows}\n");
     for (line, expression) in lines {
         // Writing to a `String` can't fail.
         let _ = match expression {
@@ -61,7 +91,7 @@ pub(super) fn table(table: &Table, rows: u64, expressions: &[Option<String>]) ->
             None => writeln!(text, "  {line}"),
         };
     }
-    text + &joined(sql, end) + ";"
+    text
 }
 
 #[cfg(test)]

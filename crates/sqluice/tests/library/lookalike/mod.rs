@@ -4,6 +4,7 @@ mod canaries;
 mod compare;
 mod constraints;
 mod forms;
+mod full_text;
 mod presets;
 mod random;
 mod schemas;

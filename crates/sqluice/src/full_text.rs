@@ -1,0 +1,243 @@
+//! Full-text tables in look-alikes.
+//!
+//! | text | rows of a look-alike |
+//! |---|---|
+//! | stored in the table | generated as those of any table, and inserted by SQLite |
+//! | another table or view | `rebuild`, after the rows of that table |
+//! | none | none: the text for new words is missing |
+//!
+//! A full-text table that stores its text is a table of [`Schema::tables`] here, so that its rows are described, counted and generated like
+//! those of other tables.
+
+use rusqlite::Connection;
+use sqluice_core::error::Result;
+use sqluice_core::schema::token::{Token, tokens};
+use sqluice_core::schema::{Object, Schema, Table};
+use sqluice_core::sqlite_error::{failed, said};
+use sqluice_engine::sqlite::{is_virtual_table, rebuild};
+
+use crate::virtual_table::VirtualTableSql;
+
+/// The source of the rows of a virtual table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A full-text table that stores its text.
+    Own,
+    /// A full-text table whose text is in another table or view.
+    Other,
+    /// A full-text table that does not keep its text.
+    Missing,
+    /// A full-text table whose text only functions of an application can read.
+    Compressed,
+    /// A virtual table of another module.
+    NoText,
+}
+
+impl Content {
+    /// Returns the source of the rows of a CREATE VIRTUAL TABLE statement's table.
+    fn of(sql: &str) -> Content {
+        let made = VirtualTableSql::of(sql);
+        let module = made.module.to_ascii_lowercase();
+        // FTS3 has no options but its tokenizer.
+        let option = |name: &str| made.option(name).filter(|_| module != "fts3");
+        match (&*module, option("content")) {
+            ("fts3" | "fts4" | "fts5", Some(content)) if content.trim().is_empty() => Content::Missing,
+            ("fts3" | "fts4" | "fts5", Some(_)) => Content::Other,
+            ("fts4", None) if option("compress").is_some() || option("uncompress").is_some() => {
+                Content::Compressed
+            }
+            ("fts3" | "fts4" | "fts5", None) => Content::Own,
+            _ => Content::NoText,
+        }
+    }
+
+    /// Returns the reason why no rows are generated for a table.
+    fn why_no_rows(self) -> &'static str {
+        match self {
+            Content::Own => "SQLite can't create it without an application",
+            Content::Other => "its text is in another table",
+            Content::Missing => "it does not keep its text",
+            Content::Compressed => "an application compresses its text",
+            Content::NoText => "rows are made for full-text tables alone",
+        }
+    }
+}
+
+/// Returns the virtual tables of a schema, with their statements.
+fn virtual_tables(schema: &Schema) -> impl Iterator<Item = (&Object, &str)> {
+    let tables = schema.others.iter().filter(|object| is_virtual_table(object));
+    tables.filter_map(|object| Some((object, object.sql.as_deref()?)))
+}
+
+/// Adds the full-text tables that store their text, and that `has` selects, to the tables of the schema. Removes all others from them.
+pub(crate) fn add_tables(schema: &mut Schema, has: impl Fn(&str) -> bool) {
+    schema.tables.retain(|table| !table.is_virtual);
+    let added =
+        virtual_tables(schema).filter(|(object, sql)| Content::of(sql) == Content::Own && has(&object.name));
+    // A table that SQLite can't create here needs a tokenizer of an application.
+    let added = added.filter_map(|(object, sql)| {
+        Some(Table::of_virtual(&object.name, sql, columns(&object.name, sql).ok()?))
+    });
+    let added: Vec<Table> = added.collect();
+    schema.tables.extend(added);
+}
+
+/// Returns the names of the columns of a full-text table that stores its text.
+fn columns(name: &str, sql: &str) -> rusqlite::Result<Vec<String>> {
+    let connection = Connection::open_in_memory()?;
+    connection.execute_batch(sql)?;
+    let list = "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid";
+    connection.prepare(list)?.query_map([name], |row| row.get(0))?.collect()
+}
+
+/// Full-text tables whose text is in other tables or views.
+#[derive(Debug, Default)]
+pub(crate) struct OverOthers {
+    /// The names of the tables that SQLite can fill.
+    pub(crate) filled: Vec<String>,
+    /// The names of the other tables, each with SQLite's reason.
+    pub(crate) empty: Vec<(String, String)>,
+}
+
+impl OverOthers {
+    /// Finds the tables of a schema, and lets SQLite fill them in a database without rows.
+    ///
+    /// # Errors
+    /// If SQLite can't make the database.
+    pub(crate) fn of(schema: &Schema) -> Result<OverOthers> {
+        let mut all = OverOthers::default();
+        let over_others: Vec<&str> = virtual_tables(schema)
+            .filter(|(_, sql)| Content::of(sql) == Content::Other)
+            .map(|(object, _)| &*object.name)
+            .collect();
+        if over_others.is_empty() {
+            return Ok(all);
+        }
+        let failed = |error| failed(error, "make an empty database");
+        let connection = Connection::open_in_memory().map_err(failed)?;
+        connection.execute_batch(&schema.sql).map_err(failed)?;
+        for name in over_others {
+            match connection.execute_batch(&rebuild(name)) {
+                Ok(()) => all.filled.push(name.to_owned()),
+                Err(error) => all.empty.push((name.to_owned(), said(error))),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Returns a note for each table that SQLite can't fill.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        self.empty.iter().map(|(name, why)| format!("full-text table {name} gets no rows: {why}"))
+    }
+}
+
+/// Returns the names of full-text tables for which no rows can be generated, each with the reason.
+pub(crate) fn without_text(schema: &Schema) -> Vec<(&str, &'static str)> {
+    let has_none = |content: &Content| matches!(content, Content::Missing | Content::Compressed);
+    let why = |sql: &str| Some(Content::of(sql)).filter(has_none).map(Content::why_no_rows);
+    virtual_tables(schema).filter_map(|(object, sql)| Some((&*object.name, why(sql)?))).collect()
+}
+
+/// Returns a note for each full-text table that gets no rows, and for each virtual table whose comments have no effect. `is_described`
+/// selects the tables with comments or a given row count.
+/// `is_existing` is `true` if the rows are added to an existing database.
+pub(crate) fn notes(schema: &Schema, is_described: impl Fn(&str) -> bool, is_existing: bool) -> Vec<String> {
+    let note = |(object, sql): (&Object, &str)| {
+        let content = Content::of(sql);
+        let (name, is_described) = (&object.name, is_described(&object.name));
+        if schema.table(name).is_some() {
+            return None;
+        }
+        let why = match content {
+            Content::Own if !is_described => "no gen: or rows: comment describes it",
+            Content::Own if is_existing => "it is filled in a new database alone",
+            Content::Other | Content::NoText if !is_described => return None,
+            _ => content.why_no_rows(),
+        };
+        let kind = if content == Content::NoText { "virtual" } else { "full-text" };
+        Some(format!("{kind} table {name} gets no rows: {why}"))
+    };
+    virtual_tables(schema).filter_map(note).collect()
+}
+
+/// The parts of a CREATE VIRTUAL TABLE statement, without comments.
+pub(crate) struct Parts {
+    /// The tokens up to the name of the module.
+    pub(crate) head: Vec<Token>,
+    /// The tokens of each argument.
+    pub(crate) arguments: Vec<Vec<Token>>,
+}
+
+impl Parts {
+    /// Returns the parts of a statement.
+    pub(crate) fn of(sql: &str) -> Parts {
+        let mut head: Vec<Token> = tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
+        let using = head.iter().position(|token| token.is_word(sql, "USING")).unwrap_or(head.len());
+        let rest = head.split_off((using + 2).min(head.len()));
+        let (mut arguments, mut depth) = (Vec::new(), 0);
+        for token in rest {
+            if token.is_symbol(sql, "(") {
+                depth += 1;
+                if depth == 1 {
+                    arguments.push(Vec::new());
+                    continue;
+                }
+            } else if token.is_symbol(sql, ")") {
+                depth -= 1;
+                if depth == 0 {
+                    break;
+                }
+            } else if token.is_symbol(sql, ",") && depth == 1 {
+                arguments.push(Vec::new());
+                continue;
+            }
+            arguments.last_mut().into_iter().for_each(|argument| argument.push(token.clone()));
+        }
+        Parts { head, arguments }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tables(sql: &str) -> Vec<(String, Vec<String>)> {
+        let mut schema = Schema::parse(sql, "s".as_ref()).unwrap();
+        add_tables(&mut schema, |_| true);
+        add_tables(&mut schema, |_| true);
+        let columns = |table: Table| table.columns.into_iter().map(|column| column.name).collect();
+        schema.tables.into_iter().map(|table| (table.name.clone(), columns(table))).collect()
+    }
+
+    #[test]
+    fn full_text_tables_with_their_own_text_are_tables_with_columns() {
+        for (sql, columns) in [
+            (
+                "CREATE VIRTUAL TABLE t USING fts5(a, [b c] UNINDEXED, 'd', tokenize = 'porter ascii')",
+                "a,b c,d",
+            ),
+            ("CREATE VIRTUAL TABLE t USING FTS4(a TEXT, tokenize=porter, \"b\", order=desc)", "a,b"),
+            ("CREATE VIRTUAL TABLE t USING fts3(tokenize porter, a)", "a"),
+            ("CREATE VIRTUAL TABLE t USING fts3(content='')", "content"),
+            ("CREATE VIRTUAL TABLE t USING fts4", "content"),
+            ("CREATE VIRTUAL TABLE t USING fts5(a, -- gen: x('q), b')\n b -- gen: y()\n)", "a,b"),
+        ] {
+            let found = tables(sql);
+            assert_eq!(found.len(), 1, "{sql}");
+            assert_eq!(found[0].1.join(","), columns, "{sql}");
+        }
+    }
+
+    #[test]
+    fn other_virtual_tables_are_no_tables() {
+        for sql in [
+            "CREATE VIRTUAL TABLE t USING fts5(a, content='')",
+            "CREATE VIRTUAL TABLE t USING fts5(a, content=\"o\")",
+            "CREATE VIRTUAL TABLE t USING fts4(a, content='o')",
+            "CREATE VIRTUAL TABLE t USING fts4(a, compress=zip, uncompress=unzip)",
+            "CREATE VIRTUAL TABLE t USING rtree(id, a, b)",
+        ] {
+            assert_eq!(tables(&format!("CREATE TABLE o (a); {sql}")).len(), 1, "{sql}");
+        }
+    }
+}
