@@ -149,8 +149,8 @@ impl FullText {
         let mut select = like.prepare(&sql).unwrap();
         let texts = select.query_map([], |row| row.get::<_, String>(0)).unwrap();
         for text in texts.map(std::result::Result::unwrap) {
-            let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
-            let Some(word) = words.filter(|word| !word.is_empty()).next_back() else { continue };
+            let mut words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+            let Some(word) = words.rfind(|word| !word.is_empty()) else { continue };
             let by_match = self.count(like, &format!("{} MATCH '\"{word}\"'", self.name));
             if by_match < 1.0 {
                 let _ = writeln!(found, "{}: {word} of {text:?} is not found", self.name);
