@@ -239,8 +239,8 @@ pub(crate) trait ByShare {
     /// Generates the values of these rows, [`ROWS_MAX`] at most, from their shares.
     fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()>;
 
-    /// Returns `count` different values in ascending order, spread as the shares of the values are. Returns `None` unless the values are the
-    /// integers of a range that has so many.
+    /// Returns `count` different values in ascending order, spread as the shares of the values are. Returns `None` unless the values are
+    /// integers of a range with at least `count` integers.
     fn different_ints(&self, _count: u64) -> Option<Vec<i64>> {
         None
     }

@@ -45,7 +45,7 @@ const TAKINGS_FREE: u64 = 100;
 /// The kinds of attempts, which have equal shares: exchanges, takings, and takings of combinations that no row has.
 const KINDS: u64 = 3;
 
-/// The least and the largest number of attempts that are judged together. The first attempts often succeed, so each row has at least so many.
+/// The least and the largest number of attempts that are judged together. The first attempts often succeed, so each row has the least number.
 const JUDGED: [u64; 2] = [4, 64];
 
 /// The largest number of combinations of values that are all tried.
