@@ -187,9 +187,9 @@ def test_a_masked_copy_has_other_people_and_the_same_joins(shop: Path, tmp_path:
 
 
 def test_settings_of_masks_without_masks_are_refused(shop: Path, tmp_path: Path) -> None:
-    with pytest.raises(sqluice.UsageError, match="strict_mask is for masked copies, and this copy has no masks") as failed:
+    with pytest.raises(sqluice.UsageError, match="strict_mask=True is for masked copies, and this copy has no masks") as failed:
         sqluice.copy(shop, tmp_path / "a.db", strict_mask=True)
-    assert failed.value.hint == "mask gives columns masks"
+    assert failed.value.hint == "`mask` gives columns masks"
     assert not (tmp_path / "a.db").exists()
     sqluice.copy(shop, tmp_path / "a.db", strict_mask=False)
 

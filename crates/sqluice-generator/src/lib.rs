@@ -63,7 +63,8 @@ mod vector;
 pub use comments::described_tables;
 pub use defaults::{expression_of_name, words_of_name};
 pub use functions::{
-    FUNCTIONS, Function, MASK_FUNCTIONS, MaskFunction, is_first_name, moment_of_text, moment_text,
+    FUNCTIONS, Function, MASK_FUNCTIONS, MaskFunction, POOL_INTS_MAX, is_first_name, moment_of_text,
+    moment_text,
 };
 pub use preset::{PRESETS, Preset};
 pub use preview::{Preview, PreviewValue};

@@ -149,8 +149,8 @@ pub(crate) fn notes(schema: &Schema, is_described: impl Fn(&str) -> bool, is_exi
             return None;
         }
         let why = match content {
+            Content::Own if is_existing => "only a new database gets its rows",
             Content::Own if !is_described => "no gen: or rows: comment describes it",
-            Content::Own if is_existing => "it is filled in a new database alone",
             Content::Other | Content::NoText if !is_described => return None,
             _ => content.why_no_rows(),
         };

@@ -49,6 +49,7 @@ pub use calendar::{moment_of_text, moment_text};
 pub(crate) use calendar::{shifted, shifted_day};
 pub(crate) use keys::group_of;
 pub(crate) use moments::{Form, literal as moment, seconds};
+pub use quantiles::POOL_INTS_MAX;
 pub use words::is_first_name;
 
 /// The maximum number of outcomes that are drawn with 32 random bits; more outcomes take 64.

@@ -73,8 +73,8 @@ pub(super) const LATER: Function = Function {
 /// The maximum number of quantiles.
 const POINTS_MAX: usize = 10_000;
 
-/// The largest number of different integers that are kept in memory.
-const DIFFERENT_MAX: u64 = 1 << 16;
+/// The largest number of values with which a pool of integers between quantiles has exactly as many values as it says.
+pub const POOL_INTS_MAX: u64 = 1 << 16;
 
 fn ascend<T: PartialOrd + std::fmt::Display>(arguments: &Arguments<'_>, points: &[T]) -> Result<(), Fault> {
     match points.windows(2).position(|pair| pair[0] > pair[1]) {
@@ -137,14 +137,14 @@ struct Quantiles {
     table: Counted,
 }
 
-/// Returns the integer for a value between quantiles, `last` at most.
+/// Rounds a value between quantiles to an integer, at most `last`.
 #[inline]
 fn whole(value: f64, last: f64) -> i64 {
     (value + 0.5).floor().min(last) as i64
 }
 
 impl Quantiles {
-    /// Returns the largest integer. The last quantile limits it, and its interval may be half as wide.
+    /// Returns the largest integer that is made. With a last quantile such as 5.5 it is 5, as 6 would begin at the quantile.
     fn last(&self) -> f64 {
         (self.points[self.points.len() - 1] + 0.5).ceil() - 1.0
     }
@@ -181,7 +181,7 @@ impl ByShare for Quantiles {
         let last = self.last();
         let bounds = (whole(self.points[0], last), last as i64);
         let enough = i128::from(bounds.1) - i128::from(bounds.0) + 1 >= i128::from(count);
-        if self.form != Form::Int || count > DIFFERENT_MAX || !enough {
+        if self.form != Form::Int || count > POOL_INTS_MAX || !enough {
             return None;
         }
         let values =

@@ -391,7 +391,7 @@ struct Pool {
     table: Counted,
 }
 
-/// Returns the share in the middle of one of `count` equal parts.
+/// Returns the share in the middle of part `number`, if all shares are divided into `count` equal parts.
 pub(super) fn middle(number: u64, count: u64) -> u64 {
     (((u128::from(number) << 65) | 1 << 64) / (2 * u128::from(count))) as u64
 }

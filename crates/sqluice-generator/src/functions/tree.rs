@@ -118,8 +118,8 @@ impl Tree {
         &of.unwrap_or(&self.levels[self.levels.len() - 1]).below
     }
 
-    /// Returns a function that places rows of a table of `rows` rows below other rows. The group of a row is its parent. A root is the first
-    /// row of its own group, or has no group if it refers to no row.
+    /// Returns a function that places rows of a table of `rows` rows below other rows. The group of a row is the
+    /// number of its parent. A root that refers to itself is the first row of its group. A root that refers to no row has no group.
     pub(super) fn places(&self, key: Key, rows: u64) -> impl FnMut(u64) -> Option<Placed> {
         let (ends, without) = (self.ends(rows), self.without(rows));
         let mut of_level: Option<(usize, Placing)> = None;

@@ -25,9 +25,11 @@ use crate::random::{Key, below64};
 /// The number of rows that are judged at a time.
 const BATCH: usize = 500;
 
-/// The number of attempts for a table, shared by the rows that break rules; each row has a few in any case. In each attempt, SQLite tests a
-/// row.
+/// The number of attempts for a table. The rows that break rules share them, and each has at least a few. In an attempt, SQLite tests a row.
 const ATTEMPTS_MAX: u64 = 400_000;
+
+/// The number of attempts for each row of a large table.
+const ATTEMPTS_A_ROW: u64 = 8;
 
 /// The largest number of attempts to exchange values of a row.
 const EXCHANGES: u64 = 600;
@@ -42,10 +44,10 @@ const TAKINGS: u64 = 300;
 /// The largest number of attempts to take a combination that no row has.
 const TAKINGS_FREE: u64 = 100;
 
-/// The kinds of attempts, which have equal shares: exchanges, takings, and takings of combinations that no row has.
-const KINDS: u64 = 3;
+/// The number of kinds of attempts that share the attempts of a table: exchanges and takings.
+const KINDS: u64 = 2;
 
-/// The least and the largest number of attempts that are judged together. The first attempts often succeed, so each row has the least number.
+/// The numbers of attempts in the first and in the largest batch. The first attempts often succeed, so each row has the first number at least.
 const JUDGED: [u64; 2] = [4, 64];
 
 /// The largest number of combinations of values that are all tried.
@@ -54,15 +56,15 @@ const COMBINATIONS_MAX: usize = 20_000;
 /// The moved rows of each column, and the constraints that were given up.
 pub(super) type Found = (Vec<(usize, Moved)>, Vec<Constraint>);
 
-/// Some components of a row take the values of other rows.
+/// A change of a row: some of its components take the values of other rows.
 struct Attempt<T> {
-    /// What the kind of attempt needs to carry it out.
+    /// The data that the caller needs to apply the attempt.
     with: T,
     /// The numbers of the components, with the rows whose values they take.
     taken: Vec<(usize, u64)>,
 }
 
-/// Returns the numbers of attempts, in parts that are judged together.
+/// Divides attempts into batches, which are judged together. Each batch is twice as large as the one before, up to a limit.
 fn batches(attempts: u64) -> impl Iterator<Item = Range<u64>> {
     let [first, most] = JUDGED;
     let next = move |part: &Range<u64>| {
@@ -117,7 +119,7 @@ impl<'s> Search<'s> {
             given_up: vec![false; rules.len()],
             placed: vec![HashSet::new(); rules.len()],
             broken: BTreeSet::new(),
-            attempts: ATTEMPTS_MAX,
+            attempts: ATTEMPTS_MAX.max(ATTEMPTS_A_ROW * rows),
             exchanges: EXCHANGES,
             free: HashMap::new(),
         }
@@ -238,11 +240,13 @@ impl<'s> Search<'s> {
 
     /// Returns the number of attempts of one kind for the next row, `most` at most.
     fn share(&self, most: u64) -> u64 {
-        let rows = (self.broken.len() as u64).max(1);
-        most.min((self.attempts / (KINDS * rows)).max(JUDGED[0]))
+        // Most rows need few attempts, so the least number is kept back for each of them, and no more.
+        let others = (self.broken.len() as u64).saturating_sub(1);
+        let free = self.attempts.saturating_sub(KINDS * JUDGED[0] * others);
+        most.min((free / KINDS).max(JUDGED[0]))
     }
 
-    /// Returns the findings about a row after each of some attempts. In an attempt, components take the values of other rows.
+    /// Judges attempts to change a row.
     fn judged<T>(&mut self, row: u64, attempts: Vec<Attempt<T>>) -> Result<Vec<(Attempt<T>, Verdict)>> {
         self.attempts = self.attempts.saturating_sub(attempts.len() as u64);
         let values: Result<Vec<Vec<Sql>>> =
@@ -250,7 +254,7 @@ impl<'s> Search<'s> {
         Ok(attempts.into_iter().zip(self.judge.rows(self.rules, values?)?).collect())
     }
 
-    /// Returns those of some attempts after which a row breaks fewer rules, in their order.
+    /// Judges attempts, and returns those after which the row breaks fewer rules.
     fn better<T>(
         &mut self,
         row: u64,
@@ -297,7 +301,7 @@ impl<'s> Search<'s> {
         Ok(false)
     }
 
-    /// Places a row that is placed already with other values, if it keeps all rules with them, beside a row with the findings `beside`.
+    /// Gives a placed row other values if it then keeps all rules, also beside a row with the verdict `beside`. Returns `true` if it does.
     fn replace(&mut self, row: u64, taken: &[(usize, u64)], beside: &Verdict) -> Result<bool> {
         let before = self.verdict(row, &[])?;
         let new = self.verdict(row, taken)?;
@@ -364,9 +368,9 @@ impl<'s> Search<'s> {
         let mut order: Vec<usize> = (0..free.len()).collect();
         order.sort_by_cached_key(|at| free[*at].iter().zip(&own).filter(|(one, other)| one != other).count());
         let mut used = false;
-        // Other rows have taken some of these combinations in the meantime.
-        let mut taken: HashSet<usize> = HashSet::new();
-        'tried: for attempts in batches(self.share(TAKINGS_FREE).min(order.len() as u64)) {
+        // The combinations that this row takes, or that other rows have taken since.
+        let mut gone: HashSet<usize> = HashSet::new();
+        'tried: for attempts in batches(TAKINGS_FREE.min(order.len() as u64)) {
             let attempt = |attempt: u64| {
                 let with = order[attempt as usize];
                 Attempt { with, taken: components.iter().copied().zip(free[with].iter().copied()).collect() }
@@ -374,7 +378,7 @@ impl<'s> Search<'s> {
             for (attempt, verdict) in self.judged(row, attempts.map(attempt).collect())? {
                 used = self.keeps(&verdict, rule) && self.is_better(&verdict, broken);
                 if used || !self.keeps(&verdict, rule) {
-                    taken.insert(attempt.with);
+                    gone.insert(attempt.with);
                 }
                 if used {
                     self.apply(row, &attempt.taken);
@@ -383,7 +387,7 @@ impl<'s> Search<'s> {
             }
         }
         let mut number = 0..;
-        free.retain(|_| number.next().is_none_or(|number| !taken.contains(&number)));
+        free.retain(|_| number.next().is_none_or(|number| !gone.contains(&number)));
         self.free.insert(rule, free);
         Ok(used)
     }

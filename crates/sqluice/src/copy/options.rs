@@ -211,7 +211,7 @@ impl Copy {
     ) -> Result<()> {
         match self.mask.take() {
             Some(masking) => self.mask = Some(change(masking)),
-            None if *value == Value::Switch(false) => {}
+            None if matches!(value, Value::Switch(false)) || *value == Value::Texts(Vec::new()) => {}
             None => {
                 return Err(Error::usage(message![
                     setting,

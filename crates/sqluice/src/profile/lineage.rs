@@ -160,10 +160,13 @@ impl Lineage {
     }
 
     /// Returns the expression of a column that has the line numbers of parents, in a table whose rows form `groups` groups. The rows of a
-    /// group have the line numbers `first`, `first + 1` and so on in the column `line`: the roots come first, then the rows of each level. A
-    /// root has the value `root`, or its own line number.
-    pub(super) fn lines(&self, line: &str, first: i64, groups: f64, root: Option<&str>) -> String {
-        // The last line of each level in a group of the usual size, and the share of the level's rows that are parents.
+    /// group have the line numbers `first`, `first + 1` and so on in the column `line`: the roots come first, then the rows of each level.
+    /// Returns `None` if all rows are roots.
+    pub(super) fn lines(&self, line: &str, first: i64, groups: f64, is_not_null: bool) -> Option<String> {
+        if self.levels.len() < 2 {
+            return None;
+        }
+        // The last line number of each level in a group of average size, and the share of the level's rows that are parents.
         let mut ends: Vec<i64> = Vec::new();
         let mut shares: Vec<f64> = Vec::new();
         let mut rows = 0;
@@ -177,23 +180,27 @@ impl Lineage {
                 shares.push(parents as f64 / level.len() as f64);
             }
         }
-        let mut text = format!("case(when {line} <= {} then {}", ends[0], root.unwrap_or(line));
+        let root = if is_not_null || self.without == 0 { line } else { "NULL" };
+        let mut text = format!("case(when {line} <= {} then {root}", ends[0]);
         let mut begin = first;
         for level in 1..ends.len().min(LEVELS) {
             let parents = (shares[level - 1] * (ends[level - 1] - begin + 1) as f64).round() as i64;
             let parent = format!("int({begin}, {})", begin + parents.max(1) - 1);
             begin = ends[level - 1] + 1;
             if level + 1 == ends.len() {
-                return format!("{text} else {parent})");
+                return Some(format!("{text} else {parent})"));
             }
             text += &format!(" when {line} <= {} then {parent}", ends[level]);
         }
-        // Deeper levels have about the same number of rows.
-        let width = match ends.len().checked_sub(LEVELS) {
-            Some(deeper @ 1..) => (ends[ends.len() - 1] - ends[LEVELS - 1]) / deeper as i64,
-            _ => 1,
-        };
-        format!("{text} else {line} - {})", width.max(1))
+        if ends.len() == 1 {
+            // A group of average size has only roots.
+            return Some(format!("{text} else int({first}, {}))", ends[0]));
+        }
+        // Deeper levels have about the same number of rows. A parent is one of the lines above, and the first at least.
+        let shown = ends.len().min(LEVELS);
+        let deeper = ends.len() - shown;
+        let width = (ends[ends.len() - 1] - ends[shown - 1]) / deeper.max(1) as i64;
+        Some(format!("{text} else {line} - {})", width.clamp(1, ends[shown - 1] - first + 1)))
     }
 }
 

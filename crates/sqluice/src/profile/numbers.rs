@@ -217,8 +217,8 @@ fn quantiles(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> S
         different.filter(|different| different_of(&points, form, rows) > different * 1.02)
     {
         let (mut low, mut high) = (1_u64, rows.max(1));
-        if form == Form::Int {
-            // A pool of integers has exactly as many values as it says, others have fewer if two of them are rounded alike.
+        if form == Form::Int && different <= sqluice_generator::POOL_INTS_MAX as f64 {
+            // Such a pool has exactly `low` values. Other pools have fewer if two values are rounded alike.
             low = (different.round() as u64).max(1);
             high = low;
         }

@@ -9,7 +9,7 @@ use super::{Keys, name};
 /// The largest number of different values with which a column of a key keeps its values.
 const FEW_MAX: f64 = 2000.0;
 
-/// The largest number of rows below a row of a tree whose line numbers are counted one by one.
+/// The largest group of a tree whose line numbers are counted one by one.
 const LINES_MAX: i64 = 100_000;
 
 impl Keys<'_> {
@@ -76,8 +76,8 @@ impl Keys<'_> {
         if key.iter().any(|column| self.is_unique(*column) || self.described.read[*column].is_none()) {
             return;
         }
-        // Columns of few values keep them, and rows exchange values until the key holds. Keys that rows of the table refer to stay in their
-        // rows.
+        // Columns of few values keep them, and rows exchange values until the key holds. Rows can't exchange the
+        // values of a key that other rows of the table refer to.
         let stays = self.is_parent_of_itself(key);
         let is_few = |column: &usize| !stays && self.has_few(*column) && !self.has_lines(*column, key);
         let few: Vec<usize> = key.iter().copied().filter(is_few).collect();
@@ -92,7 +92,7 @@ impl Keys<'_> {
         let Some(group) = self.group_of(key) else { return };
         let free: Vec<usize> = key.iter().copied().filter(|column| *column != group).collect();
         let within = free.iter().copied().find(|column| self.made[*column].is_none()).or_else(|| {
-            // A tree is kept: rows exchange the values of other columns.
+            // The column of a tree keeps its expression.
             free.iter().copied().find(|column| self.is_grouped[*column] && !self.refers_to_itself(*column))
         });
         if let Some(column) = within {
@@ -122,10 +122,10 @@ impl Keys<'_> {
             let is_int = facts.ints == rows && (0..=1).contains(&least);
             let groups = of_group.different();
             let largest = i64::try_from(*of_group.counts().last()?).ok()?;
-            // The roots of trees may have numbers of their own.
+            // The roots of a tree belong to no group, so their line numbers may be larger.
             let has_few_others =
-                || (least..least + largest).map(of).sum::<u64>() as f64 >= rows as f64 * 0.95;
-            let lines = most - least < largest
+                || (least..least.saturating_add(largest)).map(of).sum::<u64>() as f64 >= rows as f64 * 0.95;
+            let lines = most.saturating_sub(least) < largest
                 || self.refers_to_itself(group) && largest <= LINES_MAX && has_few_others();
             Some(is_int && lines && (of(least) as f64 - groups).abs() <= groups * 0.03)
         };

@@ -3,7 +3,7 @@
 use sqluice_core::schema::Reference;
 
 use super::several::lines;
-use super::{Keys, name};
+use super::{Keys, Made, name};
 
 impl Keys<'_> {
     /// Describes a reference of a table to itself, as trees. If the reference has several columns, the parent is drawn by the first column
@@ -49,6 +49,12 @@ impl Keys<'_> {
             let pairs = reference.columns.iter().copied().zip(columns.iter().copied());
             let (shared, own): (Vec<_>, Vec<_>) = pairs.partition(|(column, key)| column == key);
             let (&[(group, _)], &[(column, line)]) = (&shared[..], &own[..]) else { continue };
+            // Another reference, or a key, may describe the column already.
+            let is_tree =
+                |made: &Made| made.expression.starts_with("ref(") && made.expression.contains(", tree(");
+            if !self.made[column].as_ref().is_some_and(is_tree) {
+                continue;
+            }
             let of_group = name(&table.columns[group].name);
             let first = match self.made[line].as_ref().map(|made| &made.expression[..]) {
                 Some(made) if made == lines(&of_group, 1) => 1,
@@ -57,22 +63,28 @@ impl Keys<'_> {
             };
             let lineage = self.described.facts.lineages.get(number).and_then(Option::as_ref);
             let groups = self.described.facts_of(group).map_or(1.0, |facts| facts.different().max(1.0));
-            if let Some(lineage) = lineage {
-                let root = if table.columns[column].not_null { None } else { Some("NULL") };
-                let line = name(&table.columns[line].name);
-                self.set(column, lineage.lines(&line, first, groups, root));
+            let line = name(&table.columns[line].name);
+            let is_not_null = table.columns[column].not_null;
+            if let Some(made) = lineage.and_then(|lineage| lineage.lines(&line, first, groups, is_not_null)) {
+                self.set(column, made);
+                self.is_grouped[column] = false;
             }
         }
     }
 
-    /// Returns `true` if a column refers to its own table.
+    /// Returns `true` if a column refers to another row of its own table. A column that a row and its parent have in common does not.
     pub(super) fn refers_to_itself(&self, column: usize) -> bool {
         let table = self.described.table;
-        let own = |reference: &Reference| reference.parent.eq_ignore_ascii_case(&table.name);
-        table.references.iter().any(|reference| own(reference) && reference.columns.contains(&column))
+        let own = table.references.iter().filter(|it| it.parent.eq_ignore_ascii_case(&table.name));
+        own.into_iter().any(|reference| {
+            let parent = self.world.parent(reference);
+            parent.is_some_and(|(_, _, keys)| {
+                reference.columns.iter().zip(&keys).any(|(own, key)| *own == column && own != key)
+            })
+        })
     }
 
-    /// Returns `true` if rows of the table refer to columns of this key in other rows.
+    /// Returns `true` if a foreign key of the table refers to a column of this key.
     pub(super) fn is_parent_of_itself(&self, key: &[usize]) -> bool {
         let table = self.described.table;
         let own = |reference: &&Reference| reference.parent.eq_ignore_ascii_case(&table.name);

@@ -446,7 +446,7 @@ fn rows_added_to_an_existing_database_leave_its_full_text_tables_alone() {
         |generate: Generate| generate.rows_of("t", 4).write(WriteOptions::new().if_exists(IfExists::Append));
     let shown = notes(&home, DOCS, append);
     assert!(
-        shown.contains("full-text table docs gets no rows: it is filled in a new database alone"),
+        shown.contains("full-text table docs gets no rows: only a new database gets its rows"),
         "{shown}"
     );
     let (_, like) = made(&home, DOCS, append).unwrap();
