@@ -162,7 +162,7 @@ enum Owner {
     Constraint {
         table: String,
     },
-    /// An argument of a virtual table that is no column.
+    /// An option of a virtual table, such as `tokenize = porter`.
     Option {
         table: String,
     },

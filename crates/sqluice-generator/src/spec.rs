@@ -129,8 +129,8 @@ pub fn stated_rows(schema: &Schema) -> Vec<Option<u64>> {
     schema.tables.iter().map(|table| stated.get(&table.name.to_ascii_lowercase()).copied()).collect()
 }
 
-/// Returns the comments of a schema, after checking that the column of each comment exists. The columns of virtual tables that get no rows
-/// are unknown.
+/// Returns the comments of a schema, after checking that the column of each comment exists. Comments of virtual tables without rows are not
+/// checked, because their columns are unknown.
 fn comments_of(schema: &Schema) -> Result<Comments<'_>, Fault> {
     let comments = comments(&schema.sql)?;
     let others = schema.others.iter().filter(|object| object.kind == "table");

@@ -3,15 +3,14 @@
 //! | text | rows of a look-alike |
 //! |---|---|
 //! | stored in the table | generated as those of any table, and inserted by SQLite |
-//! | another table or view | `rebuild`, after the rows of that table |
-//! | none | none: the text for new words is missing |
+//! | in another table or view | filled by `rebuild`, after that table |
+//! | not kept | no rows, because there is no text to generate |
 //!
 //! A full-text table that stores its text is a table of [`Schema::tables`] here, so that its rows are described, counted and generated like
 //! those of other tables.
 
 use rusqlite::Connection;
 use sqluice_core::error::Result;
-use sqluice_core::schema::token::{Token, tokens};
 use sqluice_core::schema::{Object, Schema, Table};
 use sqluice_core::sqlite_error::{failed, said};
 use sqluice_engine::sqlite::{is_virtual_table, rebuild};
@@ -69,7 +68,7 @@ fn virtual_tables(schema: &Schema) -> impl Iterator<Item = (&Object, &str)> {
     tables.filter_map(|object| Some((object, object.sql.as_deref()?)))
 }
 
-/// Adds the full-text tables that store their text, and that `has` selects, to the tables of the schema. Removes all others from them.
+/// Replaces the virtual tables in `schema.tables` by the full-text tables that store their text and that `has` selects.
 pub(crate) fn add_tables(schema: &mut Schema, has: impl Fn(&str) -> bool) {
     schema.tables.retain(|table| !table.is_virtual);
     let added =
@@ -100,7 +99,7 @@ pub(crate) struct OverOthers {
 }
 
 impl OverOthers {
-    /// Finds the tables of a schema, and lets SQLite fill them in a database without rows.
+    /// Finds the full-text tables over others, and tests in an empty database whether SQLite can fill them.
     ///
     /// # Errors
     /// If SQLite can't make the database.
@@ -138,10 +137,13 @@ pub(crate) fn without_text(schema: &Schema) -> Vec<(&str, &'static str)> {
     virtual_tables(schema).filter_map(|(object, sql)| Some((&*object.name, why(sql)?))).collect()
 }
 
-/// Returns a note for each full-text table that gets no rows, and for each virtual table whose comments have no effect. `is_described`
-/// selects the tables with comments or a given row count.
-/// `is_existing` is `true` if the rows are added to an existing database.
-pub(crate) fn notes(schema: &Schema, is_described: impl Fn(&str) -> bool, is_existing: bool) -> Vec<String> {
+/// Returns each full-text table that gets no rows, and each virtual table whose comments have no effect, with a note. `is_described` returns
+/// `true` for tables with comments or a given row count. `is_existing` is `true` if the rows are added to an existing database.
+pub(crate) fn notes(
+    schema: &Schema,
+    is_described: impl Fn(&str) -> bool,
+    is_existing: bool,
+) -> Vec<(String, String)> {
     let note = |(object, sql): (&Object, &str)| {
         let content = Content::of(sql);
         let (name, is_described) = (&object.name, is_described(&object.name));
@@ -155,46 +157,9 @@ pub(crate) fn notes(schema: &Schema, is_described: impl Fn(&str) -> bool, is_exi
             _ => content.why_no_rows(),
         };
         let kind = if content == Content::NoText { "virtual" } else { "full-text" };
-        Some(format!("{kind} table {name} gets no rows: {why}"))
+        Some((name.clone(), format!("{kind} table {name} gets no rows: {why}")))
     };
     virtual_tables(schema).filter_map(note).collect()
-}
-
-/// The parts of a CREATE VIRTUAL TABLE statement, without comments.
-pub(crate) struct Parts {
-    /// The tokens up to the name of the module.
-    pub(crate) head: Vec<Token>,
-    /// The tokens of each argument.
-    pub(crate) arguments: Vec<Vec<Token>>,
-}
-
-impl Parts {
-    /// Returns the parts of a statement.
-    pub(crate) fn of(sql: &str) -> Parts {
-        let mut head: Vec<Token> = tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
-        let using = head.iter().position(|token| token.is_word(sql, "USING")).unwrap_or(head.len());
-        let rest = head.split_off((using + 2).min(head.len()));
-        let (mut arguments, mut depth) = (Vec::new(), 0);
-        for token in rest {
-            if token.is_symbol(sql, "(") {
-                depth += 1;
-                if depth == 1 {
-                    arguments.push(Vec::new());
-                    continue;
-                }
-            } else if token.is_symbol(sql, ")") {
-                depth -= 1;
-                if depth == 0 {
-                    break;
-                }
-            } else if token.is_symbol(sql, ",") && depth == 1 {
-                arguments.push(Vec::new());
-                continue;
-            }
-            arguments.last_mut().into_iter().for_each(|argument| argument.push(token.clone()));
-        }
-        Parts { head, arguments }
-    }
 }
 
 #[cfg(test)]

@@ -256,7 +256,7 @@ impl Generate {
     fn planned(mut self) -> Result<PreparedGenerate> {
         let target = self.target.as_deref().map(|target| Target::resolve(target, &self.write));
         let existing = attempts::look(target.as_ref(), &self.write)?;
-        let mut notes = self.add_full_text(existing.is_some());
+        let empty = self.add_full_text(existing.is_some());
         let extent = &self.extent;
         let schema = &self.schema;
         let spec = Spec::new(schema)?;
@@ -266,9 +266,11 @@ impl Generate {
         let named = self.rows.iter().filter_map(|(name, _)| name.as_ref());
         for name in named.chain(extent.per_parent.iter().map(|(name, _)| name)) {
             if schema.table(name).is_none() {
-                return Err(unknown_table(schema, name));
+                let why = empty.iter().find(|(table, _)| table.eq_ignore_ascii_case(name));
+                return Err(why.map_or_else(|| unknown_table(schema, name), |(_, why)| Error::usage(why)));
             }
         }
+        let mut notes: Vec<String> = empty.into_iter().map(|(_, why)| why).collect();
         notes.extend(spec.notes.iter().cloned());
         let total = self.all_rows(extent, &spec, &mut notes)?;
         let shares = total.iter().map(|&rows| share_of(rows, extent.share)).collect::<Result<Vec<_>>>()?;
@@ -327,8 +329,9 @@ impl Generate {
         })
     }
 
-    /// Adds the described full-text tables of a new database to the tables of the schema. Returns notes on virtual tables that get no rows.
-    fn add_full_text(&mut self, is_existing: bool) -> Vec<String> {
+    /// Adds the described full-text tables of a new database to the tables of the schema. Returns the virtual tables
+    /// that get no rows, each with a note.
+    fn add_full_text(&mut self, is_existing: bool) -> Vec<(String, String)> {
         let mut described = described_tables(&self.schema);
         described.extend(self.rows.iter().filter_map(|(name, _)| Some(name.as_ref()?.to_ascii_lowercase())));
         let is_described = |name: &str| described.contains(&name.to_ascii_lowercase());
@@ -499,7 +502,7 @@ fn refuse_full_text(schema: &Schema, total: &[u64]) -> Result<()> {
     let mut filled = schema.tables.iter().zip(total).filter(|(table, rows)| table.is_virtual && **rows > 0);
     let Some((Table { name, .. }, _)) = filled.next() else { return Ok(()) };
     Err(Error::usage(format!(
-        "full-text table {name} can't be made in shares, as each share would count its rowids from 1"
+        "full-text table {name} can't be divided into parts, because its rowids begin at 1 in each part"
     ))
     .hint(message![Setting::Rows.to(format!("{name}=0")), " leaves it empty"]))
 }

@@ -28,7 +28,7 @@ pub struct Schema {
     pub file: PathBuf,
     /// The whole text of the file.
     pub sql: String,
-    /// The tables, in the order of `sqlite_schema`. Virtual tables that get rows of their own may follow them.
+    /// The tables, in the order of `sqlite_schema`. Virtual tables that a caller fills with rows may follow them; these are in `others`, too.
     pub tables: Vec<Table>,
     /// The other objects: views, triggers, all virtual tables, in the order of `sqlite_schema`.
     pub others: Vec<Object>,

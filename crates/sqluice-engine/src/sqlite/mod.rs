@@ -4,7 +4,7 @@
 //!  rows          of the tables that only SQLite can fill:  staging ── INSERT ... SELECT ──> the file
 //!  indexes       CREATE INDEX, and REINDEX of automatic ones, whose keys only SQLite can compute
 //!                virtual tables, views, triggers: after the rows, so that no trigger fires for them
-//!  more rows     of virtual tables, in the same way; full-text tables that are filled from other tables
+//!  more rows     of virtual tables, in the same way; then `rebuild` of full-text tables over other tables
 //!  constraints   NOT NULL of VIRTUAL columns, CHECK, FOREIGN KEY: queries over the rows
 //!  analyze       ANALYZE
 //! ```
@@ -165,8 +165,8 @@ impl<'a> Work<'a> {
         Ok(stored)
     }
 
-    /// Copies the rows of the virtual tables that SQLite fills, or of all others. Sets their numbers of rows in `stored`, which has an
-    /// element for each table that SQLite fills.
+    /// Copies the rows of the tables that SQLite fills: of the virtual tables if `are_virtual`, otherwise of the others. Writes their row counts
+    /// to `stored`, which has an element for each table that SQLite fills.
     fn fill(
         &self,
         connection: &Connection,

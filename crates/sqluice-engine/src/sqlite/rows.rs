@@ -111,7 +111,7 @@ fn insert(table: &Table, on_conflict: OnConflict) -> String {
         selected.push(record.to_owned());
     }
     let (or, on) = match on_conflict {
-        // The rowids of a virtual table are the numbers of the records, which differ. SQLite refuses ON CONFLICT for virtual tables.
+        // No two rows of a virtual table conflict, because the rowid is the number of the record. SQLite refuses ON CONFLICT for virtual tables.
         _ if table.is_virtual => ("ABORT", ""),
         OnConflict::Abort => ("ABORT", ""),
         OnConflict::Ignore => ("ABORT", " ON CONFLICT DO NOTHING"),

@@ -432,7 +432,7 @@ fn shares_of_full_text_tables_are_refused_unless_they_are_empty() {
     let home = Home::new();
     let share = |generate: Generate| generate.rows_of("t", 10).extent(Extent::new().share((1, 2)));
     let error = refusal(&home, DOCS, share);
-    assert!(error.to_string().contains("full-text table docs can't be made in shares"), "{error}");
+    assert!(error.to_string().contains("full-text table docs can't be divided into parts"), "{error}");
     assert!(home.names().is_empty());
     let (_, like) = made(&home, DOCS, |generate| share(generate).rows_of("docs", 0)).unwrap();
     assert_eq!(number(&like, "SELECT count(*) FROM t"), 5.0);
@@ -452,6 +452,20 @@ fn rows_added_to_an_existing_database_leave_its_full_text_tables_alone() {
     let (_, like) = made(&home, DOCS, append).unwrap();
     assert_eq!(number(&like, "SELECT count(*) FROM t"), 14.0);
     assert_eq!(number(&like, "SELECT count(*) FROM docs"), 2000.0);
+}
+
+#[test]
+fn a_row_count_of_a_full_text_table_that_gets_no_rows_is_refused_with_the_reason() {
+    let append = |generate: Generate| {
+        generate.rows_of("t", 4).rows_of("docs", 5).write(WriteOptions::new().if_exists(IfExists::Append))
+    };
+    let home = Home::new();
+    made(&home, DOCS, |generate| generate.rows_of("t", 10)).unwrap();
+    let error = refusal(&home, DOCS, append);
+    assert_eq!(error.without_hint(), "full-text table docs gets no rows: only a new database gets its rows");
+    let missing = "CREATE TABLE t (a); CREATE VIRTUAL TABLE docs USING fts5(a, content='')";
+    let error = refusal(&Home::new(), missing, |generate| generate.rows_of("t", 4).rows_of("DOCS", 5));
+    assert_eq!(error.without_hint(), "full-text table docs gets no rows: it does not keep its text");
 }
 
 #[test]
