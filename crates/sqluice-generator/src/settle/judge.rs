@@ -10,6 +10,14 @@ use sqluice_core::splitmix::{STEP, mix};
 
 use super::rules::{Condition, Rule};
 
+/// The number of rows that are judged at a time.
+pub(super) const BATCH: usize = 500;
+
+/// Divides the rows of a table into parts that are judged at a time. Returns the first row of each part, and its number of rows.
+pub(super) fn parts(rows: u64) -> impl Iterator<Item = (u64, usize)> {
+    (0..rows).step_by(BATCH).map(move |first| (first, (rows - first).min(BATCH as u64) as usize))
+}
+
 /// The findings about a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Verdict {

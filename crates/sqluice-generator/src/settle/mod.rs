@@ -33,7 +33,7 @@ use crate::defaults::broken_checks;
 use crate::moves::Moves;
 use crate::random::Key;
 use crate::spec::Spec;
-use judge::Judge;
+use judge::{Judge, parts};
 use rules::{Condition, Rule, Subject};
 use search::Search;
 use values::{Values, components};
@@ -94,8 +94,8 @@ pub fn settle(
         let judge = Judge::new(table, &rules)?;
         let key = Key::of_column(seed, &table.name, "moves");
         let components = components(table, of, number);
-        let search = Search::new(&rules, (&judge, &values), (all[number], key), components);
-        let (moved, given_up) = search.run(cancel)?;
+        let search = Search::new(&rules, (&judge, &values), (all[number], key), components, cancel);
+        let (moved, given_up) = search.run()?;
         moves = moves.with(number, moved);
         unkept.extend(given_up.into_iter().map(|constraint| Unkept { table: number, constraint }));
     }
@@ -124,13 +124,10 @@ fn keys(
     let values =
         Values::new((number, table), &spec.tables[number], world.clone(), |column| key.contains(&column));
     let mut keys = HashSet::new();
-    let mut first = 0;
-    while first < rows {
+    for (first, count) in parts(rows) {
         cancel.check()?;
-        let count = (rows - first).min(500) as usize;
         let verdicts = judge.rows(&rules, values.rows(first, count)?)?;
         keys.extend(verdicts.into_iter().filter_map(|verdict| verdict.keys[0]));
-        first += count as u64;
     }
     Ok(keys)
 }

@@ -16,14 +16,11 @@ use rusqlite::types::Value as Sql;
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 
-use super::judge::{Judge, Verdict};
+use super::judge::{BATCH, Judge, Verdict, parts};
 use super::rules::{Condition, Constraint, Rule};
 use super::values::{Component, Values};
 use crate::moves::Moved;
 use crate::random::{Key, below64};
-
-/// The number of rows that are judged at a time.
-const BATCH: usize = 500;
 
 /// The number of attempts for a table. The rows that break rules share them, and each has at least a few. In an attempt, SQLite tests a row.
 const ATTEMPTS_MAX: u64 = 400_000;
@@ -34,8 +31,8 @@ const ATTEMPTS_A_ROW: u64 = 8;
 /// The largest number of attempts to exchange values of a row.
 const EXCHANGES: u64 = 600;
 
-/// The least number of attempts, unless the table has fewer left. Each row that breaks only CHECKs or foreign keys, and finds no exchange,
-/// halves the number for the next.
+/// The least number of attempts to exchange values of a row that breaks only CHECKs or foreign keys. Each such row without an exchange halves
+/// the number for the next row, down to this one. A table with few attempts left allows fewer.
 const EXCHANGES_MIN: u64 = 40;
 
 /// The largest number of attempts to take values of another row.
@@ -64,6 +61,11 @@ struct Attempt<T> {
     taken: Vec<(usize, u64)>,
 }
 
+/// Returns the components, each with the row whose values it takes.
+fn taking(components: &[usize], sources: &[u64]) -> Vec<(usize, u64)> {
+    components.iter().copied().zip(sources.iter().copied()).collect()
+}
+
 /// Divides attempts into batches, which are judged together. Each batch is twice as large as the one before, up to a limit.
 fn batches(attempts: u64) -> impl Iterator<Item = Range<u64>> {
     let [first, most] = JUDGED;
@@ -82,6 +84,7 @@ pub(super) struct Search<'s> {
     pub(super) rows: u64,
     pub(super) key: Key,
     pub(super) components: Vec<Component>,
+    cancel: &'s Cancel,
     /// The number of the component of each column.
     component_of: HashMap<usize, usize>,
     given_up: Vec<bool>,
@@ -103,6 +106,7 @@ impl<'s> Search<'s> {
         (judge, values): (&'s Judge, &'s Values),
         (rows, key): (u64, Key),
         components: Vec<Component>,
+        cancel: &'s Cancel,
     ) -> Search<'s> {
         let numbered = components.iter().enumerate();
         let component_of = numbered
@@ -115,6 +119,7 @@ impl<'s> Search<'s> {
             rows,
             key,
             components,
+            cancel,
             component_of,
             given_up: vec![false; rules.len()],
             placed: vec![HashSet::new(); rules.len()],
@@ -126,11 +131,9 @@ impl<'s> Search<'s> {
     }
 
     /// Returns the moved rows of each column, and the constraints that were given up.
-    pub(super) fn run(mut self, cancel: &Cancel) -> Result<Found> {
-        let mut first = 0;
-        while first < self.rows {
-            cancel.check()?;
-            let count = (self.rows - first).min(BATCH as u64) as usize;
+    pub(super) fn run(mut self) -> Result<Found> {
+        for (first, count) in parts(self.rows) {
+            self.cancel.check()?;
             let verdicts = self.judge.rows(self.rules, self.values.rows(first, count)?)?;
             for (row, verdict) in (first..).zip(verdicts) {
                 if self.is_kept(&verdict) {
@@ -139,10 +142,9 @@ impl<'s> Search<'s> {
                     self.broken.insert(row);
                 }
             }
-            first += count as u64;
         }
         while let Some(row) = self.broken.first().copied() {
-            cancel.check()?;
+            self.cancel.check()?;
             self.settle(row)?;
             self.broken.remove(&row);
         }
@@ -193,11 +195,14 @@ impl<'s> Search<'s> {
         })
     }
 
+    /// Returns the components that a rule names.
+    fn named(&self, rule: usize) -> BTreeSet<usize> {
+        self.rules[rule].columns.iter().map(|column| self.component_of[column]).collect()
+    }
+
     /// Returns the components that a rule names and whose values can be exchanged.
     fn movable(&self, rule: usize) -> Vec<usize> {
-        let named: BTreeSet<usize> =
-            self.rules[rule].columns.iter().map(|column| self.component_of[column]).collect();
-        named.into_iter().filter(|component| self.components[*component].moves).collect()
+        self.named(rule).into_iter().filter(|component| self.components[*component].moves).collect()
     }
 
     /// Makes a row keep the rules, or gives rules up.
@@ -348,11 +353,9 @@ impl<'s> Search<'s> {
     /// Takes a combination of the key's values that no row has.
     fn take_free(&mut self, row: u64, rule: usize, broken: &[usize]) -> Result<bool> {
         let components = self.movable(rule);
-        let named: HashSet<usize> =
-            self.rules[rule].columns.iter().map(|column| self.component_of[column]).collect();
         let repeats = components.iter().all(|component| self.components[*component].repeats);
         if !matches!(self.rules[rule].condition, Condition::Different)
-            || named.len() > components.len()
+            || self.named(rule).len() > components.len()
             || !repeats
         {
             return Ok(false);
@@ -373,7 +376,7 @@ impl<'s> Search<'s> {
         'tried: for attempts in batches(TAKINGS_FREE.min(order.len() as u64)) {
             let attempt = |attempt: u64| {
                 let with = order[attempt as usize];
-                Attempt { with, taken: components.iter().copied().zip(free[with].iter().copied()).collect() }
+                Attempt { with, taken: taking(&components, &free[with]) }
             };
             for (attempt, verdict) in self.judged(row, attempts.map(attempt).collect())? {
                 used = self.keeps(&verdict, rule) && self.is_better(&verdict, broken);
@@ -395,9 +398,8 @@ impl<'s> Search<'s> {
     /// Returns the combinations of values that no row has. Returns none if the columns have too many combinations.
     fn find_free(&self, row: u64, rule: usize, components: &[usize]) -> Result<Vec<Vec<u64>>> {
         let mut seen: Vec<HashMap<u64, u64>> = vec![HashMap::new(); components.len()];
-        let mut first = 0;
-        while first < self.rows {
-            let count = (self.rows - first).min(BATCH as u64) as usize;
+        for (first, count) in parts(self.rows) {
+            self.cancel.check()?;
             for (number, values) in (first..).zip(self.values.rows(first, count)?) {
                 for (seen, component) in seen.iter_mut().zip(components) {
                     let hash = self.values.hash_of(&values, &self.components[*component].columns);
@@ -408,7 +410,6 @@ impl<'s> Search<'s> {
             if product.is_none_or(|product| product > COMBINATIONS_MAX) {
                 return Ok(Vec::new());
             }
-            first += count as u64;
         }
         let mut combinations: Vec<Vec<u64>> = vec![Vec::new()];
         for seen in seen {
@@ -423,11 +424,9 @@ impl<'s> Search<'s> {
         }
         let mut free = Vec::new();
         for some in combinations.chunks(BATCH) {
-            let taken = |sources: &Vec<u64>| -> Vec<(usize, u64)> {
-                components.iter().copied().zip(sources.iter().copied()).collect()
-            };
+            self.cancel.check()?;
             let values: Result<Vec<Vec<Sql>>> =
-                some.iter().map(|sources| self.values_of(row, &taken(sources))).collect();
+                some.iter().map(|sources| self.values_of(row, &taking(components, sources))).collect();
             let verdicts = self.judge.rows(self.rules, values?)?;
             let kept = some.iter().zip(&verdicts).filter(|(_, verdict)| self.keeps(verdict, rule));
             free.extend(kept.map(|(sources, _)| sources.clone()));

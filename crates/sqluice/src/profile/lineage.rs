@@ -268,6 +268,30 @@ mod tests {
     }
 
     #[test]
+    fn line_numbers_of_parents_are_in_their_group_and_lower() {
+        let lines =
+            |ups: &[Option<u64>], groups, is_not_null| lineage(ups).lines("n", 1, groups, is_not_null);
+        assert_eq!(lines(&[None, None, None], 1.0, false), None);
+        assert_eq!(
+            lines(&[None, Some(0), Some(0), Some(1)], 1.0, false).unwrap(),
+            "case(when n <= 1 then NULL when n <= 3 then int(1, 1) else int(2, 2))"
+        );
+        // A root that refers to itself keeps its own line.
+        assert_eq!(
+            lines(&[Some(0), Some(0)], 1.0, false).unwrap(),
+            "case(when n <= 1 then n else int(1, 1))"
+        );
+        // Children that are too rare for a group of average size.
+        let rare: Vec<Option<u64>> = (0..100).map(|row| (row == 99).then_some(0)).collect();
+        assert_eq!(lines(&rare, 20.0, false).unwrap(), "case(when n <= 5 then NULL else int(1, 5))");
+        // Levels of one row each, and a last one of 500.
+        let chain = |row: u64| row.checked_sub(1).map(|up| up.min(LEVELS as u64 - 1));
+        let deep: Vec<Option<u64>> = (0..LEVELS as u64 + 500).map(chain).collect();
+        let deep = lines(&deep, 1.0, false).unwrap();
+        assert!(deep.ends_with(&format!(" else n - {LEVELS})")), "{deep}");
+    }
+
+    #[test]
     fn rows_in_a_cycle_have_a_depth() {
         let found = lineage(&[None, Some(2), Some(1), Some(2)]);
         assert_eq!(found.levels.concat().len(), 4);

@@ -76,8 +76,8 @@ impl Keys<'_> {
         if key.iter().any(|column| self.is_unique(*column) || self.described.read[*column].is_none()) {
             return;
         }
-        // Columns of few values keep them, and rows exchange values until the key holds. Rows can't exchange the
-        // values of a key that other rows of the table refer to.
+        // Columns of few values keep them, and rows exchange values until the key holds. Rows can't exchange the values of a key that other
+        // rows of the table refer to.
         let stays = self.is_parent_of_itself(key);
         let is_few = |column: &usize| !stays && self.has_few(*column) && !self.has_lines(*column, key);
         let few: Vec<usize> = key.iter().copied().filter(is_few).collect();

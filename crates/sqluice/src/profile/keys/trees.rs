@@ -37,17 +37,13 @@ impl Keys<'_> {
         }
     }
 
-    /// Describes the references of several columns by which rows refer to rows of their own group, such as
-    /// `FOREIGN KEY (company, boss) REFERENCES staff (company, id)`: if the rows of a group have line numbers, a row refers to a lower line.
+    /// Describes references of several columns to a row of the same group, such as
+    /// `FOREIGN KEY (company, boss) REFERENCES staff (company, id)`. The rows of the group must have line numbers. A row then refers to a
+    /// lower line number.
     pub(super) fn trees_in_groups(&mut self) {
         let table = self.described.table;
-        for (number, reference) in table.references.iter().enumerate() {
-            if !reference.parent.eq_ignore_ascii_case(&table.name) {
-                continue;
-            }
-            let Some((_, _, columns)) = self.world.parent(reference) else { continue };
-            let pairs = reference.columns.iter().copied().zip(columns.iter().copied());
-            let (shared, own): (Vec<_>, Vec<_>) = pairs.partition(|(column, key)| column == key);
+        for (number, pairs) in self.own_references() {
+            let (shared, own): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(column, key)| column == key);
             let (&[(group, _)], &[(column, line)]) = (&shared[..], &own[..]) else { continue };
             // Another reference, or a key, may describe the column already.
             let is_tree =
@@ -74,22 +70,24 @@ impl Keys<'_> {
 
     /// Returns `true` if a column refers to another row of its own table. A column that a row and its parent have in common does not.
     pub(super) fn refers_to_itself(&self, column: usize) -> bool {
-        let table = self.described.table;
-        let own = table.references.iter().filter(|it| it.parent.eq_ignore_ascii_case(&table.name));
-        own.into_iter().any(|reference| {
-            let parent = self.world.parent(reference);
-            parent.is_some_and(|(_, _, keys)| {
-                reference.columns.iter().zip(&keys).any(|(own, key)| *own == column && own != key)
-            })
-        })
+        let mut pairs = self.own_references().into_iter().flat_map(|(_, pairs)| pairs);
+        pairs.any(|(own, key)| own == column && own != key)
     }
 
     /// Returns `true` if a foreign key of the table refers to a column of this key.
     pub(super) fn is_parent_of_itself(&self, key: &[usize]) -> bool {
+        self.own_references().iter().flat_map(|(_, pairs)| pairs).any(|(_, parent)| key.contains(parent))
+    }
+
+    /// Returns the number of each reference of the table to itself, with its columns and the columns that they refer to.
+    fn own_references(&self) -> Vec<(usize, Vec<(usize, usize)>)> {
         let table = self.described.table;
-        let own = |reference: &&Reference| reference.parent.eq_ignore_ascii_case(&table.name);
-        let parents =
-            table.references.iter().filter(own).filter_map(|reference| self.world.parent(reference));
-        parents.into_iter().any(|(_, _, columns)| columns.iter().any(|column| key.contains(column)))
+        let own = table.references.iter().enumerate();
+        let own = own.filter(|(_, reference)| reference.parent.eq_ignore_ascii_case(&table.name));
+        own.filter_map(|(number, reference)| {
+            let (_, _, columns) = self.world.parent(reference)?;
+            Some((number, reference.columns.iter().copied().zip(columns).collect()))
+        })
+        .collect()
     }
 }
