@@ -97,6 +97,8 @@ pub enum Assumption {
     SoundFiles,
     /// The entries of every index are in the order that the index declares.
     EntryOrder,
+    /// The rows of a dump whose text looks like literals are literals.
+    LiteralRows,
 }
 
 /// An error; see the module's description.

@@ -1,0 +1,95 @@
+//! Statements with statements within: their semicolons do not end them.
+//!
+//! ```text
+//!  SQLite      CREATE [TEMP] TRIGGER ... BEGIN UPDATE ...; END;       ends at the semicolon behind `; END`
+//!  Postgres    CREATE FUNCTION ... BEGIN ATOMIC SELECT ...; END;      ends at the semicolon behind as many END as BEGIN and CASE
+//! ```
+//!
+//! Dumps of MySQL write such statements with another delimiter.
+
+use super::lex::{Dialect, Rules, is_word};
+
+/// The words of a statement so far, as far as they decide where it ends.
+#[derive(Debug)]
+pub(super) struct Compound {
+    dialect: Dialect,
+    /// The first words, in upper case.
+    first: Vec<String>,
+    is_compound: bool,
+    /// SQLite: the number of tokens of `; END` that were just read.
+    ending: u8,
+    /// Postgres: the number of BEGIN and CASE that no END has closed.
+    depth: usize,
+}
+
+/// The number of words that decide what a statement is: `CREATE OR REPLACE FUNCTION`.
+const FIRST_WORDS: usize = 4;
+
+impl Compound {
+    pub(super) fn new(rules: Rules) -> Compound {
+        Compound { dialect: rules.dialect, first: Vec::new(), is_compound: false, ending: 0, depth: 0 }
+    }
+
+    /// Notes a string or a quoted name.
+    pub(super) fn quoted(&mut self) {
+        self.ending = 0;
+        self.first.resize(FIRST_WORDS, String::new());
+    }
+
+    /// Returns `true` if the statement goes on behind a delimiter, which is read next.
+    pub(super) fn goes_on(&self, delimiter: &[u8]) -> bool {
+        if !self.is_compound || delimiter != b";" {
+            return false;
+        }
+        match self.dialect {
+            Dialect::Sqlite => self.ending < 2,
+            _ => self.depth > 0,
+        }
+    }
+
+    /// Takes the token at the start of `rest`. Returns its number of bytes; `None` if the window ends within a word.
+    pub(super) fn take(&mut self, rest: &[u8], whole: bool) -> Option<usize> {
+        let byte = rest[0];
+        if byte.is_ascii_whitespace() {
+            return Some(1);
+        }
+        if !is_word(byte) {
+            self.ending = u8::from(byte == b';');
+            return Some(1);
+        }
+        let bytes = rest.iter().take_while(|byte| is_word(**byte)).count();
+        if bytes == rest.len() && !whole {
+            return None;
+        }
+        let word = &rest[..bytes];
+        let is = |other: &str| word.eq_ignore_ascii_case(other.as_bytes());
+        self.ending = if self.ending == 1 && is("END") { 2 } else { 0 };
+        if self.is_compound && self.dialect == Dialect::Postgres {
+            if is("BEGIN") || is("CASE") && self.depth > 0 {
+                self.depth += 1;
+            } else if is("END") {
+                self.depth = self.depth.saturating_sub(1);
+            }
+        }
+        if self.first.len() < FIRST_WORDS {
+            self.first.push(String::from_utf8_lossy(word).to_ascii_uppercase());
+            self.is_compound = self.begins_compound();
+        }
+        Some(bytes)
+    }
+
+    fn begins_compound(&self) -> bool {
+        let words: Vec<&str> = self.first.iter().map(String::as_str).collect();
+        match self.dialect {
+            Dialect::Sqlite => {
+                let words = if words.first() == Some(&"EXPLAIN") { &words[1..] } else { &words[..] };
+                matches!(words, ["CREATE", "TRIGGER", ..] | ["CREATE", "TEMP" | "TEMPORARY", "TRIGGER", ..])
+            }
+            Dialect::Postgres => matches!(
+                words[..],
+                ["CREATE", "FUNCTION" | "PROCEDURE", ..] | ["CREATE", "OR", "REPLACE", "FUNCTION" | "PROCEDURE"]
+            ),
+            Dialect::MySql => false,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The file of a dump, which any thread reads at any offset.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_platform::positioned::Positioned;
+
+use crate::input::InputFile;
+
+/// The file of a dump. Offsets count from the start of the dump.
+#[derive(Debug)]
+pub struct DumpFile {
+    file: Arc<File>,
+    /// The offset of the dump in the file.
+    start: u64,
+    /// The number of bytes of the dump.
+    bytes: u64,
+    /// The name for messages.
+    name: PathBuf,
+}
+
+impl DumpFile {
+    /// Takes the file of an input, which is a local file that is not compressed.
+    ///
+    /// # Errors
+    /// If the file can't be opened.
+    pub fn new(input: &InputFile) -> Result<DumpFile> {
+        let (file, start, bytes) = input.file()?;
+        Ok(DumpFile { file, start, bytes, name: input.name().to_owned() })
+    }
+
+    /// Returns the number of bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Returns the name for messages.
+    pub fn name(&self) -> &std::path::Path {
+        &self.name
+    }
+
+    /// Appends `bytes` bytes from `offset` on to `to`; fewer only at the end of the dump.
+    ///
+    /// # Errors
+    /// If the file can't be read, or is shorter than it was.
+    pub fn read(&self, offset: u64, bytes: usize, to: &mut Vec<u8>) -> Result<()> {
+        let bytes = (self.bytes.saturating_sub(offset)).min(bytes as u64) as usize;
+        let at = to.len();
+        to.resize(at + bytes, 0);
+        let read = self.file.read_exact_at(&mut to[at..], self.start + offset);
+        read.map_err(|error| Error::read(&self.name, error))
+    }
+
+    /// Returns the text of `range`. Bytes that are not UTF-8 become U+FFFD.
+    ///
+    /// # Errors
+    /// As [`DumpFile::read`].
+    pub fn text(&self, range: std::ops::Range<u64>) -> Result<String> {
+        let mut text = Vec::new();
+        self.read(range.start, (range.end - range.start) as usize, &mut text)?;
+        Ok(String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
+    /// Returns the number of the line at `offset`, counted from 1. Reads the dump up to there: only messages need lines.
+    pub fn line(&self, offset: u64) -> Option<u64> {
+        const BLOCK_BYTES: usize = 1 << 20;
+        let (mut block, mut lines, mut from) = (Vec::new(), 1, 0);
+        while from < offset {
+            block.clear();
+            let bytes = (offset - from).min(BLOCK_BYTES as u64) as usize;
+            self.read(from, bytes, &mut block).ok()?;
+            if block.is_empty() {
+                return None;
+            }
+            lines += memchr::memchr_iter(b'\n', &block).count() as u64;
+            from += block.len() as u64;
+        }
+        Some(lines)
+    }
+
+    /// Returns the place of `offset` for messages.
+    pub fn place(&self, offset: u64) -> Place {
+        Place { line: self.line(offset), byte: Some(offset), ..Place::file(&self.name) }
+    }
+}

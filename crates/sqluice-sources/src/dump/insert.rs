@@ -1,0 +1,220 @@
+//! The beginning of INSERT and COPY statements: the table and the columns that get the rows.
+
+use super::lex::{Dialect, Look, Rules, is_word, look};
+
+/// The beginning of a statement that gives rows to a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The schema or database that the statement names.
+    pub schema: Option<String>,
+    /// The table.
+    pub table: String,
+    /// The columns that the statement names.
+    pub columns: Option<Vec<String>>,
+}
+
+/// The result of reading the beginning of a statement.
+#[derive(Debug)]
+pub(super) enum Begins {
+    /// Rows follow from this position on.
+    Rows(Header, usize),
+    /// Another statement.
+    Other,
+    /// The window ends before the beginning does.
+    More,
+}
+
+/// A reader of words and names.
+struct Words<'t> {
+    text: &'t [u8],
+    at: usize,
+    rules: Rules,
+    whole: bool,
+}
+
+/// A word, a name or a symbol; its quotes are removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    Word(String),
+    Name(String),
+    Symbol(u8),
+    End,
+}
+
+/// The reason why no token could be read: the window ends.
+struct More;
+
+impl Token {
+    fn is(&self, word: &str) -> bool {
+        matches!(self, Token::Word(is) if is.eq_ignore_ascii_case(word))
+    }
+
+    fn name(self) -> Option<String> {
+        match self {
+            Token::Word(name) | Token::Name(name) => Some(name),
+            Token::Symbol(_) | Token::End => None,
+        }
+    }
+}
+
+impl Words<'_> {
+    fn next(&mut self) -> Result<Token, More> {
+        loop {
+            let Some(&byte) = self.text.get(self.at) else {
+                return if self.whole { Ok(Token::End) } else { Err(More) };
+            };
+            if byte.is_ascii_whitespace() {
+                self.at += 1;
+                continue;
+            }
+            let from = self.at;
+            match look(self.text, from, self.rules, self.whole) {
+                Look::More => return Err(More),
+                Look::Comment(to) => self.at = to,
+                Look::Quoted(to) => {
+                    self.at = to;
+                    return Ok(Token::Name(unquoted(&self.text[from..to])));
+                }
+                Look::Code if is_word(byte) => {
+                    let word = self.text[from..].iter().take_while(|byte| is_word(**byte)).count();
+                    if from + word == self.text.len() && !self.whole {
+                        return Err(More);
+                    }
+                    self.at = from + word;
+                    return Ok(Token::Word(String::from_utf8_lossy(&self.text[from..from + word]).into_owned()));
+                }
+                Look::Code => {
+                    self.at += 1;
+                    return Ok(Token::Symbol(byte));
+                }
+            }
+        }
+    }
+
+    /// Returns the words before the next other token, in upper case, at most `most`.
+    fn words(&mut self, most: usize) -> Result<Vec<String>, More> {
+        let mut words = Vec::new();
+        while words.len() < most {
+            let at = self.at;
+            match self.next()? {
+                Token::Word(word) => words.push(word.to_ascii_uppercase()),
+                _ => {
+                    self.at = at;
+                    break;
+                }
+            }
+        }
+        Ok(words)
+    }
+
+    /// Reads a table's name. A bare name of Postgres is in lower case.
+    fn table(&mut self) -> Result<Option<(Option<String>, String)>, More> {
+        let Some(first) = self.name()? else { return Ok(None) };
+        let at = self.at;
+        if self.next()? != Token::Symbol(b'.') {
+            self.at = at;
+            return Ok(Some((None, first)));
+        }
+        Ok(self.name()?.map(|table| (Some(first), table)))
+    }
+
+    fn name(&mut self) -> Result<Option<String>, More> {
+        Ok(match self.next()? {
+            Token::Word(word) if self.rules.dialect == Dialect::Postgres => Some(word.to_ascii_lowercase()),
+            token => token.name(),
+        })
+    }
+
+    /// Reads a list of columns after its parenthesis.
+    fn columns(&mut self) -> Result<Option<Vec<String>>, More> {
+        let mut columns = Vec::new();
+        loop {
+            let Some(name) = self.name()? else { return Ok(None) };
+            columns.push(name);
+            match self.next()? {
+                Token::Symbol(b',') => {}
+                Token::Symbol(b')') => return Ok(Some(columns)),
+                _ => return Ok(None),
+            }
+        }
+    }
+}
+
+/// Removes the quotes of a name.
+fn unquoted(quoted: &[u8]) -> String {
+    let text = String::from_utf8_lossy(quoted);
+    let mut chars = text.chars();
+    let (open, close) = (chars.next(), chars.next_back());
+    let inner = chars.as_str();
+    match (open, close) {
+        (Some('['), _) | (_, None) => inner.to_owned(),
+        (Some(quote), _) => inner.replace(&format!("{quote}{quote}"), &quote.to_string()),
+        (None, _) => String::new(),
+    }
+}
+
+/// Reads the beginning of a statement whose rows are literals: up to VALUES, or up to the data of COPY.
+pub(super) fn begins(text: &[u8], at: usize, rules: Rules, whole: bool) -> Begins {
+    let mut words = Words { text, at, rules, whole };
+    let read = match words.words(1) {
+        Err(More) => return Begins::More,
+        Ok(first) if first == ["INSERT"] => insert(&mut words),
+        Ok(first) if first == ["COPY"] && rules.dialect == Dialect::Postgres => copy(&mut words),
+        Ok(_) => return Begins::Other,
+    };
+    match read {
+        Err(More) => Begins::More,
+        Ok(None) => Begins::Other,
+        Ok(Some(header)) => Begins::Rows(header, words.at),
+    }
+}
+
+fn insert(words: &mut Words<'_>) -> Result<Option<Header>, More> {
+    let mut token = words.next()?;
+    if token.is("IGNORE") && words.rules.dialect == Dialect::MySql {
+        token = words.next()?;
+    }
+    if !token.is("INTO") {
+        return Ok(None);
+    }
+    let Some((schema, table)) = words.table()? else { return Ok(None) };
+    let mut columns = None;
+    token = words.next()?;
+    if token == Token::Symbol(b'(') {
+        columns = words.columns()?;
+        if columns.is_none() {
+            return Ok(None);
+        }
+        token = words.next()?;
+    }
+    if token.is("OVERRIDING") && words.rules.dialect == Dialect::Postgres {
+        words.words(2)?;
+        token = words.next()?;
+    }
+    Ok(token.is("VALUES").then_some(Header { schema, table, columns }))
+}
+
+/// Reads `COPY table (columns) FROM stdin;` up to the data, which begin on the next line.
+fn copy(words: &mut Words<'_>) -> Result<Option<Header>, More> {
+    let Some((schema, table)) = words.table()? else { return Ok(None) };
+    let mut columns = None;
+    let mut token = words.next()?;
+    if token == Token::Symbol(b'(') {
+        columns = words.columns()?;
+        token = words.next()?;
+    }
+    if !token.is("FROM") || !words.next()?.is("STDIN") || words.next()? != Token::Symbol(b';') {
+        return Ok(None);
+    }
+    match memchr::memchr(b'\n', &words.text[words.at..]) {
+        Some(end) => words.at += end + 1,
+        None if words.whole => words.at = words.text.len(),
+        None => return Err(More),
+    }
+    Ok(Some(Header { schema, table, columns }))
+}
+
+/// The first words of a statement, in upper case, at most `most`; `None`: the window ends before.
+pub(super) fn first_words(text: &[u8], at: usize, rules: Rules, whole: bool, most: usize) -> Option<Vec<String>> {
+    Words { text, at, rules, whole }.words(most).ok()
+}

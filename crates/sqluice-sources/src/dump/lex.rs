@@ -1,0 +1,183 @@
+//! The text of a dump that no semicolon ends: strings, quoted names and comments.
+//!
+//! | | SQLite | MySQL | Postgres |
+//! |---|---|---|---|
+//! | string | `'it''s'` | `'it\'s'`, `"it\"s"`, a quote may also be doubled | `'it''s'`, `E'it\'s'`, `$tag$it's$tag$` |
+//! | name | `"a"`, `[a]`, `` `a` `` | `` `a` `` | `"a"` |
+//! | comment to the end of the line | `--` | `#`, and `--` before white space | `--` |
+//! | comment | `/* */` | `/* */`; the server executes the text of `/*!40101 */` | `/* /* */ */` |
+//!
+//! All functions work on a window of the dump. They return [`Look::More`] where the bytes behind the window decide.
+
+/// The rules by which the text of a dump is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// The program that reads such a dump.
+    pub dialect: Dialect,
+    /// `true` if a backslash begins an escape in every string.
+    pub backslash_escapes: bool,
+}
+
+/// The language of a dump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// The shell of SQLite.
+    Sqlite,
+    /// MySQL and MariaDB.
+    MySql,
+    /// PostgreSQL.
+    Postgres,
+}
+
+/// The text at a position of a dump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// A byte of a statement.
+    Code,
+    /// A string or a quoted name, up to this position.
+    Quoted(usize),
+    /// A comment, up to this position.
+    Comment(usize),
+    /// The window ends before the string or comment does.
+    More,
+}
+
+impl Dialect {
+    /// Returns the rules that hold at the start of a dump.
+    pub fn rules(self) -> Rules {
+        Rules { dialect: self, backslash_escapes: self == Dialect::MySql }
+    }
+}
+
+/// Says what begins at `at`. `whole` is `true` if the dump ends with the window.
+pub fn look(text: &[u8], at: usize, rules: Rules, whole: bool) -> Look {
+    let next = text.get(at + 1).copied();
+    // The next byte decides, and it is not in the window.
+    let unknown = next.is_none() && !whole;
+    match (text[at], rules.dialect) {
+        (b'\'', _) => quoted(text, at, rules.backslash_escapes, whole),
+        (b'"', Dialect::MySql) => quoted(text, at, rules.backslash_escapes, whole),
+        (b'"', _) | (b'`', Dialect::Sqlite | Dialect::MySql) => quoted(text, at, false, whole),
+        (b'[', Dialect::Sqlite) => ended(text, at + 1, b"]", whole, Look::Quoted),
+        (b'-' | b'/', _) if unknown => Look::More,
+        (b'-', Dialect::MySql) if next == Some(b'-') => match text.get(at + 2) {
+            None if !whole => Look::More,
+            None | Some(0..=b' ') => line(text, at, whole),
+            Some(_) => Look::Code,
+        },
+        (b'-', _) if next == Some(b'-') => line(text, at, whole),
+        (b'#', Dialect::MySql) => line(text, at, whole),
+        (b'/', Dialect::MySql) if next == Some(b'*') => mysql_comment(text, at, whole),
+        (b'*', Dialect::MySql) if unknown => Look::More,
+        // The end of a comment whose text is executed.
+        (b'*', Dialect::MySql) if next == Some(b'/') => Look::Comment(at + 2),
+        (b'/', Dialect::Sqlite) if next == Some(b'*') => ended(text, at + 2, b"*/", whole, Look::Comment),
+        (b'/', Dialect::Postgres) if next == Some(b'*') => nested_comment(text, at, whole),
+        (b'E' | b'e', Dialect::Postgres) if unknown => Look::More,
+        (b'E' | b'e', Dialect::Postgres) if next == Some(b'\'') && begins_word(text, at) => {
+            quoted(text, at + 1, true, whole)
+        }
+        (b'$', Dialect::Postgres) if begins_word(text, at) => dollar_quoted(text, at, whole),
+        _ => Look::Code,
+    }
+}
+
+/// Returns `true` if a byte may be part of a word: a keyword, a bare name or a number.
+pub fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
+}
+
+fn begins_word(text: &[u8], at: usize) -> bool {
+    at == 0 || !is_word(text[at - 1])
+}
+
+/// Returns the end of the string or name whose opening quote is at `at`.
+fn quoted(text: &[u8], at: usize, escapes: bool, whole: bool) -> Look {
+    let quote = text[at];
+    let mut to = at + 1;
+    while to < text.len() {
+        match text[to] {
+            b'\\' if escapes => to += 2,
+            byte if byte == quote => match text.get(to + 1) {
+                Some(&next) if next == quote => to += 2,
+                None if !whole => return Look::More,
+                _ => return Look::Quoted(to + 1),
+            },
+            _ => to += 1,
+        }
+    }
+    unended(text, whole, Look::Quoted)
+}
+
+/// Returns the text up to the first `end` from `from` on.
+fn ended(text: &[u8], from: usize, end: &[u8], whole: bool, found: fn(usize) -> Look) -> Look {
+    match text.get(from..).and_then(|rest| memchr::memmem::find(rest, end)) {
+        Some(at) => found(from + at + end.len()),
+        None => unended(text, whole, found),
+    }
+}
+
+/// A string or comment that nothing ends runs to the end of the dump.
+fn unended(text: &[u8], whole: bool, found: fn(usize) -> Look) -> Look {
+    if whole { found(text.len()) } else { Look::More }
+}
+
+/// Returns the end of a comment that ends with the line. The end of the line is not part of it.
+fn line(text: &[u8], at: usize, whole: bool) -> Look {
+    match memchr::memchr(b'\n', &text[at..]) {
+        Some(end) => Look::Comment(at + end),
+        None => unended(text, whole, Look::Comment),
+    }
+}
+
+/// Returns the end of a comment of MySQL. Of a comment whose text the server executes, only the mark `/*!40101` is skipped. MariaDB's mark
+/// `/*M!999999` names a version that no server has.
+fn mysql_comment(text: &[u8], at: usize, whole: bool) -> Look {
+    const MARK_BYTES_MAX: usize = "/*M!999999".len();
+    let rest = &text[at..];
+    if rest.len() < MARK_BYTES_MAX && !whole {
+        return Look::More;
+    }
+    let version = match rest {
+        [b'/', b'*', b'!', ..] => 3,
+        [b'/', b'*', b'M', b'!', ..] => 4,
+        _ => return ended(text, at + 2, b"*/", whole, Look::Comment),
+    };
+    let digits = rest[version..].iter().take(6).take_while(|byte| byte.is_ascii_digit()).count();
+    if &rest[version..version + digits] == b"999999" {
+        return ended(text, at + 2, b"*/", whole, Look::Comment);
+    }
+    Look::Comment(at + version + digits)
+}
+
+/// Returns the end of a comment of Postgres, which may have comments within.
+fn nested_comment(text: &[u8], at: usize, whole: bool) -> Look {
+    let (mut depth, mut to) = (0_usize, at);
+    while to + 1 < text.len() {
+        match &text[to..to + 2] {
+            b"/*" => (depth, to) = (depth + 1, to + 2),
+            b"*/" => {
+                (depth, to) = (depth - 1, to + 2);
+                if depth == 0 {
+                    return Look::Comment(to);
+                }
+            }
+            _ => to += 1,
+        }
+    }
+    unended(text, whole, Look::Comment)
+}
+
+/// Returns the end of a string between `$tag$` and `$tag$`. `$1` is a parameter, and no string.
+fn dollar_quoted(text: &[u8], at: usize, whole: bool) -> Look {
+    let rest = &text[at + 1..];
+    let tag = rest.iter().take_while(|&&byte| is_word(byte) && byte != b'$').count();
+    match rest.get(tag) {
+        None if !whole => Look::More,
+        Some(b'$') if !rest[0].is_ascii_digit() => {
+            let (mark, from) = (&text[at..at + tag + 2], at + tag + 2);
+            ended(text, from, mark, whole, Look::Quoted)
+        }
+        _ => Look::Code,
+    }
+}

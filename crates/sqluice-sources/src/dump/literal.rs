@@ -1,0 +1,502 @@
+//! Rows that are written as literals: `(1,'x',NULL,X'00')`.
+//!
+//! [`scan_row`] finds the end of a row, and decides whether all of its values are literals. [`Values`] decodes them. The calls by which the
+//! shell of SQLite writes text with line ends count as literals: `replace('a\nb','\n',char(10))` and `unistr('a\u000ab')`.
+
+use super::lex::{Dialect, Look, Rules, is_word, look};
+
+/// The result of a search for the end of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scanned {
+    /// The position behind the closing parenthesis.
+    End(usize),
+    /// A value is not a literal.
+    Other,
+    /// The window ends before the row does.
+    More,
+}
+
+/// Finds the end of the row whose opening parenthesis is at `at`.
+pub(super) fn scan_row(text: &[u8], at: usize, rules: Rules, whole: bool) -> Scanned {
+    let (mut depth, mut to) = (0_usize, at);
+    let unended = if whole { Scanned::Other } else { Scanned::More };
+    while let Some(&byte) = text.get(to) {
+        match byte {
+            b'0'..=b'9' | b'.' => {
+                to += 1;
+                while text.get(to).is_some_and(|&byte| is_word(byte) || byte == b'.') {
+                    to += 1;
+                }
+            }
+            b',' | b'+' | b' ' | b'\n' | b'\r' | b'\t' => to += 1,
+            b'(' => (depth, to) = (depth + 1, to + 1),
+            b')' => {
+                (depth, to) = (depth - 1, to + 1);
+                if depth == 0 {
+                    return Scanned::End(to);
+                }
+            }
+            b'\'' | b'"' | b'-' | b'/' | b'#' | b'E' | b'e' | b'*' => {
+                match look(text, to, rules, whole) {
+                    Look::More => return Scanned::More,
+                    // A name in double quotes is not a literal.
+                    Look::Quoted(_) if byte == b'"' && rules.dialect != Dialect::MySql => return Scanned::Other,
+                    Look::Quoted(end) | Look::Comment(end) => to = end,
+                    Look::Code if byte == b'-' => to += 1,
+                    Look::Code => return Scanned::Other,
+                }
+            }
+            _ if is_word(byte) => {
+                let bytes = text[to..].iter().take_while(|byte| is_word(**byte)).count();
+                if to + bytes == text.len() {
+                    return unended;
+                }
+                if !may_be_literal(&text[to..to + bytes], text[to + bytes], rules.dialect) {
+                    return Scanned::Other;
+                }
+                to += bytes;
+            }
+            _ => return Scanned::Other,
+        }
+    }
+    unended
+}
+
+/// Returns `true` if a word may begin a literal, or be part of one. `next` is the byte behind the word.
+fn may_be_literal(word: &[u8], next: u8, dialect: Dialect) -> bool {
+    let is = |other: &str| word.eq_ignore_ascii_case(other.as_bytes());
+    if is("NULL") || is("TRUE") || is("FALSE") || is("X") && next == b'\'' {
+        return true;
+    }
+    match dialect {
+        Dialect::Sqlite => ["replace", "unistr", "char", "cast", "as", "text"].into_iter().any(is),
+        Dialect::MySql => word[0] == b'_' || is("DEFAULT") || is("B") && next == b'\'',
+        Dialect::Postgres => is("DEFAULT") || is("B") && next == b'\'',
+    }
+}
+
+/// The class of a decoded value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Literal {
+    Null,
+    Int(i64),
+    /// The text of a decimal number: a minus at most, digits, a point, an exponent.
+    Number { start: usize, end: usize },
+    Text { start: usize, end: usize },
+    Blob { start: usize, end: usize },
+    /// DEFAULT.
+    Default,
+}
+
+/// A decoder of literals. Texts and blobs are decoded in place: no decoded value is longer than its literal.
+pub(super) struct Values<'t> {
+    pub(super) text: &'t mut Vec<u8>,
+    pub(super) at: usize,
+    pub(super) rules: Rules,
+}
+
+/// The reason why a row can't be decoded: it is written in a way that only SQLite understands.
+#[derive(Debug)]
+pub(super) struct Undecoded;
+
+impl Values<'_> {
+    /// Skips white space and comments.
+    pub(super) fn skip(&mut self) {
+        while let Some(&byte) = self.text.get(self.at) {
+            if byte.is_ascii_whitespace() {
+                self.at += 1;
+                continue;
+            }
+            if !matches!(byte, b'-' | b'/' | b'#' | b'*') {
+                return;
+            }
+            let Look::Comment(to) = look(self.text, self.at, self.rules, true) else { return };
+            self.at = to;
+        }
+    }
+
+    /// Goes behind a byte, if it is `byte`.
+    pub(super) fn eat(&mut self, byte: u8) -> bool {
+        let found = self.text.get(self.at) == Some(&byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Decodes a value.
+    pub(super) fn value(&mut self) -> Result<Literal, Undecoded> {
+        let text = &**self.text;
+        let at = self.at;
+        let byte = *text.get(at).ok_or(Undecoded)?;
+        match byte {
+            b'\'' => self.string(),
+            b'"' if self.rules.dialect == Dialect::MySql => self.string(),
+            b'0' if matches!(text.get(at + 1), Some(b'x' | b'X')) => self.hexadecimal(),
+            b'0'..=b'9' | b'.' | b'-' | b'+' => self.number(),
+            b'E' | b'e' if text.get(at + 1) == Some(&b'\'') => {
+                self.at += 1;
+                self.escaped_string()
+            }
+            _ => self.word(),
+        }
+    }
+
+    fn number(&mut self) -> Result<Literal, Undecoded> {
+        let mut start = self.at;
+        let mut negative = false;
+        while let Some(sign @ (b'-' | b'+')) = self.text.get(start) {
+            negative ^= *sign == b'-';
+            start += 1;
+            // `- 1` and `--1` are expressions; the second begins a comment.
+            if matches!(self.text.get(start), Some(b' ' | b'-' | b'+')) {
+                return Err(Undecoded);
+            }
+        }
+        if self.text.get(start) == Some(&b'0') && matches!(self.text.get(start + 1), Some(b'x' | b'X')) {
+            return Err(Undecoded);
+        }
+        let digits = |from: usize| self.text[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let mut end = start + digits(start);
+        let mut any = end > start;
+        if self.text.get(end) == Some(&b'.') {
+            let fraction = digits(end + 1);
+            any |= fraction > 0;
+            end += 1 + fraction;
+        }
+        if any && matches!(self.text.get(end), Some(b'e' | b'E')) {
+            let sign = usize::from(matches!(self.text.get(end + 1), Some(b'+' | b'-')));
+            let exponent = digits(end + 1 + sign);
+            if exponent == 0 {
+                return Err(Undecoded);
+            }
+            end += 1 + sign + exponent;
+        }
+        if !any || self.text.get(end).is_some_and(|&byte| is_word(byte) || byte == b'.') {
+            return Err(Undecoded);
+        }
+        self.at = end;
+        // The text of a number begins with its minus.
+        let from = if negative { start - 1 } else { start };
+        Ok(Literal::Number { start: from, end })
+    }
+
+    /// Decodes `0x1f`: an integer of SQLite, a blob of MySQL.
+    fn hexadecimal(&mut self) -> Result<Literal, Undecoded> {
+        let from = self.at + 2;
+        let digits = self.text[from..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        let end = from + digits;
+        if digits == 0 || self.text.get(end).is_some_and(|&byte| is_word(byte)) {
+            return Err(Undecoded);
+        }
+        self.at = end;
+        match self.rules.dialect {
+            Dialect::MySql => self.bytes_of_hex(from, end),
+            _ => {
+                let digits = str::from_utf8(&self.text[from..end]).map_err(|_| Undecoded)?;
+                u64::from_str_radix(digits, 16).map(|bits| Literal::Int(bits.cast_signed())).map_err(|_| Undecoded)
+            }
+        }
+    }
+
+    /// Decodes pairs of hexadecimal digits in place.
+    fn bytes_of_hex(&mut self, from: usize, end: usize) -> Result<Literal, Undecoded> {
+        if !(end - from).is_multiple_of(2) {
+            return Err(Undecoded);
+        }
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => Ok(byte - b'0'),
+            b'a'..=b'f' => Ok(byte - b'a' + 10),
+            b'A'..=b'F' => Ok(byte - b'A' + 10),
+            _ => Err(Undecoded),
+        };
+        let bytes = (end - from) / 2;
+        for index in 0..bytes {
+            let (high, low) = (self.text[from + 2 * index], self.text[from + 2 * index + 1]);
+            self.text[from + index] = digit(high)? << 4 | digit(low)?;
+        }
+        Ok(Literal::Blob { start: from, end: from + bytes })
+    }
+
+    /// Decodes a quoted string by the rules of the dump.
+    fn string(&mut self) -> Result<Literal, Undecoded> {
+        if self.rules.backslash_escapes {
+            return self.escaped_string();
+        }
+        let quote = self.text[self.at];
+        let start = self.at + 1;
+        let mut to = start;
+        // Where a doubled quote was found, the rest moves down.
+        let mut kept = start;
+        loop {
+            let found = match self.text.get(to..to + 16) {
+                Some(near) => near.iter().position(|&byte| byte == quote),
+                None => None,
+            };
+            let found = match found {
+                Some(found) => found,
+                None => memchr::memchr(quote, &self.text[to..]).ok_or(Undecoded)?,
+            };
+            if kept != to {
+                self.text.copy_within(to..to + found, kept);
+            }
+            (kept, to) = (kept + found, to + found);
+            if self.text.get(to + 1) != Some(&quote) {
+                break;
+            }
+            self.text[kept] = quote;
+            (kept, to) = (kept + 1, to + 2);
+        }
+        self.at = to + 1;
+        Ok(Literal::Text { start, end: kept })
+    }
+
+    /// Decodes a string with escapes.
+    fn escaped_string(&mut self) -> Result<Literal, Undecoded> {
+        let quote = self.text[self.at];
+        let start = self.at + 1;
+        let (mut to, mut kept) = (start, start);
+        loop {
+            let byte = *self.text.get(to).ok_or(Undecoded)?;
+            to += 1;
+            let decoded = match byte {
+                b'\\' => {
+                    let escape = *self.text.get(to).ok_or(Undecoded)?;
+                    to += 1;
+                    match self.rules.dialect {
+                        Dialect::Postgres => match self.postgres_escape(escape, &mut to)? {
+                            Escaped::Byte(byte) => byte,
+                            Escaped::Char(char) => {
+                                let mut bytes = [0; 4];
+                                for &byte in char.encode_utf8(&mut bytes).as_bytes() {
+                                    self.text[kept] = byte;
+                                    kept += 1;
+                                }
+                                continue;
+                            }
+                        },
+                        _ => {
+                            // MySQL keeps the backslash of `\%` and `\_`, which patterns need.
+                            if matches!(escape, b'%' | b'_') {
+                                self.text[kept] = b'\\';
+                                kept += 1;
+                            }
+                            mysql_escape(escape)
+                        }
+                    }
+                }
+                byte if byte == quote => {
+                    if self.text.get(to) != Some(&quote) {
+                        break;
+                    }
+                    to += 1;
+                    quote
+                }
+                byte => byte,
+            };
+            self.text[kept] = decoded;
+            kept += 1;
+        }
+        self.at = to;
+        Ok(Literal::Text { start, end: kept })
+    }
+
+    /// Decodes an escape of Postgres behind its backslash. `to` is the position behind the first byte of the escape.
+    fn postgres_escape(&self, escape: u8, to: &mut usize) -> Result<Escaped, Undecoded> {
+        let at = *to;
+        let mut digits = |most: usize, radix: u32, from: usize| {
+            let is_digit = |byte: &&u8| char::from(**byte).is_digit(radix);
+            let count = self.text[from..].iter().take(most).take_while(is_digit).count();
+            let text = str::from_utf8(&self.text[from..from + count]).map_err(|_| Undecoded)?;
+            let code = u32::from_str_radix(text, radix).map_err(|_| Undecoded)?;
+            *to = from + count;
+            Ok(code)
+        };
+        Ok(match escape {
+            b'b' => Escaped::Byte(8),
+            b'f' => Escaped::Byte(12),
+            b'n' => Escaped::Byte(b'\n'),
+            b'r' => Escaped::Byte(b'\r'),
+            b't' => Escaped::Byte(b'\t'),
+            b'0'..=b'7' => Escaped::Byte(digits(3, 8, at - 1)? as u8),
+            b'x' if self.text.get(at).is_some_and(u8::is_ascii_hexdigit) => Escaped::Byte(digits(2, 16, at)? as u8),
+            b'u' => Escaped::Char(char::from_u32(digits(4, 16, at)?).ok_or(Undecoded)?),
+            b'U' => Escaped::Char(char::from_u32(digits(8, 16, at)?).ok_or(Undecoded)?),
+            other => Escaped::Byte(other),
+        })
+    }
+
+    /// Decodes a value that begins with a word.
+    fn word(&mut self) -> Result<Literal, Undecoded> {
+        let start = self.at;
+        let bytes = self.text[start..].iter().take_while(|byte| is_word(**byte)).count();
+        let word = self.text[start..start + bytes].to_ascii_uppercase();
+        self.at += bytes;
+        match &*word {
+            b"NULL" => Ok(Literal::Null),
+            b"TRUE" => Ok(Literal::Int(1)),
+            b"FALSE" => Ok(Literal::Int(0)),
+            b"DEFAULT" if self.rules.dialect != Dialect::Sqlite => Ok(Literal::Default),
+            b"X" if self.text.get(self.at) == Some(&b'\'') => {
+                let from = self.at + 1;
+                let digits = memchr::memchr(b'\'', &self.text[from..]).ok_or(Undecoded)?;
+                self.at = from + digits + 1;
+                match self.rules.dialect {
+                    // A bit string of Postgres: text.
+                    Dialect::Postgres => Err(Undecoded),
+                    _ => self.bytes_of_hex(from, from + digits),
+                }
+            }
+            b"B" if self.text.get(self.at) == Some(&b'\'') => {
+                let Literal::Text { start, end } = self.string()? else { return Err(Undecoded) };
+                match self.rules.dialect {
+                    Dialect::MySql => {
+                        let digits = str::from_utf8(&self.text[start..end]).map_err(|_| Undecoded)?;
+                        let bits = u64::from_str_radix(digits, 2).map_err(|_| Undecoded)?;
+                        Ok(Literal::Int(bits.cast_signed()))
+                    }
+                    _ => Ok(Literal::Text { start, end }),
+                }
+            }
+            [b'_', ..] if self.rules.dialect == Dialect::MySql => {
+                self.skip();
+                match (self.value()?, &*word) {
+                    (Literal::Text { start, end }, b"_BINARY") => Ok(Literal::Blob { start, end }),
+                    (value, _) => Ok(value),
+                }
+            }
+            b"UNISTR" => self.unistr(),
+            b"REPLACE" => self.replace(),
+            b"CAST" => self.cast(),
+            _ => Err(Undecoded),
+        }
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), Undecoded> {
+        self.skip();
+        if !self.eat(byte) {
+            return Err(Undecoded);
+        }
+        self.skip();
+        Ok(())
+    }
+
+    fn expect_word(&mut self, word: &str) -> Result<(), Undecoded> {
+        self.skip();
+        let found = self.text.get(self.at..self.at + word.len());
+        if !found.is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes())) {
+            return Err(Undecoded);
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    fn expect_text(&mut self) -> Result<(usize, usize), Undecoded> {
+        match self.value()? {
+            Literal::Text { start, end } => Ok((start, end)),
+            _ => Err(Undecoded),
+        }
+    }
+
+    /// Decodes `unistr('a\u000ab')`: SQLite's escapes are `\XXXX`, `\uXXXX`, `\+XXXXXX`, `\UXXXXXXXX` and `\\`.
+    fn unistr(&mut self) -> Result<Literal, Undecoded> {
+        self.expect(b'(')?;
+        let (start, end) = self.expect_text()?;
+        self.expect(b')')?;
+        let (mut to, mut kept) = (start, start);
+        while to < end {
+            let byte = self.text[to];
+            to += 1;
+            if byte != b'\\' {
+                self.text[kept] = byte;
+                kept += 1;
+                continue;
+            }
+            let (skipped, digits) = match self.text[to..end] {
+                [b'\\', ..] => {
+                    self.text[kept] = b'\\';
+                    (kept, to) = (kept + 1, to + 1);
+                    continue;
+                }
+                [b'u', ..] => (1, 4),
+                [b'+', ..] => (1, 6),
+                [b'U', ..] => (1, 8),
+                _ => (0, 4),
+            };
+            let from = to + skipped;
+            let digits = self.text[..end].get(from..from + digits).ok_or(Undecoded)?;
+            if !digits.iter().all(u8::is_ascii_hexdigit) {
+                return Err(Undecoded);
+            }
+            to = from + digits.len();
+            let digits = str::from_utf8(digits).map_err(|_| Undecoded)?;
+            let code = u32::from_str_radix(digits, 16).map_err(|_| Undecoded)?;
+            let char = char::from_u32(code).filter(|&char| char != '\0').ok_or(Undecoded)?;
+            let mut bytes = [0; 4];
+            for &byte in char.encode_utf8(&mut bytes).as_bytes() {
+                self.text[kept] = byte;
+                kept += 1;
+            }
+        }
+        Ok(Literal::Text { start, end: kept })
+    }
+
+    /// Decodes `replace(TEXT,'\n',char(10))`: the second text, of two bytes or more, becomes the character.
+    fn replace(&mut self) -> Result<Literal, Undecoded> {
+        self.expect(b'(')?;
+        let (start, end) = self.expect_text()?;
+        self.expect(b',')?;
+        let (from, to) = self.expect_text()?;
+        self.expect(b',')?;
+        self.expect_word("char")?;
+        self.expect(b'(')?;
+        let Literal::Number { start: digits, end: digits_end } = self.number()? else { return Err(Undecoded) };
+        let code = str::from_utf8(&self.text[digits..digits_end]).ok().and_then(|code| code.parse().ok());
+        let Some(code @ 1..=127_u8) = code else { return Err(Undecoded) };
+        self.expect(b')')?;
+        self.expect(b')')?;
+        let old = self.text[from..to].to_vec();
+        if old.is_empty() {
+            return Err(Undecoded);
+        }
+        let (mut read, mut kept) = (start, start);
+        while read < end {
+            if self.text[read..end].starts_with(&old) {
+                self.text[kept] = code;
+                read += old.len();
+            } else {
+                self.text[kept] = self.text[read];
+                read += 1;
+            }
+            kept += 1;
+        }
+        Ok(Literal::Text { start, end: kept })
+    }
+
+    /// Decodes `CAST(X'00' AS TEXT)`: text that no string can have.
+    fn cast(&mut self) -> Result<Literal, Undecoded> {
+        self.expect(b'(')?;
+        let Literal::Blob { start, end } = self.value()? else { return Err(Undecoded) };
+        self.expect_word("as")?;
+        self.expect_word("text")?;
+        self.expect(b')')?;
+        Ok(Literal::Text { start, end })
+    }
+}
+
+/// A decoded escape.
+enum Escaped {
+    Byte(u8),
+    Char(char),
+}
+
+/// Decodes an escape of MySQL. A backslash before any other byte means the byte.
+fn mysql_escape(escape: u8) -> u8 {
+    match escape {
+        b'0' => 0,
+        b'b' => 8,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'Z' => 26,
+        other => other,
+    }
+}

@@ -1,0 +1,30 @@
+//! Dumps: SQL text that makes a database.
+//!
+//! ```text
+//!  dump ──> split ──> statements without rows ──> SQLite
+//!             └─────> pieces of literal rows ───> rows: a source for each table, decoded on all cores
+//! ```
+//!
+//! Modules, from the bottom up:
+//!
+//! * `lex`: strings, names and comments of each dialect; `file`: the file of a dump
+//! * `insert`: the beginning of INSERT and COPY; `compound`: statements with statements within; `literal`: rows of literals
+//! * `split`: the statements of a dump; `naive`: the definition of where statements end
+//! * `columns`: decoded literals, column by column; `rows`: the rows of a table as a source
+
+mod columns;
+mod compound;
+mod file;
+mod insert;
+pub mod lex;
+mod literal;
+#[cfg(test)]
+mod naive;
+pub mod rows;
+pub mod split;
+#[cfg(test)]
+mod tests;
+
+pub use self::file::DumpFile;
+pub use self::insert::Header;
+pub use self::lex::{Dialect, Rules};

@@ -1,0 +1,351 @@
+//! The rows of a table in a dump, as a source.
+//!
+//! ```text
+//!  pieces of INSERT INTO t VALUES ...       ──> parts of up to 1 MiB ──> workers decode literals to batches
+//!  pieces of INSERT INTO t(b, a) VALUES ...
+//! ```
+//!
+//! Text that is not UTF-8 is stored as it is in the dump, as SQLite does.
+
+use std::sync::Arc;
+
+use sqluice_core::affinity::Affinity;
+use sqluice_core::batch::{Batch, Column, ROWS_MAX, Value, Values as ColumnValues};
+use sqluice_core::error::{Assumption, Error, Place, Result};
+use sqluice_core::progress::Amount;
+use sqluice_core::source::{PART_BYTES, Part, Sink, Source};
+
+use super::columns::LiteralColumn;
+use super::file::DumpFile;
+use super::lex::Rules;
+use super::literal::{Undecoded, Values};
+use super::split::Piece;
+
+/// The columns that the values of a statement fill.
+#[derive(Debug)]
+pub struct Shape {
+    /// The bytes up to the first row are skipped: `INSERT INTO t VALUES`.
+    pub rules: Rules,
+    /// The table's column for each value.
+    pub targets: Vec<usize>,
+    /// The table in messages.
+    pub table: String,
+    /// The value of each column of the table that the statement does not fill.
+    pub defaults: Vec<Option<OwnedValue>>,
+    /// The affinity of each column of the table, and `true` for another name of the rowid.
+    pub columns: Vec<(Affinity, bool)>,
+}
+
+/// A value that is stored where a statement gives none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OwnedValue {
+    /// NULL.
+    Null,
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Real(f64),
+    /// Text.
+    Text(String),
+    /// A blob.
+    Blob(Vec<u8>),
+}
+
+impl OwnedValue {
+    fn value(&self) -> Value<'_> {
+        match self {
+            OwnedValue::Null => Value::Null,
+            OwnedValue::Int(int) => Value::Int(*int),
+            OwnedValue::Real(real) => Value::Real(*real),
+            OwnedValue::Text(text) => Value::Text(text.as_bytes()),
+            OwnedValue::Blob(blob) => Value::Blob(blob),
+        }
+    }
+}
+
+/// The pieces with the rows of a table, in order.
+#[derive(Clone, Debug, Default)]
+pub struct TableRows {
+    /// Each piece, and the shape of its rows.
+    pub pieces: Vec<(Piece, Arc<Shape>)>,
+}
+
+impl TableRows {
+    /// Returns the number of rows.
+    pub fn rows(&self) -> u64 {
+        self.pieces.iter().map(|(piece, _)| piece.rows).sum()
+    }
+
+    /// Returns the number of bytes in the dump.
+    pub fn bytes(&self) -> u64 {
+        self.pieces.iter().map(|(piece, _)| piece.end - piece.start).sum()
+    }
+
+    /// Returns the offset of the row with this number, counted from 0, for messages.
+    pub fn offset_of(&self, file: &DumpFile, row: u64) -> Option<u64> {
+        let mut first = 0;
+        for (piece, shape) in &self.pieces {
+            if row < first + piece.rows {
+                let mut text = Vec::new();
+                file.read(piece.start, (piece.end - piece.start) as usize, &mut text).ok()?;
+                let mut walk = Walk::new(&mut text, shape);
+                for _ in first..row {
+                    walk.begin_row().then_some(())?;
+                    walk.skip_row().ok()?;
+                }
+                walk.begin_row().then_some(())?;
+                return Some(piece.start + walk.values.at as u64);
+            }
+            first += piece.rows;
+        }
+        None
+    }
+
+    /// Returns the rows as a source.
+    pub fn source(self: Arc<Self>, file: Arc<DumpFile>) -> DumpRows {
+        DumpRows { rows: self, file, next: 0, first_row: 0 }
+    }
+}
+
+/// A source of the rows of a table.
+pub struct DumpRows {
+    rows: Arc<TableRows>,
+    file: Arc<DumpFile>,
+    next: usize,
+    first_row: u64,
+}
+
+impl Source for DumpRows {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        let pieces = &self.rows.pieces[self.next..];
+        let mut bytes = 0;
+        let fits = |(piece, _): &&(Piece, Arc<Shape>)| {
+            bytes += piece.end - piece.start;
+            bytes <= PART_BYTES as u64
+        };
+        let count = pieces.iter().take_while(fits).count().max(1).min(pieces.len());
+        if count == 0 {
+            return Ok(None);
+        }
+        let part = DumpPart {
+            rows: Arc::clone(&self.rows),
+            pieces: self.next..self.next + count,
+            file: Arc::clone(&self.file),
+            first_row: self.first_row,
+        };
+        self.next += count;
+        self.first_row += pieces[..count].iter().map(|(piece, _)| piece.rows).sum::<u64>();
+        Ok(Some(Box::new(part)))
+    }
+
+    fn total(&self) -> Option<Amount> {
+        Some(Amount { rows: self.rows.rows(), bytes: self.rows.bytes() })
+    }
+}
+
+struct DumpPart {
+    rows: Arc<TableRows>,
+    pieces: std::ops::Range<usize>,
+    file: Arc<DumpFile>,
+    first_row: u64,
+}
+
+impl DumpPart {
+    fn pieces(&self) -> &[(Piece, Arc<Shape>)] {
+        &self.rows.pieces[self.pieces.clone()]
+    }
+}
+
+impl Part for DumpPart {
+    fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    fn input_bytes(&self) -> u64 {
+        self.pieces().iter().map(|(piece, _)| piece.end - piece.start).sum()
+    }
+
+    fn place(&self) -> Option<Place> {
+        let start = self.pieces().first()?.0.start;
+        Some(self.file.place(start))
+    }
+
+    fn is_typed(&self) -> bool {
+        true
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let mut text = Vec::new();
+        for (piece, shape) in self.pieces() {
+            text.clear();
+            self.file.read(piece.start, (piece.end - piece.start) as usize, &mut text)?;
+            Decoder::new(&self.file, piece, shape).decode(&mut text, sink)?;
+        }
+        Ok(())
+    }
+}
+
+/// A walk over the rows of a piece.
+struct Walk<'t> {
+    values: Values<'t>,
+    values_of_row: usize,
+}
+
+impl<'t> Walk<'t> {
+    fn new(text: &'t mut Vec<u8>, shape: &Shape) -> Walk<'t> {
+        Walk { values: Values { text, at: 0, rules: shape.rules }, values_of_row: shape.targets.len() }
+    }
+
+    /// Goes behind the opening parenthesis of the next row: over the end of the statement before it, and the beginning of its own.
+    fn begin_row(&mut self) -> bool {
+        loop {
+            self.values.skip();
+            let Some(&byte) = self.values.text.get(self.values.at) else { return false };
+            match byte {
+                b'(' => return true,
+                b',' | b';' => self.values.at += 1,
+                _ => self.values.at = self.behind_header(),
+            }
+        }
+    }
+
+    /// Returns the position of the first row behind the beginning of a statement.
+    fn behind_header(&self) -> usize {
+        let Values { text, at, rules } = &self.values;
+        match super::insert::begins(text, *at, *rules, true) {
+            super::insert::Begins::Rows(_, to) => to,
+            // A delimiter of two bytes, or `ON CONFLICT DO NOTHING`.
+            _ => at + 1,
+        }
+    }
+
+    fn skip_row(&mut self) -> Result<(), Undecoded> {
+        self.values.at += 1;
+        for index in 0.. {
+            self.values.skip();
+            self.values.value()?;
+            self.values.skip();
+            if self.values.eat(b')') {
+                break;
+            }
+            if !self.values.eat(b',') || index > self.values_of_row {
+                return Err(Undecoded);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A decoder of a piece.
+struct Decoder<'p> {
+    file: &'p DumpFile,
+    piece: &'p Piece,
+    shape: &'p Shape,
+    columns: Vec<LiteralColumn>,
+    /// The position of each row of the batch.
+    starts: Vec<usize>,
+}
+
+impl<'p> Decoder<'p> {
+    fn new(file: &'p DumpFile, piece: &'p Piece, shape: &'p Shape) -> Decoder<'p> {
+        let columns = shape.columns.iter().map(|&(affinity, rowid)| LiteralColumn::new(affinity, rowid));
+        Decoder { file, piece, shape, columns: columns.collect(), starts: Vec::new() }
+    }
+
+    fn decode(&mut self, text: &mut Vec<u8>, sink: &mut dyn Sink) -> Result<()> {
+        let mut at = 0;
+        loop {
+            let mut walk = Walk::new(text, self.shape);
+            walk.values.at = at;
+            let mut ended = false;
+            while self.starts.len() < ROWS_MAX {
+                if !walk.begin_row() {
+                    ended = true;
+                    break;
+                }
+                self.starts.push(walk.values.at);
+                self.row(&mut walk.values)?;
+            }
+            at = walk.values.at;
+            if !self.starts.is_empty() {
+                self.give(text, sink)?;
+            }
+            if ended {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Decodes a row, whose opening parenthesis comes next.
+    fn row(&mut self, values: &mut Values<'_>) -> Result<()> {
+        let start = values.at;
+        values.at += 1;
+        let targets = &self.shape.targets;
+        for (index, &target) in targets.iter().enumerate() {
+            values.skip();
+            let literal = values.value().map_err(|Undecoded| self.not_literal(start))?;
+            self.columns[target].push(literal, values.text);
+            values.skip();
+            let is_last = index + 1 == targets.len();
+            if !values.eat(if is_last { b')' } else { b',' }) {
+                return Err(match values.text.get(values.at) {
+                    Some(b',' | b')') => self.other_number(values, index, start),
+                    _ => self.not_literal(start),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn not_literal(&self, at: usize) -> Error {
+        Error::input("this row has a value that is not a literal")
+            .at(self.file.place(self.piece.start + at as u64))
+            .refuting(Assumption::LiteralRows)
+    }
+
+    /// Returns the error for a row with another number of values, in the words of SQLite.
+    fn other_number(&self, values: &mut Values<'_>, read: usize, start: usize) -> Error {
+        let mut count = read + 1;
+        while values.eat(b',') {
+            values.skip();
+            if values.value().is_err() {
+                return self.not_literal(start);
+            }
+            count += 1;
+            values.skip();
+        }
+        let Shape { table, targets, .. } = self.shape;
+        let message = format!("table {table} has {} columns but {count} values were supplied", targets.len());
+        Error::input(message).at(self.file.place(self.piece.start + start as u64))
+    }
+
+    /// Gives the rows of the batch to the sink.
+    fn give(&mut self, text: &[u8], sink: &mut dyn Sink) -> Result<()> {
+        let rows = self.starts.len();
+        let mixed: Vec<Vec<Value<'_>>> = self.columns.iter().map(|column| column.mixed(text)).collect();
+        let defaults: Vec<Vec<Value<'_>>> = self
+            .shape
+            .defaults
+            .iter()
+            .map(|default| default.as_ref().map_or_else(Vec::new, |default| vec![default.value(); rows]))
+            .collect();
+        let columns = self.columns.iter().zip(&mixed).zip(&defaults).map(|((column, mixed), default)| {
+            match default.is_empty() {
+                true => column.column(text, mixed),
+                false => Column::new(ColumnValues::Any(default)),
+            }
+        });
+        let batch = Batch { rows, columns: columns.collect() };
+        if let Err(refused) = sink.rows(&batch) {
+            let (at, error) = refused.first();
+            let start = self.starts[at.map_or(0, |(row, _)| row)];
+            return Err(match error.place() {
+                Some(_) => error,
+                None => error.at(self.file.place(self.piece.start + start as u64)),
+            });
+        }
+        self.starts.clear();
+        self.columns.iter_mut().for_each(LiteralColumn::clear);
+        Ok(())
+    }
+}

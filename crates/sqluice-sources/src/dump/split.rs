@@ -1,0 +1,531 @@
+//! The statements of a dump: the rows that are written as literals, and all others.
+//!
+//! ```text
+//!  CREATE TABLE t(a, b);                  Statement
+//!  INSERT INTO t VALUES(1,'x');           Rows: neighbouring statements with the same beginning, cut into pieces
+//!  INSERT INTO t VALUES(2,'y'),(3,'z');
+//!  UPDATE t SET a = 4 WHERE a = 3;        Statement
+//!  .dbconfig defensive off                Command
+//! ```
+//!
+//! The dump is read through a window, from its start to its end, once. [`naive`](super::naive) is the definition of where statements end.
+//!
+//! Invariant: the result depends on the dump alone, not on the size of the window.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::{Amount, Context};
+use sqluice_core::size::Mebibytes;
+
+use super::compound::Compound;
+use super::file::DumpFile;
+use super::insert::{Begins, Header, begins};
+use super::lex::{Dialect, Look, Rules, look};
+use super::literal::{Scanned, scan_row};
+
+/// The number of bytes of a piece of rows: one worker decodes a piece.
+const PIECE_BYTES: u64 = sqluice_core::source::PART_BYTES as u64;
+
+/// The statements of a dump, in order.
+#[derive(Debug, Default)]
+pub struct Script {
+    /// The statements.
+    pub items: Vec<Item>,
+    /// The different beginnings of the statements with rows.
+    pub headers: Vec<Header>,
+    /// The pieces of all rows.
+    pub pieces: Vec<Piece>,
+}
+
+/// A statement, or neighbouring statements with rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A statement, without the delimiter at its end.
+    Statement(Range<u64>),
+    /// A command of the shell that reads the dump: `.open x`, `\connect x`.
+    Command(Range<u64>),
+    /// Rows.
+    Rows(RowsOfItem),
+}
+
+/// Neighbouring statements with rows for the same columns of the same table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowsOfItem {
+    /// The number of the beginning in [`Script::headers`].
+    pub header: usize,
+    /// The pieces in [`Script::pieces`].
+    pub pieces: Range<usize>,
+    /// The bytes of the statements.
+    pub range: Range<u64>,
+    /// `true` for the data of a COPY statement.
+    pub copy: bool,
+    /// The rules by which the rows are read.
+    pub rules: Rules,
+}
+
+/// Neighbouring rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The offset of the first byte: of a statement or, within a long one, of a row.
+    pub start: u64,
+    /// The offset behind the last byte.
+    pub end: u64,
+    /// The number of rows.
+    pub rows: u64,
+}
+
+/// A reader of the statements of a dump.
+pub struct Splitter<'f> {
+    file: &'f DumpFile,
+    rules: Rules,
+    /// The delimiter that ends statements; `;` unless a DELIMITER command changes it.
+    delimiter: Vec<u8>,
+    window: Vec<u8>,
+    /// The offset of the window's first byte.
+    base: u64,
+    /// The position in the window.
+    at: usize,
+    /// The number of bytes to read at once.
+    block_bytes: usize,
+    /// The largest number of bytes of a statement without rows, or of a row.
+    statement_bytes_max: usize,
+    script: Script,
+    headers: HashMap<Vec<u8>, usize>,
+    /// The beginning of the last statement with rows: the next statement often has the same.
+    last: Option<(Vec<u8>, usize)>,
+}
+
+impl<'f> Splitter<'f> {
+    /// Creates a reader of `file`.
+    pub fn new(file: &'f DumpFile, rules: Rules, statement_bytes_max: usize) -> Splitter<'f> {
+        Splitter {
+            file,
+            rules,
+            delimiter: b";".to_vec(),
+            window: Vec::new(),
+            base: 0,
+            at: 0,
+            block_bytes: 1 << 20,
+            statement_bytes_max,
+            script: Script::default(),
+            headers: HashMap::new(),
+            last: None,
+        }
+    }
+
+    /// Reads blocks of this size: tests cut the dump everywhere.
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn blocks_of(mut self, bytes: usize) -> Splitter<'f> {
+        self.block_bytes = bytes;
+        self
+    }
+
+    /// Reads all statements.
+    ///
+    /// # Errors
+    /// If the file can't be read, a statement is longer than the memory allows, or `context` is canceled.
+    pub fn split(mut self, context: &Context<'_>) -> Result<Script> {
+        context.progress.phase("split", Some(Amount { rows: 0, bytes: self.file.bytes() }));
+        let mut reported = 0;
+        if self.file.bytes() >= 3 {
+            self.fill(3)?;
+            self.at = if self.window.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        }
+        while self.skip_blanks()? {
+            let offset = self.offset();
+            if offset - reported >= self.block_bytes as u64 {
+                context.cancel.check()?;
+                context.progress.advance(Amount { rows: 0, bytes: offset - reported });
+                reported = offset;
+            }
+            if self.command()? || self.rows()? {
+                continue;
+            }
+            let end = self.statement_end(offset)?;
+            self.script.items.push(Item::Statement(offset..end));
+        }
+        Ok(self.script)
+    }
+
+    fn offset(&self) -> u64 {
+        self.base + self.at as u64
+    }
+
+    /// `true` if the window reaches to the end of the dump.
+    fn is_whole(&self) -> bool {
+        self.base + self.window.len() as u64 >= self.file.bytes()
+    }
+
+    /// Reads more of the dump behind the window, and drops what is before `keep`. The window doubles, so that a long statement costs time in
+    /// proportion to its length.
+    fn more(&mut self, keep: usize) -> Result<()> {
+        if self.window.len() - keep > self.statement_bytes_max {
+            return Err(self.too_long(self.base + keep as u64));
+        }
+        self.window.drain(..keep);
+        self.base += keep as u64;
+        self.at -= keep;
+        let bytes = self.block_bytes.max(self.window.len());
+        self.file.read(self.base + self.window.len() as u64, bytes, &mut self.window)
+    }
+
+    fn too_long(&self, offset: u64) -> Error {
+        let most = Mebibytes(self.statement_bytes_max as u64);
+        let message = format!("a statement or a row is longer than {most}, or nothing ends it");
+        Error::input(message)
+            .at(self.file.place(offset))
+            .hint(message!["look for a quote that is not closed; if the statement is right, give more memory: ", Setting::Memory])
+    }
+
+    /// Reads until the window has `bytes` bytes behind the position, if the dump has them.
+    fn fill(&mut self, bytes: usize) -> Result<()> {
+        while self.window.len() < self.at + bytes && !self.is_whole() {
+            self.more(self.at)?;
+        }
+        Ok(())
+    }
+
+    /// Goes to the next statement. Returns `false` at the end of the dump.
+    fn skip_blanks(&mut self) -> Result<bool> {
+        loop {
+            self.fill(1)?;
+            let Some(&byte) = self.window.get(self.at) else { return Ok(false) };
+            if byte.is_ascii_whitespace() {
+                self.at += 1;
+                continue;
+            }
+            if self.window[self.at..].starts_with(&self.delimiter) {
+                self.at += self.delimiter.len();
+                continue;
+            }
+            // The shell of SQLite skips such lines between statements.
+            if byte == b'#' && self.rules.dialect == Dialect::Sqlite {
+                self.line()?;
+                continue;
+            }
+            match look(&self.window, self.at, self.rules, self.is_whole()) {
+                Look::Comment(to) => self.at = to,
+                Look::More => self.more(self.at)?,
+                Look::Code | Look::Quoted(_) => return Ok(true),
+            }
+        }
+    }
+
+    /// Goes behind the line. Returns its range in the window, without the line end.
+    fn line(&mut self) -> Result<Range<usize>> {
+        loop {
+            let from = self.at;
+            if let Some(bytes) = memchr::memchr(b'\n', &self.window[from..]) {
+                self.at += bytes + 1;
+                return Ok(from..from + bytes);
+            }
+            if self.is_whole() {
+                self.at = self.window.len();
+                return Ok(from..self.at);
+            }
+            self.more(from)?;
+        }
+    }
+
+    /// Reads a command of the shell, if one begins here.
+    fn command(&mut self) -> Result<bool> {
+        const WORD: &[u8] = b"DELIMITER";
+        let is_command = match self.rules.dialect {
+            Dialect::Sqlite => self.window[self.at] == b'.',
+            Dialect::Postgres => self.window[self.at] == b'\\',
+            Dialect::MySql => {
+                self.fill(WORD.len() + 1)?;
+                let word = self.window.get(self.at..self.at + WORD.len());
+                word.is_some_and(|word| word.eq_ignore_ascii_case(WORD))
+                    && matches!(self.window.get(self.at + WORD.len()), Some(b' ' | b'\t'))
+            }
+        };
+        if !is_command {
+            return Ok(false);
+        }
+        let line = self.line()?;
+        if self.rules.dialect == Dialect::MySql {
+            let delimiter = self.window[line.start + WORD.len()..line.end].trim_ascii();
+            if !delimiter.is_empty() {
+                self.delimiter = delimiter.to_vec();
+            }
+            return Ok(true);
+        }
+        self.script.items.push(Item::Command(self.base + line.start as u64..self.base + line.end as u64));
+        Ok(true)
+    }
+
+    /// Goes behind the statement that begins at `offset`, and its delimiter. Returns the offset of the delimiter.
+    fn statement_end(&mut self, offset: u64) -> Result<u64> {
+        self.go_to(offset)?;
+        'again: loop {
+            let whole = self.is_whole();
+            let mut compound = Compound::new(self.rules);
+            let mut to = self.at;
+            while to < self.window.len() {
+                match look(&self.window, to, self.rules, whole) {
+                    Look::More => break,
+                    Look::Comment(end) => to = end,
+                    Look::Quoted(end) => {
+                        compound.quoted();
+                        to = end;
+                    }
+                    Look::Code => {
+                        let rest = &self.window[to..];
+                        if rest.len() < self.delimiter.len() && !whole {
+                            break;
+                        }
+                        if rest.starts_with(&self.delimiter) && !compound.goes_on(&self.delimiter) {
+                            let end = self.base + to as u64;
+                            self.at = to + self.delimiter.len();
+                            self.note_settings(offset..end);
+                            return Ok(end);
+                        }
+                        match compound.take(rest, whole) {
+                            Some(bytes) => to += bytes,
+                            None => break,
+                        }
+                    }
+                }
+            }
+            if !whole {
+                self.more(self.at)?;
+                continue 'again;
+            }
+            self.at = self.window.len();
+            return Ok(self.offset());
+        }
+    }
+
+    /// Follows the settings that change how strings are read.
+    fn note_settings(&mut self, statement: Range<u64>) {
+        const BYTES_MAX: usize = 1000;
+        let from = (statement.start.saturating_sub(self.base)) as usize;
+        let to = (statement.end - self.base) as usize;
+        let text = &self.window[from..to.min(from + BYTES_MAX)];
+        if !text.iter().take(30).any(|byte| byte.eq_ignore_ascii_case(&b's')) {
+            return;
+        }
+        let text = String::from_utf8_lossy(text).to_ascii_lowercase();
+        match self.rules.dialect {
+            Dialect::Postgres if text.contains("standard_conforming_strings") && text.starts_with("set") => {
+                self.rules.backslash_escapes = text.contains("off");
+            }
+            Dialect::MySql if text.contains("sql_mode") && text.contains("set") => {
+                // `SQL_MODE=@OLD_SQL_MODE` at the end of a dump takes the mode back.
+                self.rules.backslash_escapes = !text.contains("no_backslash_escapes");
+            }
+            _ => {}
+        }
+    }
+
+    /// Goes to an offset at or before the position. Reads again what the window has dropped.
+    fn go_to(&mut self, offset: u64) -> Result<()> {
+        if offset < self.base {
+            self.window.clear();
+            (self.base, self.at) = (offset, 0);
+            return self.fill(1);
+        }
+        self.at = (offset - self.base) as usize;
+        Ok(())
+    }
+
+    /// Reads statements with rows for the same table, if one begins here.
+    fn rows(&mut self) -> Result<bool> {
+        let start = self.offset();
+        let Some((header, copy)) = self.header()? else { return Ok(false) };
+        if copy {
+            return self.copy(start, header).map(|()| true);
+        }
+        let first_piece = self.script.pieces.len();
+        let mut open = Piece { start, end: start, rows: 0 };
+        let mut statement = start;
+        loop {
+            // The pieces before this statement stay if the statement has other values than literals.
+            let before = (self.script.pieces.len(), open);
+            let Some(end) = self.rows_of_statement(&mut open)? else {
+                self.script.pieces.truncate(before.0);
+                open = before.1;
+                self.go_to(statement)?;
+                break;
+            };
+            open.end = end;
+            if open.end - open.start >= PIECE_BYTES {
+                self.script.pieces.push(open);
+                open = Piece { start: end, end, rows: 0 };
+            }
+            if !self.skip_blanks()? {
+                break;
+            }
+            statement = self.offset();
+            if open.rows == 0 {
+                open.start = statement;
+            }
+            if !self.begins_the_same(header)? {
+                break;
+            }
+        }
+        if open.rows > 0 {
+            self.script.pieces.push(open);
+        }
+        let pieces = first_piece..self.script.pieces.len();
+        if pieces.is_empty() {
+            return Ok(false);
+        }
+        let last = self.script.pieces[pieces.end - 1].end;
+        self.script.items.push(Item::Rows(RowsOfItem { header, pieces, range: start..last, copy: false, rules: self.rules }));
+        Ok(true)
+    }
+
+    /// Reads the beginning of a statement with rows. Returns the number of the beginning, and `true` for COPY.
+    fn header(&mut self) -> Result<Option<(usize, bool)>> {
+        let (header, to) = loop {
+            match begins(&self.window, self.at, self.rules, self.is_whole()) {
+                Begins::Other => return Ok(None),
+                Begins::More => self.more(self.at)?,
+                Begins::Rows(header, to) => break (header, to),
+            }
+        };
+        let bytes = self.window[self.at..to].to_vec();
+        let copy = bytes[0].eq_ignore_ascii_case(&b'C');
+        let number = match self.headers.get(&bytes) {
+            Some(&number) => number,
+            None => {
+                self.script.headers.push(header);
+                self.headers.insert(bytes.clone(), self.script.headers.len() - 1);
+                self.script.headers.len() - 1
+            }
+        };
+        self.at = to;
+        self.last = Some((bytes, number));
+        Ok(Some((number, copy)))
+    }
+
+    /// Goes behind the beginning of a statement, if it is the one with the number `header`, byte by byte.
+    fn begins_the_same(&mut self, header: usize) -> Result<bool> {
+        let Some((bytes, number)) = self.last.take() else { return Ok(false) };
+        self.fill(bytes.len())?;
+        let same = number == header && self.window[self.at..].starts_with(&bytes);
+        if same {
+            self.at += bytes.len();
+        }
+        self.last = Some((bytes, number));
+        Ok(same)
+    }
+
+    /// Goes behind the rows of a statement and its delimiter. Cuts pieces within a long statement. Returns the offset behind the delimiter;
+    /// `None` if a value is not a literal.
+    fn rows_of_statement(&mut self, open: &mut Piece) -> Result<Option<u64>> {
+        loop {
+            match self.skip_to(b'(')? {
+                true => {}
+                false => return Ok(None),
+            }
+            let offset = self.offset();
+            if offset - open.start >= 2 * PIECE_BYTES && open.rows > 0 {
+                open.end = offset;
+                self.script.pieces.push(*open);
+                *open = Piece { start: offset, end: offset, rows: 0 };
+            }
+            loop {
+                match scan_row(&self.window, self.at, self.rules, self.is_whole()) {
+                    Scanned::End(to) => {
+                        self.at = to;
+                        break;
+                    }
+                    Scanned::Other => return Ok(None),
+                    Scanned::More => self.more(self.at)?,
+                }
+            }
+            open.rows += 1;
+            if !self.skip_in_statement()? {
+                // The dump ends within a statement, or right behind it.
+                return Ok(Some(self.offset()));
+            }
+            if self.window[self.at] == b',' {
+                self.at += 1;
+                continue;
+            }
+            if self.rules.dialect == Dialect::Postgres {
+                self.skip_words(b"ON CONFLICT DO NOTHING")?;
+            }
+            self.fill(self.delimiter.len())?;
+            if !self.window[self.at..].starts_with(&self.delimiter) {
+                return Ok(None);
+            }
+            self.at += self.delimiter.len();
+            return Ok(Some(self.offset()));
+        }
+    }
+
+    /// Goes behind these bytes, if they come next.
+    fn skip_words(&mut self, words: &[u8]) -> Result<()> {
+        self.fill(words.len())?;
+        if self.window[self.at..].starts_with(words) {
+            self.at += words.len();
+        }
+        self.skip_in_statement().map(drop)
+    }
+
+    /// Goes to the next byte of the statement, and returns `true` if it is `wanted`.
+    fn skip_to(&mut self, wanted: u8) -> Result<bool> {
+        Ok(self.skip_in_statement()? && self.window[self.at] == wanted)
+    }
+
+    /// Skips white space and comments within a statement. Returns `false` at the end of the dump.
+    fn skip_in_statement(&mut self) -> Result<bool> {
+        loop {
+            let Some(&byte) = self.window.get(self.at) else {
+                if self.is_whole() {
+                    return Ok(false);
+                }
+                self.more(self.at)?;
+                continue;
+            };
+            if byte.is_ascii_whitespace() {
+                self.at += 1;
+                continue;
+            }
+            if !matches!(byte, b'-' | b'/' | b'#' | b'*') {
+                return Ok(true);
+            }
+            match look(&self.window, self.at, self.rules, self.is_whole()) {
+                Look::Comment(to) => self.at = to,
+                Look::More => self.more(self.at)?,
+                Look::Code | Look::Quoted(_) => return Ok(true),
+            }
+        }
+    }
+
+    /// Reads the data of COPY, whose beginning is read: lines up to `\.`.
+    fn copy(&mut self, start: u64, header: usize) -> Result<()> {
+        let first_piece = self.script.pieces.len();
+        let mut open = Piece { start: self.offset(), end: self.offset(), rows: 0 };
+        loop {
+            let line = self.line()?;
+            if self.at == line.start {
+                return Err(Error::input("the data of this COPY statement have no end")
+                    .at(self.file.place(start))
+                    .hint("the dump was cut off: make it again"));
+            }
+            let text = &self.window[line];
+            if text == b"\\." || text == b"\\.\r" {
+                break;
+            }
+            open.end = self.offset();
+            open.rows += 1;
+            if open.end - open.start >= PIECE_BYTES {
+                self.script.pieces.push(open);
+                open = Piece { start: open.end, end: open.end, rows: 0 };
+            }
+        }
+        if open.rows > 0 {
+            self.script.pieces.push(open);
+        }
+        let (pieces, range) = (first_piece..self.script.pieces.len(), start..self.offset());
+        self.script.items.push(Item::Rows(RowsOfItem { header, pieces, range, copy: true, rules: self.rules }));
+        Ok(())
+    }
+}
