@@ -139,6 +139,32 @@ impl Export {
         }
     }
 
+    /// Returns `true` if the file is a dump.
+    pub(super) fn is_dump(&self) -> bool {
+        let Target::Path(path) = &self.target else { return self.format.is_some_and(OutputFormat::is_dump) };
+        self.format_of(Some(path)).is_ok_and(|(format, _)| format.is_dump())
+    }
+
+    /// Refuses options that a dump can't have.
+    fn check_dump(&self) -> Result<()> {
+        let given = [
+            (Setting::Query, self.query.is_some()),
+            (Setting::Columns, self.columns.is_some()),
+            (Setting::Where, self.filter.is_some()),
+            (Setting::Limit, self.limit.is_some()),
+            (Setting::Mixed, self.mixed != Mixed::default()),
+            (Setting::Dates, self.dates),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((setting, _)) => {
+                let message = message![*setting, " has no meaning for SQL, which has whole tables"];
+                Err(Error::usage(message)
+                    .hint("leave it out, or export the rows in another format, such as CSV"))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Refuses contradictory options.
     pub(super) fn check(&self) -> Result<()> {
         let both = |one: Setting, other: Setting| {
@@ -149,6 +175,7 @@ impl Export {
             () if self.threads == Some(0) => {
                 Err(Error::usage(message![Setting::Threads, " must be at least 1"]))
             }
+            () if self.is_dump() => self.check_dump(),
             () if self.query.is_none() => Ok(()),
             () if self.columns.is_some() => both(Setting::Query, Setting::Columns),
             () if self.filter.is_some() => both(Setting::Query, Setting::Where),
