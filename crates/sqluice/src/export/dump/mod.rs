@@ -150,7 +150,7 @@ struct Builder<'b> {
     /// The names of the dumped tables as a list of SQL; `None` if all are dumped.
     named: Option<String>,
     dump: Dump,
-    /// The tables and views that exist so far, in lower case.
+    /// The tables that exist so far, in lower case.
     made: HashSet<String>,
     /// The statements that correct `sqlite_schema`.
     corrections: Vec<String>,
@@ -163,7 +163,6 @@ impl Builder<'_> {
         let checks = self.schema.tables.iter().any(|table| table.checks);
         self.begin(self.snapshot.header(), checks);
         let mut sequence = None;
-        let mut later = Vec::new();
         for object in kept {
             match &*object.kind {
                 "table" if object.name == SEQUENCE => {
@@ -171,13 +170,9 @@ impl Builder<'_> {
                     sequence = Some(object);
                 }
                 "table" => self.table(object)?,
-                "view" => self.other(object),
-                _ if self.made.contains(&object.table.to_ascii_lowercase()) => self.other(object),
-                // A schema that was edited may have an index before its table.
-                _ => later.push(object),
+                _ => self.other(object),
             }
         }
-        later.into_iter().for_each(|object| self.other(object));
         if let Some(sequence) = sequence {
             // The rows of the tables have changed it.
             self.statement("DELETE FROM sqlite_sequence;");
@@ -327,7 +322,6 @@ impl Builder<'_> {
         if object.sql.is_none() {
             return;
         }
-        self.made.insert(object.name.to_ascii_lowercase());
         self.create(object);
         self.dump.others += 1;
     }

@@ -3,7 +3,7 @@
 //! | in the statement | what happens |
 //! |---|---|
 //! | CR LF | `sqlite3` drops CR: a string gets it by an expression, all else by a correction |
-//! | `/` or `go` alone on a line | `sqlite3` ends the statement there: a comment follows them |
+//! | `/` or `go` alone on a line | `sqlite3` ends the statement there: a comment precedes them |
 //! | a comment at the end | SQLite stores what ends the comment with the statement |
 
 use sqluice_core::schema::token::{Token, TokenKind, terminated, tokens};
@@ -29,10 +29,10 @@ pub(super) fn readable(sql: &str) -> Readable {
             text.push_str(&sql[from..at.start]);
             text.push_str(&string(&token, sql));
             from = at.end;
-        } else if is_end && is_alone(sql, &token) {
-            text.push_str(&sql[from..at.end]);
-            text.push_str(" /**/");
-            from = at.end;
+        } else if is_end && is_first(sql, &token) {
+            text.push_str(&sql[from..at.start]);
+            text.push_str("/**/ ");
+            from = at.start;
         }
     }
     text.push_str(&sql[from..]);
@@ -53,9 +53,7 @@ fn string(token: &Token, sql: &str) -> String {
     token.name(sql).map_or_else(|| token.text(sql).to_owned(), |text| format!("({})", literal(&text)))
 }
 
-/// Returns `true` if no other token is on the lines of a token.
-fn is_alone(sql: &str, token: &Token) -> bool {
-    let before = sql[..token.at.start].rsplit('\n').next().unwrap_or_default();
-    let after = sql[token.at.end..].split('\n').next().unwrap_or_default();
-    format!("{before}{after}").trim().is_empty()
+/// Returns `true` if a token is the first of its line.
+fn is_first(sql: &str, token: &Token) -> bool {
+    sql[..token.at.start].rsplit('\n').next().is_none_or(|before| before.trim().is_empty())
 }

