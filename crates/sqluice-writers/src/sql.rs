@@ -8,9 +8,9 @@
 //! literal can have bytes that are not UTF-8; such text is `CAST(X'...' AS TEXT)`. No literal can have NUL either, and programs that read
 //! lines make CR LF to LF: `replace` puts these characters into text, which is correct in databases of UTF-8 and of UTF-16.
 //!
-//! SQLite rounds the decimals of a literal several times, in another way in each version. So a float has its fewest digits only if these are
-//! close to the float. Other floats have 20 digits, which are closer than any error of SQLite, and tiny floats are quotients of whole
-//! numbers, which are exact.
+//! SQLite rounds the decimals of a literal several times, in another way in each version. So a float has its fewest digits only if one
+//! division makes the float of them, as for prices. Other floats have 20 digits, which are closer than any error of SQLite, and tiny
+//! floats are quotients of whole numbers, which are exact.
 
 use sqluice_core::batch::{Batch, Value};
 use sqluice_core::error::{Error, Result};
@@ -246,8 +246,12 @@ fn push_exact_real(out: &mut Vec<u8>, real: f64) {
     }
 }
 
-/// Returns `true` if the decimals are closer to the float than 40% of the distance at which another float begins, and have so few digits
-/// that one division or multiplication makes the float.
+/// The share of the step between two floats within which decimals make the float, also if SQLite rounds twice: to the 64 bits of an x87
+/// register, and from these to the 53 bits of a float.
+const NEAR: f64 = 0.49;
+
+/// Returns `true` if the decimals are nearer to the float than the middle between two floats, and have so few digits that one division or
+/// multiplication makes the float.
 fn is_close(decimals: &[u8], real: f64) -> bool {
     let (mut digits, mut scale, mut after_point) = (0_u64, 0_i32, false);
     let mut bytes = decimals.iter();
@@ -270,8 +274,8 @@ fn is_close(decimals: &[u8], real: f64) -> bool {
     if digits >= WHOLE_MAX {
         return false;
     }
-    // A fifth of the step to the next float, which is 40% of the distance to the middle between the two.
-    let near = (magnitude.next_up() - magnitude) / 5.0;
+    // Below a power of two, the step to the next float is half of the step above.
+    let near = (magnitude - magnitude.next_down()) * NEAR;
     match scale < 0 {
         true => magnitude.mul_add(power, -digits).abs() <= near * power,
         false => digits.mul_add(power, -magnitude).abs() <= near,
@@ -293,5 +297,110 @@ fn push_quotient(out: &mut Vec<u8>, real: f64) {
         out.push(b'/');
         push_real(out, (1_u64 << step) as f64);
         halvings -= step;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use sqluice_core::batch::{Column, Values};
+
+    fn text(push: impl Fn(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        push(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    /// Returns the float of a literal of decimals, or of a quotient.
+    fn read(literal: &str) -> f64 {
+        let mut numbers = literal.split('/').map(|number| number.parse::<f64>().unwrap());
+        let first = numbers.next().unwrap();
+        numbers.fold(first, |quotient, divisor| quotient / divisor)
+    }
+
+    #[test]
+    fn usual_floats_have_their_fewest_digits() {
+        for (real, expected) in [
+            (0.0, "0.0"),
+            (-0.0, "-0.0"),
+            (0.1, "0.1"),
+            (-21168.23, "-21168.23"),
+            (5.0, "5.0"),
+            (1e15, "1000000000000000.0"),
+            (2.5e-10, "2.5e-10"),
+            (1.0 / 3.0, "3.3333333333333331483e-1"),
+            (1e300, "1.0000000000000000525e300"),
+            (f64::MAX, "1.7976931348623157081e308"),
+        ] {
+            assert_eq!(text(|out| push_exact_real(out, real)), expected);
+        }
+        assert!(text(|out| push_exact_real(out, -f64::from_bits(1))).starts_with("-1.0/4503599627370496.0/"));
+    }
+
+    proptest! {
+        #![proptest_config(sqluice_testkit::cases(20_000))]
+
+        #[test]
+        fn each_float_is_read_back(bits in any::<u64>(), small in 0..1_u64 << 60, power in -30..30, whole in any::<i32>()) {
+            let short = f64::from(whole) * 10f64.powi(power);
+            for real in [f64::from_bits(bits), f64::from_bits(small), short] {
+                if real.is_finite() {
+                    let literal = text(|out| push_exact_real(out, real));
+                    prop_assert_eq!(read(&literal).to_bits(), real.to_bits(), "{}", literal);
+                }
+            }
+        }
+
+        #[test]
+        fn a_text_has_no_character_that_a_reader_of_lines_loses(text in "[\\\\r0()'a\r\n\\x00]{0,12}") {
+            let literal = self::text(|out| push_text(out, &text));
+            prop_assert!(!literal.contains('\0'));
+            // Also if each CR before LF is lost, the literal has the same value.
+            prop_assert!(!literal.contains("\r\n"), "{:?}", literal);
+        }
+    }
+
+    #[test]
+    fn each_byte_of_a_blob_has_two_digits() {
+        let blob: Vec<u8> = (0..=255).collect();
+        let digits: String = blob.iter().map(|byte| format!("{byte:02x}")).collect();
+        for length in [0, 1, 31, 32, 33, 64, 256] {
+            assert_eq!(text(|out| push_blob(out, &blob[..length])), format!("X'{}'", &digits[..2 * length]));
+        }
+    }
+
+    /// A part with a row for each text.
+    struct Texts(Vec<String>);
+
+    impl Part for Texts {
+        fn first_row(&self) -> u64 {
+            0
+        }
+
+        fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+            let values: Vec<Value<'_>> = self.0.iter().map(|text| Value::Text(text.as_bytes())).collect();
+            let columns = vec![Column::new(Values::Any(&values))];
+            sink.rows(&Batch { rows: values.len(), columns }).map_err(|refused| refused.first().1)
+        }
+    }
+
+    #[test]
+    fn a_long_row_has_a_statement_of_its_own_and_a_longer_row_is_an_error() {
+        let limits = StatementLimits { several_rows_bytes_max: 50, one_row_bytes_max: 80, hint: "a remedy" };
+        let encoder = SqlEncoder::new("t", &["a".to_owned()], limits);
+        let rows = ["a", "b", &"c".repeat(40), "d", &"e".repeat(41)].map(str::to_owned);
+        let encoded = encoder.encode(&mut Texts(rows.to_vec())).unwrap();
+        let head = "INSERT INTO \"t\" (\"a\") VALUES ";
+        let [c, e] = [&rows[2], &rows[4]];
+        let expected = format!("{head}('a'),('b');\n{head}('{c}');\n{head}('d');\n{head}('{e}');\n");
+        assert_eq!(String::from_utf8(encoded.bytes).unwrap(), expected);
+        assert_eq!((encoded.ends.len(), encoded.rows), (4, 5));
+        let error = encoder.encode(&mut Texts(vec!["x".repeat(46)])).unwrap_err().to_string();
+        assert!(
+            error.contains("the row would be a statement of 81 bytes, longer than the 80 that are allowed"),
+            "{error}"
+        );
+        assert!(error.contains("a remedy"), "{error}");
     }
 }

@@ -34,10 +34,9 @@ use crate::copy::owner;
 use crate::inserts::{Inserts, is_internal};
 use text::{literal, readable};
 
-/// The limits of INSERT statements. SQLite allows statements of a billion bytes. The program `sqlite3` takes the same time for statements
-/// of 4 KiB and longer ones, and twice as long for single rows.
+/// The limits of INSERT statements. SQLite allows a billion bytes.
 pub(super) const STATEMENT_LIMITS: StatementLimits = StatementLimits {
-    several_rows_bytes_max: 16 << 10,
+    several_rows_bytes_max: 64 << 10,
     one_row_bytes_max: 1_000_000_000,
     hint: "SQLite runs no longer statement: a copy keeps such rows, and tables without them can be dumped by their names",
 };

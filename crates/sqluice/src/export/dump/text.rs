@@ -57,3 +57,77 @@ fn string(token: &Token, sql: &str) -> String {
 fn is_first(sql: &str, token: &Token) -> bool {
     sql[..token.at.start].rsplit('\n').next().is_none_or(|before| before.trim().is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::Connection;
+
+    /// Returns the text as the program `sqlite3` reads it, and `true` if the program ends the statement before its last line.
+    fn by_lines(statement: &str) -> (String, bool) {
+        let lines: Vec<&str> =
+            statement.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
+        let ends = |line: &&str| ["/", "go"].contains(&line.trim().to_ascii_lowercase().as_str());
+        (lines.join("\n"), lines.iter().any(ends))
+    }
+
+    #[test]
+    fn a_plain_statement_gets_a_semicolon_alone() {
+        for sql in [
+            "CREATE TABLE t (a)",
+            "CREATE VIEW v AS SELECT 1 -- one\n, 2 / 3",
+            "CREATE TABLE t (a,\n b\n/ 2)",
+        ] {
+            let Readable { sql: statement, is_kept } = readable(sql);
+            if !sql.contains("\n/") {
+                assert_eq!((statement.as_str(), is_kept), (&*format!("{sql};"), true));
+            }
+        }
+    }
+
+    #[test]
+    fn sqlite_stores_the_same_statement_or_a_correction_is_needed() {
+        let statements = [
+            "CREATE TABLE t (a, b)",
+            "CREATE TABLE t (a, b) -- end",
+            "CREATE TABLE t (a,\r\n b DEFAULT 'x\r\ny')",
+            "CREATE VIEW t AS SELECT 1 -- end",
+            "CREATE VIEW t AS SELECT 1 /* end",
+            "CREATE VIEW t AS SELECT 4\n/\n2 AS a\n, 5 AS\n  GO\n",
+            "CREATE VIEW t AS SELECT '\n/\n' AS a",
+        ];
+        for sql in statements {
+            let Readable { sql: statement, is_kept } = readable(sql);
+            let (read, _) = by_lines(&statement);
+            for statement in [&statement, &read] {
+                let connection = Connection::open_in_memory().unwrap();
+                connection.execute_batch(statement).unwrap();
+                let stored: String =
+                    connection.query_row("SELECT sql FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+                let original = Connection::open_in_memory().unwrap();
+                original.execute_batch(sql).unwrap();
+                let expected: String =
+                    original.query_row("SELECT sql FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+                assert!(stored == expected || !is_kept, "{statement}: {stored}");
+                let values = |connection: &Connection| {
+                    if sql.contains("TABLE") {
+                        connection.execute_batch("INSERT INTO t (a) VALUES (1)").unwrap();
+                    }
+                    connection
+                        .query_row("SELECT * FROM t", [], |row| {
+                            row.get::<_, rusqlite::types::Value>(row.as_ref().column_count() - 1)
+                        })
+                        .unwrap()
+                };
+                assert_eq!(values(&connection), values(&original), "{statement}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_line_of_a_statement_ends_it_early() {
+        for sql in ["SELECT 4\n/\n2", "SELECT 4 AS\n go \n", "SELECT 4\n / -- half\n2", "SELECT\n1 AS Go"] {
+            assert!(!by_lines(&readable(sql).sql).1, "{sql}");
+        }
+    }
+}
