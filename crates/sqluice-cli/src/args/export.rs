@@ -23,8 +23,8 @@ use crate::settings::{self, Flags};
 /// other columns get the type of their values. A value of another type is an error, unless --mixed says how to write it.
 ///
 /// A .sql file has the statements that make the whole database, or the named tables with their indexes and triggers: `sqlite3 new.db <
-/// dump.sql`. Rowids, sequences, statistics, virtual tables and the settings of the file are kept. For databases with virtual tables,
-/// sqlite3 3.42 and later need `-cmd '.dbconfig defensive off'`.
+/// dump.sql`. Rowids, sequences, statistics, virtual tables and the settings of the file are kept. For virtual tables and sqlite_stat4,
+/// newer versions of sqlite3 need -cmd '.dbconfig defensive off'.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   sqluice export shop.db orders --to orders.csv

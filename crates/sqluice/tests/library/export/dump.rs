@@ -297,6 +297,32 @@ fn the_order_of_sqlite_schema_is_kept() {
 }
 
 #[test]
+fn a_dump_without_virtual_tables_needs_no_rights_beyond_those_of_defensive_connections() {
+    use rusqlite::config::DbConfig;
+
+    let shop = Shop::new(&format!("{SHOP} DROP TABLE sqlite_stat4;"));
+    let run = |tables: &[&str]| {
+        let to = shop.at("some.sql");
+        shop.export("some.sql").tables(tables.iter().copied()).overwrite(true).run().unwrap();
+        let connection = Connection::open_in_memory().unwrap();
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).unwrap();
+        connection.execute_batch(&fs::read_to_string(to).unwrap())
+    };
+    run(&["seen", "orders", "log", "other"]).unwrap();
+    assert!(run(&["words"]).unwrap_err().to_string().contains("sqlite_master may not be modified"));
+    if has("sqlite3") {
+        let cases = [("on", false), ("off", true)];
+        for (defensive, works) in cases {
+            let dump = File::open(shop.at("some.sql")).unwrap();
+            let db = shop.at(&format!("{defensive}.db"));
+            let mut program = Command::new("sqlite3");
+            program.args(["-bail", "-cmd", &format!(".dbconfig defensive {defensive}")]).arg(&db).stdin(dump);
+            assert_eq!(program.output().unwrap().status.success(), works);
+        }
+    }
+}
+
+#[test]
 fn settings_that_select_rows_or_values_are_refused() {
     let shop = Shop::new(SHOP);
     let refused = [
