@@ -75,6 +75,7 @@ impl Dump {
         let schema = snapshot.schema_with_all_tables()?;
         let objects = snapshot.objects(cancel)?;
         let kept = kept(snapshot, tables, &objects)?;
+        refuse_names(&kept)?;
         let mut builder = Builder {
             snapshot,
             schema: &schema,
@@ -128,6 +129,18 @@ fn kept<'o>(
         _ => is_kept(object),
     };
     Ok(objects.iter().filter(is_wanted).collect())
+}
+
+/// Refuses names that programs which read lines change.
+fn refuse_names(kept: &[&StoredObject]) -> Result<()> {
+    match kept.iter().find(|object| object.name.contains("\r\n")) {
+        Some(object) => {
+            let name = object.name.escape_debug();
+            let message = format!("the name of {} {name} has CR LF, which sqlite3 makes to LF", object.kind);
+            Err(Error::input(message).hint("give it another name, or copy the database"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Returns `true` if a table is declared AUTOINCREMENT, which is a reserved word.

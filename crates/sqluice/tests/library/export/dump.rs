@@ -386,6 +386,9 @@ fn a_canceled_or_refused_dump_leaves_no_file() {
     let utf16 = Shop::new(
         "PRAGMA encoding = 'UTF-16le'; CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 'x'), (2, CAST(x'00d8' AS TEXT))",
     );
+    let odd = Shop::new("CREATE TABLE \"a\r\nb\" (x)");
+    let error = odd.export("x.sql").run().unwrap_err().to_string();
+    assert!(error.contains("the name of table a\\r\\nb has CR LF"), "{error}");
     let error = utf16.export("x.sql").run().unwrap_err().to_string();
     assert!(error.contains("not valid Unicode (table t, rowid 2, column b)"), "{error}");
     assert_eq!(names(utf16.folder.path()), ["shop.db"]);
