@@ -159,7 +159,7 @@ def test_a_database_becomes_a_file_of_statements(shop: Path, tmp_path: Path) -> 
     with sqlite3.connect(tmp_path / "new.db") as connection:
         connection.executescript((tmp_path / "shop.sql").read_text())
     assert by_sqlite(tmp_path / "new.db", "SELECT rowid, * FROM item") == by_sqlite(shop, "SELECT rowid, * FROM item")
-    with pytest.raises(sqluice.UsageError, match="where has no meaning for SQL, which has whole tables"):
+    with pytest.raises(sqluice.UsageError, match="`where` has no meaning for SQL, which has whole tables"):
         sqluice.export(shop, to=tmp_path / "some.sql", where="id = 1")
     assert not (tmp_path / "some.sql").exists()
 

@@ -53,8 +53,6 @@ pub(super) struct Dump {
     pub(super) steps: Vec<Step>,
     /// The differences between the database and the database that the statements make.
     pub(super) notes: Vec<String>,
-    /// The number of indexes, views, triggers and virtual tables.
-    pub(super) others: u64,
 }
 
 /// A part of a dump.
@@ -80,7 +78,7 @@ impl Dump {
             snapshot,
             schema: &schema,
             named: (!tables.is_empty()).then(|| names_of_tables(&kept)),
-            dump: Dump { steps: Vec::new(), notes: Vec::new(), others: 0 },
+            dump: Dump { steps: Vec::new(), notes: Vec::new() },
             made: HashSet::new(),
             corrections: Vec::new(),
             writes_schema: false,
@@ -276,7 +274,6 @@ impl Builder<'_> {
                 self.statement(&format!(
                     "INSERT INTO sqlite_schema (type,name,tbl_name,rootpage,sql) VALUES ('table',{name},{name},0,{sql});"
                 ));
-                self.dump.others += 1;
                 return Ok(());
             }
             (_, "sqlite_stat1") => {
@@ -335,6 +332,5 @@ impl Builder<'_> {
             return;
         }
         self.create(object);
-        self.dump.others += 1;
     }
 }
