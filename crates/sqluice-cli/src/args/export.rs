@@ -15,7 +15,7 @@ use crate::settings::{self, Flags};
 /// The database may be a URL: s3://bucket/name, gs://bucket/name, az://container/name or https://host/name. It is fetched to a temporary file
 /// first.
 ///
-/// `sqluice load` reads exported files back as the same values. In CSV and TSV, NULL is an empty field and empty text is "". Numbers keep all
+/// `sqluice load` reads exported files other than SQL back as the same values. In CSV and TSV, NULL is an empty field and empty text is "". Numbers keep all
 /// digits. CSV and JSON cannot hold blobs and infinities: these are errors that name table, row and column, unless --mixed null writes
 /// NULL instead.
 ///
@@ -23,8 +23,8 @@ use crate::settings::{self, Flags};
 /// other columns get the type of their values. A value of another type is an error, unless --mixed says how to write it.
 ///
 /// A .sql file has the statements that make the whole database, or the named tables with their indexes and triggers: `sqlite3 new.db <
-/// dump.sql`. Rowids, sequences, statistics, virtual tables and the settings of the file are kept. For virtual tables and sqlite_stat4,
-/// newer versions of sqlite3 need -cmd '.dbconfig defensive off'.
+/// dump.sql`. Rowids, sequences, statistics, virtual tables, user_version, application_id, page size and encoding are kept. For virtual
+/// tables and sqlite_stat4, newer versions of sqlite3 need -cmd '.dbconfig defensive off'.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   sqluice export shop.db orders --to orders.csv

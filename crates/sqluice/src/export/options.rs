@@ -20,7 +20,8 @@ pub enum Target {
     Stdout,
 }
 
-/// An export of tables, or of the rows of a query, to files.
+/// An export of tables, or of the rows of a query, to files. A file of SQL ([`SQL`](crate::export::formats::SQL)) has the whole database, or
+/// the tables with their indexes and triggers.
 ///
 /// ```no_run
 /// use sqluice::export::Export;
@@ -37,7 +38,7 @@ pub struct Export {
     pub source: PathBuf,
     /// The destination of the rows.
     pub target: Target,
-    /// The tables and views; if empty, the only table, or all tables into a folder.
+    /// The tables and views; if empty, the only table, or all tables into a folder or a file of SQL.
     pub tables: Vec<String>,
     /// A query instead of tables.
     pub query: Option<String>,
