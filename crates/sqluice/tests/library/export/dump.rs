@@ -185,7 +185,7 @@ fn each_float_is_read_back_by_each_version_of_sqlite() {
     let mut connection = Connection::open(&source).unwrap();
     connection.execute_batch("CREATE TABLE t (a)").unwrap();
     let transaction = connection.transaction().unwrap();
-    for _ in 0..tries(20_000, 100_000, 2_000_000) {
+    for _ in 0..tries(20_000, 100_000, 400_000) {
         transaction.prepare_cached("INSERT INTO t VALUES (?)").unwrap().execute([finite(&mut rng)]).unwrap();
     }
     transaction.commit().unwrap();
