@@ -19,6 +19,7 @@ from ._write import MEMORY, IfExists, OnConflict, Path, names, specs, statements
 
 Format = Literal["csv", "tsv", "ndjson", "json", "parquet", "arrow"]
 InputFormat = Literal[Format, "avro", "sqlite"]
+OutputFormat = Literal[Format, "sql"]
 Layout = Literal["auto", "sqlar", "kv"]
 
 

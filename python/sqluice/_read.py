@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from . import _sqluice
 from ._arguments import check_arguments
-from ._commands import Format
+from ._commands import OutputFormat
 from ._locks import used
 from ._progress import Callback, Watched
 from ._report import ExportReport, from_json
@@ -92,7 +92,7 @@ def export(
     columns: str | Sequence[str] | None = None,
     where: str | None = None,
     limit: int | None = None,
-    format: Format | None = None,
+    format: OutputFormat | None = None,
     overwrite: bool = False,
     mixed: Mixed = "error",
     dates: bool = False,
@@ -107,6 +107,8 @@ def export(
 
     The name of the file says the format, also before .gz and .zst. Without `tables`, the only table is exported to a file, or all tables to a
     folder. The other parameters are those of `read`.
+
+    A .sql file has the statements that make the whole database, or `tables` with their indexes and triggers: `sqlite3 new.db < dump.sql`.
     """
     check_arguments(export, locals())
     settings = settings_of("export", locals())

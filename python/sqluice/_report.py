@@ -736,11 +736,19 @@ class ProfileReport:
 
 
 @dataclass(frozen=True, slots=True)
+class DumpedTable:
+    """The rows of a table in a file of SQL statements."""
+
+    table: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class ExportedFile:
     """What was written to a file."""
 
     table: str | None
-    """The table or view; `None`: a query."""
+    """The table or view; `None`: a query, or a file of SQL statements."""
     path: str
     format: str
     rows: int
@@ -749,6 +757,8 @@ class ExportedFile:
     """Columns with values that became NULL, and how many."""
     notes: tuple[str, ...]
     """What loading the file would change."""
+    tables: tuple[DumpedTable, ...] = ()
+    """The tables of a file of SQL statements, in the order of `sqlite_schema`."""
 
 
 @dataclass(frozen=True, slots=True)

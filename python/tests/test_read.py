@@ -151,6 +151,19 @@ def test_a_file_appears_with_a_report(shop: Path, tmp_path: Path) -> None:
     assert by_sqlite(loaded, "SELECT * FROM item") == by_sqlite(shop, "SELECT * FROM item")
 
 
+def test_a_database_becomes_a_file_of_statements(shop: Path, tmp_path: Path) -> None:
+    report = sqluice.export(shop, to=tmp_path / "shop.sql")
+    (file,) = report.files
+    assert (file.table, file.format, file.rows) == (None, "sql", 50_000)
+    assert file.tables == (sqluice.DumpedTable("item", 50_000),)
+    with sqlite3.connect(tmp_path / "new.db") as connection:
+        connection.executescript((tmp_path / "shop.sql").read_text())
+    assert by_sqlite(tmp_path / "new.db", "SELECT rowid, * FROM item") == by_sqlite(shop, "SELECT rowid, * FROM item")
+    with pytest.raises(sqluice.UsageError, match="`where` has no meaning for SQL, which has whole tables"):
+        sqluice.export(shop, to=tmp_path / "some.sql", where="id = 1")
+    assert not (tmp_path / "some.sql").exists()
+
+
 READ_BY_BATCHES = """
 import re, sys
 import pyarrow

@@ -246,7 +246,7 @@ WITHOUT_DATABASE = {"field", "read_manifest", "Hash", "Range"}
 
 
 def test_formats_are_those_of_the_command() -> None:
-    literals = _commands.InputFormat, _commands.Format
+    literals = _commands.InputFormat, _commands.OutputFormat
     assert [list(typing.get_args(literal)) for literal in literals] == [sorted_as(names) for names in _sqluice.formats()]
 
 

@@ -342,6 +342,14 @@ impl Snapshot {
             .map_err(|error| unreadable(&self.name, error))
     }
 
+    /// Returns the schema with the shadow tables of virtual tables and SQLite's own tables.
+    ///
+    /// # Errors
+    /// When SQLite can't read the schema.
+    pub fn schema_with_all_tables(&self) -> Result<Schema> {
+        Schema::with_all_tables(&self.connection(), &self.name).map_err(|error| unreadable(&self.name, error))
+    }
+
     /// Returns a view of the pages for any number of threads.
     pub fn view<'a>(&'a self, progress: &'a dyn Progress, cancel: &'a Cancel) -> FileView<'a> {
         let log = self.in_log.iter().any(|word| *word != 0);

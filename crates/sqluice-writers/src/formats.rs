@@ -30,6 +30,8 @@ pub struct OutputFormat {
 pub enum Encoder {
     /// Text: [`TextEncoder`](crate::text::TextEncoder).
     Text(TextFormat),
+    /// Statements that make the whole database: [`SqlEncoder`](crate::sql::SqlEncoder).
+    Sql,
     /// Typed columns: pages of Parquet, which are compressed one by one.
     Parquet,
     /// Typed columns: record batches of Arrow.
@@ -37,7 +39,7 @@ pub enum Encoder {
 }
 
 /// All formats, in the order in which help texts list them.
-pub static ALL: &[&OutputFormat] = &[&CSV, &TSV, &NDJSON, &JSON, &PARQUET, &ARROW];
+pub static ALL: &[&OutputFormat] = &[&CSV, &TSV, &NDJSON, &JSON, &PARQUET, &ARROW, &SQL];
 
 /// Fields between commas.
 pub static CSV: OutputFormat = OutputFormat {
@@ -93,10 +95,24 @@ pub static ARROW: OutputFormat = OutputFormat {
     encoder: Encoder::Arrow,
 };
 
+/// SQL statements that make the database.
+pub static SQL: OutputFormat = OutputFormat {
+    name: "sql",
+    words: "SQL",
+    about: "SQL statements that make the whole database",
+    extensions: &["sql"],
+    encoder: Encoder::Sql,
+};
+
 impl OutputFormat {
     /// Returns `true` if the columns of a file have types.
     pub fn is_columnar(&self) -> bool {
-        !matches!(self.encoder, Encoder::Text(_))
+        matches!(self.encoder, Encoder::Parquet | Encoder::Arrow)
+    }
+
+    /// Returns `true` if a file has a whole database, or tables with all that belongs to them.
+    pub fn is_dump(&self) -> bool {
+        matches!(self.encoder, Encoder::Sql)
     }
 
     /// Returns the format whose files have the given extension.

@@ -5,29 +5,47 @@
 //! ```
 //!
 //! SQLite stores the same value for each literal: floats have a point or an exponent, blobs are `X'...'`, infinities are `9e999`. No
-//! literal can have text with NUL bytes or bytes that are not UTF-8; such text is `CAST(X'...' AS TEXT)`.
+//! literal can have bytes that are not UTF-8; such text is `CAST(X'...' AS TEXT)`. No literal can have NUL either, and programs that read
+//! lines make CR LF to LF: `replace` puts these characters into text, which is correct in databases of UTF-8 and of UTF-16.
+//!
+//! SQLite rounds the decimals of a literal several times, in another way in each version. So a float has its fewest digits only if one
+//! division makes the float of them, as for prices. Other floats have 20 digits, which are closer than any error of SQLite, and tiny
+//! floats are quotients of whole numbers, which are exact.
 
 use sqluice_core::batch::{Batch, Value};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::quoted;
 use sqluice_core::source::{BadText, Part, Refused, Sink};
 
+use crate::compression::Compression;
 use crate::digits::{push_int, push_real};
 use crate::in_order::Encode;
+
+/// The limits of the length of statements.
+#[derive(Clone, Copy, Debug)]
+pub struct StatementLimits {
+    /// The number of bytes above which a statement gets no more rows.
+    pub several_rows_bytes_max: usize,
+    /// The largest number of bytes of a statement with a single row. A longer row is an error.
+    pub one_row_bytes_max: usize,
+    /// The hint of the error.
+    pub hint: &'static str,
+}
 
 /// An encoder of parts as statements.
 pub struct SqlEncoder {
     /// The beginning of each statement: `INSERT INTO ... VALUES `.
     head: Vec<u8>,
-    statement_bytes_max: usize,
+    limits: StatementLimits,
+    compression: Compression,
 }
 
 /// The rows of a part as statements.
 #[derive(Debug, Default)]
 pub struct SqlPiece {
-    /// The statements, each on a line.
+    /// The statements, each on a line; compressed if this is wanted.
     pub bytes: Vec<u8>,
-    /// The end of each statement in `bytes`.
+    /// The end of each statement in `bytes`, before these are compressed.
     pub ends: Vec<usize>,
     /// The number of rows.
     pub rows: u64,
@@ -39,11 +57,17 @@ pub struct SqlPiece {
 const END: &[u8] = b";\n";
 
 impl SqlEncoder {
-    /// Creates an encoder for the rows of a table with these columns. No statement is longer than `statement_bytes_max` bytes.
-    pub fn new(table: &str, columns: &[String], statement_bytes_max: usize) -> SqlEncoder {
+    /// Creates an encoder for the rows of a table with these columns.
+    pub fn new(table: &str, columns: &[String], limits: StatementLimits) -> SqlEncoder {
         let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
         let head = format!("INSERT INTO {} ({}) VALUES ", quoted(table), columns.join(","));
-        SqlEncoder { head: head.into_bytes(), statement_bytes_max }
+        SqlEncoder { head: head.into_bytes(), limits, compression: Compression::None }
+    }
+
+    /// Compresses each piece.
+    #[must_use]
+    pub fn compressed(self, compression: Compression) -> SqlEncoder {
+        SqlEncoder { compression, ..self }
     }
 }
 
@@ -55,7 +79,9 @@ impl Encode for SqlEncoder {
             SqlSink { encoder: self, piece: SqlPiece::default(), statement_at: 0, row: Vec::new() };
         part.decode(&mut sink)?;
         sink.finish_statement();
-        Ok(SqlPiece { input_bytes: part.input_bytes(), ..sink.piece })
+        let SqlPiece { bytes, ends, rows, .. } = sink.piece;
+        let bytes = self.compression.piece(bytes)?;
+        Ok(SqlPiece { bytes, ends, rows, input_bytes: part.input_bytes() })
     }
 }
 
@@ -81,7 +107,7 @@ impl SqlSink<'_> {
 
 impl Sink for SqlSink<'_> {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
-        let SqlEncoder { head, statement_bytes_max } = self.encoder;
+        let SqlEncoder { head, limits, .. } = self.encoder;
         for row in 0..batch.rows {
             self.row.clear();
             let mut longest = (0, 0);
@@ -93,12 +119,12 @@ impl Sink for SqlSink<'_> {
             }
             self.row.push(b')');
             let alone = head.len() + self.row.len() + END.len();
-            if alone > *statement_bytes_max {
+            if alone > limits.one_row_bytes_max {
                 let at = Some((row, longest.1));
-                return Err(Refused::Stop { at, error: too_long(alone, *statement_bytes_max) });
+                return Err(Refused::Stop { at, error: too_long(alone, limits) });
             }
             let open = self.piece.bytes.len() - self.statement_at;
-            if open > 0 && open + 1 + self.row.len() + END.len() > *statement_bytes_max {
+            if open > 0 && open + 1 + self.row.len() + END.len() > limits.several_rows_bytes_max {
                 self.finish_statement();
             }
             let bytes = &mut self.piece.bytes;
@@ -117,11 +143,11 @@ impl Sink for SqlSink<'_> {
     }
 }
 
-fn too_long(bytes: usize, most: usize) -> Error {
-    Error::input(format!(
-        "the row would be a statement of {bytes} bytes, longer than the {most} that are allowed"
-    ))
-    .hint("leave its table out, or keep such values elsewhere, as in a store of objects")
+fn too_long(bytes: usize, limits: &StatementLimits) -> Error {
+    let most = limits.one_row_bytes_max;
+    let message =
+        format!("the row would be a statement of {bytes} bytes, longer than the {most} that are allowed");
+    Error::input(message).hint(limits.hint)
 }
 
 /// Appends a value as a literal.
@@ -129,30 +155,252 @@ fn push_literal(out: &mut Vec<u8>, value: &Value<'_>) {
     match *value {
         Value::Null => out.extend_from_slice(b"NULL"),
         Value::Int(int) => push_int(out, int),
-        Value::Real(real) if real.is_finite() => push_real(out, real),
+        Value::Real(real) if real.is_finite() => push_exact_real(out, real),
         Value::Real(real) => out.extend_from_slice(if real > 0.0 { b"9e999" } else { b"-9e999" }),
-        Value::Text(text) if text.contains(&0) || std::str::from_utf8(text).is_err() => {
-            out.extend_from_slice(b"CAST(");
-            push_blob(out, text);
-            out.extend_from_slice(b" AS TEXT)");
-        }
-        Value::Text(text) => {
-            out.push(b'\'');
-            for piece in text.split_inclusive(|byte| *byte == b'\'') {
-                out.extend_from_slice(piece);
-                if piece.last() == Some(&b'\'') {
-                    out.push(b'\'');
-                }
+        Value::Text(text) => match std::str::from_utf8(text) {
+            Ok(text) => push_text(out, text),
+            Err(_) => {
+                out.extend_from_slice(b"CAST(");
+                push_blob(out, text);
+                out.extend_from_slice(b" AS TEXT)");
             }
-            out.push(b'\'');
-        }
+        },
         Value::Blob(blob) => push_blob(out, blob),
     }
 }
 
-fn push_blob(out: &mut Vec<u8>, blob: &[u8]) {
-    let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
-    out.extend_from_slice(b"X'");
-    out.extend(blob.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+/// Appends a text as a literal, or as an expression that no program changes that reads lines.
+pub fn push_text(out: &mut Vec<u8>, text: &str) {
+    let has_nul = text.contains('\0');
+    if !has_nul && !text.contains("\r\n") {
+        push_quoted(out, text);
+        return;
+    }
+    // A mark stands for the character in the literal. The marks have no common ends, so each of them is found where it was put.
+    let mut text = text.to_owned();
+    let mut tail = String::new();
+    for (character, letter, code) in [('\0', '0', "0"), ('\r', 'r', "13")] {
+        if !text.contains(character) {
+            continue;
+        }
+        let numbers = (0_u64..).map(|number| format!("(\\{letter}{number})"));
+        let marks = std::iter::once(format!("\\{letter}")).chain(numbers);
+        let Some(mark) = marks.into_iter().find(|mark| !text.contains(mark.as_str())) else { continue };
+        text = text.replace(character, &mark);
+        tail = format!(",'{mark}',char({code})){tail}");
+        out.extend_from_slice(b"replace(");
+    }
+    push_quoted(out, &text);
+    // The last mark is replaced first, as it may stand in the place of a character between the parts of another mark.
+    out.extend_from_slice(tail.as_bytes());
+}
+
+fn push_quoted(out: &mut Vec<u8>, text: &str) {
     out.push(b'\'');
+    for piece in text.as_bytes().split_inclusive(|byte| *byte == b'\'') {
+        out.extend_from_slice(piece);
+        if piece.last() == Some(&b'\'') {
+            out.push(b'\'');
+        }
+    }
+    out.push(b'\'');
+}
+
+fn push_blob(out: &mut Vec<u8>, blob: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    out.reserve(2 * blob.len() + 3);
+    out.extend_from_slice(b"X'");
+    for bytes in blob.chunks(32) {
+        let mut digits = [0; 64];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+            pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        }
+        out.extend_from_slice(&digits[..2 * bytes.len()]);
+    }
+    out.push(b'\'');
+}
+
+/// The powers of ten that are floats without rounding.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+
+/// The bound below which whole numbers are floats without rounding.
+const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// The bound below which SQLite 3.40 rounds the decimals of a float too often. It divides by 1e308 there.
+const TINY: f64 = 1e-270;
+
+/// Appends a finite float so that all versions of SQLite read the same float.
+fn push_exact_real(out: &mut Vec<u8>, real: f64) {
+    let start = out.len();
+    push_real(out, real);
+    if real.fract() == 0.0 && real.abs() < WHOLE_MAX || is_close(&out[start..], real) {
+        return;
+    }
+    out.truncate(start);
+    match real.abs() < TINY {
+        true => push_quotient(out, real),
+        false => out.extend_from_slice(format!("{real:.19e}").as_bytes()),
+    }
+}
+
+/// The share of the step between two floats within which decimals make the float, also if SQLite rounds twice: to the 64 bits of an x87
+/// register, and from these to the 53 bits of a float.
+const NEAR: f64 = 0.49;
+
+/// Returns `true` if the decimals are nearer to the float than the middle between two floats, and have so few digits that one division or
+/// multiplication makes the float.
+fn is_close(decimals: &[u8], real: f64) -> bool {
+    let (mut digits, mut scale, mut after_point) = (0_u64, 0_i32, false);
+    let mut bytes = decimals.iter();
+    for &byte in bytes.by_ref() {
+        match byte {
+            b'-' => {}
+            b'.' => after_point = true,
+            b'0'..=b'9' if digits < 1 << 53 => {
+                digits = digits * 10 + u64::from(byte - b'0');
+                scale -= i32::from(after_point);
+            }
+            b'e' => break,
+            _ => return false,
+        }
+    }
+    let exponent = std::str::from_utf8(bytes.as_slice()).unwrap_or_default();
+    let scale = scale + exponent.parse().unwrap_or(0);
+    let (digits, magnitude) = (digits as f64, real.abs());
+    let Some(&power) = POWERS.get(scale.unsigned_abs() as usize) else { return false };
+    if digits >= WHOLE_MAX {
+        return false;
+    }
+    // Below a power of two, the step to the next float is half of the step above.
+    let near = (magnitude - magnitude.next_down()) * NEAR;
+    match scale < 0 {
+        true => magnitude.mul_add(power, -digits).abs() <= near * power,
+        false => digits.mul_add(power, -magnitude).abs() <= near,
+    }
+}
+
+/// Appends a float below 1 as a whole number that powers of two divide. Each division is exact.
+fn push_quotient(out: &mut Vec<u8>, real: f64) {
+    const EXPONENT_BITS: u64 = 0x7ff;
+    let bits = real.to_bits();
+    let exponent = bits >> 52 & EXPONENT_BITS;
+    let fraction = bits & ((1 << 52) - 1);
+    // Subnormal floats have the exponent 0, and no leading 1.
+    let whole = if exponent == 0 { fraction } else { fraction | 1 << 52 };
+    let mut halvings = 1075 - exponent.max(1);
+    push_real(out, (whole as f64).copysign(real));
+    while halvings > 0 {
+        let step = halvings.min(52);
+        out.push(b'/');
+        push_real(out, (1_u64 << step) as f64);
+        halvings -= step;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use sqluice_core::batch::{Column, Values};
+
+    fn text(push: impl Fn(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        push(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    /// Returns the float of a literal of decimals, or of a quotient.
+    fn read(literal: &str) -> f64 {
+        let mut numbers = literal.split('/').map(|number| number.parse::<f64>().unwrap());
+        let first = numbers.next().unwrap();
+        numbers.fold(first, |quotient, divisor| quotient / divisor)
+    }
+
+    #[test]
+    fn usual_floats_have_their_fewest_digits() {
+        for (real, expected) in [
+            (0.0, "0.0"),
+            (-0.0, "-0.0"),
+            (0.1, "0.1"),
+            (-21168.23, "-21168.23"),
+            (5.0, "5.0"),
+            (1e15, "1000000000000000.0"),
+            (2.5e-10, "2.5e-10"),
+            (1e-30, "1.0000000000000000833e-30"),
+            (1e300, "1.0000000000000000525e300"),
+            (f64::MAX, "1.7976931348623157081e308"),
+        ] {
+            assert_eq!(text(|out| push_exact_real(out, real)), expected);
+        }
+        assert!(text(|out| push_exact_real(out, -f64::from_bits(1))).starts_with("-1.0/4503599627370496.0/"));
+    }
+
+    proptest! {
+        #![proptest_config(sqluice_testkit::cases(20_000))]
+
+        #[test]
+        fn each_float_is_read_back(bits in any::<u64>(), small in 0..1_u64 << 60, power in -30..30, whole in any::<i32>()) {
+            let short = f64::from(whole) * 10f64.powi(power);
+            for real in [f64::from_bits(bits), f64::from_bits(small), short] {
+                if real.is_finite() {
+                    let literal = text(|out| push_exact_real(out, real));
+                    prop_assert_eq!(read(&literal).to_bits(), real.to_bits(), "{}", literal);
+                }
+            }
+        }
+
+        #[test]
+        fn a_text_has_no_character_that_a_reader_of_lines_loses(text in "[\\\\r0()'a\r\n\\x00]{0,12}") {
+            let literal = self::text(|out| push_text(out, &text));
+            prop_assert!(!literal.contains('\0'));
+            // Also if each CR before LF is lost, the literal has the same value.
+            prop_assert!(!literal.contains("\r\n"), "{:?}", literal);
+        }
+    }
+
+    #[test]
+    fn each_byte_of_a_blob_has_two_digits() {
+        let blob: Vec<u8> = (0..=255).collect();
+        let digits: String = blob.iter().map(|byte| format!("{byte:02x}")).collect();
+        for length in [0, 1, 31, 32, 33, 64, 256] {
+            assert_eq!(text(|out| push_blob(out, &blob[..length])), format!("X'{}'", &digits[..2 * length]));
+        }
+    }
+
+    /// A part with a row for each text.
+    struct Texts(Vec<String>);
+
+    impl Part for Texts {
+        fn first_row(&self) -> u64 {
+            0
+        }
+
+        fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+            let values: Vec<Value<'_>> = self.0.iter().map(|text| Value::Text(text.as_bytes())).collect();
+            let columns = vec![Column::new(Values::Any(&values))];
+            sink.rows(&Batch { rows: values.len(), columns }).map_err(|refused| refused.first().1)
+        }
+    }
+
+    #[test]
+    fn a_long_row_has_a_statement_of_its_own_and_a_longer_row_is_an_error() {
+        let limits = StatementLimits { several_rows_bytes_max: 50, one_row_bytes_max: 80, hint: "a remedy" };
+        let encoder = SqlEncoder::new("t", &["a".to_owned()], limits);
+        let rows = ["a", "b", &"c".repeat(40), "d", &"e".repeat(41)].map(str::to_owned);
+        let encoded = encoder.encode(&mut Texts(rows.to_vec())).unwrap();
+        let head = "INSERT INTO \"t\" (\"a\") VALUES ";
+        let [c, e] = [&rows[2], &rows[4]];
+        let expected = format!("{head}('a'),('b');\n{head}('{c}');\n{head}('d');\n{head}('{e}');\n");
+        assert_eq!(String::from_utf8(encoded.bytes).unwrap(), expected);
+        assert_eq!((encoded.ends.len(), encoded.rows), (4, 5));
+        let error = encoder.encode(&mut Texts(vec!["x".repeat(46)])).unwrap_err().to_string();
+        assert!(
+            error.contains("the row would be a statement of 81 bytes, longer than the 80 that are allowed"),
+            "{error}"
+        );
+        assert!(error.contains("a remedy"), "{error}");
+    }
 }

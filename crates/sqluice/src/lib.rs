@@ -228,7 +228,7 @@
 //! - `entity-store`: the module [`entity_store`], typed objects
 //! - `archive`: the module [`archive`], which packs a folder into a database and unpacks it; includes `blob-store`
 //! - `cloud`: URLs (`s3://`, `gs://`, `az://`, `https://`) in the place of paths; see [`remote`]. Off by default
-//! - `export`: the module [`export`], tables and queries as files; with `parquet`, these may be Parquet and Arrow files; in [`copy`],
+//! - `export`: the module [`export`], tables, queries and whole databases as files; with `parquet`, these may be Parquet and Arrow files; in [`copy`],
 //!   copies for Datasette and D1
 //!
 //! # Existing databases
@@ -247,7 +247,8 @@
 //! The modules, from the bottom up. Each module uses only modules above it in this list:
 //!
 //! * [`remote`]: URLs in the place of paths; `virtual_table`: statements of virtual tables; `full_text`: full-text tables in look-alikes; `personal`: detection of personal columns;
-//!   `references`: detection of undeclared references; `schema_text`: literals and comments in statements
+//!   `references`: detection of undeclared references; `schema_text`: literals and comments in statements; `inserts`: rows as INSERT
+//!   statements
 //! * [`load`]: loads files into a database; [`write`](mod@write): writes rows of the caller
 //! * [`generate`], [`tpch`]: test data
 //! * [`profile`]: describes the data of a database as a schema for the generator
@@ -255,7 +256,7 @@
 //! * [`copy`]: copies a database, or some of its tables, to a new file without free pages
 //! * [`merge`]: merges several databases into one
 //! * [`archive`]: packs a folder into a database, and unpacks it
-//! * [`export`]: writes tables and queries to files; `read`: returns them as Arrow record batches
+//! * [`export`]: writes tables, queries and whole databases to files; `read`: returns them as Arrow record batches
 //! * `guides`: the Rust examples of README and documentation site, as tests
 //!
 //! The modules [`error`], [`options`], [`plan`], [`progress`], [`report`], [`schema`] and [`source`] have the types that all of them share.
@@ -288,6 +289,8 @@ pub mod generate;
 #[cfg(doctest)]
 mod guides;
 pub mod index;
+#[cfg(feature = "export")]
+mod inserts;
 #[cfg(feature = "load")]
 pub mod load;
 pub mod merge;

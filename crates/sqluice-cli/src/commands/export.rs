@@ -55,6 +55,9 @@ fn summarize(report: &ExportReport, printer: &Printer) {
         [file] => {
             let path = place(file.path.as_ref());
             printer.done("Exported", &format!("{rows} to {path}: {bytes} in {time} ({rate})"));
+            for table in &file.tables {
+                printer.detail(&format!("  table {}: {}", table.table, counted(table.rows, "row")));
+            }
         }
         files => {
             let number = counted(files.len() as u64, "file");

@@ -253,6 +253,22 @@ impl Schema {
     #[doc(hidden)]
     /// Reads the schema of a connection's database. `sql` and `file` are for messages.
     pub fn from_catalogue(connection: &Connection, sql: String, file: &Path) -> rusqlite::Result<Schema> {
+        Schema::of_catalogue(connection, sql, file, false)
+    }
+
+    #[doc(hidden)]
+    /// Reads the schema of a connection's database with all tables that have rows of their own: also the shadow tables of virtual tables,
+    /// and SQLite's own tables except for `sqlite_schema`. `file` is for messages.
+    pub fn with_all_tables(connection: &Connection, file: &Path) -> rusqlite::Result<Schema> {
+        Schema::of_catalogue(connection, String::new(), file, true)
+    }
+
+    fn of_catalogue(
+        connection: &Connection,
+        sql: String,
+        file: &Path,
+        all_tables: bool,
+    ) -> rusqlite::Result<Schema> {
         let mut schema = Schema {
             file: file.to_owned(),
             sql,
@@ -278,12 +294,12 @@ impl Schema {
             // Virtual tables bring shadow tables, which are recognised by their names. FTS5 also calls a table of the user a shadow table,
             // if it is its content table.
             let is_shadow = kind == Some("shadow");
-            if is_shadow && schema.place_of_table(&object.name).line.is_none() {
+            if is_shadow && !all_tables && schema.place_of_table(&object.name).line.is_none() {
                 schema.objects.pop();
                 continue;
             }
             // SQLite creates sqlite_sequence and similar tables itself when another object needs them.
-            if object.kind == "table" && object.name.starts_with("sqlite_") {
+            if object.kind == "table" && !all_tables && object.name.starts_with("sqlite_") {
                 continue;
             }
             // The tables have their indexes.

@@ -362,7 +362,7 @@ settings! {
 
     EXPORT {
         To: of(Kind::Path, "FILE|FOLDER|-", "The file, a folder that gets one file per table, or - for standard output").letter('t').required().by(FRONT_ENDS);
-        Format: of(Kind::OutputFormat, "FORMAT", "The format, such as csv or parquet [default: by the file name]")
+        Format: of(Kind::OutputFormat, "FORMAT", "The format, such as csv, parquet or sql [default: by the file name]")
             .long("The format: {} [default: by the extension of the file name; .gz and .zst after it compress]").letter('f').hidden_words();
         Overwrite: switch("Replace existing files [default: an existing file is an error]");
     }

@@ -62,7 +62,8 @@ pub use plan::{CopyPlan, PlannedTree};
 use purpose::Settled;
 pub use purpose::{ChosenSetting, Purpose};
 pub use report::{CopiedIndex, CopiedTable, CopyReport};
-use selection::{Selection, owner};
+use selection::Selection;
+pub(crate) use selection::owner;
 pub(crate) use verify::{of_application, verification, with_remedy, without_table};
 
 use crate::remote;

@@ -176,7 +176,7 @@ fn owners<'n>(name: &'n str, shadows: &HashSet<String>, objects: &'n [StoredObje
 }
 
 /// Returns the virtual table that owns a table, or the table itself if it has no owner.
-pub(super) fn owner<'n>(name: &'n str, shadows: &HashSet<String>, objects: &'n [StoredObject]) -> &'n str {
+pub(crate) fn owner<'n>(name: &'n str, shadows: &HashSet<String>, objects: &'n [StoredObject]) -> &'n str {
     owners(name, shadows, objects).last().copied().unwrap_or(name)
 }
 

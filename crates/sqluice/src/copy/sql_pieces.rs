@@ -21,15 +21,23 @@ use sqluice_core::schema::token::terminated;
 use sqluice_core::schema::{Schema, Table, parents_first, quoted_text};
 use sqluice_engine::output::{WholeFile, WholeFiles, explained};
 use sqluice_reader::StoredObject;
-use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
+use sqluice_reader::rows::PART_BYTES;
 use sqluice_writers::in_order::InOrder;
-use sqluice_writers::sql::{SqlEncoder, SqlPiece};
+use sqluice_writers::sql::{SqlPiece, StatementLimits};
 
 use super::Opened;
 use super::report::{CopiedTable, CopyReport};
+use crate::inserts::{Inserts, is_internal};
 
 /// The largest number of bytes of a statement.
 pub(super) const STATEMENT_BYTES_MAX: usize = 100_000;
+
+/// The limits of INSERT statements.
+const STATEMENT_LIMITS: StatementLimits = StatementLimits {
+    several_rows_bytes_max: STATEMENT_BYTES_MAX,
+    one_row_bytes_max: STATEMENT_BYTES_MAX,
+    hint: "leave its table out, or keep such values elsewhere, as in a store of objects",
+};
 
 /// The largest number of columns of a table.
 const COLUMNS_MAX: usize = 100;
@@ -51,7 +59,7 @@ pub(super) fn write(opened: &Opened, context: &Context<'_>) -> Result<CopyReport
     let done = WholeFiles::new(folder.overwrite, 0);
     let mut files = Files { folder: &folder, done, open: None, cancel: &context.cancel };
     context.progress.phase("copy", Some(Amount { rows: 0, bytes: snapshot.bytes() }));
-    let is_table = |object: &&&StoredObject| object.kind == "table" && !is_internal(object);
+    let is_table = |object: &&&StoredObject| object.kind == "table" && !is_internal(&object.name);
     let declared = kept.iter().filter(is_table).map(|object| {
         let table = schema.table(&object.name);
         table.ok_or_else(|| Error::input(format!("{} can't be read", object.describe())))
@@ -65,15 +73,9 @@ pub(super) fn write(opened: &Opened, context: &Context<'_>) -> Result<CopyReport
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     report.threads = copy.write.threads.unwrap_or_else(cores);
     for table in &tables {
-        let columns = table.columns.iter().filter(|column| column.generated.is_none());
-        // A column that is the rowid is written instead of the rowid.
-        let rowid = table.rowid_name().filter(|_| table.rowid_alias.is_none()).map(str::to_owned);
-        let columns: Vec<String> =
-            rowid.into_iter().chain(columns.map(|column| column.name.clone())).collect();
-        let wanted = Selection::default().columns(columns.clone());
-        let rows = Rows::of_table(snapshot, schema, &table.name, &wanted)?;
-        let encoder = SqlEncoder::new(&table.name, &columns, STATEMENT_BYTES_MAX);
-        let source = rows.source(PART_BYTES, &context.cancel)?;
+        let inserts = Inserts::of_table(snapshot, schema, table, None)?;
+        let encoder = inserts.encoder(STATEMENT_LIMITS);
+        let source = inserts.rows.source(PART_BYTES, &context.cancel)?;
         let mut count = 0;
         for piece in InOrder::start(source, encoder, report.threads, &context.cancel) {
             let SqlPiece { bytes, ends, rows, input_bytes } = piece?;
@@ -103,11 +105,6 @@ pub(super) fn write(opened: &Opened, context: &Context<'_>) -> Result<CopyReport
     (report.files, report.bytes) = files.finish()?;
     report.seconds = started.elapsed().as_secs_f64();
     Ok(report)
-}
-
-/// Returns `true` if an object is one of SQLite's own tables.
-fn is_internal(object: &StoredObject) -> bool {
-    object.name.starts_with("sqlite_")
 }
 
 /// Refuses objects that D1 does not accept.

@@ -1,4 +1,4 @@
-//! `export`: writes tables, views and queries to CSV, TSV, JSON, Parquet and Arrow files.
+//! `export`: writes tables, views and queries to CSV, TSV, JSON, Parquet and Arrow files, and databases to files of SQL.
 //!
 //! ```text
 //!  one committed state ──> rows of a table ──> parts on all cores: read, encode, compress ──> in order ──> .NAME.sqluice-tmp
@@ -10,9 +10,10 @@
 //!
 //! Invariant: the bytes of the files depend on the database and the options, not on threads.
 //!
-//! Modules, from the bottom up: `options`: the options; `plan`: the files for a database; `out`: the destination of bytes; `report`: the
+//! Modules, from the bottom up: `options`: the options; `dump`: a database as statements; `plan`: the files for a database; `out`: the destination of bytes; `report`: the
 //! result; `typed`: the types of columns; `run`: the run.
 
+mod dump;
 mod options;
 mod out;
 mod plan;
@@ -25,7 +26,7 @@ pub(crate) mod typed;
 pub(crate) use options::given_mixed;
 pub use options::{Export, Target};
 pub use plan::{ExportPlan, PlannedFile};
-pub use report::{ExportReport, ExportedFile};
+pub use report::{DumpedTable, ExportReport, ExportedFile};
 pub use run::PreparedExport;
 pub use sqluice_reader::snapshot::ReadOptions;
 pub use sqluice_writers::formats::{self, OutputFormat};

@@ -20,7 +20,8 @@ pub enum Target {
     Stdout,
 }
 
-/// An export of tables, or of the rows of a query, to files.
+/// An export of tables, or of the rows of a query, to files. A file of SQL ([`SQL`](crate::export::formats::SQL)) has the whole database, or
+/// the tables with their indexes and triggers.
 ///
 /// ```no_run
 /// use sqluice::export::Export;
@@ -37,7 +38,7 @@ pub struct Export {
     pub source: PathBuf,
     /// The destination of the rows.
     pub target: Target,
-    /// The tables and views; if empty, the only table, or all tables into a folder.
+    /// The tables and views; if empty, the only table, or all tables into a folder or a file of SQL.
     pub tables: Vec<String>,
     /// A query instead of tables.
     pub query: Option<String>,
@@ -139,6 +140,32 @@ impl Export {
         }
     }
 
+    /// Returns `true` if the file is a dump.
+    pub(super) fn is_dump(&self) -> bool {
+        let Target::Path(path) = &self.target else { return self.format.is_some_and(OutputFormat::is_dump) };
+        self.format_of(Some(path)).is_ok_and(|(format, _)| format.is_dump())
+    }
+
+    /// Refuses options that a dump can't have.
+    fn check_dump(&self) -> Result<()> {
+        let given = [
+            (Setting::Query, self.query.is_some()),
+            (Setting::Columns, self.columns.is_some()),
+            (Setting::Where, self.filter.is_some()),
+            (Setting::Limit, self.limit.is_some()),
+            (Setting::Mixed, self.mixed != Mixed::default()),
+            (Setting::Dates, self.dates),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((setting, _)) => {
+                let message = message![*setting, " has no meaning for SQL, which has whole tables"];
+                Err(Error::usage(message)
+                    .hint("leave it out, or export the rows in another format, such as CSV"))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Refuses contradictory options.
     pub(super) fn check(&self) -> Result<()> {
         let both = |one: Setting, other: Setting| {
@@ -149,6 +176,7 @@ impl Export {
             () if self.threads == Some(0) => {
                 Err(Error::usage(message![Setting::Threads, " must be at least 1"]))
             }
+            () if self.is_dump() => self.check_dump(),
             () if self.query.is_none() => Ok(()),
             () if self.columns.is_some() => both(Setting::Query, Setting::Columns),
             () if self.filter.is_some() => both(Setting::Query, Setting::Where),

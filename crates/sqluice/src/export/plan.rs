@@ -21,6 +21,7 @@ use sqluice_writers::compression::Compression;
 
 use sqluice_writers::formats::OutputFormat;
 
+use super::dump::Dump;
 use super::options::{Export, Target};
 use crate::remote;
 
@@ -47,22 +48,34 @@ pub struct ExportPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PlannedFile {
-    /// The table or view; `None` for a query.
+    /// The table or view; `None` for a query and for a dump.
     pub table: Option<String>,
     /// The file; `None` for standard output.
     #[serde(serialize_with = "path_as_text")]
     pub path: Option<PathBuf>,
     /// The format.
     pub format: &'static OutputFormat,
-    /// The reader of the rows: `pages` or `sqlite`.
+    /// The reader of the rows: `pages` or `sqlite`. For a dump, `sqlite` if SQLite reads some of the tables.
     pub read_by: &'static str,
-    /// The names of the columns.
+    /// The names of the columns; empty for a dump.
     pub columns: Vec<String>,
+    /// The tables of a dump, in the order of `sqlite_schema`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<String>,
+    /// Notes about changes that loading the file would cause, as far as they are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
-/// The rows to export to a file.
+/// The content of a file.
+pub(super) enum Content {
+    Rows(Rows),
+    Dump(Dump),
+}
+
+/// The content to export to a file.
 pub(super) struct Wanted {
-    pub(super) rows: Rows,
+    pub(super) content: Content,
     /// The path of the file; `None` for standard output.
     pub(super) path: Option<PathBuf>,
     pub(super) format: &'static OutputFormat,
@@ -85,6 +98,13 @@ impl Export {
         let folder = std::env::temp_dir();
         let snapshot = remote::snapshot(&self.source, &folder, &self.read, context)?;
         let snapshot = Arc::new(snapshot);
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = self.threads.unwrap_or_else(cores);
+        if self.is_dump() {
+            let dump = Dump::new(&snapshot, &self.tables, &context.cancel)?;
+            let wanted = vec![self.dump(dump, &snapshot)?];
+            return Ok(Opened { snapshot, wanted, threads, new_folder: None });
+        }
         let schema = snapshot.schema()?;
         let folder = self.folder(&schema);
         let mut wanted = Vec::new();
@@ -122,10 +142,29 @@ impl Export {
             refuse_source(path, &snapshot)?;
             WholeFile::refuse(path, self.overwrite)?;
         }
-        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let threads = self.threads.unwrap_or_else(cores);
         let new_folder = folder.filter(|folder| !folder.is_dir()).map(Path::to_owned);
         Ok(Opened { snapshot, wanted, threads, new_folder })
+    }
+
+    /// Returns the file for a dump.
+    fn dump(&self, dump: Dump, snapshot: &Snapshot) -> Result<Wanted> {
+        let path = match &self.target {
+            Target::Path(path) => Some(path.clone()),
+            Target::Stdout => None,
+        };
+        if let Some(path) = &path {
+            if path.is_dir() || ends_with_separator(path) {
+                let message = format!("{} is a folder, and SQL is one file for all tables", path.display());
+                return Err(Error::usage(message).hint(message![
+                    "name a file: ",
+                    Setting::To.to(path.join("dump.sql").display().to_string())
+                ]));
+            }
+            refuse_source(path, snapshot)?;
+            WholeFile::refuse(path, self.overwrite)?;
+        }
+        let (format, compression) = self.format_of(path.as_deref())?;
+        Ok(Wanted { content: Content::Dump(dump), path, format, compression })
     }
 
     /// Returns the folder for the files, or `None` for a single file.
@@ -182,21 +221,32 @@ impl Export {
             }
         };
         let (format, compression) = self.format_of(path.as_deref())?;
-        Ok(Wanted { rows, path, format, compression })
+        Ok(Wanted { content: Content::Rows(rows), path, format, compression })
     }
 
     /// Returns the plan of the export.
     pub(super) fn plan(&self, context: &Context<'_>) -> Result<ExportPlan> {
         let opened = self.open(context)?;
-        let planned = |wanted: &Wanted| PlannedFile {
-            table: self.query.is_none().then(|| wanted.rows.name().to_owned()),
-            path: wanted.path.clone(),
-            format: wanted.format,
-            read_by: match wanted.rows.read_path() {
-                ReadPath::Pages => "pages",
-                ReadPath::Sqlite => "sqlite",
-            },
-            columns: wanted.rows.columns().iter().map(|column| column.name.clone()).collect(),
+        let read_by = |path: ReadPath| match path {
+            ReadPath::Pages => "pages",
+            ReadPath::Sqlite => "sqlite",
+        };
+        let planned = |Wanted { content, path, format, .. }: &Wanted| {
+            let (table, reader, columns, tables, notes) = match content {
+                Content::Rows(rows) => {
+                    let table = self.query.is_none().then(|| rows.name().to_owned());
+                    let columns = rows.columns().iter().map(|column| column.name.clone()).collect();
+                    (table, rows.read_path(), columns, Vec::new(), Vec::new())
+                }
+                Content::Dump(dump) => {
+                    let by_sqlite = dump.tables().any(|table| table.rows.read_path() == ReadPath::Sqlite);
+                    let reader = if by_sqlite { ReadPath::Sqlite } else { ReadPath::Pages };
+                    let tables = dump.tables().map(|table| table.rows.name().to_owned()).collect();
+                    (None, reader, Vec::new(), tables, dump.notes.clone())
+                }
+            };
+            let (path, read_by) = (path.clone(), read_by(reader));
+            PlannedFile { table, path, format, read_by, columns, tables, notes }
         };
         Ok(ExportPlan {
             source: opened.snapshot.name().to_owned(),
@@ -263,12 +313,26 @@ impl fmt::Display for ExportPlan {
         };
         let ExportPlan { source, journal_mode, threads, .. } = self;
         writeln!(f, "{}: journal mode {journal_mode}, {others}; {threads} threads", source.display())?;
-        for PlannedFile { table, path, format, read_by, columns } in &self.files {
-            let what = table.as_ref().map_or("query".to_owned(), |table| format!("table {table}"));
+        for PlannedFile { table, path, format, read_by, columns, tables, notes } in &self.files {
+            let what = match (table, format.is_dump()) {
+                (Some(table), _) => format!("table {table}"),
+                (None, true) => "database".to_owned(),
+                (None, false) => "query".to_owned(),
+            };
             let path = path.as_ref().map_or("standard output".to_owned(), |path| path.display().to_string());
-            let how = if *read_by == "pages" { "by pages, on all cores" } else { "by SQLite" };
+            let how = match *read_by {
+                "pages" => "by pages, on all cores",
+                _ if format.is_dump() => "by pages and by SQLite",
+                _ => "by SQLite",
+            };
             writeln!(f, "{what} to {path} ({}), read {how}", format.words)?;
-            writeln!(f, "  {}", columns.join(", "))?;
+            let parts = if format.is_dump() { tables } else { columns };
+            if !parts.is_empty() {
+                writeln!(f, "  {}", parts.join(", "))?;
+            }
+            for note in notes {
+                writeln!(f, "  {note}")?;
+            }
         }
         Ok(())
     }

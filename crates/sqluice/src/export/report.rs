@@ -30,11 +30,21 @@ pub struct ExportReport {
     pub removed: Vec<PathBuf>,
 }
 
+/// The rows of a table in a dump.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct DumpedTable {
+    /// The table.
+    pub table: String,
+    /// The number of rows.
+    pub rows: u64,
+}
+
 /// The content of a written file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ExportedFile {
-    /// The table or view; `None` for a query.
+    /// The table or view; `None` for a query and for a dump.
     pub table: Option<String>,
     /// The file; `None` for standard output.
     #[serde(serialize_with = "path_as_text")]
@@ -49,6 +59,9 @@ pub struct ExportedFile {
     pub nulled: Vec<(String, u64)>,
     /// Notes about changes that loading the file would cause.
     pub notes: Vec<String>,
+    /// The tables of a dump, in the order of `sqlite_schema`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<DumpedTable>,
 }
 
 impl ExportReport {

@@ -8,24 +8,27 @@ use sqluice_core::progress::{Amount, Context};
 use sqluice_core::source::Source;
 use sqluice_engine::output::{WholeFiles, explained};
 use sqluice_reader::pages::DAMAGED_HINT;
-use sqluice_reader::rows::PART_BYTES;
+use sqluice_reader::rows::{PART_BYTES, Rows};
 #[cfg(feature = "parquet")]
 use sqluice_writers::arrow::{ArrowFile, ArrowPiece};
 use sqluice_writers::formats::Encoder;
 use sqluice_writers::in_order::InOrder;
 #[cfg(feature = "parquet")]
 use sqluice_writers::parquet::ParquetFile;
+use sqluice_writers::sql::SqlPiece;
 use sqluice_writers::text::{TextEncoder, TextFormat, TextPiece};
 use sqluice_writers::unfit::Nulled;
 
+use super::dump::{Dump, STATEMENT_LIMITS, Step};
 use super::options::Export;
 use super::out::Out;
 #[cfg(feature = "parquet")]
 use super::out::OutWriter;
-use super::plan::{ExportPlan, Wanted};
-use super::report::{ExportReport, ExportedFile};
+use super::plan::{Content, ExportPlan, Wanted};
+use super::report::{DumpedTable, ExportReport, ExportedFile};
 #[cfg(feature = "parquet")]
 use super::typed::{BATCH_BYTES, GROUP_BYTES, Typed, ValueOptions};
+use crate::inserts::is_internal;
 
 /// An export with its plan, which [`Export::prepare`] returns.
 #[derive(Clone, Debug)]
@@ -147,14 +150,21 @@ struct FileRun<'r> {
 
 impl FileRun<'_> {
     fn write(&self, wanted: &Wanted, mut out: Out) -> Result<(ExportedFile, Out)> {
-        let names: Vec<String> = wanted.rows.columns().iter().map(|column| column.name.clone()).collect();
+        let wanted_rows = match &wanted.content {
+            Content::Rows(rows) => rows,
+            Content::Dump(dump) => {
+                let file = self.dump(wanted, dump, &mut out)?;
+                return Ok((file, out));
+            }
+        };
+        let names: Vec<String> = wanted_rows.columns().iter().map(|column| column.name.clone()).collect();
         let nulled = Arc::new(Nulled::new(names.len()));
         let (rows, notes) = match wanted.format.encoder {
-            Encoder::Text(format) => self.text(wanted, format, &names, &nulled, &mut out),
+            Encoder::Text(format) => self.text((wanted, wanted_rows), format, &names, &nulled, &mut out),
             #[cfg(feature = "parquet")]
-            Encoder::Parquet => self.parquet(wanted, &names, &nulled, &mut out),
+            Encoder::Parquet => self.parquet(wanted_rows, &names, &nulled, &mut out),
             #[cfg(feature = "parquet")]
-            Encoder::Arrow => self.arrow(wanted, &names, &nulled, &mut out),
+            Encoder::Arrow => self.arrow(wanted_rows, &names, &nulled, &mut out),
             _ => {
                 let what = format!("this build does not write {}", wanted.format.words);
                 Err(Error::without_feature(what, "parquet"))
@@ -162,19 +172,62 @@ impl FileRun<'_> {
         }?;
         let nulled = names.into_iter().zip(nulled.counts()).filter(|(_, count)| *count > 0).collect();
         let file = ExportedFile {
-            table: self.export.query.is_none().then(|| wanted.rows.name().to_owned()),
+            table: self.export.query.is_none().then(|| wanted_rows.name().to_owned()),
             path: wanted.path.clone(),
             format: wanted.format,
             rows,
             bytes: out.bytes(),
             nulled,
             notes,
+            tables: Vec::new(),
         };
         Ok((file, out))
     }
 
-    fn begin(&self, wanted: &Wanted, source: &dyn Source) {
-        self.context.progress.phase(&format!("export {}", wanted.rows.name()), source.total());
+    /// Writes a dump.
+    fn dump(&self, wanted: &Wanted, dump: &Dump, out: &mut Out) -> Result<ExportedFile> {
+        let mut tables = Vec::new();
+        for step in &dump.steps {
+            let inserts = match step {
+                Step::Statements(sql) => {
+                    out.write(&wanted.compression.piece(sql.clone().into_bytes())?)?;
+                    continue;
+                }
+                Step::Rows(inserts) => inserts,
+            };
+            let encoder = inserts.encoder(STATEMENT_LIMITS).compressed(wanted.compression);
+            let source = inserts.rows.source(PART_BYTES, &self.context.cancel)?;
+            self.begin(&inserts.rows, &*source);
+            let mut all = 0;
+            for piece in InOrder::start(source, encoder, self.threads, &self.context.cancel) {
+                let SqlPiece { bytes, rows, input_bytes, .. } = piece?;
+                out.write(&bytes)?;
+                all += rows;
+                if !self.goes_on(out, rows, input_bytes)? {
+                    break;
+                }
+            }
+            if !is_internal(inserts.rows.name()) {
+                tables.push(DumpedTable { table: inserts.rows.name().to_owned(), rows: all });
+            }
+            if out.is_closed() {
+                break;
+            }
+        }
+        Ok(ExportedFile {
+            table: None,
+            path: wanted.path.clone(),
+            format: wanted.format,
+            rows: tables.iter().map(|table| table.rows).sum(),
+            bytes: out.bytes(),
+            nulled: Vec::new(),
+            notes: dump.notes.clone(),
+            tables,
+        })
+    }
+
+    fn begin(&self, rows: &Rows, source: &dyn Source) {
+        self.context.progress.phase(&format!("export {}", rows.name()), source.total());
     }
 
     /// Reports progress. Returns `true` if more rows are wanted.
@@ -186,7 +239,7 @@ impl FileRun<'_> {
 
     fn text(
         &self,
-        wanted: &Wanted,
+        (wanted, wanted_rows): (&Wanted, &Rows),
         format: TextFormat,
         names: &[String],
         nulled: &Arc<Nulled>,
@@ -194,8 +247,8 @@ impl FileRun<'_> {
     ) -> Result<(u64, Vec<String>)> {
         let (mixed, nulled) = (self.export.mixed, Arc::clone(nulled));
         let encoder = TextEncoder::new(format, names.to_vec(), wanted.compression, mixed, nulled);
-        let source = wanted.rows.source(PART_BYTES, &self.context.cancel)?;
-        self.begin(wanted, &*source);
+        let source = wanted_rows.source(PART_BYTES, &self.context.cancel)?;
+        self.begin(wanted_rows, &*source);
         out.write(&encoder.head()?)?;
         let (separator, tail) = (encoder.separator()?, encoder.tail()?);
         let mut pieces = InOrder::start(source, encoder, self.threads, &self.context.cancel);
@@ -221,13 +274,13 @@ impl FileRun<'_> {
     #[cfg(feature = "parquet")]
     fn parquet(
         &self,
-        wanted: &Wanted,
+        wanted_rows: &Rows,
         names: &[String],
         nulled: &Arc<Nulled>,
         out: &mut Out,
     ) -> Result<(u64, Vec<String>)> {
         let Typed { encoder, source, .. } = Typed::open(
-            &wanted.rows,
+            wanted_rows,
             names,
             self.values(),
             nulled,
@@ -235,7 +288,7 @@ impl FileRun<'_> {
             self.threads,
             &self.context.cancel,
         )?;
-        self.begin(wanted, &*source);
+        self.begin(wanted_rows, &*source);
         let mut writer = OutWriter { out, failed: None };
         let begun = ParquetFile::begin(&mut writer, encoder);
         let (mut file, encoder) = begun?;
@@ -260,13 +313,13 @@ impl FileRun<'_> {
     #[cfg(feature = "parquet")]
     fn arrow(
         &self,
-        wanted: &Wanted,
+        wanted_rows: &Rows,
         names: &[String],
         nulled: &Arc<Nulled>,
         out: &mut Out,
     ) -> Result<(u64, Vec<String>)> {
         let Typed { encoder, source, .. } = Typed::open(
-            &wanted.rows,
+            wanted_rows,
             names,
             self.values(),
             nulled,
@@ -274,7 +327,7 @@ impl FileRun<'_> {
             self.threads,
             &self.context.cancel,
         )?;
-        self.begin(wanted, &*source);
+        self.begin(wanted_rows, &*source);
         let mut writer = OutWriter { out, failed: None };
         let schema = Arc::clone(encoder.schema());
         let mut all = 0;

@@ -78,6 +78,16 @@ fn what_is_refused_leaves_nothing_and_names_flags() {
         (&["item", "--to", "-", "-f", "csv", "--json"], 2, "name a file: --to FILE"),
         (&["itme", "--to", "x.csv"], 2, "did you mean item?"),
         (&["--to", "x.csv", "--query", "SELECT a FROM"], 2, "incomplete input"),
+        (
+            &["--to", "x.sql", "--where", "id = 1"],
+            2,
+            "--where has no meaning for SQL, which has whole tables",
+        ),
+        (&["--to", "x.sql", "--mixed", "null"], 2, "--mixed has no meaning for SQL"),
+        (&["--to", "x/", "-f", "sql"], 2, "x/ is a folder, and SQL is one file for all tables"),
+        (&["--to", "x/", "-f", "sql"], 2, "name a file: --to x/dump.sql"),
+        (&["itme", "--to", "x.sql"], 2, "did you mean item?"),
+        (&["--to", "-", "-f", "sql", "--json"], 2, "name a file: --to FILE"),
     ] {
         let args = [&["export", "shop.db"], args].concat();
         let ran = run(folder, &args);
@@ -89,6 +99,53 @@ fn what_is_refused_leaves_nothing_and_names_flags() {
 }
 
 #[test]
+fn a_database_becomes_a_file_of_statements() {
+    let folder = folder();
+    let folder = folder.path();
+    shop(folder);
+    let sql = "CREATE TABLE hidden (rowid, oid, _rowid_); CREATE INDEX item_by_name ON item (name)";
+    Connection::open(folder.join("shop.db")).unwrap().execute_batch(sql).unwrap();
+    let ran = run(folder, ["export", "shop.db", "--to", "shop.sql", "--dry-run", "-j2"]).ok();
+    let expected = "\
+shop.db: journal mode delete, others cannot commit until all is read; 2 threads
+database to shop.sql (SQL), read by pages, on all cores
+  item, empty, hidden
+  rows of table hidden get new rowids, because its columns have all names of the rowid
+";
+    assert_eq!(ran.stdout, expected);
+    assert_eq!(names(folder), ["shop.db"]);
+    let ran = run(folder, ["export", "shop.db", "--to", "shop.sql", "-v", "-j1"]).ok();
+    let expected = "\
+Exported 2 rows to shop.sql: [..] bytes in [..]s ([..] rows/s)
+  table item: 2 rows
+  table empty: 0 rows
+  table hidden: 0 rows
+note: shop.sql: rows of table hidden get new rowids, because its columns have all names of the rowid
+  1 thread, journal mode delete, other programs could not commit meanwhile
+";
+    assert!(matches(&ran.stderr, expected), "{ran:?}");
+    let statements = "\
+PRAGMA page_size=4096;
+PRAGMA foreign_keys=OFF;
+BEGIN TRANSACTION;
+CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, code);
+INSERT INTO \"item\" (\"id\",\"name\",\"code\") VALUES (1,'tea',NULL),(2,'',X'00');
+CREATE TABLE empty (a);
+CREATE TABLE hidden (rowid, oid, _rowid_);
+CREATE INDEX item_by_name ON item (name);
+COMMIT;
+";
+    assert_eq!(fs::read_to_string(folder.join("shop.sql")).unwrap(), statements);
+    let ran = run(folder, ["export", "shop.db", "--to", "-", "-f", "sql"]).ok();
+    assert_eq!(ran.stdout, statements);
+    assert!(ran.stderr.starts_with("note: standard output: rows of table hidden get new rowids"), "{ran:?}");
+    let report = run(folder, ["export", "shop.db", "item", "--to", "item.sql.zst", "--json"]).ok().json();
+    let file = &report["files"][0];
+    assert_eq!((&file["table"], &file["format"]), (&serde_json::Value::Null, &"sql".into()));
+    assert_eq!(file["tables"], serde_json::json!([{ "table": "item", "rows": 2 }]));
+}
+
+#[test]
 fn standard_output_takes_rows_and_may_be_closed() {
     let folder = folder();
     let folder = folder.path();
@@ -96,7 +153,7 @@ fn standard_output_takes_rows_and_may_be_closed() {
     let query = "SELECT count(*) AS n FROM user";
     let ran = run(folder, ["export", "x.db", "--to", "-", "-f", "csv", "--query", query]).ok();
     assert_eq!(ran.stdout, "n\n300000\n");
-    for format in ["csv", "json", "parquet", "arrow"] {
+    for format in ["csv", "json", "parquet", "arrow", "sql"] {
         let mut child = start(folder, ["export", "x.db", "--to", "-", "-f", format]);
         let mut start = [0; 4];
         child.stdout.take().unwrap().read_exact(&mut start).unwrap();

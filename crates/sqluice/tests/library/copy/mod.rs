@@ -1,14 +1,14 @@
 //! Copies of databases, with SQLite as the oracle.
 
 mod auto_vacuum;
-mod content;
+pub(crate) mod content;
 mod damaged;
 mod in_place;
 mod invalid_text;
 mod order;
 mod precautions;
 mod purpose;
-mod random;
+pub(crate) mod random;
 mod selection;
 #[cfg(feature = "export")]
 mod statements;
