@@ -465,6 +465,18 @@ impl Table {
         alias.into_iter().chain(unique.filter_map(columns)).collect()
     }
 
+    #[doc(hidden)]
+    /// Reads a table of a connection's database, which its statement `sql` has created. Costs the same however many tables there are. The
+    /// statements of its indexes are left out.
+    pub fn of_connection(connection: &Connection, name: &str, sql: &str) -> rusqlite::Result<Table> {
+        let tokens = token::tokens(sql);
+        let end = tokens.iter().rposition(|token| token.is_symbol(sql, ")")).unwrap_or(0);
+        let has = |word| tokens[end..].iter().any(|token: &Token| token.is_word(sql, word));
+        let listed =
+            Listed { kind: "table".to_owned(), without_rowid: has("WITHOUT"), strict: has("STRICT") };
+        Table::from_catalogue(connection, (name, &listed), sql, &StoredIndexes::new(&[]))
+    }
+
     fn from_catalogue(
         connection: &Connection,
         (name, &Listed { without_rowid, strict, .. }): (&str, &Listed),

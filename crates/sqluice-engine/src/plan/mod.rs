@@ -4,11 +4,15 @@ mod columns;
 mod existing;
 mod print;
 
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use rusqlite::Connection;
 use serde::{Serialize, Serializer};
 use sqluice_core::error::{Error, Message, Result, Setting, message};
+use sqluice_core::progress::Progress;
 use sqluice_core::schema::index::{Index, IndexOrigin, Indexed};
 use sqluice_core::schema::{Column, Generated, Object, Schema, Table};
 use sqluice_core::size::Mebibytes;
@@ -62,6 +66,9 @@ pub struct Plan {
     /// The full-text tables that SQLite fills from the tables with their text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub full_text: Vec<String>,
+    /// Statements of the caller that SQLite runs after all rows are stored.
+    #[serde(skip)]
+    pub last: Option<LastWork>,
     /// Notes on results that a user may not expect.
     pub notes: Vec<Message>,
     /// The folder for temporary files; `None` for the folder of the target.
@@ -79,6 +86,20 @@ pub struct Plan {
     /// The memory budget of the run in bytes.
     #[serde(skip)]
     pub memory_bytes: u64,
+}
+
+/// Work of the caller in the new file, by SQLite, before the file gets its name. The connection is the only one, and its journal is in
+/// memory: an error discards the file.
+#[derive(Clone)]
+pub struct LastWork(pub Arc<LastWorkFn>);
+
+/// See [`LastWork`].
+pub type LastWorkFn = dyn Fn(&mut Connection, &dyn Progress) -> Result<()> + Send + Sync;
+
+impl fmt::Debug for LastWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LastWork")
+    }
 }
 
 /// The plan for an existing database.
@@ -182,6 +203,7 @@ impl Plan {
             tables,
             others: other_statements(schema),
             full_text: Vec::new(),
+            last: None,
             notes: triggers
                 .map(|trigger| {
                     format!("trigger {} is made after the rows, and does not fire for them", trigger.name)

@@ -5,6 +5,7 @@
 //!  indexes       CREATE INDEX, and REINDEX of automatic ones, whose keys only SQLite can compute
 //!                virtual tables, views, triggers: after the rows, so that no trigger fires for them
 //!  more rows     of virtual tables, in the same way; then `rebuild` of full-text tables over other tables
+//!  last          statements of the caller, such as those of a dump that are not rows
 //!  constraints   NOT NULL of VIRTUAL columns, CHECK, FOREIGN KEY: queries over the rows
 //!  analyze       ANALYZE
 //! ```
@@ -52,6 +53,7 @@ impl<'a> Work<'a> {
     /// Returns `true` if any work is left. If not, the file is not opened, and the engine writes views and triggers itself.
     pub(crate) fn is_needed(&self) -> bool {
         self.plan.analyze
+            || self.plan.last.is_some()
             || self.has_indexes()
             || self.filled().next().is_some()
             || self.has_constraints()
@@ -80,10 +82,10 @@ impl<'a> Work<'a> {
         context.cancel.check()?;
         // An absolute path is never parsed as a URI.
         let path = std::path::absolute(path).map_err(|e| Error::read(path, e))?;
-        let connection =
+        let mut connection =
             open(&path, self.plan, &context.cancel).map_err(|error| failed(error, "open the new file"))?;
         let sorting = SortingIn::folder(&connection, self.plan.temp_dir.as_deref().or(path.parent()));
-        let done = self.run(&connection, staging, context.progress);
+        let done = self.whole(&mut connection, staging, context.progress);
         sorting.end(&connection);
         let stored = done?;
         connection.close().map_err(|(_, error)| failed(error, "close the new file"))?;
@@ -106,9 +108,9 @@ impl<'a> Work<'a> {
         let set = sorting_memory(self.plan);
         connection.execute_batch(&set).map_err(|error| failed(error, "take memory"))?;
         let sorting = SortingIn::folder(connection, self.plan.temp_dir.as_deref().or(path.parent()));
-        let done = self.run(connection, None, progress);
+        let done = self.fill_all(connection, None, progress).and_then(|_| self.verify(connection, progress));
         sorting.end(connection);
-        done.map(drop)
+        done
     }
 
     /// Returns the schema of the staging database, or `None` if it has no tables: the tables of [`WritePath::Sqlite`] with the columns that
@@ -125,7 +127,23 @@ impl<'a> Work<'a> {
         (!sql.is_empty()).then(|| Schema::parse(sql, &self.schema.file)).transpose()
     }
 
-    fn run(
+    /// Does all work in a new file.
+    fn whole(
+        &self,
+        connection: &mut Connection,
+        staging: Option<&Path>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<u64>> {
+        let stored = self.fill_all(connection, staging, progress)?;
+        if let Some(last) = &self.plan.last {
+            (last.0)(connection, progress)?;
+        }
+        self.verify(connection, progress)?;
+        Ok(stored)
+    }
+
+    /// Inserts rows, and makes indexes and other objects.
+    fn fill_all(
         &self,
         connection: &Connection,
         staging: Option<&Path>,
@@ -148,6 +166,11 @@ impl<'a> Work<'a> {
             self.fill(connection, staging, &mut stored, true, progress)?;
         }
         self.fill_full_text(connection)?;
+        Ok(stored)
+    }
+
+    /// Verifies constraints, and runs ANALYZE if the user wants it.
+    fn verify(&self, connection: &Connection, progress: &dyn Progress) -> Result<()> {
         if self.has_constraints() {
             progress.phase("constraints", None);
         }
@@ -162,7 +185,7 @@ impl<'a> Work<'a> {
             progress.phase("analyze", None);
             connection.execute_batch("ANALYZE main").map_err(|error| failed(error, "run ANALYZE"))?;
         }
-        Ok(stored)
+        Ok(())
     }
 
     /// Copies the rows of the tables that SQLite fills: of the virtual tables if `are_virtual`, otherwise of the others. Writes their row counts

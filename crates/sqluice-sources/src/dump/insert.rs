@@ -213,8 +213,3 @@ fn copy(words: &mut Words<'_>) -> Result<Option<Header>, More> {
     }
     Ok(Some(Header { schema, table, columns }))
 }
-
-/// The first words of a statement, in upper case, at most `most`; `None`: the window ends before.
-pub(super) fn first_words(text: &[u8], at: usize, rules: Rules, whole: bool, most: usize) -> Option<Vec<String>> {
-    Words { text, at, rules, whole }.words(most).ok()
-}

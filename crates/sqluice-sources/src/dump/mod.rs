@@ -10,6 +10,7 @@
 //! * `lex`: strings, names and comments of each dialect; `file`: the file of a dump
 //! * `insert`: the beginning of INSERT and COPY; `compound`: statements with statements within; `literal`: rows of literals
 //! * `split`: the statements of a dump; `naive`: the definition of where statements end
+//! * `recognise`: the recognition of dumps
 //! * `columns`: decoded literals, column by column; `rows`: the rows of a table as a source
 
 mod columns;
@@ -20,6 +21,7 @@ pub mod lex;
 mod literal;
 #[cfg(test)]
 mod naive;
+pub mod recognise;
 pub mod rows;
 pub mod split;
 #[cfg(test)]

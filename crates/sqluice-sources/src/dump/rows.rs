@@ -13,6 +13,7 @@ use sqluice_core::affinity::Affinity;
 use sqluice_core::batch::{Batch, Column, ROWS_MAX, Value, Values as ColumnValues};
 use sqluice_core::error::{Assumption, Error, Place, Result};
 use sqluice_core::progress::Amount;
+use sqluice_core::source::columns::Constant;
 use sqluice_core::source::{PART_BYTES, Part, Sink, Source};
 
 use super::columns::LiteralColumn;
@@ -24,43 +25,16 @@ use super::split::Piece;
 /// The columns that the values of a statement fill.
 #[derive(Debug)]
 pub struct Shape {
-    /// The bytes up to the first row are skipped: `INSERT INTO t VALUES`.
+    /// The rules by which the rows are read.
     pub rules: Rules,
     /// The table's column for each value.
     pub targets: Vec<usize>,
     /// The table in messages.
     pub table: String,
     /// The value of each column of the table that the statement does not fill.
-    pub defaults: Vec<Option<OwnedValue>>,
+    pub defaults: Vec<Option<Constant>>,
     /// The affinity of each column of the table, and `true` for another name of the rowid.
     pub columns: Vec<(Affinity, bool)>,
-}
-
-/// A value that is stored where a statement gives none.
-#[derive(Clone, Debug, PartialEq)]
-pub enum OwnedValue {
-    /// NULL.
-    Null,
-    /// An integer.
-    Int(i64),
-    /// A float.
-    Real(f64),
-    /// Text.
-    Text(String),
-    /// A blob.
-    Blob(Vec<u8>),
-}
-
-impl OwnedValue {
-    fn value(&self) -> Value<'_> {
-        match self {
-            OwnedValue::Null => Value::Null,
-            OwnedValue::Int(int) => Value::Int(*int),
-            OwnedValue::Real(real) => Value::Real(*real),
-            OwnedValue::Text(text) => Value::Text(text.as_bytes()),
-            OwnedValue::Blob(blob) => Value::Blob(blob),
-        }
-    }
 }
 
 /// The pieces with the rows of a table, in order.
@@ -327,7 +301,7 @@ impl<'p> Decoder<'p> {
             .shape
             .defaults
             .iter()
-            .map(|default| default.as_ref().map_or_else(Vec::new, |default| vec![default.value(); rows]))
+            .map(|default| default.as_ref().map_or_else(Vec::new, |default| vec![value_of(default); rows]))
             .collect();
         let columns = self.columns.iter().zip(&mixed).zip(&defaults).map(|((column, mixed), default)| {
             match default.is_empty() {
@@ -347,5 +321,15 @@ impl<'p> Decoder<'p> {
         self.starts.clear();
         self.columns.iter_mut().for_each(LiteralColumn::clear);
         Ok(())
+    }
+}
+
+fn value_of(constant: &Constant) -> Value<'_> {
+    match constant {
+        Constant::Null => Value::Null,
+        Constant::Int(int) => Value::Int(*int),
+        Constant::Real(real) => Value::Real(*real),
+        Constant::Text(text) => Value::Text(text.as_bytes()),
+        Constant::Blob(blob) => Value::Blob(blob),
     }
 }

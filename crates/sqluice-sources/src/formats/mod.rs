@@ -12,7 +12,7 @@
 //!
 //! * `options`: settings of formats; `opened`: the facts about an opened file; `sample`: the first bytes of a file
 //! * `columnar`: the code that formats with a declared schema share
-//! * `csv`, `json`, `arrow`, `avro`, `parquet`, `sqlite`: one module for each format
+//! * `csv`, `json`, `arrow`, `avro`, `parquet`, `sqlite`, `sql`: one module for each format
 //! * `recognise`: the recognition of a file's format
 
 #[cfg(feature = "parquet")]
@@ -29,6 +29,7 @@ mod options;
 mod parquet;
 mod recognise;
 mod sample;
+mod sql;
 mod sqlite;
 
 use std::fmt;
@@ -89,7 +90,7 @@ macro_rules! reader {
 }
 
 /// All formats, in the order in which help texts list them.
-pub static ALL: &[&FileFormat] = &[&CSV, &TSV, &NDJSON, &JSON, &PARQUET, &ARROW, &AVRO, &SQLITE];
+pub static ALL: &[&FileFormat] = &[&CSV, &TSV, &NDJSON, &JSON, &PARQUET, &ARROW, &AVRO, &SQLITE, &SQL];
 
 /// Fields between delimiters.
 pub static CSV: FileFormat = FileFormat {
@@ -187,6 +188,18 @@ pub static SQLITE: FileFormat = FileFormat {
     settings: &[],
     has_tables: true,
     reader: Reader::Built(&sqlite::Sqlite),
+};
+
+/// Dumps: SQL text that makes a database.
+pub static SQL: FileFormat = FileFormat {
+    name: "sql",
+    words: "an SQL dump",
+    about: "SQL text that makes a database, such as the output of sqlite3's .dump",
+    extensions: &["sql"],
+    signatures: &[],
+    settings: &[],
+    has_tables: true,
+    reader: Reader::Built(&sql::Sql),
 };
 
 /// The reader of a format: recognises the layout of a file, and opens the file.

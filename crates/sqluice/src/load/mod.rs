@@ -19,6 +19,7 @@
 //!
 //! Invariant: the first fault of the input is reported. So reading for types skips bad rows: the load finds the first of them.
 
+mod dump;
 pub(crate) mod files;
 mod order;
 mod plan;
@@ -28,7 +29,9 @@ mod tables;
 
 use std::time::Instant;
 
+use dump::PreparedDump;
 use files::{bad_files, open_all};
+use files::open_all::OpenedFiles;
 pub use request::options::{Load, NameFrom, SAMPLE_BYTES};
 use request::{Request, shared_paths};
 use sqluice_core::error::{Error, Result};
@@ -59,6 +62,8 @@ pub struct PreparedLoad {
     watches: Vec<Watch>,
     /// The time spent so far.
     spent: Spent,
+    /// The dump that makes the database, instead of files with tables.
+    dump: Option<PreparedDump>,
 }
 
 /// The time spent before the last attempt: in total, and by phase.
@@ -112,7 +117,11 @@ impl Load {
         load.check_targets()?;
         let context = context.child();
         let mut spent = Spent::default();
-        let (mut files, mut bad) = open_all::open_all(&load, &inputs, &context)?;
+        let OpenedFiles { mut files, mut dumps, mut bad } = open_all::open_all(&load, &inputs, &context)?;
+        if let Some(dump) = dumps.pop() {
+            let dump = PreparedDump::prepare(&load, dump, &context)?;
+            return Ok(PreparedLoad::of_dump(load, dump, context.cancel));
+        }
         if load.skip_bad_files || !bad.is_empty() {
             let (good, with_bad_rows) = bad_files::with_bad_rows(&load, files);
             files = good;
@@ -136,6 +145,7 @@ impl Load {
             unread: None,
             watches: Vec::new(),
             spent,
+            dump: None,
         };
         prepared.estimate();
         attempts::note_destination(&prepared.schema, &mut prepared.plan);
@@ -153,7 +163,23 @@ impl PreparedLoad {
 
     /// Returns the plan of the load.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        self.dump.as_ref().map_or(&self.plan, |dump| &dump.plan)
+    }
+
+    /// Creates the load of a dump.
+    fn of_dump(load: Request, dump: PreparedDump, stop: Cancel) -> PreparedLoad {
+        PreparedLoad {
+            load,
+            stop,
+            tables: Vec::new(),
+            schema: dump.schema.clone(),
+            plan: dump.plan.clone(),
+            skipped: Vec::new(),
+            unread: None,
+            watches: Vec::new(),
+            spent: Spent::default(),
+            dump: Some(dump),
+        }
     }
 
     /// Returns the context of the running call, with the cancel flag that open files hold. From now on, this flag follows the flag of the

@@ -21,9 +21,16 @@ use crate::remote;
 /// The divisor of the memory budget that limits the size of a record. Several copies of a record exist: as read, unescaped and encoded.
 const RECORD_SHARE: u64 = 8;
 
-/// Opens a file, of which at most `rows_max` rows are loaded. Returns one `LoadFile` for each table of a database, or one for any other
-/// file.
-pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<Vec<LoadFile>> {
+/// An opened file.
+pub(crate) enum Found {
+    /// The tables of a file: one for each table of a database, or one for any other file.
+    Tables(Vec<LoadFile>),
+    /// A dump, which makes a whole database.
+    Dump(InputFile),
+}
+
+/// Opens a file, of which at most `rows_max` rows are loaded.
+pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<Found> {
     let file = remote::file(path, &load.write.requests, cancel)?;
     let mut options = load.format.clone();
     if let Some(file) = &file
@@ -54,6 +61,9 @@ pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
     }
     let record_bytes_max = usize::try_from(load.write.memory_bytes / RECORD_SHARE).unwrap_or(usize::MAX);
     let format = formats::recognise(&mut input, &named, &options, record_bytes_max)?;
+    if *format == formats::SQL {
+        return Ok(Found::Dump(input));
+    }
     let table = if format.has_tables { None } else { Some(table()?) };
     let declared = table.as_ref().and_then(|table| load.declared(table));
     let declared: Vec<&str> =
@@ -106,7 +116,7 @@ pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
         }
         files.push(LoadFile::new(name, opened, load, rows_max)?);
     }
-    Ok(files)
+    Ok(Found::Tables(files))
 }
 
 fn cores() -> usize {

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Amount, Cancel, Context, Progress};
 use sqluice_core::remote::without_secrets;
+use sqluice_sources::input::InputFile;
 
 use super::bad_files::BadFile;
 use super::file::LoadFile;
-use super::open;
+use super::open::{self, Found};
 use crate::load::request::Request;
 
 /// The memory that a sample takes while it is examined, as a multiple of its text: copies exist as text, as fields, and as columns.
@@ -22,13 +23,24 @@ const SAMPLE_SHARE: u64 = 4;
 /// The time before the first report. If all files are open by then, nothing is reported.
 const REPORTED_AFTER: Duration = Duration::from_millis(200);
 
+/// The opened files of a load.
+#[derive(Default)]
+pub(crate) struct OpenedFiles {
+    /// The tables of the files.
+    pub(crate) files: Vec<LoadFile>,
+    /// The dumps.
+    pub(crate) dumps: Vec<InputFile>,
+    /// The files that can't be loaded.
+    pub(crate) bad: Vec<BadFile>,
+}
+
 /// Opens all files of a load on all cores. The result does not depend on the number of cores. The files that can't be loaded are returned
 /// separately.
 pub(crate) fn open_all(
     load: &Request,
     paths: &[PathBuf],
     context: &Context<'_>,
-) -> Result<(Vec<LoadFile>, Vec<BadFile>)> {
+) -> Result<OpenedFiles> {
     let cancel = &context.cancel;
     let watched = SampledFiles::new(context.progress, paths.len());
     if load.table.is_some() && load.limit.is_some() {
@@ -68,18 +80,18 @@ pub(crate) fn open_all(
 }
 
 /// Separates the opened files from the errors about files that can't be loaded.
-fn divide(
-    paths: &[PathBuf],
-    opened: impl Iterator<Item = Result<Vec<LoadFile>>>,
-) -> (Vec<LoadFile>, Vec<BadFile>) {
-    let (mut files, mut bad) = (Vec::new(), Vec::new());
+fn divide(paths: &[PathBuf], opened: impl Iterator<Item = Result<Found>>) -> OpenedFiles {
+    let mut divided = OpenedFiles::default();
     for (path, file) in paths.iter().zip(opened) {
         match file {
-            Ok(of_path) => files.extend(of_path),
-            Err(error) => bad.push(BadFile { name: without_secrets(path).display().to_string(), error }),
+            Ok(Found::Tables(of_path)) => divided.files.extend(of_path),
+            Ok(Found::Dump(dump)) => divided.dumps.push(dump),
+            Err(error) => {
+                divided.bad.push(BadFile { name: without_secrets(path).display().to_string(), error });
+            }
         }
     }
-    (files, bad)
+    divided
 }
 
 /// Returns the number of threads that open files.
@@ -96,14 +108,18 @@ fn open_in_turn(
     paths: &[PathBuf],
     cancel: &Cancel,
     watched: &SampledFiles<'_>,
-) -> Result<(Vec<LoadFile>, Vec<BadFile>)> {
+) -> Result<OpenedFiles> {
     // The row limit of the next file; `None` if the number of rows in an earlier file is unknown.
     let mut rows_left = Some(load.limit.unwrap_or(u64::MAX));
     let mut opened = Vec::new();
     for path in paths {
         cancel.check()?;
         let mut found = open::open(path, load, cancel, rows_left.unwrap_or(0));
-        for file in found.iter_mut().flatten() {
+        let tables = match &mut found {
+            Ok(Found::Tables(tables)) => &mut tables[..],
+            _ => &mut [],
+        };
+        for file in tables {
             if rows_left.is_none() {
                 file.unsee();
             }

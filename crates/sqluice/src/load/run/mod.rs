@@ -42,6 +42,9 @@ impl PreparedLoad {
     pub fn run(mut self, context: &Context<'_>) -> Result<Report> {
         let context = &self.begin(context);
         self.load.check_targets()?;
+        if let Some(dump) = self.dump.take() {
+            return dump.run(context);
+        }
         self.refuse_bad_files()?;
         let (began, before) = (Instant::now(), self.spent.seconds);
         if self.keep_streams(context)? {
@@ -88,7 +91,7 @@ impl PreparedLoad {
             Assumption::RowOrder => self.sort_more(),
             Assumption::SoundFiles => self.leave_out(error, context),
             Assumption::Schema => self.look_again(error, context),
-            Assumption::EntryOrder => Err(error),
+            Assumption::EntryOrder | Assumption::LiteralRows => Err(error),
         }
     }
 

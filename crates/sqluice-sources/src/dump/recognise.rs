@@ -1,0 +1,100 @@
+//! The recognition of dumps, and of the program that wrote one.
+//!
+//! ```text
+//!  -- MySQL dump 10.13 ...            the first comment of the programs that dump databases
+//!  PRAGMA foreign_keys=OFF;           the first statements of the shell of SQLite
+//!  CREATE TABLE t (                   statements that only SQL has
+//!  INSERT INTO t VALUES (
+//! ```
+
+use super::insert::{Begins, begins};
+use super::lex::{Dialect, Look, look};
+
+/// The words of comments, in lower case, with which dumps begin.
+const SIGNATURES: [(&str, Dialect); 7] = [
+    ("mysql dump", Dialect::MySql),
+    ("mariadb dump", Dialect::MySql),
+    ("phpmyadmin sql dump", Dialect::MySql),
+    ("enable the sandbox mode", Dialect::MySql),
+    ("postgresql database dump", Dialect::Postgres),
+    ("postgresql database cluster dump", Dialect::Postgres),
+    ("sqlite dump", Dialect::Sqlite),
+];
+
+/// Returns `true` if a longer beginning may decide: the text has only white space and comments so far.
+pub fn is_undecided(head: &[u8]) -> bool {
+    let comment = head.trim_ascii_start();
+    let may_be = [&b"--"[..], b"/*"].iter().any(|mark| comment.starts_with(mark) || mark.starts_with(comment));
+    may_be && first_statement(head).is_none() && signature(head).is_none()
+}
+
+/// Returns `true` if text begins as a dump does.
+pub fn begins_dump(head: &[u8]) -> bool {
+    if signature(head).is_some() {
+        return true;
+    }
+    let Some(at) = first_statement(head) else { return false };
+    let statement = &head[at..];
+    let upper: Vec<u8> = statement[..statement.len().min(200)].to_ascii_uppercase();
+    let words: Vec<&[u8]> = upper.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty()).collect();
+    let statement_ends = upper.contains(&b';');
+    match words[..] {
+        [b"PRAGMA", ..] => statement_ends && upper.contains(&b'='),
+        [b"BEGIN;", ..] | [b"BEGIN", b"TRANSACTION;", ..] | [b"BEGIN", b"IMMEDIATE;" | b"EXCLUSIVE;", ..] => true,
+        [b"CREATE", b"TABLE" | b"TEMP" | b"TEMPORARY", _, ..] => upper.contains(&b'('),
+        [b"CREATE", b"DATABASE" | b"SCHEMA" | b"VIRTUAL", _, ..] => true,
+        [b"DROP", b"TABLE" | b"DATABASE", ..] | [b"START", b"TRANSACTION;", ..] => statement_ends,
+        [b"INSERT", b"INTO", _, ..] => {
+            let rules = Dialect::Sqlite.rules();
+            matches!(begins(head, at, rules, true), Begins::Rows(..))
+        }
+        _ => false,
+    }
+}
+
+/// Returns the dialect of a dump that begins with `head`.
+pub fn dialect(head: &[u8]) -> Dialect {
+    if let Some(dialect) = signature(head) {
+        return dialect;
+    }
+    let lower = head.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some());
+    match () {
+        () if has(&["/*!40", "engine=", "engine =", "auto_increment", "lock tables `", "unlock tables"]) => Dialect::MySql,
+        () if has(&["pg_catalog", "set statement_timeout", "from stdin;", "alter table only", "::regclass"]) => {
+            Dialect::Postgres
+        }
+        () => Dialect::Sqlite,
+    }
+}
+
+/// Returns the dialect that the comments before the first statement name.
+fn signature(head: &[u8]) -> Option<Dialect> {
+    let end = first_statement(head).unwrap_or(head.len());
+    let comments = head[..end].to_ascii_lowercase();
+    let found = SIGNATURES.iter().find(|(words, _)| memchr::memmem::find(&comments, words.as_bytes()).is_some());
+    found.map(|(_, dialect)| *dialect)
+}
+
+/// Returns the position of the first byte that is neither white space nor a comment.
+fn first_statement(head: &[u8]) -> Option<usize> {
+    let rules = Dialect::MySql.rules();
+    let mut at = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    while let Some(&byte) = head.get(at) {
+        if byte.is_ascii_whitespace() {
+            at += 1;
+            continue;
+        }
+        // A line of dashes alone is a comment in every dialect.
+        let at_line = |at: usize| memchr::memchr(b'\n', &head[at..]).map_or(head.len(), |end| at + end);
+        match byte {
+            b'-' if head.get(at + 1) == Some(&b'-') => at = at_line(at),
+            b'/' => match look(head, at, rules, false) {
+                Look::Comment(to) => at = to,
+                _ => return None,
+            },
+            _ => return Some(at),
+        }
+    }
+    None
+}

@@ -1,0 +1,132 @@
+//! An authorizer for the statements of a dump. A dump is a program: it may fill its database, and nothing else.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::Connection;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use sqluice_core::error::Result;
+use sqluice_core::sqlite_error::failed;
+
+/// Functions with effects outside of the database, or on the process.
+const FUNCTIONS: [&str; 7] =
+    ["load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "sqlite_rename_table", "fts5_source_id"];
+
+/// PRAGMAs that a dump may read or set. SQLite itself runs some of them for other statements.
+const PRAGMAS: [&str; 11] = [
+    "application_id",
+    "data_version",
+    "defer_foreign_keys",
+    "encoding",
+    "foreign_keys",
+    "integrity_check",
+    "page_size",
+    "quick_check",
+    "recursive_triggers",
+    "user_version",
+    "writable_schema",
+];
+
+/// The facts about a statement that SQLite has prepared.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// The tables that the statement reads or changes, in lower case. Tables of triggers and views are among them.
+    pub(super) touched: HashSet<String>,
+    /// What the statement may not do, in words: `attaches x.db`.
+    pub(super) denied: Option<String>,
+    /// The table that the statement makes, or gives a trigger.
+    pub(super) made: Option<String>,
+    /// `true` if the statement may change `sqlite_schema` itself, as statements that declare do.
+    declares: bool,
+}
+
+/// An authorizer that is set on a connection.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Guard(Arc<Mutex<Seen>>);
+
+impl Guard {
+    /// Sets the authorizer on a connection.
+    pub(super) fn set(connection: &mut Connection) -> Result<Guard> {
+        let guard = Guard::default();
+        let seen = Arc::clone(&guard.0);
+        let authorize = move |context: AuthContext<'_>| {
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            match seen.note(&context.action) {
+                None => Authorization::Allow,
+                Some(what) => {
+                    seen.denied.get_or_insert(what);
+                    Authorization::Deny
+                }
+            }
+        };
+        let set = connection.authorizer(Some(authorize));
+        set.map_err(|error| failed(error, "guard the database"))?;
+        Ok(guard)
+    }
+
+    /// Removes the authorizer from a connection.
+    pub(super) fn remove(connection: &mut Connection) -> Result<()> {
+        let removed = connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>);
+        removed.map_err(|error| failed(error, "stop to guard the database"))
+    }
+
+    /// Forgets the last statement. `declares` is `true` if the next one is CREATE, ALTER or DROP.
+    pub(super) fn begin(&self, declares: bool) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Seen { declares, ..Seen::default() };
+    }
+
+    /// Returns the facts about the statements since [`Guard::begin`].
+    pub(super) fn take(&self) -> Seen {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Seen {
+    /// Notes what an action touches. Returns the reason why it is denied, if it is.
+    fn note(&mut self, action: &AuthAction<'_>) -> Option<String> {
+        let mut touch = |table: &str| {
+            self.touched.insert(table.to_ascii_lowercase());
+        };
+        let is_schema = |table: &str| {
+            ["sqlite_master", "sqlite_schema"].iter().any(|name| table.eq_ignore_ascii_case(name))
+        };
+        match *action {
+            AuthAction::Update { table_name, .. } | AuthAction::Delete { table_name }
+                if is_schema(table_name) && !self.declares =>
+            {
+                Some(format!("changes rows of {table_name}"))
+            }
+            AuthAction::Insert { table_name }
+            | AuthAction::Delete { table_name }
+            | AuthAction::Update { table_name, .. }
+            | AuthAction::Read { table_name, .. } => {
+                touch(table_name);
+                None
+            }
+            AuthAction::Attach { filename } => Some(match filename {
+                "" => "attaches a database, as VACUUM does".to_owned(),
+                name => format!("attaches {name}"),
+            }),
+            AuthAction::Detach { .. } => Some("detaches a database".to_owned()),
+            AuthAction::CreateTempTable { .. }
+            | AuthAction::CreateTempIndex { .. }
+            | AuthAction::CreateTempTrigger { .. }
+            | AuthAction::CreateTempView { .. } => Some("makes something temporary".to_owned()),
+            AuthAction::Recursive => Some("has a recursive query, which may never end".to_owned()),
+            AuthAction::Function { function_name } => FUNCTIONS
+                .iter()
+                .any(|name| function_name.eq_ignore_ascii_case(name))
+                .then(|| format!("calls {function_name}()")),
+            AuthAction::Pragma { pragma_name: "schema_version", pragma_value: None } => None,
+            AuthAction::CreateTrigger { table_name, .. } | AuthAction::CreateTable { table_name } => {
+                self.made = Some(table_name.to_owned());
+                None
+            }
+            AuthAction::Pragma { pragma_name, .. } => {
+                let known = PRAGMAS.iter().any(|name| pragma_name.eq_ignore_ascii_case(name));
+                (!known).then(|| format!("uses PRAGMA {pragma_name}"))
+            }
+            _ => None,
+        }
+    }
+}

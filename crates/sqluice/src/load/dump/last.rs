@@ -1,0 +1,126 @@
+//! The statements of a dump that SQLite runs, in order, after the pages are written.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rusqlite::fallible_iterator::FallibleIterator;
+use rusqlite::{Batch, Connection};
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Amount, Progress};
+use sqluice_core::sqlite_error::failed;
+use sqluice_sources::dump::DumpFile;
+
+use super::super::request::options::Load;
+use super::guard::Guard;
+use super::walk::{Deferred, Walked};
+
+/// The work for SQLite.
+pub(super) struct Last {
+    work: Vec<Deferred>,
+    file: Arc<DumpFile>,
+    foreign_keys: bool,
+    writes_schema: bool,
+}
+
+impl Last {
+    pub(super) fn new(walked: &Walked, file: &Arc<DumpFile>, load: &Load) -> Last {
+        Last {
+            work: walked.last.clone(),
+            file: Arc::clone(file),
+            foreign_keys: load.write.foreign_keys.unwrap_or(walked.foreign_keys),
+            writes_schema: walked.writes_schema,
+        }
+    }
+
+    /// Runs all statements in one transaction.
+    pub(super) fn run(&self, connection: &mut Connection, progress: &dyn Progress) -> Result<()> {
+        let bytes = self.work.iter().map(|work| work.range.end - work.range.start).sum();
+        progress.phase("statements", Some(Amount { rows: 0, bytes }));
+        let cannot = |error| failed(error, "run the statements of the dump");
+        let enforced = if self.foreign_keys { "PRAGMA foreign_keys = ON" } else { "PRAGMA foreign_keys = OFF" };
+        connection.execute_batch(&format!("{enforced}; BEGIN")).map_err(cannot)?;
+        let guard = Guard::set(connection)?;
+        let done = self.work.iter().try_for_each(|work| {
+            let done = self.statements(connection, &guard, work);
+            progress.advance(Amount { rows: 0, bytes: work.range.end - work.range.start });
+            done
+        });
+        Guard::remove(connection)?;
+        done?;
+        connection
+            .execute_batch("COMMIT; PRAGMA foreign_keys = OFF; PRAGMA writable_schema = RESET")
+            .map_err(cannot)?;
+        if self.writes_schema { check(connection) } else { Ok(()) }
+    }
+
+    /// Runs the statements of a range.
+    fn statements(&self, connection: &Connection, guard: &Guard, work: &Deferred) -> Result<()> {
+        guard.begin(work.declares);
+        let sql = text_of(&self.file, work.range.clone())?;
+        let mut batch = Batch::new(connection, &sql);
+        let mut run = || -> rusqlite::Result<()> {
+            while let Some(mut statement) = batch.next()? {
+                let mut rows = statement.query([])?;
+                while rows.next()?.is_some() {}
+            }
+            Ok(())
+        };
+        run().map_err(|error| explained(&self.file, &work.range, &sql, guard, error))
+    }
+}
+
+/// Returns the text of statements for SQLite.
+pub(super) fn text_of(file: &DumpFile, range: Range<u64>) -> Result<String> {
+    let mut bytes = Vec::new();
+    file.read(range.start, (range.end - range.start) as usize, &mut bytes)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = range.start + error.utf8_error().valid_up_to() as u64;
+        Error::input("this statement is not UTF-8, so SQLite can't run it").at(file.place(at))
+    })
+}
+
+/// Explains why SQLite does not run a statement.
+pub(super) fn explained(
+    file: &DumpFile,
+    range: &Range<u64>,
+    sql: &str,
+    guard: &Guard,
+    error: rusqlite::Error,
+) -> Error {
+    let offset = match &error {
+        rusqlite::Error::SqlInputError { sql: rest, offset, .. } => {
+            (sql.len() - rest.len().min(sql.len())) as u64 + u64::try_from(*offset).unwrap_or(0)
+        }
+        _ => 0,
+    };
+    if let Some(what) = guard.take().denied {
+        return Error::input(format!("a dump only fills its database, and this statement {what}"))
+            .at(file.place(range.start))
+            .hint("look at what the dump does, and take the statement out");
+    }
+    let message = match &error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
+        _ => return failed(error, "run a statement of the dump").at(file.place(range.start)),
+    };
+    Error::input(message).at(file.place(range.start + offset))
+}
+
+/// Checks a database whose schema was written by INSERT.
+fn check(connection: &Connection) -> Result<()> {
+    let cannot = |error| failed(error, "check the database that the dump makes");
+    let foreign = "SELECT name FROM sqlite_schema WHERE coalesce(rootpage, 0) = 0 AND type NOT IN ('view', 'trigger') \
+                   AND (type <> 'table' OR sql NOT LIKE 'CREATE VIRTUAL TABLE%')";
+    let mut statement = connection.prepare(foreign).map_err(cannot)?;
+    let mut rows = statement.query([]).map_err(cannot)?;
+    if let Some(row) = rows.next().map_err(cannot)? {
+        let name: String = row.get(0).map_err(cannot)?;
+        return Err(Error::input(format!("the dump writes {name} into sqlite_schema, and it is no virtual table")));
+    }
+    let verdict: String =
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(cannot)?;
+    if verdict == "ok" {
+        return Ok(());
+    }
+    Err(Error::input(format!("the dump makes a database that is not sound: {verdict}")))
+}

@@ -1,0 +1,208 @@
+//! The load of a dump: SQL text that makes a database.
+//!
+//! ```text
+//!  guard    what a dump may do: an authorizer for SQLite
+//!  walk     each statement, in order: a declaration, literal rows, or work for SQLite
+//!  last     the work for SQLite, after the pages
+//! ```
+//!
+//! Literal rows become pages, whatever statements stand between them, as long as no other statement has read or changed their table: from
+//! then on, the rows of the table are inserted by SQLite, in the order of the dump.
+//!
+//! Invariant: the database has what SQLite makes of the dump.
+
+mod guard;
+mod last;
+mod walk;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use sqluice_core::error::{Assumption, DuplicateRows, Error, Result, Setting, message};
+use sqluice_core::progress::{Amount, Context};
+use sqluice_core::schema::Schema;
+use sqluice_engine::attempts::{self, Outcome, Refuted};
+use sqluice_engine::encode::Coercion;
+use sqluice_engine::options::WriteOptions;
+use sqluice_engine::plan::{LastWork, Plan};
+use sqluice_engine::report::{PhaseReport, Report};
+use sqluice_engine::trees::Job;
+use sqluice_sources::dump::rows::TableRows;
+use sqluice_sources::dump::split::{Script, Splitter};
+use sqluice_sources::dump::{Dialect, DumpFile};
+use sqluice_sources::input::InputFile;
+
+use super::request::Request;
+use super::request::options::Load;
+use last::Last;
+use walk::{Walk, Walked};
+
+/// The share of the memory that a statement may take: it exists as text, as tokens and in SQLite.
+const STATEMENT_SHARE: u64 = 8;
+
+/// The largest number of bytes of a statement: SQLite takes no longer ones.
+const STATEMENT_BYTES_MAX: u64 = 1_000_000_000;
+
+/// A dump that was read once, and the plan of its load.
+pub(super) struct PreparedDump {
+    load: Load,
+    file: Arc<DumpFile>,
+    script: Script,
+    walked: Walked,
+    /// `true` if rows are sorted by their rowids, because some are out of order.
+    sorts: bool,
+    pub(super) schema: Schema,
+    pub(super) plan: Plan,
+    phases: Vec<PhaseReport>,
+    seconds: f64,
+}
+
+impl PreparedDump {
+    /// Reads the dump, and plans the load.
+    pub(super) fn prepare(request: &Request, mut input: InputFile, context: &Context<'_>) -> Result<PreparedDump> {
+        let started = Instant::now();
+        let load = Load::clone(request);
+        refuse_settings(&load, &input)?;
+        let folder = request.temp_folder()?;
+        context.progress.phase("copy", None);
+        input.decompress(&folder, context.progress)?;
+        input.keep(&folder, context.progress)?;
+        let file = Arc::new(DumpFile::new(&input)?);
+        let statement_bytes_max = (load.write.memory_bytes / STATEMENT_SHARE).min(STATEMENT_BYTES_MAX) as usize;
+        let script = Splitter::new(&file, Dialect::Sqlite.rules(), statement_bytes_max).split(context)?;
+        let walked = Walk::new(&load, &file, &script, true)?.run(context)?;
+        let schema = walked.schema.clone();
+        let plan = Plan::new(&schema, Some(request.to.clone()), &load.write)?;
+        let mut prepared = PreparedDump {
+            load,
+            file,
+            script,
+            walked,
+            sorts: false,
+            schema,
+            plan,
+            phases: Vec::new(),
+            seconds: 0.0,
+        };
+        prepared.plan_again()?;
+        attempts::note_destination(&prepared.schema, &mut prepared.plan);
+        prepared.plan.refuse()?;
+        prepared.seconds = started.elapsed().as_secs_f64();
+        prepared.phases.push(PhaseReport::new("split", prepared.seconds));
+        Ok(prepared)
+    }
+
+    /// Plans again with all facts known by now.
+    fn plan_again(&mut self) -> Result<()> {
+        self.schema = self.walked.schema.clone();
+        let options = self.options();
+        let target = self.plan.target.clone();
+        let mut plan = Plan::new(&self.schema, target, &options)?;
+        for (index, table) in self.schema.tables.iter().enumerate() {
+            let rows = &self.walked.rows[index];
+            plan.tables[index].rows = Some(rows.rows());
+            plan.tables[index].sources = vec![self.file.name().display().to_string()];
+            if self.sorts && table.rowid_alias.is_some() {
+                plan.sort_rows((index, table), true, "rows are not in the order of their rowids", &options)?;
+            }
+        }
+        plan.estimated_bytes = Some(self.file.bytes());
+        plan.notes.extend(self.walked.notes.iter().cloned());
+        if !self.walked.last.is_empty() {
+            let last = Last::new(&self.walked, &self.file, &self.load);
+            plan.last = Some(LastWork(Arc::new(move |connection, progress| last.run(connection, progress))));
+        }
+        self.plan = plan;
+        Ok(())
+    }
+
+    fn options(&self) -> WriteOptions {
+        let options = self.load.write.clone();
+        let checked = options.foreign_keys.unwrap_or(self.walked.foreign_keys);
+        options.foreign_keys(checked)
+    }
+
+    /// Loads the dump.
+    pub(super) fn run(mut self, context: &Context<'_>) -> Result<Report> {
+        let began = Instant::now();
+        let attempt = |dump: &mut PreparedDump| {
+            let started = Instant::now();
+            let outcome = Outcome::of(dump.attempt(context))?;
+            if let Outcome::Refuted(_) = outcome {
+                dump.phases.push(PhaseReport::new("abandoned load", started.elapsed().as_secs_f64()));
+            }
+            Ok(outcome)
+        };
+        let mut report =
+            attempts::run(&mut self, attempt, |dump, refuted| dump.assume_less(refuted, context))?;
+        report.seconds = self.seconds + began.elapsed().as_secs_f64();
+        report.phases.splice(0..0, self.phases);
+        report.rows += self.walked.rows_by_sqlite;
+        Ok(report)
+    }
+
+    fn attempt(&self, context: &Context<'_>) -> Result<Report> {
+        let bytes = self.walked.rows.iter().map(|rows| rows.bytes()).sum();
+        context.progress.phase("load", Some(Amount { rows: 0, bytes }));
+        let tables = self.schema.tables.iter().zip(&self.walked.rows);
+        let jobs = tables.map(|(table, rows)| {
+            let source = Box::new(Arc::clone(rows).source(Arc::clone(&self.file)));
+            Job { table, coercion: Coercion::All, source }
+        });
+        let written = attempts::write(&self.plan, &self.schema, jobs.collect(), None, "load", &context.child());
+        written.map_err(|error| self.located(error))
+    }
+
+    fn assume_less(&mut self, Refuted { assumption, error }: Refuted, context: &Context<'_>) -> Result<()> {
+        match assumption {
+            Assumption::RowOrder if !self.sorts => self.sorts = true,
+            // SQLite reads all rows that are not literals, and all rows after them.
+            Assumption::LiteralRows if self.walked.by_pages => {
+                self.walked = Walk::new(&self.load, &self.file, &self.script, false)?.run(context)?;
+            }
+            _ => return Err(error),
+        }
+        self.plan_again()
+    }
+
+    /// Adds the place in the dump to an error about two rows with the same key.
+    fn located(&self, mut error: Error) -> Error {
+        let Some(duplicate) = error.take_duplicate() else { return error };
+        let DuplicateRows::Records(_, row) = duplicate.rows else { return error };
+        let place = self.schema.place(&duplicate.table).and_then(|table| {
+            let rows: &TableRows = &self.walked.rows[table];
+            rows.offset_of(&self.file, row)
+        });
+        match place {
+            Some(offset) => error.at(self.file.place(offset)),
+            None => error,
+        }
+    }
+}
+
+/// Refuses settings about tables that the dump itself declares.
+fn refuse_settings(load: &Load, input: &InputFile) -> Result<()> {
+    let given = [
+        (load.schema.is_some(), Setting::Schema),
+        (!load.types.is_empty(), Setting::Type),
+        (load.strict, Setting::Strict),
+        (load.columns.is_some(), Setting::Columns),
+        (load.add_columns, Setting::AddColumns),
+        (load.limit.is_some(), Setting::Limit),
+        (load.lossy, Setting::Lossy),
+        (load.reject.is_some(), Setting::Reject),
+        (!load.primary_key.is_empty(), Setting::PrimaryKey),
+        (!load.indexes.is_empty(), Setting::Index),
+        (!load.uniques.is_empty(), Setting::Unique),
+        (load.without_rowid, Setting::WithoutRowid),
+    ];
+    if let Some((_, setting)) = given.into_iter().find(|(is_given, _)| *is_given) {
+        let message = message![setting, format!(" is about tables of files, and {} is a dump", input.name().display())];
+        return Err(Error::usage(message).hint("leave it out: the statements of the dump declare its tables"));
+    }
+    if load.files.len() > 1 {
+        return Err(Error::usage(format!("{} is a dump, and a dump is loaded alone", input.name().display()))
+            .hint(message!["load the other files afterwards, with ", Setting::Append]));
+    }
+    Ok(())
+}

@@ -1,0 +1,514 @@
+//! The walk over the statements of a dump.
+//!
+//! Two databases in memory follow the dump, without its rows. `all` has run every declaration, so that later statements can be prepared.
+//! `by_pages` has those that the engine carries out: the engine writes its tables and indexes.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use sqluice_core::affinity::Affinity;
+use sqluice_core::error::{Error, Message, Result, Setting, message};
+use sqluice_core::progress::Context;
+use sqluice_core::schema::token::{self, Token};
+use sqluice_core::schema::{Generated, Schema, Table};
+use sqluice_core::sqlite_error::failed;
+use sqluice_core::source::columns::Constant;
+use sqluice_sources::dump::rows::{Shape, TableRows};
+use sqluice_sources::dump::split::{Item, RowsOfItem, Script};
+use sqluice_sources::dump::{DumpFile, Header};
+
+use super::super::files::default_value;
+use super::super::request::options::Load;
+use super::guard::{Guard, Seen};
+use super::last::{explained, text_of};
+
+/// The result of a walk.
+pub(super) struct Walked {
+    /// The tables, indexes, views and triggers that the engine makes.
+    pub(super) schema: Schema,
+    /// The literal rows of each table of the schema.
+    pub(super) rows: Vec<Arc<TableRows>>,
+    /// The statements that SQLite runs afterwards.
+    pub(super) last: Vec<Deferred>,
+    /// The number of literal rows among these statements.
+    pub(super) rows_by_sqlite: u64,
+    /// `true` if the dump turns the check of foreign keys on.
+    pub(super) foreign_keys: bool,
+    /// `true` if rows of `sqlite_schema` are written by INSERT.
+    pub(super) writes_schema: bool,
+    /// `true` if literal rows become pages.
+    pub(super) by_pages: bool,
+    pub(super) notes: Vec<Message>,
+}
+
+/// Statements that SQLite runs.
+#[derive(Clone, Debug)]
+pub(super) struct Deferred {
+    pub(super) range: Range<u64>,
+    /// `true` if the statement is CREATE, ALTER or DROP.
+    pub(super) declares: bool,
+}
+
+/// A walk; see the module's description.
+pub(super) struct Walk<'d> {
+    load: &'d Load,
+    file: &'d DumpFile,
+    script: &'d Script,
+    all: Connection,
+    guard: Guard,
+    by_pages: Connection,
+    /// The names and statements of the tables that the engine writes, by their names in lower case.
+    tables: HashMap<String, (String, String)>,
+    /// The tables with triggers.
+    with_triggers: HashSet<String>,
+    /// The rows of each table, by its name in lower case.
+    rows: HashMap<String, TableRows>,
+    /// The tables whose rows give their rowids in a column that the table does not have.
+    with_rowids: HashSet<String>,
+    /// The tables that a statement for SQLite has read or changed.
+    touched: HashSet<String>,
+    /// `true` once a statement may have touched every table.
+    all_touched: bool,
+    /// The shapes of rows that become pages, by the number of the header; cleared when a declaration changes.
+    shapes: HashMap<usize, Option<(String, Arc<Shape>)>>,
+    last: Vec<Deferred>,
+    rows_by_sqlite: u64,
+    foreign_keys: bool,
+    writes_schema: bool,
+    /// The offset of the BEGIN of the open transaction.
+    transaction: Option<u64>,
+    rolled_back: Option<u64>,
+    notes: Vec<Message>,
+    literal: bool,
+}
+
+impl<'d> Walk<'d> {
+    /// Begins a walk. With `literal` false, SQLite inserts all rows.
+    pub(super) fn new(load: &'d Load, file: &'d DumpFile, script: &'d Script, literal: bool) -> Result<Walk<'d>> {
+        let open = || Connection::open_in_memory().map_err(|error| failed(error, "open a database in memory"));
+        let mut all = open()?;
+        let guard = Guard::set(&mut all)?;
+        Ok(Walk {
+            load,
+            file,
+            script,
+            all,
+            guard,
+            by_pages: open()?,
+            tables: HashMap::new(),
+            with_triggers: HashSet::new(),
+            rows: HashMap::new(),
+            with_rowids: HashSet::new(),
+            touched: HashSet::new(),
+            all_touched: !literal,
+            shapes: HashMap::new(),
+            last: Vec::new(),
+            rows_by_sqlite: 0,
+            foreign_keys: false,
+            writes_schema: false,
+            transaction: None,
+            rolled_back: None,
+            notes: Vec::new(),
+            literal,
+        })
+    }
+
+    /// Walks over all statements.
+    pub(super) fn run(mut self, context: &Context<'_>) -> Result<Walked> {
+        for item in &self.script.items {
+            context.cancel.check()?;
+            match item {
+                Item::Rows(rows) => self.take_rows(rows)?,
+                Item::Statement(range) => self.statement(range)?,
+                Item::Command(range) => self.command(range)?,
+            }
+        }
+        self.refuse_rolled_back()?;
+        let schema = Schema::from_catalogue(&self.by_pages, String::new(), self.file.name());
+        let mut schema = schema.map_err(|error| failed(error, "read the schema of the dump"))?;
+        if schema.tables.is_empty() && self.last.is_empty() {
+            return Err(Error::input("this SQL makes no table")
+                .at(sqluice_core::error::Place::file(self.file.name()))
+                .hint("a dump has CREATE TABLE and INSERT statements"));
+        }
+        let rows = schema.tables.iter_mut().map(|table| {
+            let name = table.name.to_ascii_lowercase();
+            if self.with_rowids.contains(&name)
+                && let Some(rowid) = table.rowid_name()
+            {
+                *table = table.with_rowid_column(rowid);
+            }
+            Arc::new(self.rows.remove(&name).unwrap_or_default())
+        });
+        let rows = rows.collect();
+        Ok(Walked {
+            schema,
+            rows,
+            last: self.last,
+            rows_by_sqlite: self.rows_by_sqlite,
+            foreign_keys: self.foreign_keys,
+            writes_schema: self.writes_schema,
+            by_pages: self.literal,
+            notes: self.notes,
+        })
+    }
+
+    /// Refuses a dump whose changes SQLite would take back at its end.
+    fn refuse_rolled_back(&mut self) -> Result<()> {
+        let (at, what) = match (self.rolled_back, self.transaction) {
+            (Some(at), _) => (at, "the dump takes its rows back, because errors were found when it was made"),
+            (None, Some(at)) => (at, "the dump ends within the transaction that begins here"),
+            (None, None) => return Ok(()),
+        };
+        if self.load.commit_anyway {
+            return Ok(());
+        }
+        Err(Error::input(what)
+            .at(self.file.place(at))
+            .hint(message!["make the dump again, or load what it has: ", Setting::CommitAnyway]))
+    }
+
+    /// Takes a line for the shell.
+    fn command(&mut self, range: &Range<u64>) -> Result<()> {
+        let line = self.file.text(range.clone())?;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words.len() == 3 && words[..2] == [".dbconfig", "defensive"] {
+            return Ok(());
+        }
+        let command = words.first().copied().unwrap_or_default();
+        Err(Error::input(format!("{command} is a command of the shell sqlite3, which is not run here"))
+            .at(self.file.place(range.start))
+            .hint("take the line out, if the rows do not need it"))
+    }
+
+    fn statement(&mut self, range: &Range<u64>) -> Result<()> {
+        let sql = text_of(self.file, range.clone())?;
+        let first = first_words(&sql);
+        let words: Vec<&str> = first.iter().map(String::as_str).collect();
+        match words[..] {
+            ["BEGIN", ..] => self.transaction = Some(range.start),
+            ["COMMIT" | "END", ..] => self.transaction = None,
+            ["ROLLBACK", ..] => (self.transaction, self.rolled_back) = (None, Some(range.start)),
+            ["SAVEPOINT" | "RELEASE", ..] => {}
+            ["PRAGMA", ..] => return self.pragma(&sql, range),
+            ["CREATE", ..] => return self.create(&sql, range, &words),
+            ["DROP" | "ALTER", ..] => return self.change(&sql, range),
+            ["VACUUM", ..] if words.len() == 1 => {}
+            ["EXPLAIN", ..] => {}
+            ["SELECT" | "VALUES", ..] => {
+                self.prepare(&sql, range)?;
+            }
+            _ => return self.work(&sql, range, &words),
+        }
+        Ok(())
+    }
+
+    /// Lets SQLite run a statement afterwards.
+    fn defer(&mut self, range: &Range<u64>, declares: bool) {
+        self.last.push(Deferred { range: range.clone(), declares });
+    }
+
+    /// Runs a statement in the database that follows the whole dump.
+    fn run_in_all(&mut self, sql: &str, range: &Range<u64>, declares: bool) -> Result<()> {
+        self.guard.begin(declares);
+        self.shapes.clear();
+        let run = self.all.execute_batch(sql);
+        run.map_err(|error| explained(self.file, range, sql, &self.guard, error))
+    }
+
+    /// Runs a statement whose effect the engine brings about.
+    fn run_by_pages(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
+        let run = self.by_pages.execute_batch(sql);
+        run.map_err(|error| explained(self.file, range, sql, &self.guard, error))
+    }
+
+    fn prepare(&mut self, sql: &str, range: &Range<u64>) -> Result<HashSet<String>> {
+        self.guard.begin(false);
+        let prepared = self.all.prepare(sql).map(drop);
+        prepared.map_err(|error| explained(self.file, range, sql, &self.guard, error))?;
+        Ok(self.guard.take().touched)
+    }
+
+    fn pragma(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
+        // They change how a session works, and nothing in the file.
+        const OF_SESSIONS: [&str; 12] = [
+            "ANALYSIS_LIMIT",
+            "AUTOMATIC_INDEX",
+            "BUSY_TIMEOUT",
+            "CACHE_SIZE",
+            "CASE_SENSITIVE_LIKE",
+            "COUNT_CHANGES",
+            "JOURNAL_MODE",
+            "LEGACY_ALTER_TABLE",
+            "LOCKING_MODE",
+            "SYNCHRONOUS",
+            "TEMP_STORE",
+            "TRUSTED_SCHEMA",
+        ];
+        let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
+        let word = |index: usize| tokens.get(index).map_or("", |token| token.text(sql)).to_ascii_uppercase();
+        let at = if word(2) == "." { 3 } else { 1 };
+        let (name, value) = (word(at), word(at + 2));
+        let is_on = matches!(value.trim_matches('\''), "ON" | "1" | "TRUE" | "YES");
+        match &*name {
+            "FOREIGN_KEYS" => self.foreign_keys = is_on,
+            "WRITABLE_SCHEMA" => {
+                self.guard.begin(false);
+                self.defer(range, false);
+                return self.run_in_all(sql, range, false);
+            }
+            "USER_VERSION" | "APPLICATION_ID" => {
+                self.run_in_all(sql, range, false)?;
+                return self.run_by_pages(sql, range);
+            }
+            "ENCODING" if !value.contains("UTF-8") && !value.contains("UTF8") => {
+                self.notes.push(format!("the database is UTF-8, and the dump asks for {value}").into());
+            }
+            "ENCODING" => {}
+            "PAGE_SIZE" | "AUTO_VACUUM" => {
+                self.notes.push(format!("PRAGMA {} of the dump is left out", name.to_ascii_lowercase()).into());
+            }
+            "DEFER_FOREIGN_KEYS" | "RECURSIVE_TRIGGERS" => self.defer(range, false),
+            name if OF_SESSIONS.contains(&name) => {}
+            name => {
+                return Err(Error::input(format!("PRAGMA {} is not run here", name.to_ascii_lowercase()))
+                    .at(self.file.place(range.start))
+                    .hint("take the statement out, if the rows do not need it"));
+            }
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, sql: &str, range: &Range<u64>, words: &[&str]) -> Result<()> {
+        self.run_in_all(sql, range, true)?;
+        let Seen { touched, made, .. } = self.guard.take();
+        let kind = words.iter().skip(1).find(|word| !matches!(**word, "UNIQUE" | "TEMP" | "TEMPORARY"));
+        let of_touched = || touched.iter().any(|table| self.touched.contains(table));
+        let by_sqlite = match kind.copied() {
+            Some("VIRTUAL") => true,
+            Some("TABLE") => {
+                // The rows of CREATE TABLE ... AS come from a query.
+                let is_query = token::tokens(sql).iter().take_while(|token| !token.is_symbol(sql, "(")).any(|token| token.is_word(sql, "AS"));
+                self.all_touched |= is_query;
+                is_query
+            }
+            // They are made in order with the statements for SQLite.
+            Some("VIEW") => !self.last.is_empty(),
+            Some("TRIGGER") => {
+                self.with_triggers.extend(made.as_ref().map(|table| table.to_ascii_lowercase()));
+                !self.last.is_empty()
+            }
+            _ => of_touched(),
+        };
+        if self.all_touched || by_sqlite {
+            self.defer(range, true);
+            return Ok(());
+        }
+        self.run_by_pages(sql, range)?;
+        if let (Some("TABLE"), Some(name)) = (kind.copied(), made) {
+            self.tables.entry(name.to_ascii_lowercase()).or_insert_with(|| (name, sql.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Drops or alters something.
+    fn change(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
+        let before = self.schema_version()?;
+        self.run_in_all(sql, range, true)?;
+        // DROP ... IF EXISTS of something that does not exist.
+        if before == self.schema_version()? {
+            return Ok(());
+        }
+        if self.rows.is_empty() && self.last.is_empty() && !self.all_touched {
+            self.run_by_pages(sql, range)?;
+            return self.list_tables();
+        }
+        self.all_touched = true;
+        self.defer(range, true);
+        Ok(())
+    }
+
+    fn schema_version(&self) -> Result<i64> {
+        let version = self.all.query_row("PRAGMA main.schema_version", [], |row| row.get(0));
+        version.map_err(|error| failed(error, "read the version of the schema"))
+    }
+
+    /// Lists the tables of the engine again.
+    fn list_tables(&mut self) -> Result<()> {
+        let list = || -> rusqlite::Result<_> {
+            let mut tables = self.by_pages.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")?;
+            let tables = tables.query_map([], |row| {
+                let (name, sql): (String, Option<String>) = (row.get(0)?, row.get(1)?);
+                Ok((name.to_ascii_lowercase(), (name, sql.unwrap_or_default())))
+            })?;
+            tables.collect::<rusqlite::Result<HashMap<_, _>>>()
+        };
+        self.tables = list().map_err(|error| failed(error, "read the schema of the dump"))?;
+        Ok(())
+    }
+
+    /// Takes a statement that reads or changes rows.
+    fn work(&mut self, sql: &str, range: &Range<u64>, words: &[&str]) -> Result<()> {
+        if words.first() == Some(&"ANALYZE") {
+            // Its tables of statistics exist from now on.
+            self.run_in_all(sql, range, true)?;
+            let of_schema = words.get(1).is_some_and(|name| name.starts_with("SQLITE_"));
+            self.all_touched |= !of_schema;
+            self.defer(range, true);
+            return Ok(());
+        }
+        match self.prepare(sql, range) {
+            Ok(touched) => {
+                self.writes_schema |= touched.iter().any(|table| table == "sqlite_master" || table == "sqlite_schema");
+                self.touched.extend(touched);
+            }
+            // A virtual table that `sqlite_schema` was given by INSERT is unknown here.
+            Err(_) if self.writes_schema && self.guard.take().denied.is_none() => self.all_touched = true,
+            Err(error) => return Err(error),
+        }
+        self.defer(range, false);
+        Ok(())
+    }
+
+    /// Takes rows of literals.
+    fn take_rows(&mut self, rows: &RowsOfItem) -> Result<()> {
+        let header = &self.script.headers[rows.header];
+        let table = header.table.to_ascii_lowercase();
+        if !self.all_touched && !self.touched.contains(&table) {
+            if !self.shapes.contains_key(&rows.header) {
+                let shape = self.shape(header, rows)?;
+                self.shapes.insert(rows.header, shape);
+            }
+            if let Some((table, shape)) = &self.shapes[&rows.header] {
+                let pieces = &self.script.pieces[rows.pieces.clone()];
+                let of_table = self.rows.entry(table.clone()).or_default();
+                of_table.pieces.extend(pieces.iter().map(|piece| (*piece, Arc::clone(shape))));
+                return Ok(());
+            }
+        }
+        // One statement stands for all: they have the same beginning.
+        let first = self.script.pieces[rows.pieces.start];
+        let probe = self.first_statement(first.start..rows.range.end)?;
+        match self.prepare(&probe, &rows.range) {
+            Ok(touched) => self.touched.extend(touched),
+            Err(_) if self.writes_schema && self.guard.take().denied.is_none() => self.all_touched = true,
+            Err(error) => return Err(error),
+        }
+        let pieces = &self.script.pieces[rows.pieces.clone()];
+        self.rows_by_sqlite += pieces.iter().map(|piece| piece.rows).sum::<u64>();
+        self.defer(&rows.range, false);
+        Ok(())
+    }
+
+    /// Returns a statement without values that SQLite prepares instead of the first of some statements with rows.
+    fn first_statement(&self, range: Range<u64>) -> Result<String> {
+        const BYTES_MAX: u64 = 1 << 16;
+        let text = self.file.text(range.start..range.end.min(range.start + BYTES_MAX))?;
+        let tokens = token::tokens(&text);
+        let values = tokens.iter().find(|token| token.is_word(&text, "VALUES"));
+        let head = values.map_or(&*text, |values| &text[..values.at.start]);
+        let columns = {
+            let open = tokens.iter().take_while(|token| values.is_none_or(|values| token.at.start < values.at.start));
+            open.filter(|token| token.is_symbol(&text, ",")).count() + 1
+        };
+        let named = head.contains('(');
+        Ok(match named {
+            true => format!("{head} SELECT {}", vec!["NULL"; columns].join(",")),
+            false => format!("{head} DEFAULT VALUES"),
+        })
+    }
+
+    /// Returns the table that rows become pages of, and their shape; `None` if SQLite must insert them.
+    fn shape(&mut self, header: &Header, rows: &RowsOfItem) -> Result<Option<(String, Arc<Shape>)>> {
+        if header.schema.as_ref().is_some_and(|schema| !schema.eq_ignore_ascii_case("main")) {
+            return Ok(None);
+        }
+        let Some(table) = self.table(&header.table)? else { return Ok(None) };
+        let given: Vec<usize> =
+            (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none()).collect();
+        let (targets, rowid) = match &header.columns {
+            None => (given.clone(), false),
+            Some(names) => {
+                let mut targets = Vec::new();
+                let mut rowid = false;
+                for name in names {
+                    match table.column(name) {
+                        Some(column) if given.contains(&column) && !targets.contains(&column) => targets.push(column),
+                        None if is_rowid(name) && !table.without_rowid && !rowid => match table.rowid_alias {
+                            Some(alias) if !targets.contains(&alias) => targets.push(alias),
+                            Some(_) => return Ok(None),
+                            None => {
+                                rowid = true;
+                                targets.push(table.columns.len());
+                            }
+                        },
+                        _ => return Ok(None),
+                    }
+                }
+                (targets, rowid)
+            }
+        };
+        if rowid && table.columns.iter().any(|column| column.generated.is_some()) {
+            return Ok(None);
+        }
+        let name = table.name.to_ascii_lowercase();
+        // All rows of a table have rowids, or none has.
+        let known = self.rows.contains_key(&name);
+        if known && rowid != self.with_rowids.contains(&name) {
+            return Ok(None);
+        }
+        let mut columns: Vec<(Affinity, bool)> = table
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(index, column)| (column.affinity, table.rowid_alias == Some(index)))
+            .collect();
+        let mut defaults: Vec<Option<Constant>> = Vec::new();
+        for (index, column) in table.columns.iter().enumerate() {
+            defaults.push(match () {
+                () if targets.contains(&index) => None,
+                () if column.generated == Some(Generated::Virtual) || column.generated.is_some() => Some(Constant::Null),
+                () => match default_value::constant(column) {
+                    Ok(constant) => Some(constant),
+                    Err(_) => return Ok(None),
+                },
+            });
+        }
+        if rowid {
+            self.with_rowids.insert(name.clone());
+            columns.push((Affinity::Integer, true));
+            defaults.push(None);
+        }
+        let shape = Shape { rules: rows.rules, targets, table: table.name.clone(), defaults, columns };
+        Ok(Some((name, Arc::new(shape))))
+    }
+
+    /// Returns a table that the engine writes, unless triggers fire for its rows.
+    fn table(&self, name: &str) -> Result<Option<Table>> {
+        let name = name.to_ascii_lowercase();
+        let Some((stored, sql)) = self.tables.get(&name).filter(|_| !self.with_triggers.contains(&name)) else {
+            return Ok(None);
+        };
+        let table = Table::of_connection(&self.by_pages, stored, sql);
+        table.map(Some).map_err(|error| failed(error, "read the schema of the dump"))
+    }
+}
+
+fn is_rowid(name: &str) -> bool {
+    ["rowid", "_rowid_", "oid"].iter().any(|rowid| name.eq_ignore_ascii_case(rowid))
+}
+
+/// Returns the first words of a statement, in upper case.
+fn first_words(sql: &str) -> Vec<String> {
+    let mut end = sql.len().min(1000);
+    while !sql.is_char_boundary(end) {
+        end -= 1;
+    }
+    let start = &sql[..end];
+    let tokens = token::tokens(start);
+    let tokens = tokens.iter().filter(|token| !token.is_comment());
+    let words = tokens.take(4).take_while(|token| token.kind == token::TokenKind::Word);
+    words.map(|token| token.text(start).to_ascii_uppercase()).collect()
+}
