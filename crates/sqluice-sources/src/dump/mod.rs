@@ -8,13 +8,15 @@
 //! Modules, from the bottom up:
 //!
 //! * `lex`: strings, names and comments of each dialect; `file`: the file of a dump
-//! * `insert`: the beginning of INSERT and COPY; `compound`: statements with statements within; `literal`: rows of literals
+//! * `insert`: the beginning of INSERT and COPY; `compound`: statements with statements within; `literal`: rows of literals; `copy`:
+//!   the fields of COPY
 //! * `split`: the statements of a dump; `naive`: the definition of where statements end
 //! * `recognise`: the recognition of dumps
 //! * `columns`: decoded literals, column by column; `rows`: the rows of a table as a source
 
 mod columns;
 mod compound;
+mod copy;
 mod file;
 mod insert;
 pub mod lex;
@@ -27,6 +29,7 @@ pub mod split;
 #[cfg(test)]
 mod tests;
 
-pub use self::file::DumpFile;
+pub use self::conversion::Conversion;
+pub use self::file::{DumpFile, Lines};
 pub use self::insert::Header;
 pub use self::lex::{Dialect, Rules};

@@ -65,7 +65,7 @@ impl PreparedDump {
         refuse_settings(&load, &input)?;
         let folder = request.temp_folder()?;
         context.progress.phase("copy", None);
-        input.decompress(&folder, context.progress)?;
+        input.decode(&folder, context.progress)?;
         input.keep(&folder, context.progress)?;
         let file = Arc::new(DumpFile::new(&input)?);
         let statement_bytes_max = (load.write.memory_bytes / STATEMENT_SHARE).min(STATEMENT_BYTES_MAX) as usize;
