@@ -8,6 +8,7 @@
 //! * `needles`: the search for some bytes in a block; `text`: the code that text sources share; `give`: gives rows to the sink, and reports
 //!   refused rows
 //! * `csv`, `json`, `arrow`, `parquet`, `tpch`: the parsers of each format
+//! * `dump`: dumps of other databases
 //! * `formats`: the formats of files that can be loaded
 
 #![deny(unsafe_code)]
@@ -16,6 +17,7 @@
 pub mod arrow;
 pub mod convert;
 pub mod csv;
+pub mod dump;
 pub mod formats;
 mod give;
 pub mod infer;

@@ -1,0 +1,4 @@
+//! Dumps of other databases.
+
+#[cfg(feature = "dialects")]
+pub mod translate;
