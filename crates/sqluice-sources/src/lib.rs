@@ -8,7 +8,7 @@
 //! * `needles`: the search for some bytes in a block; `text`: the code that text sources share; `give`: gives rows to the sink, and reports
 //!   refused rows
 //! * `csv`, `json`, `arrow`, `parquet`, `tpch`: the parsers of each format
-//! * `dump`: dumps of other databases
+//! * `dump`: dumps of other databases, whose schemas it translates
 //! * `formats`: the formats of files that can be loaded
 
 #![deny(unsafe_code)]

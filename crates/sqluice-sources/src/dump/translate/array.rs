@@ -81,7 +81,9 @@ pub(super) fn append(value: &[u8], element: Element, out: &mut Vec<u8>) -> Resul
     let text = std::str::from_utf8(value).map_err(|_| "it is not UTF-8")?;
     match element {
         Element::Number if float_word(value).is_some() => out.extend_from_slice(b"null"),
-        Element::Number | Element::Json if serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok() => {
+        Element::Number | Element::Json
+            if serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok() =>
+        {
             out.extend_from_slice(value);
         }
         Element::Boolean if boolean(value).is_some() => {

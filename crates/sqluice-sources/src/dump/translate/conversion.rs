@@ -198,7 +198,8 @@ pub(super) fn moment(text: &[u8]) -> Option<String> {
     if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let offset = if zone == "Z" { 0 } else { clock(&zone[1..])? * if zone.starts_with('-') { -1 } else { 1 } };
+    let offset =
+        if zone == "Z" { 0 } else { clock(&zone[1..])? * if zone.starts_with('-') { -1 } else { 1 } };
     let civil = civil::Date::new(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?).ok()?;
     let moment = civil
         .at(0, 0, 0, 0)

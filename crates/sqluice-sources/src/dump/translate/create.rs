@@ -154,7 +154,12 @@ impl Translator {
             let kind = item.name()?.to_lowercase();
             item.one_of(&["KEY", "INDEX"]);
             let index = if item.peek() == Some(&Token::LParen) { String::new() } else { item.name()? };
-            self.leave_out(&format!("{kind} index"), format!("{}.{index}", table.name.1), line, "SQLite has no such index");
+            self.leave_out(
+                &format!("{kind} index"),
+                format!("{}.{index}", table.name.1),
+                line,
+                "SQLite has no such index",
+            );
         } else if item.word("UNIQUE") {
             item.one_of(&["KEY", "INDEX"]);
             let distinct = item.words(&["NULLS", "NOT", "DISTINCT"]);
@@ -168,7 +173,10 @@ impl Translator {
             if distinct {
                 self.note(
                     line,
-                    format!("table {}: UNIQUE takes several NULLs, which NULLS NOT DISTINCT forbids", table.name.1),
+                    format!(
+                        "table {}: UNIQUE takes several NULLs, which NULLS NOT DISTINCT forbids",
+                        table.name.1
+                    ),
                 );
             }
             table.indexes.push(Index { name, unique: true, parts, filter: None, line });
@@ -205,10 +213,12 @@ impl Translator {
     fn part(&self, tokens: &[Token]) -> Parsed<Part> {
         let mut cursor = Cursor::new(tokens, self.dialect);
         let is_name = match cursor.peek() {
-            Some(Token::Word(_)) => !matches!(cursor.peek_at(1), Some(Token::LParen | Token::Period))
-                || (self.dialect == Dialect::MySql
-                    && matches!(cursor.peek_at(2), Some(Token::Number(..)))
-                    && matches!(cursor.peek(), Some(Token::Word(word)) if word.quote_style.is_some())),
+            Some(Token::Word(_)) => {
+                !matches!(cursor.peek_at(1), Some(Token::LParen | Token::Period))
+                    || (self.dialect == Dialect::MySql
+                        && matches!(cursor.peek_at(2), Some(Token::Number(..)))
+                        && matches!(cursor.peek(), Some(Token::Word(word)) if word.quote_style.is_some()))
+            }
             Some(Token::DoubleQuotedString(_)) => self.dialect == Dialect::MySql,
             _ => false,
         };
@@ -247,7 +257,9 @@ impl Translator {
         loop {
             if cursor.word("MATCH") {
                 cursor.next();
-            } else if cursor.is_word("ON") && (cursor.is_word_at(1, "DELETE") || cursor.is_word_at(1, "UPDATE")) {
+            } else if cursor.is_word("ON")
+                && (cursor.is_word_at(1, "DELETE") || cursor.is_word_at(1, "UPDATE"))
+            {
                 cursor.next();
                 let event = if cursor.word("DELETE") { "DELETE" } else { "UPDATE" };
                 cursor.words(&[event]);
@@ -318,7 +330,10 @@ impl Translator {
                 item.expression(&ENDS)?;
                 self.note(
                     line,
-                    format!("column {}.{}: ON UPDATE CURRENT_TIMESTAMP is left out", table.name.1, column.name),
+                    format!(
+                        "column {}.{}: ON UPDATE CURRENT_TIMESTAMP is left out",
+                        table.name.1, column.name
+                    ),
                 );
             } else if item.word("CHECK") {
                 let expression = item.group()?.to_vec();
@@ -414,7 +429,10 @@ pub(super) fn source_type(item: &mut Cursor<'_>, dialect: Dialect) -> Parsed<Sou
             item.word("varying");
         }
         if name == "interval" {
-            while ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "TO"].iter().any(|word| item.word(word)) {}
+            while ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "TO"]
+                .iter()
+                .any(|word| item.word(word))
+            {}
         }
     }
     if item.peek() == Some(&Token::LParen) {

@@ -3,7 +3,9 @@
 //! Only what means the same in SQLite is translated. All else is refused with a reason, and its constraint is left out: SQLite would take
 //! many expressions and compute something else, such as the quotient of two integers.
 
-use sqlparser::ast::{BinaryOperator as Binary, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, InTarget};
+use sqlparser::ast::{
+    BinaryOperator as Binary, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, InTarget,
+};
 use sqlparser::ast::{ObjectName, UnaryOperator as Unary, Value};
 use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect};
 use sqlparser::parser::Parser;
@@ -135,8 +137,13 @@ pub(super) fn default(tokens: &[Token], column: &Mapped, dialect: Dialect) -> Re
         }
         Expr::Function(function) => match name_of(&function.name).as_str() {
             "nextval" => return Ok(DefaultValue::Counter),
-            "now" | "current_timestamp" | "localtimestamp" | "transaction_timestamp" | "statement_timestamp"
-            | "clock_timestamp" | "localtime" => return Ok(DefaultValue::Sql("CURRENT_TIMESTAMP".to_owned())),
+            "now"
+            | "current_timestamp"
+            | "localtimestamp"
+            | "transaction_timestamp"
+            | "statement_timestamp"
+            | "clock_timestamp"
+            | "localtime" => return Ok(DefaultValue::Sql("CURRENT_TIMESTAMP".to_owned())),
             "current_date" | "curdate" => return Ok(DefaultValue::Sql("CURRENT_DATE".to_owned())),
             "current_time" | "curtime" => return Ok(DefaultValue::Sql("CURRENT_TIME".to_owned())),
             // `timezone('utc', now())`: CURRENT_TIMESTAMP is in UTC.
@@ -186,7 +193,9 @@ fn text_default(text: &str, column: &Mapped) -> Result<String, Why> {
             let digits = text.strip_prefix('-').unwrap_or(text);
             let number = !digits.is_empty()
                 && digits.split('.').count() <= 2
-                && digits.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+                && digits
+                    .split('.')
+                    .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
             if number { number_default(text, column) } else { literal(text) }
         }
         Converted::Text => literal(std::str::from_utf8(&out).unwrap_or_default()),
@@ -207,7 +216,9 @@ fn array_default(elements: &[Expr], kind: Element) -> Result<String, Why> {
                 Value::Null => json.extend_from_slice(b"null"),
                 Value::Number(digits, _) => array::append(digits.as_bytes(), kind, &mut json)?,
                 Value::Boolean(value) => json.extend_from_slice(if *value { b"true" } else { b"false" }),
-                other => array::append(text_of(other).ok_or("it is not understood")?.as_bytes(), kind, &mut json)?,
+                other => {
+                    array::append(text_of(other).ok_or("it is not understood")?.as_bytes(), kind, &mut json)?
+                }
             },
             _ => return Err("its elements are expressions".to_owned()),
         }
@@ -250,7 +261,10 @@ fn blob(bytes: &[u8]) -> String {
 }
 
 fn name_of(name: &ObjectName) -> String {
-    name.0.last().and_then(|part| part.as_ident()).map_or_else(String::new, |ident| ident.value.to_lowercase())
+    name.0
+        .last()
+        .and_then(|part| part.as_ident())
+        .map_or_else(String::new, |ident| ident.value.to_lowercase())
 }
 
 /// Refuses a value that SQLite stores in a form with another order.
@@ -290,9 +304,10 @@ impl Translation<'_> {
         };
         match expression {
             Expr::Identifier(name) => self.column(&name.value, name.quote_style.is_some()),
-            Expr::CompoundIdentifier(names) => {
-                names.last().map_or_else(|| Err(String::new()), |name| self.column(&name.value, name.quote_style.is_some()))
-            }
+            Expr::CompoundIdentifier(names) => names.last().map_or_else(
+                || Err(String::new()),
+                |name| self.column(&name.value, name.quote_style.is_some()),
+            ),
             Expr::Nested(inner) => {
                 let inner = self.piece(inner)?;
                 let sql = inner.beside();
@@ -313,9 +328,16 @@ impl Translation<'_> {
                     Unary::BitwiseNot => ("~", inner.kind),
                     _ => return Err(format!("SQLite has no operator {op}")),
                 };
-                Ok(Piece { sql: format!("{sign}{}", inner.beside()), kind, whole: false, ignores_case: false })
+                Ok(Piece {
+                    sql: format!("{sign}{}", inner.beside()),
+                    kind,
+                    whole: false,
+                    ignores_case: false,
+                })
             }
-            Expr::IsNull(inner) | Expr::IsUnknown(inner) => Ok(unary(self.piece(inner)?, "IS NULL", Kind::Boolean)),
+            Expr::IsNull(inner) | Expr::IsUnknown(inner) => {
+                Ok(unary(self.piece(inner)?, "IS NULL", Kind::Boolean))
+            }
             Expr::IsNotNull(inner) | Expr::IsNotUnknown(inner) => {
                 Ok(unary(self.piece(inner)?, "IS NOT NULL", Kind::Boolean))
             }
@@ -343,7 +365,9 @@ impl Translation<'_> {
             Expr::ILike { negated: false, any: false, expr, pattern, escape_char: None } => {
                 self.like(expr, pattern, false, false)
             }
-            Expr::RLike { .. } | Expr::SimilarTo { .. } => Err("SQLite has no regular expressions".to_owned()),
+            Expr::RLike { .. } | Expr::SimilarTo { .. } => {
+                Err("SQLite has no regular expressions".to_owned())
+            }
             Expr::Cast { expr, data_type, .. } => self.cast(expr, &data_type.to_string().to_lowercase()),
             Expr::Collate { expr, .. } => self.usable(expr),
             Expr::Case { operand, conditions, else_result, .. } => {
@@ -355,7 +379,8 @@ impl Translation<'_> {
                 for when in conditions {
                     let result = self.usable(&when.result)?;
                     kind = result.kind;
-                    sql += &format!(" WHEN {} THEN {}", self.usable(&when.condition)?.beside(), result.beside());
+                    sql +=
+                        &format!(" WHEN {} THEN {}", self.usable(&when.condition)?.beside(), result.beside());
                 }
                 if let Some(otherwise) = else_result {
                     sql += &format!(" ELSE {}", self.usable(otherwise)?.beside());
@@ -386,7 +411,8 @@ impl Translation<'_> {
                         _ => return Err("it is not understood".to_owned()),
                     }
                 }
-                if function.over.is_some() || function.filter.is_some() || list.duplicate_treatment.is_some() {
+                if function.over.is_some() || function.filter.is_some() || list.duplicate_treatment.is_some()
+                {
                     return Err("it is not understood".to_owned());
                 }
                 self.function(&name_of(&function.name), &arguments)
@@ -452,8 +478,10 @@ impl Translation<'_> {
 
     fn list(&mut self, value: &Expr, list: Vec<&Expr>, negated: bool) -> Result<Piece, Why> {
         let value = self.usable(value)?;
-        let list: Result<Vec<String>, Why> = list.into_iter().map(|item| Ok(self.usable(item)?.sql)).collect();
-        let sql = format!("{} {}IN ({})", value.beside(), if negated { "NOT " } else { "" }, list?.join(", "));
+        let list: Result<Vec<String>, Why> =
+            list.into_iter().map(|item| Ok(self.usable(item)?.sql)).collect();
+        let sql =
+            format!("{} {}IN ({})", value.beside(), if negated { "NOT " } else { "" }, list?.join(", "));
         Ok(Piece { sql, kind: Kind::Boolean, whole: false, ignores_case: false })
     }
 
@@ -529,7 +557,9 @@ impl Translation<'_> {
             Binary::PGBitwiseShiftRight if integers => (">>", Kind::Integer),
             Binary::StringConcat
                 if postgres
-                    && [&left, &right].iter().all(|part| matches!(part.kind, Kind::Text | Kind::Enum | Kind::Integer)) =>
+                    && [&left, &right]
+                        .iter()
+                        .all(|part| matches!(part.kind, Kind::Text | Kind::Enum | Kind::Integer)) =>
             {
                 ("||", Kind::Text)
             }
@@ -538,12 +568,20 @@ impl Translation<'_> {
                 return pattern(&left, &right.sql, *operator == Binary::PGNotLikeMatch, true);
             }
             Binary::PGILikeMatch => return pattern(&left, &right.sql, false, false),
-            Binary::PGRegexMatch | Binary::PGRegexIMatch | Binary::PGRegexNotMatch | Binary::PGRegexNotIMatch => {
+            Binary::PGRegexMatch
+            | Binary::PGRegexIMatch
+            | Binary::PGRegexNotMatch
+            | Binary::PGRegexNotIMatch => {
                 return Err("SQLite has no regular expressions".to_owned());
             }
             other => return Err(format!("SQLite computes {other} otherwise")),
         };
-        Ok(Piece { sql: format!("{} {word} {}", left.beside(), right.beside()), kind, whole: false, ignores_case: false })
+        Ok(Piece {
+            sql: format!("{} {word} {}", left.beside(), right.beside()),
+            kind,
+            whole: false,
+            ignores_case: false,
+        })
     }
 
     fn like(&mut self, value: &Expr, with: &Expr, negated: bool, cased: bool) -> Result<Piece, Why> {
@@ -565,14 +603,18 @@ impl Translation<'_> {
             return Ok(Piece { kind, ..value });
         }
         let inner = self.usable(expression)?;
-        let same = |kind| Ok(Piece { kind, sql: inner.sql.clone(), whole: inner.whole, ignores_case: inner.ignores_case });
+        let same = |kind| {
+            Ok(Piece { kind, sql: inner.sql.clone(), whole: inner.whole, ignores_case: inner.ignores_case })
+        };
         let is_text = is_text(to);
         let is_integer = ["int", "integer", "bigint", "smallint", "int4", "int8", "signed"].contains(&to);
         match inner.kind {
             Kind::Text | Kind::Enum if is_text => same(Kind::Text),
             Kind::Integer if is_integer => same(Kind::Integer),
             Kind::Integer if is_text => Ok(piece(format!("CAST({} AS TEXT)", inner.sql), Kind::Text)),
-            Kind::Integer | Kind::Number | Kind::Float if is_decimal(to) && !to.contains('(') => same(Kind::Number),
+            Kind::Integer | Kind::Number | Kind::Float if is_decimal(to) && !to.contains('(') => {
+                same(Kind::Number)
+            }
             Kind::Integer | Kind::Number | Kind::Float if to.starts_with("double") => same(Kind::Float),
             _ => Err(format!("SQLite casts to {to} otherwise")),
         }
@@ -580,10 +622,14 @@ impl Translation<'_> {
 
     fn function(&mut self, name: &str, arguments: &[&Expr]) -> Result<Piece, Why> {
         let mysql = self.scope.dialect == Dialect::MySql;
-        let all = |this: &mut Self| -> Result<Vec<Piece>, Why> { arguments.iter().map(|argument| this.usable(argument)).collect() };
-        let joined = |pieces: &[Piece]| pieces.iter().map(|piece| piece.sql.clone()).collect::<Vec<_>>().join(", ");
+        let all = |this: &mut Self| -> Result<Vec<Piece>, Why> {
+            arguments.iter().map(|argument| this.usable(argument)).collect()
+        };
+        let joined =
+            |pieces: &[Piece]| pieces.iter().map(|piece| piece.sql.clone()).collect::<Vec<_>>().join(", ");
         let texts = |this: &mut Self, to: &str| -> Result<Piece, Why> {
-            let texts: Result<Vec<String>, Why> = arguments.iter().map(|argument| Ok(this.text(argument)?.sql)).collect();
+            let texts: Result<Vec<String>, Why> =
+                arguments.iter().map(|argument| Ok(this.text(argument)?.sql)).collect();
             Ok(piece(format!("{to}({})", texts?.join(", ")), Kind::Text))
         };
         let integer = |of: Piece| Piece { kind: Kind::Integer, ..of };
@@ -632,9 +678,14 @@ impl Translation<'_> {
             ("greatest" | "least", 2..) if mysql => {
                 let pieces = all(self)?;
                 let kind = pieces[0].kind;
-                Ok(piece(format!("{}({})", if name == "least" { "min" } else { "max" }, joined(&pieces)), kind))
+                Ok(piece(
+                    format!("{}({})", if name == "least" { "min" } else { "max" }, joined(&pieces)),
+                    kind,
+                ))
             }
-            ("json_valid", 1) if mysql => Ok(piece(format!("json_valid({})", self.text(arguments[0])?.sql), Kind::Boolean)),
+            ("json_valid", 1) if mysql => {
+                Ok(piece(format!("json_valid({})", self.text(arguments[0])?.sql), Kind::Boolean))
+            }
             ("json_unquote", 1) if mysql => match bare(arguments[0]) {
                 Expr::Function(inner) if name_of(&inner.name) == "json_extract" => self.piece(arguments[0]),
                 _ => Err("SQLite has no function json_unquote".to_owned()),
@@ -673,7 +724,12 @@ fn cast_literal(text: &str, to: &str) -> Result<Piece, Why> {
             Some(value) => piece(u8::from(value).to_string(), Kind::Boolean),
             None => return Err("it is no boolean".to_owned()),
         },
-        _ if number && text.parse::<i64>().is_ok() && to.contains("int") && to != "interval" && to != "point" => {
+        _ if number
+            && text.parse::<i64>().is_ok()
+            && to.contains("int")
+            && to != "interval"
+            && to != "point" =>
+        {
             let whole = !text.starts_with('-');
             Piece { whole, ..piece(text, Kind::Integer) }
         }

@@ -51,7 +51,9 @@ impl Names {
             }
         }
         let last = wished.last().copied().unwrap_or_default();
-        let free = (2..).map(|number| format!("{last}_{number}")).find(|name| self.0.insert(name.to_ascii_lowercase()));
+        let free = (2..)
+            .map(|number| format!("{last}_{number}"))
+            .find(|name| self.0.insert(name.to_ascii_lowercase()));
         free.unwrap_or_default()
     }
 }
@@ -69,13 +71,13 @@ impl Translator {
         let mut given = Names::default();
         let names = self.table_names(&tables, &roots, &mut given);
         let mut index_names: HashMap<String, usize> = HashMap::new();
-        for (place, table) in tables.iter().enumerate().filter(|(place, _)| roots[*place] == *place) {
-            let _ = place;
+        for (_, table) in tables.iter().enumerate().filter(|(place, _)| roots[*place] == *place) {
             for name in table.indexes.iter().filter_map(|index| index.name.as_ref()) {
                 *index_names.entry(name.to_ascii_lowercase()).or_default() += 1;
             }
         }
-        let probe = Connection::open_in_memory().map_err(|error| Error::target("cannot ask SQLite").because(error))?;
+        let probe = Connection::open_in_memory()
+            .map_err(|error| Error::target("cannot ask SQLite").because(error))?;
         let mut translated = Translated::default();
         let mut all_columns: Vec<Vec<NewColumn>> = Vec::with_capacity(tables.len());
         for table in &tables {
@@ -89,8 +91,8 @@ impl Translator {
             let table = &tables[place];
             let columns = std::mem::take(&mut all_columns[place]);
             let mut new = NewTable { name: names[place].clone(), columns, constraints: Vec::new() };
-            self.conditions(table, &mut new, &probe);
             self.primary_key(table, &mut new);
+            self.conditions(table, &mut new, &probe);
             let parents = Parents { tables: &tables, places: &places, roots: &roots, names: &names };
             self.foreign_keys(table, &mut new, &parents);
             let sql = new.sql(table);
@@ -101,7 +103,9 @@ impl Translator {
                 }
             }
             let dropped = format!("DROP TABLE {}", quoted(&new.name));
-            probe.execute_batch(&dropped).map_err(|error| Error::target("cannot ask SQLite").because(error))?;
+            probe
+                .execute_batch(&dropped)
+                .map_err(|error| Error::target("cannot ask SQLite").because(error))?;
             translated.statements.push(sql);
             all_columns[place] = new.columns;
         }
@@ -111,7 +115,9 @@ impl Translator {
             let columns = table.columns.iter().enumerate().map(|(at, column)| {
                 let new = match root == place {
                     true => all_columns[root].get(at),
-                    false => tables[root].place(&column.name, self.dialect).and_then(|at| all_columns[root].get(at)),
+                    false => tables[root]
+                        .place(&column.name, self.dialect)
+                        .and_then(|at| all_columns[root].get(at)),
                 };
                 TranslatedColumn {
                     name: column.name.clone(),
@@ -157,7 +163,8 @@ impl Translator {
                 };
                 names[place] = given.give(&wished.iter().map(String::as_str).collect::<Vec<_>>());
                 if names[place] != *name {
-                    let schema = table.name.0.as_ref().map_or_else(String::new, |schema| format!("{schema}."));
+                    let schema =
+                        table.name.0.as_ref().map_or_else(String::new, |schema| format!("{schema}."));
                     self.note(table.line, format!("table {schema}{name} is named {}", names[place]));
                 }
             }
@@ -190,9 +197,12 @@ impl Translator {
             }
             // Domains of domains: a few levels, and no circle.
             let mut declared = column.declared.clone();
-            let (mut not_null, mut default, mut checks) = (column.not_null, column.default.clone(), Vec::new());
+            let (mut not_null, mut default, mut checks) =
+                (column.not_null, column.default.clone(), Vec::new());
             let mut levels = 0;
-            while let Some(domain) = (!declared.array && levels < 16).then(|| self.domain(&declared.name)).flatten() {
+            while let Some(domain) =
+                (!declared.array && levels < 16).then(|| self.domain(&declared.name)).flatten()
+            {
                 not_null |= domain.not_null;
                 default = default.or_else(|| domain.default.clone());
                 checks.extend(domain.checks.iter().cloned());
@@ -203,7 +213,8 @@ impl Translator {
             let mapped = types::map(&declared, self.dialect, values.is_some());
             let is_text = matches!(mapped.kind, Kind::Text | Kind::Enum) && is_characters(&declared.name.1);
             let by_collation = column.ignores_case.or(table.ignores_case).unwrap_or(false);
-            let ignores_case = mapped.ignores_case || (is_text && by_collation && self.dialect == Dialect::MySql);
+            let ignores_case =
+                mapped.ignores_case || (is_text && by_collation && self.dialect == Dialect::MySql);
             let mut new = NewColumn {
                 name,
                 not_null,
@@ -225,10 +236,13 @@ impl Translator {
             }
             for check in &checks {
                 let known = known(&new);
-                let scope = Scope { dialect: self.dialect, column: &|name| (name == "value").then(|| known.clone()) };
+                let scope =
+                    Scope { dialect: self.dialect, column: &|name| (name == "value").then(|| known.clone()) };
                 match expression::translate(&check.expression, &scope) {
                     Ok(sql) => new.checks.push(sql),
-                    Err(why) => self.without(table, &format!("column {}", column.name), "CHECK", &why, table.line),
+                    Err(why) => {
+                        self.without(table, &format!("column {}", column.name), "CHECK", &why, table.line)
+                    }
                 }
             }
             let default = default.filter(|_| column.generated.is_none() && !column.auto);
@@ -239,7 +253,9 @@ impl Translator {
                     Ok(DefaultValue::Counter) => {
                         new.rowid = Some(true);
                     }
-                    Err(why) => self.without(table, &format!("column {}", column.name), "DEFAULT", &why, table.line),
+                    Err(why) => {
+                        self.without(table, &format!("column {}", column.name), "DEFAULT", &why, table.line)
+                    }
                 }
             }
             if column.auto {
@@ -259,7 +275,10 @@ impl Translator {
         for (at, column) in table.columns.iter().enumerate() {
             let Some(generated) = &column.generated else { continue };
             let translated = {
-                let scope = Scope { dialect: self.dialect, column: &|name| known_column(table, new, name, self.dialect) };
+                let scope = Scope {
+                    dialect: self.dialect,
+                    column: &|name| known_column(table, new, name, self.dialect),
+                };
                 expression::translate(&generated.expression, &scope)
             };
             let translated = translated.and_then(|sql| {
@@ -274,7 +293,10 @@ impl Translator {
             });
             if let Err(why) = translated {
                 new.columns[at].kept = false;
-                self.note(table.line, format!("the computed column {}.{} is left out: {why}", table.name.1, column.name));
+                self.note(
+                    table.line,
+                    format!("the computed column {}.{} is left out: {why}", table.name.1, column.name),
+                );
             }
         }
         if !new.columns.iter().any(|column| column.kept && column.generated.is_none()) {
@@ -283,10 +305,14 @@ impl Translator {
         let mut added = Vec::new();
         for check in &table.checks {
             let translated = {
-                let scope = Scope { dialect: self.dialect, column: &|name| known_column(table, new, name, self.dialect) };
+                let scope = Scope {
+                    dialect: self.dialect,
+                    column: &|name| known_column(table, new, name, self.dialect),
+                };
                 expression::translate(&check.expression, &scope)
             };
-            let name = check.name.as_ref().map_or_else(String::new, |name| format!("CONSTRAINT {} ", quoted(name)));
+            let name =
+                check.name.as_ref().map_or_else(String::new, |name| format!("CONSTRAINT {} ", quoted(name)));
             match translated {
                 Ok(sql) => added.push((format!("{name}CHECK ({sql})"), check)),
                 Err(why) => {
@@ -316,18 +342,28 @@ impl Translator {
 
     /// Leaves out defaults that SQLite refuses.
     fn defaults(&mut self, table: &Table, new: &mut NewTable, probe: &Connection) {
-        if !new.columns.iter().any(|column| column.default.as_ref().is_some_and(|default| default.starts_with('(')))
+        if !new
+            .columns
+            .iter()
+            .any(|column| column.default.as_ref().is_some_and(|default| default.starts_with('(')))
             || new.try_out(probe).is_ok()
         {
             return;
         }
-        let defaults: Vec<Option<String>> = new.columns.iter_mut().map(|column| column.default.take()).collect();
+        let defaults: Vec<Option<String>> =
+            new.columns.iter_mut().map(|column| column.default.take()).collect();
         for (at, default) in defaults.into_iter().enumerate() {
             let Some(default) = default else { continue };
             new.columns[at].default = Some(default);
             if let Err(why) = new.try_out(probe) {
                 new.columns[at].default = None;
-                self.without(table, &format!("column {}", table.columns[at].name), "DEFAULT", &why, table.line);
+                self.without(
+                    table,
+                    &format!("column {}", table.columns[at].name),
+                    "DEFAULT",
+                    &why,
+                    table.line,
+                );
             }
         }
     }
@@ -336,15 +372,18 @@ impl Translator {
     ///
     /// Counters of MySQL and PostgreSQL never give a key a second time, also if its row was deleted: AUTOINCREMENT does the same.
     fn primary_key(&mut self, table: &Table, new: &mut NewTable) {
-        let counters: Vec<usize> = (0..new.columns.len()).filter(|at| new.columns[*at].rowid.is_some()).collect();
-        let key: Vec<usize> = table.primary_key.iter().flatten().filter_map(|part| self.part_place(table, part)).collect();
+        let counters: Vec<usize> =
+            (0..new.columns.len()).filter(|at| new.columns[*at].rowid.is_some()).collect();
+        let key: Vec<usize> =
+            table.primary_key.iter().flatten().filter_map(|part| self.part_place(table, part)).collect();
         let complete = table.primary_key.as_ref().is_some_and(|parts| parts.len() == key.len());
-        let kept = key.iter().all(|at| new.columns[*at].kept);
+        // SQLite takes no computed column into a primary key.
+        let kept = key.iter().all(|at| table.columns[*at].generated.is_none());
         let mut rowid = None;
         if let (&[at], true, true) = (key.as_slice(), complete, kept) {
             let column = &new.columns[at];
             let counter = column.rowid.is_some();
-            if column.mapped.kind == Kind::Integer && (counter || column.mapped.declared == "INTEGER") && column.generated.is_none() {
+            if column.mapped.kind == Kind::Integer && (counter || column.mapped.declared == "INTEGER") {
                 rowid = Some(at);
                 new.columns[at].mapped.declared = "INTEGER";
                 new.columns[at].rowid = Some(counter);
@@ -356,7 +395,10 @@ impl Translator {
             let column = &table.columns[at].name;
             self.note(
                 table.line,
-                format!("column {}.{column} gives no numbers of its own: only an INTEGER PRIMARY KEY does", table.name.1),
+                format!(
+                    "column {}.{column} gives no numbers of its own: only an INTEGER PRIMARY KEY does",
+                    table.name.1
+                ),
             );
         }
         if rowid.is_none() && !key.is_empty() {
@@ -366,7 +408,13 @@ impl Translator {
                 }
                 new.constraints.push(format!("PRIMARY KEY ({})", column_list(new, &key)));
             } else {
-                self.note(table.line, format!("table {}: the primary key has a column that is left out", table.name.1));
+                self.note(
+                    table.line,
+                    format!(
+                        "table {}: the primary key is left out: it has a computed column or an expression",
+                        table.name.1
+                    ),
+                );
             }
         }
     }
@@ -411,15 +459,18 @@ impl Translator {
         all: &HashMap<String, usize>,
         probe: &Connection,
     ) -> Option<String> {
-        let scope = Scope { dialect: self.dialect, column: &|name| known_column(table, new, name, self.dialect) };
+        let scope =
+            Scope { dialect: self.dialect, column: &|name| known_column(table, new, name, self.dialect) };
         let translated: Result<Vec<String>, Why> = index
             .parts
             .iter()
             .map(|part| match part {
                 Part::Column { name, descending } => match table.place(name, self.dialect) {
-                    Some(at) if new.columns[at].kept => {
-                        Ok(format!("{}{}", quoted(&new.columns[at].name), if *descending { " DESC" } else { "" }))
-                    }
+                    Some(at) if new.columns[at].kept => Ok(format!(
+                        "{}{}",
+                        quoted(&new.columns[at].name),
+                        if *descending { " DESC" } else { "" }
+                    )),
                     _ => Err(format!("the column {name} is left out")),
                 },
                 Part::Expression { tokens, descending } => {
@@ -451,7 +502,12 @@ impl Translator {
         let name = given.give(wished);
         let unique = if index.unique { "UNIQUE " } else { "" };
         let filter = filter.map_or_else(String::new, |filter| format!(" WHERE {filter}"));
-        let sql = format!("CREATE {unique}INDEX {} ON {} ({}){filter}", quoted(&name), quoted(&new.name), parts.join(", "));
+        let sql = format!(
+            "CREATE {unique}INDEX {} ON {} ({}){filter}",
+            quoted(&name),
+            quoted(&new.name),
+            parts.join(", ")
+        );
         match probe.execute_batch(&sql) {
             Ok(()) => Some(sql),
             Err(error) => {
@@ -555,10 +611,13 @@ impl Parents<'_> {
         };
         let parent_columns: Option<Vec<usize>> = match key.parent_columns.as_slice() {
             [] => parent.primary_key.as_ref().and_then(|parts| {
-                parts.iter().map(|part| match part {
-                    Part::Column { name, .. } => parent.place(name, dialect),
-                    Part::Expression { .. } => None,
-                }).collect()
+                parts
+                    .iter()
+                    .map(|part| match part {
+                        Part::Column { name, .. } => parent.place(name, dialect),
+                        Part::Expression { .. } => None,
+                    })
+                    .collect()
             }),
             names => names.iter().map(|name| parent.place(name, dialect)).collect(),
         };
@@ -573,7 +632,8 @@ impl Parents<'_> {
             return Err(format!("{} has no unique key of these columns", key.parent.1));
         }
         let mut names = Names::default();
-        let parent_names: Vec<String> = parent.columns.iter().map(|column| names.give(&[&column.name])).collect();
+        let parent_names: Vec<String> =
+            parent.columns.iter().map(|column| names.give(&[&column.name])).collect();
         let parent_list: Vec<String> = parent_columns.iter().map(|at| quoted(&parent_names[*at])).collect();
         let name = key.name.as_ref().map_or_else(String::new, |name| format!("CONSTRAINT {} ", quoted(name)));
         Ok(format!(

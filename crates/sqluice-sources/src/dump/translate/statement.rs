@@ -1,7 +1,7 @@
 //! Statements by their first words.
 
-use sqluice_core::error::{Error, Place, Result};
 use sqlparser::tokenizer::Token;
+use sqluice_core::error::{Error, Place, Result};
 
 use super::create::source_type;
 use super::model::{Check, CreatedType, Domain, Index, Name, Table};
@@ -50,15 +50,47 @@ const KINDS: [&str; 36] = [
 
 /// First words of statements that change neither rows nor tables, or whose effect is not part of a schema.
 const SILENT: [&str; 34] = [
-    "SET", "RESET", "USE", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT", "SELECT", "GRANT", "REVOKE", "ANALYZE",
-    "VACUUM", "FLUSH", "DELIMITER", "REFRESH", "SECURITY", "DO", "DISCARD", "SHOW", "CHECKPOINT", "OPTIMIZE",
-    "REINDEX", "CLUSTER", "END", "NOTIFY", "LISTEN", "SAVEPOINT", "RELEASE", "HANDLER", "INSTALL", "CHANGE", "EXPLAIN",
+    "SET",
+    "RESET",
+    "USE",
+    "LOCK",
+    "UNLOCK",
+    "START",
+    "BEGIN",
+    "COMMIT",
+    "SELECT",
+    "GRANT",
+    "REVOKE",
+    "ANALYZE",
+    "VACUUM",
+    "FLUSH",
+    "DELIMITER",
+    "REFRESH",
+    "SECURITY",
+    "DO",
+    "DISCARD",
+    "SHOW",
+    "CHECKPOINT",
+    "OPTIMIZE",
+    "REINDEX",
+    "CLUSTER",
+    "END",
+    "NOTIFY",
+    "LISTEN",
+    "SAVEPOINT",
+    "RELEASE",
+    "HANDLER",
+    "INSTALL",
+    "CHANGE",
+    "EXPLAIN",
     "CALL",
 ];
 
 /// First words of statements that change rows or tables.
-const CHANGES: [&str; 11] =
-    ["INSERT", "UPDATE", "DELETE", "REPLACE", "TRUNCATE", "RENAME", "MERGE", "COPY", "LOAD", "ROLLBACK", "WITH"];
+const CHANGES: [&str; 11] = [
+    "INSERT", "UPDATE", "DELETE", "REPLACE", "TRUNCATE", "RENAME", "MERGE", "COPY", "LOAD", "ROLLBACK",
+    "WITH",
+];
 
 impl Translator {
     /// Takes a statement that has no rows, without its semicolon. `line` is the line of its first byte.
@@ -66,12 +98,9 @@ impl Translator {
     /// # Errors
     /// The statement may change rows or tables, and is not understood. The place has the line; the caller knows the file.
     pub fn take(&mut self, sql: &str, line: u64) -> Result<()> {
-        let text = sql.trim_start();
-        if text.is_empty() || (self.dialect == Dialect::Postgres && text.starts_with('\\')) {
-            return Ok(());
-        }
         let Some(tokens) = tokens(sql, self.dialect, self.ansi) else { return self.take_words(sql, line) };
-        if tokens.is_empty() {
+        // A line that begins with a backslash is a command of psql.
+        if matches!(tokens.first(), None | Some(Token::Backslash)) {
             return Ok(());
         }
         self.statement(&mut Cursor::new(&tokens, self.dialect), line)
@@ -80,10 +109,16 @@ impl Translator {
 
     /// Takes a statement that can't be divided into tokens.
     fn take_words(&mut self, sql: &str, line: u64) -> Result<()> {
-        let words: Vec<String> =
-            sql.split_whitespace().take(2).map(|word| word.trim_start_matches('(').to_uppercase()).collect();
+        let words: Vec<String> = sql
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("--"))
+            .flat_map(str::split_whitespace)
+            .take(2)
+            .map(|word| word.trim_start_matches('(').to_uppercase())
+            .collect();
         let first = words.first().map_or("", String::as_str);
-        let of_table = words.get(1).is_some_and(|word| ["TABLE", "TEMPORARY", "UNLOGGED"].contains(&word.as_str()));
+        let of_table =
+            words.get(1).is_some_and(|word| ["TABLE", "TEMPORARY", "UNLOGGED"].contains(&word.as_str()));
         if CHANGES.contains(&first) || (["CREATE", "ALTER", "DROP"].contains(&first) && of_table) {
             return Err(refused(sql, line, "can't be divided into words: does a quote end?"));
         }
@@ -174,7 +209,10 @@ impl Translator {
             self.sequences.insert(name, line);
             return Ok(());
         }
-        if ["DATABASE", "SCHEMA", "ROLE", "USER", "GROUP", "TABLESPACE"].iter().any(|word| cursor.is_word(word)) {
+        if ["DATABASE", "SCHEMA", "ROLE", "USER", "GROUP", "TABLESPACE"]
+            .iter()
+            .any(|word| cursor.is_word(word))
+        {
             return Ok(());
         }
         // MySQL writes DEFINER, ALGORITHM and others before the kind.
@@ -186,7 +224,13 @@ impl Translator {
                     cursor.words(&["IF", "NOT", "EXISTS"]);
                     let name = match cursor.qualified() {
                         Ok((_, name)) => name,
-                        Err(_) => cursor.rest().iter().take(8).map(ToString::to_string).collect(),
+                        Err(_) => cursor
+                            .rest()
+                            .iter()
+                            .take(5)
+                            .map(ToString::to_string)
+                            .collect::<Vec<_>>()
+                            .join(" "),
                     };
                     self.leave_out(&kind.to_lowercase(), name, line, "SQLite has no counterpart");
                     return Ok(());
@@ -221,7 +265,10 @@ impl Translator {
         let mut filter = None;
         while !cursor.at_end() {
             if cursor.words(&["NULLS", "NOT", "DISTINCT"]) {
-                self.note(line, format!("index {name}: UNIQUE takes several NULLs, which NULLS NOT DISTINCT forbids"));
+                self.note(
+                    line,
+                    format!("index {name}: UNIQUE takes several NULLs, which NULLS NOT DISTINCT forbids"),
+                );
             } else if cursor.word("WHERE") {
                 filter = Some(cursor.rest().to_vec());
                 break;
@@ -248,7 +295,8 @@ impl Translator {
             } else if cursor.words(&["NOT", "NULL"]) {
                 domain.not_null = true;
             } else if cursor.word("DEFAULT") {
-                domain.default = Some(cursor.expression(&["NOT", "NULL", "CONSTRAINT", "CHECK", "COLLATE"])?.to_vec());
+                domain.default =
+                    Some(cursor.expression(&["NOT", "NULL", "CONSTRAINT", "CHECK", "COLLATE"])?.to_vec());
             } else if cursor.word("CHECK") {
                 let expression = cursor.group()?.to_vec();
                 domain.checks.push(Check { name: check.take(), expression, line });
@@ -324,8 +372,24 @@ impl Translator {
         line: u64,
     ) -> Parsed<()> {
         const SILENT: [&str; 18] = [
-            "OWNER", "ENABLE", "DISABLE", "FORCE", "NO", "REPLICA", "CLUSTER", "SET", "RESET", "VALIDATE",
-            "AUTO_INCREMENT", "COMMENT", "ENGINE", "PARTITION", "INHERIT", "ROW_FORMAT", "DEFAULT", "ORDER",
+            "OWNER",
+            "ENABLE",
+            "DISABLE",
+            "FORCE",
+            "NO",
+            "REPLICA",
+            "CLUSTER",
+            "SET",
+            "RESET",
+            "VALIDATE",
+            "AUTO_INCREMENT",
+            "COMMENT",
+            "ENGINE",
+            "PARTITION",
+            "INHERIT",
+            "ROW_FORMAT",
+            "DEFAULT",
+            "ORDER",
         ];
         if action.words(&["ATTACH", "PARTITION"]) {
             let partition = self.resolved(action.qualified()?);
@@ -340,7 +404,12 @@ impl Translator {
         let dialect = self.dialect;
         let Some(table) = table else {
             // A view or foreign table, or a table that another dump has.
-            self.leave_out("statement", format!("ALTER TABLE {}", name.1), line, "its table is not in the dump");
+            self.leave_out(
+                "statement",
+                format!("ALTER TABLE {}", name.1),
+                line,
+                "its table is not in the dump",
+            );
             return Ok(());
         };
         if action.word("ADD") {
@@ -433,7 +502,8 @@ impl Translator {
 
 /// Returns the error for a statement that is not understood.
 fn refused(sql: &str, line: u64, why: &str) -> Error {
-    let start: String = sql.split_whitespace().take(4).collect::<Vec<_>>().join(" ").chars().take(80).collect();
+    let start: String =
+        sql.split_whitespace().take(4).collect::<Vec<_>>().join(" ").chars().take(80).collect();
     Error::input(format!("the statement \"{start} ...\" {why}"))
         .at(Place { line: Some(line), ..Place::default() })
         .hint("it may change rows or tables: remove it from the dump if SQLite does not need it")

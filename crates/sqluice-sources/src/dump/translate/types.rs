@@ -1,8 +1,8 @@
 //! Types of MySQL and PostgreSQL as types of SQLite.
 
+use super::Dialect;
 use super::conversion::{Conversion, Element};
 use super::model::SourceType;
-use super::Dialect;
 
 /// The use of a column in expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,9 @@ pub(super) fn map(source: &SourceType, dialect: Dialect, is_enum: bool) -> Mappe
             (_, "money") => Element::Text,
             (Mapped { kind: Kind::Boolean, .. }, _) => Element::Boolean,
             (Mapped { kind: Kind::Moment, .. }, _) => Element::Moment,
-            (Mapped { kind: Kind::Integer | Kind::Number | Kind::DecimalText | Kind::Float, .. }, _) => Element::Number,
+            (Mapped { kind: Kind::Integer | Kind::Number | Kind::DecimalText | Kind::Float, .. }, _) => {
+                Element::Number
+            }
             _ => Element::Text,
         };
         return mapped("TEXT", Conversion::Array { element, delimiter }, Kind::Opaque);
@@ -61,12 +63,14 @@ pub(super) fn map(source: &SourceType, dialect: Dialect, is_enum: bool) -> Mappe
     let integer = mapped("INTEGER", Conversion::None, Kind::Integer);
     let blob = mapped("BLOB", Conversion::Blob, Kind::Blob);
     match (source.name.1.as_str(), dialect) {
-        ("bigint" | "int8", Dialect::MySql) if source.unsigned => mapped("", Conversion::UnsignedBigInt, Kind::Integer),
+        ("bigint" | "int8", Dialect::MySql) if source.unsigned => {
+            mapped("", Conversion::UnsignedBigInt, Kind::Integer)
+        }
         ("serial", Dialect::MySql) => mapped("", Conversion::UnsignedBigInt, Kind::Integer),
         (
-            "tinyint" | "smallint" | "mediumint" | "int" | "integer" | "bigint" | "int1" | "int2" | "int3" | "int4"
-            | "int8" | "middleint" | "year" | "serial" | "bigserial" | "smallserial" | "serial2" | "serial4" | "serial8"
-            | "oid" | "xid" | "xid8" | "cid",
+            "tinyint" | "smallint" | "mediumint" | "int" | "integer" | "bigint" | "int1" | "int2" | "int3"
+            | "int4" | "int8" | "middleint" | "year" | "serial" | "bigserial" | "smallserial" | "serial2"
+            | "serial4" | "serial8" | "oid" | "xid" | "xid8" | "cid",
             _,
         ) => integer,
         ("bool" | "boolean", Dialect::MySql) => integer,
@@ -84,13 +88,13 @@ pub(super) fn map(source: &SourceType, dialect: Dialect, is_enum: bool) -> Mappe
         }
         ("bytea", Dialect::Postgres) => mapped("BLOB", Conversion::Bytea, Kind::Blob),
         (
-            "binary" | "varbinary" | "blob" | "tinyblob" | "mediumblob" | "longblob" | "raw" | "long varbinary"
-            | "vector",
+            "binary" | "varbinary" | "blob" | "tinyblob" | "mediumblob" | "longblob" | "raw"
+            | "long varbinary" | "vector",
             Dialect::MySql,
         ) => blob,
         (
-            "geometry" | "point" | "linestring" | "polygon" | "multipoint" | "multilinestring" | "multipolygon"
-            | "geometrycollection" | "geomcollection",
+            "geometry" | "point" | "linestring" | "polygon" | "multipoint" | "multilinestring"
+            | "multipolygon" | "geometrycollection" | "geomcollection",
             Dialect::MySql,
         ) => mapped("BLOB", Conversion::Blob, Kind::Opaque),
         ("enum", Dialect::MySql) => mapped("TEXT", Conversion::None, Kind::Enum),
@@ -98,9 +102,9 @@ pub(super) fn map(source: &SourceType, dialect: Dialect, is_enum: bool) -> Mappe
         ("citext", Dialect::Postgres) => Mapped { ignores_case: true, ..text },
         (
             "char" | "character" | "varchar" | "character varying" | "char varying" | "text" | "tinytext"
-            | "mediumtext" | "longtext" | "national varchar" | "national character" | "national char" | "nchar"
-            | "nvarchar" | "varchar2" | "long" | "long varchar" | "long text" | "bpchar" | "name" | "date" | "uuid"
-            | "timestamp" | "datetime" | "json" | "jsonb",
+            | "mediumtext" | "longtext" | "national varchar" | "national character" | "national char"
+            | "nchar" | "nvarchar" | "varchar2" | "long" | "long varchar" | "long text" | "bpchar" | "name"
+            | "date" | "uuid" | "timestamp" | "datetime" | "json" | "jsonb",
             _,
         ) => text,
         // PostgreSQL has times of one form; MySQL's may be negative and longer than a day.

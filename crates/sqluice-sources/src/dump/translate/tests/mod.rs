@@ -1,4 +1,3 @@
-#![allow(clippy::print_stdout, dead_code)]
 //! Tests of translated schemas: SQLite is asked what the translation declares.
 
 mod dumps;
@@ -42,7 +41,9 @@ fn rows(database: &Connection, query: &str) -> Vec<String> {
                 rusqlite::types::ValueRef::Integer(number) => number.to_string(),
                 rusqlite::types::ValueRef::Real(number) => format!("{number:?}"),
                 rusqlite::types::ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
-                rusqlite::types::ValueRef::Blob(blob) => format!("X'{}'", blob.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
+                rusqlite::types::ValueRef::Blob(blob) => {
+                    format!("X'{}'", blob.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+                }
             })
             .collect();
         Ok(values.join("|"))
