@@ -403,6 +403,10 @@ impl Translator {
         }
         let dialect = self.dialect;
         let Some(table) = table else {
+            // `--clean` drops constraints of tables before it creates the tables.
+            if ["DROP", "DETACH", "ALTER"].iter().any(|word| action.is_word(word)) {
+                return Ok(());
+            }
             // A view or foreign table, or a table that another dump has.
             self.leave_out(
                 "statement",

@@ -184,3 +184,14 @@ fn deep_nesting_leaves_the_check_out() {
         assert_eq!(translated.notes.len(), left_out, "{:?}", translated.notes);
     }
 }
+
+#[test]
+fn constraints_that_are_dropped_before_their_tables_exist_are_passed_over() {
+    let translated = translated(
+        Dialect::Postgres,
+        "ALTER TABLE IF EXISTS ONLY public.t DROP CONSTRAINT IF EXISTS t_pkey;\n\
+         DROP TABLE IF EXISTS public.t;\nCREATE TABLE public.t (\n    id integer NOT NULL\n);\n",
+    );
+    assert!(translated.left_out.is_empty() && translated.notes.is_empty());
+    assert_eq!(translated.statements.len(), 1);
+}
