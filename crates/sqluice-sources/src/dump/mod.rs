@@ -12,10 +12,13 @@
 //!   the fields of COPY
 //! * `split`: the statements of a dump; `naive`: the definition of where statements end
 //! * `recognise`: the recognition of dumps
+//! * `array`, `conversion`: values in another form; `translate`: the schemas of MySQL and Postgres in SQLite's words
 //! * `columns`: decoded literals, column by column; `rows`: the rows of a table as a source
 
+mod array;
 mod columns;
 mod compound;
+mod conversion;
 mod copy;
 mod file;
 mod insert;
@@ -28,8 +31,10 @@ pub mod rows;
 pub mod split;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "dialects")]
+pub mod translate;
 
-pub use self::conversion::Conversion;
+pub use self::conversion::{Conversion, Converted, Element};
 pub use self::file::{DumpFile, Lines};
 pub use self::insert::Header;
 pub use self::lex::{Dialect, Rules};
