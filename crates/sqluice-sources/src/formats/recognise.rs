@@ -19,8 +19,8 @@ use sqluice_reader::descriptor::Descriptor;
 use super::json::{JSON_ARRAY, begins_with_objects};
 use super::sample::longer;
 use super::{ALL, CSV, FileFormat, FormatOptions, JSON, SQLITE, Start};
-use crate::input::InputFile;
 use crate::input::foreign::{self, Foreign};
+use crate::input::{Compression, InputFile};
 
 /// The number of bytes of a file that are read first.
 const HEAD_BYTES: usize = 4096;
@@ -143,8 +143,8 @@ fn is_database(input: &InputFile, path: &Path) -> Result<bool> {
 fn extension(path: &Path) -> Option<String> {
     let of = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
     match of(path)?.as_str() {
-        "gz" | "gzip" | "zst" | "zstd" => of(Path::new(path.file_stem()?)),
-        other => Some(other.to_owned()),
+        last if Compression::has_extension(last) => of(Path::new(path.file_stem()?)),
+        last => Some(last.to_owned()),
     }
 }
 
@@ -175,6 +175,8 @@ mod tests {
             ("x.csv.gz", "[{", &CSV),
             ("x.json", "{}", lines),
             ("x.JSON.zst", " [1", array),
+            ("x.json.xz", "{}", lines),
+            ("x.json.BZ2", "{}", lines),
             ("x.ndjson", "", lines),
             ("x.json", "{\n \"a\": 1\n}", objects),
             ("x.geojson", "{ \"a\": [1,\n2]}", objects),

@@ -63,7 +63,6 @@ const SIGNATURES: &[(&[u8], Foreign)] = &[
     ),
     (b"7z\xbc\xaf\x27\x1c", Foreign { name: "a 7z archive", remedy: ARCHIVE }),
     (b"Rar!\x1a\x07", Foreign { name: "a RAR archive", remedy: ARCHIVE }),
-    (b"\xfd7zXZ\0", Foreign { name: "xz data", remedy: "decompress it first, for example with xz -dk" }),
     (
         b"\x04\x22\x4d\x18",
         Foreign { name: "LZ4 data", remedy: "decompress it first, for example with lz4 -dk" },
@@ -114,15 +113,6 @@ pub(super) fn is_likely(magic: &[u8]) -> bool {
 pub(super) fn of_bytes(head: &[u8]) -> Option<Foreign> {
     if is_zip(head) {
         return Some(of_zip(head));
-    }
-    let bzip2 = matches!(head, [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..])
-        // A bzip2 file without a block has the first bits of the square root of pi instead.
-        || matches!(head, [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..]);
-    if bzip2 {
-        return Some(Foreign {
-            name: "bzip2 data",
-            remedy: "decompress it first, for example with bzip2 -dk",
-        });
     }
     let found = SIGNATURES.iter().find(|(signature, _)| head.starts_with(signature));
     let short = || of_short_signature(head).filter(|_| is_binary(head));
@@ -278,9 +268,6 @@ mod tests {
             (b"PK\x03\x04\x14\0data.csv", "a ZIP archive"),
             (b"PK\x05\x06\0\0", "a ZIP archive"),
             (b"%PDF-1.7\n", "a PDF file"),
-            (b"BZh91AY&SY", "bzip2 data"),
-            (b"BZh9\x17\x72\x45\x38\x50\x90", "bzip2 data"),
-            (b"\xfd7zXZ\0\0\x04", "xz data"),
             (b"ORC\x0a\x0b\x01\0", "an ORC file"),
             (b"\x78\x9c\x4b\x04\0", "zlib data"),
             (b"\x78\x5e\x4b\x04\0", "zlib data"),
