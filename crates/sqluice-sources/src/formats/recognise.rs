@@ -112,13 +112,15 @@ fn is_of_format(head: &[u8], extension: &str) -> bool {
     })
 }
 
-/// Returns `true` if a delimiter parts nearly all records of a text alike.
+/// Returns `true` if a delimiter parts nearly all records of a text alike, and most lines are records. Colons don't count: times have them.
 fn is_table(text: &[u8], whole: bool) -> bool {
     let sniffed = sniff(text, whole, &Given::new());
     sniffed.candidates.is_empty()
         && sniffed.fields >= 2
         && sniffed.records >= 2
         && sniffed.odd_records * 10 <= sniffed.records
+        && sniffed.skip_lines <= sniffed.records
+        && sniffed.dialect.delimiter.as_bytes() != b":"
 }
 
 /// Returns the format of a file that begins with `start`; `None`: only a longer beginning decides.

@@ -100,6 +100,11 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(error.without_hint(), format!("{} is a folder", folder.path().display()));
     let files = folder.path().join("*.csv");
     assert!(error.hint_text().unwrap().contains(&files.display().to_string()));
+    fs::write(folder.path().join("toc.dat"), b"PGDMP").unwrap();
+    let error = Input::open(folder.path(), &options(None)).unwrap_err();
+    assert!(error.without_hint().ends_with("is a folder that pg_dump wrote"));
+    assert!(error.hint_text().unwrap().contains("pg_restore -f dump.sql"));
+    fs::remove_file(folder.path().join("toc.dat")).unwrap();
     // Windows can't open a folder in this way.
     if cfg!(unix) {
         let open = File::open(folder.path()).unwrap();
