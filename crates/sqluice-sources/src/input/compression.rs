@@ -319,8 +319,8 @@ impl<R: BufRead> Members<R> {
         let error =
             Error::input(format!("something else follows the {what} data")).at(Place::file(&self.name));
         let hint = match what {
-            // xz reads only the first stream of such a file.
-            Compression::Xz => by_pipe("xz -dc --single-stream", &self.name),
+            // xz itself refuses such a file.
+            Compression::Xz => "was something added to the file after it was compressed?".to_owned(),
             _ => format!("{what} can leave it out; {}", by_pipe(what.command(), &self.name)),
         };
         error.hint(hint).into()

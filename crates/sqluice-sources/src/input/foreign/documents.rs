@@ -29,7 +29,6 @@ const STARTS: &[(&str, Foreign)] = &[
         "-----BEGIN ",
         Foreign::text("a key, a certificate or a signed message", "name the file with the rows instead"),
     ),
-    ("diff --git ", PATCH),
     ("#!/", SCRIPT),
     ("#! /", SCRIPT),
 ];
@@ -61,7 +60,10 @@ pub(super) fn of_lines(lines: &[&str], extension: &str) -> Option<Foreign> {
     if first.starts_with('%') && code.is_some_and(|line| line.starts_with("\\documentclass")) {
         return Some(LATEX);
     }
-    if first.starts_with("--- ") && begins(&["+++ "]) >= 1 && begins(&["@@ -"]) >= 1 {
+    if (first.starts_with("--- ") || first.starts_with("diff "))
+        && begins(&["+++ "]) >= 1
+        && begins(&["@@ -"]) >= 1
+    {
         return Some(PATCH);
     }
     if (first.starts_with("dn: ") || first == "version: 1")

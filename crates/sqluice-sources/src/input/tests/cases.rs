@@ -189,7 +189,7 @@ fn zeros_in_fours_and_streams_may_follow_xz_data_and_nothing_else() {
     for garbage in [&b"x"[..], b"\0", b"\0\0\0\0x", &odd] {
         let (text, error, hint) = failure(&[&data[..], garbage].concat(), None);
         assert_eq!((&text[..], &error[..]), ("a,b\n", "x.csv: something else follows the xz data"));
-        assert_eq!(hint, "decompress it first: xz -dc --single-stream x.csv");
+        assert_eq!(hint, "was something added to the file after it was compressed?");
     }
 }
 
