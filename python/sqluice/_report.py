@@ -223,6 +223,7 @@ class Input:
     table: str
     format: str
     compression: str | None
+    """gzip, zstd, bzip2 or xz."""
     encoding: str | None
     """Of text that is not UTF-8."""
     csv: Csv | None

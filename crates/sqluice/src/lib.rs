@@ -222,6 +222,7 @@
 //! - `arrow`: sources of Arrow IPC files, streams and record batches; includes `load`
 //! - `parquet`: loads Parquet and Arrow files; includes `arrow`
 //! - `avro`: loads Avro files; includes `parquet`
+//! - `bzip2-xz`: loads files that are compressed with bzip2 or xz; gzip and zstd need no feature
 //! - `dialects`: loads dumps of MySQL and PostgreSQL
 //! - `serde`: structs as rows, by [`write::write_rows`]; includes `load`
 //! - `tpch`: the module [`tpch`], the database of the TPC-H benchmark

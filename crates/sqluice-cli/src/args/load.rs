@@ -15,8 +15,9 @@ use crate::settings::{self, Flags};
 /// Loads are all or nothing. A new database appears only once complete. An existing database changes in one transaction, even if several
 /// tables are loaded. A load that fails or is killed changes nothing.
 ///
-/// CSV: delimiter, quote and header are recognised. gzip and zstd are decompressed, and UTF-16 is recognised by its byte order mark. Each
-/// column gets a type that fits all of its values, INTEGER, REAL or TEXT, so that no value changes. --type and --schema declare other types.
+/// CSV: delimiter, quote and header are recognised. gzip, zstd, bzip2 and xz are decompressed, and UTF-16 is recognised by its byte order
+/// mark. Each column gets a type that fits all of its values, INTEGER, REAL or TEXT, so that no value changes. --type and --schema declare
+/// other types.
 ///
 /// JSON: one object per line, objects one after another, or an array of objects, which --records finds within a larger document. Each key
 /// becomes a column. Nested arrays and objects are stored as their JSON text, true and false as 1 and 0.

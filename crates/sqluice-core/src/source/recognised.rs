@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct Recognised {
     /// The name of the format: `csv`, `ndjson`, `sqlite`, ...
     pub format: &'static str,
-    /// The compression: `gzip` or `zstd`.
+    /// The compression: `gzip`, `zstd`, `bzip2` or `xz`.
     pub compression: Option<String>,
     /// The encoding of text that is not UTF-8.
     pub encoding: Option<String>,

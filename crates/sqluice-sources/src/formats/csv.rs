@@ -17,7 +17,7 @@ use crate::csv::{
     COLUMNS_MAX, CsvOptions, CsvReader, Delimiter, Dialect, Doubts, Given, RepeatedHeaders, Sniffed, sniff,
     unique,
 };
-use crate::input::{InputFile, Sample};
+use crate::input::{Compression, InputFile, Sample};
 
 /// The settings of CSV.
 pub(super) const SETTINGS: &[Setting] = &[
@@ -312,7 +312,9 @@ fn odd_header(
 /// Returns the delimiter that the extension of a file stands for: a tab for `.tsv` and `.tab`.
 fn preferred(path: &Path) -> Option<Delimiter> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    let uncompressed =
+        name.rsplit_once('.').filter(|(_, last)| Compression::has_extension(last)).map(|(name, _)| name);
+    let name = uncompressed.unwrap_or(&name);
     (name.ends_with(".tsv") || name.ends_with(".tab")).then_some(Delimiter::TAB)
 }
 

@@ -5,6 +5,7 @@
 //!  SQLite format 3          a database, whatever its name is
 //!  PAR1, ARROW1             Parquet, Arrow IPC, whatever the name is
 //!  <html>, <?xml            an error, whatever the name is (`input::foreign`)
+//!  settings, mail, logs     an error, unless a delimiter parts the lines, or the user gives a setting of CSV
 //!  x.csv  x.tsv  x.txt      CSV, unless its first record is an object of JSON, or of an array of objects
 //!  x.json  x.ndjson         JSON: an array if it begins with [, else objects, one a line or one after another
 //!  anything else            JSON if it begins as a record of it does: {" or {} or [{, else CSV
@@ -19,11 +20,15 @@ use sqluice_reader::descriptor::Descriptor;
 use super::json::{JSON_ARRAY, begins_with_objects};
 use super::sample::longer;
 use super::{ALL, CSV, FileFormat, FormatOptions, JSON, SQLITE, Start};
-use crate::input::InputFile;
+use crate::csv::{Given, sniff};
 use crate::input::foreign::{self, Foreign};
+use crate::input::{Compression, InputFile, Sample};
 
 /// The number of bytes of a file that are read first.
 const HEAD_BYTES: usize = 4096;
+
+/// The number of bytes that confirm that the lines of a file are no rows: what stands before a table may be longer than the first bytes.
+const LINES_BYTES: usize = 64 << 10;
 
 /// Returns the format of the file at `path`. If the first bytes of the file do not decide, up to `bytes_max` bytes are read.
 ///
@@ -59,7 +64,7 @@ fn of_input(
         let sample = input.sample(bytes)?;
         if bytes == HEAD_BYTES
             && options.format.is_none()
-            && let Some(foreign) = foreign_of(&sample.text, path)
+            && let Some(foreign) = foreign_of(input, &sample, path, options, bytes_max)?
         {
             return Err(foreign.error(input.name()));
         }
@@ -74,9 +79,48 @@ fn of_input(
     }
 }
 
-/// Returns the format of a file if the format is known but not supported.
-fn foreign_of(head: &[u8], path: &Path) -> Option<Foreign> {
-    foreign::of_text(head).or_else(|| foreign::of_extension(&extension(path)?, head))
+/// Returns the format of a file if the format is known but not supported. A longer sample must confirm that lines are no rows.
+fn foreign_of(
+    input: &mut InputFile,
+    sample: &Sample,
+    path: &Path,
+    options: &FormatOptions,
+    bytes_max: usize,
+) -> Result<Option<Foreign>> {
+    let extension = extension(path).unwrap_or_default();
+    let certain = foreign::of_text(&sample.text).or_else(|| foreign::of_extension(&extension, &sample.text));
+    // A setting about rows says that the file has rows.
+    if certain.is_some() || options.given().next().is_some() || is_of_format(&sample.text, &extension) {
+        return Ok(certain);
+    }
+    let of_lines = |sample: &Sample| {
+        let is_table = |text: &[u8]| is_table(text, sample.whole);
+        foreign::of_lines(&sample.text, sample.whole, &extension, &is_table)
+    };
+    let found = of_lines(sample);
+    if found.is_none() || sample.whole || bytes_max <= HEAD_BYTES {
+        return Ok(found);
+    }
+    Ok(of_lines(&input.sample(bytes_max.min(LINES_BYTES))?))
+}
+
+/// Returns `true` if the first bytes or the name of a file show a format other than CSV.
+fn is_of_format(head: &[u8], extension: &str) -> bool {
+    ALL.iter().filter(|format| ***format != CSV && ***format != SQLITE).any(|format| {
+        format.extensions.contains(&extension)
+            || format.signatures.iter().any(|signature| head.starts_with(signature))
+    })
+}
+
+/// Returns `true` if a delimiter parts nearly all records of a text alike, and most lines are records. Colons don't count: times have them.
+fn is_table(text: &[u8], whole: bool) -> bool {
+    let sniffed = sniff(text, whole, &Given::new());
+    sniffed.candidates.is_empty()
+        && sniffed.fields >= 2
+        && sniffed.records >= 2
+        && sniffed.odd_records * 10 <= sniffed.records
+        && sniffed.skip_lines <= sniffed.records
+        && sniffed.dialect.delimiter.as_bytes() != b":"
 }
 
 /// Returns the format of a file that begins with `start`; `None`: only a longer beginning decides.
@@ -143,8 +187,8 @@ fn is_database(input: &InputFile, path: &Path) -> Result<bool> {
 fn extension(path: &Path) -> Option<String> {
     let of = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
     match of(path)?.as_str() {
-        "gz" | "gzip" | "zst" | "zstd" => of(Path::new(path.file_stem()?)),
-        other => Some(other.to_owned()),
+        last if Compression::has_extension(last) => of(Path::new(path.file_stem()?)),
+        last => Some(last.to_owned()),
     }
 }
 
@@ -175,6 +219,8 @@ mod tests {
             ("x.csv.gz", "[{", &CSV),
             ("x.json", "{}", lines),
             ("x.JSON.zst", " [1", array),
+            ("x.json.xz", "{}", lines),
+            ("x.json.BZ2", "{}", lines),
             ("x.ndjson", "", lines),
             ("x.json", "{\n \"a\": 1\n}", objects),
             ("x.geojson", "{ \"a\": [1,\n2]}", objects),

@@ -37,6 +37,7 @@ impl<'a> Decoded<'a> {
         let compression = Compression::of_data(input.peek(MAGIC_BYTES_MAX));
         input.failed_at_once().map_err(unreadable)?;
         if let Some(compression) = compression {
+            compression.refuse_unbuilt(name)?;
             let decompressed = compression.decompress(input, name, member_starts.clone());
             input = Peek::new(Box::new(decompressed.map_err(unreadable)?));
         }

@@ -437,6 +437,11 @@ fn read_before(name: &Path) -> Error {
 }
 
 fn is_folder(name: &Path) -> Error {
+    if name.join("toc.dat").is_file() {
+        let error = Error::input(format!("{} is a folder that pg_dump wrote", name.display()));
+        return error
+            .hint(format!("make SQL of it, and load that: pg_restore -f dump.sql {}", name.display()));
+    }
     let error = Error::input(format!("{} is a folder", name.display()));
     error.hint(format!("name the files in it: {}", name.join("*.csv").display()))
 }

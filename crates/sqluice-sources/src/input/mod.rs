@@ -9,7 +9,7 @@
 //!                                            bytes    if it must be           if it must be
 //! ```
 //!
-//! The first bytes of a file decide how it is read, not its name: gzip, zstd, a byte order mark. A thread that reads ahead does the slow
+//! The first bytes of a file decide how it is read, not its name: gzip, zstd, bzip2, xz, a byte order mark. A thread that reads ahead does the slow
 //! work (decompression, transcoding, waiting for a pipe). A plain file is read by the thread that needs the bytes.
 //!
 //! Invariant: the reader gives all of the text, or the text up to a fault and then an error with its place. It never ends early without an

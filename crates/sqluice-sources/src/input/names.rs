@@ -10,6 +10,8 @@ use glob::{MatchOptions, Pattern};
 
 use sqluice_core::error::{Error, Result};
 
+use super::compression::Compression;
+
 /// The matching rules of a shell. `fits` decides about hidden names.
 const MATCH: MatchOptions = MatchOptions {
     case_sensitive: true,
@@ -26,9 +28,8 @@ pub fn stem(path: &Path) -> Option<String> {
     }
     let name = path.file_name()?.to_str()?.trim_start_matches('.');
     let cut = |name: &str| Path::new(name).file_stem()?.to_str().map(str::to_owned);
-    let compressed = Path::new(name).extension().is_some_and(|extension| {
-        ["gz", "gzip", "zst", "zstd"].iter().any(|known| extension.eq_ignore_ascii_case(known))
-    });
+    let extension = Path::new(name).extension().and_then(OsStr::to_str);
+    let compressed = extension.is_some_and(Compression::has_extension);
     let name = if compressed { cut(name)? } else { name.to_owned() };
     cut(&name)
 }

@@ -4,6 +4,7 @@
 /// The command with these files and arguments fails because the build has no `feature`.
 #[cfg(not(all(
     feature = "avro",
+    feature = "bzip2-xz",
     feature = "cloud",
     feature = "lab",
     feature = "parquet",
@@ -62,6 +63,15 @@ fn avro_files_need_the_feature_avro_whatever_they_are_called() {
     }
     let what = "in.csv is Avro, which this build does not read";
     lacks(&[("in.csv", "a\n1\n")], "load x.db in.csv --format avro", what, "avro");
+}
+
+#[cfg(not(feature = "bzip2-xz"))]
+#[test]
+fn bzip2_data_needs_the_feature_bzip2_xz_whatever_the_file_is_called() {
+    for name in ["in.csv.bz2", "in.csv"] {
+        let what = format!("{name} is compressed with bzip2, which this build does not read");
+        lacks(&[(name, "BZh91AY&SY")], &format!("load x.db {name}"), &what, "bzip2-xz");
+    }
 }
 
 #[cfg(not(feature = "parquet"))]

@@ -140,6 +140,70 @@ fn a_zstd_window_over_the_limit_is_an_error_with_a_way_out() {
     assert_eq!(hint, "decompress it first: zstd -dc -M2048MB x.csv");
 }
 
+/// An xz stream with a dictionary of 2^`power` bytes, by the header of its first block.
+#[cfg(feature = "bzip2-xz")]
+fn xz_with_dictionary(text: &[u8], power: u8) -> Vec<u8> {
+    let mut stream = super::xz(text);
+    // The header of the block begins after the 12 bytes of the stream's: its size, its flags, the number of the filter (LZMA2), the size
+    // of the filter's properties, and the properties: the size of the dictionary.
+    assert_eq!(stream[12..16], [2, 0, 0x21, 1]);
+    stream[16] = (power - 12) * 2;
+    let mut sum = flate2::Crc::new();
+    sum.update(&stream[12..20]);
+    stream[20..24].copy_from_slice(&sum.sum().to_le_bytes());
+    stream
+}
+
+#[test]
+#[cfg(feature = "bzip2-xz")]
+fn an_xz_dictionary_over_the_limit_is_an_error_with_a_way_out() {
+    assert_eq!(decoded(&xz_with_dictionary(b"a,b\n", 27), None), "a,b\n");
+    let (text, error, hint) = failure(&xz_with_dictionary(b"a,b\n", 28), None);
+    assert_eq!(text, "");
+    assert_eq!(error, "x.csv: the xz data needs more than 128 MiB of memory to decompress");
+    assert_eq!(hint, "decompress it first: xz -dc x.csv");
+}
+
+#[test]
+#[cfg(feature = "bzip2-xz")]
+fn zeros_may_follow_bzip2_data_and_nothing_else() {
+    let data = super::bzip2(b"a,b\n");
+    assert_eq!(decoded(&[&data[..], &[0; 1000]].concat(), None), "a,b\n");
+    for garbage in [&b"x"[..], b"\0\0x", b"\0BZh9"] {
+        let (text, error, hint) = failure(&[&data[..], garbage].concat(), None);
+        assert_eq!((&text[..], &error[..]), ("a,b\n", "x.csv: something else follows the bzip2 data"));
+        assert!(hint.ends_with("decompress it first: bzip2 -dc x.csv"), "{hint}");
+    }
+}
+
+#[test]
+#[cfg(feature = "bzip2-xz")]
+fn zeros_in_fours_and_streams_may_follow_xz_data_and_nothing_else() {
+    let data = super::xz(b"a,b\n");
+    for zeros in [0, 4, 1000] {
+        let padded = [&data[..], &vec![0; zeros]].concat();
+        assert_eq!(decoded(&padded, None), "a,b\n");
+        assert_eq!(decoded(&padded.repeat(2), None), "a,b\na,b\n");
+    }
+    let odd = [&[0; 5][..], &data].concat();
+    for garbage in [&b"x"[..], b"\0", b"\0\0\0\0x", &odd] {
+        let (text, error, hint) = failure(&[&data[..], garbage].concat(), None);
+        assert_eq!((&text[..], &error[..]), ("a,b\n", "x.csv: something else follows the xz data"));
+        assert_eq!(hint, "was something added to the file after it was compressed?");
+    }
+}
+
+#[test]
+#[cfg(not(feature = "bzip2-xz"))]
+fn bzip2_and_xz_data_are_refused_with_the_feature_that_reads_them() {
+    for (data, name) in [(&b"\xfd7zXZ\0\0\x04"[..], "xz"), (b"BZh91AY&SY", "bzip2")] {
+        let error = Decoded::new(Box::new(data), Path::new("x.csv"), None).err().expect("an error");
+        let what = format!("x.csv is compressed with {name}, which this build does not read");
+        assert_eq!(error.without_hint(), what);
+        assert_eq!(error.missing_feature(), Some("bzip2-xz"));
+    }
+}
+
 #[test]
 fn other_formats_are_named_with_a_way_out_also_when_they_are_compressed() {
     let refused = |bytes: Vec<u8>| -> Error {
@@ -147,8 +211,7 @@ fn other_formats_are_named_with_a_way_out_also_when_they_are_compressed() {
         Decoded::new(read, Path::new("d/x.csv"), None).err().expect("an error")
     };
     for (bytes, format, way) in [
-        (&b"\xfd7zXZ\0\0\x04"[..], "xz data", "xz -dk"),
-        (b"BZh91AY&SY", "bzip2 data", "bzip2 -dk"),
+        (&b"\x04\x22\x4d\x18"[..], "LZ4 data", "lz4 -dk"),
         (b"PK\x03\x04\x14", "a ZIP archive", "extract it"),
         (b"PK\x03\x04\x14xl/workbook.xml", "an Excel workbook (.xlsx)", "save the sheet as CSV"),
         (b"%PDF-1.4", "a PDF file", "export its tables as CSV"),

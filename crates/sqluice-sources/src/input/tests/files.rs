@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::super::file::{Sample, copy};
 use super::super::{Input, InputFile, InputOptions};
-use super::{drain, gzip, options, piped, skippable, utf_16, whole, zstd};
+use super::{PACKERS, drain, gzip, options, piped, skippable, utf_16, whole, zstd};
 
 fn file(folder: &TempDir, name: impl AsRef<OsStr>, content: &[u8]) -> PathBuf {
     let path = folder.path().join(name.as_ref());
@@ -25,6 +25,11 @@ fn file(folder: &TempDir, name: impl AsRef<OsStr>, content: &[u8]) -> PathBuf {
 /// Returns more bytes than the blocks of the thread that reads ahead.
 fn long() -> Vec<u8> {
     (0..400_000u32).flat_map(|row| format!("{row}\n").into_bytes()).collect()
+}
+
+/// Returns the long text in each compression.
+fn packed() -> impl Iterator<Item = Vec<u8>> {
+    PACKERS.iter().map(|packer| (packer.pack)(&long()))
 }
 
 #[test]
@@ -42,7 +47,8 @@ fn a_plain_file_is_read_as_it_is() {
 #[test]
 fn progress_counts_the_bytes_of_the_file() {
     let folder = TempDir::new().unwrap();
-    for content in [long(), gzip(&long()), zstd(&long()), utf_16("\u{feff}a", u16::to_le_bytes)] {
+    let plain = [long(), utf_16("\u{feff}a", u16::to_le_bytes)];
+    for content in plain.into_iter().chain(packed()) {
         let path = file(&folder, "x", &content);
         let input = Input::open(&path, &options(None)).unwrap();
         let bytes_read = input.bytes_read.clone();
@@ -69,7 +75,8 @@ fn the_places_where_members_begin_are_known_after_reading() {
     let folder = TempDir::new().unwrap();
     let texts = [&b"a,b\n1,2\n"[..], b"", &long(), b"a,b\n"];
     let zstd_with_notes = |text: &[u8]| [zstd(text), skippable(b"note")].concat();
-    for compress in [gzip, zstd, zstd_with_notes as fn(&[u8]) -> Vec<u8>] {
+    let packers = PACKERS.iter().map(|packer| packer.pack);
+    for compress in packers.chain([zstd_with_notes as fn(&[u8]) -> Vec<u8>]) {
         let path = file(&folder, "x.csv", &texts.map(compress).concat());
         let input = Input::open(&path, &options(None)).unwrap();
         let starts = input.member_starts.clone();
@@ -93,6 +100,11 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(error.without_hint(), format!("{} is a folder", folder.path().display()));
     let files = folder.path().join("*.csv");
     assert!(error.hint_text().unwrap().contains(&files.display().to_string()));
+    fs::write(folder.path().join("toc.dat"), b"PGDMP").unwrap();
+    let error = Input::open(folder.path(), &options(None)).unwrap_err();
+    assert!(error.without_hint().ends_with("is a folder that pg_dump wrote"));
+    assert!(error.hint_text().unwrap().contains("pg_restore -f dump.sql"));
+    fs::remove_file(folder.path().join("toc.dat")).unwrap();
     // Windows can't open a folder in this way.
     if cfg!(unix) {
         let open = File::open(folder.path()).unwrap();
@@ -116,9 +128,8 @@ fn a_file_that_fails_when_read_is_named() {
 #[test]
 fn a_pipe_is_read_like_a_file() {
     let marked = utf_16("\u{feff}é\n", u16::to_be_bytes);
-    for (content, text) in
-        [(long(), long()), (gzip(&long()), long()), (zstd(&long()), long()), (marked, "é\n".into())]
-    {
+    let plain = [(long(), long()), (marked, "é\n".into())];
+    for (content, text) in plain.into_iter().chain(packed().map(|content| (content, long()))) {
         let input = piped(&content, options(None)).open().unwrap();
         assert_eq!((input.name.to_str(), input.bytes), (Some("standard input"), None));
         let bytes_read = input.bytes_read.clone();
@@ -142,7 +153,7 @@ fn a_fifo_is_read_like_a_file() {
 #[test]
 fn a_sample_takes_nothing_away() {
     let folder = TempDir::new().unwrap();
-    for content in [long(), gzip(&long()), zstd(&long())] {
+    for content in packed().chain([long()]) {
         let path = file(&folder, "x", &content);
         for mut input in [InputFile::new(&path, options(None)).unwrap(), piped(&content, options(None))] {
             for bytes in [0, 10, 100_000, 1_000_000, 10] {
@@ -177,12 +188,16 @@ fn a_sample_of_all_there_is_says_so() {
 fn a_fault_ends_a_sample_and_is_reported_when_it_is_read() {
     let folder = TempDir::new().unwrap();
     let cut_off = &gzip(&long())[..1000];
-    let cases: [(&[u8], Option<&str>, &str); 3] = [
+    let cases: &[(&[u8], Option<&str>, &str)] = &[
         (b"a\n\xff", Some("shift_jis"), ":2:1: no character in Shift_JIS: byte 0xff"),
         (cut_off, None, ": the gzip data ends too early"),
         (b"\x1f\x8b", None, ": the gzip data ends too early"),
+        #[cfg(feature = "bzip2-xz")]
+        (b"BZh91AY&SY", None, ": the bzip2 data ends too early"),
+        #[cfg(feature = "bzip2-xz")]
+        (b"\xfd7zXZ\0", None, ": the xz data ends too early"),
     ];
-    for (content, encoding, message) in cases {
+    for &(content, encoding, message) in cases {
         let path = file(&folder, "x", content);
         let from_file = InputFile::new(&path, options(encoding)).unwrap();
         for mut input in [from_file, piped(content, options(encoding))] {
@@ -232,7 +247,7 @@ impl Progress for Bytes {
 #[test]
 fn what_was_spooled_is_read_twice_and_leaves_nothing() {
     let folder = TempDir::new().unwrap();
-    for content in [b"".to_vec(), long(), gzip(&long()), zstd(&long())] {
+    for content in packed().chain([b"".to_vec(), long()]) {
         for sampled in [false, true] {
             let mut input = piped(&content, options(None));
             let text = whole(piped(&content, options(None)).open());

@@ -80,6 +80,48 @@ fn zstd(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// Compresses `data` to one stream of bzip2.
+#[cfg(feature = "bzip2-xz")]
+fn bzip2(data: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Compresses `data` to one stream of xz with a checksum.
+#[cfg(feature = "bzip2-xz")]
+fn xz(data: &[u8]) -> Vec<u8> {
+    let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 0);
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A compression that this build reads.
+#[derive(Clone, Copy)]
+struct Packer {
+    name: &'static str,
+    /// The number of bytes that show the compression.
+    magic_bytes: usize,
+    /// Compresses data to one member.
+    pack: fn(&[u8]) -> Vec<u8>,
+}
+
+impl std::fmt::Debug for Packer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// All compressions that this build reads.
+const PACKERS: &[Packer] = &[
+    Packer { name: "gzip", magic_bytes: 2, pack: gzip },
+    Packer { name: "zstd", magic_bytes: 4, pack: zstd },
+    #[cfg(feature = "bzip2-xz")]
+    Packer { name: "bzip2", magic_bytes: 10, pack: bzip2 },
+    #[cfg(feature = "bzip2-xz")]
+    Packer { name: "xz", magic_bytes: 6, pack: xz },
+];
+
 /// Returns a skippable frame.
 fn skippable(data: &[u8]) -> Vec<u8> {
     let length = u32::try_from(data.len()).unwrap().to_le_bytes();

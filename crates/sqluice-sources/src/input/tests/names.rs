@@ -17,6 +17,8 @@ fn a_table_is_named_after_its_file() {
         ("x.tar.csv", "x.tar"),
         ("x.zst", "x"),
         ("x.csv.ZST", "x"),
+        ("x.csv.bz2", "x"),
+        ("x.tsv.xz", "x"),
         ("data/air ports.csv", "air ports"),
         ("x", "x"),
         ("é.csv", "é"),

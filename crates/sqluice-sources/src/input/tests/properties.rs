@@ -7,8 +7,8 @@ use sqluice_core::error::Place;
 use sqluice_core::progress::Cancel;
 
 use super::super::ahead::Ahead;
-use super::super::foreign;
-use super::{Drip, drain, gzip, skippable, text_of, utf_16, zstd};
+use super::super::{Compression, foreign};
+use super::{Drip, PACKERS, Packer, drain, skippable, text_of, utf_16};
 
 const LABELS: [&str; 10] = [
     "utf-16le",
@@ -82,27 +82,32 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
 #[derive(Clone, Copy, Debug)]
 enum Wrap {
     Plain,
-    Gzip(usize),
-    Zstd(usize),
+    Packed(Packer, usize),
 }
 
 fn wrap() -> impl Strategy<Value = Wrap> {
-    prop_oneof![Just(Wrap::Plain), (1..4usize).prop_map(Wrap::Gzip), (1..4usize).prop_map(Wrap::Zstd)]
+    let packed = (select(PACKERS), 1..4usize).prop_map(|(packer, members)| Wrap::Packed(packer, members));
+    prop_oneof![1 => Just(Wrap::Plain), 4 => packed]
 }
 
 impl Wrap {
     fn around(self, data: &[u8]) -> Vec<u8> {
-        let in_pieces = |pieces: usize, of: fn(&[u8]) -> Vec<u8>| {
-            let piece_bytes = data.len().div_ceil(pieces).max(1);
-            // An empty file is not a compressed file, so empty data is one member or frame.
-            let first = if data.is_empty() { of(data) } else { Vec::new() };
-            data.chunks(piece_bytes).map(of).fold(first, |all, piece| [all, piece].concat())
+        let Wrap::Packed(Packer { name, pack, .. }, members) = self else { return data.to_vec() };
+        // The data that may stand before and after each member, and at the end.
+        let (around, end) = match name {
+            "gzip" | "bzip2" => (Vec::new(), vec![0; 5]),
+            "zstd" => (skippable(b"skipped"), skippable(b"")),
+            "xz" => (Vec::new(), vec![0; 8]),
+            other => panic!("{other} has no padding here"),
         };
-        match self {
-            Wrap::Plain => data.to_vec(),
-            Wrap::Gzip(members) => [in_pieces(members, gzip), vec![0; 5]].concat(),
-            Wrap::Zstd(frames) => [skippable(b"skipped"), in_pieces(frames, zstd), skippable(b"")].concat(),
-        }
+        let between = if name == "xz" { vec![0; 4] } else { around.clone() };
+        let member_bytes = data.len().div_ceil(members).max(1);
+        // An empty file is not a compressed file, so empty data is one member.
+        let packed: Vec<Vec<u8>> = match data.is_empty() {
+            true => vec![pack(data)],
+            false => data.chunks(member_bytes).map(pack).collect(),
+        };
+        [around, packed.join(&between[..]), end].concat()
     }
 }
 
@@ -171,7 +176,7 @@ proptest! {
         let encoding = Encoding::for_label(label.as_bytes()).unwrap();
         // Byte order marks, signatures of compression and signatures of other formats have tests of their own.
         prop_assume!(!bytes.starts_with(b"\xff\xfe") && !bytes.starts_with(b"\xfe\xff"));
-        prop_assume!(!bytes.starts_with(b"\x1f\x8b") && foreign::of_bytes(&bytes).is_none());
+        prop_assume!(Compression::of_data(&bytes).is_none() && foreign::of_bytes(&bytes).is_none());
         let (text, place) = slow(encoding, &bytes);
         let oracle = encoding.decode_without_bom_handling_and_without_replacement(&bytes);
         prop_assert_eq!(oracle.is_none(), place.is_some());
@@ -203,13 +208,14 @@ fn rows() -> Vec<u8> {
 #[test]
 fn compressed_data_that_is_cut_off_anywhere_is_an_error() {
     let rows = rows();
-    for (data, magic_bytes, says) in [(gzip(&rows), 2, "gzip"), (zstd(&rows), 4, "zstd")] {
+    for &Packer { name, magic_bytes, pack } in PACKERS {
+        let data = pack(&rows);
         // A file that is cut within its magic bytes is not compressed, just odd. Two members or frames are also cut within the second.
         let twice = [&data[..], &data].concat();
         for end in (magic_bytes..data.len()).chain(data.len() + 1..twice.len()) {
             let (text, error) = text_of(&twice[..end], None);
             let message = error.expect("an error").without_hint();
-            assert_eq!(message, format!("x.csv: the {says} data ends too early"), "cut at {end}");
+            assert_eq!(message, format!("x.csv: the {name} data ends too early"), "cut at {end}");
             let before = if end < data.len() { 0 } else { rows.len() };
             assert!(text.len() >= before && rows.repeat(2).starts_with(&text), "cut at {end}");
         }
@@ -219,17 +225,18 @@ fn compressed_data_that_is_cut_off_anywhere_is_an_error() {
 #[test]
 fn compressed_data_with_a_wrong_bit_is_an_error_or_makes_no_difference() {
     let rows = rows();
-    for (data, magic_bytes) in [(gzip(&rows), 2), (zstd(&rows), 4)] {
+    for &Packer { name, magic_bytes, pack } in PACKERS {
+        let data = pack(&rows);
         let mut errors = 0;
         for bit in magic_bytes * 8..data.len() * 8 {
             let mut damaged = data.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
             let (text, error) = text_of(&damaged[..], None);
             match error {
-                None => assert_eq!(text, rows, "bit {bit}"),
+                None => assert_eq!(text, rows, "bit {bit} of {name}"),
                 Some(error) => {
                     errors += 1;
-                    assert!(error.without_hint().starts_with("x.csv: the "), "{error}");
+                    assert!(error.without_hint().starts_with("x.csv: "), "{error}");
                 }
             }
         }
