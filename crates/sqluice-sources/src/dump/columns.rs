@@ -17,7 +17,7 @@ use super::literal::Literal;
 /// A column of a batch.
 #[derive(Debug)]
 pub(super) struct LiteralColumn {
-    /// `true` if a number and its text are stored as the same value.
+    /// `true` if the text of a number is stored as the number is.
     numeric: bool,
     /// `true` for another name of the rowid, whose integers the encoder takes as such.
     rowid: bool,
@@ -49,9 +49,12 @@ enum Cell {
 }
 
 impl LiteralColumn {
-    pub(super) fn new(affinity: Affinity, rowid: bool) -> LiteralColumn {
+    /// Creates a column. With `keeps_digits`, a number in a column of TEXT affinity is stored with the digits of the dump: other databases
+    /// have numbers of more digits than SQLite.
+    pub(super) fn new(affinity: Affinity, rowid: bool, keeps_digits: bool) -> LiteralColumn {
+        let as_text = affinity.is_numeric() || keeps_digits && affinity == Affinity::Text;
         LiteralColumn {
-            numeric: affinity.is_numeric() && !rowid,
+            numeric: as_text && !rowid,
             rowid,
             kind: Kind::Null,
             rows: 0,

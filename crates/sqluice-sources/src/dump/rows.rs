@@ -20,7 +20,7 @@ use super::columns::LiteralColumn;
 use super::conversion::{Conversion, Converted};
 use super::copy;
 use super::file::DumpFile;
-use super::lex::Rules;
+use super::lex::{Dialect, Rules};
 use super::literal::{Literal, Undecoded, Values};
 use super::split::Piece;
 
@@ -235,7 +235,9 @@ struct Decoder<'p> {
 
 impl<'p> Decoder<'p> {
     fn new(file: &'p DumpFile, piece: &'p Piece, shape: &'p Shape) -> Decoder<'p> {
-        let columns = shape.columns.iter().map(|&(affinity, rowid)| LiteralColumn::new(affinity, rowid));
+        let keeps_digits = shape.rules.dialect != Dialect::Sqlite;
+        let column = |&(affinity, rowid): &(Affinity, bool)| LiteralColumn::new(affinity, rowid, keeps_digits);
+        let columns = shape.columns.iter().map(column);
         Decoder { file, piece, shape, columns: columns.collect(), starts: Vec::new(), scratch: Vec::new() }
     }
 

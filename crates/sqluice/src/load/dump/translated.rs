@@ -257,7 +257,12 @@ fn shape(
 
 /// Returns the text of a statement. Text in another encoding than UTF-8 becomes U+FFFD, which only comments and messages show.
 fn statement_text(file: &DumpFile, range: &Range<u64>) -> Result<String> {
-    text_of(file, range.clone()).or_else(|_| file.text(range.clone()))
+    let mut sql = text_of(file, range.clone()).or_else(|_| file.text(range.clone()))?;
+    // The mark before a statement that MySQL executes, `/*!40101`, is not part of the statement, and so the end of the comment is neither.
+    if !sql.contains("/*") && sql.trim_end().ends_with("*/") {
+        sql.truncate(sql.trim_end().len() - "*/".len());
+    }
+    Ok(sql)
 }
 
 /// Returns the database that a statement of MySQL selects: `USE x`.
