@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::batch::{Batch, Column, ROWS_MAX, Value, Values as ColumnValues, describe};
-use sqluice_core::error::{Assumption, Error, Place, Result};
+use sqluice_core::error::{Assumption, Error, Place, Result, Setting, message};
 use sqluice_core::progress::Amount;
 use sqluice_core::source::columns::Constant;
 use sqluice_core::source::{PART_BYTES, Part, Sink, Source};
@@ -73,7 +73,8 @@ impl TableRows {
                     let before = lines.take((row - first) as usize).last();
                     return Some(piece.start + before.map_or(0, |end| end as u64 + 1));
                 }
-                let mut walk = Walk::new(&mut text, shape);
+                let end = text.len();
+                let mut walk = Walk::new(&mut text, shape, end);
                 for _ in first..row {
                     walk.begin_row().then_some(())?;
                     walk.skip_row().ok()?;
@@ -174,19 +175,23 @@ impl Part for DumpPart {
 struct Walk<'t> {
     values: Values<'t>,
     values_of_row: usize,
+    /// The number of bytes of the piece. Converted values follow it.
+    end: usize,
 }
 
 impl<'t> Walk<'t> {
-    fn new(text: &'t mut Vec<u8>, shape: &Shape) -> Walk<'t> {
-        Walk { values: Values { text, at: 0, rules: shape.rules }, values_of_row: shape.targets.len() }
+    fn new(text: &'t mut Vec<u8>, shape: &Shape, end: usize) -> Walk<'t> {
+        Walk { end, values: Values { text, at: 0, rules: shape.rules }, values_of_row: shape.targets.len() }
     }
 
     /// Goes behind the opening parenthesis of the next row: over the end of the statement before it, and the beginning of its own.
     fn begin_row(&mut self) -> bool {
         loop {
             self.values.skip();
-            let Some(&byte) = self.values.text.get(self.values.at) else { return false };
-            match byte {
+            if self.values.at >= self.end {
+                return false;
+            }
+            match self.values.text[self.values.at] {
                 b'(' => return true,
                 b',' | b';' => self.values.at += 1,
                 _ => self.values.at = self.behind_header(),
@@ -231,6 +236,8 @@ struct Decoder<'p> {
     starts: Vec<usize>,
     /// The bytes of a converted value.
     scratch: Vec<u8>,
+    /// `true` if the piece of a dump of another database than SQLite is not UTF-8.
+    has_other_bytes: bool,
 }
 
 impl<'p> Decoder<'p> {
@@ -238,10 +245,11 @@ impl<'p> Decoder<'p> {
         let keeps_digits = shape.rules.dialect != Dialect::Sqlite;
         let column = |&(affinity, rowid): &(Affinity, bool)| LiteralColumn::new(affinity, rowid, keeps_digits);
         let columns = shape.columns.iter().map(column);
-        Decoder { file, piece, shape, columns: columns.collect(), starts: Vec::new(), scratch: Vec::new() }
+        Decoder { file, piece, shape, columns: columns.collect(), starts: Vec::new(), scratch: Vec::new(), has_other_bytes: false }
     }
 
     fn decode(&mut self, text: &mut Vec<u8>, sink: &mut dyn Sink) -> Result<()> {
+        self.has_other_bytes = self.shape.rules.dialect != Dialect::Sqlite && str::from_utf8(text).is_err();
         if self.shape.copy {
             return self.decode_lines(text, sink);
         }
@@ -249,11 +257,11 @@ impl<'p> Decoder<'p> {
         // Converted values follow the text of the piece.
         let end = text.len();
         loop {
-            let mut walk = Walk::new(text, self.shape);
+            let mut walk = Walk::new(text, self.shape, end);
             walk.values.at = at;
             let mut ended = false;
             while self.starts.len() < ROWS_MAX {
-                if walk.values.at >= end || !walk.begin_row() {
+                if !walk.begin_row() {
                     ended = true;
                     break;
                 }
@@ -324,6 +332,12 @@ impl<'p> Decoder<'p> {
             (Literal::Text { start, end }, Some(encoding)) if !text[start..end].is_ascii() => {
                 let decoded = encoding.decode_without_bom_handling(&text[start..end]).0.into_owned();
                 appended(text, decoded.as_bytes())
+            }
+            // SQLite keeps such bytes. Other databases say the encoding of a dump in the dump, if they are allowed to.
+            (Literal::Text { start, end }, None) if self.has_other_bytes && str::from_utf8(&text[start..end]).is_err() => {
+                return Err(Error::input("text that is not UTF-8, and the dump names no encoding")
+                    .at(self.file.place(self.piece.start + row_start as u64))
+                    .hint(message!["name the encoding of the dump: ", Setting::Encoding.to("latin1")]));
             }
             (literal, _) => literal,
         };
