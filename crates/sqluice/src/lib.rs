@@ -222,6 +222,7 @@
 //! - `arrow`: sources of Arrow IPC files, streams and record batches; includes `load`
 //! - `parquet`: loads Parquet and Arrow files; includes `arrow`
 //! - `avro`: loads Avro files; includes `parquet`
+//! - `dialects`: loads dumps of MySQL and PostgreSQL
 //! - `serde`: structs as rows, by [`write::write_rows`]; includes `load`
 //! - `tpch`: the module [`tpch`], the database of the TPC-H benchmark
 //! - `blob-store`: the module [`blob_store`], blobs by key

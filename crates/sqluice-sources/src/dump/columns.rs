@@ -85,6 +85,7 @@ impl LiteralColumn {
                 Err(real) => self.push_cell(Cell::Real(real)),
             },
             Literal::Int(int) => self.push_int(int),
+            Literal::Real(real) => self.push_cell(Cell::Real(real)),
         }
     }
 

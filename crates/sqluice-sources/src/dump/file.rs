@@ -65,23 +65,45 @@ impl DumpFile {
 
     /// Returns the number of the line at `offset`, counted from 1. Reads the dump up to there: only messages need lines.
     pub fn line(&self, offset: u64) -> Option<u64> {
-        const BLOCK_BYTES: usize = 1 << 20;
-        let (mut block, mut lines, mut from) = (Vec::new(), 1, 0);
-        while from < offset {
-            block.clear();
-            let bytes = (offset - from).min(BLOCK_BYTES as u64) as usize;
-            self.read(from, bytes, &mut block).ok()?;
-            if block.is_empty() {
-                return None;
-            }
-            lines += memchr::memchr_iter(b'\n', &block).count() as u64;
-            from += block.len() as u64;
-        }
-        Some(lines)
+        Lines::new(self).at(offset).ok()
     }
 
     /// Returns the place of `offset` for messages.
     pub fn place(&self, offset: u64) -> Place {
         Place { line: self.line(offset), byte: Some(offset), ..Place::file(&self.name) }
+    }
+}
+
+/// A counter of lines, for offsets in ascending order.
+#[derive(Debug)]
+pub struct Lines<'f> {
+    file: &'f DumpFile,
+    offset: u64,
+    line: u64,
+    block: Vec<u8>,
+}
+
+impl Lines<'_> {
+    /// Creates a counter at the start of a dump.
+    pub fn new(file: &DumpFile) -> Lines<'_> {
+        Lines { file, offset: 0, line: 1, block: Vec::new() }
+    }
+
+    /// Returns the number of the line at `offset`, counted from 1.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub fn at(&mut self, offset: u64) -> Result<u64> {
+        const BLOCK_BYTES: u64 = 1 << 20;
+        while self.offset < offset {
+            self.block.clear();
+            self.file.read(self.offset, (offset - self.offset).min(BLOCK_BYTES) as usize, &mut self.block)?;
+            if self.block.is_empty() {
+                break;
+            }
+            self.line += memchr::memchr_iter(b'\n', &self.block).count() as u64;
+            self.offset += self.block.len() as u64;
+        }
+        Ok(self.line)
     }
 }

@@ -16,6 +16,8 @@ pub struct Rules {
     pub dialect: Dialect,
     /// `true` if a backslash begins an escape in every string.
     pub backslash_escapes: bool,
+    /// The encoding of text that is not UTF-8.
+    pub encoding: Option<&'static encoding_rs::Encoding>,
 }
 
 /// The language of a dump.
@@ -45,7 +47,7 @@ pub enum Look {
 impl Dialect {
     /// Returns the rules that hold at the start of a dump.
     pub fn rules(self) -> Rules {
-        Rules { dialect: self, backslash_escapes: self == Dialect::MySql }
+        Rules { dialect: self, backslash_escapes: self == Dialect::MySql, encoding: None }
     }
 }
 

@@ -84,6 +84,8 @@ pub(super) enum Literal {
     Number { start: usize, end: usize },
     Text { start: usize, end: usize },
     Blob { start: usize, end: usize },
+    /// A float that a conversion has made.
+    Real(f64),
     /// DEFAULT.
     Default,
 }

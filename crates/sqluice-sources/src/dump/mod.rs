@@ -8,13 +8,18 @@
 //! Modules, from the bottom up:
 //!
 //! * `lex`: strings, names and comments of each dialect; `file`: the file of a dump
-//! * `insert`: the beginning of INSERT and COPY; `compound`: statements with statements within; `literal`: rows of literals
+//! * `insert`: the beginning of INSERT and COPY; `compound`: statements with statements within; `literal`: rows of literals; `copy`:
+//!   the fields of COPY
 //! * `split`: the statements of a dump; `naive`: the definition of where statements end
 //! * `recognise`: the recognition of dumps
+//! * `array`, `conversion`: values in another form; `translate`: the schemas of MySQL and Postgres in SQLite's words
 //! * `columns`: decoded literals, column by column; `rows`: the rows of a table as a source
 
+mod array;
 mod columns;
 mod compound;
+mod conversion;
+mod copy;
 mod file;
 mod insert;
 pub mod lex;
@@ -26,7 +31,10 @@ pub mod rows;
 pub mod split;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "dialects")]
+pub mod translate;
 
-pub use self::file::DumpFile;
+pub use self::conversion::{Conversion, Converted, Element};
+pub use self::file::{DumpFile, Lines};
 pub use self::insert::Header;
 pub use self::lex::{Dialect, Rules};

@@ -10,16 +10,18 @@
 use std::sync::Arc;
 
 use sqluice_core::affinity::Affinity;
-use sqluice_core::batch::{Batch, Column, ROWS_MAX, Value, Values as ColumnValues};
+use sqluice_core::batch::{Batch, Column, ROWS_MAX, Value, Values as ColumnValues, describe};
 use sqluice_core::error::{Assumption, Error, Place, Result};
 use sqluice_core::progress::Amount;
 use sqluice_core::source::columns::Constant;
 use sqluice_core::source::{PART_BYTES, Part, Sink, Source};
 
 use super::columns::LiteralColumn;
+use super::conversion::{Conversion, Converted};
+use super::copy;
 use super::file::DumpFile;
 use super::lex::Rules;
-use super::literal::{Undecoded, Values};
+use super::literal::{Literal, Undecoded, Values};
 use super::split::Piece;
 
 /// The columns that the values of a statement fill.
@@ -27,8 +29,12 @@ use super::split::Piece;
 pub struct Shape {
     /// The rules by which the rows are read.
     pub rules: Rules,
-    /// The table's column for each value.
-    pub targets: Vec<usize>,
+    /// `true` for the data of COPY: a row on each line.
+    pub copy: bool,
+    /// The table's column for each value; `None` for a value that is not stored.
+    pub targets: Vec<Option<usize>>,
+    /// The conversion of each value; empty if there is none.
+    pub conversions: Vec<Conversion>,
     /// The table in messages.
     pub table: String,
     /// The value of each column of the table that the statement does not fill.
@@ -62,6 +68,11 @@ impl TableRows {
             if row < first + piece.rows {
                 let mut text = Vec::new();
                 file.read(piece.start, (piece.end - piece.start) as usize, &mut text).ok()?;
+                if shape.copy {
+                    let lines = memchr::memchr_iter(b'\n', &text);
+                    let before = lines.take((row - first) as usize).last();
+                    return Some(piece.start + before.map_or(0, |end| end as u64 + 1));
+                }
                 let mut walk = Walk::new(&mut text, shape);
                 for _ in first..row {
                     walk.begin_row().then_some(())?;
@@ -218,22 +229,29 @@ struct Decoder<'p> {
     columns: Vec<LiteralColumn>,
     /// The position of each row of the batch.
     starts: Vec<usize>,
+    /// The bytes of a converted value.
+    scratch: Vec<u8>,
 }
 
 impl<'p> Decoder<'p> {
     fn new(file: &'p DumpFile, piece: &'p Piece, shape: &'p Shape) -> Decoder<'p> {
         let columns = shape.columns.iter().map(|&(affinity, rowid)| LiteralColumn::new(affinity, rowid));
-        Decoder { file, piece, shape, columns: columns.collect(), starts: Vec::new() }
+        Decoder { file, piece, shape, columns: columns.collect(), starts: Vec::new(), scratch: Vec::new() }
     }
 
     fn decode(&mut self, text: &mut Vec<u8>, sink: &mut dyn Sink) -> Result<()> {
+        if self.shape.copy {
+            return self.decode_lines(text, sink);
+        }
         let mut at = 0;
+        // Converted values follow the text of the piece.
+        let end = text.len();
         loop {
             let mut walk = Walk::new(text, self.shape);
             walk.values.at = at;
             let mut ended = false;
             while self.starts.len() < ROWS_MAX {
-                if !walk.begin_row() {
+                if walk.values.at >= end || !walk.begin_row() {
                     ended = true;
                     break;
                 }
@@ -243,11 +261,25 @@ impl<'p> Decoder<'p> {
             at = walk.values.at;
             if !self.starts.is_empty() {
                 self.give(text, sink)?;
+                text.truncate(end);
             }
             if ended {
                 return Ok(());
             }
         }
+    }
+
+    fn decode_lines(&mut self, text: &mut Vec<u8>, sink: &mut dyn Sink) -> Result<()> {
+        let (mut at, end) = (0, text.len());
+        while at < end {
+            while at < end && self.starts.len() < ROWS_MAX {
+                self.starts.push(at);
+                self.line(text, end, &mut at)?;
+            }
+            self.give(text, sink)?;
+            text.truncate(end);
+        }
+        Ok(())
     }
 
     /// Decodes a row, whose opening parenthesis comes next.
@@ -258,7 +290,7 @@ impl<'p> Decoder<'p> {
         for (index, &target) in targets.iter().enumerate() {
             values.skip();
             let literal = values.value().map_err(|Undecoded| self.not_literal(start))?;
-            self.columns[target].push(literal, values.text);
+            self.push(index, target, literal, values.text, start)?;
             values.skip();
             let is_last = index + 1 == targets.len();
             if !values.eat(if is_last { b')' } else { b',' }) {
@@ -267,6 +299,81 @@ impl<'p> Decoder<'p> {
                     _ => self.not_literal(start),
                 });
             }
+        }
+        Ok(())
+    }
+
+    /// Appends a value to its column.
+    #[inline]
+    fn push(
+        &mut self,
+        index: usize,
+        target: Option<usize>,
+        literal: Literal,
+        text: &mut Vec<u8>,
+        row_start: usize,
+    ) -> Result<()> {
+        let Some(target) = target else { return Ok(()) };
+        let literal = match self.shape.conversions.get(index) {
+            None | Some(Conversion::None) => literal,
+            Some(conversion) => self.converted(conversion, literal, text, row_start)?,
+        };
+        let literal = match (literal, self.shape.rules.encoding) {
+            (Literal::Text { start, end }, Some(encoding)) if !text[start..end].is_ascii() => {
+                let decoded = encoding.decode_without_bom_handling(&text[start..end]).0.into_owned();
+                appended(text, decoded.as_bytes())
+            }
+            (literal, _) => literal,
+        };
+        self.columns[target].push(literal, text);
+        Ok(())
+    }
+
+    /// Converts a value. What the conversion makes of it is appended to `text`.
+    fn converted(
+        &mut self,
+        conversion: &Conversion,
+        literal: Literal,
+        text: &mut Vec<u8>,
+        row_start: usize,
+    ) -> Result<Literal> {
+        let (Literal::Text { start, end } | Literal::Blob { start, end } | Literal::Number { start, end }) = literal
+        else {
+            return Ok(literal);
+        };
+        self.scratch.clear();
+        let converted = conversion.convert(&text[start..end], &mut self.scratch).map_err(|why| {
+            let value = describe(&Value::Text(&text[start..end]));
+            Error::input(format!("{value}: {why}")).at(self.file.place(self.piece.start + row_start as u64))
+        })?;
+        Ok(match converted {
+            Converted::Unchanged => literal,
+            Converted::Null => Literal::Null,
+            Converted::Integer(int) => Literal::Int(int),
+            Converted::Real(real) => Literal::Real(real),
+            Converted::Text => appended(text, &self.scratch),
+            Converted::Blob => match appended(text, &self.scratch) {
+                Literal::Text { start, end } => Literal::Blob { start, end },
+                other => other,
+            },
+        })
+    }
+
+    /// Decodes a line of COPY.
+    fn line(&mut self, text: &mut Vec<u8>, end: usize, at: &mut usize) -> Result<()> {
+        let start = *at;
+        let targets = &self.shape.targets;
+        for (index, &target) in targets.iter().enumerate() {
+            let is_last = index + 1 == targets.len();
+            let literal = copy::field(text, end, at);
+            let ends = text.get(*at - 1) != Some(&b'\t');
+            if ends != is_last {
+                let table = &self.shape.table;
+                let more = if ends { "fewer" } else { "more" };
+                let message = format!("a row of {table} has {more} than its {} values", targets.len());
+                return Err(Error::input(message).at(self.file.place(self.piece.start + start as u64)));
+            }
+            self.push(index, target, literal, text, start)?;
         }
         Ok(())
     }
@@ -322,6 +429,13 @@ impl<'p> Decoder<'p> {
         self.columns.iter_mut().for_each(LiteralColumn::clear);
         Ok(())
     }
+}
+
+/// Appends the bytes of a text that is longer than its literal.
+fn appended(text: &mut Vec<u8>, bytes: &[u8]) -> Literal {
+    let start = text.len();
+    text.extend_from_slice(bytes);
+    Literal::Text { start, end: text.len() }
 }
 
 fn value_of(constant: &Constant) -> Value<'_> {

@@ -309,6 +309,9 @@ impl<'f> Splitter<'f> {
             return;
         }
         let text = String::from_utf8_lossy(text).to_ascii_lowercase();
+        if let Some(encoding) = encoding_of(&text, self.rules.dialect) {
+            self.rules.encoding = encoding;
+        }
         match self.rules.dialect {
             Dialect::Postgres if text.contains("standard_conforming_strings") && text.starts_with("set") => {
                 self.rules.backslash_escapes = text.contains("off");
@@ -528,4 +531,36 @@ impl<'f> Splitter<'f> {
         self.script.items.push(Item::Rows(RowsOfItem { header, pieces, range, copy: true, rules: self.rules }));
         Ok(())
     }
+}
+
+/// Returns the encoding that a statement sets, if it sets one; `None` within for UTF-8. `statement` is in lower case.
+fn encoding_of(statement: &str, dialect: Dialect) -> Option<Option<&'static encoding_rs::Encoding>> {
+    let named = match dialect {
+        Dialect::Sqlite => return None,
+        Dialect::MySql => statement.split_once("set names")?.1,
+        Dialect::Postgres => statement.strip_prefix("set")?.split_once("client_encoding")?.1,
+    };
+    let name: String = named
+        .trim_start_matches(|char: char| !char.is_alphanumeric())
+        .trim_start_matches("to ")
+        .trim_start_matches('\'')
+        .chars()
+        .take_while(|char| char.is_alphanumeric() || matches!(char, '_' | '-'))
+        .collect();
+    let label = match &*name {
+        "utf8" | "utf8mb3" | "utf8mb4" | "binary" | "sql_ascii" | "ascii" => return Some(None),
+        "win1250" => "windows-1250",
+        "win1251" | "cp1251" => "windows-1251",
+        "win1252" => "windows-1252",
+        "latin1" => "latin1",
+        "latin2" => "iso-8859-2",
+        "latin9" => "iso-8859-15",
+        "greek" => "iso-8859-7",
+        "hebrew" => "iso-8859-8",
+        "ujis" | "euc_jp" => "euc-jp",
+        "sjis" | "cp932" => "shift_jis",
+        "euckr" | "euc_kr" => "euc-kr",
+        other => other,
+    };
+    encoding_rs::Encoding::for_label(label.as_bytes()).map(|encoding| (encoding != encoding_rs::UTF_8).then_some(encoding))
 }

@@ -261,6 +261,21 @@ impl InputFile {
         if self.sample(1)?.compression.is_none() {
             return Ok(());
         }
+        self.copy_text(folder, progress)
+    }
+
+    /// Replaces an input that is compressed or not UTF-8 by a temporary file in `folder` with its text. Other inputs stay as they are.
+    ///
+    /// # Errors
+    /// As [`InputFile::decompress`].
+    pub fn decode(&mut self, folder: &Path, progress: &dyn Progress) -> Result<()> {
+        if self.sample(1)?.plain {
+            return Ok(());
+        }
+        self.copy_text(folder, progress)
+    }
+
+    fn copy_text(&mut self, folder: &Path, progress: &dyn Progress) -> Result<()> {
         let mut file = tempfile::tempfile_in(folder).map_err(|error| cannot_spool(folder, error))?;
         let decompressed = self.open()?.reader;
         let bytes = copy(decompressed, &mut file, &self.name, folder, progress)?;

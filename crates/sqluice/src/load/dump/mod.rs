@@ -4,6 +4,7 @@
 //!  guard    what a dump may do: an authorizer for SQLite
 //!  walk     each statement, in order: a declaration, literal rows, or work for SQLite
 //!  last     the work for SQLite, after the pages
+//!  translated   the walk over a dump of MySQL or Postgres: its declarations become those of SQLite
 //! ```
 //!
 //! Literal rows become pages, whatever statements stand between them, as long as no other statement has read or changed their table: from
@@ -13,6 +14,8 @@
 
 mod guard;
 mod last;
+#[cfg(feature = "dialects")]
+mod translated;
 mod walk;
 
 use std::sync::Arc;
@@ -29,7 +32,7 @@ use sqluice_engine::report::{PhaseReport, Report};
 use sqluice_engine::trees::Job;
 use sqluice_sources::dump::rows::TableRows;
 use sqluice_sources::dump::split::{Script, Splitter};
-use sqluice_sources::dump::{Dialect, DumpFile};
+use sqluice_sources::dump::{Dialect, DumpFile, recognise};
 use sqluice_sources::input::InputFile;
 
 use super::request::Request;
@@ -40,6 +43,9 @@ use walk::{Walk, Walked};
 /// The share of the memory that a statement may take: it exists as text, as tokens and in SQLite.
 const STATEMENT_SHARE: u64 = 8;
 
+/// The number of bytes that show which program wrote a dump.
+const HEAD_BYTES: usize = 64 << 10;
+
 /// The largest number of bytes of a statement: SQLite takes no longer ones.
 const STATEMENT_BYTES_MAX: u64 = 1_000_000_000;
 
@@ -48,6 +54,7 @@ pub(super) struct PreparedDump {
     load: Load,
     file: Arc<DumpFile>,
     script: Script,
+    dialect: Dialect,
     walked: Walked,
     /// `true` if rows are sorted by their rowids, because some are out of order.
     sorts: bool,
@@ -65,18 +72,23 @@ impl PreparedDump {
         refuse_settings(&load, &input)?;
         let folder = request.temp_folder()?;
         context.progress.phase("copy", None);
-        input.decompress(&folder, context.progress)?;
+        input.decode(&folder, context.progress)?;
         input.keep(&folder, context.progress)?;
         let file = Arc::new(DumpFile::new(&input)?);
         let statement_bytes_max = (load.write.memory_bytes / STATEMENT_SHARE).min(STATEMENT_BYTES_MAX) as usize;
-        let script = Splitter::new(&file, Dialect::Sqlite.rules(), statement_bytes_max).split(context)?;
-        let walked = Walk::new(&load, &file, &script, true)?.run(context)?;
+        let dialect = recognise::dialect(&input.sample(HEAD_BYTES)?.text);
+        let script = Splitter::new(&file, dialect.rules(), statement_bytes_max).split(context)?;
+        let walked = match dialect {
+            Dialect::Sqlite => Walk::new(&load, &file, &script, true)?.run(context)?,
+            _ => translated(&load, &file, (&script, dialect), context)?,
+        };
         let schema = walked.schema.clone();
         let plan = Plan::new(&schema, Some(request.to.clone()), &load.write)?;
         let mut prepared = PreparedDump {
             load,
             file,
             script,
+            dialect,
             walked,
             sorts: false,
             schema,
@@ -157,7 +169,7 @@ impl PreparedDump {
         match assumption {
             Assumption::RowOrder if !self.sorts => self.sorts = true,
             // SQLite reads all rows that are not literals, and all rows after them.
-            Assumption::LiteralRows if self.walked.by_pages => {
+            Assumption::LiteralRows if self.walked.by_pages && self.dialect == Dialect::Sqlite => {
                 self.walked = Walk::new(&self.load, &self.file, &self.script, false)?.run(context)?;
             }
             _ => return Err(error),
@@ -178,6 +190,17 @@ impl PreparedDump {
             None => error,
         }
     }
+}
+
+/// Walks over a dump of another database.
+#[cfg(feature = "dialects")]
+use translated::walk as translated;
+
+/// Refuses a dump of another database: this build does not translate its schema.
+#[cfg(not(feature = "dialects"))]
+fn translated(_: &Load, file: &DumpFile, _: (&Script, Dialect), _: &Context<'_>) -> Result<Walked> {
+    let what = format!("{} is a dump of another database than SQLite, which this build does not read", file.name().display());
+    Err(Error::without_feature(what, "dialects"))
 }
 
 /// Refuses settings about tables that the dump itself declares.

@@ -481,7 +481,8 @@ impl<'d> Walk<'d> {
             columns.push((Affinity::Integer, true));
             defaults.push(None);
         }
-        let shape = Shape { rules: rows.rules, targets, table: table.name.clone(), defaults, columns };
+        let targets = targets.into_iter().map(Some).collect();
+        let shape = Shape { rules: rows.rules, copy: false, targets, conversions: Vec::new(), table: table.name.clone(), defaults, columns };
         Ok(Some((name, Arc::new(shape))))
     }
 

@@ -69,6 +69,8 @@ pub struct Load {
     /// ([`Report::skipped`](sqluice_engine::report::Report::skipped)). Otherwise a file that can't be loaded ends the load. At least one
     /// file must be left.
     pub skip_bad_files: bool,
+    /// The database to load, if an SQL dump has several; `None` for the only one with tables.
+    pub database: Option<String>,
     /// `true` if an SQL dump that ends in ROLLBACK, or within a transaction, is loaded as if it ended in COMMIT. Otherwise it is an error.
     pub commit_anyway: bool,
     /// The columns of the PRIMARY KEY of each table that has them all. A single INTEGER column is another name for the rowid. Other key
@@ -122,6 +124,7 @@ impl TakesSettings for Load {
             Setting::OverwriteReject => self.overwrite_reject = value.to()?,
             Setting::MaxRejects => self.rejects_max = value.to()?,
             Setting::SkipBadFiles => self.skip_bad_files = value.to()?,
+            Setting::Database => self.database = Some(value.to()?),
             Setting::CommitAnyway => self.commit_anyway = value.to()?,
             Setting::PrimaryKey => self.primary_key = value.to()?,
             Setting::Index => self.indexes = value.to()?,
@@ -166,6 +169,7 @@ impl Load {
             overwrite_reject: false,
             rejects_max: u64::MAX,
             skip_bad_files: false,
+            database: None,
             commit_anyway: false,
             primary_key: Vec::new(),
             indexes: Vec::new(),
@@ -221,6 +225,8 @@ setters! { Load:
     rejects_max(rows: u64) = rows;
     /// Skips files that cannot be loaded and lists them in the report.
     skip_bad_files(skip: bool) = skip;
+    /// Sets the database to load, if an SQL dump has several; `None` for the only one with tables.
+    database(name: impl Into<Option<String>>) = name.into();
     /// Sets whether an SQL dump that ends in ROLLBACK, or within a transaction, is loaded as if it ended in COMMIT.
     commit_anyway(commit: bool) = commit;
     /// Sets the columns of the PRIMARY KEY of each table that has all of these columns.

@@ -1,0 +1,234 @@
+//! Values of a dump that SQLite stores in another form.
+
+use jiff::civil;
+
+use super::array;
+
+/// The way from the text of a value in the dump to the value that SQLite stores.
+///
+/// The affinity of the declared type decides about all other values: a conversion exists only where the text itself has to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Conversion {
+    /// The value is stored as it is written.
+    None,
+    /// Bytes: text becomes a blob of the same bytes.
+    Blob,
+    /// `\x00ff`, or the older form with octal escapes, as PostgreSQL writes BYTEA.
+    Bytea,
+    /// `t`, `f`, `true` and `false`, as 1 and 0.
+    Boolean,
+    /// The bytes of a number, first byte first, as MySQL writes BIT: `b'101'` is given as the byte 5.
+    Bit,
+    /// Whole numbers up to 2^64-1: an INTEGER up to 2^63-1, and TEXT above, because SQLite would round them as REAL.
+    UnsignedBigInt,
+    /// `NaN` is NULL, because SQLite has no such REAL, and `Infinity` is a REAL.
+    Float,
+    /// A moment with a zone, in UTC: `2024-01-31 13:45:00+01` is `2024-01-31 12:45:00+00:00`.
+    Moment,
+    /// An array of PostgreSQL, as JSON.
+    Array {
+        /// The type of the elements.
+        element: Element,
+        /// The delimiter between elements: a comma, or a semicolon between boxes.
+        delimiter: u8,
+    },
+}
+
+/// The type of the elements of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// Numbers of JSON; `NaN` and infinities are null.
+    Number,
+    /// `true` and `false`.
+    Boolean,
+    /// Values of JSON, which stay as they are.
+    Json,
+    /// Moments with a zone, in UTC.
+    Moment,
+    /// Strings.
+    Text,
+}
+
+/// The type of a converted value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Converted {
+    /// The value is stored as it is written, with the affinity of its column; nothing was appended.
+    Unchanged,
+    /// The appended bytes are TEXT.
+    Text,
+    /// The appended bytes are a BLOB.
+    Blob,
+    /// An INTEGER; nothing was appended.
+    Integer(i64),
+    /// A REAL; nothing was appended.
+    Real(f64),
+    /// NULL; nothing was appended.
+    Null,
+}
+
+impl Conversion {
+    /// Converts the text of a value, without quotes and escapes, and appends text or a blob to `out`. NULL is not converted.
+    ///
+    /// # Errors
+    /// The text is no value of the type, with the reason in words.
+    pub fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<Converted, &'static str> {
+        match self {
+            Conversion::None => Ok(Converted::Unchanged),
+            Conversion::Blob => {
+                out.extend_from_slice(text);
+                Ok(Converted::Blob)
+            }
+            Conversion::Bytea => bytea(text, out).map(|()| Converted::Blob),
+            Conversion::Boolean => match boolean(text) {
+                Some(value) => Ok(Converted::Integer(i64::from(value))),
+                None => Ok(Converted::Unchanged),
+            },
+            Conversion::Bit => bit(text, out),
+            Conversion::UnsignedBigInt => Ok(unsigned(text, out)),
+            Conversion::Float => Ok(match float_word(text) {
+                Some(value) if value.is_nan() => Converted::Null,
+                Some(value) => Converted::Real(value),
+                None => Converted::Unchanged,
+            }),
+            Conversion::Moment => Ok(match moment(text) {
+                Some(moment) => {
+                    out.extend_from_slice(moment.as_bytes());
+                    Converted::Text
+                }
+                None => Converted::Unchanged,
+            }),
+            Conversion::Array { element, delimiter } => {
+                array::to_json(text, *element, *delimiter, out).map(|()| Converted::Text)
+            }
+        }
+    }
+}
+
+/// Appends the bytes of a BYTEA.
+fn bytea(text: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
+    const WRONG: &str = "it is no BYTEA of PostgreSQL";
+    if let Some(digits) = text.strip_prefix(b"\\x") {
+        let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8).ok_or(WRONG);
+        if digits.len() % 2 == 1 {
+            return Err(WRONG);
+        }
+        for pair in digits.chunks_exact(2) {
+            out.push(digit(pair[0])? << 4 | digit(pair[1])?);
+        }
+        return Ok(());
+    }
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = match (byte, after) {
+            (b'\\', [b'\\', more @ ..]) => {
+                out.push(b'\\');
+                more
+            }
+            (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', more @ ..]) => {
+                out.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                more
+            }
+            (b'\\', _) => return Err(WRONG),
+            (byte, more) => {
+                out.push(byte);
+                more
+            }
+        };
+    }
+    Ok(())
+}
+
+/// Reads a BOOLEAN of PostgreSQL.
+pub(super) fn boolean(text: &[u8]) -> Option<bool> {
+    match text {
+        b"t" | b"true" | b"TRUE" => Some(true),
+        b"f" | b"false" | b"FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+/// Reads a BIT of MySQL: its bytes are a number.
+fn bit(text: &[u8], out: &mut Vec<u8>) -> Result<Converted, &'static str> {
+    let significant = &text[text.iter().take_while(|byte| **byte == 0).count()..];
+    if significant.len() > 8 {
+        return Err("a BIT has at most 64 bits");
+    }
+    let number = significant.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    Ok(unsigned(number.to_string().as_bytes(), out))
+}
+
+/// Reads a whole number, which becomes text where it exceeds SQLite's integers.
+fn unsigned(text: &[u8], out: &mut Vec<u8>) -> Converted {
+    match std::str::from_utf8(text).ok().and_then(|text| text.parse::<u64>().ok()) {
+        Some(number) => match i64::try_from(number) {
+            Ok(number) => Converted::Integer(number),
+            Err(_) => {
+                out.extend_from_slice(number.to_string().as_bytes());
+                Converted::Text
+            }
+        },
+        None => Converted::Unchanged,
+    }
+}
+
+/// Reads the words of PostgreSQL for floats that are no numbers.
+pub(super) fn float_word(text: &[u8]) -> Option<f64> {
+    match text {
+        b"NaN" => Some(f64::NAN),
+        b"Infinity" => Some(f64::INFINITY),
+        b"-Infinity" => Some(f64::NEG_INFINITY),
+        _ => None,
+    }
+}
+
+/// Returns a moment with a zone in UTC, in the form of the loader; `None` for `infinity`, for years outside of 1 to 9999, and for text that
+/// is no moment.
+pub(super) fn moment(text: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (date, time) = text.split_once([' ', 'T'])?;
+    let mut parts = date.split('-');
+    let mut number = |digits: usize| {
+        parts.next().filter(|part| part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let (year, month, day) = (number(4)?, number(2)?, number(2)?);
+    let zone_at = time.find(['+', '-', 'Z'])?;
+    let (time, zone) = time.split_at(zone_at);
+    let (time, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let seconds = clock(time)?;
+    if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let offset =
+        if zone == "Z" { 0 } else { clock(&zone[1..])? * if zone.starts_with('-') { -1 } else { 1 } };
+    let civil = civil::Date::new(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?).ok()?;
+    let moment = civil
+        .at(0, 0, 0, 0)
+        .checked_add(jiff::SignedDuration::from_secs(seconds - offset))
+        .ok()
+        .filter(|moment| moment.year() >= 1)?;
+    let fraction = fraction.trim_end_matches('0');
+    let fraction = match fraction.len().div_ceil(3) * 3 {
+        0 => String::new(),
+        digits => format!(".{fraction:0<digits$}"),
+    };
+    Some(format!(
+        "{:04}-{:02}-{:02} {:02}:{:02}:{:02}{fraction}+00:00",
+        moment.year(),
+        moment.month(),
+        moment.day(),
+        moment.hour(),
+        moment.minute(),
+        moment.second()
+    ))
+}
+
+/// Returns the seconds of `13`, `13:45` and `13:45:00`.
+fn clock(text: &str) -> Option<i64> {
+    let mut seconds = 0;
+    let mut units = [3600, 60, 1].into_iter();
+    for part in text.split(':') {
+        let sound = part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
+        seconds += part.parse::<i64>().ok().filter(|_| sound)? * units.next()?;
+    }
+    Some(seconds)
+}

@@ -1,0 +1,720 @@
+//! The tables of a dump as SQL of SQLite.
+//!
+//! SQLite itself is asked about each table, in one database in memory that holds one table at a time. If it refuses the whole, each
+//! condition, default and computed column is tried by itself, and what SQLite refuses is left out with a note.
+
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::Connection;
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::schema::quoted;
+
+use crate::dump::conversion::Conversion;
+use super::expression::{self, DefaultValue, Known, Scope, Why};
+use super::model::{CreatedType, Domain, Name, Part, Table};
+use super::types::{self, Kind, Mapped};
+use super::{Dialect, Translated, TranslatedColumn, TranslatedTable, Translator};
+
+/// A column in SQLite's words.
+struct NewColumn {
+    name: String,
+    mapped: Mapped,
+    not_null: bool,
+    default: Option<String>,
+    generated: Option<String>,
+    checks: Vec<String>,
+    ignores_case: bool,
+    /// `INTEGER PRIMARY KEY`, with `true` if keys are never used again.
+    rowid: Option<bool>,
+    /// `false` for a computed column that was left out.
+    kept: bool,
+}
+
+/// A table in SQLite's words.
+struct NewTable {
+    name: String,
+    columns: Vec<NewColumn>,
+    /// Keys and conditions of the table, one a line.
+    constraints: Vec<String>,
+}
+
+/// Names that may be given once, without regard to case.
+#[derive(Default)]
+struct Names(HashSet<String>);
+
+impl Names {
+    /// Returns the first of `wished` that is free, or the last of them with a number.
+    fn give(&mut self, wished: &[&str]) -> String {
+        for name in wished {
+            if self.0.insert(name.to_ascii_lowercase()) {
+                return (*name).to_owned();
+            }
+        }
+        let last = wished.last().copied().unwrap_or_default();
+        let free = (2..)
+            .map(|number| format!("{last}_{number}"))
+            .find(|name| self.0.insert(name.to_ascii_lowercase()));
+        free.unwrap_or_default()
+    }
+}
+
+impl Translator {
+    /// Returns the schema in SQLite's words.
+    ///
+    /// # Errors
+    /// SQLite can't have a table, such as one of more than 2,000 columns. The place has the line; the caller knows the file.
+    pub fn finish(mut self) -> Result<Translated> {
+        let tables: Vec<Table> = std::mem::take(&mut self.tables).into_iter().flatten().collect();
+        let places: HashMap<Name, usize> =
+            tables.iter().enumerate().map(|(place, table)| (table.name.clone(), place)).collect();
+        let roots = roots(&tables, &places);
+        let mut given = Names::default();
+        let names = self.table_names(&tables, &roots, &mut given);
+        let mut index_names: HashMap<String, usize> = HashMap::new();
+        for (_, table) in tables.iter().enumerate().filter(|(place, _)| roots[*place] == *place) {
+            for name in table.indexes.iter().filter_map(|index| index.name.as_ref()) {
+                *index_names.entry(name.to_ascii_lowercase()).or_default() += 1;
+            }
+        }
+        let probe = Connection::open_in_memory()
+            .map_err(|error| Error::target("cannot ask SQLite").because(error))?;
+        let mut translated = Translated::default();
+        let mut all_columns: Vec<Vec<NewColumn>> = Vec::with_capacity(tables.len());
+        for table in &tables {
+            all_columns.push(self.new_columns(table));
+        }
+        let mut indexes = Vec::new();
+        for place in 0..tables.len() {
+            if roots[place] != place {
+                continue;
+            }
+            let table = &tables[place];
+            let columns = std::mem::take(&mut all_columns[place]);
+            let mut new = NewTable { name: names[place].clone(), columns, constraints: Vec::new() };
+            self.primary_key(table, &mut new);
+            self.conditions(table, &mut new, &probe);
+            let parents = Parents { tables: &tables, places: &places, roots: &roots, names: &names };
+            self.foreign_keys(table, &mut new, &parents);
+            let sql = new.sql(table);
+            self.create_probe(&probe, &sql, table)?;
+            for index in &table.indexes {
+                if let Some(sql) = self.index(table, &new, index, &mut given, &index_names, &probe) {
+                    indexes.push(sql);
+                }
+            }
+            let dropped = format!("DROP TABLE {}", quoted(&new.name));
+            probe
+                .execute_batch(&dropped)
+                .map_err(|error| Error::target("cannot ask SQLite").because(error))?;
+            translated.statements.push(sql);
+            all_columns[place] = new.columns;
+        }
+        translated.statements.extend(indexes);
+        for (place, table) in tables.iter().enumerate() {
+            let root = roots[place];
+            let columns = table.columns.iter().enumerate().map(|(at, column)| {
+                let new = match root == place {
+                    true => all_columns[root].get(at),
+                    false => tables[root]
+                        .place(&column.name, self.dialect)
+                        .and_then(|at| all_columns[root].get(at)),
+                };
+                TranslatedColumn {
+                    name: column.name.clone(),
+                    into: new.filter(|new| new.kept).map(|new| new.name.clone()),
+                    conversion: new.map_or(Conversion::None, |new| new.mapped.conversion.clone()),
+                    generated: column.generated.is_some(),
+                }
+            });
+            translated.tables.push(TranslatedTable {
+                schema: table.name.0.clone(),
+                name: table.name.1.clone(),
+                into: names[root].clone(),
+                columns: columns.collect(),
+            });
+        }
+        for ((_, name), line) in std::mem::take(&mut self.sequences) {
+            self.leave_out("sequence", name, line, "SQLite has no sequences");
+        }
+        translated.left_out = std::mem::take(&mut self.left_out);
+        translated.left_out.sort_by_key(|left_out| left_out.line);
+        translated.notes = std::mem::take(&mut self.notes);
+        translated.notes.sort_by_key(|note| note.line);
+        Ok(translated)
+    }
+
+    /// Returns the names of tables in SQLite. Tables of `public` are first; a table of another schema keeps its name if it is free.
+    fn table_names(&mut self, tables: &[Table], roots: &[usize], given: &mut Names) -> Vec<String> {
+        let mut names = vec![String::new(); tables.len()];
+        for of_public in [true, false] {
+            for (place, table) in tables.iter().enumerate() {
+                let public = table.name.0.as_deref().is_none_or(|schema| schema == "public");
+                if roots[place] != place || public != of_public {
+                    continue;
+                }
+                let name = &table.name.1;
+                let wished = if name.to_ascii_lowercase().starts_with("sqlite_") || name.is_empty() {
+                    vec![format!("table_{name}")]
+                } else {
+                    match &table.name.0 {
+                        Some(schema) => vec![name.clone(), format!("{schema}_{name}")],
+                        None => vec![name.clone()],
+                    }
+                };
+                names[place] = given.give(&wished.iter().map(String::as_str).collect::<Vec<_>>());
+                if names[place] != *name {
+                    let schema =
+                        table.name.0.as_ref().map_or_else(String::new, |schema| format!("{schema}."));
+                    self.note(table.line, format!("table {schema}{name} is named {}", names[place]));
+                }
+            }
+        }
+        names
+    }
+
+    fn domain(&self, name: &Name) -> Option<&Domain> {
+        match self.types.get(&self.resolved(name.clone()))? {
+            CreatedType::Domain(domain) => Some(domain),
+            CreatedType::Enum(_) => None,
+        }
+    }
+
+    fn enumeration(&self, name: &Name) -> Option<&Vec<String>> {
+        match self.types.get(&self.resolved(name.clone()))? {
+            CreatedType::Enum(values) => Some(values),
+            CreatedType::Domain(_) => None,
+        }
+    }
+
+    /// Returns the columns of a table with their types, defaults and the conditions of their types.
+    fn new_columns(&mut self, table: &Table) -> Vec<NewColumn> {
+        let mut names = Names::default();
+        let mut columns = Vec::with_capacity(table.columns.len());
+        for column in &table.columns {
+            let name = names.give(&[if column.name.is_empty() { "column" } else { column.name.as_str() }]);
+            if name != column.name {
+                self.note(table.line, format!("column {}.{} is named {name}", table.name.1, column.name));
+            }
+            // Domains of domains: a few levels, and no circle.
+            let mut declared = column.declared.clone();
+            let (mut not_null, mut default, mut checks) =
+                (column.not_null, column.default.clone(), Vec::new());
+            let mut levels = 0;
+            while let Some(domain) =
+                (!declared.array && levels < 16).then(|| self.domain(&declared.name)).flatten()
+            {
+                not_null |= domain.not_null;
+                default = default.or_else(|| domain.default.clone());
+                checks.extend(domain.checks.iter().cloned());
+                declared = domain.base.clone();
+                levels += 1;
+            }
+            let values = self.enumeration(&declared.name).cloned();
+            let mapped = types::map(&declared, self.dialect, values.is_some());
+            let is_text = matches!(mapped.kind, Kind::Text | Kind::Enum) && is_characters(&declared.name.1);
+            let by_collation = column.ignores_case.or(table.ignores_case).unwrap_or(false);
+            let ignores_case =
+                mapped.ignores_case || (is_text && by_collation && self.dialect == Dialect::MySql);
+            let mut new = NewColumn {
+                name,
+                not_null,
+                default: None,
+                generated: None,
+                checks: Vec::new(),
+                ignores_case,
+                rowid: None,
+                kept: true,
+                mapped,
+            };
+            let values = match (values, declared.name.1.as_str(), self.dialect) {
+                (Some(values), ..) => Some(values),
+                (None, "enum", Dialect::MySql) => Some(declared.arguments.clone()),
+                _ => None,
+            };
+            if let Some(values) = values.filter(|_| !declared.array) {
+                new.checks.push(expression::one_of(&new.name, &values));
+            }
+            for check in &checks {
+                let known = known(&new);
+                let scope =
+                    Scope { dialect: self.dialect, column: &|name| (name == "value").then(|| known.clone()) };
+                match expression::translate(&check.expression, &scope) {
+                    Ok(sql) => new.checks.push(sql),
+                    Err(why) => {
+                        self.without(table, &format!("column {}", column.name), "CHECK", &why, table.line)
+                    }
+                }
+            }
+            let default = default.filter(|_| column.generated.is_none() && !column.auto);
+            if let Some(default) = default {
+                match expression::default(&default, &new.mapped, self.dialect) {
+                    Ok(DefaultValue::Sql(sql)) => new.default = Some(sql),
+                    Ok(DefaultValue::Null) => {}
+                    Ok(DefaultValue::Counter) => {
+                        new.rowid = Some(true);
+                    }
+                    Err(why) => {
+                        self.without(table, &format!("column {}", column.name), "DEFAULT", &why, table.line)
+                    }
+                }
+            }
+            if column.auto {
+                new.rowid = Some(true);
+            }
+            columns.push(new);
+        }
+        columns
+    }
+
+    fn without(&mut self, table: &Table, of: &str, what: &str, why: &Why, line: u64) {
+        self.note(line, format!("table {}, {of}: {what} is left out: {why}", table.name.1));
+    }
+
+    /// Adds computed columns and CHECKs as far as SQLite takes them.
+    fn conditions(&mut self, table: &Table, new: &mut NewTable, probe: &Connection) {
+        for (at, column) in table.columns.iter().enumerate() {
+            let Some(generated) = &column.generated else { continue };
+            let translated = {
+                let scope = Scope {
+                    dialect: self.dialect,
+                    column: &|name| known_column(table, new, name, self.dialect),
+                };
+                expression::translate(&generated.expression, &scope)
+            };
+            let translated = translated.and_then(|sql| {
+                let stored = if generated.stored { "STORED" } else { "VIRTUAL" };
+                let sql = format!("GENERATED ALWAYS AS ({sql}) {stored}");
+                new.columns[at].generated = Some(sql);
+                let tried = new.try_out(probe);
+                if tried.is_err() {
+                    new.columns[at].generated = None;
+                }
+                tried
+            });
+            if let Err(why) = translated {
+                new.columns[at].kept = false;
+                self.note(
+                    table.line,
+                    format!("the computed column {}.{} is left out: {why}", table.name.1, column.name),
+                );
+            }
+        }
+        if !new.columns.iter().any(|column| column.kept && column.generated.is_none()) {
+            return;
+        }
+        let mut added = Vec::new();
+        for check in &table.checks {
+            let translated = {
+                let scope = Scope {
+                    dialect: self.dialect,
+                    column: &|name| known_column(table, new, name, self.dialect),
+                };
+                expression::translate(&check.expression, &scope)
+            };
+            let name =
+                check.name.as_ref().map_or_else(String::new, |name| format!("CONSTRAINT {} ", quoted(name)));
+            match translated {
+                Ok(sql) => added.push((format!("{name}CHECK ({sql})"), check)),
+                Err(why) => {
+                    let name = check.name.clone().unwrap_or_default();
+                    self.without(table, "CHECK", &name, &why, check.line);
+                }
+            }
+        }
+        // All at once first: a table whose conditions SQLite takes costs one question.
+        let before = new.constraints.len();
+        new.constraints.extend(added.iter().map(|(sql, _)| sql.clone()));
+        if added.is_empty() || new.try_out(probe).is_ok() {
+            self.defaults(table, new, probe);
+            return;
+        }
+        new.constraints.truncate(before);
+        self.defaults(table, new, probe);
+        for (sql, check) in added {
+            new.constraints.push(sql);
+            if let Err(why) = new.try_out(probe) {
+                new.constraints.pop();
+                let name = check.name.clone().unwrap_or_default();
+                self.without(table, "CHECK", &name, &why, check.line);
+            }
+        }
+    }
+
+    /// Leaves out defaults that SQLite refuses.
+    fn defaults(&mut self, table: &Table, new: &mut NewTable, probe: &Connection) {
+        if !new
+            .columns
+            .iter()
+            .any(|column| column.default.as_ref().is_some_and(|default| default.starts_with('(')))
+            || new.try_out(probe).is_ok()
+        {
+            return;
+        }
+        let defaults: Vec<Option<String>> =
+            new.columns.iter_mut().map(|column| column.default.take()).collect();
+        for (at, default) in defaults.into_iter().enumerate() {
+            let Some(default) = default else { continue };
+            new.columns[at].default = Some(default);
+            if let Err(why) = new.try_out(probe) {
+                new.columns[at].default = None;
+                self.without(
+                    table,
+                    &format!("column {}", table.columns[at].name),
+                    "DEFAULT",
+                    &why,
+                    table.line,
+                );
+            }
+        }
+    }
+
+    /// Makes the primary key a rowid where it is one column of integers.
+    ///
+    /// Counters of MySQL and PostgreSQL never give a key a second time, also if its row was deleted: AUTOINCREMENT does the same.
+    fn primary_key(&mut self, table: &Table, new: &mut NewTable) {
+        let counters: Vec<usize> =
+            (0..new.columns.len()).filter(|at| new.columns[*at].rowid.is_some()).collect();
+        let key: Vec<usize> =
+            table.primary_key.iter().flatten().filter_map(|part| self.part_place(table, part)).collect();
+        let complete = table.primary_key.as_ref().is_some_and(|parts| parts.len() == key.len());
+        // SQLite takes no computed column into a primary key.
+        let kept = key.iter().all(|at| table.columns[*at].generated.is_none());
+        let mut rowid = None;
+        if let (&[at], true, true) = (key.as_slice(), complete, kept) {
+            let column = &new.columns[at];
+            let counter = column.rowid.is_some();
+            if column.mapped.kind == Kind::Integer && (counter || column.mapped.declared == "INTEGER") {
+                rowid = Some(at);
+                new.columns[at].mapped.declared = "INTEGER";
+                new.columns[at].rowid = Some(counter);
+                new.columns[at].default = None;
+            }
+        }
+        for at in counters.into_iter().filter(|at| Some(*at) != rowid) {
+            new.columns[at].rowid = None;
+            let column = &table.columns[at].name;
+            self.note(
+                table.line,
+                format!(
+                    "column {}.{column} gives no numbers of its own: only an INTEGER PRIMARY KEY does",
+                    table.name.1
+                ),
+            );
+        }
+        if rowid.is_none() && !key.is_empty() {
+            if complete && kept {
+                for at in &key {
+                    new.columns[*at].not_null = true;
+                }
+                new.constraints.push(format!("PRIMARY KEY ({})", column_list(new, &key)));
+            } else {
+                self.note(
+                    table.line,
+                    format!(
+                        "table {}: the primary key is left out: it has a computed column or an expression",
+                        table.name.1
+                    ),
+                );
+            }
+        }
+    }
+
+    fn part_place(&self, table: &Table, part: &Part) -> Option<usize> {
+        match part {
+            Part::Column { name, .. } => table.place(name, self.dialect),
+            Part::Expression { .. } => None,
+        }
+    }
+
+    fn foreign_keys(&mut self, table: &Table, new: &mut NewTable, parents: &Parents<'_>) {
+        for key in &table.foreign_keys {
+            let why = match parents.reference(table, new, key, self.dialect) {
+                Ok(sql) => {
+                    new.constraints.push(sql);
+                    continue;
+                }
+                Err(why) => why,
+            };
+            let name = key.name.clone().unwrap_or_default();
+            self.without(table, "FOREIGN KEY", &name, &why, key.line);
+        }
+    }
+
+    /// Creates the table in the probe, so that SQLite can be asked about its indexes.
+    fn create_probe(&self, probe: &Connection, sql: &str, table: &Table) -> Result<()> {
+        probe.execute_batch(sql).map_err(|error| {
+            Error::input(format!("SQLite can't have the table {}", table.name.1))
+                .because(error)
+                .at(Place { line: Some(table.line), ..Place::default() })
+        })
+    }
+
+    /// Returns the statement of an index, if SQLite takes it.
+    fn index(
+        &mut self,
+        table: &Table,
+        new: &NewTable,
+        index: &super::model::Index,
+        given: &mut Names,
+        all: &HashMap<String, usize>,
+        probe: &Connection,
+    ) -> Option<String> {
+        let scope =
+            Scope { dialect: self.dialect, column: &|name| known_column(table, new, name, self.dialect) };
+        let translated: Result<Vec<String>, Why> = index
+            .parts
+            .iter()
+            .map(|part| match part {
+                Part::Column { name, descending } => match table.place(name, self.dialect) {
+                    Some(at) if new.columns[at].kept => Ok(format!(
+                        "{}{}",
+                        quoted(&new.columns[at].name),
+                        if *descending { " DESC" } else { "" }
+                    )),
+                    _ => Err(format!("the column {name} is left out")),
+                },
+                Part::Expression { tokens, descending } => {
+                    let sql = expression::translate(tokens, &scope)?;
+                    Ok(format!("({sql}){}", if *descending { " DESC" } else { "" }))
+                }
+            })
+            .collect();
+        let filter = index.filter.as_ref().map(|filter| expression::translate(filter, &scope)).transpose();
+        let shown = index.name.clone().unwrap_or_default();
+        let (parts, filter) = match (translated, filter) {
+            (Ok(parts), Ok(filter)) => (parts, filter),
+            (Err(why), _) | (_, Err(why)) => {
+                self.without(table, "index", &shown, &why, index.line);
+                return None;
+            }
+        };
+        // Names of indexes are unique in a database of SQLite, and in a table of MySQL.
+        let first = match index.parts.first() {
+            Some(Part::Column { name, .. }) => name.as_str(),
+            _ => "index",
+        };
+        let own = index.name.as_deref().unwrap_or(first);
+        let with_table = format!("{}_{own}", new.name);
+        let shared = index.name.is_none()
+            || all.get(&own.to_ascii_lowercase()).is_some_and(|count| *count > 1)
+            || own.to_ascii_lowercase().starts_with("sqlite_");
+        let wished: &[&str] = if shared { &[&with_table] } else { &[own, &with_table] };
+        let name = given.give(wished);
+        let unique = if index.unique { "UNIQUE " } else { "" };
+        let filter = filter.map_or_else(String::new, |filter| format!(" WHERE {filter}"));
+        let sql = format!(
+            "CREATE {unique}INDEX {} ON {} ({}){filter}",
+            quoted(&name),
+            quoted(&new.name),
+            parts.join(", ")
+        );
+        match probe.execute_batch(&sql) {
+            Ok(()) => Some(sql),
+            Err(error) => {
+                self.without(table, "index", &shown, &words(&error), index.line);
+                None
+            }
+        }
+    }
+}
+
+/// Returns `true` for types that hold characters, whose collation counts.
+fn is_characters(name: &str) -> bool {
+    name.contains("char") || name.contains("text") || name == "enum" || name == "set"
+}
+
+/// Returns what SQLite says, without the statement.
+fn words(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqlInputError { msg, .. } | rusqlite::Error::SqliteFailure(_, Some(msg)) => {
+            format!("SQLite says: {msg}")
+        }
+        other => format!("SQLite says: {other}"),
+    }
+}
+
+fn known(column: &NewColumn) -> Known {
+    Known { sql: quoted(&column.name), kind: column.mapped.kind, ignores_case: column.ignores_case }
+}
+
+fn known_column(table: &Table, new: &NewTable, name: &str, dialect: Dialect) -> Option<Known> {
+    let column = &new.columns[table.place(name, dialect)?];
+    column.kept.then(|| known(column))
+}
+
+fn column_list(new: &NewTable, places: &[usize]) -> String {
+    places.iter().map(|at| quoted(&new.columns[*at].name)).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the table that each table's rows go to: a partition's are those of its parent.
+fn roots(tables: &[Table], places: &HashMap<Name, usize>) -> Vec<usize> {
+    let mut roots: Vec<Option<usize>> = vec![None; tables.len()];
+    for start in 0..tables.len() {
+        let (mut at, mut path) = (start, Vec::new());
+        let root = loop {
+            if let Some(root) = roots[at] {
+                break root;
+            }
+            path.push(at);
+            let parent = tables[at].partition_of.as_ref().and_then(|parent| places.get(parent));
+            match parent {
+                Some(&parent) if path.len() <= tables.len() && parent != at => at = parent,
+                _ => break at,
+            }
+        };
+        for at in path {
+            roots[at] = Some(root);
+        }
+    }
+    roots.into_iter().enumerate().map(|(place, root)| root.unwrap_or(place)).collect()
+}
+
+/// The tables that foreign keys refer to.
+struct Parents<'t> {
+    tables: &'t [Table],
+    places: &'t HashMap<Name, usize>,
+    roots: &'t [usize],
+    names: &'t [String],
+}
+
+impl Parents<'_> {
+    /// Returns a foreign key. SQLite demands a unique key of the columns that it refers to.
+    fn reference(
+        &self,
+        table: &Table,
+        new: &NewTable,
+        key: &super::model::ForeignKey,
+        dialect: Dialect,
+    ) -> Result<String, Why> {
+        let mut columns = Vec::new();
+        for name in &key.columns {
+            match table.place(name, dialect) {
+                Some(at) if new.columns[at].kept => columns.push(at),
+                _ => return Err(format!("the column {name} is left out")),
+            }
+        }
+        let named = |name: &Name| self.places.get(name).copied();
+        // MySQL names the database of a parent only if it is another.
+        let place = named(&key.parent).ok_or_else(|| format!("the dump has no table {}", key.parent.1))?;
+        let root = self.roots[place];
+        let parent = &self.tables[root];
+        let places = |parts: &[Part]| -> Option<Vec<usize>> {
+            let mut places = Vec::new();
+            for part in parts {
+                match part {
+                    Part::Column { name, .. } => places.push(parent.place(name, dialect)?),
+                    Part::Expression { .. } => return None,
+                }
+            }
+            places.sort_unstable();
+            Some(places)
+        };
+        let parent_columns: Option<Vec<usize>> = match key.parent_columns.as_slice() {
+            [] => parent.primary_key.as_ref().and_then(|parts| {
+                parts
+                    .iter()
+                    .map(|part| match part {
+                        Part::Column { name, .. } => parent.place(name, dialect),
+                        Part::Expression { .. } => None,
+                    })
+                    .collect()
+            }),
+            names => names.iter().map(|name| parent.place(name, dialect)).collect(),
+        };
+        let parent_columns = parent_columns.ok_or("its parent has no such columns")?;
+        let mut sorted = parent_columns.clone();
+        sorted.sort_unstable();
+        let unique = parent.primary_key.iter().any(|parts| places(parts).as_ref() == Some(&sorted))
+            || parent.indexes.iter().any(|index| {
+                index.unique && index.filter.is_none() && places(&index.parts).as_ref() == Some(&sorted)
+            });
+        if !unique || columns.len() != parent_columns.len() {
+            return Err(format!("{} has no unique key of these columns", key.parent.1));
+        }
+        let mut names = Names::default();
+        let parent_names: Vec<String> =
+            parent.columns.iter().map(|column| names.give(&[&column.name])).collect();
+        let parent_list: Vec<String> = parent_columns.iter().map(|at| quoted(&parent_names[*at])).collect();
+        let name = key.name.as_ref().map_or_else(String::new, |name| format!("CONSTRAINT {} ", quoted(name)));
+        Ok(format!(
+            "{name}FOREIGN KEY ({}) REFERENCES {} ({}){}",
+            column_list(new, &columns),
+            quoted(&self.names[root]),
+            parent_list.join(", "),
+            key.clauses
+        ))
+    }
+}
+
+impl NewTable {
+    /// Asks SQLite whether it takes the table, and a row.
+    fn try_out(&self, probe: &Connection) -> Result<(), Why> {
+        let table = Table::default();
+        let tried = probe.execute_batch(&self.sql(&table)).and_then(|()| {
+            let name = quoted(&self.name);
+            let asked = probe.prepare(&format!("INSERT INTO {name} DEFAULT VALUES")).map(drop);
+            probe.execute_batch(&format!("DROP TABLE {name}"))?;
+            asked
+        });
+        tried.map_err(|error| words(&error))
+    }
+
+    /// Returns CREATE TABLE, with the comments of the dump as comments.
+    fn sql(&self, table: &Table) -> String {
+        let mut lines: Vec<(String, Option<&str>)> = Vec::new();
+        for (at, column) in self.columns.iter().enumerate().filter(|(_, column)| column.kept) {
+            let comment = table.columns.get(at).and_then(|column| column.comment.as_deref());
+            lines.push((column.sql(), comment));
+        }
+        lines.extend(self.constraints.iter().map(|constraint| (constraint.clone(), None)));
+        let mut sql = format!("CREATE TABLE {} (", quoted(&self.name));
+        comment(table.comment.as_deref(), &mut sql);
+        let last = lines.len().saturating_sub(1);
+        for (at, (line, text)) in lines.into_iter().enumerate() {
+            sql += &format!("\n  {line}{}", if at < last { "," } else { "" });
+            comment(text, &mut sql);
+        }
+        sql + "\n)"
+    }
+}
+
+/// Appends a comment to a line: each line of the comment is one of its own.
+fn comment(text: Option<&str>, sql: &mut String) {
+    let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
+    let text = text.replace('\0', " ");
+    for (at, line) in text.split(['\n', '\r']).filter(|line| !line.trim().is_empty()).enumerate() {
+        *sql += &format!("{}-- {}", if at == 0 { " " } else { "\n  " }, line.trim());
+    }
+}
+
+impl NewColumn {
+    fn sql(&self) -> String {
+        let mut sql = quoted(&self.name);
+        let mut add = |words: &str| {
+            sql.push(' ');
+            sql += words;
+        };
+        if !self.mapped.declared.is_empty() {
+            add(self.mapped.declared);
+        }
+        if self.ignores_case {
+            add("COLLATE NOCASE");
+        }
+        match self.rowid {
+            Some(true) => add("PRIMARY KEY AUTOINCREMENT"),
+            Some(false) => add("PRIMARY KEY"),
+            None if self.not_null => add("NOT NULL"),
+            None => {}
+        }
+        if let Some(default) = &self.default {
+            add(&format!("DEFAULT {default}"));
+        }
+        if let Some(generated) = &self.generated {
+            add(generated);
+        }
+        for check in &self.checks {
+            add(&format!("CHECK ({check})"));
+        }
+        sql
+    }
+}

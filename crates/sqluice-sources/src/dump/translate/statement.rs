@@ -1,0 +1,514 @@
+//! Statements by their first words.
+
+use sqlparser::tokenizer::Token;
+use sqluice_core::error::{Error, Place, Result};
+
+use super::create::source_type;
+use super::model::{Check, CreatedType, Domain, Index, Name, Table};
+use super::tokens::{Cursor, Near, Parsed, split, text_of, tokens};
+use super::{Dialect, Translator};
+
+/// The kinds of objects that SQLite does not have, by their words behind CREATE. Longer ones are first.
+const KINDS: [&str; 36] = [
+    "MATERIALIZED VIEW",
+    "FOREIGN TABLE",
+    "FOREIGN DATA WRAPPER",
+    "EVENT TRIGGER",
+    "CONSTRAINT TRIGGER",
+    "TEXT SEARCH CONFIGURATION",
+    "TEXT SEARCH DICTIONARY",
+    "TEXT SEARCH PARSER",
+    "TEXT SEARCH TEMPLATE",
+    "OPERATOR CLASS",
+    "OPERATOR FAMILY",
+    "USER MAPPING",
+    "ACCESS METHOD",
+    "PROCEDURAL LANGUAGE",
+    "RECURSIVE VIEW",
+    "PACKAGE BODY",
+    "VIEW",
+    "TRIGGER",
+    "PROCEDURE",
+    "FUNCTION",
+    "EVENT",
+    "EXTENSION",
+    "AGGREGATE",
+    "CAST",
+    "COLLATION",
+    "CONVERSION",
+    "LANGUAGE",
+    "OPERATOR",
+    "POLICY",
+    "PUBLICATION",
+    "RULE",
+    "SERVER",
+    "STATISTICS",
+    "SUBSCRIPTION",
+    "TRANSFORM",
+    "PACKAGE",
+];
+
+/// First words of statements that change neither rows nor tables, or whose effect is not part of a schema.
+const SILENT: [&str; 34] = [
+    "SET",
+    "RESET",
+    "USE",
+    "LOCK",
+    "UNLOCK",
+    "START",
+    "BEGIN",
+    "COMMIT",
+    "SELECT",
+    "GRANT",
+    "REVOKE",
+    "ANALYZE",
+    "VACUUM",
+    "FLUSH",
+    "DELIMITER",
+    "REFRESH",
+    "SECURITY",
+    "DO",
+    "DISCARD",
+    "SHOW",
+    "CHECKPOINT",
+    "OPTIMIZE",
+    "REINDEX",
+    "CLUSTER",
+    "END",
+    "NOTIFY",
+    "LISTEN",
+    "SAVEPOINT",
+    "RELEASE",
+    "HANDLER",
+    "INSTALL",
+    "CHANGE",
+    "EXPLAIN",
+    "CALL",
+];
+
+/// First words of statements that change rows or tables.
+const CHANGES: [&str; 11] = [
+    "INSERT", "UPDATE", "DELETE", "REPLACE", "TRUNCATE", "RENAME", "MERGE", "COPY", "LOAD", "ROLLBACK",
+    "WITH",
+];
+
+impl Translator {
+    /// Takes a statement that has no rows, without its semicolon. `line` is the line of its first byte.
+    ///
+    /// # Errors
+    /// The statement may change rows or tables, and is not understood. The place has the line; the caller knows the file.
+    pub fn take(&mut self, sql: &str, line: u64) -> Result<()> {
+        let Some(tokens) = tokens(sql, self.dialect, self.ansi) else { return self.take_words(sql, line) };
+        // A line that begins with a backslash is a command of psql.
+        if matches!(tokens.first(), None | Some(Token::Backslash)) {
+            return Ok(());
+        }
+        self.statement(&mut Cursor::new(&tokens, self.dialect), line)
+            .map_err(|Near(near)| refused(sql, line, &format!("is not understood at {near}")))
+    }
+
+    /// Takes a statement that can't be divided into tokens.
+    fn take_words(&mut self, sql: &str, line: u64) -> Result<()> {
+        let words: Vec<String> = sql
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("--"))
+            .flat_map(str::split_whitespace)
+            .take(2)
+            .map(|word| word.trim_start_matches('(').to_uppercase())
+            .collect();
+        let first = words.first().map_or("", String::as_str);
+        let of_table =
+            words.get(1).is_some_and(|word| ["TABLE", "TEMPORARY", "UNLOGGED"].contains(&word.as_str()));
+        if CHANGES.contains(&first) || (["CREATE", "ALTER", "DROP"].contains(&first) && of_table) {
+            return Err(refused(sql, line, "can't be divided into words: does a quote end?"));
+        }
+        self.leave_out("statement", words.join(" "), line, "it is not understood");
+        Ok(())
+    }
+
+    fn statement(&mut self, cursor: &mut Cursor<'_>, line: u64) -> Parsed<()> {
+        if cursor.word("CREATE") {
+            self.create(cursor, line)
+        } else if cursor.word("ALTER") {
+            self.alter(cursor, line)
+        } else if cursor.word("DROP") {
+            self.drop(cursor)
+        } else if cursor.words(&["COMMENT", "ON"]) {
+            self.comment(cursor)
+        } else if cursor.word("SET") {
+            self.set(cursor);
+            Ok(())
+        } else if SILENT.iter().any(|word| cursor.is_word(word)) {
+            Ok(())
+        } else if CHANGES.iter().any(|word| cursor.is_word(word)) {
+            cursor.near()
+        } else {
+            let words: Vec<String> = cursor.rest().iter().take(3).map(ToString::to_string).collect();
+            self.leave_out("statement", words.join(" "), line, "it is not understood");
+            Ok(())
+        }
+    }
+
+    /// Reads settings that decide what names and quotes mean.
+    fn set(&mut self, cursor: &mut Cursor<'_>) {
+        if self.dialect == Dialect::Postgres {
+            if cursor.word("SEARCH_PATH") {
+                cursor.next();
+                self.schema = match cursor.peek() {
+                    Some(Token::SingleQuotedString(name)) if !name.is_empty() => Some(name.clone()),
+                    Some(Token::Word(_)) => cursor.name().ok().filter(|name| name != "pg_catalog"),
+                    _ => None,
+                };
+            }
+            return;
+        }
+        for item in split(cursor.rest()) {
+            let named = item.first().is_some_and(|token| super::tokens::is_word(token, "SQL_MODE"));
+            if let (true, [_, _, Token::SingleQuotedString(modes)]) = (named, item) {
+                // Each of these modes includes ANSI_QUOTES.
+                self.ansi = ["ANSI", "ORACLE", "POSTGRESQL", "MSSQL", "DB2", "MAXDB"]
+                    .iter()
+                    .any(|mode| modes.to_uppercase().contains(mode));
+            }
+        }
+    }
+
+    fn create(&mut self, cursor: &mut Cursor<'_>, line: u64) -> Parsed<()> {
+        let start = cursor.clone();
+        cursor.words(&["OR", "REPLACE"]);
+        cursor.one_of(&["TEMPORARY", "TEMP"]);
+        cursor.one_of(&["UNLOGGED", "GLOBAL", "LOCAL"]);
+        if cursor.word("TABLE") {
+            return self.create_table(cursor, line);
+        }
+        let unique = cursor.word("UNIQUE");
+        if cursor.word("INDEX") {
+            return self.create_index(cursor, unique, line);
+        }
+        if cursor.words(&["FULLTEXT", "INDEX"]) || cursor.words(&["SPATIAL", "INDEX"]) {
+            let name = cursor.name()?;
+            self.leave_out("index", name, line, "SQLite has no such index");
+            return Ok(());
+        }
+        if cursor.word("TYPE") {
+            let name = self.resolved(cursor.qualified()?);
+            if cursor.words(&["AS", "ENUM"]) {
+                let values = cursor.group()?.iter().filter_map(text_of).map(str::to_owned).collect();
+                self.types.insert(name, CreatedType::Enum(values));
+            } else {
+                self.leave_out("type", name.1, line, "its values are TEXT");
+            }
+            return Ok(());
+        }
+        if cursor.word("DOMAIN") {
+            return self.create_domain(cursor, line);
+        }
+        if cursor.word("SEQUENCE") {
+            cursor.words(&["IF", "NOT", "EXISTS"]);
+            let name = self.resolved(cursor.qualified()?);
+            self.sequences.insert(name, line);
+            return Ok(());
+        }
+        if ["DATABASE", "SCHEMA", "ROLE", "USER", "GROUP", "TABLESPACE"]
+            .iter()
+            .any(|word| cursor.is_word(word))
+        {
+            return Ok(());
+        }
+        // MySQL writes DEFINER, ALGORITHM and others before the kind.
+        *cursor = start;
+        while !cursor.at_end() {
+            for kind in KINDS {
+                let words: Vec<&str> = kind.split(' ').collect();
+                if cursor.words(&words) {
+                    cursor.words(&["IF", "NOT", "EXISTS"]);
+                    let name = match cursor.qualified() {
+                        Ok((_, name)) => name,
+                        Err(_) => cursor
+                            .rest()
+                            .iter()
+                            .take(5)
+                            .map(ToString::to_string)
+                            .collect::<Vec<_>>()
+                            .join(" "),
+                    };
+                    self.leave_out(&kind.to_lowercase(), name, line, "SQLite has no counterpart");
+                    return Ok(());
+                }
+            }
+            cursor.next();
+        }
+        self.leave_out("statement", "CREATE".to_owned(), line, "it is not understood");
+        Ok(())
+    }
+
+    fn create_index(&mut self, cursor: &mut Cursor<'_>, unique: bool, line: u64) -> Parsed<()> {
+        cursor.word("CONCURRENTLY");
+        cursor.words(&["IF", "NOT", "EXISTS"]);
+        let name = cursor.qualified()?.1;
+        if cursor.word("USING") {
+            cursor.next();
+        }
+        if !cursor.word("ON") {
+            return cursor.near();
+        }
+        cursor.word("ONLY");
+        let table = self.resolved(cursor.qualified()?);
+        if cursor.word("USING") {
+            let method = cursor.name()?;
+            if !["btree", "hash"].contains(&method.to_lowercase().as_str()) {
+                self.leave_out(&format!("{method} index"), name, line, "SQLite has no such index");
+                return Ok(());
+            }
+        }
+        let parts = self.parts(cursor.group()?)?;
+        let mut filter = None;
+        while !cursor.at_end() {
+            if cursor.words(&["NULLS", "NOT", "DISTINCT"]) {
+                self.note(
+                    line,
+                    format!("index {name}: UNIQUE takes several NULLs, which NULLS NOT DISTINCT forbids"),
+                );
+            } else if cursor.word("WHERE") {
+                filter = Some(cursor.rest().to_vec());
+                break;
+            } else {
+                cursor.next();
+            }
+        }
+        match self.table_mut(&table) {
+            Some(table) => table.indexes.push(Index { name: Some(name), unique, parts, filter, line }),
+            None => self.leave_out("index", name, line, "its table is not in the dump"),
+        }
+        Ok(())
+    }
+
+    fn create_domain(&mut self, cursor: &mut Cursor<'_>, line: u64) -> Parsed<()> {
+        let name = self.resolved(cursor.qualified()?);
+        cursor.word("AS");
+        let base = source_type(cursor, self.dialect)?;
+        let mut domain = Domain { base, not_null: false, default: None, checks: Vec::new() };
+        let mut check = None;
+        while !cursor.at_end() {
+            if cursor.word("CONSTRAINT") {
+                check = Some(cursor.name()?);
+            } else if cursor.words(&["NOT", "NULL"]) {
+                domain.not_null = true;
+            } else if cursor.word("DEFAULT") {
+                domain.default =
+                    Some(cursor.expression(&["NOT", "NULL", "CONSTRAINT", "CHECK", "COLLATE"])?.to_vec());
+            } else if cursor.word("CHECK") {
+                let expression = cursor.group()?.to_vec();
+                domain.checks.push(Check { name: check.take(), expression, line });
+            } else {
+                cursor.next();
+            }
+        }
+        self.types.insert(name, CreatedType::Domain(domain));
+        Ok(())
+    }
+
+    fn alter(&mut self, cursor: &mut Cursor<'_>, line: u64) -> Parsed<()> {
+        if cursor.word("TABLE") {
+            return self.alter_table(cursor, line);
+        }
+        if cursor.word("TYPE") {
+            let name = self.resolved(cursor.qualified()?);
+            if cursor.words(&["ADD", "VALUE"]) {
+                cursor.words(&["IF", "NOT", "EXISTS"]);
+                let value = cursor.text()?;
+                let before = cursor.word("BEFORE");
+                let beside = if before || cursor.word("AFTER") { Some(cursor.text()?) } else { None };
+                if let Some(CreatedType::Enum(values)) = self.types.get_mut(&name) {
+                    let at = beside.and_then(|beside| values.iter().position(|value| *value == beside));
+                    values.insert(at.map_or(values.len(), |at| at + usize::from(!before)), value);
+                }
+            }
+            return Ok(());
+        }
+        if cursor.word("SEQUENCE") {
+            let name = self.resolved(cursor.qualified()?);
+            if cursor.words(&["OWNED", "BY"]) && !cursor.is_word("NONE") {
+                self.sequences.remove(&name);
+            }
+        }
+        // Owners, rights, and parts of objects that were left out.
+        Ok(())
+    }
+
+    fn table_mut(&mut self, name: &Name) -> Option<&mut Table> {
+        self.places.get(name).and_then(|&place| self.tables[place].as_mut())
+    }
+
+    fn alter_table(&mut self, cursor: &mut Cursor<'_>, line: u64) -> Parsed<()> {
+        cursor.words(&["IF", "EXISTS"]);
+        cursor.word("ONLY");
+        let name = self.resolved(cursor.qualified()?);
+        cursor.symbol(&Token::Mul);
+        // The table leaves the list while its statement is read, so that both can change.
+        let place = self.places.get(&name).copied();
+        let taken = place.and_then(|place| self.tables[place].take());
+        let known = taken.is_some();
+        let mut table = taken.unwrap_or_default();
+        let mut result = Ok(());
+        for action in split(cursor.rest()) {
+            let mut action = Cursor::new(action, self.dialect);
+            result = self.alter_action(known.then_some(&mut table), &name, &mut action, line);
+            if result.is_err() {
+                break;
+            }
+        }
+        if let (true, Some(place)) = (known, place) {
+            self.tables[place] = Some(table);
+        }
+        result
+    }
+
+    fn alter_action(
+        &mut self,
+        table: Option<&mut Table>,
+        name: &Name,
+        action: &mut Cursor<'_>,
+        line: u64,
+    ) -> Parsed<()> {
+        const SILENT: [&str; 18] = [
+            "OWNER",
+            "ENABLE",
+            "DISABLE",
+            "FORCE",
+            "NO",
+            "REPLICA",
+            "CLUSTER",
+            "SET",
+            "RESET",
+            "VALIDATE",
+            "AUTO_INCREMENT",
+            "COMMENT",
+            "ENGINE",
+            "PARTITION",
+            "INHERIT",
+            "ROW_FORMAT",
+            "DEFAULT",
+            "ORDER",
+        ];
+        if action.words(&["ATTACH", "PARTITION"]) {
+            let partition = self.resolved(action.qualified()?);
+            if let Some(partition) = self.table_mut(&partition) {
+                partition.partition_of = Some(name.clone());
+            }
+            return Ok(());
+        }
+        if !action.words(&["SET", "SCHEMA"]) && SILENT.iter().any(|word| action.is_word(word)) {
+            return Ok(());
+        }
+        let dialect = self.dialect;
+        let Some(table) = table else {
+            // `--clean` drops constraints of tables before it creates the tables.
+            if ["DROP", "DETACH", "ALTER"].iter().any(|word| action.is_word(word)) {
+                return Ok(());
+            }
+            // A view or foreign table, or a table that another dump has.
+            self.leave_out(
+                "statement",
+                format!("ALTER TABLE {}", name.1),
+                line,
+                "its table is not in the dump",
+            );
+            return Ok(());
+        };
+        if action.word("ADD") {
+            if self.constraint(table, action, line)? {
+                return Ok(());
+            }
+            action.word("COLUMN");
+            action.words(&["IF", "NOT", "EXISTS"]);
+            let column = self.column(table, action, line)?;
+            table.put(column, dialect);
+        } else if action.word("MODIFY") {
+            action.word("COLUMN");
+            let column = self.column(table, action, line)?;
+            if table.place(&column.name, dialect).is_none() {
+                return action.near();
+            }
+            table.put(column, dialect);
+        } else if action.word("CHANGE") {
+            action.word("COLUMN");
+            let old = action.name()?;
+            let column = self.column(table, action, line)?;
+            if old != column.name || !table.change(&old, column, dialect) {
+                return action.near();
+            }
+        } else if action.word("ALTER") {
+            action.word("COLUMN");
+            let name = action.name()?;
+            let Some(column) = table.column(&name, dialect) else { return action.near() };
+            if action.words(&["SET", "DEFAULT"]) {
+                column.default = Some(action.rest().to_vec());
+            } else if action.words(&["DROP", "DEFAULT"]) {
+                column.default = None;
+            } else if action.words(&["SET", "NOT", "NULL"]) {
+                column.not_null = true;
+            } else if action.words(&["DROP", "NOT", "NULL"]) {
+                column.not_null = false;
+            } else if action.words(&["ADD", "GENERATED"]) {
+                column.auto = true;
+            } else if !action.word("SET") && !action.word("RESET") {
+                return action.near();
+            }
+        } else {
+            return action.near();
+        }
+        Ok(())
+    }
+
+    fn drop(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
+        cursor.word("TEMPORARY");
+        if !cursor.word("TABLE") {
+            // Indexes are dropped before their tables are, in dumps that begin with DROP.
+            return Ok(());
+        }
+        cursor.words(&["IF", "EXISTS"]);
+        for table in split(cursor.rest()) {
+            let name = self.resolved(Cursor::new(table, self.dialect).qualified()?);
+            if let Some(place) = self.places.remove(&name) {
+                self.tables[place] = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn comment(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
+        let dialect = self.dialect;
+        if cursor.word("TABLE") {
+            let name = self.resolved(cursor.qualified()?);
+            cursor.word("IS");
+            let comment = cursor.text().ok();
+            if let Some(table) = self.table_mut(&name) {
+                table.comment = comment;
+            }
+        } else if cursor.word("COLUMN") {
+            let mut parts = vec![cursor.name()?];
+            while cursor.symbol(&Token::Period) {
+                parts.push(cursor.name()?);
+            }
+            cursor.word("IS");
+            let comment = cursor.text().ok();
+            if let (Some(column), Some(table)) = (parts.pop(), parts.pop()) {
+                let name = self.resolved((parts.pop(), table));
+                if let Some(column) = self.table_mut(&name).and_then(|table| table.column(&column, dialect)) {
+                    column.comment = comment;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the error for a statement that is not understood.
+fn refused(sql: &str, line: u64, why: &str) -> Error {
+    let start: String =
+        sql.split_whitespace().take(4).collect::<Vec<_>>().join(" ").chars().take(80).collect();
+    Error::input(format!("the statement \"{start} ...\" {why}"))
+        .at(Place { line: Some(line), ..Place::default() })
+        .hint("it may change rows or tables: remove it from the dump if SQLite does not need it")
+}

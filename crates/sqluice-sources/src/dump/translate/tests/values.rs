@@ -1,0 +1,95 @@
+use proptest::prelude::*;
+
+use super::super::{Conversion, Converted, Element};
+
+fn converted(conversion: &Conversion, text: &str) -> (Converted, Vec<u8>) {
+    let mut out = Vec::new();
+    let kind = conversion.convert(text.as_bytes(), &mut out).unwrap();
+    (kind, out)
+}
+
+fn json(element: Element, text: &str) -> String {
+    let (kind, out) = converted(&Conversion::Array { element, delimiter: b',' }, text);
+    assert_eq!(kind, Converted::Text);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn arrays_are_json() {
+    assert_eq!(json(Element::Number, "{1,2,NULL,NaN,1.50}"), "[1,2,null,null,1.50]");
+    assert_eq!(
+        json(Element::Text, r#"{a,"a b","NULL","c\"d\\",NULL,1}"#),
+        r#"["a","a b","NULL","c\"d\\",null,"1"]"#
+    );
+    assert_eq!(json(Element::Number, "[0:1][1:2]={{1,2},{3,4}}"), "[[1,2],[3,4]]");
+    assert_eq!(json(Element::Boolean, "{t,f}"), "[true,false]");
+    assert_eq!(json(Element::Json, r#"{"{\"a\": 1}"}"#), r#"[{"a": 1}]"#);
+    assert_eq!(json(Element::Text, "{}"), "[]");
+}
+
+#[test]
+fn broken_arrays_are_refused() {
+    let conversion = Conversion::Array { element: Element::Text, delimiter: b',' };
+    for text in ["", "1,2", "{1", "{\"a}", "{a}}", "{a}{b}", "{a\\", "x{1}"] {
+        assert!(conversion.convert(text.as_bytes(), &mut Vec::new()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn moments_are_in_utc() {
+    let moment = |text| String::from_utf8(converted(&Conversion::Moment, text).1).unwrap();
+    assert_eq!(moment("2024-01-31 13:45:00+01"), "2024-01-31 12:45:00+00:00");
+    assert_eq!(moment("2024-01-01 00:15:00.5+05:30"), "2023-12-31 18:45:00.500+00:00");
+    assert_eq!(moment("2024-12-31 23:00:00.123456-03"), "2025-01-01 02:00:00.123456+00:00");
+    for text in ["infinity", "0044-03-15 00:00:00+00 BC", "12024-01-01 00:00:00+00", "2024-02-30 00:00:00+00"]
+    {
+        assert_eq!(converted(&Conversion::Moment, text).0, Converted::Unchanged, "{text}");
+    }
+}
+
+#[test]
+fn bytes_have_two_forms() {
+    assert_eq!(converted(&Conversion::Bytea, r"\x00fF"), (Converted::Blob, vec![0, 255]));
+    assert_eq!(
+        converted(&Conversion::Bytea, r"a\\b\000\377"),
+        (Converted::Blob, vec![b'a', b'\\', b'b', 0, 255])
+    );
+    for text in [r"\x0", r"\xzz", r"\9", r"\"] {
+        assert!(Conversion::Bytea.convert(text.as_bytes(), &mut Vec::new()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn numbers_beyond_sqlites_integers_keep_their_digits() {
+    let unsigned = |text| converted(&Conversion::UnsignedBigInt, text);
+    assert_eq!(unsigned("9223372036854775807").0, Converted::Integer(i64::MAX));
+    assert_eq!(unsigned("18446744073709551615"), (Converted::Text, b"18446744073709551615".to_vec()));
+    assert_eq!(converted(&Conversion::Bit, "\u{5}").0, Converted::Integer(5));
+    assert_eq!(converted(&Conversion::Boolean, "t").0, Converted::Integer(1));
+    assert_eq!(converted(&Conversion::Float, "-Infinity").0, Converted::Real(f64::NEG_INFINITY));
+    assert_eq!(converted(&Conversion::Float, "NaN").0, Converted::Null);
+}
+
+proptest! {
+    #![proptest_config(sqluice_testkit::cases(400))]
+
+    #[test]
+    fn every_text_survives_an_array(texts in proptest::collection::vec(proptest::option::of(any::<String>()), 1..6)) {
+        let elements: Vec<String> = texts.iter().map(|text| match text {
+            Some(text) => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+            None => "NULL".to_owned(),
+        }).collect();
+        let read: Vec<Option<String>> = serde_json::from_str(&json(Element::Text, &format!("{{{}}}", elements.join(",")))).unwrap();
+        prop_assert_eq!(read, texts);
+    }
+
+    #[test]
+    fn no_bytes_make_a_conversion_panic(bytes in any::<Vec<u8>>()) {
+        for conversion in [
+            Conversion::Bytea, Conversion::Boolean, Conversion::Bit, Conversion::UnsignedBigInt, Conversion::Float, Conversion::Moment,
+            Conversion::Array { element: Element::Number, delimiter: b',' },
+        ] {
+            let _ = conversion.convert(&bytes, &mut Vec::new());
+        }
+    }
+}

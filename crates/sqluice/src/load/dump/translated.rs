@@ -1,0 +1,286 @@
+//! The walk over a dump of MySQL or Postgres: its declarations become those of SQLite, and its rows become pages.
+//!
+//! A server may dump several databases into one file. A walk takes one of them.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
+use sqluice_core::progress::Context;
+use sqluice_core::schema::{Schema, Table};
+use sqluice_core::similar;
+use sqluice_core::source::columns::Constant;
+use sqluice_sources::dump::lex::is_word;
+use sqluice_sources::dump::rows::{Shape, TableRows};
+use sqluice_sources::dump::split::{Item, RowsOfItem, Script};
+use sqluice_sources::dump::translate::{self, Translated, TranslatedColumn, TranslatedTable, Translator};
+use sqluice_sources::dump::{Conversion, Dialect, DumpFile, Header, Lines};
+
+use super::super::files::default_value;
+use super::super::request::options::Load;
+use super::last::text_of;
+use super::walk::Walked;
+
+/// The largest number of notes about differences; the rest is counted.
+const NOTES_MAX: usize = 20;
+
+/// A database of a dump.
+struct Database<'d> {
+    translator: Translator,
+    /// The rows, and the schema of names without a schema at their place.
+    rows: Vec<(&'d RowsOfItem, Option<String>)>,
+    declares: bool,
+}
+
+/// Walks over all statements.
+pub(super) fn walk(
+    load: &Load,
+    file: &DumpFile,
+    (script, dialect): (&Script, Dialect),
+    context: &Context<'_>,
+) -> Result<Walked> {
+    let language = match dialect {
+        Dialect::MySql => translate::Dialect::MySql,
+        _ => translate::Dialect::Postgres,
+    };
+    // Databases in the order of the dump. A dump of one database may not name it.
+    let mut databases: Vec<(Option<String>, Database<'_>)> = Vec::new();
+    let mut current = enter(&mut databases, None, language);
+    let mut lines = Lines::new(file);
+    for item in &script.items {
+        context.cancel.check()?;
+        match item {
+            Item::Rows(rows) => {
+                let schema = databases[current].1.translator.schema().map(str::to_owned);
+                databases[current].1.rows.push((rows, schema));
+            }
+            Item::Statement(range) => {
+                let sql = statement_text(file, range)?;
+                if let Some(name) = database_of(&sql, dialect) {
+                    current = enter(&mut databases, Some(name), language);
+                    continue;
+                }
+                let database = &mut databases[current].1;
+                database.declares |= declares_table(&sql);
+                let taken = database.translator.take(&sql, lines.at(range.start)?);
+                taken.map_err(|error| with_file(error, file))?;
+            }
+            Item::Command(range) => {
+                let line = file.text(range.clone())?;
+                let mut words = line.split_whitespace();
+                match words.next().unwrap_or_default() {
+                    "\\connect" | "\\c" => {
+                        let name = words.find(|word| !word.starts_with('-')).unwrap_or_default();
+                        let name = name.trim_matches('"').trim_matches('\'').to_owned();
+                        current = enter(&mut databases, Some(name), language);
+                    }
+                    "\\restrict" | "\\unrestrict" | "\\encoding" => {}
+                    command => {
+                        let message = format!("{command} is a command of the shell psql, which is not run here");
+                        return Err(Error::input(message)
+                            .at(file.place(range.start))
+                            .hint("take the line out, if the rows do not need it"));
+                    }
+                }
+            }
+        }
+    }
+    let database = choose(load, file, databases)?;
+    finish(load, file, script, database)
+}
+
+/// Returns the place of a database, which is added if it is new.
+fn enter(databases: &mut Vec<(Option<String>, Database<'_>)>, name: Option<String>, language: translate::Dialect) -> usize {
+    if let Some(at) = databases.iter().position(|(known, _)| *known == name) {
+        return at;
+    }
+    let database = Database { translator: Translator::new(language), rows: Vec::new(), declares: false };
+    databases.push((name, database));
+    databases.len() - 1
+}
+
+/// Returns the database of the dump that is loaded: the one that is asked for, or the only one with tables.
+fn choose<'d>(
+    load: &Load,
+    file: &DumpFile,
+    databases: Vec<(Option<String>, Database<'d>)>,
+) -> Result<Database<'d>> {
+    let filled: Vec<(Option<String>, Database<'d>)> = databases
+        .into_iter()
+        .filter(|(_, database)| database.declares || !database.rows.is_empty())
+        .collect();
+    let names: Vec<String> = filled.iter().filter_map(|(name, _)| name.clone()).collect();
+    let place = || Place::file(file.name());
+    if let Some(wanted) = &load.database {
+        let found = filled.into_iter().find(|(name, _)| name.as_ref() == Some(wanted));
+        return found.map(|(_, database)| database).ok_or_else(|| {
+            let message = format!("the dump has no database {wanted} with tables");
+            let names = names.iter().map(String::as_str);
+            Error::usage(message).at(place()).hint(similar::hint(wanted, names))
+        });
+    }
+    if filled.len() > 1 {
+        let message = format!("the dump has {} databases with tables: {}", filled.len(), names.join(", "));
+        let one = names.first().cloned().unwrap_or_default();
+        return Err(Error::usage(message).at(place()).hint(message!["choose one: ", Setting::Database.to(one)]));
+    }
+    filled.into_iter().next().map(|(_, database)| database).ok_or_else(|| {
+        Error::input("this SQL makes no table")
+            .at(place())
+            .hint("a dump has CREATE TABLE and INSERT statements")
+    })
+}
+
+/// Returns the declarations and rows of a database.
+fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Walked> {
+    let Translated { statements, tables, left_out, notes, .. } =
+        database.translator.finish().map_err(|error| with_file(error, file))?;
+    let schema = Schema::parse(statements.join(";\n"), file.name())?;
+    let mut known: HashMap<(Option<&str>, &str), &TranslatedTable> = HashMap::new();
+    for table in &tables {
+        known.insert((table.schema.as_deref(), &table.name), table);
+        known.entry((None, &table.name)).or_insert(table);
+    }
+    let mut rows: Vec<TableRows> = schema.tables.iter().map(|_| TableRows::default()).collect();
+    let mut shapes: HashMap<(usize, Option<&str>), Option<(usize, Arc<Shape>)>> = HashMap::new();
+    let mut unknown = 0;
+    for (of_item, path) in &database.rows {
+        let header = &script.headers[of_item.header];
+        let key = (of_item.header, path.as_deref());
+        if !shapes.contains_key(&key) {
+            let schema_name = header.schema.as_deref().or(path.as_deref());
+            let found = known.get(&(schema_name, &*header.table)).or_else(|| known.get(&(None, &*header.table)));
+            let shape = match found {
+                Some(table) => Some(shape(file, of_item, header, table, &schema)?),
+                None if left_out.iter().any(|left| left.name == header.table) => None,
+                None => {
+                    let message = format!("the dump has rows for {}, and does not create it", header.table);
+                    return Err(Error::input(message)
+                        .at(file.place(of_item.range.start))
+                        .hint("dump the declarations, too, not only the rows"));
+                }
+            };
+            shapes.insert(key, shape);
+        }
+        let pieces = &script.pieces[of_item.pieces.clone()];
+        match &shapes[&key] {
+            Some((table, shape)) => {
+                rows[*table].pieces.extend(pieces.iter().map(|piece| (*piece, Arc::clone(shape))));
+            }
+            None => unknown += pieces.iter().map(|piece| piece.rows).sum::<u64>(),
+        }
+    }
+    let mut all_notes: Vec<Message> = left_out
+        .iter()
+        .map(|left| format!("left out: {} {} (line {}): {}", left.kind, left.name, left.line, left.why).into())
+        .collect();
+    all_notes.extend(notes.iter().map(|note| Message::from(format!("line {}: {}", note.line, note.text))));
+    if all_notes.len() > NOTES_MAX {
+        let more = all_notes.len() - NOTES_MAX;
+        all_notes.truncate(NOTES_MAX);
+        all_notes.push(format!("{more} more notes of this kind").into());
+    }
+    if unknown > 0 {
+        all_notes.push(format!("{unknown} rows of what is left out are not loaded").into());
+    }
+    let _ = load;
+    Ok(Walked {
+        schema,
+        rows: rows.into_iter().map(Arc::new).collect(),
+        last: Vec::new(),
+        rows_by_sqlite: 0,
+        foreign_keys: false,
+        writes_schema: false,
+        by_pages: true,
+        notes: all_notes,
+    })
+}
+
+/// Returns the table of the schema that rows fill, and their shape.
+fn shape(
+    file: &DumpFile,
+    rows: &RowsOfItem,
+    header: &Header,
+    from: &TranslatedTable,
+    schema: &Schema,
+) -> Result<(usize, Arc<Shape>)> {
+    let refused = |message: String| Error::input(message).at(file.place(rows.range.start));
+    let place = schema.place(&from.into);
+    let place = place.ok_or_else(|| refused(format!("table {} was not translated", from.name)))?;
+    let table: &Table = &schema.tables[place];
+    let columns: Vec<&TranslatedColumn> = match &header.columns {
+        None => from.columns.iter().collect(),
+        Some(names) => {
+            let find = |name: &String| {
+                let same = |column: &&TranslatedColumn| {
+                    column.name == *name || rows.rules.dialect == Dialect::MySql && column.name.eq_ignore_ascii_case(name)
+                };
+                let found = from.columns.iter().find(same);
+                found.ok_or_else(|| refused(format!("table {} has no column {name}", from.name)))
+            };
+            names.iter().map(find).collect::<Result<Vec<_>>>()?
+        }
+    };
+    // COPY without a list of columns has no generated ones.
+    let columns = columns.into_iter().filter(|column| !(rows.copy && header.columns.is_none() && column.generated));
+    let columns: Vec<&TranslatedColumn> = columns.collect();
+    let target = |column: &&TranslatedColumn| {
+        let into = column.into.as_deref().filter(|_| !column.generated)?;
+        table.column(into).filter(|&into| table.columns[into].generated.is_none())
+    };
+    let targets: Vec<Option<usize>> = columns.iter().map(target).collect();
+    let defaults = table.columns.iter().enumerate().map(|(index, column)| match () {
+        () if targets.contains(&Some(index)) => None,
+        () if column.generated.is_some() => Some(Constant::Null),
+        () => Some(default_value::constant(column).unwrap_or(Constant::Null)),
+    });
+    let shape = Shape {
+        rules: rows.rules,
+        copy: rows.copy,
+        conversions: match columns.iter().any(|column| column.conversion != Conversion::None) {
+            true => columns.iter().map(|column| column.conversion.clone()).collect(),
+            false => Vec::new(),
+        },
+        table: from.name.clone(),
+        defaults: defaults.collect(),
+        columns: table
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(index, column)| (column.affinity, table.rowid_alias == Some(index)))
+            .collect(),
+        targets,
+    };
+    Ok((place, Arc::new(shape)))
+}
+
+/// Returns the text of a statement. Text in another encoding than UTF-8 becomes U+FFFD, which only comments and messages show.
+fn statement_text(file: &DumpFile, range: &Range<u64>) -> Result<String> {
+    text_of(file, range.clone()).or_else(|_| file.text(range.clone()))
+}
+
+/// Returns the database that a statement of MySQL selects: `USE x`.
+fn database_of(sql: &str, dialect: Dialect) -> Option<String> {
+    if dialect != Dialect::MySql {
+        return None;
+    }
+    let rest = sql.get(..3).filter(|word| word.eq_ignore_ascii_case("use")).map(|_| sql[3..].trim())?;
+    let begins = sql.as_bytes().get(3).is_some_and(|byte| !is_word(*byte));
+    begins.then(|| rest.trim_matches('`').replace("``", "`"))
+}
+
+/// Returns `true` if a statement creates a table.
+fn declares_table(sql: &str) -> bool {
+    let words: Vec<&str> = sql.split_whitespace().take(3).collect();
+    let is = |at: usize, word: &str| words.get(at).is_some_and(|is| is.eq_ignore_ascii_case(word));
+    is(0, "CREATE") && (is(1, "TABLE") || is(2, "TABLE"))
+}
+
+/// Adds the file to the place of an error, which has a line only.
+fn with_file(error: Error, file: &DumpFile) -> Error {
+    match error.place().and_then(|place| place.line) {
+        Some(line) => error.at(Place { line: Some(line), ..Place::file(file.name()) }),
+        None => error.at(Place::file(file.name())),
+    }
+}
