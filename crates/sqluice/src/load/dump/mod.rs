@@ -79,7 +79,10 @@ impl PreparedDump {
         let dialect = recognise::dialect(&input.sample(HEAD_BYTES)?.text);
         let script = Splitter::new(&file, dialect.rules(), statement_bytes_max).split(context)?;
         let walked = match dialect {
-            Dialect::Sqlite => Walk::new(&load, &file, &script, true)?.run(context)?,
+            Dialect::Sqlite => match Walk::new(&load, &file, &script, true)?.run(context)? {
+                walked if walked.asks_session => Walk::new(&load, &file, &script, false)?.run(context)?,
+                walked => walked,
+            },
             _ => translated(&load, &file, (&script, dialect), context)?,
         };
         let schema = walked.schema.clone();
@@ -118,6 +121,7 @@ impl PreparedDump {
                 plan.sort_rows((index, table), true, "rows are not in the order of their rowids", &options)?;
             }
         }
+        plan.ignores_checks = self.walked.ignores_checks;
         plan.estimated_bytes = Some(self.file.bytes());
         plan.notes.extend(self.walked.notes.iter().cloned());
         if !self.walked.last.is_empty() {
@@ -131,7 +135,8 @@ impl PreparedDump {
     fn options(&self) -> WriteOptions {
         let options = self.load.write.clone();
         let checked = options.foreign_keys.unwrap_or(self.walked.foreign_keys);
-        options.foreign_keys(checked)
+        // The foreign keys are checked after the statements for SQLite.
+        options.foreign_keys(checked && self.walked.last.is_empty())
     }
 
     /// Loads the dump.
