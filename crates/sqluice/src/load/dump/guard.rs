@@ -9,8 +9,8 @@ use sqluice_core::error::Result;
 use sqluice_core::sqlite_error::failed;
 
 /// Functions with effects outside of the database, or on the process.
-const FUNCTIONS: [&str; 7] =
-    ["load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "sqlite_rename_table", "fts5_source_id"];
+const FUNCTIONS: [&str; 6] =
+    ["load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "fts5_source_id"];
 
 /// Functions whose results depend on the statements before, in the same session.
 const OF_SESSIONS: [&str; 3] = ["changes", "last_insert_rowid", "total_changes"];
@@ -141,7 +141,8 @@ impl Seen {
             }
             AuthAction::Pragma { pragma_name: "schema_version", pragma_value: None } => None,
             AuthAction::CreateTrigger { table_name, .. } | AuthAction::CreateTable { table_name } => {
-                self.made = Some(table_name.to_owned());
+                // SQLite makes `sqlite_sequence` with the first table that needs it.
+                self.made.get_or_insert_with(|| table_name.to_owned());
                 None
             }
             AuthAction::Pragma { pragma_name, .. } => {

@@ -2,6 +2,8 @@
 
 #![cfg(feature = "load")]
 
+mod databases;
+mod hostile;
 mod statements;
 
 use std::path::Path;

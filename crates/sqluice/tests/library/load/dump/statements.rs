@@ -54,7 +54,7 @@ fn literal(rng: &mut Rng) -> String {
             ],
         )
         .to_owned(),
-        11 => format!("'{}'", "x".repeat(rng.usize(0..3000))),
+        11 => format!("'{}'", "x".repeat(if rng.u8(0..9) == 0 { 3000 } else { 30 })),
         _ => format!("'{}'", pick(rng, &["one", "two", "three", "TWO", "two "])),
     }
 }
@@ -105,7 +105,7 @@ fn create_table(rng: &mut Rng) -> String {
 }
 
 fn rows(rng: &mut Rng, columns: usize, one: fn(&mut Rng) -> String) -> String {
-    let rows = if rng.u8(0..8) == 0 { rng.usize(1..200) } else { rng.usize(1..4) };
+    let rows = if rng.u8(0..8) == 0 { rng.usize(1..60) } else { rng.usize(1..4) };
     let row = |rng: &mut Rng| {
         let values: Vec<String> = (0..columns).map(|_| one(rng)).collect();
         format!("({})", values.join(pick(rng, &[",", ", ", " ,\n", ", /* , */ "])))
@@ -186,14 +186,16 @@ fn script(rng: &mut Rng, db: &Path) -> Script {
     let refuses = rng.bool();
     for _ in 0..rng.usize(1..40) {
         let statement = statement(rng);
-        let run = connection.execute_batch(&statement);
+        let delimiter = pick(rng, &[";\n", ";", " ;\r\n", ";\n\n-- comment; it's\n", "; /* ' */ ", "\n;;\n"]);
+        // The text that SQLite stores may go up to the semicolon.
+        let run = connection.execute_batch(&format!("{statement}{delimiter}"));
         let start = script.text.len();
         if run.is_err() && !(refuses && rng.u8(0..6) == 0 && start > 0) {
             continue;
         }
         script.text += &statement;
         let end = script.text.len();
-        script.text += pick(rng, &[";\n", ";", " ;\r\n", ";\n\n-- comment; it's\n", "; /* ' */ ", "\n;;\n"]);
+        script.text += delimiter;
         if run.is_err() {
             script.refused = Some(start..end);
             break;
@@ -231,10 +233,10 @@ proptest! {
             prop_assert_eq!(names(folder.path()), ["dump.sql", "sqlite.db"]);
             return Ok(());
         }
-        let is_empty = content(&at("sqlite.db")).schema.is_empty();
+        let is_empty = !content(&at("sqlite.db")).schema.iter().any(|object| object[0].as_deref() == Some("table"));
         match loaded {
             Ok(_) => {}
-            Err(error) if is_empty && (error.to_string().contains("makes no table") || error.to_string().contains("empty")) => return Ok(()),
+            Err(error) if is_empty && (["makes no table", "empty", "no rows", "not"].iter().any(|words| error.to_string().contains(words))) => return Ok(()),
             Err(error) => panic!("{error}\n{text}"),
         }
         let mut contents = ["sqlite.db", "loaded.db"].map(|db| content(&at(db)));
