@@ -18,7 +18,7 @@ from ._settings import settings_of
 from ._write import MEMORY, IfExists, OnConflict, Path, names, specs, statements_given
 
 Format = Literal["csv", "tsv", "ndjson", "json", "parquet", "arrow"]
-InputFormat = Literal[Format, "avro", "sqlite"]
+InputFormat = Literal[Format, "avro", "sqlite", "sql"]
 OutputFormat = Literal[Format, "sql"]
 Layout = Literal["auto", "sqlar", "kv"]
 
@@ -65,6 +65,8 @@ def load(
     overwrite_reject: bool = False,
     max_rejects: int | None = None,
     skip_bad_files: bool = False,
+    database: str | None = None,
+    commit_anyway: bool = False,
     if_exists: IfExists = "fail",
     primary_key: str | Sequence[str] | None = None,
     index: str | Sequence[str | Sequence[str]] | None = None,
@@ -84,8 +86,8 @@ def load(
     analyze: bool = False,
     progress: bool | Callback = False,
 ) -> Report:
-    """Loads CSV, TSV, JSON, NDJSON, Parquet, Arrow and Avro files, and tables of databases, into a database, as `sqluice load` does: a table for each, or
-    all into `table`. Compression, encoding, delimiters and types are recognised.
+    """Loads CSV, TSV, JSON, NDJSON, Parquet, Arrow and Avro files, tables of databases, and SQL dumps into a database, as `sqluice load` does: a table for
+    each, or all into `table`; a dump declares its own. Compression, encoding, delimiters and types are recognised.
 
     files: paths, and objects with a method `read`, such as `io.BytesIO`; `table` names the table of one that has no name.
     format: that of all files, if their names and first bytes do not say it. add_columns: columns that the table lacks are added to it.
@@ -107,7 +109,8 @@ def load(
     such as 12.5%, which becomes 0.125. What does not match is a bad row.
     reject: where rows go that can't be stored, a new file unless `overwrite_reject` is set; without it the first ends the load. max_rejects: how many the load
     accepts. skip_bad_files: files that can't be loaded are
-    left out, with a warning, and listed in `Report.skipped`. name_from="path": tables are named after folder and file. records: the
+    left out, with a warning, and listed in `Report.skipped`. database: the one to load of a dump that has several. commit_anyway: a dump that ends in
+    ROLLBACK or within a transaction is loaded as if it ended in COMMIT; without it such a dump is refused. name_from="path": tables are named after folder and file. records: the
     keys that lead to the array of records in a JSON file that is one object, such as "features" or "data.items". The rest is as for
     `write`.
     """

@@ -1,5 +1,6 @@
 //! Writes a new database: the pages of the tables, the schema, page 1, and at last the name of the file.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use sqluice_core::checksum::Checksum;
@@ -317,9 +318,8 @@ fn entries(schema: &Schema, written: &[Written], sequence: Option<u32>) -> Vec<S
         .iter()
         .map(|object| entry(&object.kind, &object.name, &object.table, 0, object.sql.as_deref()));
     let mut entries: Vec<SchemaEntry> = tables.chain(sequence).chain(others).collect();
-    let place = |entry: &SchemaEntry| {
-        schema.objects.iter().position(|(kind, name)| (kind, name) == (&entry.kind, &entry.name))
-    };
-    entries.sort_by_cached_key(place);
+    let places = schema.objects.iter().enumerate().map(|(place, (kind, name))| ((&**kind, &**name), place));
+    let places: HashMap<(&str, &str), usize> = places.collect();
+    entries.sort_by_cached_key(|entry| places.get(&(&*entry.kind, &*entry.name)).copied());
     entries
 }

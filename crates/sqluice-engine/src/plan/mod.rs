@@ -69,6 +69,9 @@ pub struct Plan {
     /// Statements of the caller that SQLite runs after all rows are stored.
     #[serde(skip)]
     pub last: Option<LastWork>,
+    /// `true` if rows may break a CHECK.
+    #[serde(skip)]
+    pub ignores_checks: bool,
     /// Notes on results that a user may not expect.
     pub notes: Vec<Message>,
     /// The folder for temporary files; `None` for the folder of the target.
@@ -204,6 +207,7 @@ impl Plan {
             others: other_statements(schema),
             full_text: Vec::new(),
             last: None,
+            ignores_checks: false,
             notes: triggers
                 .map(|trigger| {
                     format!("trigger {} is made after the rows, and does not fire for them", trigger.name)

@@ -108,7 +108,10 @@ impl<'a> Work<'a> {
         let set = sorting_memory(self.plan);
         connection.execute_batch(&set).map_err(|error| failed(error, "take memory"))?;
         let sorting = SortingIn::folder(connection, self.plan.temp_dir.as_deref().or(path.parent()));
-        let done = self.fill_all(connection, None, progress).and_then(|_| self.verify(connection, progress));
+        let done = self
+            .fill_all(connection, None, progress)
+            .and_then(|_| self.verify_rows(connection, progress))
+            .and_then(|()| self.verify(connection, progress));
         sorting.end(connection);
         done
     }
@@ -134,7 +137,15 @@ impl<'a> Work<'a> {
         staging: Option<&Path>,
         progress: &dyn Progress,
     ) -> Result<Vec<u64>> {
+        let check = |ignores| {
+            let set = connection.pragma_update(None, "ignore_check_constraints", ignores);
+            set.map_err(|error| failed(error, "change the check of constraints"))
+        };
+        check(self.plan.ignores_checks)?;
         let stored = self.fill_all(connection, staging, progress)?;
+        check(false)?;
+        // Later statements may change rows that break a constraint, or drop their table.
+        self.verify_rows(connection, progress)?;
         if let Some(last) = &self.plan.last {
             (last.0)(connection, progress)?;
         }
@@ -169,15 +180,24 @@ impl<'a> Work<'a> {
         Ok(stored)
     }
 
-    /// Verifies constraints, and runs ANALYZE if the user wants it.
-    fn verify(&self, connection: &Connection, progress: &dyn Progress) -> Result<()> {
+    /// Verifies the constraints on the values of one row.
+    fn verify_rows(&self, connection: &Connection, progress: &dyn Progress) -> Result<()> {
         if self.has_constraints() {
             progress.phase("constraints", None);
         }
         // SQLite has already checked the rows that it inserted.
-        for (table, _) in self.tables().filter(|(_, plan)| plan.write_path != WritePath::Sqlite) {
+        for (table, _) in self.tables().filter(|(_, plan)| self.is_checked(plan)) {
             checks::check(connection, table)?;
         }
+        Ok(())
+    }
+
+    fn is_checked(&self, plan: &TablePlan) -> bool {
+        plan.write_path != WritePath::Sqlite && !self.plan.ignores_checks
+    }
+
+    /// Verifies foreign keys, and runs ANALYZE if the user wants it.
+    fn verify(&self, connection: &Connection, progress: &dyn Progress) -> Result<()> {
         for (table, _) in self.tables().filter(|(table, plan)| self.looks_for_parents(table, plan)) {
             foreign_keys::check(connection, self.schema, table)?;
         }
@@ -261,7 +281,7 @@ impl<'a> Work<'a> {
     fn has_constraints(&self) -> bool {
         self.tables().any(|(table, plan)| {
             self.looks_for_parents(table, plan)
-                || (plan.write_path != WritePath::Sqlite && checks::any(table))
+                || (self.is_checked(plan) && checks::any(table))
         })
     }
 

@@ -42,7 +42,7 @@ pub(super) fn scan_row(text: &[u8], at: usize, rules: Rules, whole: bool) -> Sca
                     // A name in double quotes is not a literal.
                     Look::Quoted(_) if byte == b'"' && rules.dialect != Dialect::MySql => return Scanned::Other,
                     Look::Quoted(end) | Look::Comment(end) => to = end,
-                    Look::Code if byte == b'-' => to += 1,
+                    Look::Code if byte == b'-' || is_division_of_floats(text, to, rules.dialect) => to += 1,
                     Look::Code => return Scanned::Other,
                 }
             }
@@ -60,6 +60,11 @@ pub(super) fn scan_row(text: &[u8], at: usize, rules: Rules, whole: bool) -> Sca
         }
     }
     unended
+}
+
+/// Returns `true` for the sign between the numbers of `1.0/2.0`, as exports write floats.
+fn is_division_of_floats(text: &[u8], at: usize, dialect: Dialect) -> bool {
+    dialect == Dialect::Sqlite && text[at] == b'/' && text[..at].ends_with(b".0") && text.get(at + 1).is_some_and(u8::is_ascii_digit)
 }
 
 /// Returns `true` if a word may begin a literal, or be part of one. `next` is the byte behind the word.
@@ -178,7 +183,32 @@ impl Values<'_> {
         self.at = end;
         // The text of a number begins with its minus.
         let from = if negative { start - 1 } else { start };
+        if self.rules.dialect == Dialect::Sqlite && self.text.get(end) == Some(&b'/') {
+            return self.quotient(from);
+        }
         Ok(Literal::Number { start: from, end })
+    }
+
+    /// Decodes `4503599627370497.0/4503599627370496.0/2.0`: a float that SQLite divides exactly, since each divisor is a power of two.
+    fn quotient(&mut self, from: usize) -> Result<Literal, Undecoded> {
+        let is_number = |byte: &&u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'/' | b'-');
+        let end = from + self.text[from..].iter().take_while(is_number).count();
+        let text = str::from_utf8(&self.text[from..end]).map_err(|_| Undecoded)?;
+        let mut quotient = None;
+        for number in text.split('/') {
+            // A whole number is an integer, whose division has another result.
+            let real = number.parse::<f64>().ok().filter(|_| number.contains('.')).ok_or(Undecoded)?;
+            quotient = match quotient {
+                None => Some(real),
+                Some(quotient) if is_power_of_two(real) => Some(quotient / real),
+                Some(_) => return Err(Undecoded),
+            };
+        }
+        if self.text.get(end).is_some_and(|&byte| is_word(byte)) {
+            return Err(Undecoded);
+        }
+        self.at = end;
+        quotient.map(Literal::Real).ok_or(Undecoded)
     }
 
     /// Decodes `0x1f`: an integer of SQLite, a blob of MySQL.
@@ -482,6 +512,11 @@ impl Values<'_> {
         self.expect(b')')?;
         Ok(Literal::Text { start, end })
     }
+}
+
+fn is_power_of_two(real: f64) -> bool {
+    const FRACTION_BITS: u64 = (1 << 52) - 1;
+    real.is_normal() && real > 0.0 && real.to_bits() & FRACTION_BITS == 0
 }
 
 /// A decoded escape.

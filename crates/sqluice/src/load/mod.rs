@@ -158,7 +158,8 @@ impl Load {
 impl PreparedLoad {
     /// Returns a report about each input: its format, and its table.
     pub fn inputs(&self) -> Vec<InputReport> {
-        self.tables.iter().flat_map(LoadTable::inputs).collect()
+        let of_dump = self.dump.iter().map(PreparedDump::input);
+        of_dump.chain(self.tables.iter().flat_map(LoadTable::inputs)).collect()
     }
 
     /// Returns the plan of the load.

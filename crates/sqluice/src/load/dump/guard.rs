@@ -9,16 +9,20 @@ use sqluice_core::error::Result;
 use sqluice_core::sqlite_error::failed;
 
 /// Functions with effects outside of the database, or on the process.
-const FUNCTIONS: [&str; 7] =
-    ["load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "sqlite_rename_table", "fts5_source_id"];
+const FUNCTIONS: [&str; 6] =
+    ["load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "fts5_source_id"];
+
+/// Functions whose results depend on the statements before, in the same session.
+const OF_SESSIONS: [&str; 3] = ["changes", "last_insert_rowid", "total_changes"];
 
 /// PRAGMAs that a dump may read or set. SQLite itself runs some of them for other statements.
-const PRAGMAS: [&str; 11] = [
+const PRAGMAS: [&str; 12] = [
     "application_id",
     "data_version",
     "defer_foreign_keys",
     "encoding",
     "foreign_keys",
+    "ignore_check_constraints",
     "integrity_check",
     "page_size",
     "quick_check",
@@ -36,6 +40,12 @@ pub(super) struct Seen {
     pub(super) denied: Option<String>,
     /// The table that the statement makes, or gives a trigger.
     pub(super) made: Option<String>,
+    /// `true` if the statement reads `sqlite_schema`.
+    pub(super) reads_schema: bool,
+    /// `true` if the statement writes `sqlite_schema`.
+    pub(super) writes_schema: bool,
+    /// `true` if the statement calls a function of the session.
+    pub(super) asks_session: bool,
     /// `true` if the statement may change `sqlite_schema` itself, as statements that declare do.
     declares: bool,
 }
@@ -91,10 +101,21 @@ impl Seen {
             ["sqlite_master", "sqlite_schema"].iter().any(|name| table.eq_ignore_ascii_case(name))
         };
         match *action {
+            // The text of a declaration may change; the database is checked afterwards.
+            AuthAction::Update { table_name, column_name: "sql" } | AuthAction::Insert { table_name }
+                if is_schema(table_name) && !self.declares =>
+            {
+                self.writes_schema = true;
+                None
+            }
             AuthAction::Update { table_name, .. } | AuthAction::Delete { table_name }
                 if is_schema(table_name) && !self.declares =>
             {
                 Some(format!("changes rows of {table_name}"))
+            }
+            AuthAction::Read { table_name, .. } if is_schema(table_name) && !self.declares => {
+                self.reads_schema = true;
+                None
             }
             AuthAction::Insert { table_name }
             | AuthAction::Delete { table_name }
@@ -113,13 +134,15 @@ impl Seen {
             | AuthAction::CreateTempTrigger { .. }
             | AuthAction::CreateTempView { .. } => Some("makes something temporary".to_owned()),
             AuthAction::Recursive => Some("has a recursive query, which may never end".to_owned()),
-            AuthAction::Function { function_name } => FUNCTIONS
-                .iter()
-                .any(|name| function_name.eq_ignore_ascii_case(name))
-                .then(|| format!("calls {function_name}()")),
+            AuthAction::Function { function_name } => {
+                let is_of = |names: &[&str]| names.iter().any(|name| function_name.eq_ignore_ascii_case(name));
+                self.asks_session |= is_of(&OF_SESSIONS);
+                is_of(&FUNCTIONS).then(|| format!("calls {function_name}()"))
+            }
             AuthAction::Pragma { pragma_name: "schema_version", pragma_value: None } => None,
             AuthAction::CreateTrigger { table_name, .. } | AuthAction::CreateTable { table_name } => {
-                self.made = Some(table_name.to_owned());
+                // SQLite makes `sqlite_sequence` with the first table that needs it.
+                self.made.get_or_insert_with(|| table_name.to_owned());
                 None
             }
             AuthAction::Pragma { pragma_name, .. } => {

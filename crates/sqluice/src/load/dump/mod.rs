@@ -24,11 +24,12 @@ use std::time::Instant;
 use sqluice_core::error::{Assumption, DuplicateRows, Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::Schema;
+use sqluice_core::source::recognised::Recognised;
 use sqluice_engine::attempts::{self, Outcome, Refuted};
 use sqluice_engine::encode::Coercion;
 use sqluice_engine::options::WriteOptions;
 use sqluice_engine::plan::{LastWork, Plan};
-use sqluice_engine::report::{PhaseReport, Report};
+use sqluice_engine::report::{InputReport, PhaseReport, Report};
 use sqluice_engine::trees::Job;
 use sqluice_sources::dump::rows::TableRows;
 use sqluice_sources::dump::split::{Script, Splitter};
@@ -60,6 +61,7 @@ pub(super) struct PreparedDump {
     sorts: bool,
     pub(super) schema: Schema,
     pub(super) plan: Plan,
+    recognised: Recognised,
     phases: Vec<PhaseReport>,
     seconds: f64,
 }
@@ -71,6 +73,10 @@ impl PreparedDump {
         let load = Load::clone(request);
         refuse_settings(&load, &input)?;
         let folder = request.temp_folder()?;
+        let sample = input.sample(HEAD_BYTES)?;
+        let mut recognised = Recognised::new("sql");
+        recognised.compression = sample.compression.map(|compression| compression.to_string());
+        recognised.encoding = sample.encoding.map(|encoding| encoding.to_string());
         context.progress.phase("copy", None);
         input.decode(&folder, context.progress)?;
         input.keep(&folder, context.progress)?;
@@ -79,7 +85,10 @@ impl PreparedDump {
         let dialect = recognise::dialect(&input.sample(HEAD_BYTES)?.text);
         let script = Splitter::new(&file, dialect.rules(), statement_bytes_max).split(context)?;
         let walked = match dialect {
-            Dialect::Sqlite => Walk::new(&load, &file, &script, true)?.run(context)?,
+            Dialect::Sqlite => match Walk::new(&load, &file, &script, true)?.run(context)? {
+                walked if walked.asks_session => Walk::new(&load, &file, &script, false)?.run(context)?,
+                walked => walked,
+            },
             _ => translated(&load, &file, (&script, dialect), context)?,
         };
         let schema = walked.schema.clone();
@@ -93,6 +102,7 @@ impl PreparedDump {
             sorts: false,
             schema,
             plan,
+            recognised,
             phases: Vec::new(),
             seconds: 0.0,
         };
@@ -102,6 +112,15 @@ impl PreparedDump {
         prepared.seconds = started.elapsed().as_secs_f64();
         prepared.phases.push(PhaseReport::new("split", prepared.seconds));
         Ok(prepared)
+    }
+
+    /// Returns the report about the dump. Its table is empty, unless the dump makes only one.
+    pub(super) fn input(&self) -> InputReport {
+        let table = match &*self.schema.tables {
+            [only] => &*only.name,
+            _ => "",
+        };
+        InputReport::new(self.file.name().display().to_string(), table, self.recognised.clone())
     }
 
     /// Plans again with all facts known by now.
@@ -118,6 +137,7 @@ impl PreparedDump {
                 plan.sort_rows((index, table), true, "rows are not in the order of their rowids", &options)?;
             }
         }
+        plan.ignores_checks = self.walked.ignores_checks;
         plan.estimated_bytes = Some(self.file.bytes());
         plan.notes.extend(self.walked.notes.iter().cloned());
         if !self.walked.last.is_empty() {
@@ -131,7 +151,8 @@ impl PreparedDump {
     fn options(&self) -> WriteOptions {
         let options = self.load.write.clone();
         let checked = options.foreign_keys.unwrap_or(self.walked.foreign_keys);
-        options.foreign_keys(checked)
+        // The foreign keys are checked after the statements for SQLite.
+        options.foreign_keys(checked && self.walked.last.is_empty())
     }
 
     /// Loads the dump.
@@ -148,8 +169,9 @@ impl PreparedDump {
         let mut report =
             attempts::run(&mut self, attempt, |dump, refuted| dump.assume_less(refuted, context))?;
         report.seconds = self.seconds + began.elapsed().as_secs_f64();
-        report.phases.splice(0..0, self.phases);
+        report.phases.splice(0..0, std::mem::take(&mut self.phases));
         report.rows += self.walked.rows_by_sqlite;
+        report.inputs = vec![self.input()];
         Ok(report)
     }
 

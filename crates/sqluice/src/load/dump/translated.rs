@@ -193,6 +193,8 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
         foreign_keys: false,
         writes_schema: false,
         by_pages: true,
+        asks_session: false,
+        ignores_checks: false,
         notes: all_notes,
     })
 }

@@ -40,6 +40,10 @@ pub(super) struct Walked {
     pub(super) writes_schema: bool,
     /// `true` if literal rows become pages.
     pub(super) by_pages: bool,
+    /// `true` if a statement asks for the last rowid or the number of changed rows, which only a session knows.
+    pub(super) asks_session: bool,
+    /// `true` if the dump allows rows that break a CHECK.
+    pub(super) ignores_checks: bool,
     pub(super) notes: Vec<Message>,
 }
 
@@ -77,6 +81,11 @@ pub(super) struct Walk<'d> {
     rows_by_sqlite: u64,
     foreign_keys: bool,
     writes_schema: bool,
+    asks_session: bool,
+    /// `true` if `ignore_check_constraints` was on when the first rows came.
+    ignores_checks: bool,
+    /// The present state of `ignore_check_constraints`.
+    ignores_checks_now: bool,
     /// The offset of the BEGIN of the open transaction.
     transaction: Option<u64>,
     rolled_back: Option<u64>,
@@ -108,6 +117,9 @@ impl<'d> Walk<'d> {
             rows_by_sqlite: 0,
             foreign_keys: false,
             writes_schema: false,
+            asks_session: false,
+            ignores_checks: false,
+            ignores_checks_now: false,
             transaction: None,
             rolled_back: None,
             notes: Vec::new(),
@@ -151,6 +163,8 @@ impl<'d> Walk<'d> {
             foreign_keys: self.foreign_keys,
             writes_schema: self.writes_schema,
             by_pages: self.literal,
+            asks_session: self.asks_session,
+            ignores_checks: self.ignores_checks,
             notes: self.notes,
         })
     }
@@ -195,7 +209,12 @@ impl<'d> Walk<'d> {
             ["PRAGMA", ..] => return self.pragma(&sql, range),
             ["CREATE", ..] => return self.create(&sql, range, &words),
             ["DROP" | "ALTER", ..] => return self.change(&sql, range),
-            ["VACUUM", ..] if words.len() == 1 => {}
+            ["VACUUM", "INTO", ..] | ["VACUUM", _, "INTO", ..] => {
+                return Err(Error::input("a dump only fills its database, and VACUUM INTO writes another file")
+                    .at(self.file.place(range.start))
+                    .hint("take the statement out"));
+            }
+            ["VACUUM", ..] => {}
             ["EXPLAIN", ..] => {}
             ["SELECT" | "VALUES", ..] => {
                 self.prepare(&sql, range)?;
@@ -224,11 +243,31 @@ impl<'d> Walk<'d> {
         run.map_err(|error| explained(self.file, range, sql, &self.guard, error))
     }
 
-    fn prepare(&mut self, sql: &str, range: &Range<u64>) -> Result<HashSet<String>> {
+    fn prepare(&mut self, sql: &str, range: &Range<u64>) -> Result<Seen> {
         self.guard.begin(false);
         let prepared = self.all.prepare(sql).map(drop);
         prepared.map_err(|error| explained(self.file, range, sql, &self.guard, error))?;
-        Ok(self.guard.take().touched)
+        Ok(self.guard.take())
+    }
+
+    /// Notes what a statement for SQLite touches. `sql` is the statement, or another one that touches the same.
+    fn touch(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
+        let seen = match self.prepare(sql, range) {
+            Ok(seen) => seen,
+            // A virtual table that `sqlite_schema` was given by INSERT is unknown here.
+            Err(_) if self.writes_schema && self.guard.take().denied.is_none() => {
+                self.all_touched = true;
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        self.writes_schema |= seen.writes_schema;
+        self.asks_session |= seen.asks_session;
+        // All later declarations change what the statement would find.
+        self.all_touched |= seen.reads_schema;
+        self.touched.extend(seen.touched);
+        self.shapes.clear();
+        Ok(())
     }
 
     fn pragma(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
@@ -271,6 +310,15 @@ impl<'d> Walk<'d> {
                 self.notes.push(format!("PRAGMA {} of the dump is left out", name.to_ascii_lowercase()).into());
             }
             "DEFER_FOREIGN_KEYS" | "RECURSIVE_TRIGGERS" => self.defer(range, false),
+            "IGNORE_CHECK_CONSTRAINTS" => {
+                if self.rows.is_empty() {
+                    self.ignores_checks = is_on;
+                } else if is_on != self.ignores_checks_now {
+                    self.all_touched = true;
+                }
+                self.ignores_checks_now = is_on;
+                self.defer(range, false);
+            }
             name if OF_SESSIONS.contains(&name) => {}
             name => {
                 return Err(Error::input(format!("PRAGMA {} is not run here", name.to_ascii_lowercase()))
@@ -282,12 +330,19 @@ impl<'d> Walk<'d> {
     }
 
     fn create(&mut self, sql: &str, range: &Range<u64>, words: &[&str]) -> Result<()> {
+        let before = self.schema_version()?;
         self.run_in_all(sql, range, true)?;
+        // CREATE ... IF NOT EXISTS of something that exists.
+        if before == self.schema_version()? {
+            return Ok(());
+        }
         let Seen { touched, made, .. } = self.guard.take();
         let kind = words.iter().skip(1).find(|word| !matches!(**word, "UNIQUE" | "TEMP" | "TEMPORARY"));
         let of_touched = || touched.iter().any(|table| self.touched.contains(table));
         let by_sqlite = match kind.copied() {
             Some("VIRTUAL") => true,
+            // Only with `writable_schema` does SQLite make tables with such names.
+            Some("TABLE") if made.as_ref().is_some_and(|name| is_of_sqlite(name)) => true,
             Some("TABLE") => {
                 // The rows of CREATE TABLE ... AS come from a query.
                 let is_query = token::tokens(sql).iter().take_while(|token| !token.is_symbol(sql, "(")).any(|token| token.is_word(sql, "AS"));
@@ -338,7 +393,9 @@ impl<'d> Walk<'d> {
     /// Lists the tables of the engine again.
     fn list_tables(&mut self) -> Result<()> {
         let list = || -> rusqlite::Result<_> {
-            let mut tables = self.by_pages.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")?;
+            let mut tables = self.by_pages.prepare(
+                "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+            )?;
             let tables = tables.query_map([], |row| {
                 let (name, sql): (String, Option<String>) = (row.get(0)?, row.get(1)?);
                 Ok((name.to_ascii_lowercase(), (name, sql.unwrap_or_default())))
@@ -359,15 +416,7 @@ impl<'d> Walk<'d> {
             self.defer(range, true);
             return Ok(());
         }
-        match self.prepare(sql, range) {
-            Ok(touched) => {
-                self.writes_schema |= touched.iter().any(|table| table == "sqlite_master" || table == "sqlite_schema");
-                self.touched.extend(touched);
-            }
-            // A virtual table that `sqlite_schema` was given by INSERT is unknown here.
-            Err(_) if self.writes_schema && self.guard.take().denied.is_none() => self.all_touched = true,
-            Err(error) => return Err(error),
-        }
+        self.touch(sql, range)?;
         self.defer(range, false);
         Ok(())
     }
@@ -391,14 +440,25 @@ impl<'d> Walk<'d> {
         // One statement stands for all: they have the same beginning.
         let first = self.script.pieces[rows.pieces.start];
         let probe = self.first_statement(first.start..rows.range.end)?;
-        match self.prepare(&probe, &rows.range) {
-            Ok(touched) => self.touched.extend(touched),
-            Err(_) if self.writes_schema && self.guard.take().denied.is_none() => self.all_touched = true,
-            Err(error) => return Err(error),
-        }
+        self.touch(&probe, &rows.range)?;
+        self.defer_rows(rows)
+    }
+
+    /// Lets SQLite insert rows afterwards: a few statements at a time, so that they fit into memory.
+    fn defer_rows(&mut self, rows: &RowsOfItem) -> Result<()> {
         let pieces = &self.script.pieces[rows.pieces.clone()];
         self.rows_by_sqlite += pieces.iter().map(|piece| piece.rows).sum::<u64>();
-        self.defer(&rows.range, false);
+        let mut start = rows.range.start;
+        for piece in &pieces[1..] {
+            let mut first = Vec::new();
+            self.file.read(piece.start, 1, &mut first)?;
+            // Other pieces begin within a statement of many rows.
+            if first != b"(" {
+                self.defer(&(start..piece.start), false);
+                start = piece.start;
+            }
+        }
+        self.defer(&(start..rows.range.end), false);
         Ok(())
     }
 
@@ -426,6 +486,10 @@ impl<'d> Walk<'d> {
             return Ok(None);
         }
         let Some(table) = self.table(&header.table)? else { return Ok(None) };
+        // A statement before these rows has read or changed the numbers that the engine would write.
+        if table.autoincrement && self.touched.contains("sqlite_sequence") {
+            return Ok(None);
+        }
         let given: Vec<usize> =
             (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none()).collect();
         let (targets, rowid) = match &header.columns {
@@ -495,6 +559,10 @@ impl<'d> Walk<'d> {
         let table = Table::of_connection(&self.by_pages, stored, sql);
         table.map(Some).map_err(|error| failed(error, "read the schema of the dump"))
     }
+}
+
+fn is_of_sqlite(name: &str) -> bool {
+    name.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("sqlite_"))
 }
 
 fn is_rowid(name: &str) -> bool {

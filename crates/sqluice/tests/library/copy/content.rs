@@ -103,4 +103,17 @@ impl Content {
         self.schema.sort();
         self.tables.sort_by(|(a, _), (b, _)| a.cmp(b));
     }
+
+    /// Leaves out the encoding: every database that is made of files is in UTF-8.
+    pub(crate) fn without_encoding(&mut self) {
+        self.pragmas.remove(0);
+    }
+
+    /// Leaves out the rowids and the order of the rows of `sqlite_sequence`: SQLite writes a row when a table gets its first row.
+    pub(crate) fn sort_sequences(&mut self) {
+        for (_, rows) in self.tables.iter_mut().filter(|(name, _)| name == "sqlite_sequence") {
+            rows.iter_mut().for_each(|row| drop(row.remove(0)));
+            rows.sort_by_key(|row| format!("{row:?}"));
+        }
+    }
 }

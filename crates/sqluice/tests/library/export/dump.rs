@@ -68,7 +68,7 @@ fn finite(rng: &mut Rng) -> f64 {
 }
 
 /// Adds tables, rows and statements that a dump could change.
-fn add_oddities(rng: &mut Rng, connection: &Connection) {
+pub(crate) fn add_oddities(rng: &mut Rng, connection: &Connection) {
     let texts = [
         "''",
         "'a' || char(13, 10) || 'b'",

@@ -7,6 +7,7 @@ mod columnar_memory;
 mod columnar_refused;
 mod columnar_writers;
 mod converted;
+mod dump;
 mod estimates;
 mod existing;
 mod files;

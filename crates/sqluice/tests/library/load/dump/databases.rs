@@ -1,0 +1,92 @@
+//! Dumps of random databases, by the shell of SQLite and by our export, make the database that SQLite makes of them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use fastrand::Rng;
+use proptest::prelude::*;
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+use sqluice::check::Check;
+use sqluice_testkit::config;
+use sqluice_testkit::effort::tries;
+use sqluice_testkit::skip::has;
+
+use super::load;
+use crate::copy::content::{content, integrity, open};
+use crate::copy::random;
+
+/// Makes a database of a dump by the built-in SQLite.
+fn by_sqlite(dump: &Path, db: &Path) {
+    let connection = Connection::open(db).unwrap();
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false).unwrap();
+    connection.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA synchronous = OFF").unwrap();
+    connection.execute_batch(&fs::read_to_string(dump).unwrap()).unwrap();
+}
+
+/// Writes a dump of a database by the shell of SQLite. Returns `false` if the shell is not installed.
+fn dump_by_shell(db: &Path, command: &str, dump: &Path) -> bool {
+    if !has("sqlite3") {
+        return false;
+    }
+    let output = Command::new("sqlite3").arg(db).arg(command).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    fs::write(dump, output.stdout).unwrap();
+    true
+}
+
+fn same_as_sqlite(dump: &Path, threads: usize) {
+    let (expected, loaded) = (dump.with_extension("sqlite.db"), dump.with_extension("loaded.db"));
+    by_sqlite(dump, &expected);
+    let text = || {
+        let text = fs::read_to_string(dump).unwrap();
+        text.lines().filter(|line| !line.starts_with("INSERT")).collect::<Vec<_>>().join("\n")
+    };
+    load(dump, &loaded, threads).unwrap_or_else(|error| panic!("{error}\n{}", text()));
+    let mut contents = [&expected, &loaded].map(|db| content(db));
+    for content in &mut contents {
+        content.sort();
+        content.sort_sequences();
+        content.without_encoding();
+    }
+    let [expected_content, loaded_content] = contents;
+    assert_eq!(expected_content.schema, loaded_content.schema);
+    assert!(expected_content == loaded_content, "{}", text());
+    assert_eq!(integrity(&loaded), integrity(&expected), "{}", text());
+    assert!(Check::new(&loaded).run().unwrap().is_sound(), "{}", text());
+}
+
+proptest! {
+    #![proptest_config(config(tries(12, 60, 1000)))]
+
+    #[test]
+    fn a_dump_of_a_random_database_makes_the_database_that_sqlite_makes(seed: u64) {
+        let mut rng = Rng::with_seed(seed);
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("source.db");
+        random::make(&mut rng, &source);
+        #[cfg(feature = "export")]
+        {
+            let connection = open(&source);
+            connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF; BEGIN").unwrap();
+            crate::export::dump::add_oddities(&mut rng, &connection);
+            connection.execute_batch("COMMIT").unwrap();
+        }
+        #[cfg(feature = "export")]
+        {
+            let dump = folder.path().join("export.sql");
+            sqluice::export::Export::new(&source, &dump).threads(1).run().unwrap();
+            same_as_sqlite(&dump, rng.usize(1..4));
+        }
+        // The built-in SQLite takes statements in UTF-8 only.
+        #[cfg(feature = "export")]
+        open(&source).execute_batch("DELETE FROM half_hidden WHERE a = CAST(x'61ff0d0a00' AS TEXT)").unwrap();
+        for (name, command) in [("shell.sql", ".dump"), ("rowids.sql", ".dump --preserve-rowids")] {
+            let dump = folder.path().join(name);
+            if dump_by_shell(&source, command, &dump) {
+                same_as_sqlite(&dump, rng.usize(1..4));
+            }
+        }
+    }
+}

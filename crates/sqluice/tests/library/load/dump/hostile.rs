@@ -1,0 +1,231 @@
+//! Dumps that are cut off, damaged, or made to do harm: the load fails with the place, and leaves nothing behind.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use rusqlite::Connection;
+use sqluice::error::ErrorKind;
+use sqluice::load::Load;
+use sqluice::progress::{Amount, Cancel, Context, Progress};
+use sqluice_testkit::names;
+
+use super::load;
+use crate::support::load::gzip;
+
+struct Home {
+    folder: tempfile::TempDir,
+}
+
+impl Home {
+    fn new() -> Home {
+        Home { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a dump.
+    fn dump(&self, text: impl AsRef<[u8]>) -> PathBuf {
+        let dump = self.at("dump.sql");
+        fs::write(&dump, text).unwrap();
+        dump
+    }
+
+    /// Loads a dump that must fail. Returns the message, and the line.
+    fn refused(&self, text: impl AsRef<[u8]>) -> (String, Option<u64>) {
+        let error = load(&self.dump(text), &self.at("x.db"), 2).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Input, "{error}");
+        assert_eq!(names(self.folder.path()), ["dump.sql"], "{error}");
+        (error.to_string(), error.place().and_then(|place| place.line))
+    }
+
+    /// Loads a dump, and returns the result of a query.
+    fn loaded(&self, text: impl AsRef<[u8]>, query: &str) -> String {
+        load(&self.dump(text), &self.at("x.db"), 2).unwrap();
+        let connection = Connection::open(self.at("x.db")).unwrap();
+        let value = connection.query_row(query, [], |row| row.get(0)).unwrap();
+        drop(connection);
+        fs::remove_file(self.at("x.db")).unwrap();
+        value
+    }
+}
+
+const START: &str = "CREATE TABLE t (a, b);\nINSERT INTO t VALUES (1, 'x');\n";
+
+#[test]
+fn a_statement_that_reaches_beyond_the_database_is_refused() {
+    let home = Home::new();
+    let statements = [
+        "ATTACH 'other.db' AS other",
+        "VACUUM INTO 'other.db'",
+        "VACUUM main INTO 'other.db'",
+        "DETACH main",
+        "SELECT load_extension('x.so')",
+        "SELECT writefile('x', 'y')",
+        "UPDATE t SET a = writefile('x', 'y')",
+        "INSERT INTO t SELECT readfile('/etc/passwd'), 1",
+        "PRAGMA temp_store_directory = '/tmp'",
+        "PRAGMA journal_mode_x = 1",
+        "CREATE TEMP TABLE hidden (a)",
+        "CREATE TEMP TRIGGER fires AFTER INSERT ON t BEGIN SELECT 1; END",
+        "INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, i FROM n",
+        ".shell touch x",
+        ".open other.db",
+        ".read other.sql",
+        "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema",
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 1",
+        "PRAGMA writable_schema = ON; UPDATE sqlite_master SET name = 'x', sql = NULL",
+    ];
+    for statement in statements {
+        let (message, line) = home.refused(format!("{START}{statement}\n;\n"));
+        assert_eq!(line, Some(3), "{statement}: {message}");
+    }
+}
+
+#[test]
+fn entries_of_sqlite_schema_that_share_pages_are_refused() {
+    let home = Home::new();
+    let insert = "INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES";
+    for entry in [
+        "('table', 'u', 'u', 2, 'CREATE TABLE u (a)')",
+        "('table', 'u', 'u', 1, 'CREATE TABLE u (a)')",
+        "('table', 'u', 'u', 900, 'CREATE TABLE u (a)')",
+        "('table', 'u', 'u', 0, 'CREATE TABLE u (a)')",
+        "('index', 'i', 't', 2, 'CREATE INDEX i ON t (a)')",
+        "('index', 'i', 't', 0, 'CREATE INDEX i ON t (a)')",
+        "('view', 'v', 'v', 0, 'no view')",
+    ] {
+        home.refused(format!("{START}PRAGMA writable_schema = ON;\n{insert} {entry};\n"));
+    }
+    for change in ["sql = 'CREATE TABLE t (a, b) WITHOUT ROWID'", "sql = 'nothing'", "sql = 'CREATE TABLE u (a, b)'"] {
+        home.refused(format!("{START}PRAGMA writable_schema = ON;\nUPDATE sqlite_schema SET {change};\n"));
+    }
+}
+
+#[test]
+fn a_dump_that_was_cut_off_is_refused_with_the_place() {
+    let home = Home::new();
+    let whole = format!("PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n{START}INSERT INTO t VALUES (2, 'a;b\nc');\nCOMMIT;\n");
+    let end = whole.find("COMMIT;").unwrap();
+    for bytes in (whole.find("TRANSACTION").unwrap() + 12..end + 6).step_by(1) {
+        let (message, line) = home.refused(&whole[..bytes]);
+        assert!(line.is_some(), "{message} at {bytes}");
+    }
+    assert_eq!(home.loaded(&whole, "SELECT count(*) || max(b) FROM t"), "2x");
+}
+
+#[test]
+fn a_dump_that_ends_in_rollback_is_loaded_on_request() {
+    let home = Home::new();
+    for end in ["ROLLBACK; -- due to errors\n", ""] {
+        let text = format!("BEGIN TRANSACTION;\n{START}{end}");
+        let (message, _) = home.refused(&text);
+        assert!(message.contains("dump"), "{message}");
+        let (dump, db) = (home.dump(&text), home.at("x.db"));
+        Load::new(&db, [&dump]).commit_anyway(true).run().unwrap();
+        fs::remove_file(db).unwrap();
+    }
+}
+
+#[test]
+fn bytes_that_are_not_text_are_kept_in_rows_of_literals() {
+    let home = Home::new();
+    let text = b"\xef\xbb\xbfCREATE TABLE t (a, b);\r\nINSERT INTO t VALUES ('a\xffb', 'x\r\ny');\r\nINSERT INTO t VALUES (2, 3);\r\n";
+    assert_eq!(home.loaded(text, "SELECT group_concat(hex(a) || ' ' || hex(b)) FROM t"), "61FF62 780D0A79,32 33");
+    let (message, line) = home.refused(b"CREATE TABLE t (a);\nUPDATE t SET a = '\xff';\n");
+    assert_eq!(line, Some(2), "{message}");
+}
+
+#[test]
+fn a_statement_without_an_end_takes_little_memory() {
+    let home = Home::new();
+    for start in ["INSERT INTO t VALUES (2, '", "UPDATE t SET a = '", "/* ", "CREATE TABLE \"u"] {
+        let dump = home.dump(format!("{START}{start}{}", "long ".repeat(8 << 20)));
+        let write = sqluice::options::WriteOptions::new().threads(1).memory_bytes(64 << 20);
+        let error = Load::new(home.at("x.db"), [&dump]).write(write).run().unwrap_err();
+        assert!(error.to_string().contains("is longer than 8 MiB"), "{error}");
+        assert_eq!(error.place().and_then(|place| place.line), Some(3));
+        assert_eq!(names(home.folder.path()), ["dump.sql"]);
+    }
+}
+
+#[test]
+fn a_damaged_compressed_dump_leaves_nothing() {
+    let home = Home::new();
+    let rows: String = (0..20_000).map(|row| format!("INSERT INTO t VALUES ({row}, 'x{row}');\n")).collect();
+    let mut packed = gzip(format!("{START}{rows}").as_bytes());
+    let middle = packed.len() / 2;
+    let dump = home.at("dump.sql.gz");
+    for cut in [true, false] {
+        match cut {
+            true => packed.truncate(middle + 100),
+            false => packed[middle] ^= 0x55,
+        }
+        fs::write(&dump, &packed).unwrap();
+        load(&dump, &home.at("x.db"), 2).unwrap_err();
+        assert_eq!(names(home.folder.path()), ["dump.sql.gz"]);
+    }
+}
+
+/// Cancels when a number of bytes or rows were reported.
+struct Stop {
+    cancel: Cancel,
+    reports: std::sync::atomic::AtomicUsize,
+    at: usize,
+}
+
+impl Progress for Stop {
+    fn phase(&self, _: &str, _: Option<Amount>) {
+        self.advance(Amount::default());
+    }
+
+    fn advance(&self, _: Amount) {
+        if self.reports.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == self.at {
+            self.cancel.cancel();
+        }
+    }
+}
+
+#[test]
+fn a_canceled_load_of_a_dump_leaves_the_old_database() {
+    let home = Home::new();
+    let rows: String = (0..20_000).map(|row| format!("INSERT INTO t VALUES ({row}, 'x{row}');\n")).collect();
+    let dump = home.dump(format!("{START}{rows}UPDATE t SET b = 'y';\n{rows}"));
+    let old = home.at("x.db");
+    load(&home.dump("CREATE TABLE old (a);\n"), &old, 1).unwrap();
+    fs::write(&dump, format!("{START}{rows}UPDATE t SET b = 'y';\n{rows}")).unwrap();
+    let before = fs::read(&old).unwrap();
+    let mut canceled = 0;
+    for at in 0..40 {
+        let cancel = Cancel::new();
+        let stop = Stop { cancel: cancel.clone(), reports: 0.into(), at };
+        let context = Context::default().progress(&stop).cancel(&cancel);
+        let write = sqluice::options::WriteOptions::new().threads(2).overwrite(true);
+        if Load::new(&old, [&dump]).write(write).run_with(&context).is_ok() {
+            break;
+        }
+        canceled += 1;
+        assert!(fs::read(&old).unwrap() == before, "canceled at {at}");
+        assert_eq!(names(home.folder.path()), ["dump.sql", "x.db"], "canceled at {at}");
+    }
+    assert!(canceled > 3, "{canceled}");
+}
+
+#[test]
+fn the_time_for_tables_is_in_proportion_to_their_number() {
+    let home = Home::new();
+    let seconds = |tables: usize| {
+        let text: String = (0..tables)
+            .map(|table| format!("CREATE TABLE t{table} (a, b);\nINSERT INTO t{table} VALUES ({table}, 'x');\n"))
+            .collect();
+        let dump = home.dump(text);
+        let started = Instant::now();
+        load(&dump, &home.at(&format!("{tables}.db")), 2).unwrap();
+        started.elapsed().as_secs_f64()
+    };
+    let (few, many) = (seconds(1_000), seconds(8_000));
+    // A quadratic step would take 64 times as long.
+    assert!(many < few * 30.0 + 1.0, "{few} s, then {many} s");
+}
