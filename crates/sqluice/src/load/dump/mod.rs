@@ -21,15 +21,16 @@ mod walk;
 use std::sync::Arc;
 use std::time::Instant;
 
-use sqluice_core::error::{Assumption, DuplicateRows, Error, Result, Setting, message};
+use sqluice_core::error::{Assumption, DuplicateRows, Error, Place, Result, Setting, message};
 use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::recognised::Recognised;
 use sqluice_engine::attempts::{self, Outcome, Refuted};
 use sqluice_engine::encode::Coercion;
-use sqluice_engine::options::WriteOptions;
-use sqluice_engine::plan::{LastWork, Plan};
+use sqluice_engine::options::{IfExists, WriteOptions};
+use sqluice_engine::plan::{ExpectedRows, LastWork, Plan};
 use sqluice_engine::report::{InputReport, PhaseReport, Report};
+use sqluice_engine::target::TargetSnapshot;
 use sqluice_engine::trees::Job;
 use sqluice_sources::dump::rows::TableRows;
 use sqluice_sources::dump::split::{Script, Splitter};
@@ -38,7 +39,7 @@ use sqluice_sources::input::InputFile;
 
 use super::request::Request;
 use super::request::options::Load;
-use last::Last;
+use last::{Last, text_of};
 use walk::{Walk, Walked};
 
 /// The share of the memory that a statement may take: it exists as text, as tokens and in SQLite.
@@ -59,6 +60,8 @@ pub(super) struct PreparedDump {
     walked: Walked,
     /// `true` if rows are sorted by their rowids, because some are out of order.
     sorts: bool,
+    /// The database that gets the rows; `None` for a new one.
+    existing: Option<TargetSnapshot>,
     pub(super) schema: Schema,
     pub(super) plan: Plan,
     recognised: Recognised,
@@ -100,6 +103,7 @@ impl PreparedDump {
             dialect,
             walked,
             sorts: false,
+            existing: request.existing.clone(),
             schema,
             plan,
             recognised,
@@ -128,24 +132,64 @@ impl PreparedDump {
         self.schema = self.walked.schema.clone();
         let options = self.options();
         let target = self.plan.target.clone();
-        let mut plan = Plan::new(&self.schema, target, &options)?;
+        if let Some(existing) = &self.existing {
+            self.refuse_other_statements()?;
+            let hint = message![Setting::Append, " adds the rows of the dump to it"];
+            self.schema = existing.combine_all(self.schema.clone(), &options.if_exists, &hint)?;
+        }
+        let mut plan = Plan::of(&self.schema, target.as_ref(), self.existing.as_ref(), &options)?;
+        if let Some(existing) = &self.existing {
+            for (index, table) in self.schema.tables.iter().enumerate() {
+                let expected = ExpectedRows {
+                    about: Some(self.walked.rows[index].rows()),
+                    with_rowids: table.rowid_alias.is_some(),
+                    ascending: !self.sorts,
+                    overlaps: self.sorts && plan.tables[index].appends(),
+                    ..ExpectedRows::default()
+                };
+                plan.choose((index, table), existing, expected, &options)?;
+            }
+        }
         for (index, table) in self.schema.tables.iter().enumerate() {
             let rows = &self.walked.rows[index];
             plan.tables[index].rows = Some(rows.rows());
             plan.tables[index].sources = vec![self.file.name().display().to_string()];
-            if self.sorts && table.rowid_alias.is_some() {
+            if self.sorts && table.rowid_alias.is_some() && !plan.tables[index].appends() {
                 plan.sort_rows((index, table), true, "rows are not in the order of their rowids", &options)?;
             }
         }
         plan.ignores_checks = self.walked.ignores_checks;
         plan.estimated_bytes = Some(self.file.bytes());
         plan.notes.extend(self.walked.notes.iter().cloned());
-        if !self.walked.last.is_empty() {
+        if !self.walked.last.is_empty() && self.existing.is_none() {
             let last = Last::new(&self.walked, &self.file, &self.load);
             plan.last = Some(LastWork(Arc::new(move |connection, progress| last.run(connection, progress))));
         }
         self.plan = plan;
         Ok(())
+    }
+
+    /// Refuses statements that an existing database would have to run. The numbers of AUTOINCREMENT follow from the rows.
+    fn refuse_other_statements(&self) -> Result<()> {
+        for work in &self.walked.last {
+            let sql = text_of(&self.file, work.range.clone())?.to_ascii_lowercase();
+            let words: Vec<&str> = sql.split(|char: char| !(char.is_alphanumeric() || char == '_')).collect();
+            if let ["delete", "from", "sqlite_sequence", ..] | ["insert", "into", "sqlite_sequence", ..] = words[..] {
+                continue;
+            }
+            return Err(Error::input("only rows and declarations are added to an existing database, and this statement is neither")
+                .at(self.file.place(work.range.start))
+                .hint("load the dump into a new database"));
+        }
+        let with_rowids = self.walked.schema.tables.iter().find(|table| {
+            table.rowid_alias.is_some_and(|alias| table.columns[alias].generated.is_some())
+        });
+        match with_rowids {
+            Some(table) => Err(Error::input(format!("the dump gives the rows of {} rowids, which an existing table may have given away", table.name))
+                .at(Place::file(self.file.name()))
+                .hint("load the dump into a new database")),
+            None => Ok(()),
+        }
     }
 
     fn options(&self) -> WriteOptions {
@@ -190,6 +234,10 @@ impl PreparedDump {
     fn assume_less(&mut self, Refuted { assumption, error }: Refuted, context: &Context<'_>) -> Result<()> {
         match assumption {
             Assumption::RowOrder if !self.sorts => self.sorts = true,
+            Assumption::Schema => {
+                let target = self.plan.target.clone();
+                self.existing = attempts::look(target.as_ref(), &self.load.write)?;
+            }
             // SQLite reads all rows that are not literals, and all rows after them.
             Assumption::LiteralRows if self.walked.by_pages && self.dialect == Dialect::Sqlite => {
                 self.walked = Walk::new(&self.load, &self.file, &self.script, false)?.run(context)?;
@@ -244,6 +292,14 @@ fn refuse_settings(load: &Load, input: &InputFile) -> Result<()> {
     if let Some((_, setting)) = given.into_iter().find(|(is_given, _)| *is_given) {
         let message = message![setting, format!(" is about tables of files, and {} is a dump", input.name().display())];
         return Err(Error::usage(message).hint("leave it out: the statements of the dump declare its tables"));
+    }
+    if !matches!(load.write.if_exists, IfExists::Fail | IfExists::Append) {
+        let message = format!("{} is a dump, whose rows are added to others at most", input.name().display());
+        return Err(Error::usage(message).hint(message!["load it into a new database, or ", Setting::Append]));
+    }
+    if load.table.is_some() {
+        let message = message![Setting::Table, format!(" does not select tables of a dump, which {} is", input.name().display())];
+        return Err(Error::usage(message).hint("leave it out, and drop the other tables afterwards"));
     }
     if load.files.len() > 1 {
         return Err(Error::usage(format!("{} is a dump, and a dump is loaded alone", input.name().display()))

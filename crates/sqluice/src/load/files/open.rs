@@ -55,8 +55,9 @@ pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
         load.refuse_table(&table)?;
         Ok(table)
     };
-    // The name of a pipe's table is checked before the wait for its data, which may be long.
-    if !input.can_reopen() && options.format.is_none_or(|format| !format.has_tables) {
+    // The name of a pipe's table is checked before the wait for its data, which may be long. If the format is not given, the data may be a
+    // dump, which names its tables.
+    if !input.can_reopen() && options.format.is_some_and(|format| !format.has_tables) {
         table()?;
     }
     let record_bytes_max = usize::try_from(load.write.memory_bytes / RECORD_SHARE).unwrap_or(usize::MAX);
