@@ -7,7 +7,7 @@
 //!
 //! Text that is not UTF-8 is stored as it is in the dump, as SQLite does.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::batch::{Batch, Column, ROWS_MAX, Value, Values as ColumnValues, describe};
@@ -89,7 +89,7 @@ impl TableRows {
 
     /// Returns the rows as a source.
     pub fn source(self: Arc<Self>, file: Arc<DumpFile>) -> DumpRows {
-        DumpRows { rows: self, file, next: 0, first_row: 0 }
+        DumpRows { rows: self, file, buffers: Arc::default(), next: 0, first_row: 0 }
     }
 }
 
@@ -97,6 +97,8 @@ impl TableRows {
 pub struct DumpRows {
     rows: Arc<TableRows>,
     file: Arc<DumpFile>,
+    /// The buffers of parts that are done.
+    buffers: Arc<Mutex<Vec<Vec<u8>>>>,
     next: usize,
     first_row: u64,
 }
@@ -117,6 +119,7 @@ impl Source for DumpRows {
             rows: Arc::clone(&self.rows),
             pieces: self.next..self.next + count,
             file: Arc::clone(&self.file),
+            buffers: Arc::clone(&self.buffers),
             first_row: self.first_row,
         };
         self.next += count;
@@ -133,6 +136,7 @@ struct DumpPart {
     rows: Arc<TableRows>,
     pieces: std::ops::Range<usize>,
     file: Arc<DumpFile>,
+    buffers: Arc<Mutex<Vec<Vec<u8>>>>,
     first_row: u64,
 }
 
@@ -152,8 +156,8 @@ impl Part for DumpPart {
     }
 
     fn place(&self) -> Option<Place> {
-        let start = self.pieces().first()?.0.start;
-        Some(self.file.place(start))
+        // The line is not known: it costs a walk over the dump up to here.
+        Some(Place { byte: Some(self.pieces().first()?.0.start), ..Place::file(self.file.name()) })
     }
 
     fn is_typed(&self) -> bool {
@@ -161,11 +165,16 @@ impl Part for DumpPart {
     }
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
-        let mut text = Vec::new();
+        let buffers = || self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = buffers().pop().unwrap_or_default();
         for (piece, shape) in self.pieces() {
             text.clear();
             self.file.read(piece.start, (piece.end - piece.start) as usize, &mut text)?;
             Decoder::new(&self.file, piece, shape).decode(&mut text, sink)?;
+        }
+        // The buffer of a long row is not kept.
+        if text.capacity() <= 4 * PART_BYTES {
+            buffers().push(text);
         }
         Ok(())
     }
