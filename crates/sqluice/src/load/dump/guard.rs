@@ -135,7 +135,8 @@ impl Seen {
             | AuthAction::CreateTempView { .. } => Some("makes something temporary".to_owned()),
             AuthAction::Recursive => Some("has a recursive query, which may never end".to_owned()),
             AuthAction::Function { function_name } => {
-                let is_of = |names: &[&str]| names.iter().any(|name| function_name.eq_ignore_ascii_case(name));
+                let is_of =
+                    |names: &[&str]| names.iter().any(|name| function_name.eq_ignore_ascii_case(name));
                 self.asks_session |= is_of(&OF_SESSIONS);
                 is_of(&FUNCTIONS).then(|| format!("calls {function_name}()"))
             }

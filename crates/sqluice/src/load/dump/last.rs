@@ -37,7 +37,8 @@ impl Last {
         let bytes = self.work.iter().map(|work| work.range.end - work.range.start).sum();
         progress.phase("statements", Some(Amount { rows: 0, bytes }));
         let cannot = |error| failed(error, "run the statements of the dump");
-        let enforced = if self.foreign_keys { "PRAGMA foreign_keys = ON" } else { "PRAGMA foreign_keys = OFF" };
+        let enforced =
+            if self.foreign_keys { "PRAGMA foreign_keys = ON" } else { "PRAGMA foreign_keys = OFF" };
         connection.execute_batch(&format!("{enforced}; BEGIN")).map_err(cannot)?;
         let guard = Guard::set(connection)?;
         let done = self.work.iter().try_for_each(|work| {
@@ -53,7 +54,10 @@ impl Last {
         connection
             .execute_batch("COMMIT; PRAGMA foreign_keys = OFF; PRAGMA writable_schema = RESET")
             .map_err(cannot)?;
-        if self.writes_schema { check(connection) } else { Ok(()) }
+        match self.writes_schema {
+            true => check(connection).map_err(|error| error.at(Place::file(self.file.name()))),
+            false => Ok(()),
+        }
     }
 
     /// Runs the statements of a range.
@@ -118,21 +122,28 @@ fn check_foreign_keys(connection: &Connection, file: &DumpFile) -> Result<()> {
     let (child, rowid): (String, Option<i64>) = (row.get(0).map_err(cannot)?, row.get(1).map_err(cannot)?);
     let parent: String = row.get(2).map_err(cannot)?;
     let which = rowid.map_or_else(|| "a row".to_owned(), |rowid| format!("the row with rowid {rowid}"));
-    Err(Error::input(format!("FOREIGN KEY constraint failed: {which} of {child} refers to no row of {parent}"))
-        .at(Place::file(file.name())))
+    Err(Error::input(format!(
+        "FOREIGN KEY constraint failed: {which} of {child} refers to no row of {parent}"
+    ))
+    .at(Place::file(file.name())))
 }
 
 /// Checks a database whose schema was written by INSERT.
 fn check(connection: &Connection) -> Result<()> {
-    let cannot = |error| failed(error, "check the database that the dump makes");
+    // SQLite refuses to read the entries of a damaged schema.
+    let cannot = |error| Error::input(format!("the dump makes a database that is not sound: {error}"));
     let foreign = "SELECT name FROM sqlite_schema WHERE coalesce(rootpage, 0) = 0 AND type NOT IN ('view', 'trigger') \
                    AND (type <> 'table' OR sql NOT LIKE 'CREATE VIRTUAL TABLE%')";
     let mut statement = connection.prepare(foreign).map_err(cannot)?;
     let mut rows = statement.query([]).map_err(cannot)?;
     if let Some(row) = rows.next().map_err(cannot)? {
         let name: String = row.get(0).map_err(cannot)?;
-        return Err(Error::input(format!("the dump writes {name} into sqlite_schema, and it is no virtual table")));
+        return Err(Error::input(format!(
+            "the dump writes {name} into sqlite_schema, and it is no virtual table"
+        )));
     }
+    // The rows were checked when they were stored, unless the dump allows any.
+    connection.execute_batch("PRAGMA ignore_check_constraints = ON").map_err(cannot)?;
     let verdict: String =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(cannot)?;
     if verdict == "ok" {

@@ -13,8 +13,8 @@ use sqluice_core::error::{Error, Message, Result, Setting, message};
 use sqluice_core::progress::Context;
 use sqluice_core::schema::token::{self, Token};
 use sqluice_core::schema::{Generated, Schema, Table};
-use sqluice_core::sqlite_error::failed;
 use sqluice_core::source::columns::Constant;
+use sqluice_core::sqlite_error::failed;
 use sqluice_sources::dump::rows::{Shape, TableRows};
 use sqluice_sources::dump::split::{Item, RowsOfItem, Script};
 use sqluice_sources::dump::{DumpFile, Header};
@@ -95,9 +95,16 @@ pub(super) struct Walk<'d> {
 
 impl<'d> Walk<'d> {
     /// Begins a walk. With `literal` false, SQLite inserts all rows.
-    pub(super) fn new(load: &'d Load, file: &'d DumpFile, script: &'d Script, literal: bool) -> Result<Walk<'d>> {
-        let open = || Connection::open_in_memory().map_err(|error| failed(error, "open a database in memory"));
+    pub(super) fn new(
+        load: &'d Load,
+        file: &'d DumpFile,
+        script: &'d Script,
+        literal: bool,
+    ) -> Result<Walk<'d>> {
+        let open =
+            || Connection::open_in_memory().map_err(|error| failed(error, "open a database in memory"));
         let mut all = open()?;
+        enforce_foreign_keys(&all, load.write.foreign_keys.unwrap_or(false))?;
         let guard = Guard::set(&mut all)?;
         Ok(Walk {
             load,
@@ -210,9 +217,11 @@ impl<'d> Walk<'d> {
             ["CREATE", ..] => return self.create(&sql, range, &words),
             ["DROP" | "ALTER", ..] => return self.change(&sql, range),
             ["VACUUM", "INTO", ..] | ["VACUUM", _, "INTO", ..] => {
-                return Err(Error::input("a dump only fills its database, and VACUUM INTO writes another file")
-                    .at(self.file.place(range.start))
-                    .hint("take the statement out"));
+                return Err(Error::input(
+                    "a dump only fills its database, and VACUUM INTO writes another file",
+                )
+                .at(self.file.place(range.start))
+                .hint("take the statement out"));
             }
             ["VACUUM", ..] => {}
             ["EXPLAIN", ..] => {}
@@ -292,7 +301,10 @@ impl<'d> Walk<'d> {
         let (name, value) = (word(at), word(at + 2));
         let is_on = matches!(value.trim_matches('\''), "ON" | "1" | "TRUE" | "YES");
         match &*name {
-            "FOREIGN_KEYS" => self.foreign_keys = is_on,
+            "FOREIGN_KEYS" => {
+                self.foreign_keys = is_on;
+                enforce_foreign_keys(&self.all, self.load.write.foreign_keys.unwrap_or(is_on))?;
+            }
             "WRITABLE_SCHEMA" => {
                 self.guard.begin(false);
                 self.defer(range, false);
@@ -307,7 +319,8 @@ impl<'d> Walk<'d> {
             }
             "ENCODING" => {}
             "PAGE_SIZE" | "AUTO_VACUUM" => {
-                self.notes.push(format!("PRAGMA {} of the dump is left out", name.to_ascii_lowercase()).into());
+                self.notes
+                    .push(format!("PRAGMA {} of the dump is left out", name.to_ascii_lowercase()).into());
             }
             "DEFER_FOREIGN_KEYS" | "RECURSIVE_TRIGGERS" => self.defer(range, false),
             "IGNORE_CHECK_CONSTRAINTS" => {
@@ -345,7 +358,10 @@ impl<'d> Walk<'d> {
             Some("TABLE") if made.as_ref().is_some_and(|name| is_of_sqlite(name)) => true,
             Some("TABLE") => {
                 // The rows of CREATE TABLE ... AS come from a query.
-                let is_query = token::tokens(sql).iter().take_while(|token| !token.is_symbol(sql, "(")).any(|token| token.is_word(sql, "AS"));
+                let is_query = token::tokens(sql)
+                    .iter()
+                    .take_while(|token| !token.is_symbol(sql, "("))
+                    .any(|token| token.is_word(sql, "AS"));
                 self.all_touched |= is_query;
                 is_query
             }
@@ -470,7 +486,9 @@ impl<'d> Walk<'d> {
         let values = tokens.iter().find(|token| token.is_word(&text, "VALUES"));
         let head = values.map_or(&*text, |values| &text[..values.at.start]);
         let columns = {
-            let open = tokens.iter().take_while(|token| values.is_none_or(|values| token.at.start < values.at.start));
+            let open = tokens
+                .iter()
+                .take_while(|token| values.is_none_or(|values| token.at.start < values.at.start));
             open.filter(|token| token.is_symbol(&text, ",")).count() + 1
         };
         let named = head.contains('(');
@@ -499,7 +517,9 @@ impl<'d> Walk<'d> {
                 let mut rowid = false;
                 for name in names {
                     match table.column(name) {
-                        Some(column) if given.contains(&column) && !targets.contains(&column) => targets.push(column),
+                        Some(column) if given.contains(&column) && !targets.contains(&column) => {
+                            targets.push(column)
+                        }
                         None if is_rowid(name) && !table.without_rowid && !rowid => match table.rowid_alias {
                             Some(alias) if !targets.contains(&alias) => targets.push(alias),
                             Some(_) => return Ok(None),
@@ -533,7 +553,9 @@ impl<'d> Walk<'d> {
         for (index, column) in table.columns.iter().enumerate() {
             defaults.push(match () {
                 () if targets.contains(&index) => None,
-                () if column.generated == Some(Generated::Virtual) || column.generated.is_some() => Some(Constant::Null),
+                () if column.generated == Some(Generated::Virtual) || column.generated.is_some() => {
+                    Some(Constant::Null)
+                }
                 () => match default_value::constant(column) {
                     Ok(constant) => Some(constant),
                     Err(_) => return Ok(None),
@@ -546,19 +568,38 @@ impl<'d> Walk<'d> {
             defaults.push(None);
         }
         let targets = targets.into_iter().map(Some).collect();
-        let shape = Shape { rules: rows.rules, copy: false, targets, conversions: Vec::new(), table: table.name.clone(), defaults, columns };
+        let shape = Shape {
+            rules: rows.rules,
+            copy: false,
+            targets,
+            conversions: Vec::new(),
+            table: table.name.clone(),
+            defaults,
+            columns,
+        };
         Ok(Some((name, Arc::new(shape))))
     }
 
     /// Returns a table that the engine writes, unless triggers fire for its rows.
     fn table(&self, name: &str) -> Result<Option<Table>> {
         let name = name.to_ascii_lowercase();
-        let Some((stored, sql)) = self.tables.get(&name).filter(|_| !self.with_triggers.contains(&name)) else {
+        let Some((stored, sql)) = self.tables.get(&name).filter(|_| !self.with_triggers.contains(&name))
+        else {
             return Ok(None);
         };
+        // ON CONFLICT leaves out or replaces rows without an error.
+        if token::tokens(sql).iter().any(|token| token.is_word(sql, "CONFLICT")) {
+            return Ok(None);
+        }
         let table = Table::of_connection(&self.by_pages, stored, sql);
         table.map(Some).map_err(|error| failed(error, "read the schema of the dump"))
     }
+}
+
+/// Turns the check of foreign keys on or off: while it is on, statements touch the parents and children of their tables.
+fn enforce_foreign_keys(connection: &Connection, enforced: bool) -> Result<()> {
+    let set = connection.pragma_update(None, "foreign_keys", enforced);
+    set.map_err(|error| failed(error, "change the check of foreign keys"))
 }
 
 fn is_of_sqlite(name: &str) -> bool {

@@ -17,12 +17,13 @@ use super::load;
 use crate::copy::content::{content, integrity, open};
 use crate::copy::random;
 
-/// Makes a database of a dump by the built-in SQLite.
-fn by_sqlite(dump: &Path, db: &Path) {
+/// Makes a database of a dump by the built-in SQLite. Returns `false` if SQLite refuses a statement or the dump has no COMMIT: the shell does
+/// not close comments at the end of statements, and inserts rows of `sqlite_sequence` even if no table needs it.
+fn by_sqlite(dump: &Path, db: &Path) -> bool {
     let connection = Connection::open(db).unwrap();
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false).unwrap();
     connection.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA synchronous = OFF").unwrap();
-    connection.execute_batch(&fs::read_to_string(dump).unwrap()).unwrap();
+    connection.execute_batch(&fs::read_to_string(dump).unwrap()).is_ok() && connection.is_autocommit()
 }
 
 /// Writes a dump of a database by the shell of SQLite. Returns `false` if the shell is not installed.
@@ -38,7 +39,11 @@ fn dump_by_shell(db: &Path, command: &str, dump: &Path) -> bool {
 
 fn same_as_sqlite(dump: &Path, threads: usize) {
     let (expected, loaded) = (dump.with_extension("sqlite.db"), dump.with_extension("loaded.db"));
-    by_sqlite(dump, &expected);
+    if !by_sqlite(dump, &expected) {
+        load(dump, &loaded, threads).unwrap_err();
+        assert!(!loaded.exists());
+        return;
+    }
     let text = || {
         let text = fs::read_to_string(dump).unwrap();
         text.lines().filter(|line| !line.starts_with("INSERT")).collect::<Vec<_>>().join("\n")
@@ -79,9 +84,11 @@ proptest! {
             sqluice::export::Export::new(&source, &dump).threads(1).run().unwrap();
             same_as_sqlite(&dump, rng.usize(1..4));
         }
-        // The built-in SQLite takes statements in UTF-8 only.
+        // SQLite takes statements in UTF-8 only, and no row of the shell's dump that breaks a CHECK.
         #[cfg(feature = "export")]
-        open(&source).execute_batch("DELETE FROM half_hidden WHERE a = CAST(x'61ff0d0a00' AS TEXT)").unwrap();
+        open(&source)
+            .execute_batch("DELETE FROM half_hidden WHERE a = CAST(x'61ff0d0a00' AS TEXT); DELETE FROM checked WHERE a < 0")
+            .unwrap();
         for (name, command) in [("shell.sql", ".dump"), ("rowids.sql", ".dump --preserve-rowids")] {
             let dump = folder.path().join(name);
             if dump_by_shell(&source, command, &dump) {

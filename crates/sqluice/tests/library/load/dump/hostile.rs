@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use rusqlite::Connection;
 use sqluice::error::ErrorKind;
@@ -99,7 +98,9 @@ fn entries_of_sqlite_schema_that_share_pages_are_refused() {
     ] {
         home.refused(format!("{START}PRAGMA writable_schema = ON;\n{insert} {entry};\n"));
     }
-    for change in ["sql = 'CREATE TABLE t (a, b) WITHOUT ROWID'", "sql = 'nothing'", "sql = 'CREATE TABLE u (a, b)'"] {
+    for change in
+        ["sql = 'CREATE TABLE t (a, b) WITHOUT ROWID'", "sql = 'nothing'", "sql = 'CREATE TABLE u (a, b)'"]
+    {
         home.refused(format!("{START}PRAGMA writable_schema = ON;\nUPDATE sqlite_schema SET {change};\n"));
     }
 }
@@ -107,7 +108,9 @@ fn entries_of_sqlite_schema_that_share_pages_are_refused() {
 #[test]
 fn a_dump_that_was_cut_off_is_refused_with_the_place() {
     let home = Home::new();
-    let whole = format!("PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n{START}INSERT INTO t VALUES (2, 'a;b\nc');\nCOMMIT;\n");
+    let whole = format!(
+        "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n{START}INSERT INTO t VALUES (2, 'a;b\nc');\nCOMMIT;\n"
+    );
     let end = whole.find("COMMIT;").unwrap();
     for bytes in (whole.find("TRANSACTION").unwrap() + 12..end + 6).step_by(1) {
         let (message, line) = home.refused(&whole[..bytes]);
@@ -133,7 +136,10 @@ fn a_dump_that_ends_in_rollback_is_loaded_on_request() {
 fn bytes_that_are_not_text_are_kept_in_rows_of_literals() {
     let home = Home::new();
     let text = b"\xef\xbb\xbfCREATE TABLE t (a, b);\r\nINSERT INTO t VALUES ('a\xffb', 'x\r\ny');\r\nINSERT INTO t VALUES (2, 3);\r\n";
-    assert_eq!(home.loaded(text, "SELECT group_concat(hex(a) || ' ' || hex(b)) FROM t"), "61FF62 780D0A79,32 33");
+    assert_eq!(
+        home.loaded(text, "SELECT group_concat(hex(a) || ' ' || hex(b)) FROM t"),
+        "61FF62 780D0A79,32 33"
+    );
     let (message, line) = home.refused(b"CREATE TABLE t (a);\nUPDATE t SET a = '\xff';\n");
     assert_eq!(line, Some(2), "{message}");
 }
@@ -211,21 +217,4 @@ fn a_canceled_load_of_a_dump_leaves_the_old_database() {
         assert_eq!(names(home.folder.path()), ["dump.sql", "x.db"], "canceled at {at}");
     }
     assert!(canceled > 3, "{canceled}");
-}
-
-#[test]
-fn the_time_for_tables_is_in_proportion_to_their_number() {
-    let home = Home::new();
-    let seconds = |tables: usize| {
-        let text: String = (0..tables)
-            .map(|table| format!("CREATE TABLE t{table} (a, b);\nINSERT INTO t{table} VALUES ({table}, 'x');\n"))
-            .collect();
-        let dump = home.dump(text);
-        let started = Instant::now();
-        load(&dump, &home.at(&format!("{tables}.db")), 2).unwrap();
-        started.elapsed().as_secs_f64()
-    };
-    let (few, many) = (seconds(1_000), seconds(8_000));
-    // A quadratic step would take 64 times as long.
-    assert!(many < few * 30.0 + 1.0, "{few} s, then {many} s");
 }

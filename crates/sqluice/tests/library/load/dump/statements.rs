@@ -38,12 +38,37 @@ fn literal(rng: &mut Rng) -> String {
         0 => "NULL".to_owned(),
         1..=4 => integer(rng),
         5 => format!("{:?}", f64::from(rng.i32(-4000..4000)) / 8.0),
-        6 => pick(rng, &["1e5", "-0.0", "9e999", "-9e999", ".5", "5.", "1e-7", "9223372036854775808", "007", "+3", "-.5e1", "1.0"])
-            .to_owned(),
-        7 => pick(rng, &["X''", "x'00ff'", "X'616200'", "0x1f", "-0x2", "true", "FALSE", "0xffffffffffffffff"]).to_owned(),
+        6 => pick(
+            rng,
+            &[
+                "1e5",
+                "-0.0",
+                "9e999",
+                "-9e999",
+                ".5",
+                "5.",
+                "1e-7",
+                "9223372036854775808",
+                "007",
+                "+3",
+                "-.5e1",
+                "1.0",
+            ],
+        )
+        .to_owned(),
+        7 => {
+            pick(rng, &["X''", "x'00ff'", "X'616200'", "0x1f", "-0x2", "true", "FALSE", "0xffffffffffffffff"])
+                .to_owned()
+        }
         8 => format!("'{}'", integer(rng)),
-        9 => pick(rng, &["''", "'it''s'", "'a;b'", "'-- no'", "'/* no'", "'1e3'", "' 12 '", "'é\n'", "'\r\n'", "'1.50'", "'\"'"])
-            .to_owned(),
+        9 => pick(
+            rng,
+            &[
+                "''", "'it''s'", "'a;b'", "'-- no'", "'/* no'", "'1e3'", "' 12 '", "'é\n'", "'\r\n'",
+                "'1.50'", "'\"'",
+            ],
+        )
+        .to_owned(),
         10 => pick(
             rng,
             &[
@@ -64,8 +89,20 @@ fn value(rng: &mut Rng) -> String {
     match rng.u8(0..40) {
         0 => pick(
             rng,
-            &["1 + 1", "abs(-5)", "'a' || 'b'", "(SELECT count(*) FROM t)", "last_insert_rowid()", "- 4", "(7)", "1_000",
-              "(SELECT max(seq) FROM sqlite_sequence)", "changes()", "(SELECT count(*) FROM sqlite_schema)", "typeof(1)"],
+            &[
+                "1 + 1",
+                "abs(-5)",
+                "'a' || 'b'",
+                "(SELECT count(*) FROM t)",
+                "last_insert_rowid()",
+                "- 4",
+                "(7)",
+                "1_000",
+                "(SELECT max(seq) FROM sqlite_sequence)",
+                "changes()",
+                "(SELECT count(*) FROM sqlite_schema)",
+                "typeof(1)",
+            ],
         )
         .to_owned(),
         _ => literal(rng),
@@ -87,21 +124,49 @@ fn columns(rng: &mut Rng) -> Vec<&'static str> {
 fn create_table(rng: &mut Rng) -> String {
     let types = ["", "INTEGER", "TEXT", "REAL", "BLOB", "NUMERIC", "VARCHAR(9)", "ANY"];
     let more = [
-        "", "", "", "", "DEFAULT 7", "DEFAULT 'x'", "DEFAULT (1 + 1)", "DEFAULT 1.5", "NOT NULL", "NOT NULL DEFAULT 'y'", "UNIQUE",
-        "COLLATE NOCASE", "CHECK (\"b c\" IS NOT 8)", "UNIQUE ON CONFLICT REPLACE", "NOT NULL ON CONFLICT IGNORE",
-        "REFERENCES t", "UNIQUE COLLATE NOCASE",
+        "",
+        "",
+        "",
+        "",
+        "DEFAULT 7",
+        "DEFAULT 'x'",
+        "DEFAULT (1 + 1)",
+        "DEFAULT 1.5",
+        "NOT NULL",
+        "NOT NULL DEFAULT 'y'",
+        "UNIQUE",
+        "COLLATE NOCASE",
+        "CHECK (\"b c\" IS NOT 8)",
+        "UNIQUE ON CONFLICT REPLACE",
+        "NOT NULL ON CONFLICT IGNORE",
+        "REFERENCES t",
+        "UNIQUE COLLATE NOCASE",
     ];
     let mut column = |name: &str| format!("{name} {} {}", pick(rng, &types), pick(rng, &more));
     let (a, b, d) = (column("a"), column("\"b c\""), column("d"));
     let id = pick(
         rng,
-        &["id INTEGER PRIMARY KEY", "id INTEGER PRIMARY KEY AUTOINCREMENT", "id INTEGER PRIMARY KEY AUTOINCREMENT", "id",
-          "id TEXT PRIMARY KEY", "id INT PRIMARY KEY"],
+        &[
+            "id INTEGER PRIMARY KEY",
+            "id INTEGER PRIMARY KEY AUTOINCREMENT",
+            "id INTEGER PRIMARY KEY AUTOINCREMENT",
+            "id",
+            "id TEXT PRIMARY KEY",
+            "id INT PRIMARY KEY",
+        ],
     );
-    let end = pick(rng, &["", "", "", ", UNIQUE (a, d)", ", e AS (a || d)", ", e AS (typeof(a)) STORED, f", ", rowid"]);
+    let end = pick(
+        rng,
+        &["", "", "", ", UNIQUE (a, d)", ", e AS (a || d)", ", e AS (typeof(a)) STORED, f", ", rowid"],
+    );
     let option = pick(rng, &["", "", "", "", " WITHOUT ROWID", " STRICT"]);
     let exists = pick(rng, &["", "", "IF NOT EXISTS "]);
-    format!("CREATE{}TABLE {exists}{} ({id},{}{a}, {b}, {d}{end}){option}", blank(rng), pick(rng, &TABLES), blank(rng))
+    format!(
+        "CREATE{}TABLE {exists}{} ({id},{}{a}, {b}, {d}{end}){option}",
+        blank(rng),
+        pick(rng, &TABLES),
+        blank(rng)
+    )
 }
 
 fn rows(rng: &mut Rng, columns: usize, one: fn(&mut Rng) -> String) -> String {
@@ -126,7 +191,14 @@ fn insert(rng: &mut Rng) -> String {
     };
     let main = pick(rng, &["", "", "", "", "", "main."]);
     let one = if rng.u8(0..6) == 0 { value } else { literal };
-    format!("{}{}INTO {main}{table}{names}{}VALUES{}{}", pick(rng, &["INSERT", "insert"]), blank(rng), blank(rng), blank(rng), rows(rng, columns, one))
+    format!(
+        "{}{}INTO {main}{table}{names}{}VALUES{}{}",
+        pick(rng, &["INSERT", "insert"]),
+        blank(rng),
+        blank(rng),
+        blank(rng),
+        rows(rng, columns, one)
+    )
 }
 
 fn statement(rng: &mut Rng) -> String {
@@ -136,15 +208,42 @@ fn statement(rng: &mut Rng) -> String {
         0..=7 => create_table(rng),
         8..=34 => insert(rng),
         35 | 36 => format!("UPDATE {table} SET {column} = {} WHERE {to} > {}", value(rng), literal(rng)),
-        37 => format!("DELETE FROM {table} WHERE {column} {} {}", pick(rng, &["<", "=", "IS NOT"]), literal(rng)),
+        37 => format!(
+            "DELETE FROM {table} WHERE {column} {} {}",
+            pick(rng, &["<", "=", "IS NOT"]),
+            literal(rng)
+        ),
         38 => format!("INSERT INTO {table} ({column}) SELECT {to} FROM {other} ORDER BY 1 LIMIT 9"),
-        39 => format!("ALTER TABLE {table} ADD COLUMN {} {}", pick(rng, &["e", "f"]), pick(rng, &["", "DEFAULT 5", "TEXT NOT NULL"])),
+        39 => format!(
+            "ALTER TABLE {table} ADD COLUMN {} {}",
+            pick(rng, &["e", "f"]),
+            pick(rng, &["", "DEFAULT 5", "TEXT NOT NULL"])
+        ),
         40 => format!("ALTER TABLE {table} RENAME TO {other}"),
         41 => format!("ALTER TABLE {table} {} {column}", pick(rng, &["DROP COLUMN", "RENAME d TO dd; --"])),
         42 => format!("DROP TABLE {}{table}", pick(rng, &["", "IF EXISTS "])),
-        43..=45 => format!("CREATE {}INDEX {} ON {table} ({column}{})", pick(rng, &["", "", "UNIQUE "]), pick(rng, &["i", "j", "IF NOT EXISTS k"]), pick(rng, &["", " DESC", ", a", " COLLATE NOCASE) WHERE (a > 3"])),
-        46 => format!("DROP {}", pick(rng, &["INDEX i", "INDEX IF EXISTS j", "VIEW seen", "TRIGGER IF EXISTS fires", "VIEW IF EXISTS seen"])),
-        47 => format!("CREATE VIEW {}seen AS SELECT {column} FROM {table}", pick(rng, &["", "IF NOT EXISTS "])),
+        43..=45 => format!(
+            "CREATE {}INDEX {} ON {table} ({column}{})",
+            pick(rng, &["", "", "UNIQUE "]),
+            pick(rng, &["i", "j", "IF NOT EXISTS k"]),
+            pick(rng, &["", " DESC", ", a", " COLLATE NOCASE) WHERE (a > 3"])
+        ),
+        46 => format!(
+            "DROP {}",
+            pick(
+                rng,
+                &[
+                    "INDEX i",
+                    "INDEX IF EXISTS j",
+                    "VIEW seen",
+                    "TRIGGER IF EXISTS fires",
+                    "VIEW IF EXISTS seen"
+                ]
+            )
+        ),
+        47 => {
+            format!("CREATE VIEW {}seen AS SELECT {column} FROM {table}", pick(rng, &["", "IF NOT EXISTS "]))
+        }
         48 => format!(
             "CREATE TRIGGER fires AFTER {} ON {table} BEGIN INSERT INTO {other} ({column}) VALUES ('end; fired'); UPDATE {other} SET a = 'END' WHERE id = 1; END",
             pick(rng, &["INSERT", "UPDATE", "DELETE"])
@@ -158,19 +257,43 @@ fn statement(rng: &mut Rng) -> String {
         ),
         52 => format!("CREATE TABLE {}{table} AS SELECT * FROM {other}", pick(rng, &["", "IF NOT EXISTS "])),
         53 => format!("PRAGMA {} = {}", pick(rng, &["user_version", "application_id"]), rng.i32(..)),
-        54 => pick(rng, &["PRAGMA foreign_keys = OFF", "ANALYZE", "SELECT * FROM t", "SELECT 1; # a line of the shell\n", ";"]).replace("; # a line of the shell\n", ""),
+        54 => pick(
+            rng,
+            &[
+                "PRAGMA foreign_keys = OFF",
+                "ANALYZE",
+                "SELECT * FROM t",
+                "SELECT 1; # a line of the shell\n",
+                ";",
+            ],
+        )
+        .replace("; # a line of the shell\n", ""),
         55 => pick(
             rng,
-            &["DELETE FROM sqlite_sequence", "INSERT INTO sqlite_sequence VALUES ('t', 90)", "UPDATE sqlite_sequence SET seq = 70",
-              "DELETE FROM sqlite_sequence WHERE name = 'u'", "INSERT INTO sqlite_sequence VALUES ('u', 3), ('gone', 4)"],
+            &[
+                "DELETE FROM sqlite_sequence",
+                "INSERT INTO sqlite_sequence VALUES ('t', 90)",
+                "UPDATE sqlite_sequence SET seq = 70",
+                "DELETE FROM sqlite_sequence WHERE name = 'u'",
+                "INSERT INTO sqlite_sequence VALUES ('u', 3), ('gone', 4)",
+            ],
         )
         .to_owned(),
         56 => format!("INSERT INTO {table} DEFAULT VALUES"),
-        57 => format!("INSERT INTO {table} (a) SELECT {} FROM {}", pick(rng, &["name", "count(*)", "type"]), pick(rng, &["sqlite_schema", "sqlite_master"])),
+        57 => format!(
+            "INSERT INTO {table} (a) SELECT {} FROM {} ORDER BY 1",
+            pick(rng, &["name", "count(*)", "type"]),
+            pick(rng, &["sqlite_schema", "sqlite_master"])
+        ),
         58 => pick(
             rng,
-            &["CREATE VIRTUAL TABLE words USING fts5(text)", "INSERT INTO words (text) VALUES ('one two')", "DROP TABLE words",
-              "CREATE TABLE IF NOT EXISTS words_data (x)", "INSERT INTO words (text) SELECT a FROM t WHERE typeof(a) = 'text'"],
+            &[
+                "CREATE VIRTUAL TABLE words USING fts5(text)",
+                "INSERT INTO words (text) VALUES ('one two')",
+                "DROP TABLE words",
+                "CREATE TABLE IF NOT EXISTS words_data (x)",
+                "INSERT INTO words (text) SELECT a FROM t WHERE typeof(a) = 'text'",
+            ],
         )
         .to_owned(),
         _ => pick(rng, &["BEGIN; COMMIT", "SAVEPOINT s; RELEASE s", "BEGIN TRANSACTION; END"]).to_owned(),
@@ -182,7 +305,8 @@ fn script(rng: &mut Rng, db: &Path) -> Script {
     let connection = Connection::open(db).unwrap();
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false).unwrap();
     connection.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA synchronous = OFF").unwrap();
-    let mut script = Script { text: pick(rng, &["", "-- SQL\n", "\u{feff}", "/* a */\r\n"]).to_owned(), refused: None };
+    let mut script =
+        Script { text: pick(rng, &["", "-- SQL\n", "\u{feff}", "/* a */\r\n"]).to_owned(), refused: None };
     let refuses = rng.bool();
     for _ in 0..rng.usize(1..40) {
         let statement = statement(rng);
