@@ -280,8 +280,7 @@ impl<'a> Work<'a> {
 
     fn has_constraints(&self) -> bool {
         self.tables().any(|(table, plan)| {
-            self.looks_for_parents(table, plan)
-                || (self.is_checked(plan) && checks::any(table))
+            self.looks_for_parents(table, plan) || (self.is_checked(plan) && checks::any(table))
         })
     }
 

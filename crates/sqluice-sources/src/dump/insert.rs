@@ -81,7 +81,9 @@ impl Words<'_> {
                         return Err(More);
                     }
                     self.at = from + word;
-                    return Ok(Token::Word(String::from_utf8_lossy(&self.text[from..from + word]).into_owned()));
+                    return Ok(Token::Word(
+                        String::from_utf8_lossy(&self.text[from..from + word]).into_owned(),
+                    ));
                 }
                 Look::Code => {
                     self.at += 1;

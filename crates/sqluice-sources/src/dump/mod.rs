@@ -10,7 +10,7 @@
 //! * `lex`: strings, names and comments of each dialect; `file`: the file of a dump
 //! * `insert`: the beginning of INSERT and COPY; `compound`: statements with statements within; `literal`: rows of literals; `copy`:
 //!   the fields of COPY
-//! * `split`: the statements of a dump; `naive`: the definition of where statements end
+//! * `split`: the statements of a dump
 //! * `recognise`: the recognition of dumps
 //! * `array`, `conversion`: values in another form; `translate`: the schemas of MySQL and Postgres in SQLite's words
 //! * `columns`: decoded literals, column by column; `rows`: the rows of a table as a source
@@ -24,8 +24,6 @@ mod file;
 mod insert;
 pub mod lex;
 mod literal;
-#[cfg(test)]
-mod naive;
 pub mod recognise;
 pub mod rows;
 pub mod split;

@@ -20,6 +20,7 @@ use super::columns::LiteralColumn;
 use super::conversion::{Conversion, Converted};
 use super::copy;
 use super::file::DumpFile;
+use super::insert::{Begins, begins};
 use super::lex::{Dialect, Rules};
 use super::literal::{Literal, Undecoded, Values};
 use super::split::Piece;
@@ -184,13 +185,20 @@ impl Part for DumpPart {
 struct Walk<'t> {
     values: Values<'t>,
     values_of_row: usize,
+    /// The beginning of the last statement: the next statement often has the same.
+    header: Vec<u8>,
     /// The number of bytes of the piece. Converted values follow it.
     end: usize,
 }
 
 impl<'t> Walk<'t> {
     fn new(text: &'t mut Vec<u8>, shape: &Shape, end: usize) -> Walk<'t> {
-        Walk { end, values: Values { text, at: 0, rules: shape.rules }, values_of_row: shape.targets.len() }
+        Walk {
+            end,
+            header: Vec::new(),
+            values: Values { text, at: 0, rules: shape.rules },
+            values_of_row: shape.targets.len(),
+        }
     }
 
     /// Goes behind the opening parenthesis of the next row: over the end of the statement before it, and the beginning of its own.
@@ -209,10 +217,17 @@ impl<'t> Walk<'t> {
     }
 
     /// Returns the position of the first row behind the beginning of a statement.
-    fn behind_header(&self) -> usize {
+    fn behind_header(&mut self) -> usize {
         let Values { text, at, rules } = &self.values;
-        match super::insert::begins(text, *at, *rules, true) {
-            super::insert::Begins::Rows(_, to) => to,
+        if !self.header.is_empty() && text[*at..].starts_with(&self.header) {
+            return at + self.header.len();
+        }
+        match begins(text, *at, *rules, true) {
+            Begins::Rows(_, to) => {
+                self.header.clear();
+                self.header.extend_from_slice(&text[*at..to]);
+                to
+            }
             // A delimiter of two bytes, or `ON CONFLICT DO NOTHING`.
             _ => at + 1,
         }
@@ -243,6 +258,8 @@ struct Decoder<'p> {
     columns: Vec<LiteralColumn>,
     /// The position of each row of the batch.
     starts: Vec<usize>,
+    /// The beginning of the last statement.
+    header: Vec<u8>,
     /// The bytes of a converted value.
     scratch: Vec<u8>,
     /// `true` if the piece of a dump of another database than SQLite is not UTF-8.
@@ -252,9 +269,19 @@ struct Decoder<'p> {
 impl<'p> Decoder<'p> {
     fn new(file: &'p DumpFile, piece: &'p Piece, shape: &'p Shape) -> Decoder<'p> {
         let keeps_digits = shape.rules.dialect != Dialect::Sqlite;
-        let column = |&(affinity, rowid): &(Affinity, bool)| LiteralColumn::new(affinity, rowid, keeps_digits);
+        let column =
+            |&(affinity, rowid): &(Affinity, bool)| LiteralColumn::new(affinity, rowid, keeps_digits);
         let columns = shape.columns.iter().map(column);
-        Decoder { file, piece, shape, columns: columns.collect(), starts: Vec::new(), scratch: Vec::new(), has_other_bytes: false }
+        Decoder {
+            file,
+            piece,
+            shape,
+            columns: columns.collect(),
+            starts: Vec::new(),
+            header: Vec::new(),
+            scratch: Vec::new(),
+            has_other_bytes: false,
+        }
     }
 
     fn decode(&mut self, text: &mut Vec<u8>, sink: &mut dyn Sink) -> Result<()> {
@@ -268,6 +295,7 @@ impl<'p> Decoder<'p> {
         loop {
             let mut walk = Walk::new(text, self.shape, end);
             walk.values.at = at;
+            walk.header = std::mem::take(&mut self.header);
             let mut ended = false;
             while self.starts.len() < ROWS_MAX {
                 if !walk.begin_row() {
@@ -278,6 +306,7 @@ impl<'p> Decoder<'p> {
                 self.row(&mut walk.values)?;
             }
             at = walk.values.at;
+            self.header = walk.header;
             if !self.starts.is_empty() {
                 self.give(text, sink)?;
                 text.truncate(end);
@@ -343,7 +372,9 @@ impl<'p> Decoder<'p> {
                 appended(text, decoded.as_bytes())
             }
             // SQLite keeps such bytes. Other databases say the encoding of a dump in the dump, if they are allowed to.
-            (Literal::Text { start, end }, None) if self.has_other_bytes && str::from_utf8(&text[start..end]).is_err() => {
+            (Literal::Text { start, end }, None)
+                if self.has_other_bytes && str::from_utf8(&text[start..end]).is_err() =>
+            {
                 return Err(Error::input("text that is not UTF-8, and the dump names no encoding")
                     .at(self.file.place(self.piece.start + row_start as u64))
                     .hint(message!["name the encoding of the dump: ", Setting::Encoding.to("latin1")]));
@@ -362,7 +393,8 @@ impl<'p> Decoder<'p> {
         text: &mut Vec<u8>,
         row_start: usize,
     ) -> Result<Literal> {
-        let (Literal::Text { start, end } | Literal::Blob { start, end } | Literal::Number { start, end }) = literal
+        let (Literal::Text { start, end } | Literal::Blob { start, end } | Literal::Number { start, end }) =
+            literal
         else {
             return Ok(literal);
         };

@@ -8,7 +8,7 @@
 //!  .dbconfig defensive off                Command
 //! ```
 //!
-//! The dump is read through a window, from its start to its end, once. [`naive`](super::naive) is the definition of where statements end.
+//! The dump is read through a window, from its start to its end, once.
 //!
 //! Invariant: the result depends on the dump alone, not on the size of the window.
 
@@ -116,7 +116,7 @@ impl<'f> Splitter<'f> {
     }
 
     /// Reads blocks of this size: tests cut the dump everywhere.
-    #[cfg(any(test, fuzzing))]
+    #[cfg(test)]
     pub(super) fn blocks_of(mut self, bytes: usize) -> Splitter<'f> {
         self.block_bytes = bytes;
         self
@@ -174,9 +174,10 @@ impl<'f> Splitter<'f> {
     fn too_long(&self, offset: u64) -> Error {
         let most = Mebibytes(self.statement_bytes_max as u64);
         let message = format!("a statement or a row is longer than {most}, or nothing ends it");
-        Error::input(message)
-            .at(self.file.place(offset))
-            .hint(message!["look for a quote that is not closed; if the statement is right, give more memory: ", Setting::Memory])
+        Error::input(message).at(self.file.place(offset)).hint(message![
+            "look for a quote that is not closed; if the statement is right, give more memory: ",
+            Setting::Memory
+        ])
     }
 
     /// Reads until the window has `bytes` bytes behind the position, if the dump has them.
@@ -378,7 +379,13 @@ impl<'f> Splitter<'f> {
             return Ok(false);
         }
         let last = self.script.pieces[pieces.end - 1].end;
-        self.script.items.push(Item::Rows(RowsOfItem { header, pieces, range: start..last, copy: false, rules: self.rules }));
+        self.script.items.push(Item::Rows(RowsOfItem {
+            header,
+            pieces,
+            range: start..last,
+            copy: false,
+            rules: self.rules,
+        }));
         Ok(true)
     }
 
@@ -528,7 +535,13 @@ impl<'f> Splitter<'f> {
             self.script.pieces.push(open);
         }
         let (pieces, range) = (first_piece..self.script.pieces.len(), start..self.offset());
-        self.script.items.push(Item::Rows(RowsOfItem { header, pieces, range, copy: true, rules: self.rules }));
+        self.script.items.push(Item::Rows(RowsOfItem {
+            header,
+            pieces,
+            range,
+            copy: true,
+            rules: self.rules,
+        }));
         Ok(())
     }
 }
@@ -562,5 +575,6 @@ fn encoding_of(statement: &str, dialect: Dialect) -> Option<Option<&'static enco
         "euckr" | "euc_kr" => "euc-kr",
         other => other,
     };
-    encoding_rs::Encoding::for_label(label.as_bytes()).map(|encoding| (encoding != encoding_rs::UTF_8).then_some(encoding))
+    encoding_rs::Encoding::for_label(label.as_bytes())
+        .map(|encoding| (encoding != encoding_rs::UTF_8).then_some(encoding))
 }

@@ -9,11 +9,11 @@ use rusqlite::Connection;
 use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::schema::quoted;
 
-use crate::dump::conversion::Conversion;
 use super::expression::{self, DefaultValue, Known, Scope, Why};
 use super::model::{CreatedType, Domain, Name, Part, Table};
 use super::types::{self, Kind, Mapped};
 use super::{Dialect, Translated, TranslatedColumn, TranslatedTable, Translator};
+use crate::dump::conversion::Conversion;
 
 /// A column in SQLite's words.
 struct NewColumn {

@@ -179,20 +179,28 @@ impl PreparedDump {
         for work in &self.walked.last {
             let sql = text_of(&self.file, work.range.clone())?.to_ascii_lowercase();
             let words: Vec<&str> = sql.split(|char: char| !(char.is_alphanumeric() || char == '_')).collect();
-            if let ["delete", "from", "sqlite_sequence", ..] | ["insert", "into", "sqlite_sequence", ..] = words[..] {
+            if let ["delete", "from", "sqlite_sequence", ..] | ["insert", "into", "sqlite_sequence", ..] =
+                words[..]
+            {
                 continue;
             }
-            return Err(Error::input("only rows and declarations are added to an existing database, and this statement is neither")
-                .at(self.file.place(work.range.start))
-                .hint("load the dump into a new database"));
+            return Err(Error::input(
+                "only rows and declarations are added to an existing database, and this statement is neither",
+            )
+            .at(self.file.place(work.range.start))
+            .hint("load the dump into a new database"));
         }
-        let with_rowids = self.walked.schema.tables.iter().find(|table| {
-            table.rowid_alias.is_some_and(|alias| table.columns[alias].generated.is_some())
-        });
+        let with_rowids =
+            self.walked.schema.tables.iter().find(|table| {
+                table.rowid_alias.is_some_and(|alias| table.columns[alias].generated.is_some())
+            });
         match with_rowids {
-            Some(table) => Err(Error::input(format!("the dump gives the rows of {} rowids, which an existing table may have given away", table.name))
-                .at(Place::file(self.file.name()))
-                .hint("load the dump into a new database")),
+            Some(table) => Err(Error::input(format!(
+                "the dump gives the rows of {} rowids, which an existing table may have given away",
+                table.name
+            ))
+            .at(Place::file(self.file.name()))
+            .hint("load the dump into a new database")),
             None => Ok(()),
         }
     }
@@ -308,7 +316,10 @@ fn refuse_settings(load: &Load, input: &InputFile) -> Result<()> {
         return Err(Error::usage(message).hint(message!["load it into a new database, or ", Setting::Append]));
     }
     if load.table.is_some() {
-        let message = message![Setting::Table, format!(" does not select tables of a dump, which {} is", input.name().display())];
+        let message = message![
+            Setting::Table,
+            format!(" does not select tables of a dump, which {} is", input.name().display())
+        ];
         return Err(Error::usage(message).hint("leave it out, and drop the other tables afterwards"));
     }
     if load.files.len() > 1 {

@@ -3,6 +3,7 @@
 //! A server may dump several databases into one file. A walk takes one of them.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -24,6 +25,9 @@ use super::walk::Walked;
 
 /// The largest number of notes about differences; the rest is counted.
 const NOTES_MAX: usize = 20;
+
+/// The place of a table in the schema, and the shape of rows for it; `None` for rows of what is left out.
+type Filled = Option<(usize, Arc<Shape>)>;
 
 /// A database of a dump.
 struct Database<'d> {
@@ -77,7 +81,8 @@ pub(super) fn walk(
                     }
                     "\\restrict" | "\\unrestrict" | "\\encoding" => {}
                     command => {
-                        let message = format!("{command} is a command of the shell psql, which is not run here");
+                        let message =
+                            format!("{command} is a command of the shell psql, which is not run here");
                         return Err(Error::input(message)
                             .at(file.place(range.start))
                             .hint("take the line out, if the rows do not need it"));
@@ -87,11 +92,15 @@ pub(super) fn walk(
         }
     }
     let database = choose(load, file, databases)?;
-    finish(load, file, script, database)
+    finish(file, script, database)
 }
 
 /// Returns the place of a database, which is added if it is new.
-fn enter(databases: &mut Vec<(Option<String>, Database<'_>)>, name: Option<String>, language: translate::Dialect) -> usize {
+fn enter(
+    databases: &mut Vec<(Option<String>, Database<'_>)>,
+    name: Option<String>,
+    language: translate::Dialect,
+) -> usize {
     if let Some(at) = databases.iter().position(|(known, _)| *known == name) {
         return at;
     }
@@ -123,7 +132,9 @@ fn choose<'d>(
     if filled.len() > 1 {
         let message = format!("the dump has {} databases with tables: {}", filled.len(), names.join(", "));
         let one = names.first().cloned().unwrap_or_default();
-        return Err(Error::usage(message).at(place()).hint(message!["choose one: ", Setting::Database.to(one)]));
+        return Err(Error::usage(message)
+            .at(place())
+            .hint(message!["choose one: ", Setting::Database.to(one)]));
     }
     filled.into_iter().next().map(|(_, database)| database).ok_or_else(|| {
         Error::input("this SQL makes no table")
@@ -133,7 +144,7 @@ fn choose<'d>(
 }
 
 /// Returns the declarations and rows of a database.
-fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Walked> {
+fn finish(file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Walked> {
     let Translated { statements, tables, left_out, notes, .. } =
         database.translator.finish().map_err(|error| with_file(error, file))?;
     let schema = Schema::parse(statements.join(";\n"), file.name())?;
@@ -143,14 +154,15 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
         known.entry((None, &table.name)).or_insert(table);
     }
     let mut rows: Vec<TableRows> = schema.tables.iter().map(|_| TableRows::default()).collect();
-    let mut shapes: HashMap<(usize, Option<&str>), Option<(usize, Arc<Shape>)>> = HashMap::new();
+    let mut shapes: HashMap<(usize, Option<&str>), Filled> = HashMap::new();
     let mut unknown = 0;
     for (of_item, path) in &database.rows {
         let header = &script.headers[of_item.header];
         let key = (of_item.header, path.as_deref());
-        if !shapes.contains_key(&key) {
+        if let Entry::Vacant(new) = shapes.entry(key) {
             let schema_name = header.schema.as_deref().or(path.as_deref());
-            let found = known.get(&(schema_name, &*header.table)).or_else(|| known.get(&(None, &*header.table)));
+            let found =
+                known.get(&(schema_name, &*header.table)).or_else(|| known.get(&(None, &*header.table)));
             let shape = match found {
                 Some(table) => Some(shape(file, of_item, header, table, &schema)?),
                 None if left_out.iter().any(|left| left.name == header.table) => None,
@@ -161,7 +173,7 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
                         .hint("dump the declarations, too, not only the rows"));
                 }
             };
-            shapes.insert(key, shape);
+            new.insert(shape);
         }
         let pieces = &script.pieces[of_item.pieces.clone()];
         match &shapes[&key] {
@@ -173,7 +185,9 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
     }
     let mut all_notes: Vec<Message> = left_out
         .iter()
-        .map(|left| format!("left out: {} {} (line {}): {}", left.kind, left.name, left.line, left.why).into())
+        .map(|left| {
+            format!("left out: {} {} (line {}): {}", left.kind, left.name, left.line, left.why).into()
+        })
         .collect();
     all_notes.extend(notes.iter().map(|note| Message::from(format!("line {}: {}", note.line, note.text))));
     if all_notes.len() > NOTES_MAX {
@@ -184,7 +198,6 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
     if unknown > 0 {
         all_notes.push(format!("{unknown} rows of what is left out are not loaded").into());
     }
-    let _ = load;
     Ok(Walked {
         schema,
         rows: rows.into_iter().map(Arc::new).collect(),
@@ -216,7 +229,8 @@ fn shape(
         Some(names) => {
             let find = |name: &String| {
                 let same = |column: &&TranslatedColumn| {
-                    column.name == *name || rows.rules.dialect == Dialect::MySql && column.name.eq_ignore_ascii_case(name)
+                    column.name == *name
+                        || rows.rules.dialect == Dialect::MySql && column.name.eq_ignore_ascii_case(name)
                 };
                 let found = from.columns.iter().find(same);
                 found.ok_or_else(|| refused(format!("table {} has no column {name}", from.name)))
@@ -225,7 +239,8 @@ fn shape(
         }
     };
     // COPY without a list of columns has no generated ones.
-    let columns = columns.into_iter().filter(|column| !(rows.copy && header.columns.is_none() && column.generated));
+    let columns =
+        columns.into_iter().filter(|column| !(rows.copy && header.columns.is_none() && column.generated));
     let columns: Vec<&TranslatedColumn> = columns.collect();
     let target = |column: &&TranslatedColumn| {
         let into = column.into.as_deref().filter(|_| !column.generated)?;
