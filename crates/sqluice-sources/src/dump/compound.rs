@@ -87,7 +87,8 @@ impl Compound {
             }
             Dialect::Postgres => matches!(
                 words[..],
-                ["CREATE", "FUNCTION" | "PROCEDURE", ..] | ["CREATE", "OR", "REPLACE", "FUNCTION" | "PROCEDURE"]
+                ["CREATE", "FUNCTION" | "PROCEDURE", ..]
+                    | ["CREATE", "OR", "REPLACE", "FUNCTION" | "PROCEDURE"]
             ),
             Dialect::MySql => false,
         }

@@ -48,7 +48,9 @@ fn unescape(text: &mut [u8], start: usize, end: usize) -> usize {
                 b't' => b'\t',
                 b'v' => 11,
                 b'0'..=b'7' => number(text, &mut from, end, 8, 2, u32::from(byte - b'0')),
-                b'x' if from < end && text[from].is_ascii_hexdigit() => number(text, &mut from, end, 16, 2, 0),
+                b'x' if from < end && text[from].is_ascii_hexdigit() => {
+                    number(text, &mut from, end, 16, 2, 0)
+                }
                 other => other,
             };
         }

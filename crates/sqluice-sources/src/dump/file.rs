@@ -60,7 +60,8 @@ impl DumpFile {
     pub fn text(&self, range: std::ops::Range<u64>) -> Result<String> {
         let mut text = Vec::new();
         self.read(range.start, (range.end - range.start) as usize, &mut text)?;
-        Ok(String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+        Ok(String::from_utf8(text)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
     /// Returns the number of the line at `offset`, counted from 1. Reads the dump up to there: only messages need lines.

@@ -40,7 +40,9 @@ pub(super) fn scan_row(text: &[u8], at: usize, rules: Rules, whole: bool) -> Sca
                 match look(text, to, rules, whole) {
                     Look::More => return Scanned::More,
                     // A name in double quotes is not a literal.
-                    Look::Quoted(_) if byte == b'"' && rules.dialect != Dialect::MySql => return Scanned::Other,
+                    Look::Quoted(_) if byte == b'"' && rules.dialect != Dialect::MySql => {
+                        return Scanned::Other;
+                    }
                     Look::Quoted(end) | Look::Comment(end) => to = end,
                     Look::Code if byte == b'-' => to += 1,
                     Look::Code => return Scanned::Other,
@@ -81,9 +83,18 @@ pub(super) enum Literal {
     Null,
     Int(i64),
     /// The text of a decimal number: a minus at most, digits, a point, an exponent.
-    Number { start: usize, end: usize },
-    Text { start: usize, end: usize },
-    Blob { start: usize, end: usize },
+    Number {
+        start: usize,
+        end: usize,
+    },
+    Text {
+        start: usize,
+        end: usize,
+    },
+    Blob {
+        start: usize,
+        end: usize,
+    },
     /// A float that a conversion has made.
     Real(f64),
     /// DEFAULT.
@@ -194,7 +205,9 @@ impl Values<'_> {
             Dialect::MySql => self.bytes_of_hex(from, end),
             _ => {
                 let digits = str::from_utf8(&self.text[from..end]).map_err(|_| Undecoded)?;
-                u64::from_str_radix(digits, 16).map(|bits| Literal::Int(bits.cast_signed())).map_err(|_| Undecoded)
+                u64::from_str_radix(digits, 16)
+                    .map(|bits| Literal::Int(bits.cast_signed()))
+                    .map_err(|_| Undecoded)
             }
         }
     }
@@ -319,7 +332,9 @@ impl Values<'_> {
             b'r' => Escaped::Byte(b'\r'),
             b't' => Escaped::Byte(b'\t'),
             b'0'..=b'7' => Escaped::Byte(digits(3, 8, at - 1)? as u8),
-            b'x' if self.text.get(at).is_some_and(u8::is_ascii_hexdigit) => Escaped::Byte(digits(2, 16, at)? as u8),
+            b'x' if self.text.get(at).is_some_and(u8::is_ascii_hexdigit) => {
+                Escaped::Byte(digits(2, 16, at)? as u8)
+            }
             b'u' => Escaped::Char(char::from_u32(digits(4, 16, at)?).ok_or(Undecoded)?),
             b'U' => Escaped::Char(char::from_u32(digits(8, 16, at)?).ok_or(Undecoded)?),
             other => Escaped::Byte(other),
@@ -450,7 +465,9 @@ impl Values<'_> {
         self.expect(b',')?;
         self.expect_word("char")?;
         self.expect(b'(')?;
-        let Literal::Number { start: digits, end: digits_end } = self.number()? else { return Err(Undecoded) };
+        let Literal::Number { start: digits, end: digits_end } = self.number()? else {
+            return Err(Undecoded);
+        };
         let code = str::from_utf8(&self.text[digits..digits_end]).ok().and_then(|code| code.parse().ok());
         let Some(code @ 1..=127_u8) = code else { return Err(Undecoded) };
         self.expect(b')')?;

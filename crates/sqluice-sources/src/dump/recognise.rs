@@ -24,7 +24,8 @@ const SIGNATURES: [(&str, Dialect); 7] = [
 /// Returns `true` if a longer beginning may decide: the text has only white space and comments so far.
 pub fn is_undecided(head: &[u8]) -> bool {
     let comment = head.trim_ascii_start();
-    let may_be = [&b"--"[..], b"/*"].iter().any(|mark| comment.starts_with(mark) || mark.starts_with(comment));
+    let may_be =
+        [&b"--"[..], b"/*"].iter().any(|mark| comment.starts_with(mark) || mark.starts_with(comment));
     may_be && first_statement(head).is_none() && signature(head).is_none()
 }
 
@@ -36,11 +37,14 @@ pub fn begins_dump(head: &[u8]) -> bool {
     let Some(at) = first_statement(head) else { return false };
     let statement = &head[at..];
     let upper: Vec<u8> = statement[..statement.len().min(200)].to_ascii_uppercase();
-    let words: Vec<&[u8]> = upper.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&[u8]> =
+        upper.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty()).collect();
     let statement_ends = upper.contains(&b';');
     match words[..] {
         [b"PRAGMA", ..] => statement_ends && upper.contains(&b'='),
-        [b"BEGIN;", ..] | [b"BEGIN", b"TRANSACTION;", ..] | [b"BEGIN", b"IMMEDIATE;" | b"EXCLUSIVE;", ..] => true,
+        [b"BEGIN;", ..] | [b"BEGIN", b"TRANSACTION;", ..] | [b"BEGIN", b"IMMEDIATE;" | b"EXCLUSIVE;", ..] => {
+            true
+        }
         [b"CREATE", b"TABLE" | b"TEMP" | b"TEMPORARY", _, ..] => upper.contains(&b'('),
         [b"CREATE", b"DATABASE" | b"SCHEMA" | b"VIRTUAL", _, ..] => true,
         [b"DROP", b"TABLE" | b"DATABASE", ..] | [b"START", b"TRANSACTION;", ..] => statement_ends,
@@ -58,10 +62,20 @@ pub fn dialect(head: &[u8]) -> Dialect {
         return dialect;
     }
     let lower = head.to_ascii_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some());
+    let has =
+        |words: &[&str]| words.iter().any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some());
     match () {
-        () if has(&["/*!40", "engine=", "engine =", "auto_increment", "lock tables `", "unlock tables"]) => Dialect::MySql,
-        () if has(&["pg_catalog", "set statement_timeout", "from stdin;", "alter table only", "::regclass"]) => {
+        () if has(&["/*!40", "engine=", "engine =", "auto_increment", "lock tables `", "unlock tables"]) => {
+            Dialect::MySql
+        }
+        () if has(&[
+            "pg_catalog",
+            "set statement_timeout",
+            "from stdin;",
+            "alter table only",
+            "::regclass",
+        ]) =>
+        {
             Dialect::Postgres
         }
         () => Dialect::Sqlite,
@@ -72,7 +86,8 @@ pub fn dialect(head: &[u8]) -> Dialect {
 fn signature(head: &[u8]) -> Option<Dialect> {
     let end = first_statement(head).unwrap_or(head.len());
     let comments = head[..end].to_ascii_lowercase();
-    let found = SIGNATURES.iter().find(|(words, _)| memchr::memmem::find(&comments, words.as_bytes()).is_some());
+    let found =
+        SIGNATURES.iter().find(|(words, _)| memchr::memmem::find(&comments, words.as_bytes()).is_some());
     found.map(|(_, dialect)| *dialect)
 }
 

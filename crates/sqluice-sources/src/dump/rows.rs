@@ -243,9 +243,18 @@ struct Decoder<'p> {
 impl<'p> Decoder<'p> {
     fn new(file: &'p DumpFile, piece: &'p Piece, shape: &'p Shape) -> Decoder<'p> {
         let keeps_digits = shape.rules.dialect != Dialect::Sqlite;
-        let column = |&(affinity, rowid): &(Affinity, bool)| LiteralColumn::new(affinity, rowid, keeps_digits);
+        let column =
+            |&(affinity, rowid): &(Affinity, bool)| LiteralColumn::new(affinity, rowid, keeps_digits);
         let columns = shape.columns.iter().map(column);
-        Decoder { file, piece, shape, columns: columns.collect(), starts: Vec::new(), scratch: Vec::new(), has_other_bytes: false }
+        Decoder {
+            file,
+            piece,
+            shape,
+            columns: columns.collect(),
+            starts: Vec::new(),
+            scratch: Vec::new(),
+            has_other_bytes: false,
+        }
     }
 
     fn decode(&mut self, text: &mut Vec<u8>, sink: &mut dyn Sink) -> Result<()> {
@@ -334,7 +343,9 @@ impl<'p> Decoder<'p> {
                 appended(text, decoded.as_bytes())
             }
             // SQLite keeps such bytes. Other databases say the encoding of a dump in the dump, if they are allowed to.
-            (Literal::Text { start, end }, None) if self.has_other_bytes && str::from_utf8(&text[start..end]).is_err() => {
+            (Literal::Text { start, end }, None)
+                if self.has_other_bytes && str::from_utf8(&text[start..end]).is_err() =>
+            {
                 return Err(Error::input("text that is not UTF-8, and the dump names no encoding")
                     .at(self.file.place(self.piece.start + row_start as u64))
                     .hint(message!["name the encoding of the dump: ", Setting::Encoding.to("latin1")]));
@@ -353,7 +364,8 @@ impl<'p> Decoder<'p> {
         text: &mut Vec<u8>,
         row_start: usize,
     ) -> Result<Literal> {
-        let (Literal::Text { start, end } | Literal::Blob { start, end } | Literal::Number { start, end }) = literal
+        let (Literal::Text { start, end } | Literal::Blob { start, end } | Literal::Number { start, end }) =
+            literal
         else {
             return Ok(literal);
         };

@@ -30,8 +30,8 @@ mod tables;
 use std::time::Instant;
 
 use dump::PreparedDump;
-use files::{bad_files, open_all};
 use files::open_all::OpenedFiles;
+use files::{bad_files, open_all};
 pub use request::options::{Load, NameFrom, SAMPLE_BYTES};
 use request::{Request, shared_paths};
 use sqluice_core::error::{Error, Result};

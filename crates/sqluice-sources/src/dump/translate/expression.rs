@@ -13,9 +13,9 @@ use sqlparser::tokenizer::Token;
 use sqluice_core::schema::{quoted, quoted_text};
 
 use super::Dialect;
+use super::types::{Kind, Mapped};
 use crate::dump::array;
 use crate::dump::conversion::{Conversion, Converted, Element, boolean, moment};
-use super::types::{Kind, Mapped};
 
 /// The most operators and words of an expression: an expression is a tree, which is freed by recursion.
 const WORDS_MAX: usize = 4_000;

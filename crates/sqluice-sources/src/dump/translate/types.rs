@@ -1,8 +1,8 @@
 //! Types of MySQL and PostgreSQL as types of SQLite.
 
 use super::Dialect;
-use crate::dump::conversion::{Conversion, Element};
 use super::model::SourceType;
+use crate::dump::conversion::{Conversion, Element};
 
 /// The use of a column in expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

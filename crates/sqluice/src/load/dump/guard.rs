@@ -9,8 +9,15 @@ use sqluice_core::error::Result;
 use sqluice_core::sqlite_error::failed;
 
 /// Functions with effects outside of the database, or on the process.
-const FUNCTIONS: [&str; 7] =
-    ["load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "sqlite_rename_table", "fts5_source_id"];
+const FUNCTIONS: [&str; 7] = [
+    "load_extension",
+    "fts3_tokenizer",
+    "readfile",
+    "writefile",
+    "edit",
+    "sqlite_rename_table",
+    "fts5_source_id",
+];
 
 /// PRAGMAs that a dump may read or set. SQLite itself runs some of them for other statements.
 const PRAGMAS: [&str; 11] = [

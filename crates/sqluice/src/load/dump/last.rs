@@ -37,7 +37,8 @@ impl Last {
         let bytes = self.work.iter().map(|work| work.range.end - work.range.start).sum();
         progress.phase("statements", Some(Amount { rows: 0, bytes }));
         let cannot = |error| failed(error, "run the statements of the dump");
-        let enforced = if self.foreign_keys { "PRAGMA foreign_keys = ON" } else { "PRAGMA foreign_keys = OFF" };
+        let enforced =
+            if self.foreign_keys { "PRAGMA foreign_keys = ON" } else { "PRAGMA foreign_keys = OFF" };
         connection.execute_batch(&format!("{enforced}; BEGIN")).map_err(cannot)?;
         let guard = Guard::set(connection)?;
         let done = self.work.iter().try_for_each(|work| {
@@ -115,7 +116,9 @@ fn check(connection: &Connection) -> Result<()> {
     let mut rows = statement.query([]).map_err(cannot)?;
     if let Some(row) = rows.next().map_err(cannot)? {
         let name: String = row.get(0).map_err(cannot)?;
-        return Err(Error::input(format!("the dump writes {name} into sqlite_schema, and it is no virtual table")));
+        return Err(Error::input(format!(
+            "the dump writes {name} into sqlite_schema, and it is no virtual table"
+        )));
     }
     let verdict: String =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(cannot)?;

@@ -66,7 +66,11 @@ pub(super) struct PreparedDump {
 
 impl PreparedDump {
     /// Reads the dump, and plans the load.
-    pub(super) fn prepare(request: &Request, mut input: InputFile, context: &Context<'_>) -> Result<PreparedDump> {
+    pub(super) fn prepare(
+        request: &Request,
+        mut input: InputFile,
+        context: &Context<'_>,
+    ) -> Result<PreparedDump> {
         let started = Instant::now();
         let load = Load::clone(request);
         refuse_settings(&load, &input)?;
@@ -75,7 +79,8 @@ impl PreparedDump {
         input.decode(&folder, context.progress)?;
         input.keep(&folder, context.progress)?;
         let file = Arc::new(DumpFile::new(&input)?);
-        let statement_bytes_max = (load.write.memory_bytes / STATEMENT_SHARE).min(STATEMENT_BYTES_MAX) as usize;
+        let statement_bytes_max =
+            (load.write.memory_bytes / STATEMENT_SHARE).min(STATEMENT_BYTES_MAX) as usize;
         let dialect = recognise::dialect(&input.sample(HEAD_BYTES)?.text);
         let script = Splitter::new(&file, dialect.rules(), statement_bytes_max).split(context)?;
         let walked = match dialect {
@@ -161,7 +166,8 @@ impl PreparedDump {
             let source = Box::new(Arc::clone(rows).source(Arc::clone(&self.file)));
             Job { table, coercion: Coercion::All, source }
         });
-        let written = attempts::write(&self.plan, &self.schema, jobs.collect(), None, "load", &context.child());
+        let written =
+            attempts::write(&self.plan, &self.schema, jobs.collect(), None, "load", &context.child());
         written.map_err(|error| self.located(error))
     }
 
@@ -199,7 +205,10 @@ use translated::walk as translated;
 /// Refuses a dump of another database: this build does not translate its schema.
 #[cfg(not(feature = "dialects"))]
 fn translated(_: &Load, file: &DumpFile, _: (&Script, Dialect), _: &Context<'_>) -> Result<Walked> {
-    let what = format!("{} is a dump of another database than SQLite, which this build does not read", file.name().display());
+    let what = format!(
+        "{} is a dump of another database than SQLite, which this build does not read",
+        file.name().display()
+    );
     Err(Error::without_feature(what, "dialects"))
 }
 
@@ -220,12 +229,16 @@ fn refuse_settings(load: &Load, input: &InputFile) -> Result<()> {
         (load.without_rowid, Setting::WithoutRowid),
     ];
     if let Some((_, setting)) = given.into_iter().find(|(is_given, _)| *is_given) {
-        let message = message![setting, format!(" is about tables of files, and {} is a dump", input.name().display())];
+        let message =
+            message![setting, format!(" is about tables of files, and {} is a dump", input.name().display())];
         return Err(Error::usage(message).hint("leave it out: the statements of the dump declare its tables"));
     }
     if load.files.len() > 1 {
-        return Err(Error::usage(format!("{} is a dump, and a dump is loaded alone", input.name().display()))
-            .hint(message!["load the other files afterwards, with ", Setting::Append]));
+        return Err(Error::usage(format!(
+            "{} is a dump, and a dump is loaded alone",
+            input.name().display()
+        ))
+        .hint(message!["load the other files afterwards, with ", Setting::Append]));
     }
     Ok(())
 }

@@ -19,7 +19,6 @@ use sqluice_sources::dump::{Conversion, Dialect, DumpFile, Header, Lines};
 
 use super::super::files::default_value;
 use super::super::request::options::Load;
-use super::last::text_of;
 use super::walk::Walked;
 
 /// The largest number of notes about differences; the rest is counted.
@@ -56,7 +55,7 @@ pub(super) fn walk(
                 databases[current].1.rows.push((rows, schema));
             }
             Item::Statement(range) => {
-                let sql = statement_text(file, range)?;
+                let sql = statement_text(file, script, range)?;
                 if let Some(name) = database_of(&sql, dialect) {
                     current = enter(&mut databases, Some(name), language);
                     continue;
@@ -77,7 +76,8 @@ pub(super) fn walk(
                     }
                     "\\restrict" | "\\unrestrict" | "\\encoding" => {}
                     command => {
-                        let message = format!("{command} is a command of the shell psql, which is not run here");
+                        let message =
+                            format!("{command} is a command of the shell psql, which is not run here");
                         return Err(Error::input(message)
                             .at(file.place(range.start))
                             .hint("take the line out, if the rows do not need it"));
@@ -91,7 +91,11 @@ pub(super) fn walk(
 }
 
 /// Returns the place of a database, which is added if it is new.
-fn enter(databases: &mut Vec<(Option<String>, Database<'_>)>, name: Option<String>, language: translate::Dialect) -> usize {
+fn enter(
+    databases: &mut Vec<(Option<String>, Database<'_>)>,
+    name: Option<String>,
+    language: translate::Dialect,
+) -> usize {
     if let Some(at) = databases.iter().position(|(known, _)| *known == name) {
         return at;
     }
@@ -123,7 +127,9 @@ fn choose<'d>(
     if filled.len() > 1 {
         let message = format!("the dump has {} databases with tables: {}", filled.len(), names.join(", "));
         let one = names.first().cloned().unwrap_or_default();
-        return Err(Error::usage(message).at(place()).hint(message!["choose one: ", Setting::Database.to(one)]));
+        return Err(Error::usage(message)
+            .at(place())
+            .hint(message!["choose one: ", Setting::Database.to(one)]));
     }
     filled.into_iter().next().map(|(_, database)| database).ok_or_else(|| {
         Error::input("this SQL makes no table")
@@ -150,7 +156,8 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
         let key = (of_item.header, path.as_deref());
         if !shapes.contains_key(&key) {
             let schema_name = header.schema.as_deref().or(path.as_deref());
-            let found = known.get(&(schema_name, &*header.table)).or_else(|| known.get(&(None, &*header.table)));
+            let found =
+                known.get(&(schema_name, &*header.table)).or_else(|| known.get(&(None, &*header.table)));
             let shape = match found {
                 Some(table) => Some(shape(file, of_item, header, table, &schema)?),
                 None if left_out.iter().any(|left| left.name == header.table) => None,
@@ -173,7 +180,9 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
     }
     let mut all_notes: Vec<Message> = left_out
         .iter()
-        .map(|left| format!("left out: {} {} (line {}): {}", left.kind, left.name, left.line, left.why).into())
+        .map(|left| {
+            format!("left out: {} {} (line {}): {}", left.kind, left.name, left.line, left.why).into()
+        })
         .collect();
     all_notes.extend(notes.iter().map(|note| Message::from(format!("line {}: {}", note.line, note.text))));
     if all_notes.len() > NOTES_MAX {
@@ -214,7 +223,8 @@ fn shape(
         Some(names) => {
             let find = |name: &String| {
                 let same = |column: &&TranslatedColumn| {
-                    column.name == *name || rows.rules.dialect == Dialect::MySql && column.name.eq_ignore_ascii_case(name)
+                    column.name == *name
+                        || rows.rules.dialect == Dialect::MySql && column.name.eq_ignore_ascii_case(name)
                 };
                 let found = from.columns.iter().find(same);
                 found.ok_or_else(|| refused(format!("table {} has no column {name}", from.name)))
@@ -223,7 +233,8 @@ fn shape(
         }
     };
     // COPY without a list of columns has no generated ones.
-    let columns = columns.into_iter().filter(|column| !(rows.copy && header.columns.is_none() && column.generated));
+    let columns =
+        columns.into_iter().filter(|column| !(rows.copy && header.columns.is_none() && column.generated));
     let columns: Vec<&TranslatedColumn> = columns.collect();
     let target = |column: &&TranslatedColumn| {
         let into = column.into.as_deref().filter(|_| !column.generated)?;
@@ -255,9 +266,11 @@ fn shape(
     Ok((place, Arc::new(shape)))
 }
 
-/// Returns the text of a statement. Text in another encoding than UTF-8 becomes U+FFFD, which only comments and messages show.
-fn statement_text(file: &DumpFile, range: &Range<u64>) -> Result<String> {
-    let mut sql = text_of(file, range.clone()).or_else(|_| file.text(range.clone()))?;
+/// Returns the text of a statement, which has the encoding that the dump declares before the statement.
+fn statement_text(file: &DumpFile, script: &Script, range: &Range<u64>) -> Result<String> {
+    let mut bytes = Vec::new();
+    file.read(range.start, (range.end - range.start) as usize, &mut bytes)?;
+    let mut sql = script.decoded(range.start, &bytes).into_owned();
     // The mark before a statement that MySQL executes, `/*!40101`, is not part of the statement, and so the end of the comment is neither.
     if !sql.contains("/*") && sql.trim_end().ends_with("*/") {
         sql.truncate(sql.trim_end().len() - "*/".len());

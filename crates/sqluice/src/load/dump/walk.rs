@@ -13,8 +13,8 @@ use sqluice_core::error::{Error, Message, Result, Setting, message};
 use sqluice_core::progress::Context;
 use sqluice_core::schema::token::{self, Token};
 use sqluice_core::schema::{Generated, Schema, Table};
-use sqluice_core::sqlite_error::failed;
 use sqluice_core::source::columns::Constant;
+use sqluice_core::sqlite_error::failed;
 use sqluice_sources::dump::rows::{Shape, TableRows};
 use sqluice_sources::dump::split::{Item, RowsOfItem, Script};
 use sqluice_sources::dump::{DumpFile, Header};
@@ -86,8 +86,14 @@ pub(super) struct Walk<'d> {
 
 impl<'d> Walk<'d> {
     /// Begins a walk. With `literal` false, SQLite inserts all rows.
-    pub(super) fn new(load: &'d Load, file: &'d DumpFile, script: &'d Script, literal: bool) -> Result<Walk<'d>> {
-        let open = || Connection::open_in_memory().map_err(|error| failed(error, "open a database in memory"));
+    pub(super) fn new(
+        load: &'d Load,
+        file: &'d DumpFile,
+        script: &'d Script,
+        literal: bool,
+    ) -> Result<Walk<'d>> {
+        let open =
+            || Connection::open_in_memory().map_err(|error| failed(error, "open a database in memory"));
         let mut all = open()?;
         let guard = Guard::set(&mut all)?;
         Ok(Walk {
@@ -268,7 +274,8 @@ impl<'d> Walk<'d> {
             }
             "ENCODING" => {}
             "PAGE_SIZE" | "AUTO_VACUUM" => {
-                self.notes.push(format!("PRAGMA {} of the dump is left out", name.to_ascii_lowercase()).into());
+                self.notes
+                    .push(format!("PRAGMA {} of the dump is left out", name.to_ascii_lowercase()).into());
             }
             "DEFER_FOREIGN_KEYS" | "RECURSIVE_TRIGGERS" => self.defer(range, false),
             name if OF_SESSIONS.contains(&name) => {}
@@ -290,7 +297,10 @@ impl<'d> Walk<'d> {
             Some("VIRTUAL") => true,
             Some("TABLE") => {
                 // The rows of CREATE TABLE ... AS come from a query.
-                let is_query = token::tokens(sql).iter().take_while(|token| !token.is_symbol(sql, "(")).any(|token| token.is_word(sql, "AS"));
+                let is_query = token::tokens(sql)
+                    .iter()
+                    .take_while(|token| !token.is_symbol(sql, "("))
+                    .any(|token| token.is_word(sql, "AS"));
                 self.all_touched |= is_query;
                 is_query
             }
@@ -338,7 +348,8 @@ impl<'d> Walk<'d> {
     /// Lists the tables of the engine again.
     fn list_tables(&mut self) -> Result<()> {
         let list = || -> rusqlite::Result<_> {
-            let mut tables = self.by_pages.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")?;
+            let mut tables =
+                self.by_pages.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")?;
             let tables = tables.query_map([], |row| {
                 let (name, sql): (String, Option<String>) = (row.get(0)?, row.get(1)?);
                 Ok((name.to_ascii_lowercase(), (name, sql.unwrap_or_default())))
@@ -361,7 +372,8 @@ impl<'d> Walk<'d> {
         }
         match self.prepare(sql, range) {
             Ok(touched) => {
-                self.writes_schema |= touched.iter().any(|table| table == "sqlite_master" || table == "sqlite_schema");
+                self.writes_schema |=
+                    touched.iter().any(|table| table == "sqlite_master" || table == "sqlite_schema");
                 self.touched.extend(touched);
             }
             // A virtual table that `sqlite_schema` was given by INSERT is unknown here.
@@ -410,7 +422,9 @@ impl<'d> Walk<'d> {
         let values = tokens.iter().find(|token| token.is_word(&text, "VALUES"));
         let head = values.map_or(&*text, |values| &text[..values.at.start]);
         let columns = {
-            let open = tokens.iter().take_while(|token| values.is_none_or(|values| token.at.start < values.at.start));
+            let open = tokens
+                .iter()
+                .take_while(|token| values.is_none_or(|values| token.at.start < values.at.start));
             open.filter(|token| token.is_symbol(&text, ",")).count() + 1
         };
         let named = head.contains('(');
@@ -435,7 +449,9 @@ impl<'d> Walk<'d> {
                 let mut rowid = false;
                 for name in names {
                     match table.column(name) {
-                        Some(column) if given.contains(&column) && !targets.contains(&column) => targets.push(column),
+                        Some(column) if given.contains(&column) && !targets.contains(&column) => {
+                            targets.push(column)
+                        }
                         None if is_rowid(name) && !table.without_rowid && !rowid => match table.rowid_alias {
                             Some(alias) if !targets.contains(&alias) => targets.push(alias),
                             Some(_) => return Ok(None),
@@ -469,7 +485,9 @@ impl<'d> Walk<'d> {
         for (index, column) in table.columns.iter().enumerate() {
             defaults.push(match () {
                 () if targets.contains(&index) => None,
-                () if column.generated == Some(Generated::Virtual) || column.generated.is_some() => Some(Constant::Null),
+                () if column.generated == Some(Generated::Virtual) || column.generated.is_some() => {
+                    Some(Constant::Null)
+                }
                 () => match default_value::constant(column) {
                     Ok(constant) => Some(constant),
                     Err(_) => return Ok(None),
@@ -482,14 +500,23 @@ impl<'d> Walk<'d> {
             defaults.push(None);
         }
         let targets = targets.into_iter().map(Some).collect();
-        let shape = Shape { rules: rows.rules, copy: false, targets, conversions: Vec::new(), table: table.name.clone(), defaults, columns };
+        let shape = Shape {
+            rules: rows.rules,
+            copy: false,
+            targets,
+            conversions: Vec::new(),
+            table: table.name.clone(),
+            defaults,
+            columns,
+        };
         Ok(Some((name, Arc::new(shape))))
     }
 
     /// Returns a table that the engine writes, unless triggers fire for its rows.
     fn table(&self, name: &str) -> Result<Option<Table>> {
         let name = name.to_ascii_lowercase();
-        let Some((stored, sql)) = self.tables.get(&name).filter(|_| !self.with_triggers.contains(&name)) else {
+        let Some((stored, sql)) = self.tables.get(&name).filter(|_| !self.with_triggers.contains(&name))
+        else {
             return Ok(None);
         };
         let table = Table::of_connection(&self.by_pages, stored, sql);

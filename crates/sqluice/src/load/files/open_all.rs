@@ -36,11 +36,7 @@ pub(crate) struct OpenedFiles {
 
 /// Opens all files of a load on all cores. The result does not depend on the number of cores. The files that can't be loaded are returned
 /// separately.
-pub(crate) fn open_all(
-    load: &Request,
-    paths: &[PathBuf],
-    context: &Context<'_>,
-) -> Result<OpenedFiles> {
+pub(crate) fn open_all(load: &Request, paths: &[PathBuf], context: &Context<'_>) -> Result<OpenedFiles> {
     let cancel = &context.cancel;
     let watched = SampledFiles::new(context.progress, paths.len());
     if load.table.is_some() && load.limit.is_some() {
