@@ -7,7 +7,7 @@ CARGO ?= cargo
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test checks stale-checks release-checks docs docs-test docs-update lint platforms features feature-pairs semver fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-lookalike bench-python bench-distributed bench-size profile mutants install clean
+.PHONY: help setup demo test checks stale-checks release-checks docs docs-test docs-update lint platforms features feature-pairs semver server-dumps fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-lookalike bench-python bench-distributed bench-size profile mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,11 @@ feature-pairs: ## The same, and every two features together
 semver: ## The public API beside that of the last release (ARGS=revision for another)
 	@tools/setup build
 	tools/semver $(ARGS)
+
+server-dumps: ## Dumps of random databases of MariaDB and PostgreSQL loaded, and compared with the servers (ARGS='--only postgres')
+	@tools/setup test
+	$(CARGO) build --locked -p sqluice-cli
+	tools/server-dumps $(ARGS)
 
 fuzz: ## Fuzz targets against their slow twins, ten minutes each (ARGS='60 csv' for less)
 	@tools/setup build

@@ -73,7 +73,7 @@ impl Words<'_> {
                 Look::Comment(to) => self.at = to,
                 Look::Quoted(to) => {
                     self.at = to;
-                    return Ok(Token::Name(unquoted(&self.text[from..to])));
+                    return Ok(Token::Name(unquoted(&self.rules.decoded(&self.text[from..to]))));
                 }
                 Look::Code if is_word(byte) => {
                     let word = self.text[from..].iter().take_while(|byte| is_word(**byte)).count();
@@ -81,9 +81,7 @@ impl Words<'_> {
                         return Err(More);
                     }
                     self.at = from + word;
-                    return Ok(Token::Word(
-                        String::from_utf8_lossy(&self.text[from..from + word]).into_owned(),
-                    ));
+                    return Ok(Token::Word(self.rules.decoded(&self.text[from..from + word]).into_owned()));
                 }
                 Look::Code => {
                     self.at += 1;
@@ -143,9 +141,8 @@ impl Words<'_> {
 }
 
 /// Removes the quotes of a name.
-fn unquoted(quoted: &[u8]) -> String {
-    let text = String::from_utf8_lossy(quoted);
-    let mut chars = text.chars();
+fn unquoted(quoted: &str) -> String {
+    let mut chars = quoted.chars();
     let (open, close) = (chars.next(), chars.next_back());
     let inner = chars.as_str();
     match (open, close) {

@@ -9,6 +9,8 @@
 //!
 //! All functions work on a window of the dump. They return [`Look::More`] where the bytes behind the window decide.
 
+use std::borrow::Cow;
+
 /// The rules by which the text of a dump is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
@@ -42,6 +44,21 @@ pub enum Look {
     Comment(usize),
     /// The window ends before the string or comment does.
     More,
+}
+
+impl Rules {
+    /// Returns bytes of the dump as text. Bytes that the encoding does not have become U+FFFD.
+    pub fn decoded(self, bytes: &[u8]) -> Cow<'_, str> {
+        decoded(bytes, self.encoding)
+    }
+}
+
+/// Returns bytes as text: UTF-8, as programs write it whatever they declare, and otherwise text of the encoding. Other bytes become U+FFFD.
+pub fn decoded<'t>(bytes: &'t [u8], encoding: Option<&'static encoding_rs::Encoding>) -> Cow<'t, str> {
+    match (std::str::from_utf8(bytes), encoding) {
+        (Err(_), Some(encoding)) => encoding.decode_without_bom_handling(bytes).0,
+        _ => String::from_utf8_lossy(bytes),
+    }
 }
 
 impl Dialect {
@@ -181,5 +198,19 @@ fn dollar_quoted(text: &[u8], at: usize, whole: bool) -> Look {
             ended(text, from, mark, whole, Look::Quoted)
         }
         _ => Look::Code,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decoded;
+
+    #[test]
+    fn names_are_in_utf_8_or_in_the_encoding_of_the_dump() {
+        let latin = Some(encoding_rs::WINDOWS_1252);
+        assert_eq!(decoded(b"\xfc0", latin), "\u{fc}0");
+        // mariadb-dump writes declarations in UTF-8 whatever the encoding of the rows.
+        assert_eq!(decoded("\u{fc}0".as_bytes(), latin), "\u{fc}0");
+        assert_eq!(decoded(b"\xfc0", None), "\u{fffd}0");
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `lex`: strings, names and comments of each dialect; `file`: the file of a dump
+//! * `lex`: strings, names and comments of each dialect; `sql_mode`: a setting that changes them; `file`: the file of a dump
 //! * `insert`: the beginning of INSERT and COPY; `compound`: statements with statements within; `literal`: rows of literals; `copy`:
 //!   the fields of COPY
 //! * `split`: the statements of a dump
@@ -27,6 +27,7 @@ mod literal;
 pub mod recognise;
 pub mod rows;
 pub mod split;
+mod sql_mode;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "dialects")]

@@ -12,6 +12,7 @@
 //!
 //! Invariant: the result depends on the dump alone, not on the size of the window.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -22,8 +23,9 @@ use sqluice_core::size::Mebibytes;
 use super::compound::Compound;
 use super::file::DumpFile;
 use super::insert::{Begins, Header, begins};
-use super::lex::{Dialect, Look, Rules, look};
+use super::lex::{Dialect, Look, Rules, decoded, look};
 use super::literal::{Scanned, scan_row};
+use super::sql_mode::SqlMode;
 
 /// The number of bytes of a piece of rows: one worker decodes a piece.
 const PIECE_BYTES: u64 = sqluice_core::source::PART_BYTES as u64;
@@ -37,6 +39,16 @@ pub struct Script {
     pub headers: Vec<Header>,
     /// The pieces of all rows.
     pub pieces: Vec<Piece>,
+    /// The changes of the encoding: the offset from which each holds, in order. `None` within is UTF-8.
+    pub encodings: Vec<(u64, Option<&'static encoding_rs::Encoding>)>,
+}
+
+impl Script {
+    /// Returns the bytes of a statement at an offset as text.
+    pub fn decoded<'t>(&self, offset: u64, bytes: &'t [u8]) -> Cow<'t, str> {
+        let before = self.encodings.partition_point(|(from, _)| *from <= offset);
+        decoded(bytes, self.encodings[..before].last().and_then(|(_, encoding)| *encoding))
+    }
 }
 
 /// A statement, or neighbouring statements with rows.
@@ -92,6 +104,7 @@ pub struct Splitter<'f> {
     /// The largest number of bytes of a statement without rows, or of a row.
     statement_bytes_max: usize,
     script: Script,
+    sql_mode: SqlMode,
     headers: HashMap<Vec<u8>, usize>,
     /// The beginning of the last statement with rows: the next statement often has the same.
     last: Option<(Vec<u8>, usize)>,
@@ -110,6 +123,7 @@ impl<'f> Splitter<'f> {
             block_bytes: 1 << 20,
             statement_bytes_max,
             script: Script::default(),
+            sql_mode: SqlMode::default(),
             headers: HashMap::new(),
             last: None,
         }
@@ -312,14 +326,15 @@ impl<'f> Splitter<'f> {
         let text = String::from_utf8_lossy(text).to_ascii_lowercase();
         if let Some(encoding) = encoding_of(&text, self.rules.dialect) {
             self.rules.encoding = encoding;
+            self.script.encodings.push((statement.end, encoding));
         }
         match self.rules.dialect {
             Dialect::Postgres if text.contains("standard_conforming_strings") && text.starts_with("set") => {
                 self.rules.backslash_escapes = text.contains("off");
             }
-            Dialect::MySql if text.contains("sql_mode") && text.contains("set") => {
-                // `SQL_MODE=@OLD_SQL_MODE` at the end of a dump takes the mode back.
-                self.rules.backslash_escapes = !text.contains("no_backslash_escapes");
+            Dialect::MySql if text.contains("sql_mode") => {
+                self.sql_mode.take(&text);
+                self.rules.backslash_escapes = self.sql_mode.backslash_escapes();
             }
             _ => {}
         }

@@ -228,7 +228,14 @@ impl Translator {
             };
             let values = match (values, declared.name.1.as_str(), self.dialect) {
                 (Some(values), ..) => Some(values),
-                (None, "enum", Dialect::MySql) => Some(declared.arguments.clone()),
+                // MySQL stores '' for a value that is none of the list.
+                (None, "enum", Dialect::MySql) => {
+                    let mut values = declared.arguments.clone();
+                    if !values.iter().any(String::is_empty) {
+                        values.push(String::new());
+                    }
+                    Some(values)
+                }
                 _ => None,
             };
             if let Some(values) = values.filter(|_| !declared.array) {

@@ -31,6 +31,7 @@ use std::collections::{HashMap, HashSet};
 use model::{CreatedType, Name, Table};
 
 use crate::dump::Conversion;
+use crate::dump::sql_mode::SqlMode;
 
 /// The program that a dump is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +56,8 @@ impl Dialect {
 #[derive(Debug)]
 pub struct Translator {
     dialect: Dialect,
-    /// `true` if double quotes enclose names in MySQL.
-    ansi: bool,
+    /// Decides whether double quotes enclose names in MySQL.
+    sql_mode: SqlMode,
     /// The schema of names without a schema, which old dumps of PostgreSQL set by `search_path`.
     schema: Option<String>,
     /// The tables in the order of the dump; `None` for a dropped table.
@@ -136,7 +137,7 @@ impl Translator {
     pub fn new(dialect: Dialect) -> Translator {
         Translator {
             dialect,
-            ansi: false,
+            sql_mode: SqlMode::default(),
             schema: None,
             tables: Vec::new(),
             places: HashMap::new(),

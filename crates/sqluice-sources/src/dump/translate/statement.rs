@@ -98,7 +98,12 @@ impl Translator {
     /// # Errors
     /// The statement may change rows or tables, and is not understood. The place has the line; the caller knows the file.
     pub fn take(&mut self, sql: &str, line: u64) -> Result<()> {
-        let Some(tokens) = tokens(sql, self.dialect, self.ansi) else { return self.take_words(sql, line) };
+        if self.dialect == Dialect::MySql {
+            self.sql_mode.take(sql);
+        }
+        let Some(tokens) = tokens(sql, self.dialect, self.sql_mode.ansi_quotes()) else {
+            return self.take_words(sql, line);
+        };
         // A line that begins with a backslash is a command of psql.
         if matches!(tokens.first(), None | Some(Token::Backslash)) {
             return Ok(());
@@ -159,16 +164,6 @@ impl Translator {
                     Some(Token::Word(_)) => cursor.name().ok().filter(|name| name != "pg_catalog"),
                     _ => None,
                 };
-            }
-            return;
-        }
-        for item in split(cursor.rest()) {
-            let named = item.first().is_some_and(|token| super::tokens::is_word(token, "SQL_MODE"));
-            if let (true, [_, _, Token::SingleQuotedString(modes)]) = (named, item) {
-                // Each of these modes includes ANSI_QUOTES.
-                self.ansi = ["ANSI", "ORACLE", "POSTGRESQL", "MSSQL", "DB2", "MAXDB"]
-                    .iter()
-                    .any(|mode| modes.to_uppercase().contains(mode));
             }
         }
     }

@@ -20,7 +20,6 @@ use sqluice_sources::dump::{Conversion, Dialect, DumpFile, Header, Lines};
 
 use super::super::files::default_value;
 use super::super::request::options::Load;
-use super::last::text_of;
 use super::walk::Walked;
 
 /// The largest number of notes about differences; the rest is counted.
@@ -60,7 +59,7 @@ pub(super) fn walk(
                 databases[current].1.rows.push((rows, schema));
             }
             Item::Statement(range) => {
-                let sql = statement_text(file, range)?;
+                let sql = statement_text(file, script, range)?;
                 if let Some(name) = database_of(&sql, dialect) {
                     current = enter(&mut databases, Some(name), language);
                     continue;
@@ -272,9 +271,11 @@ fn shape(
     Ok((place, Arc::new(shape)))
 }
 
-/// Returns the text of a statement. Text in another encoding than UTF-8 becomes U+FFFD, which only comments and messages show.
-fn statement_text(file: &DumpFile, range: &Range<u64>) -> Result<String> {
-    let mut sql = text_of(file, range.clone()).or_else(|_| file.text(range.clone()))?;
+/// Returns the text of a statement, which has the encoding that the dump declares before the statement.
+fn statement_text(file: &DumpFile, script: &Script, range: &Range<u64>) -> Result<String> {
+    let mut bytes = Vec::new();
+    file.read(range.start, (range.end - range.start) as usize, &mut bytes)?;
+    let mut sql = script.decoded(range.start, &bytes).into_owned();
     // The mark before a statement that MySQL executes, `/*!40101`, is not part of the statement, and so the end of the comment is neither.
     if !sql.contains("/*") && sql.trim_end().ends_with("*/") {
         sql.truncate(sql.trim_end().len() - "*/".len());

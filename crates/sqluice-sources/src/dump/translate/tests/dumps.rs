@@ -195,3 +195,23 @@ fn constraints_that_are_dropped_before_their_tables_exist_are_passed_over() {
     assert!(translated.left_out.is_empty() && translated.notes.is_empty());
     assert_eq!(translated.statements.len(), 1);
 }
+
+#[test]
+fn an_enumeration_takes_the_empty_text_of_other_values() {
+    let translated = translated(Dialect::MySql, "CREATE TABLE t (e enum('a','b'));\n");
+    let database = database(&translated);
+    database.execute("INSERT INTO t VALUES('a'), (''), (NULL)", []).unwrap();
+    assert!(database.execute("INSERT INTO t VALUES('c')", []).is_err());
+}
+
+#[test]
+fn names_keep_their_quotes_behind_a_trigger_that_sets_another_mode() {
+    let translated = translated(
+        Dialect::MySql,
+        "SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='ANSI';\nSET @saved_sql_mode = @@sql_mode;\nSET sql_mode = '';\n\
+         SET sql_mode = @saved_sql_mode;\nCREATE TABLE \"t\" (\"a\" int, \"b\" int GENERATED ALWAYS AS (\"a\" * 2) STORED);\n",
+    );
+    let database = database(&translated);
+    database.execute("INSERT INTO t VALUES(4)", []).unwrap();
+    assert_eq!(rows(&database, "SELECT a, b FROM t"), ["4|8"]);
+}

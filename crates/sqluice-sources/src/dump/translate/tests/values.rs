@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::super::{Conversion, Converted, Element};
+use crate::dump::{Conversion, Converted, Element};
 
 fn converted(conversion: &Conversion, text: &str) -> (Converted, Vec<u8>) {
     let mut out = Vec::new();
