@@ -683,8 +683,10 @@ impl Translation<'_> {
                     kind,
                 ))
             }
+            // Old versions of SQLite have 0 for NULL, where MySQL has NULL.
             ("json_valid", 1) if mysql => {
-                Ok(piece(format!("json_valid({})", self.text(arguments[0])?.sql), Kind::Boolean))
+                let text = self.text(arguments[0])?.sql;
+                Ok(piece(format!("({text} IS NULL OR json_valid({text}))"), Kind::Boolean))
             }
             ("json_unquote", 1) if mysql => match bare(arguments[0]) {
                 Expr::Function(inner) if name_of(&inner.name) == "json_extract" => self.piece(arguments[0]),
