@@ -156,15 +156,13 @@ impl Translator {
 
     /// Reads settings that decide what names and quotes mean.
     fn set(&mut self, cursor: &mut Cursor<'_>) {
-        if self.dialect == Dialect::Postgres {
-            if cursor.word("SEARCH_PATH") {
-                cursor.next();
-                self.schema = match cursor.peek() {
-                    Some(Token::SingleQuotedString(name)) if !name.is_empty() => Some(name.clone()),
-                    Some(Token::Word(_)) => cursor.name().ok().filter(|name| name != "pg_catalog"),
-                    _ => None,
-                };
-            }
+        if self.dialect == Dialect::Postgres && cursor.word("SEARCH_PATH") {
+            cursor.next();
+            self.schema = match cursor.peek() {
+                Some(Token::SingleQuotedString(name)) if !name.is_empty() => Some(name.clone()),
+                Some(Token::Word(_)) => cursor.name().ok().filter(|name| name != "pg_catalog"),
+                _ => None,
+            };
         }
     }
 
