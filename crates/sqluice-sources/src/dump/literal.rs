@@ -28,6 +28,7 @@ pub(super) fn scan_row(text: &[u8], at: usize, rules: Rules, whole: bool) -> Sca
                     to += 1;
                 }
             }
+            b'+' if !begins_number(text, to) => return Scanned::Other,
             b',' | b'+' | b' ' | b'\n' | b'\r' | b'\t' => to += 1,
             b'(' => (depth, to) = (depth + 1, to + 1),
             b')' => {
@@ -44,7 +45,12 @@ pub(super) fn scan_row(text: &[u8], at: usize, rules: Rules, whole: bool) -> Sca
                         return Scanned::Other;
                     }
                     Look::Quoted(end) | Look::Comment(end) => to = end,
-                    Look::Code if byte == b'-' || is_division_of_floats(text, to, rules.dialect) => to += 1,
+                    Look::Code
+                        if byte == b'-' && begins_number(text, to)
+                            || is_division_of_floats(text, to, rules.dialect) =>
+                    {
+                        to += 1
+                    }
                     Look::Code => return Scanned::Other,
                 }
             }
@@ -70,6 +76,12 @@ fn is_division_of_floats(text: &[u8], at: usize, dialect: Dialect) -> bool {
         && text[at] == b'/'
         && text[..at].ends_with(b".0")
         && text.get(at + 1).is_some_and(u8::is_ascii_digit)
+}
+
+/// Returns `true` if the sign at `at` is the sign of a number or of an exponent, and not an operator.
+fn begins_number(text: &[u8], at: usize) -> bool {
+    let before = text[..at].trim_ascii_end();
+    matches!(before.last(), Some(b'(' | b',' | b'/' | b'e' | b'E' | b'-' | b'+'))
 }
 
 /// Returns `true` if a word may begin a literal, or be part of one. `next` is the byte behind the word.

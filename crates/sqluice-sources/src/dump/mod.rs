@@ -12,10 +12,9 @@
 //!   the fields of COPY
 //! * `split`: the statements of a dump
 //! * `recognise`: the recognition of dumps
-//! * `array`, `conversion`: values in another form; `translate`: the schemas of MySQL and Postgres in SQLite's words
+//! * `conversion`: values in another form; `translate`: the schemas of MySQL and Postgres in SQLite's words
 //! * `columns`: decoded literals, column by column; `rows`: the rows of a table as a source
 
-mod array;
 mod columns;
 mod compound;
 mod conversion;

@@ -34,7 +34,7 @@ pub struct Shape {
     pub copy: bool,
     /// The table's column for each value; `None` for a value that is not stored.
     pub targets: Vec<Option<usize>>,
-    /// The conversion of each value; empty if there is none.
+    /// The conversion of each value; empty if no value is converted.
     pub conversions: Vec<Conversion>,
     /// The table in messages.
     pub table: String,
@@ -330,7 +330,7 @@ impl<'p> Decoder<'p> {
         Ok(())
     }
 
-    /// Decodes a row, whose opening parenthesis comes next.
+    /// Decodes the row whose opening parenthesis is at the position of `values`.
     fn row(&mut self, values: &mut Values<'_>) -> Result<()> {
         let start = values.at;
         values.at += 1;

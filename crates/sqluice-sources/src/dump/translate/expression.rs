@@ -14,7 +14,7 @@ use sqluice_core::schema::{quoted, quoted_text};
 
 use super::Dialect;
 use super::types::{Kind, Mapped};
-use crate::dump::array;
+use crate::dump::conversion::array;
 use crate::dump::conversion::{Conversion, Converted, Element, boolean, moment};
 
 /// The most operators and words of an expression: an expression is a tree, which is freed by recursion.

@@ -215,12 +215,6 @@ impl Translator {
             let by_collation = column.ignores_case.or(table.ignores_case).unwrap_or(false);
             let ignores_case =
                 mapped.ignores_case || (is_text && by_collation && self.dialect == Dialect::MySql);
-            if not_null && mapped.conversion == Conversion::Float {
-                let text =
-                    format!("column {}.{name}: NOT NULL is left out, because NaN becomes NULL", table.name.1);
-                self.note(table.line, text);
-                not_null = false;
-            }
             let mut new = NewColumn {
                 name,
                 not_null,

@@ -16,7 +16,7 @@ pub(in super::super) fn is_likely(magic: &[u8]) -> bool {
         || of_encoding(magic).is_some()
         || !magic.is_ascii() && str::from_utf8(magic).is_err()
         || magic.get(8..) == Some(b"DU")
-        || [&b"070701"[..], b"070702", b"070707", b"A\n2\n", b"A\n3\n", b"\0\0\x27\x0a", b"RIFF"]
+        || [&b"070701"[..], b"070702", b"070707", b"A\n2\n", b"A\n3\n", b"\0\0\x27\x0a", b"RIFF", b"\n\r\r\n"]
             .iter()
             .any(|start| magic.starts_with(start))
         || SIGNATURES.iter().any(begins)
@@ -51,6 +51,10 @@ fn of_structure(head: &[u8]) -> Option<Foreign> {
         || is_r_text(head)
     {
         return Some(R);
+    }
+    // Blank lines are such bytes, too, up to the mark of the byte order.
+    if at(0, b"\n\r\r\n") && (at(8, b"\x1a\x2b\x3c\x4d") || at(8, b"\x4d\x3c\x2b\x1a")) {
+        return Some(signatures::PACKETS);
     }
     if let [0x80, 4 | 5, 0x95, frame @ ..] = head
         && frame.get(5..8).is_some_and(|high| high == [0; 3])

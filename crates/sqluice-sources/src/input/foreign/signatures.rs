@@ -31,7 +31,7 @@ const LOG_OF_SQLITE: Foreign = Foreign::certain(
     "a journal of a SQLite database",
     "name the database instead, whose name has neither -wal nor -journal",
 );
-const PACKETS: Foreign =
+pub(super) const PACKETS: Foreign =
     Foreign::certain("a recording of network packets", "export its packets as CSV, and load that");
 const RECORDING: Foreign = Foreign::certain("a recording", "it has no rows: is it the right file?");
 
@@ -139,7 +139,6 @@ pub(super) const SIGNATURES: &[(&[u8], Foreign)] = &[
     (b"RCF\x01", Foreign::certain("an RCFile of Hive", "write its rows as Parquet or Avro, and load that")),
     (b"\xd4\xc3\xb2\xa1", PACKETS),
     (b"\xa1\xb2\xc3\xd4", PACKETS),
-    (b"\x0a\x0d\x0d\x0a", PACKETS),
     (b"ElfFile\0", Foreign::certain("an event log of Windows", "export its events as CSV, and load that")),
     (b"II*\0", Foreign::certain("a TIFF picture", PICTURE)),
     (b"MM\0*", Foreign::certain("a TIFF picture", PICTURE)),

@@ -1,6 +1,7 @@
 //! The load of a dump: SQL text that makes a database.
 //!
 //! ```text
+//!  statement   the text of statements, and the errors about them
 //!  guard    what a dump may do: an authorizer for SQLite
 //!  walk     each statement, in order: a declaration, literal rows, or work for SQLite
 //!  last     the work for SQLite, after the pages
@@ -14,6 +15,7 @@
 
 mod guard;
 mod last;
+mod statement;
 #[cfg(feature = "dialects")]
 mod translated;
 mod walk;
@@ -39,7 +41,8 @@ use sqluice_sources::input::InputFile;
 
 use super::request::Request;
 use super::request::options::Load;
-use last::{Last, text_of};
+use last::Last;
+use statement::text_of;
 use walk::{Walk, Walked};
 
 /// The share of the memory that a statement may take: it exists as text, as tokens and in SQLite.

@@ -22,7 +22,7 @@ use sqluice_sources::dump::{DumpFile, Header};
 use super::super::files::default_value;
 use super::super::request::options::Load;
 use super::guard::{Guard, Seen};
-use super::last::{explained, text_of};
+use super::statement::{explained, text_of};
 
 /// The result of a walk.
 pub(super) struct Walked {

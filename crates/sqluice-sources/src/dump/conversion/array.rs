@@ -3,7 +3,7 @@
 //! The text is read once, without recursion. Elements in quotes have backslashes before quotes and backslashes; a word NULL without
 //! quotes is null. Arrays whose indexes do not begin at 1 have a prefix, `[0:1]={a,b}`, which JSON can't express.
 
-use super::conversion::{Element, boolean, float_word, moment};
+use super::{Element, boolean, float_word, moment};
 
 /// Appends an array as JSON.
 pub(super) fn to_json(

@@ -2,7 +2,7 @@
 
 use jiff::civil;
 
-use super::array;
+pub(crate) mod array;
 
 /// The way from the text of a value in the dump to the value that SQLite stores.
 ///
