@@ -77,7 +77,7 @@ pub(super) fn to_json(
 }
 
 /// Appends an element as JSON.
-pub(super) fn append(value: &[u8], element: Element, out: &mut Vec<u8>) -> Result<(), &'static str> {
+pub(crate) fn append(value: &[u8], element: Element, out: &mut Vec<u8>) -> Result<(), &'static str> {
     let text = std::str::from_utf8(value).map_err(|_| "it is not UTF-8")?;
     match element {
         Element::Number if float_word(value).is_some() => out.extend_from_slice(b"null"),
