@@ -60,7 +60,7 @@ fn delimiters_are_recognised_or_named() {
     refused(
         "-f xlsx",
         "",
-        "error: invalid value 'xlsx' for '--format <FORMAT>'\n  [possible values: csv, tsv, ndjson, json, parquet, arrow, avro, sqlite]\n\n\
+        "error: invalid value 'xlsx' for '--format <FORMAT>'\n  [possible values: csv, tsv, ndjson, json, parquet, arrow, avro, sqlite, sql]\n\n\
          For more information, try '--help'.",
     );
 }

@@ -1,6 +1,5 @@
 //! The statements of a dump that SQLite runs, in order, after the pages are written.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use rusqlite::fallible_iterator::FallibleIterator;
@@ -99,4 +98,19 @@ fn check(connection: &Connection) -> Result<()> {
         return Ok(());
     }
     Err(Error::input(format!("the dump makes a database that is not sound: {verdict}")))
+}
+
+/// Checks that each foreign key refers to a row. Statements may have dropped and altered tables, so SQLite checks all tables.
+fn check_foreign_keys(connection: &Connection, file: &DumpFile) -> Result<()> {
+    let cannot = |error| failed(error, "check the foreign keys of the dump");
+    let mut check = connection.prepare("PRAGMA foreign_key_check").map_err(cannot)?;
+    let mut rows = check.query([]).map_err(cannot)?;
+    let Some(row) = rows.next().map_err(cannot)? else { return Ok(()) };
+    let (child, rowid): (String, Option<i64>) = (row.get(0).map_err(cannot)?, row.get(1).map_err(cannot)?);
+    let parent: String = row.get(2).map_err(cannot)?;
+    let which = rowid.map_or_else(|| "a row".to_owned(), |rowid| format!("the row with rowid {rowid}"));
+    Err(Error::input(format!(
+        "FOREIGN KEY constraint failed: {which} of {child} refers to no row of {parent}"
+    ))
+    .at(Place::file(file.name())))
 }
