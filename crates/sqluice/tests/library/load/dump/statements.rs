@@ -309,7 +309,11 @@ fn script(rng: &mut Rng, db: &Path) -> Script {
         Script { text: pick(rng, &["", "-- SQL\n", "\u{feff}", "/* a */\r\n"]).to_owned(), refused: None };
     let refuses = rng.bool();
     for _ in 0..rng.usize(1..40) {
-        let statement = statement(rng);
+        let mut statement = statement(rng);
+        // A comment at the end of a statement would swallow the delimiter, and the next statement.
+        if statement.lines().last().is_some_and(|line| line.contains("--")) {
+            statement.push('\n');
+        }
         let delimiter = pick(rng, &[";\n", ";", " ;\r\n", ";\n\n-- comment; it's\n", "; /* ' */ ", "\n;;\n"]);
         // The text that SQLite stores may go up to the semicolon.
         let run = connection.execute_batch(&format!("{statement}{delimiter}"));
