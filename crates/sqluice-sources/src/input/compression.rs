@@ -136,7 +136,7 @@ impl Compression {
                 Member::Xz(XzDecoder::new_stream(input, stream))
             }
             #[cfg(not(feature = "bzip2-xz"))]
-            Compression::Bzip2 | Compression::Xz => return Err(io::ErrorKind::Unsupported.into()),
+            Compression::Bzip2 | Compression::Xz => return Err(ErrorKind::Unsupported.into()),
         })
     }
 
