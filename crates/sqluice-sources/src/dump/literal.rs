@@ -284,7 +284,7 @@ impl Values<'_> {
         let quote = self.text[self.at];
         let start = self.at + 1;
         let mut to = start;
-        // Where a doubled quote was found, the rest moves down.
+        // The end of the decoded text. Each doubled quote becomes one, and the text behind it moves.
         let mut kept = start;
         loop {
             let found = match self.text.get(to..to + 16) {

@@ -91,6 +91,7 @@ pub struct Piece {
 /// A reader of the statements of a dump.
 pub struct Splitter<'f> {
     file: &'f DumpFile,
+    context: &'f Context<'f>,
     rules: Rules,
     /// The delimiter that ends statements; `;` unless a DELIMITER command changes it.
     delimiter: Vec<u8>,
@@ -111,10 +112,16 @@ pub struct Splitter<'f> {
 }
 
 impl<'f> Splitter<'f> {
-    /// Creates a reader of `file`.
-    pub fn new(file: &'f DumpFile, rules: Rules, statement_bytes_max: usize) -> Splitter<'f> {
+    /// Creates a reader of `file`, which reports progress to `context` and stops if `context` is canceled.
+    pub fn new(
+        file: &'f DumpFile,
+        rules: Rules,
+        statement_bytes_max: usize,
+        context: &'f Context<'f>,
+    ) -> Splitter<'f> {
         Splitter {
             file,
+            context,
             rules,
             delimiter: b";".to_vec(),
             window: Vec::new(),
@@ -139,21 +146,15 @@ impl<'f> Splitter<'f> {
     /// Reads all statements.
     ///
     /// # Errors
-    /// If the file can't be read, a statement is longer than the memory allows, or `context` is canceled.
-    pub fn split(mut self, context: &Context<'_>) -> Result<Script> {
-        context.progress.phase("split", Some(Amount { rows: 0, bytes: self.file.bytes() }));
-        let mut reported = 0;
+    /// If the file can't be read, a statement is longer than the memory allows, or the context is canceled.
+    pub fn split(mut self) -> Result<Script> {
+        self.context.progress.phase("split", Some(Amount { rows: 0, bytes: self.file.bytes() }));
         if self.file.bytes() >= 3 {
             self.fill(3)?;
             self.at = if self.window.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         }
         while self.skip_blanks()? {
             let offset = self.offset();
-            if offset - reported >= self.block_bytes as u64 {
-                context.cancel.check()?;
-                context.progress.advance(Amount { rows: 0, bytes: offset - reported });
-                reported = offset;
-            }
             if self.command()? || self.rows()? {
                 continue;
             }
@@ -167,7 +168,7 @@ impl<'f> Splitter<'f> {
         self.base + self.at as u64
     }
 
-    /// `true` if the window reaches to the end of the dump.
+    /// Returns `true` if the window reaches to the end of the dump.
     fn is_whole(&self) -> bool {
         self.base + self.window.len() as u64 >= self.file.bytes()
     }
@@ -181,8 +182,13 @@ impl<'f> Splitter<'f> {
         self.window.drain(..keep);
         self.base += keep as u64;
         self.at -= keep;
-        let bytes = self.block_bytes.max(self.window.len());
-        self.file.read(self.base + self.window.len() as u64, bytes, &mut self.window)
+        self.context.cancel.check()?;
+        let before = self.window.len();
+        let bytes = self.block_bytes.max(before);
+        self.file.read(self.base + before as u64, bytes, &mut self.window)?;
+        let bytes = (self.window.len() - before) as u64;
+        self.context.progress.advance(Amount { rows: 0, bytes });
+        Ok(())
     }
 
     fn too_long(&self, offset: u64) -> Error {

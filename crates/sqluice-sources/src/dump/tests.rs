@@ -17,8 +17,9 @@ fn split(text: &[u8], dialect: Dialect, block_bytes: usize) -> Result<Script, St
     file.write_all(text).unwrap();
     let input = InputFile::new(file.path(), InputOptions::new()).unwrap();
     let file = DumpFile::new(&input).unwrap();
-    let splitter = Splitter::new(&file, dialect.rules(), 1 << 20).blocks_of(block_bytes);
-    splitter.split(&Context::default()).map_err(|error| error.message())
+    let context = Context::default();
+    let splitter = Splitter::new(&file, dialect.rules(), 1 << 20, &context).blocks_of(block_bytes);
+    splitter.split().map_err(|error| error.message())
 }
 
 /// Returns the text of each statement, and the number of rows of each run of rows.

@@ -99,7 +99,7 @@ pub(super) fn translate(tokens: &[Token], scope: &Scope<'_>) -> Result<String, W
     Ok(usable(translated)?.sql)
 }
 
-/// What a DEFAULT says.
+/// The value of a DEFAULT.
 pub(super) enum DefaultValue {
     /// SQL behind the word DEFAULT.
     Sql(String),

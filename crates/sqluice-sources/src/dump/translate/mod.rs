@@ -78,9 +78,9 @@ pub struct Translated {
     pub statements: Vec<String>,
     /// The tables of the dump, in its order, with the partitions.
     pub tables: Vec<TranslatedTable>,
-    /// What SQLite has no counterpart for.
+    /// The statements and clauses without a counterpart in SQLite.
     pub left_out: Vec<LeftOut>,
-    /// What differs in tables that were translated, in the order of the dump.
+    /// The differences between tables of the dump and their translations, in the order of the dump.
     pub notes: Vec<Note>,
 }
 
@@ -104,7 +104,7 @@ pub struct TranslatedColumn {
     pub name: String,
     /// The name in SQLite; `None` for a generated column that was left out.
     pub into: Option<String>,
-    /// What happens to values.
+    /// The conversion of values.
     pub conversion: Conversion,
     /// `true` if the database computes the values, so that the dump has none.
     pub generated: bool,

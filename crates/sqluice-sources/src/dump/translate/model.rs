@@ -1,4 +1,4 @@
-//! What the statements of a dump say about its tables, in the terms of the dump.
+//! The tables that the statements of a dump declare, in the terms of the dump.
 
 use std::collections::HashMap;
 
@@ -87,7 +87,7 @@ pub(super) struct Generated {
 pub(super) struct SourceType {
     /// The name in lower case, such as `double precision`, and its schema.
     pub(super) name: Name,
-    /// What stands in parentheses: digits, or the values of ENUM and SET.
+    /// The arguments in parentheses: digits, or the values of ENUM and SET.
     pub(super) arguments: Vec<String>,
     pub(super) unsigned: bool,
     pub(super) array: bool,

@@ -36,7 +36,7 @@ const PRAGMAS: [&str; 12] = [
 pub(super) struct Seen {
     /// The tables that the statement reads or changes, in lower case. Tables of triggers and views are among them.
     pub(super) touched: HashSet<String>,
-    /// What the statement may not do, in words: `attaches x.db`.
+    /// The forbidden effect of the statement, in words: `attaches x.db`.
     pub(super) denied: Option<String>,
     /// The table that the statement makes, or gives a trigger.
     pub(super) made: Option<String>,
@@ -83,6 +83,11 @@ impl Guard {
     /// Forgets the last statement. `declares` is `true` if the next one is CREATE, ALTER or DROP.
     pub(super) fn begin(&self, declares: bool) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Seen { declares, ..Seen::default() };
+    }
+
+    /// Returns `true` if the statement may not run.
+    pub(super) fn denies(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).denied.is_some()
     }
 
     /// Returns the facts about the statements since [`Guard::begin`].

@@ -1,10 +1,10 @@
 //! The load of a dump: SQL text that makes a database.
 //!
 //! ```text
-//!  statement   the text of statements, and the errors about them
-//!  guard    what a dump may do: an authorizer for SQLite
-//!  walk     each statement, in order: a declaration, literal rows, or work for SQLite
-//!  last     the work for SQLite, after the pages
+//!  guard        an authorizer for SQLite: a dump may fill its database, and nothing else
+//!  statement    the text of statements, and the errors about them
+//!  walk         each statement, in order: a declaration, literal rows, or work for SQLite
+//!  last         the work for SQLite, after the pages
 //!  translated   the walk over a dump of MySQL or Postgres: its declarations become those of SQLite
 //! ```
 //!
@@ -42,7 +42,7 @@ use sqluice_sources::input::InputFile;
 use super::request::Request;
 use super::request::options::Load;
 use last::Last;
-use statement::text_of;
+use statement::{first_words, text_of};
 use walk::{Walk, Walked};
 
 /// The share of the memory that a statement may take: it exists as text, as tokens and in SQLite.
@@ -94,7 +94,7 @@ impl PreparedDump {
         let statement_bytes_max =
             (load.write.memory_bytes / STATEMENT_SHARE).min(STATEMENT_BYTES_MAX) as usize;
         let dialect = recognise::dialect(&input.sample(HEAD_BYTES)?.text);
-        let script = Splitter::new(&file, dialect.rules(), statement_bytes_max).split(context)?;
+        let script = Splitter::new(&file, dialect.rules(), statement_bytes_max, context).split()?;
         let walked = match dialect {
             Dialect::Sqlite => match Walk::new(&load, &file, &script, true)?.run(context)? {
                 walked if walked.asks_session => Walk::new(&load, &file, &script, false)?.run(context)?,
@@ -180,9 +180,9 @@ impl PreparedDump {
     /// Refuses statements that an existing database would have to run. The numbers of AUTOINCREMENT follow from the rows.
     fn refuse_other_statements(&self) -> Result<()> {
         for work in &self.walked.last {
-            let sql = text_of(&self.file, work.range.clone())?.to_ascii_lowercase();
-            let words: Vec<&str> = sql.split(|char: char| !(char.is_alphanumeric() || char == '_')).collect();
-            if let ["delete", "from", "sqlite_sequence", ..] | ["insert", "into", "sqlite_sequence", ..] =
+            let words = first_words(&text_of(&self.file, work.range.clone())?);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            if let ["DELETE", "FROM", "SQLITE_SEQUENCE", ..] | ["INSERT", "INTO", "SQLITE_SEQUENCE", ..] =
                 words[..]
             {
                 continue;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use sqluice_core::error::{Error, Result};
+use sqluice_core::schema::token::{TokenKind, tokens};
 use sqluice_core::sqlite_error::failed;
 use sqluice_sources::dump::DumpFile;
 
@@ -43,4 +44,17 @@ pub(super) fn explained(
         _ => return failed(error, "run a statement of the dump").at(file.place(range.start)),
     };
     Error::input(message).at(file.place(range.start + offset))
+}
+
+/// Returns the first words of a statement, in upper case.
+pub(super) fn first_words(sql: &str) -> Vec<String> {
+    let mut end = sql.len().min(1000);
+    while !sql.is_char_boundary(end) {
+        end -= 1;
+    }
+    let start = &sql[..end];
+    let found = tokens(start);
+    let tokens = found.iter().filter(|token| !token.is_comment());
+    let words = tokens.take(4).take_while(|token| token.kind == TokenKind::Word);
+    words.map(|token| token.text(start).to_ascii_uppercase()).collect()
 }

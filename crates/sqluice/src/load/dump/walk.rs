@@ -12,7 +12,7 @@ use sqluice_core::affinity::Affinity;
 use sqluice_core::error::{Error, Message, Result, Setting, message};
 use sqluice_core::progress::Context;
 use sqluice_core::schema::token::{self, Token};
-use sqluice_core::schema::{Generated, Schema, Table};
+use sqluice_core::schema::{Schema, Table};
 use sqluice_core::source::columns::Constant;
 use sqluice_core::sqlite_error::failed;
 use sqluice_sources::dump::rows::{Shape, TableRows};
@@ -22,7 +22,7 @@ use sqluice_sources::dump::{DumpFile, Header};
 use super::super::files::default_value;
 use super::super::request::options::Load;
 use super::guard::{Guard, Seen};
-use super::statement::{explained, text_of};
+use super::statement::{explained, first_words, text_of};
 
 /// The result of a walk.
 pub(super) struct Walked {
@@ -225,8 +225,11 @@ impl<'d> Walk<'d> {
             }
             ["VACUUM", ..] => {}
             ["EXPLAIN", ..] => {}
+            // A query changes nothing, but may be none that SQLite accepts.
             ["SELECT" | "VALUES", ..] => {
-                self.prepare(&sql, range)?;
+                self.guard.begin(false);
+                let prepared = self.all.prepare(&sql).map(drop);
+                prepared.map_err(|error| explained(self.file, range, &sql, &self.guard, error))?;
             }
             _ => return self.work(&sql, range, &words),
         }
@@ -252,24 +255,18 @@ impl<'d> Walk<'d> {
         run.map_err(|error| explained(self.file, range, sql, &self.guard, error))
     }
 
-    fn prepare(&mut self, sql: &str, range: &Range<u64>) -> Result<Seen> {
-        self.guard.begin(false);
-        let prepared = self.all.prepare(sql).map(drop);
-        prepared.map_err(|error| explained(self.file, range, sql, &self.guard, error))?;
-        Ok(self.guard.take())
-    }
-
     /// Notes what a statement for SQLite touches. `sql` is the statement, or another one that touches the same.
     fn touch(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
-        let seen = match self.prepare(sql, range) {
-            Ok(seen) => seen,
+        self.guard.begin(false);
+        if let Err(error) = self.all.prepare(sql).map(drop) {
             // A virtual table that `sqlite_schema` was given by INSERT is unknown here.
-            Err(_) if self.writes_schema && self.guard.take().denied.is_none() => {
+            if self.writes_schema && !self.guard.denies() {
                 self.all_touched = true;
                 return Ok(());
             }
-            Err(error) => return Err(error),
-        };
+            return Err(explained(self.file, range, sql, &self.guard, error));
+        }
+        let seen = self.guard.take();
         self.writes_schema |= seen.writes_schema;
         self.asks_session |= seen.asks_session;
         // All later declarations change what the statement would find.
@@ -553,9 +550,7 @@ impl<'d> Walk<'d> {
         for (index, column) in table.columns.iter().enumerate() {
             defaults.push(match () {
                 () if targets.contains(&index) => None,
-                () if column.generated == Some(Generated::Virtual) || column.generated.is_some() => {
-                    Some(Constant::Null)
-                }
+                () if column.generated.is_some() => Some(Constant::Null),
                 () => match default_value::constant(column) {
                     Ok(constant) => Some(constant),
                     Err(_) => return Ok(None),
@@ -608,17 +603,4 @@ fn is_of_sqlite(name: &str) -> bool {
 
 fn is_rowid(name: &str) -> bool {
     ["rowid", "_rowid_", "oid"].iter().any(|rowid| name.eq_ignore_ascii_case(rowid))
-}
-
-/// Returns the first words of a statement, in upper case.
-fn first_words(sql: &str) -> Vec<String> {
-    let mut end = sql.len().min(1000);
-    while !sql.is_char_boundary(end) {
-        end -= 1;
-    }
-    let start = &sql[..end];
-    let tokens = token::tokens(start);
-    let tokens = tokens.iter().filter(|token| !token.is_comment());
-    let words = tokens.take(4).take_while(|token| token.kind == token::TokenKind::Word);
-    words.map(|token| token.text(start).to_ascii_uppercase()).collect()
 }
