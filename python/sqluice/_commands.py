@@ -110,7 +110,7 @@ def load(
     reject: where rows go that can't be stored, a new file unless `overwrite_reject` is set; without it the first ends the load. max_rejects: how many the load
     accepts. skip_bad_files: files that can't be loaded are
     left out, with a warning, and listed in `Report.skipped`. database: the one to load of a dump that has several. commit_anyway: a dump that ends in
-    ROLLBACK or within a transaction is loaded as if it ended in COMMIT; without it such a dump is refused. name_from="path": tables are named after folder and file. records: the
+    ROLLBACK or within a transaction, or lacks its last line, is loaded as if it were complete; without it such a dump is refused. name_from="path": tables are named after folder and file. records: the
     keys that lead to the array of records in a JSON file that is one object, such as "features" or "data.items". The rest is as for
     `write`.
     """

@@ -200,7 +200,7 @@ settings! {
         SkipBadFiles = "skip_bad_files": switch("Leave out files that cannot be loaded, list them at the end, and exit with 1 [default: they end the load]")
             .below(BAD_ROWS).hidden();
         Database = "database": of(Kind::Text, "NAME", "The database to load, if an SQL dump has several [default: the only one with tables]").below(FILE_FORMAT).hidden();
-        CommitAnyway = "commit_anyway": switch("Load an SQL dump that ends in ROLLBACK or within a transaction, as if it ended in COMMIT [default: such a dump is refused]")
+        CommitAnyway = "commit_anyway": switch("Load an SQL dump that ends in ROLLBACK or within a transaction, or lacks its last line, as if it were complete [default: such a dump is refused]")
             .below(BAD_ROWS).hidden();
     }
 

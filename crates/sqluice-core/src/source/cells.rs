@@ -219,13 +219,7 @@ impl Cells {
 
     fn count(&mut self, is_valid: bool) {
         if !self.valid.is_empty() {
-            let word = self.rows / 64;
-            if word >= self.valid.len() {
-                self.valid.resize(word + 1, u64::MAX);
-            }
-            if !is_valid {
-                self.valid[word] &= !(1 << (self.rows % 64));
-            }
+            mark(&mut self.valid, self.rows, is_valid);
         }
         self.rows += 1;
     }
@@ -287,6 +281,17 @@ impl Cells {
         let words = from / 64..(from + rows).div_ceil(64);
         let validity = (!self.valid.is_empty()).then(|| Bitmap(&self.valid[words]));
         Column { values, validity }
+    }
+}
+
+/// Appends the bit of `row` to a validity bitmap whose last word may be full.
+pub fn mark(valid: &mut Vec<u64>, row: usize, is_valid: bool) {
+    let word = row / 64;
+    if word >= valid.len() {
+        valid.resize(word + 1, u64::MAX);
+    }
+    if !is_valid {
+        valid[word] &= !(1 << (row % 64));
     }
 }
 

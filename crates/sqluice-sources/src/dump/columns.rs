@@ -11,6 +11,7 @@
 
 use sqluice_core::affinity::{Affinity, text_to_number};
 use sqluice_core::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
+use sqluice_core::source::cells::mark;
 
 use super::literal::Literal;
 
@@ -148,13 +149,7 @@ impl LiteralColumn {
 
     fn count(&mut self, is_valid: bool) {
         if !self.valid.is_empty() {
-            let word = self.rows / 64;
-            if word >= self.valid.len() {
-                self.valid.resize(word + 1, u64::MAX);
-            }
-            if !is_valid {
-                self.valid[word] &= !(1 << (self.rows % 64));
-            }
+            mark(&mut self.valid, self.rows, is_valid);
         }
         self.rows += 1;
     }

@@ -82,6 +82,30 @@ pub fn dialect(head: &[u8]) -> Dialect {
     }
 }
 
+/// Returns `true` if text begins with a comment that only programs write that dump databases, or as the shell of SQLite begins a dump.
+pub fn is_signed(head: &[u8]) -> bool {
+    signature(head).is_some() || head.starts_with(b"PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;")
+}
+
+/// Returns `true` if the program that wrote a dump says at its start that it dumps, and not at its end that it is done. `tail` has the last
+/// bytes of the dump.
+pub fn is_cut_off(head: &[u8], tail: &[u8]) -> bool {
+    const ENDS: [&str; 3] = ["-- dump completed", "database dump complete", "database cluster dump complete"];
+    let lower = [head, tail].map(<[u8]>::to_ascii_lowercase);
+    let has = |text: &[u8], words: &str| memchr::memmem::find(text, words.as_bytes()).is_some();
+    let first_line = lower[0].get(..BEGINNING_BYTES).unwrap_or(&lower[0]);
+    let says_so = [
+        "-- mysql dump",
+        "-- mariadb dump",
+        "-- postgresql database dump",
+        "-- postgresql database cluster dump",
+    ];
+    says_so.iter().any(|words| has(first_line, words)) && !ENDS.iter().any(|words| has(&lower[1], words))
+}
+
+/// The number of bytes at the start of a dump that name its program.
+const BEGINNING_BYTES: usize = 200;
+
 /// Returns the dialect that the comments before the first statement name.
 fn signature(head: &[u8]) -> Option<Dialect> {
     let end = first_statement(head).unwrap_or(head.len());

@@ -6,7 +6,7 @@
 //!  PAR1, ARROW1             Parquet, Arrow IPC, whatever the name is
 //!  <html>, <?xml            an error, whatever the name is (`input::foreign`)
 //!  settings, mail, logs     an error, unless a delimiter parts the lines, or the user gives a setting of CSV
-//!  x.csv  x.tsv  x.txt      CSV, unless its first record is an object of JSON, or of an array of objects
+//!  x.csv  x.tsv  x.txt      CSV, unless its first record is an object of JSON, or of an array of objects, or it begins as dumps do
 //!  x.json  x.ndjson         JSON: an array if it begins with [, else objects, one a line or one after another
 //!  anything else            JSON if it begins as a record of it does: {" or {} or [{, else CSV
 //! ```
@@ -19,8 +19,9 @@ use sqluice_reader::descriptor::Descriptor;
 
 use super::json::{JSON_ARRAY, begins_with_objects};
 use super::sample::longer;
-use super::{ALL, CSV, FileFormat, FormatOptions, JSON, SQLITE, Start};
+use super::{ALL, CSV, FileFormat, FormatOptions, JSON, SQL, SQLITE, Start};
 use crate::csv::{Given, sniff};
+use crate::dump::recognise::is_signed;
 use crate::input::foreign::{self, Foreign};
 use crate::input::{Compression, InputFile, Sample};
 
@@ -143,6 +144,10 @@ fn of_start(start: &Start<'_>, path: &Path) -> Option<&'static FileFormat> {
         // A file named like CSV is taken for JSON if it begins with objects, but not if the user gave a setting that only some formats
         // understand, such as a delimiter: then the name decides.
         Some(format) if *format == CSV && start.options.given().next().is_none() => {
+            // So is a file that begins with the comment of a program that dumps databases.
+            if is_signed(start.head) {
+                return Some(&SQL);
+            }
             layout(if begins_with_objects(start)? { &JSON } else { format }, start)
         }
         Some(format) => layout(format, start),
@@ -216,6 +221,14 @@ mod tests {
             ("x.csv", "{\"a\":1}\nb\n", &CSV),
             ("x.csv", "[1,2]\n[{\"a\":1}]", &CSV),
             ("x.csv", "{a},b", &CSV),
+            ("x.txt", "--\n-- PostgreSQL database dump\n--\n\nSET x = 0;", &SQL),
+            ("x.csv", "-- MySQL dump 10.13\n--\n", &SQL),
+            ("x.csv", "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n", &SQL),
+            ("x.csv", "-- a comment\na,b\n", &CSV),
+            ("x.csv", "CREATE TABLE t (a);\n", &CSV),
+            ("x.sql", "SELECT 1", &SQL),
+            ("-", "CREATE TABLE t (a);\n", &SQL),
+            ("-", "create,table\n", &CSV),
             ("x.csv.gz", "[{", &CSV),
             ("x.json", "{}", lines),
             ("x.JSON.zst", " [1", array),

@@ -16,7 +16,7 @@ use sqluice_sources::dump::lex::is_word;
 use sqluice_sources::dump::rows::{Shape, TableRows};
 use sqluice_sources::dump::split::{Item, RowsOfItem, Script};
 use sqluice_sources::dump::translate::{self, Translated, TranslatedColumn, TranslatedTable, Translator};
-use sqluice_sources::dump::{Conversion, Dialect, DumpFile, Header, Lines};
+use sqluice_sources::dump::{Conversion, Dialect, DumpFile, Header, Lines, recognise};
 
 use super::super::files::default_value;
 use super::super::request::options::Load;
@@ -43,6 +43,7 @@ pub(super) fn walk(
     (script, dialect): (&Script, Dialect),
     context: &Context<'_>,
 ) -> Result<Walked> {
+    refuse_cut_off(load, file)?;
     let language = match dialect {
         Dialect::MySql => translate::Dialect::MySql,
         _ => translate::Dialect::Postgres,
@@ -92,6 +93,20 @@ pub(super) fn walk(
     }
     let database = choose(load, file, databases)?;
     finish(file, script, database)
+}
+
+/// Refuses a dump that lacks the last line that its program writes: rows may be missing without a trace.
+fn refuse_cut_off(load: &Load, file: &DumpFile) -> Result<()> {
+    const BYTES: usize = 1000;
+    let (mut head, mut tail) = (Vec::new(), Vec::new());
+    file.read(0, BYTES, &mut head)?;
+    file.read(file.bytes().saturating_sub(BYTES as u64), BYTES, &mut tail)?;
+    if load.commit_anyway || !recognise::is_cut_off(&head, &tail) {
+        return Ok(());
+    }
+    Err(Error::input("the dump was cut off: its last line, which says that it is complete, is missing")
+        .at(file.place(file.bytes()))
+        .hint(message!["make the dump again, or load what it has: ", Setting::CommitAnyway]))
 }
 
 /// Returns the place of a database, which is added if it is new.

@@ -218,3 +218,17 @@ fn a_canceled_load_of_a_dump_leaves_the_old_database() {
     }
     assert!(canceled > 3, "{canceled}");
 }
+
+#[cfg(feature = "dialects")]
+#[test]
+fn a_dump_of_a_server_without_its_last_line_is_refused() {
+    let home = Home::new();
+    let text = "-- MariaDB dump 10.19\n--\nCREATE TABLE t (a int);\nINSERT INTO t VALUES (1),(2);\n";
+    let (message, line) = home.refused(text);
+    assert!(message.contains("cut off"), "{message}");
+    assert_eq!(line, Some(5));
+    let loaded = Load::new(home.at("x.db"), [home.at("dump.sql")]).commit_anyway(true).run();
+    assert_eq!(loaded.unwrap().rows, 2);
+    let complete = home.dump(format!("{text}-- Dump completed on 2026-11-27\n"));
+    assert_eq!(load(&complete, &home.at("y.db"), 2).unwrap().rows, 2);
+}
