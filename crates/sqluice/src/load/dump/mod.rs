@@ -23,7 +23,7 @@ mod walk;
 use std::sync::Arc;
 use std::time::Instant;
 
-use sqluice_core::error::{Assumption, DuplicateRows, Error, Place, Result, Setting, message};
+use sqluice_core::error::{Assumption, Duplicate, DuplicateRows, Error, Place, Result, Setting, message};
 use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::recognised::Recognised;
@@ -264,15 +264,19 @@ impl PreparedDump {
         self.plan_again()
     }
 
-    /// Adds the place in the dump to an error about two rows with the same key.
+    /// Adds the place in the dump to an error about a row, or about two rows with the same key.
     fn located(&self, mut error: Error) -> Error {
-        let Some(duplicate) = error.take_duplicate() else { return error };
-        let DuplicateRows::Records(_, row) = duplicate.rows else { return error };
-        let place = self.schema.place(&duplicate.table).and_then(|table| {
-            let rows: &TableRows = &self.walked.rows[table];
+        let row = match (error.take_duplicate(), error.record()) {
+            (Some(Duplicate { table, rows: DuplicateRows::Records(_, row), .. }), _) => Some((table, row)),
+            // Records count from 1.
+            (None, Some((table, record))) if error.place().is_none() => Some((table.to_owned(), record - 1)),
+            _ => None,
+        };
+        let offset = row.and_then(|(table, row)| {
+            let rows: &TableRows = &self.walked.rows[self.schema.place(&table)?];
             rows.offset_of(&self.file, row)
         });
-        match place {
+        match offset {
             Some(offset) => error.at(self.file.place(offset)),
             None => error,
         }

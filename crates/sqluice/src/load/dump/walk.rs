@@ -389,7 +389,8 @@ impl<'d> Walk<'d> {
         if before == self.schema_version()? {
             return Ok(());
         }
-        if self.rows.is_empty() && self.last.is_empty() && !self.all_touched {
+        let is_first = self.rows.is_empty() && self.last.is_empty() && !self.all_touched;
+        if is_first && !self.has_sequences()? {
             self.run_by_pages(sql, range)?;
             return self.list_tables();
         }
@@ -401,6 +402,13 @@ impl<'d> Walk<'d> {
     fn schema_version(&self) -> Result<i64> {
         let version = self.all.query_row("PRAGMA main.schema_version", [], |row| row.get(0));
         version.map_err(|error| failed(error, "read the version of the schema"))
+    }
+
+    /// Returns `true` if a table was AUTOINCREMENT: `sqlite_sequence` stays when the table is dropped, and the engine would not make it.
+    fn has_sequences(&self) -> Result<bool> {
+        let exists = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence')";
+        let exists = self.by_pages.query_row(exists, [], |row| row.get(0));
+        exists.map_err(|error| failed(error, "read the schema of the dump"))
     }
 
     /// Lists the tables of the engine again.
