@@ -12,8 +12,8 @@ use sqluice_core::sqlite_error::failed;
 const FUNCTIONS: [&str; 6] =
     ["load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "fts5_source_id"];
 
-/// Functions whose results depend on the statements before, in the same session.
-const OF_SESSIONS: [&str; 3] = ["changes", "last_insert_rowid", "total_changes"];
+/// Functions that count what the statements before have changed. The engine stores rows without statements.
+const OF_CHANGES: [&str; 2] = ["changes", "total_changes"];
 
 /// PRAGMAs that a dump may read or set. SQLite itself runs some of them for other statements.
 const PRAGMAS: [&str; 12] = [
@@ -44,7 +44,7 @@ pub(super) struct Seen {
     pub(super) reads_schema: bool,
     /// `true` if the statement writes `sqlite_schema`.
     pub(super) writes_schema: bool,
-    /// `true` if the statement calls a function of the session.
+    /// `true` if the statement asks for the last rowid of the session.
     pub(super) asks_session: bool,
     /// `true` if the statement may change `sqlite_schema` itself, as statements that declare do.
     declares: bool,
@@ -142,8 +142,8 @@ impl Seen {
             AuthAction::Function { function_name } => {
                 let is_of =
                     |names: &[&str]| names.iter().any(|name| function_name.eq_ignore_ascii_case(name));
-                self.asks_session |= is_of(&OF_SESSIONS);
-                is_of(&FUNCTIONS).then(|| format!("calls {function_name}()"))
+                self.asks_session |= is_of(&["last_insert_rowid"]);
+                (is_of(&FUNCTIONS) || is_of(&OF_CHANGES)).then(|| format!("calls {function_name}()"))
             }
             AuthAction::Pragma { pragma_name: "schema_version", pragma_value: None } => None,
             AuthAction::CreateTrigger { table_name, .. } | AuthAction::CreateTable { table_name } => {

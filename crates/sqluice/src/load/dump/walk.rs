@@ -40,7 +40,7 @@ pub(super) struct Walked {
     pub(super) writes_schema: bool,
     /// `true` if literal rows become pages.
     pub(super) by_pages: bool,
-    /// `true` if a statement asks for the last rowid or the number of changed rows, which only a session knows.
+    /// `true` if a statement asks for the last rowid, which only a session knows.
     pub(super) asks_session: bool,
     /// `true` if the dump allows rows that break a CHECK.
     pub(super) ignores_checks: bool,

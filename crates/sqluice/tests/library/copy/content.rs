@@ -109,11 +109,35 @@ impl Content {
         self.pragmas.remove(0);
     }
 
-    /// Leaves out the rowids and the order of the rows of `sqlite_sequence`: SQLite writes a row when a table gets its first row.
-    pub(crate) fn sort_sequences(&mut self) {
-        for (_, rows) in self.tables.iter_mut().filter(|(name, _)| name == "sqlite_sequence") {
+    /// Leaves out the rowids and the order of the rows of SQLite's own tables: SQLite writes a row of `sqlite_sequence` when a table gets its
+    /// first row, and statistics in the order of its list of tables.
+    pub(crate) fn sort_tables_of_sqlite(&mut self) {
+        for (_, rows) in self.tables.iter_mut().filter(|(name, _)| name.starts_with("sqlite_")) {
             rows.iter_mut().for_each(|row| drop(row.remove(0)));
             rows.sort_by_key(|row| format!("{row:?}"));
         }
+    }
+
+    /// Returns the first difference to another content in words; `None` if there is none.
+    pub(crate) fn difference(&self, other: &Content) -> Option<String> {
+        if (&self.schema, &self.pragmas) != (&other.schema, &other.pragmas) {
+            return Some(format!(
+                "{:?}\n{:?}\n{:?}\n{:?}",
+                self.schema, other.schema, self.pragmas, other.pragmas
+            ));
+        }
+        let names =
+            |content: &Content| content.tables.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        if names(self) != names(other) {
+            return Some(format!("tables {:?} and {:?}", names(self), names(other)));
+        }
+        let mut tables = self.tables.iter().zip(&other.tables);
+        tables.find_map(|((name, rows), (_, others))| {
+            if rows.len() != others.len() {
+                return Some(format!("{name}: {} and {} rows", rows.len(), others.len()));
+            }
+            let (row, other) = rows.iter().zip(others).find(|(row, other)| row != other)?;
+            Some(format!("{name}: {row:?} and {other:?}"))
+        })
     }
 }

@@ -52,7 +52,7 @@ fn same_as_sqlite(dump: &Path, threads: usize) {
     let mut contents = [&expected, &loaded].map(|db| content(db));
     for content in &mut contents {
         content.sort();
-        content.sort_sequences();
+        content.sort_tables_of_sqlite();
         content.without_encoding();
     }
     let [expected_content, loaded_content] = contents;
