@@ -301,9 +301,7 @@ fn statement(rng: &mut Rng) -> String {
 
 /// Makes a script of statements that SQLite runs, one after the other, in the database `db`.
 fn script(rng: &mut Rng, db: &Path) -> Script {
-    let connection = Connection::open(db).unwrap();
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false).unwrap();
-    connection.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA synchronous = OFF").unwrap();
+    let connection = open(db);
     let mut script =
         Script { text: pick(rng, &["", "-- SQL\n", "\u{feff}", "/* a */\r\n"]).to_owned(), refused: None };
     let refuses = rng.bool();
@@ -328,7 +326,21 @@ fn script(rng: &mut Rng, db: &Path) -> Script {
             break;
         }
     }
+    drop(connection);
+    if script.refused.is_none() {
+        // The statements that failed above may have changed what `last_insert_rowid` returns.
+        fs::remove_file(db).unwrap();
+        open(db).execute_batch(&script.text).unwrap();
+    }
     script
+}
+
+/// Opens a database for the statements of a dump.
+fn open(db: &Path) -> Connection {
+    let connection = Connection::open(db).unwrap();
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false).unwrap();
+    connection.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA synchronous = OFF").unwrap();
+    connection
 }
 
 fn line(text: &str, at: usize) -> u64 {
