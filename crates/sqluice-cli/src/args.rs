@@ -9,6 +9,7 @@ mod lab;
 mod load;
 mod merge;
 mod profile;
+mod topics;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -25,6 +26,7 @@ pub(crate) use lab::Lab;
 pub(crate) use load::Load;
 pub(crate) use merge::Merge;
 pub(crate) use profile::Profile;
+pub(crate) use topics::topic;
 
 /// Fill SQLite databases at the speed of the disk.
 #[derive(Debug, Parser)]
@@ -38,7 +40,8 @@ pub(crate) struct Args {
 }
 
 const AFTER_HELP: &str = "\
-`sqluice COMMAND -h` is a short help, `--help` describes every option. All commands take
+`sqluice COMMAND -h` is a short help, `--help` describes every option, and `sqluice help WORD` shows
+what all of this says about a word, such as types or stdin. All commands take
 --quiet, --verbose, --json, --no-progress and --color.
 
 Exit status: 0 done, 1 the input or the target is at fault, 2 wrong usage, 130 interrupted.";
@@ -62,7 +65,7 @@ fn long_version() -> &'static str {
 }
 
 /// Flags of every verb.
-#[derive(Clone, Debug, ClapArgs)]
+#[derive(Clone, Debug, Default, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Global {
     /// Print errors only
@@ -100,6 +103,14 @@ pub(crate) enum Command {
     Completions(Completions),
     #[command(hide = true)]
     Man(Man),
+}
+
+impl Command {
+    /// Returns `true` if the command writes all of its result or nothing, also if it is interrupted.
+    pub(crate) fn is_all_or_nothing(&self) -> bool {
+        use Command::{Copy, Generate, Index, Load, Merge};
+        matches!(self, Load(_) | Generate(_) | Index(_) | Copy(_) | Merge(_))
+    }
 }
 
 /// Create indexes on all cores

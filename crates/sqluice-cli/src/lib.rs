@@ -2,17 +2,20 @@
 //!
 //! The modules, from the bottom up. Each module uses only modules above it in this list:
 //!
-//! * `quantities`: numbers for people; `table`: text in columns; `terms`: settings as flags
+//! * `quantities`: numbers for people; `shell`: command lines as text; `table`: text in columns; `terms`: settings as flags
 //! * `settings`: declared settings as flags; `failure`, `signals`, `progress`
-//! * `args`: the arguments; `printer`: the output; `commands`: the commands, a file for each
+//! * `args`: the arguments; `meant`: command lines without a command or with a mistake; `printer`: the output
+//! * `commands`: the commands, a file for each
 
 mod args;
 mod commands;
 mod failure;
+mod meant;
 mod printer;
 mod progress;
 mod quantities;
 mod settings;
+mod shell;
 mod signals;
 mod table;
 mod terms;
@@ -21,7 +24,9 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{ColorChoice, FromArgMatches};
+use args::Args;
+use clap::{ColorChoice, Command, FromArgMatches};
+use meant::{Meaning, Mistake};
 
 /// The exit code of the command: 0 for success, 1 for a fault of the input or the target, 2 for wrong usage, 130 if interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +74,71 @@ fn scale_waits() -> anyhow::Result<()> {
     if is_valid { Ok(()) } else { Err(wrong().hint("unset this variable: it is one of tests").into()) }
 }
 
+/// Parses a command line.
+fn parse(command: &mut Command, given: &[OsString]) -> Result<Args, clap::Error> {
+    let matches = command.try_get_matches_from_mut(given)?;
+    Args::from_arg_matches(&matches)
+}
+
+/// Returns the arguments of a command line that the parser refuses, if it names only files, such as `sqluice orders.csv`. Otherwise prints
+/// the error, or the help, which the parser also returns as an error.
+fn of_files(command: &mut Command, given: &[OsString], error: clap::Error) -> Result<Args, Exit> {
+    if !error.use_stderr() {
+        return Err(print_refused(given, &error));
+    }
+    match meant::of_files(given, command) {
+        Some(Meaning::Run(whole)) => {
+            let mut args = parse(command, &whole).map_err(|error| refuse(command, &whole, &error))?;
+            if let args::Command::Load(load) = &mut args.command {
+                load.is_first = true;
+            }
+            Ok(args)
+        }
+        Some(Meaning::Refused(mistake)) => Err(print_mistake(given, mistake)),
+        None => Err(refuse(command, given, &error)),
+    }
+}
+
+/// Prints why a command line is refused, with the line that was meant, if it is known.
+fn refuse(command: &mut Command, given: &[OsString], error: &clap::Error) -> Exit {
+    let program = command.clone();
+    let mistake = meant::mistake(given, &program, error, |words| parse(command, words).map(|_| ()));
+    match mistake {
+        Some(mistake) => print_mistake(given, mistake),
+        None => print_refused(given, error),
+    }
+}
+
+/// Prints what the help says about a word.
+fn print_topic(command: &Command, given: &[OsString], word: &str) -> Exit {
+    match args::topic(command, word) {
+        Some(topic) => printer::print(topic.as_bytes()).map_or(Exit::FAILURE, |()| Exit::SUCCESS),
+        None => {
+            let message = format!("the help has nothing about {word}");
+            print_mistake(given, Mistake { message, line: "sqluice --help".to_owned() })
+        }
+    }
+}
+
+fn print_mistake(given: &[OsString], Mistake { message, line }: Mistake) -> Exit {
+    let global = args::Global { json: wants_json(given), color: color(given), ..args::Global::default() };
+    let error = sqluice::error::Error::usage(message).hint(line);
+    printer::Printer::new(&global, given).error(&error.into())
+}
+
+fn print_refused(given: &[OsString], error: &clap::Error) -> Exit {
+    // A closed pipe is ignored.
+    let _ = match wants_json(given) && error.use_stderr() {
+        true => printer::print_json(&failure::Failure::of_arguments(error)),
+        false => error.print().map_err(Into::into),
+    };
+    Exit(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+fn wants_json(given: &[OsString]) -> bool {
+    given.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json")
+}
+
 /// Runs the command with its arguments, beginning with its name. Handles the signals that request to stop, and writes to standard output
 /// and standard error.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
@@ -79,22 +149,19 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         return Exit(2);
     }
     let mut command = args::command().color(color(&given));
-    let matches = command.try_get_matches_from_mut(&given);
-    let args = match matches.and_then(|matches| args::Args::from_arg_matches(&matches)) {
+    let given = meant::with_help_behind(given, &command);
+    if let [_, help, word] = &given[..]
+        && help == "help"
+        && command.find_subcommand(word).is_none()
+    {
+        return print_topic(&command, &given, &word.to_string_lossy());
+    }
+    let args = match parse(&mut command, &given).or_else(|error| of_files(&mut command, &given, error)) {
         Ok(args) => args,
-        // Clap also returns help as an error.
-        Err(error) => {
-            let is_flag = |arg: &&OsString| *arg != "--";
-            let wants_json = given.iter().take_while(is_flag).any(|arg| arg == "--json");
-            // A closed pipe is ignored.
-            let _ = match wants_json && error.use_stderr() {
-                true => printer::print_json(&failure::Failure::of_arguments(&error)),
-                false => error.print().map_err(Into::into),
-            };
-            return Exit(u8::try_from(error.exit_code()).unwrap_or(2));
-        }
+        Err(exit) => return exit,
     };
-    let printer = printer::Printer::new(&args.global);
+    let printer =
+        printer::Printer::new(&args.global, &given).all_or_nothing(args.command.is_all_or_nothing());
     if let Err(error) = scale_waits() {
         return printer.error(&error);
     }

@@ -3,7 +3,7 @@
 //! Standard output is for data: a report as JSON, a plan, the results of `check` and `info`. All other output goes to standard error. No
 //! information is given by colour alone.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,6 +31,10 @@ pub(crate) struct Printer {
     data_color: bool,
     /// `true` if JSON was printed on standard output.
     printed: AtomicBool,
+    /// The words of the command line, behind the name of the program.
+    words: Vec<OsString>,
+    /// `true` if a run that is interrupted has written nothing.
+    all_or_nothing: bool,
 }
 
 /// The kind of progress display.
@@ -45,7 +49,7 @@ pub(crate) enum ProgressDisplay {
 }
 
 impl Printer {
-    pub(crate) fn new(global: &Global) -> Printer {
+    pub(crate) fn new(global: &Global, given: &[OsString]) -> Printer {
         let color = |is_terminal: bool| match global.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
@@ -60,7 +64,19 @@ impl Printer {
             color: color(io::stderr().is_terminal()),
             data_color: color(io::stdout().is_terminal()),
             printed: AtomicBool::new(false),
+            words: given.iter().skip(1).cloned().collect(),
+            all_or_nothing: false,
         }
+    }
+
+    /// Says of a run that is interrupted that it has written nothing.
+    pub(crate) fn all_or_nothing(self, all_or_nothing: bool) -> Printer {
+        Printer { all_or_nothing, ..self }
+    }
+
+    /// Returns the words of the command line, behind the name of the program.
+    pub(crate) fn words(&self) -> &[OsString] {
+        &self.words
     }
 
     /// Returns `true` if the report goes to standard output as JSON.
@@ -184,6 +200,9 @@ impl Printer {
         }
         let mut chain = error.chain().map(terms::error);
         let mut text = format!("{} {}", self.paint("1;31", "error:"), chain.next().unwrap_or_default());
+        if kind == ErrorKind::Interrupted && self.all_or_nothing {
+            text += "; nothing was written";
+        }
         for cause in chain {
             text += &format!("\n  caused by: {cause}");
         }
@@ -232,7 +251,8 @@ pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(format!("{}\n", serde_json::to_string_pretty(value)?).as_bytes())
 }
 
-fn print(bytes: &[u8]) -> anyhow::Result<()> {
+/// Prints bytes on standard output.
+pub(crate) fn print(bytes: &[u8]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -4,7 +4,7 @@
 //!  sample   ████████░░░░░░░░░░░░ 40%  2 s left  1,440 files
 //!  copy     12.3 MB  24.6 MB/s
 //!  load     ████████░░░░░░░░░░░░ 40%  2 s left  1,200,000 rows  3.2 M rows/s  48.0 MB
-//!  sync
+//!  sync     waiting for the disk
 //! ```
 //!
 //! Phases follow each other, and some repeat. Each phase shows the counts that the engine reports: bytes of input, compressed or not, or
@@ -29,6 +29,9 @@ const BAR_EVERY: Duration = Duration::from_millis(100);
 
 /// The time before the bar of a run appears. The bar of a shorter run would only flash.
 const BAR_AFTER: Duration = Duration::from_millis(250);
+
+/// The phase that waits until the disk has all pages.
+const SYNC: &str = "sync";
 
 /// The number of steps of the bar.
 const STEPS: u64 = 1000;
@@ -138,7 +141,7 @@ impl Progress for Bar {
         let Ok(mut state) = self.state.lock() else { return };
         *state = State::new(name, total);
         self.appear();
-        self.bar.set_message(String::new());
+        self.bar.set_message(if name == SYNC { "waiting for the disk" } else { "" });
         self.bar.set_position(0);
         self.bar.set_prefix(name.to_owned());
         let template = if state.fraction().is_some() {

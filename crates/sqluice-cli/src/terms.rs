@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::sync::LazyLock;
 
 use sqluice::error::{Error, Message, Setting};
+use sqluice_platform::shell::quoted;
 
 /// The names of all flags, in the order of their settings.
 static FLAG_NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
@@ -37,13 +38,7 @@ pub(crate) fn in_flags(text: &str) -> String {
 pub(crate) fn flag(setting: Setting, value: Option<&str>) -> String {
     let name = flag_name(setting);
     match value {
-        // The shell would change these characters.
-        Some(value)
-            if value.contains(['"', '\\', '#', '?', '(', ')', '<', '>', '\'']) || value.ends_with(' ') =>
-        {
-            format!("--{name} '{}'", value.replace('\'', "'\\''"))
-        }
-        Some(value) => format!("--{name} {value}"),
+        Some(value) => format!("--{name} {}", quoted(value)),
         None => format!("--{name}"),
     }
 }

@@ -20,7 +20,7 @@
 //! * [`users`]: processes that have a file open; [`open_files`]: the limit of open files; [`space`]: disk space; [`memory`]: memory of the
 //!   machine and the process
 //! * [`tree`]: files, folders and links below a folder, never outside
-//! * [`streams`]: standard input and other streams; [`stop`]: requests to end the process; [`machine`]: properties of the machine
+//! * [`streams`]: standard input and other streams; [`shell`]: words of command lines; [`stop`]: requests to end the process; [`machine`]: properties of the machine
 //!
 //! Invariant: no other crate names an operating system (`sqluice/tests/tidy`). If a system lacks a feature, the function returns the value
 //! that its module documents for this case.
@@ -59,6 +59,7 @@ pub mod paths;
 pub mod positioned;
 pub mod ranges;
 pub mod rights;
+pub mod shell;
 pub mod space;
 pub mod stop;
 pub mod streams;

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::path::PathBuf;
 
 pub use crate::answers::Stream;
 use crate::system;
@@ -12,6 +13,12 @@ use crate::system;
 /// When standard input is closed.
 pub fn standard_input() -> io::Result<File> {
     system::streams::standard_input()
+}
+
+/// Returns the path of the regular file that is standard input, or `None` if it is none or the system does not tell.
+pub fn standard_input_path() -> Option<PathBuf> {
+    // Linux has the links of this folder.
+    std::fs::read_link("/proc/self/fd/0").ok().filter(|path| path.is_file())
 }
 
 /// Returns the capabilities of an open file.

@@ -16,17 +16,16 @@ use std::sync::Arc;
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Cancel, Context};
-use sqluice_core::remote;
 #[cfg(feature = "load")]
 use sqluice_core::remote::RemoteFile;
-pub use sqluice_core::remote::RequestLimits;
+pub use sqluice_core::remote::{RequestLimits, is_url, without_secrets};
 use sqluice_engine::options::WriteOptions;
 use sqluice_reader::Snapshot;
 use sqluice_reader::snapshot::ReadOptions;
 
 /// Returns `true` if `target` is a URL to which `options` are not connected yet.
 pub(crate) fn is_unconnected(target: Option<&Path>, options: &WriteOptions) -> bool {
-    options.destination.is_none() && target.is_some_and(remote::is_url)
+    options.destination.is_none() && target.is_some_and(is_url)
 }
 
 /// Connects `options` to the object at `target` if it is a URL, so that the database is written there. Does nothing if `options` are
@@ -63,13 +62,13 @@ pub fn expand_within<P: AsRef<Path>>(
     limits: &RequestLimits,
     cancel: &Cancel,
 ) -> Result<Vec<PathBuf>> {
-    if !patterns.iter().any(|pattern| remote::is_url(pattern.as_ref())) {
+    if !patterns.iter().any(|pattern| is_url(pattern.as_ref())) {
         return sqluice_sources::input::expand(patterns);
     }
     // All patterns are expanded together, to find files that are named twice.
     let mut expanded = Vec::new();
     for pattern in patterns.iter().map(P::as_ref) {
-        match remote::is_url(pattern) {
+        match is_url(pattern) {
             true => expanded.extend(cloud::expand(pattern, limits, cancel)?),
             false => expanded.extend(sqluice_sources::input::expand(&[pattern])?),
         }
@@ -85,15 +84,15 @@ pub(crate) fn file(
     limits: &RequestLimits,
     cancel: &Cancel,
 ) -> Result<Option<Arc<dyn RemoteFile>>> {
-    if remote::is_url(path) { cloud::file(path, limits, cancel).map(Some) } else { Ok(None) }
+    if is_url(path) { cloud::file(path, limits, cancel).map(Some) } else { Ok(None) }
 }
 
 /// Refuses a URL in place of a local file. `what` is the operation on the file.
 pub(crate) fn refuse_url(path: &Path, what: &str) -> Result<()> {
-    if !remote::is_url(path) {
+    if !is_url(path) {
         return Ok(());
     }
-    let name = remote::without_secrets(path);
+    let name = without_secrets(path);
     Err(sqluice_core::error::Error::usage(format!(
         "{} is a URL, and only a file can be {what}",
         name.display()
@@ -108,7 +107,7 @@ pub(crate) fn snapshot(
     options: &ReadOptions,
     context: &Context<'_>,
 ) -> Result<Snapshot> {
-    match remote::is_url(name) {
+    match is_url(name) {
         false => Snapshot::begin(name, options, &context.cancel),
         true => cloud::snapshot(name, folder, options, context),
     }

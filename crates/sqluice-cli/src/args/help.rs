@@ -10,6 +10,7 @@ pub(crate) const WELCOME: &str = "\
 sqluice fills SQLite databases at the speed of the disk.
 
 Examples:
+  sqluice orders.csv                                   a file into a new database, orders.db
   sqluice load shop.db orders.csv                      CSV, JSON or Parquet files into a database
   sqluice generate test.db --preset shop --rows 1M     a test database
   sqluice info shop.db                                 its tables, rows and pages

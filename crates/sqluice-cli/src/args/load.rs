@@ -75,6 +75,9 @@ pub(crate) struct Load {
     /// The files; - is standard input, and a pattern such as 'log-*.csv' all files that match
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
+    /// `true` if the command line names files alone: such a user learns how to go on.
+    #[arg(skip)]
+    pub(crate) is_first: bool,
     #[command(flatten)]
     pub(crate) flags: Flags<settings::Load>,
 }

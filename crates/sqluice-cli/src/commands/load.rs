@@ -1,14 +1,13 @@
 //! `sqluice load`.
 
-use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use sqluice::error::{Error, Setting};
 use sqluice::load;
 use sqluice::progress::Cancel;
-use sqluice::report::{SkippedFile, padded_in_words, recognised_in_words};
-use sqluice_format::database::MAGIC;
+use sqluice::report::{Report, SkippedFile, padded_in_words, recognised_in_words};
 
 use super::{
     columns, print_details, print_done, print_json, print_plan, print_side_effects, refuse_page_size,
@@ -16,12 +15,14 @@ use super::{
 };
 use crate::Exit;
 use crate::args::Load;
+use crate::meant::{self, begins_as_database, is_named_as_data, is_named_as_database};
 use crate::printer::Printer;
 use crate::quantities::counted;
 use crate::terms;
 
 pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
-    refuse_swapped(&args.db)?;
+    refuse_swapped(args, printer)?;
+    refuse_unquoted(args, printer)?;
     refuse_page_size(&args.flags, Some(&args.db))?;
     if io::stdin().is_terminal() && args.files.iter().any(|file| file == Path::new("-")) {
         printer.note("note: reading from the terminal; Ctrl-D ends the input");
@@ -74,6 +75,9 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         }
     }
     if report.skipped.is_empty() {
+        if args.is_first {
+            go_on(args, &report, printer);
+        }
         return Ok(Exit::SUCCESS);
     }
     for SkippedFile { name, why, .. } in &report.skipped {
@@ -83,20 +87,61 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     Ok(Exit::FAILURE)
 }
 
-/// Refuses an existing file that looks like a file to load in place of the database: the arguments may be in the wrong order.
-fn refuse_swapped(db: &Path) -> Result<(), Error> {
-    let extension = db.extension().unwrap_or_default();
-    let others = load::formats::ALL.iter().filter(|format| **format != &load::formats::SQLITE);
-    let extensions = others.flat_map(|format| format.extensions).chain(&["gz", "zst"]);
-    let of_data = extensions.into_iter().any(|data| extension.eq_ignore_ascii_case(data));
-    if !of_data || !db.is_file() || begins_as_database(db) {
+/// Refuses a command line with the files in the wrong order: the file to load stands in the place of the database.
+fn refuse_swapped(args: &Load, printer: &Printer) -> Result<(), Error> {
+    let db = &args.db;
+    if !is_named_as_data(db) || begins_as_database(db) {
         return Ok(());
     }
-    Err(Error::usage(format!("{} is named as the database, and looks like a file to load", db.display()))
-        .hint("name the database first: sqluice load DB FILE"))
+    let database = args.files.iter().position(|file| is_named_as_database(file));
+    if !db.is_file() && database.is_none() {
+        return Ok(());
+    }
+    let error =
+        Error::usage(format!("{} is named as the database, and looks like a file to load", db.display()));
+    let mut words = printer.words().to_vec();
+    let place = |path: &Path| words.iter().position(|word| word == path.as_os_str());
+    let Some(first) = place(db) else {
+        return Err(error.hint("name the database first, then the files"));
+    };
+    match database.and_then(|database| place(&args.files[database])) {
+        Some(second) => words.swap(first, second),
+        None => words.insert(first, meant::database_for(db.as_os_str()).into()),
+    }
+    Err(error.hint(meant::line(&words)))
 }
 
-fn begins_as_database(file: &Path) -> bool {
-    let mut start = [0; 16];
-    File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
+/// Refuses files that do not exist if their names, joined by spaces, are the name of one that does: the shell has split it.
+fn refuse_unquoted(args: &Load, printer: &Printer) -> Result<(), Error> {
+    let words = printer.words();
+    let is_missing = |file: &&PathBuf| !file.exists() && words.iter().any(|word| word == file.as_os_str());
+    let Some(missing) = args.files.iter().find(is_missing) else { return Ok(()) };
+    let Some(at) = words.iter().position(|word| word == missing.as_os_str()) else { return Ok(()) };
+    const PARTS_MAX: usize = 8;
+    for first in at.saturating_sub(PARTS_MAX)..=at {
+        for end in at.max(first + 1) + 1..=words.len().min(at + PARTS_MAX) {
+            let whole = words[first..end].join(OsStr::new(" "));
+            if Path::new(&whole).is_file() {
+                let line = [&words[..first], std::slice::from_ref(&whole), &words[end..]].concat();
+                let message = format!("{} is one file, and its name has spaces", Path::new(&whole).display());
+                return Err(Error::usage(message).hint(meant::line(&line)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Prints two commands to go on with.
+fn go_on(args: &Load, report: &Report, printer: &Printer) {
+    let Some(table) = report.tables.first() else { return };
+    let database = args.db.as_os_str();
+    let info = [OsStr::new("info"), database];
+    let export = [OsStr::new("export"), database, table.name.as_ref()];
+    let first_rows = ["--to", "-", "--format", "csv", "--limit", "10"].map(OsStr::new);
+    let line = |words: &[&OsStr]| meant::line(&words.iter().map(OsString::from).collect::<Vec<_>>());
+    printer.note(&format!(
+        "Go on with:\n  {}\n  {}",
+        line(&info),
+        line(&[&export[..], &first_rows].concat())
+    ));
 }

@@ -12,6 +12,7 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_format::aligned::AlignedBuffer;
 use sqluice_platform::durable;
 use sqluice_platform::names::{Folder, rename_over, rename_to_new};
+use sqluice_platform::shell::quoted;
 
 use super::direct::Direct;
 use super::explained;
@@ -235,9 +236,9 @@ impl Drop for WholeFile {
 fn cannot(what: &str, name: &Path, error: io::Error) -> Error {
     let failure = Error::target(format!("cannot {what} {}", name.display())).about(name);
     match (error.kind(), name.parent()) {
-        (io::ErrorKind::NotFound, Some(folder)) => {
-            failure.because(error).hint(format!("make its folder first: mkdir -p {}", folder.display()))
-        }
+        (io::ErrorKind::NotFound, Some(folder)) => failure
+            .because(error)
+            .hint(format!("make its folder first: mkdir -p {}", quoted(&folder.to_string_lossy()))),
         _ => explained(failure, error),
     }
 }

@@ -28,6 +28,7 @@ use liblzma::bufread::XzDecoder;
 #[cfg(feature = "bzip2-xz")]
 use liblzma::stream as xz;
 use sqluice_core::error::{Error, Place, Result};
+use sqluice_platform::shell::quoted;
 
 use super::STANDARD_INPUT;
 use super::peek::Peek;
@@ -166,7 +167,8 @@ impl Compression {
 
 /// Returns a hint to decompress the file with another program.
 fn by_pipe(command: &str, name: &Path) -> String {
-    let file = if name == Path::new(STANDARD_INPUT) { "FILE".to_owned() } else { name.display().to_string() };
+    let file =
+        if name == Path::new(STANDARD_INPUT) { "FILE".to_owned() } else { quoted(&name.to_string_lossy()) };
     format!("decompress it first: {command} {file}")
 }
 

@@ -21,6 +21,7 @@ use std::sync::atomic::AtomicU64;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Progress};
 use sqluice_core::remote::RemoteFile;
+use sqluice_platform::shell::quoted;
 use sqluice_platform::streams;
 
 use super::ahead::{Ahead, BLOCK_BYTES};
@@ -439,8 +440,10 @@ fn read_before(name: &Path) -> Error {
 fn is_folder(name: &Path) -> Error {
     if name.join("toc.dat").is_file() {
         let error = Error::input(format!("{} is a folder that pg_dump wrote", name.display()));
-        return error
-            .hint(format!("make SQL of it, and load that: pg_restore -f dump.sql {}", name.display()));
+        return error.hint(format!(
+            "make SQL of it, and load that: pg_restore -f dump.sql {}",
+            quoted(&name.to_string_lossy())
+        ));
     }
     let error = Error::input(format!("{} is a folder", name.display()));
     error.hint(format!("name the files in it: {}", name.join("*.csv").display()))

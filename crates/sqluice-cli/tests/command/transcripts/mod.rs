@@ -5,6 +5,7 @@ mod check_info;
 mod copy;
 mod existing;
 mod export;
+mod first_commands;
 mod generate;
 mod help;
 mod index;

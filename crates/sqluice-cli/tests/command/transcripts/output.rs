@@ -79,9 +79,9 @@ fn an_error_is_json_where_the_report_would_be() {
 
     // Also for arguments that cannot be parsed. As the value of another flag, `--json` asks for nothing.
     let unknown = failed(&["load", "x.db", "t.csv", "--json", "--overwrit"], 2);
-    let message = "unexpected argument '--overwrit' found";
+    let message = "load has no flag --overwrit";
     assert_eq!(json!([unknown["kind"], unknown["message"]]), json!(["usage", message]));
-    assert!(unknown["hint"].as_str().unwrap().contains("'--overwrite'"), "{unknown}");
+    assert_eq!(unknown["hint"], "sqluice load x.db t.csv --json --overwrite");
     let plain = run(folder, ["load", "x.db", "--no-such", "--", "--json"]).failed(2, "unexpected argument");
     assert_eq!(plain.stdout, "");
     assert!(run(folder, ["load", "--json", "--help"]).ok().stdout.starts_with("Load CSV"));

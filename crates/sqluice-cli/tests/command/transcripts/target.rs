@@ -55,6 +55,17 @@ error: cannot create a file in no/such
 
 hint: make it first: mkdir -p no/such",
     );
+    // As a shell takes it.
+    fails(
+        &[],
+        "generate 'no such/x.db' --preset user --rows 3",
+        1,
+        "\
+error: cannot create a file in no such
+  caused by: No such file or directory (os error 2)
+
+hint: make it first: mkdir -p 'no such'",
+    );
     // Windows says of a file that it is no folder only that the path is not found, and has no /proc.
     if cfg!(unix) {
         fails(
@@ -205,7 +216,7 @@ hint: name another file, or remove this one yourself if it is no longer needed";
         "\
 error: one.csv is named as the database, and looks like a file to load
 
-hint: name the database first: sqluice load DB FILE",
+hint: sqluice load one.db one.csv x.csv --overwrite",
     );
     fails(
         &[("x.db/", "")],

@@ -25,6 +25,7 @@ use sqluice_core::waits;
 use sqluice_platform::durable;
 use sqluice_platform::names::{Folder, rename_to_new};
 use sqluice_platform::rights::Rights;
+use sqluice_platform::shell::quoted;
 
 use super::filled_by_processes;
 use super::in_place::Exclusive;
@@ -207,6 +208,8 @@ fn cannot_create(folder: &Path, error: io::Error) -> Error {
     let failure = Error::target(format!("cannot create a file in {}", folder.display())).about(folder);
     match folder.exists() {
         true => explained(failure, error),
-        false => failure.because(error).hint(format!("make it first: mkdir -p {}", folder.display())),
+        false => failure
+            .because(error)
+            .hint(format!("make it first: mkdir -p {}", quoted(&folder.to_string_lossy()))),
     }
 }

@@ -1,0 +1,155 @@
+//! What a word of a command line names: a database, a file with data, or something else.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use sqluice::load::formats::{ALL, SQLITE};
+use sqluice::remote::is_url;
+use sqluice_format::database::MAGIC;
+
+/// What a word names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A database that exists.
+    Database,
+    /// The name of a database that does not exist.
+    NewDatabase,
+    /// A file, a folder, a pattern or a URL with data.
+    Data,
+    /// Standard input.
+    Stdin,
+    /// An SQL statement.
+    Sql,
+    /// Anything else, such as the name of a table.
+    Other,
+}
+
+/// Extensions of compressed files. The extension before such a one tells the format.
+const COMPRESSED: [&str; 8] = ["gz", "zst", "bz2", "xz", "zip", "tar", "tgz", "tzst"];
+
+impl Kind {
+    pub(crate) fn of(word: &OsStr) -> Kind {
+        let path = Path::new(word);
+        if word == "-" {
+            return Kind::Stdin;
+        }
+        if is_url(path) {
+            let text = word.to_string_lossy();
+            let name = text.split(['?', '#']).next().unwrap_or_default();
+            return if is_named_as_database(Path::new(name)) { Kind::Database } else { Kind::Data };
+        }
+        if path.is_dir() {
+            return Kind::Data;
+        }
+        if path.is_file() {
+            let is_empty = path.metadata().is_ok_and(|about| about.len() == 0);
+            let is_database = begins_as_database(path) || (is_empty && is_named_as_database(path));
+            return if is_database { Kind::Database } else { Kind::Data };
+        }
+        let text = word.to_string_lossy();
+        let first = text.split_whitespace().next().unwrap_or_default();
+        if ["SELECT", "WITH", "VALUES"].iter().any(|verb| first.eq_ignore_ascii_case(verb)) && first != text {
+            return Kind::Sql;
+        }
+        match () {
+            () if is_named_as_database(path) => Kind::NewDatabase,
+            () if is_named_as_data(path) || text.contains(['*', '?']) => Kind::Data,
+            () => Kind::Other,
+        }
+    }
+
+    /// Returns `true` for a database that exists or not.
+    pub(crate) fn is_database(self) -> bool {
+        matches!(self, Kind::Database | Kind::NewDatabase)
+    }
+
+    /// Returns `true` for something that is loaded.
+    pub(crate) fn is_data(self) -> bool {
+        matches!(self, Kind::Data | Kind::Stdin)
+    }
+}
+
+/// Returns `true` if a file begins with the bytes of a database.
+pub(crate) fn begins_as_database(file: &Path) -> bool {
+    let mut start = [0; 16];
+    File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
+}
+
+/// Returns `true` if the name of a file says that it has data, and is no database.
+pub(crate) fn is_named_as_data(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default();
+    let formats = ALL.iter().filter(|format| **format != &SQLITE);
+    let mut extensions = formats.flat_map(|format| format.extensions).chain(&COMPRESSED);
+    extensions.any(|data| extension.eq_ignore_ascii_case(data))
+}
+
+/// Returns `true` if the name of a file says that it is a database.
+pub(crate) fn is_named_as_database(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default();
+    let mut extensions = SQLITE.extensions.iter().chain(&["db3", "s3db", "sqlite2", "gpkg", "mbtiles"]);
+    extensions.any(|database| extension.eq_ignore_ascii_case(database))
+}
+
+/// Returns the name of the database for data without one: `orders.csv.gz` becomes `orders.db`, in the current folder.
+pub(crate) fn database_of(data: &OsStr) -> PathBuf {
+    let text = data.to_string_lossy();
+    let text =
+        if is_url(Path::new(data)) { text.split(['?', '#']).next().unwrap_or_default() } else { &text };
+    let text = text.trim_end_matches(['/', '\\']);
+    let mut name = PathBuf::from(Path::new(text).file_name().unwrap_or_default());
+    while is_named_as_data(&name) {
+        name.set_extension("");
+    }
+    // Of a pattern, what stands before the first wildcard: `log-*.csv` becomes `log.db`.
+    let name = name.to_string_lossy();
+    let stem = name.split(['*', '?', '[']).next().unwrap_or_default().trim_end_matches(['-', '_', '.', ' ']);
+    let stem = if stem.is_empty() { "data" } else { stem };
+    PathBuf::from(format!("{stem}.db"))
+}
+
+/// Returns a name that nothing has: `orders-2.db` if there is an `orders.db`.
+pub(crate) fn free_name(name: PathBuf) -> PathBuf {
+    let part = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let (stem, extension) = (part(name.file_stem()), part(name.extension()));
+    let mut numbered = (2..).map(|number| name.with_file_name(format!("{stem}-{number}.{extension}")));
+    if name.exists() { numbered.find(|name| !name.exists()).unwrap_or(name.clone()) } else { name.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_is_named_after_the_first_data() {
+        for (data, database) in [
+            ("orders.csv", "orders.db"),
+            ("in/orders.csv.gz", "orders.db"),
+            ("log-*.csv.zst", "log.db"),
+            ("*.csv", "data.db"),
+            ("folder/", "folder.db"),
+            ("https://h/a/x.csv?key=1/2", "x.db"),
+            ("v1.2.csv", "v1.2.db"),
+        ] {
+            assert_eq!(database_of(data.as_ref()), Path::new(database), "{data}");
+        }
+    }
+
+    #[test]
+    fn words_are_told_apart_by_their_names() {
+        for (word, kind) in [
+            ("x.db", Kind::NewDatabase),
+            ("x.SQLITE3", Kind::NewDatabase),
+            ("no/x.csv.gz", Kind::Data),
+            ("https://h/x", Kind::Data),
+            ("https://h/x.db?a", Kind::Database),
+            ("-", Kind::Stdin),
+            ("select 1", Kind::Sql),
+            ("select", Kind::Other),
+            ("orders", Kind::Other),
+        ] {
+            assert_eq!(Kind::of(word.as_ref()), kind, "{word}");
+        }
+    }
+}

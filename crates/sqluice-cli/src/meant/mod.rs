@@ -1,0 +1,218 @@
+//! What a command line means that names no command, or that has a mistake.
+//!
+//! ```text
+//!  sqluice orders.csv                     is run as    sqluice load orders.db orders.csv
+//!  sqluice shop.db                        is run as    sqluice info shop.db
+//!  sqluice import shop.db orders.csv      is refused with the line to type: sqluice load shop.db orders.csv
+//!  sqluice load shop.db x.csv --sep ';'   is refused with the line to type: sqluice load shop.db x.csv --delimiter ';'
+//! ```
+//!
+//! Modules, from the bottom up: `kind`: what a word names; `words`: a command line as words; `verbs` and `flags`: the commands and flags of
+//! other tools.
+//!
+//! Invariants: only a command line that the parser accepts is suggested; a database that exists is never guessed as the target.
+
+mod flags;
+mod kind;
+mod verbs;
+mod words;
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+pub(crate) use kind::{begins_as_database, is_named_as_data, is_named_as_database};
+
+use crate::shell;
+use kind::Kind;
+use sqluice_platform::shell::quoted;
+use sqluice_platform::streams::standard_input_path;
+use words::Words;
+
+/// The largest number of mistakes that are corrected in one command line.
+const MISTAKES_MAX: usize = 8;
+
+/// The meaning of a command line that names no command.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// The command line with its command.
+    Run(Vec<OsString>),
+    /// None is run, as more than one may be meant.
+    Refused(Mistake),
+}
+
+/// A mistake in a command line, and the line to type.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Mistake {
+    pub(crate) message: String,
+    pub(crate) line: String,
+}
+
+/// Returns the command line with a flag for help behind the command that it is about: `--help load` means `load --help`.
+pub(crate) fn with_help_behind(given: Vec<OsString>, program: &Command) -> Vec<OsString> {
+    match &given[..] {
+        [_, help, verb] if help == "--help" || help == "-h" => match program.find_subcommand(verb) {
+            Some(_) => vec![given[0].clone(), verb.clone(), help.clone()],
+            None => given,
+        },
+        _ => given,
+    }
+}
+
+/// Returns the meaning of a command line that names files in the place of a command, or `None` if it names none.
+pub(crate) fn of_files(given: &[OsString], program: &Command) -> Option<Meaning> {
+    let words = Words(given[1..].to_vec());
+    let at = words.verb(program)?;
+    if program.find_subcommand(&words.0[at]).is_some() {
+        return None;
+    }
+    let load = program.find_subcommand("load")?;
+    let places = words.positions(load, 0);
+    let kinds: Vec<Kind> = places.iter().map(|place| Kind::of(&words.0[*place])).collect();
+    if !kinds.iter().all(|kind| kind.is_database() || kind.is_data()) {
+        return None;
+    }
+    let run = |words: Vec<OsString>| Meaning::Run([&given[..1], &words].concat());
+    let databases: Vec<usize> =
+        (0..kinds.len()).filter(|&place| kinds[place].is_database()).map(|place| places[place]).collect();
+    let mut rest = words.0.clone();
+    match databases[..] {
+        [_] if kinds[..] == [Kind::Database] => {
+            rest.insert(0, "info".into());
+            Some(run(rest))
+        }
+        [only] if places.len() > 1 => {
+            let database = rest.remove(only);
+            rest.splice(0..0, ["load".into(), database]);
+            Some(run(rest))
+        }
+        [] if kinds.contains(&Kind::Stdin) => {
+            rest.splice(0..0, ["load".into(), "data.db".into()]);
+            if !words.has("--table") && !words.has("-t") {
+                rest.extend(["--table".into(), "data".into()]);
+            }
+            Some(refused(rest, "the database and the table of standard input are not named"))
+        }
+        [] => {
+            let database = kind::database_of(&words.0[places[0]]);
+            let name = kind::free_name(database.clone());
+            rest.splice(0..0, ["load".into(), name.clone().into()]);
+            match name == database {
+                true => Some(run(rest)),
+                false => Some(refused(rest, &format!("{} exists, so name the database", database.display()))),
+            }
+        }
+        [_, ..] if kinds.iter().all(|kind| *kind == Kind::Database) => {
+            let merged = kind::free_name(PathBuf::from("merged.db"));
+            rest.splice(0..0, ["merge".into(), merged.into()]);
+            Some(refused(rest, "several databases are named, and no command"))
+        }
+        _ => None,
+    }
+}
+
+fn refused(words: Vec<OsString>, message: &str) -> Meaning {
+    Meaning::Refused(Mistake { message: message.to_owned(), line: redirected(&Words(words)) })
+}
+
+/// Returns the mistake of a command line that the parser refuses with `error`, or `None` if its meaning is not known. `parse` parses a
+/// command line.
+pub(crate) fn mistake(
+    given: &[OsString],
+    program: &Command,
+    error: &clap::Error,
+    mut parse: impl FnMut(&[OsString]) -> Result<(), clap::Error>,
+) -> Option<Mistake> {
+    let mut words = Words(given[1..].to_vec());
+    let message = message(&words, program, error)?;
+    let mut corrected = step(&words, program, error)?;
+    for _ in 0..MISTAKES_MAX {
+        if corrected == words {
+            return None;
+        }
+        words = corrected;
+        match parse(&[&given[..1], &words.0].concat()) {
+            // Help and the version are returned as errors.
+            Err(error) if error.use_stderr() => corrected = step(&words, program, &error)?,
+            _ => {
+                let words = verbs::with_database_first(words, program);
+                return Some(Mistake { message, line: redirected(&words) });
+            }
+        }
+    }
+    None
+}
+
+/// Returns the words with one mistake less.
+fn step(words: &Words, program: &Command, error: &clap::Error) -> Option<Words> {
+    let at = words.verb(program)?;
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let similar = || first(error.get(ContextKind::SuggestedSubcommand));
+            verbs::corrected(words, at, program, similar)
+        }
+        ErrorKind::UnknownArgument => {
+            let similar = first(error.get(ContextKind::SuggestedArg));
+            flags::corrected(words, &first(error.get(ContextKind::InvalidArg))?, similar.as_deref())
+        }
+        ErrorKind::MissingRequiredArgument => {
+            verbs::completed(words, at, program.find_subcommand(&words.0[at])?)
+        }
+        _ => None,
+    }
+}
+
+/// Says what is wrong with a command line.
+fn message(words: &Words, program: &Command, error: &clap::Error) -> Option<String> {
+    let verb = words.0[words.verb(program)?].to_string_lossy();
+    Some(match error.kind() {
+        ErrorKind::InvalidSubcommand => format!("sqluice has no command {verb}"),
+        ErrorKind::UnknownArgument => {
+            let flag = first(error.get(ContextKind::InvalidArg))?;
+            match program.find_subcommand(&*verb) {
+                Some(_) => format!("{verb} has no flag {flag}"),
+                None => format!("sqluice has no flag {flag}"),
+            }
+        }
+        ErrorKind::MissingRequiredArgument => match &*verb {
+            "load" => "a load names the database, and then the files; - is standard input".to_owned(),
+            "export" => "the file to write is not named".to_owned(),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// Returns the first text of a value.
+fn first(value: Option<&ContextValue>) -> Option<String> {
+    match value? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => texts.first().cloned(),
+        _ => None,
+    }
+}
+
+/// Returns a command line for a shell, with the file that is standard input behind `<`, if the system tells its name.
+fn redirected(words: &Words) -> String {
+    let line = line(&words.0);
+    match standard_input_path().filter(|_| words.has("-")) {
+        Some(file) => {
+            let here = std::env::current_dir().unwrap_or_default();
+            let file = file.strip_prefix(here).unwrap_or(&file);
+            format!("{line} < {}", quoted(&file.to_string_lossy()))
+        }
+        None => line,
+    }
+}
+
+/// Returns the name of a new database for data.
+pub(crate) fn database_for(data: &OsStr) -> PathBuf {
+    kind::free_name(kind::database_of(data))
+}
+
+/// Returns a command line for a shell, beginning with the name of the program.
+pub(crate) fn line(words: &[OsString]) -> String {
+    format!("sqluice {}", shell::line(words))
+}
