@@ -4,6 +4,7 @@
 
 mod databases;
 mod hostile;
+mod selection;
 mod statements;
 
 use std::path::Path;
