@@ -165,7 +165,7 @@ fn table_name(path: &Path, name: &Path, load: &Request) -> Result<String> {
             format!(" names {} tables, and {} fills one", load.tables.len(), name.display())
         ];
         return Err(
-            Error::usage(message).hint("only of a dump or a database are several tables loaded: name one")
+            Error::usage(message).hint("name one table: several tables are chosen from a dump or a database")
         );
     }
     let named = load.one_table().map(str::to_owned).or_else(of_file).filter(|table| !table.contains('\0'));
