@@ -211,7 +211,7 @@ impl<'f> Splitter<'f> {
     /// Goes to the next statement. Returns `false` at the end of the dump.
     fn skip_blanks(&mut self) -> Result<bool> {
         loop {
-            self.fill(1)?;
+            self.fill(self.delimiter.len())?;
             let Some(&byte) = self.window.get(self.at) else { return Ok(false) };
             if byte.is_ascii_whitespace() {
                 self.at += 1;

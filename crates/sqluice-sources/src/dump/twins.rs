@@ -141,6 +141,10 @@ fn header_and_rows<'t>(text: &'t [u8], dialect: Dialect, entry: &Entry) -> Optio
 fn is_plain(text: &[u8], dialect: Dialect, entry: &Entry) -> bool {
     let tokens = Reader::of_entry(text, dialect, entry).tokens(entry.start);
     let words: Vec<&[u8]> = tokens.iter().map(|token| &text[token.1..token.2]).collect();
+    // No program writes a form feed between values: SQLite inserts such a row.
+    if text[entry.start..entry.end].contains(&b'\x0c') {
+        return false;
+    }
     let [b"INSERT", b"INTO", table, b"VALUES", rest @ ..] = &words[..] else { return false };
     let is_name = table.iter().all(u8::is_ascii_lowercase);
     let is_value = |word: &[u8]| {

@@ -4,6 +4,8 @@
 
 mod databases;
 mod hostile;
+#[cfg(target_os = "linux")] // The peak of memory is in /proc.
+mod memory;
 mod selection;
 mod statements;
 
