@@ -27,7 +27,7 @@ def load(
     db: Path,
     files: Path | Readable | Iterable[Path | Readable],
     *,
-    table: str | None = None,
+    table: str | Sequence[str] | None = None,
     name_from: Literal["file", "path"] = "file",
     format: InputFormat | None = None,
     delimiter: str | None = None,
@@ -87,7 +87,7 @@ def load(
     progress: bool | Callback = False,
 ) -> Report:
     """Loads CSV, TSV, JSON, NDJSON, Parquet, Arrow and Avro files, tables of databases, and SQL dumps into a database, as `sqluice load` does: a table for
-    each, or all into `table`; a dump declares its own. Compression, encoding, delimiters and types are recognised.
+    each, or all into `table`; a dump declares its own, of which `table` selects one or several with their indexes and triggers. Compression, encoding, delimiters and types are recognised.
 
     files: paths, and objects with a method `read`, such as `io.BytesIO`; `table` names the table of one that has no name.
     format: that of all files, if their names and first bytes do not say it. add_columns: columns that the table lacks are added to it.

@@ -48,7 +48,7 @@ class Files:
     def __init__(
         self,
         given: Sequence[str | os.PathLike[str] | Readable],
-        table: str | None,
+        table: str | Sequence[str] | None,
         encoding: str | None,
         temp_dir: str | os.PathLike[str] | None,
     ) -> None:
@@ -79,7 +79,7 @@ class Files:
             raise wrong_type(f"files must be paths or file objects, not {type(file).__name__}")
         own = getattr(file, "name", None)
         name = os.path.basename(own) if isinstance(own, str) else ""
-        if not name and self._table is None:
+        if not name and not self._table:
             message = f"nothing names the table of a {type(file).__name__}"
             raise UsageError(message, hint='name it: table="NAME"')
         with _copying():

@@ -110,7 +110,8 @@ pub(crate) fn place(setting: Setting, declaration: &Declaration) -> Option<(Stri
         // `header` sets it.
         Setting::NoHeader => return None,
         Setting::ExcludeTable => ("exclude_tables", None),
-        Setting::Table if declaration.kind == Kind::Names => ("tables", None),
+        // The table of `load` is one for most files.
+        Setting::Table if declaration.value_name != "NAME" => ("tables", None),
         _ => (setting.name(), None),
     };
     Some((name.to_owned(), word.map(str::to_owned)))

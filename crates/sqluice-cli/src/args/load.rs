@@ -25,7 +25,7 @@ use crate::settings::{self, Flags};
 /// Parquet, Arrow IPC and Avro: the file declares the types. Dates, times and timestamps become ISO 8601 text, with a time zone in UTC.
 /// Lists, structs and maps become JSON text.
 ///
-/// SQLite databases: all tables are loaded, or the one that --table names. Rows and column types are kept; keys and indexes are not, unless
+/// SQLite databases: all tables are loaded, or those that --table names. Rows and column types are kept; keys and indexes are not, unless
 /// --schema or other flags declare them.
 ///
 /// URLs: DB and FILE may be s3://bucket/name, gs://bucket/name or az://container/name, and FILE also https://host/name. Credentials are

@@ -3,6 +3,7 @@
 //! ```text
 //!  SQLite      CREATE [TEMP] TRIGGER ... BEGIN UPDATE ...; END;       ends at the semicolon behind `; END`
 //!  Postgres    CREATE FUNCTION ... BEGIN ATOMIC SELECT ...; END;      ends at the semicolon behind as many END as BEGIN and CASE
+//!              CREATE RULE ... DO (INSERT ...; DELETE ...);           ends at the semicolon outside of parentheses
 //! ```
 //!
 //! Dumps of MySQL write such statements with another delimiter.
@@ -20,6 +21,8 @@ pub(super) struct Compound {
     ending: u8,
     /// Postgres: the number of BEGIN and CASE that no END has closed.
     depth: usize,
+    /// Postgres: the number of open parentheses.
+    parentheses: usize,
 }
 
 /// The number of words that decide what a statement is: `CREATE OR REPLACE FUNCTION`.
@@ -27,7 +30,14 @@ const FIRST_WORDS: usize = 4;
 
 impl Compound {
     pub(super) fn new(rules: Rules) -> Compound {
-        Compound { dialect: rules.dialect, first: Vec::new(), is_compound: false, ending: 0, depth: 0 }
+        Compound {
+            dialect: rules.dialect,
+            first: Vec::new(),
+            is_compound: false,
+            ending: 0,
+            depth: 0,
+            parentheses: 0,
+        }
     }
 
     /// Notes a string or a quoted name.
@@ -38,12 +48,10 @@ impl Compound {
 
     /// Returns `true` if the statement goes on behind a delimiter, which is read next.
     pub(super) fn goes_on(&self, delimiter: &[u8]) -> bool {
-        if !self.is_compound || delimiter != b";" {
-            return false;
-        }
         match self.dialect {
-            Dialect::Sqlite => self.ending < 2,
-            _ => self.depth > 0,
+            Dialect::Sqlite => self.is_compound && delimiter == b";" && self.ending < 2,
+            Dialect::Postgres => self.depth > 0 || self.parentheses > 0,
+            Dialect::MySql => false,
         }
     }
 
@@ -54,6 +62,11 @@ impl Compound {
             return Some(1);
         }
         if !is_word(byte) {
+            match byte {
+                b'(' => self.parentheses += 1,
+                b')' => self.parentheses = self.parentheses.saturating_sub(1),
+                _ => {}
+            }
             self.ending = u8::from(byte == b';');
             return Some(1);
         }
@@ -64,7 +77,7 @@ impl Compound {
         let word = &rest[..bytes];
         let is = |other: &str| word.eq_ignore_ascii_case(other.as_bytes());
         self.ending = if self.ending == 1 && is("END") { 2 } else { 0 };
-        if self.is_compound && self.dialect == Dialect::Postgres {
+        if self.is_compound && self.dialect == Dialect::Postgres && self.parentheses == 0 {
             if is("BEGIN") || is("CASE") && self.depth > 0 {
                 self.depth += 1;
             } else if is("END") {

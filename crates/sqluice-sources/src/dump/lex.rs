@@ -68,7 +68,7 @@ impl Dialect {
     }
 }
 
-/// Says what begins at `at`. `whole` is `true` if the dump ends with the window.
+/// Says what begins at `at`, which is not within a word. `whole` is `true` if the dump ends with the window.
 pub fn look(text: &[u8], at: usize, rules: Rules, whole: bool) -> Look {
     let next = text.get(at + 1).copied();
     // The next byte decides, and it is not in the window.
@@ -93,10 +93,8 @@ pub fn look(text: &[u8], at: usize, rules: Rules, whole: bool) -> Look {
         (b'/', Dialect::Sqlite) if next == Some(b'*') => ended(text, at + 2, b"*/", whole, Look::Comment),
         (b'/', Dialect::Postgres) if next == Some(b'*') => nested_comment(text, at, whole),
         (b'E' | b'e', Dialect::Postgres) if unknown => Look::More,
-        (b'E' | b'e', Dialect::Postgres) if next == Some(b'\'') && begins_word(text, at) => {
-            quoted(text, at + 1, true, whole)
-        }
-        (b'$', Dialect::Postgres) if begins_word(text, at) => dollar_quoted(text, at, whole),
+        (b'E' | b'e', Dialect::Postgres) if next == Some(b'\'') => quoted(text, at + 1, true, whole),
+        (b'$', Dialect::Postgres) => dollar_quoted(text, at, whole),
         _ => Look::Code,
     }
 }
@@ -104,10 +102,6 @@ pub fn look(text: &[u8], at: usize, rules: Rules, whole: bool) -> Look {
 /// Returns `true` if a byte may be part of a word: a keyword, a bare name or a number.
 pub fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
-}
-
-fn begins_word(text: &[u8], at: usize) -> bool {
-    at == 0 || !is_word(text[at - 1])
 }
 
 /// Returns the end of the string or name whose opening quote is at `at`.

@@ -10,7 +10,7 @@
 //! * `lex`: strings, names and comments of each dialect; `sql_mode`: a setting that changes them; `file`: the file of a dump
 //! * `insert`: the beginning of INSERT and COPY; `compound`: statements with statements within; `literal`: rows of literals; `copy`:
 //!   the fields of COPY
-//! * `split`: the statements of a dump
+//! * `split`: the statements of a dump; `naive`: its slow twin; `twins`: the comparison of both
 //! * `recognise`: the recognition of dumps
 //! * `conversion`: values in another form; `translate`: the schemas of MySQL and Postgres in SQLite's words
 //! * `columns`: decoded literals, column by column; `rows`: the rows of a table as a source
@@ -23,6 +23,8 @@ mod file;
 mod insert;
 pub mod lex;
 mod literal;
+#[cfg(any(test, fuzzing))]
+mod naive;
 pub mod recognise;
 pub mod rows;
 pub mod split;
@@ -31,6 +33,10 @@ mod sql_mode;
 mod tests;
 #[cfg(feature = "dialects")]
 pub mod translate;
+#[cfg(any(test, fuzzing))]
+#[cfg_attr(fuzzing, doc(hidden), allow(missing_docs))]
+#[cfg_attr(not(fuzzing), allow(unreachable_pub))]
+pub mod twins;
 
 pub use self::conversion::{Conversion, Converted, Element};
 pub use self::file::{DumpFile, Lines};

@@ -137,7 +137,7 @@ impl<'f> Splitter<'f> {
     }
 
     /// Reads blocks of this size: tests cut the dump everywhere.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(super) fn blocks_of(mut self, bytes: usize) -> Splitter<'f> {
         self.block_bytes = bytes;
         self
@@ -211,7 +211,7 @@ impl<'f> Splitter<'f> {
     /// Goes to the next statement. Returns `false` at the end of the dump.
     fn skip_blanks(&mut self) -> Result<bool> {
         loop {
-            self.fill(1)?;
+            self.fill(self.delimiter.len())?;
             let Some(&byte) = self.window.get(self.at) else { return Ok(false) };
             if byte.is_ascii_whitespace() {
                 self.at += 1;
@@ -305,7 +305,10 @@ impl<'f> Splitter<'f> {
                             return Ok(end);
                         }
                         match compound.take(rest, whole) {
-                            Some(bytes) => to += bytes,
+                            Some(bytes) => match self.before_delimiter(to, bytes) {
+                                Some(bytes) => to += bytes,
+                                None => break,
+                            },
                             None => break,
                         }
                     }
@@ -318,6 +321,24 @@ impl<'f> Splitter<'f> {
             self.at = self.window.len();
             return Ok(self.offset());
         }
+    }
+
+    /// Returns the number of bytes of the word of `bytes` bytes at `at` that come before a delimiter of MySQL, as in `END$$`; `None` if the
+    /// window ends within what may be the delimiter.
+    fn before_delimiter(&self, at: usize, bytes: usize) -> Option<usize> {
+        if self.rules.dialect != Dialect::MySql || self.delimiter == b";" {
+            return Some(bytes);
+        }
+        for before in 1..bytes {
+            let rest = &self.window[at + before..];
+            if rest.starts_with(&self.delimiter) {
+                return Some(before);
+            }
+            if rest.len() < self.delimiter.len() && self.delimiter.starts_with(rest) && !self.is_whole() {
+                return None;
+            }
+        }
+        Some(bytes)
     }
 
     /// Follows the settings that change how strings are read.

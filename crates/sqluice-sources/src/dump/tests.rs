@@ -1,26 +1,12 @@
 //! Tests of the statements of dumps.
 
-use std::io::Write;
-
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use sqluice_core::progress::Context;
 
-use super::split::{Item, Script, Splitter};
-use super::{Dialect, DumpFile};
-use crate::input::{InputFile, InputOptions};
-
-/// Splits a dump that is read in blocks of `block_bytes` bytes.
-fn split(text: &[u8], dialect: Dialect, block_bytes: usize) -> Result<Script, String> {
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(text).unwrap();
-    let input = InputFile::new(file.path(), InputOptions::new()).unwrap();
-    let file = DumpFile::new(&input).unwrap();
-    let context = Context::default();
-    let splitter = Splitter::new(&file, dialect.rules(), 1 << 20, &context).blocks_of(block_bytes);
-    splitter.split().map_err(|error| error.message())
-}
+use super::Dialect;
+use super::split::Item;
+use super::twins::{difference, fast as split};
 
 /// Returns the text of each statement, and the number of rows of each run of rows.
 fn items(text: &str, dialect: Dialect) -> Vec<String> {
@@ -51,6 +37,12 @@ fn semicolons_in_strings_names_comments_and_triggers_end_no_statement() {
         "SELECT 'a\\';', \"b;\" # ;\n;DELIMITER ;;\nCREATE TRIGGER t BEGIN x; END ;;\nDELIMITER ;\nSELECT 1";
     let expected = ["SELECT 'a\\';', \"b;\" # ;\n", "CREATE TRIGGER t BEGIN x; END ", "SELECT 1"];
     assert_eq!(items(mysql, Dialect::MySql), expected);
+    let dollars = "DELIMITER $$\nCREATE TRIGGER t BEGIN x; END$$\nDELIMITER ;\nSELECT 1";
+    assert_eq!(items(dollars, Dialect::MySql), ["CREATE TRIGGER t BEGIN x; END", "SELECT 1"]);
+    let rule = "CREATE RULE r AS ON INSERT TO t DO (INSERT INTO u VALUES (1); DELETE FROM v;);SELECT 1;";
+    let expected =
+        ["CREATE RULE r AS ON INSERT TO t DO (INSERT INTO u VALUES (1); DELETE FROM v;)", "SELECT 1"];
+    assert_eq!(items(rule, Dialect::Postgres), expected);
     let postgres = "SELECT 'a\\', E'\\';', $$;$$, $a$;$$;$a$ /* /* ; */ ; */;CREATE FUNCTION f() BEGIN ATOMIC SELECT CASE 1 END; END;SELECT 3;";
     let expected = [
         "SELECT 'a\\', E'\\';', $$;$$, $a$;$$;$a$ /* /* ; */ ; */",
@@ -77,8 +69,10 @@ fn data_of_copy_without_an_end_are_refused() {
     assert_eq!(error, "the data of this COPY statement have no end");
 }
 
+const DIALECTS: [Dialect; 3] = [Dialect::Sqlite, Dialect::MySql, Dialect::Postgres];
+
 /// Parts of statements, which any text may put together.
-const PARTS: [&str; 34] = [
+const PARTS: &[&str] = &[
     ";",
     "'",
     "''",
@@ -113,14 +107,36 @@ const PARTS: [&str; 34] = [
     "\\.\n",
     "é",
     "(1,'a'),(2,NULL);",
+    "INSERT INTO t VALUES (1,'a'),\n(2,NULL);\n",
+    "INSERT INTO t VALUES(3,'b');",
+    "CREATE FUNCTION f() BEGIN ATOMIC ",
+    "CREATE OR REPLACE PROCEDURE p() ",
+    "CASE",
+    "BEGIN",
+    "DELIMITER $$\n",
+    "DELIMITER //\n",
+    "END$$",
+    "//",
+    "SET NAMES latin1;",
+    "SET sql_mode='NO_BACKSLASH_ESCAPES';",
+    "SET @a=@@sql_mode, sql_mode='';",
+    "SET standard_conforming_strings = off;",
+    "SET client_encoding = 'LATIN1';",
+    "/*!999999",
+    "/*M!100101 ",
+    "-- \n",
+    "\r\n",
+    "\0",
+    "DO (SELECT 1; SELECT 2);",
+    "x",
 ];
 
 proptest! {
     #[test]
     fn the_statements_do_not_depend_on_the_size_of_blocks(
-        parts in vec(select(&PARTS[..]), 0..60),
+        parts in vec(select(PARTS), 0..60),
         block_bytes in 1_usize..40,
-        dialect in select(&[Dialect::Sqlite, Dialect::MySql, Dialect::Postgres][..]),
+        dialect in select(&DIALECTS[..]),
     ) {
         let text = parts.concat();
         let whole = split(text.as_bytes(), dialect, 1 << 20);
@@ -130,8 +146,24 @@ proptest! {
                 prop_assert_eq!(whole.items, blocks.items);
                 prop_assert_eq!(whole.headers, blocks.headers);
                 prop_assert_eq!(whole.pieces, blocks.pieces);
+                prop_assert_eq!(whole.encodings, blocks.encodings);
             }
             (whole, blocks) => prop_assert_eq!(whole.err(), blocks.err()),
         }
+    }
+
+    #[test]
+    fn the_statements_are_those_of_the_slow_splitter(
+        parts in vec(select(PARTS), 0..60),
+        junk in vec((0_usize..400, any::<u8>()), 0..3),
+        block_bytes in 1_usize..40,
+        dialect in select(&DIALECTS[..]),
+    ) {
+        let mut text = parts.concat().into_bytes();
+        for (at, byte) in junk {
+            text.insert(at.min(text.len()), byte);
+        }
+        let difference = difference(&text, dialect, block_bytes);
+        prop_assert!(difference.is_none(), "{}\n{}", difference.unwrap_or_default(), String::from_utf8_lossy(&text));
     }
 }

@@ -21,8 +21,8 @@ pub struct OpenRequest<'a> {
     pub path: &'a Path,
     /// The settings of the user about the format of the file.
     pub options: &'a FormatOptions,
-    /// The table that the user asks for; `None`: the format decides.
-    pub table: Option<&'a str>,
+    /// The tables that the user asks for; none: the format decides.
+    pub tables: &'a [String],
     /// The columns that the user selects or, for a file without a header, names.
     pub columns: Option<&'a [String]>,
     /// The columns of the table that the user or the database declares for the file; empty if neither does.

@@ -33,9 +33,17 @@ impl Format for Sqlite {
     ) -> Result<Vec<Opened>> {
         let snapshot = Arc::new((request.open_database)()?);
         let schema = snapshot.schema()?;
-        let names: Vec<&str> = match request.table {
-            Some(table) => vec![table],
-            None => schema.tables.iter().map(|table| &*table.name).collect(),
+        let names: Vec<&str> = match request.tables {
+            [] => schema.tables.iter().map(|table| &*table.name).collect(),
+            named => {
+                let mut names: Vec<&str> = Vec::new();
+                for name in named {
+                    if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+                        names.push(name);
+                    }
+                }
+                names
+            }
         };
         if names.is_empty() {
             return Err(Error::input("the database has no tables").at(Place::file(request.path)));

@@ -1,7 +1,8 @@
-//! Writes that fail: full disks, limits on file sizes and system calls that fail, for new databases, existing ones, copies, merges and
+//! Writes that fail: full disks, limits on file sizes and system calls that fail, for new databases, also of dumps, existing ones, copies, merges and
 //! temporary space.
 
 mod copy;
+mod dump;
 mod existing;
 mod merge;
 mod new;

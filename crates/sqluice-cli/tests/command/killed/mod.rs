@@ -1,6 +1,7 @@
-//! SIGKILL while the command writes: a new database, an existing one, a copy, a merge, files of an export, and temporary space.
+//! SIGKILL while the command writes: a new database, also of a dump, an existing one, a copy, a merge, files of an export, and temporary space.
 
 mod copy;
+mod dump;
 #[cfg(target_os = "linux")] // strace, which kills the command at a call, is a program of Linux.
 mod existing;
 mod export;

@@ -12,6 +12,7 @@ mod index;
 mod lab;
 mod lacking;
 mod load_converted;
+mod load_dump;
 mod load_format;
 mod load_json;
 mod load_keys;

@@ -1,6 +1,6 @@
 //! An authorizer for the statements of a dump. A dump is a program: it may fill its database, and nothing else.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
@@ -36,6 +36,8 @@ const PRAGMAS: [&str; 12] = [
 pub(super) struct Seen {
     /// The tables that the statement reads or changes, in lower case. Tables of triggers and views are among them.
     pub(super) touched: HashSet<String>,
+    /// The tables and views that the statement changes, declares or drops, or whose indexes and triggers it makes or drops, in lower case.
+    pub(super) changed: BTreeSet<String>,
     /// The forbidden effect of the statement, in words: `attaches x.db`.
     pub(super) denied: Option<String>,
     /// The table that the statement makes, or gives a trigger.
@@ -99,6 +101,9 @@ impl Guard {
 impl Seen {
     /// Notes what an action touches. Returns the reason why it is denied, if it is.
     fn note(&mut self, action: &AuthAction<'_>) -> Option<String> {
+        if let Some(table) = changed_table(action) {
+            self.changed.insert(table.to_ascii_lowercase());
+        }
         let mut touch = |table: &str| {
             self.touched.insert(table.to_ascii_lowercase());
         };
@@ -157,5 +162,26 @@ impl Seen {
             }
             _ => None,
         }
+    }
+}
+
+/// Returns the table or view that an action changes.
+fn changed_table<'a>(action: &AuthAction<'a>) -> Option<&'a str> {
+    match *action {
+        AuthAction::Insert { table_name }
+        | AuthAction::Update { table_name, .. }
+        | AuthAction::Delete { table_name }
+        | AuthAction::CreateTable { table_name }
+        | AuthAction::CreateIndex { table_name, .. }
+        | AuthAction::CreateTrigger { table_name, .. }
+        | AuthAction::CreateVtable { table_name, .. }
+        | AuthAction::DropTable { table_name }
+        | AuthAction::DropIndex { table_name, .. }
+        | AuthAction::DropTrigger { table_name, .. }
+        | AuthAction::DropVtable { table_name, .. }
+        | AuthAction::AlterTable { table_name, .. }
+        | AuthAction::Analyze { table_name } => Some(table_name),
+        AuthAction::CreateView { view_name } | AuthAction::DropView { view_name } => Some(view_name),
+        _ => None,
     }
 }

@@ -20,6 +20,7 @@ pub(super) struct Last {
     file: Arc<DumpFile>,
     foreign_keys: bool,
     writes_schema: bool,
+    selects: bool,
 }
 
 impl Last {
@@ -29,6 +30,7 @@ impl Last {
             file: Arc::clone(file),
             foreign_keys: load.write.foreign_keys.unwrap_or(walked.foreign_keys),
             writes_schema: walked.writes_schema,
+            selects: walked.selects,
         }
     }
 
@@ -48,6 +50,9 @@ impl Last {
         });
         Guard::remove(connection)?;
         done?;
+        if self.selects {
+            remove_other_rows(connection).map_err(cannot)?;
+        }
         if self.foreign_keys {
             check_foreign_keys(connection, &self.file)?;
         }
@@ -74,6 +79,19 @@ impl Last {
         };
         run().map_err(|error| explained(&self.file, &work.range, &sql, guard, error))
     }
+}
+
+/// Removes the rows of SQLite's own tables about tables that are not loaded.
+fn remove_other_rows(connection: &Connection) -> rusqlite::Result<()> {
+    for (table, column) in [("sqlite_sequence", "name"), ("sqlite_stat1", "tbl"), ("sqlite_stat4", "tbl")] {
+        let is = format!("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '{table}')");
+        if connection.query_row(&is, [], |row| row.get(0))? {
+            connection.execute_batch(&format!(
+                "DELETE FROM {table} WHERE {column} COLLATE NOCASE NOT IN (SELECT name FROM sqlite_schema WHERE type = 'table')"
+            ))?;
+        }
+    }
+    Ok(())
 }
 
 /// Checks a database whose schema was written by INSERT.

@@ -3,6 +3,7 @@
 //! ```text
 //!  guard        an authorizer for SQLite: a dump may fill its database, and nothing else
 //!  statement    the text of statements, and the errors about them
+//!  selection    the tables that are loaded, if some are named
 //!  walk         each statement, in order: a declaration, literal rows, or work for SQLite
 //!  last         the work for SQLite, after the pages
 //!  translated   the walk over a dump of MySQL or Postgres: its declarations become those of SQLite
@@ -15,6 +16,7 @@
 
 mod guard;
 mod last;
+mod selection;
 mod statement;
 #[cfg(feature = "dialects")]
 mod translated;
@@ -321,13 +323,6 @@ fn refuse_settings(load: &Load, input: &InputFile) -> Result<()> {
     if !matches!(load.write.if_exists, IfExists::Fail | IfExists::Append) {
         let message = format!("{} is a dump, whose rows are added to others at most", input.name().display());
         return Err(Error::usage(message).hint(message!["load it into a new database, or ", Setting::Append]));
-    }
-    if load.table.is_some() {
-        let message = message![
-            Setting::Table,
-            format!(" does not select tables of a dump, which {} is", input.name().display())
-        ];
-        return Err(Error::usage(message).hint("leave it out, and drop the other tables afterwards"));
     }
     if load.files.len() > 1 {
         return Err(Error::usage(format!(

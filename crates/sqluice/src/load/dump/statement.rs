@@ -13,6 +13,13 @@ use super::guard::Guard;
 pub(super) fn text_of(file: &DumpFile, range: Range<u64>) -> Result<String> {
     let mut bytes = Vec::new();
     file.read(range.start, (range.end - range.start) as usize, &mut bytes)?;
+    if let Some(nul) = bytes.iter().position(|&byte| byte == 0) {
+        return Err(Error::input(
+            "this statement has a NUL character, at which SQLite would stop reading it",
+        )
+        .at(file.place(range.start + nul as u64))
+        .hint("take the character out"));
+    }
     String::from_utf8(bytes).map_err(|error| {
         let at = range.start + error.utf8_error().valid_up_to() as u64;
         Error::input("this statement is not UTF-8, so SQLite can't run it").at(file.place(at))

@@ -2,8 +2,8 @@
 //!
 //! A server may dump several databases into one file. A walk takes one of them.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use sqluice_sources::dump::{Conversion, Dialect, DumpFile, Header, Lines, recogn
 
 use super::super::files::default_value;
 use super::super::request::options::Load;
+use super::selection::{self, Selection};
 use super::walk::Walked;
 
 /// The largest number of notes about differences; the rest is counted.
@@ -92,7 +93,7 @@ pub(super) fn walk(
         }
     }
     let database = choose(load, file, databases)?;
-    finish(file, script, database)
+    finish(load, file, script, database)
 }
 
 /// Refuses a dump that lacks the last line that its program writes: rows may be missing without a trace.
@@ -158,10 +159,19 @@ fn choose<'d>(
 }
 
 /// Returns the declarations and rows of a database.
-fn finish(file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Walked> {
+fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Walked> {
     let Translated { statements, tables, left_out, notes, .. } =
         database.translator.finish().map_err(|error| with_file(error, file))?;
-    let schema = Schema::parse(statements.join(";\n"), file.name())?;
+    let mut schema = Schema::parse(statements.join(";\n"), file.name())?;
+    let named = named_tables(load, &tables);
+    let all_tables: Vec<String> = schema.tables.iter().map(|table| table.name.clone()).collect();
+    let selection = Selection::new(&named, file, &all_tables, &[])?;
+    let selects = !named.is_empty();
+    let mut lost_parents = Vec::new();
+    if selects {
+        selection.keep_in(&mut schema);
+        lost_parents = selection.lost_parents(&schema, &all_tables);
+    }
     let mut known: HashMap<(Option<&str>, &str), &TranslatedTable> = HashMap::new();
     for table in &tables {
         known.insert((table.schema.as_deref(), &table.name), table);
@@ -169,7 +179,7 @@ fn finish(file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Wa
     }
     let mut rows: Vec<TableRows> = schema.tables.iter().map(|_| TableRows::default()).collect();
     let mut shapes: HashMap<(usize, Option<&str>), Filled> = HashMap::new();
-    let mut unknown = 0;
+    let (mut unknown, mut unselected) = (0, HashSet::new());
     for (of_item, path) in &database.rows {
         let header = &script.headers[of_item.header];
         let key = (of_item.header, path.as_deref());
@@ -178,6 +188,10 @@ fn finish(file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Wa
             let found =
                 known.get(&(schema_name, &*header.table)).or_else(|| known.get(&(None, &*header.table)));
             let shape = match found {
+                Some(table) if selects && !selection.has(&table.into) => {
+                    unselected.insert(key);
+                    None
+                }
                 Some(table) => Some(shape(file, of_item, header, table, &schema)?),
                 None if left_out.iter().any(|left| left.name == header.table) => None,
                 None => {
@@ -194,6 +208,7 @@ fn finish(file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Wa
             Some((table, shape)) => {
                 rows[*table].pieces.extend(pieces.iter().map(|piece| (*piece, Arc::clone(shape))));
             }
+            None if unselected.contains(&key) => {}
             None => unknown += pieces.iter().map(|piece| piece.rows).sum::<u64>(),
         }
     }
@@ -203,6 +218,7 @@ fn finish(file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Wa
             format!("left out: {} {} (line {}): {}", left.kind, left.name, left.line, left.why).into()
         })
         .collect();
+    all_notes.extend(selection::notes(&lost_parents));
     all_notes.extend(notes.iter().map(|note| Message::from(format!("line {}: {}", note.line, note.text))));
     if all_notes.len() > NOTES_MAX {
         let more = all_notes.len() - NOTES_MAX;
@@ -222,8 +238,23 @@ fn finish(file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Wa
         by_pages: true,
         asks_session: false,
         ignores_checks: false,
+        selects,
         notes: all_notes,
     })
+}
+
+/// Returns the names in SQLite of the tables that the user names, as SQLite has them or with their schema: `sales.orders`.
+fn named_tables(load: &Load, tables: &[TranslatedTable]) -> Vec<String> {
+    let named = load.tables.iter().map(|name| {
+        let (schema, of_schema) = name.split_once('.').unwrap_or_default();
+        let mut found = tables.iter().filter(|table| {
+            // Partitions have the name of their parent in SQLite.
+            let is_whole = table.into == table.name || table.into == format!("{schema}_{of_schema}");
+            is_whole && table.name == of_schema && table.schema.as_deref() == Some(schema)
+        });
+        found.next().map_or(name, |table| &table.into).clone()
+    });
+    named.collect()
 }
 
 /// Returns the table of the schema that rows fill, and their shape.

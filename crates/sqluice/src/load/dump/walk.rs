@@ -22,6 +22,7 @@ use sqluice_sources::dump::{DumpFile, Header};
 use super::super::files::default_value;
 use super::super::request::options::Load;
 use super::guard::{Guard, Seen};
+use super::selection::{self, Effect, Selection};
 use super::statement::{explained, first_words, text_of};
 
 /// The result of a walk.
@@ -44,6 +45,8 @@ pub(super) struct Walked {
     pub(super) asks_session: bool,
     /// `true` if the dump allows rows that break a CHECK.
     pub(super) ignores_checks: bool,
+    /// `true` if some tables of the dump are not loaded.
+    pub(super) selects: bool,
     pub(super) notes: Vec<Message>,
 }
 
@@ -53,6 +56,12 @@ pub(super) struct Deferred {
     pub(super) range: Range<u64>,
     /// `true` if the statement is CREATE, ALTER or DROP.
     pub(super) declares: bool,
+    /// The number of literal rows.
+    pub(super) rows: u64,
+    /// The tables that the statements are about; `None` if that is the whole database, or if all tables are loaded.
+    pub(super) effect: Option<Arc<Effect>>,
+    /// A table of its own that SQLite makes for the statement: `sqlite_sequence`, or `sqlite_stat1` for those of statistics.
+    pub(super) makes: Option<&'static str>,
 }
 
 /// A walk; see the module's description.
@@ -78,7 +87,10 @@ pub(super) struct Walk<'d> {
     /// The shapes of rows that become pages, by the number of the header; cleared when a declaration changes.
     shapes: HashMap<usize, Option<(String, Arc<Shape>)>>,
     last: Vec<Deferred>,
-    rows_by_sqlite: u64,
+    /// The effects of statements for SQLite, each once.
+    effects: HashSet<Arc<Effect>>,
+    /// The statements of virtual tables, if some tables are not loaded.
+    virtual_tables: Vec<String>,
     foreign_keys: bool,
     writes_schema: bool,
     asks_session: bool,
@@ -121,7 +133,8 @@ impl<'d> Walk<'d> {
             all_touched: !literal,
             shapes: HashMap::new(),
             last: Vec::new(),
-            rows_by_sqlite: 0,
+            effects: HashSet::new(),
+            virtual_tables: Vec::new(),
             foreign_keys: false,
             writes_schema: false,
             asks_session: false,
@@ -152,6 +165,7 @@ impl<'d> Walk<'d> {
                 .at(sqluice_core::error::Place::file(self.file.name()))
                 .hint("a dump has CREATE TABLE and INSERT statements"));
         }
+        self.select(&mut schema)?;
         let rows = schema.tables.iter_mut().map(|table| {
             let name = table.name.to_ascii_lowercase();
             if self.with_rowids.contains(&name)
@@ -165,15 +179,41 @@ impl<'d> Walk<'d> {
         Ok(Walked {
             schema,
             rows,
+            rows_by_sqlite: self.last.iter().map(|work| work.rows).sum(),
             last: self.last,
-            rows_by_sqlite: self.rows_by_sqlite,
             foreign_keys: self.foreign_keys,
             writes_schema: self.writes_schema,
             by_pages: self.literal,
             asks_session: self.asks_session,
             ignores_checks: self.ignores_checks,
+            selects: !self.load.tables.is_empty(),
             notes: self.notes,
         })
+    }
+
+    /// Leaves tables out that the user does not name, and the statements about them.
+    fn select(&mut self, schema: &mut Schema) -> Result<()> {
+        if self.load.tables.is_empty() {
+            return Ok(());
+        }
+        let mut known = self.table_names()?;
+        known.extend(self.virtual_tables.iter().filter_map(|sql| selection::name_of_virtual(sql)));
+        let selection = Selection::new(&self.load.tables, self.file, &known, &self.virtual_tables)?;
+        selection.keep_in(schema);
+        self.last = selection.statements(std::mem::take(&mut self.last), schema, self.file)?;
+        let lost = selection.lost_parents(schema, &known);
+        self.foreign_keys &= lost.is_empty();
+        self.notes.extend(selection::notes(&lost));
+        Ok(())
+    }
+
+    /// Returns the names of the tables that the dump has made so far.
+    fn table_names(&self) -> Result<Vec<String>> {
+        let names = || -> rusqlite::Result<Vec<String>> {
+            let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+            self.all.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+        };
+        names().map_err(|error| failed(error, "read the schema of the dump"))
     }
 
     /// Refuses a dump whose changes SQLite would take back at its end.
@@ -237,8 +277,19 @@ impl<'d> Walk<'d> {
     }
 
     /// Lets SQLite run a statement afterwards.
-    fn defer(&mut self, range: &Range<u64>, declares: bool) {
-        self.last.push(Deferred { range: range.clone(), declares });
+    fn defer(&mut self, range: &Range<u64>, declares: bool, effect: Option<Effect>) {
+        let effect = effect.filter(|_| !self.load.tables.is_empty()).map(|effect| self.interned(effect));
+        self.last.push(Deferred { range: range.clone(), declares, rows: 0, effect, makes: None });
+    }
+
+    /// Returns the only copy of an effect: a dump may have many statements about the same tables.
+    fn interned(&mut self, effect: Effect) -> Arc<Effect> {
+        if let Some(known) = self.effects.get(&effect) {
+            return Arc::clone(known);
+        }
+        let effect = Arc::new(effect);
+        self.effects.insert(Arc::clone(&effect));
+        effect
     }
 
     /// Runs a statement in the database that follows the whole dump.
@@ -255,25 +306,27 @@ impl<'d> Walk<'d> {
         run.map_err(|error| explained(self.file, range, sql, &self.guard, error))
     }
 
-    /// Notes what a statement for SQLite touches. `sql` is the statement, or another one that touches the same.
-    fn touch(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
+    /// Notes what a statement for SQLite touches, and returns its effect; `None` if that is unknown. `sql` is the statement, or another one
+    /// that touches the same.
+    fn touch(&mut self, sql: &str, range: &Range<u64>) -> Result<Option<Effect>> {
         self.guard.begin(false);
         if let Err(error) = self.all.prepare(sql).map(drop) {
             // A virtual table that `sqlite_schema` was given by INSERT is unknown here.
             if self.writes_schema && !self.guard.denies() {
                 self.all_touched = true;
-                return Ok(());
+                return Ok(None);
             }
             return Err(explained(self.file, range, sql, &self.guard, error));
         }
         let seen = self.guard.take();
+        let effect = Effect::of(&seen);
         self.writes_schema |= seen.writes_schema;
         self.asks_session |= seen.asks_session;
         // All later declarations change what the statement would find.
         self.all_touched |= seen.reads_schema;
         self.touched.extend(seen.touched);
         self.shapes.clear();
-        Ok(())
+        Ok(Some(effect))
     }
 
     fn pragma(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
@@ -304,7 +357,7 @@ impl<'d> Walk<'d> {
             }
             "WRITABLE_SCHEMA" => {
                 self.guard.begin(false);
-                self.defer(range, false);
+                self.defer(range, false, None);
                 return self.run_in_all(sql, range, false);
             }
             "USER_VERSION" | "APPLICATION_ID" => {
@@ -319,7 +372,7 @@ impl<'d> Walk<'d> {
                 self.notes
                     .push(format!("PRAGMA {} of the dump is left out", name.to_ascii_lowercase()).into());
             }
-            "DEFER_FOREIGN_KEYS" | "RECURSIVE_TRIGGERS" => self.defer(range, false),
+            "DEFER_FOREIGN_KEYS" | "RECURSIVE_TRIGGERS" => self.defer(range, false, None),
             "IGNORE_CHECK_CONSTRAINTS" => {
                 if self.rows.is_empty() {
                     self.ignores_checks = is_on;
@@ -327,7 +380,7 @@ impl<'d> Walk<'d> {
                     self.all_touched = true;
                 }
                 self.ignores_checks_now = is_on;
-                self.defer(range, false);
+                self.defer(range, false, None);
             }
             name if OF_SESSIONS.contains(&name) => {}
             name => {
@@ -346,11 +399,16 @@ impl<'d> Walk<'d> {
         if before == self.schema_version()? {
             return Ok(());
         }
-        let Seen { touched, made, .. } = self.guard.take();
+        let seen = self.guard.take();
+        let effect = Effect::of(&seen);
+        let Seen { touched, made, .. } = seen;
         let kind = words.iter().skip(1).find(|word| !matches!(**word, "UNIQUE" | "TEMP" | "TEMPORARY"));
         let of_touched = || touched.iter().any(|table| self.touched.contains(table));
         let by_sqlite = match kind.copied() {
-            Some("VIRTUAL") => true,
+            Some("VIRTUAL") => {
+                self.virtual_tables.push(sql.to_owned());
+                true
+            }
             // Only with `writable_schema` does SQLite make tables with such names.
             Some("TABLE") if made.as_ref().is_some_and(|name| is_of_sqlite(name)) => true,
             Some("TABLE") => {
@@ -371,7 +429,10 @@ impl<'d> Walk<'d> {
             _ => of_touched(),
         };
         if self.all_touched || by_sqlite {
-            self.defer(range, true);
+            self.defer(range, true, Some(effect));
+            let is_sequence = token::tokens(sql).iter().any(|token| token.is_word(sql, "AUTOINCREMENT"));
+            let of_sqlite = made.as_deref().and_then(selection::of_sqlite);
+            self.last_makes(of_sqlite.or(is_sequence.then_some(selection::SEQUENCE)));
             return Ok(());
         }
         self.run_by_pages(sql, range)?;
@@ -383,10 +444,11 @@ impl<'d> Walk<'d> {
 
     /// Drops or alters something.
     fn change(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
-        let before = self.schema_version()?;
+        let selects = !self.load.tables.is_empty();
+        let before = (self.schema_version()?, if selects { self.table_names()? } else { Vec::new() });
         self.run_in_all(sql, range, true)?;
         // DROP ... IF EXISTS of something that does not exist.
-        if before == self.schema_version()? {
+        if before.0 == self.schema_version()? {
             return Ok(());
         }
         let is_first = self.rows.is_empty() && self.last.is_empty() && !self.all_touched;
@@ -395,7 +457,13 @@ impl<'d> Walk<'d> {
             return self.list_tables();
         }
         self.all_touched = true;
-        self.defer(range, true);
+        let mut effect = Effect::of(&self.guard.take());
+        if selects {
+            // The new name of a table.
+            let new = self.table_names()?.into_iter().filter(|name| !before.1.contains(name));
+            effect.changed.extend(new.map(|name| name.to_ascii_lowercase()));
+        }
+        self.defer(range, true, Some(effect));
         Ok(())
     }
 
@@ -434,11 +502,25 @@ impl<'d> Walk<'d> {
             self.run_in_all(sql, range, true)?;
             let of_schema = words.get(1).is_some_and(|name| name.starts_with("SQLITE_"));
             self.all_touched |= !of_schema;
-            self.defer(range, true);
+            let tokens = token::tokens(sql);
+            let of_all = of_schema || tokens.iter().filter(|token| !token.is_comment()).count() == 1;
+            let changed = self.guard.take().changed;
+            let analyzed = changed.into_iter().filter(|_| !of_all).chain([selection::STATISTICS.to_owned()]);
+            self.defer(range, true, Some(Effect::on(analyzed)));
+            self.last_makes(Some(selection::STATISTICS));
             return Ok(());
         }
-        self.touch(sql, range)?;
-        self.defer(range, false);
+        let effect = self.touch(sql, range)?;
+        let is_unknown = match &effect {
+            Some(effect) => {
+                effect.changed.iter().any(|table| is_schema(table)) && words.first() != Some(&"UPDATE")
+            }
+            None => true,
+        };
+        if is_unknown && !self.load.tables.is_empty() {
+            return Err(self.of_unknown_table(range));
+        }
+        self.defer(range, false, effect);
         Ok(())
     }
 
@@ -461,26 +543,89 @@ impl<'d> Walk<'d> {
         // One statement stands for all: they have the same beginning.
         let first = self.script.pieces[rows.pieces.start];
         let probe = self.first_statement(first.start..rows.range.end)?;
-        self.touch(&probe, &rows.range)?;
-        self.defer_rows(rows)
+        let effect = self.touch(&probe, &rows.range)?;
+        if is_schema(&table) && !self.load.tables.is_empty() {
+            return self.defer_entries(rows);
+        }
+        self.defer_rows(rows, &effect.unwrap_or_else(|| Effect::on([&table])))
     }
 
     /// Lets SQLite insert rows afterwards: a few statements at a time, so that they fit into memory.
-    fn defer_rows(&mut self, rows: &RowsOfItem) -> Result<()> {
+    fn defer_rows(&mut self, rows: &RowsOfItem, effect: &Effect) -> Result<()> {
         let pieces = &self.script.pieces[rows.pieces.clone()];
-        self.rows_by_sqlite += pieces.iter().map(|piece| piece.rows).sum::<u64>();
         let mut start = rows.range.start;
         for piece in &pieces[1..] {
             let mut first = Vec::new();
             self.file.read(piece.start, 1, &mut first)?;
             // Other pieces begin within a statement of many rows.
             if first != b"(" {
-                self.defer(&(start..piece.start), false);
+                self.defer(&(start..piece.start), false, Some(effect.clone()));
                 start = piece.start;
             }
         }
-        self.defer(&(start..rows.range.end), false);
+        self.defer(&(start..rows.range.end), false, Some(effect.clone()));
+        if let Some(last) = self.last.last_mut() {
+            last.rows = pieces.iter().map(|piece| piece.rows).sum();
+        }
         Ok(())
+    }
+
+    /// Lets SQLite insert rows of `sqlite_schema` afterwards, if some tables are not loaded: each statement is about the tables that its rows
+    /// name.
+    fn defer_entries(&mut self, rows: &RowsOfItem) -> Result<()> {
+        let sql = text_of(self.file, rows.range.clone())?;
+        let tokens: Vec<Token> =
+            token::tokens(&sql).into_iter().filter(|token| !token.is_comment()).collect();
+        for statement in tokens.split(|token| token.is_symbol(&sql, ";")) {
+            let (Some(first), Some(last)) = (statement.first(), statement.last()) else { continue };
+            let range = rows.range.start + first.at.start as u64..rows.range.start + last.at.end as u64;
+            let values = statement.iter().find(|token| token.is_word(&sql, "VALUES")).unwrap_or(first);
+            let (tables, texts) = self.entries(&sql[values.at.start..last.at.end], rows.header, &range)?;
+            self.virtual_tables
+                .extend(texts.into_iter().filter(|text| selection::name_of_virtual(text).is_some()));
+            self.defer(&range, false, Some(Effect::on(&tables)));
+            if let Some(last) = self.last.last_mut() {
+                last.rows = tables.len() as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the tables and the statements that rows of `sqlite_schema` have. `values` is `VALUES (...)`.
+    fn entries(&self, values: &str, header: usize, range: &Range<u64>) -> Result<(Vec<String>, Vec<String>)> {
+        let position = |column: &str| match &self.script.headers[header].columns {
+            None => ["type", "name", "tbl_name", "rootpage", "sql"].iter().position(|known| *known == column),
+            Some(names) => names.iter().position(|name| name.eq_ignore_ascii_case(column)),
+        };
+        let read = || -> rusqlite::Result<Vec<(Option<String>, Option<String>)>> {
+            let mut rows = self.by_pages.prepare(values)?;
+            let of_row = |row: &rusqlite::Row<'_>, column| match position(column) {
+                Some(at) => row.get(at),
+                None => Ok(None),
+            };
+            rows.query_map([], |row| Ok((of_row(row, "tbl_name")?, of_row(row, "sql")?)))?.collect()
+        };
+        let found = read().map_err(|error| failed(error, "read the schema of the dump"))?;
+        let tables: Option<Vec<String>> = found.iter().map(|(table, _)| table.clone()).collect();
+        let texts = found.into_iter().filter_map(|(_, text)| text).collect();
+        match tables {
+            Some(tables) => Ok((tables, texts)),
+            None => Err(self.of_unknown_table(range)),
+        }
+    }
+
+    /// Returns the error for a statement about a table that is not known before SQLite runs the statement, if some tables are not loaded.
+    fn of_unknown_table(&self, range: &Range<u64>) -> Error {
+        Error::usage("only SQLite knows which tables this statement is about, and not all tables are loaded")
+            .at(self.file.place(range.start))
+            .hint(message!["load all tables: leave ", Setting::Table, " out"])
+    }
+
+    /// Notes that SQLite makes a table of its own for the last statement.
+    fn last_makes(&mut self, table: Option<&'static str>) {
+        if let Some(last) = self.last.last_mut() {
+            last.makes = table;
+        }
     }
 
     /// Returns a statement without values that SQLite prepares instead of the first of some statements with rows.
@@ -607,6 +752,10 @@ fn enforce_foreign_keys(connection: &Connection, enforced: bool) -> Result<()> {
 
 fn is_of_sqlite(name: &str) -> bool {
     name.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("sqlite_"))
+}
+
+fn is_schema(table: &str) -> bool {
+    ["sqlite_master", "sqlite_schema"].iter().any(|name| table.eq_ignore_ascii_case(name))
 }
 
 fn is_rowid(name: &str) -> bool {

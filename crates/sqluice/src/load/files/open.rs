@@ -85,7 +85,7 @@ pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
         &OpenRequest {
             path: &named,
             options: &options,
-            table: load.table.as_deref(),
+            tables: &load.tables,
             columns: load.columns.as_deref(),
             declared: &declared,
             named: &named_columns(load),
@@ -159,7 +159,16 @@ fn table_name(path: &Path, name: &Path, load: &Request) -> Result<String> {
         NameFrom::File => input::stem(path),
         NameFrom::Path => input::stem_with_folders(path, &load.shared_folder),
     };
-    let named = load.table.clone().or_else(of_file).filter(|table| !table.contains('\0'));
+    if load.tables.len() > 1 {
+        let message = message![
+            Setting::Table,
+            format!(" names {} tables, and {} fills one", load.tables.len(), name.display())
+        ];
+        return Err(
+            Error::usage(message).hint("name one table: several tables are chosen from a dump or a database")
+        );
+    }
+    let named = load.one_table().map(str::to_owned).or_else(of_file).filter(|table| !table.contains('\0'));
     named.ok_or_else(|| {
         Error::usage(format!("no table can be named after {}", name.display()))
             .hint(message!["name it: ", Setting::Table.to("NAME")])

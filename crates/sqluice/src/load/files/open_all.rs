@@ -39,7 +39,7 @@ pub(crate) struct OpenedFiles {
 pub(crate) fn open_all(load: &Request, paths: &[PathBuf], context: &Context<'_>) -> Result<OpenedFiles> {
     let cancel = &context.cancel;
     let watched = SampledFiles::new(context.progress, paths.len());
-    if load.table.is_some() && load.limit.is_some() {
+    if load.one_table().is_some() && load.limit.is_some() {
         return open_in_turn(load, paths, cancel, &watched);
     }
     let rows_max = load.limit.unwrap_or(u64::MAX);

@@ -23,7 +23,7 @@ pub const SAMPLE_BYTES: usize = Tuning::DEFAULT.sample_bytes;
 ///     .table("sales")
 ///     .primary_key(["id"])
 ///     .write(WriteOptions::new().threads(4));
-/// assert_eq!(load.table.as_deref(), Some("sales"));
+/// assert_eq!(load.tables, ["sales"]);
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -34,9 +34,10 @@ pub struct Load {
     pub files: Vec<PathBuf>,
     /// The settings about the format of the files: delimiter, header, encoding and so on.
     pub format: FormatOptions,
-    /// The table that all files fill; `None` for a table per file, named after the file.
-    pub table: Option<String>,
-    /// The part of a file's path that names its table, if `table` is `None`.
+    /// The table that all files fill; none for a table per file, named after the file. For an SQL dump or a database, the tables of the file
+    /// that are loaded; none for all.
+    pub tables: Vec<String>,
+    /// The part of a file's path that names its table, if `tables` is empty.
     pub name_from: NameFrom,
     /// The schema that declares the tables; `None` for tables with the columns of the files, and types that follow from the values.
     /// Existing tables stay as they are, and must be declared the same.
@@ -105,7 +106,7 @@ impl NameFrom {
 impl TakesSettings for Load {
     fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
         match setting {
-            Setting::Table => self.table = Some(value.to()?),
+            Setting::Table => self.tables = value.to()?,
             Setting::NameFrom => self.name_from = value.word(setting, &NameFrom::WORDS)?,
             Setting::Schema => self.schema = Some(Schema::given(value, "schema")?),
             Setting::Type => self.types = value.to()?,
@@ -153,7 +154,7 @@ impl Load {
             target: target.into(),
             files: files.into_iter().map(Into::into).collect(),
             format: FormatOptions::default(),
-            table: None,
+            tables: Vec::new(),
             name_from: NameFrom::File,
             schema: None,
             types: Vec::new(),
@@ -179,6 +180,20 @@ impl Load {
         }
     }
 
+    /// Loads all files into this table. Of an SQL dump or a database, loads this table.
+    #[must_use]
+    pub fn table(self, name: impl Into<String>) -> Load {
+        self.tables([name])
+    }
+
+    /// Returns the table that all files fill, if one is named.
+    pub(crate) fn one_table(&self) -> Option<&str> {
+        match &self.tables[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
     /// Changes sizes and limits for tests.
     #[doc(hidden)]
     #[must_use]
@@ -191,8 +206,8 @@ impl Load {
 setters! { Load:
     /// Sets the format of the files: their delimiter, header, encoding and so on.
     format(options: FormatOptions) = options;
-    /// Loads all files into this table.
-    table(name: impl Into<String>) = Some(name.into());
+    /// Loads these tables of an SQL dump or a database. Files that are neither fill one table, which [`Load::table`] names.
+    tables(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
     /// Sets the part of a file's path that names its table.
     name_from(name_from: NameFrom) = name_from;
     /// Sets the declarations of the tables, instead of inferring them from the files.

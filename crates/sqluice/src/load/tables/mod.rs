@@ -29,7 +29,7 @@ pub(crate) fn assign(load: &Request, files: Vec<LoadFile>, bad: &mut Vec<BadFile
         let name = file.table.clone();
         let place = *places.entry(name.to_ascii_lowercase()).or_insert(tables.len());
         match tables.get_mut(place) {
-            Some(table) if load.table.is_some() => table.files.push(file),
+            Some(table) if load.one_table().is_some() => table.files.push(file),
             Some(table) => return Err(same_table(&table.files[0], &file, load)),
             None => tables.push(LoadTable::new(name, place, file, load)),
         }

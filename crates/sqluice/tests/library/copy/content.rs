@@ -118,6 +118,15 @@ impl Content {
         }
     }
 
+    /// Leaves out SQLite's own tables without rows.
+    pub(crate) fn without_empty_tables_of_sqlite(&mut self) {
+        let is_empty =
+            |(name, rows): &(String, Vec<Vec<Exact>>)| name.starts_with("sqlite_") && rows.is_empty();
+        let empty: Vec<String> =
+            self.tables.extract_if(.., |table| is_empty(table)).map(|(name, _)| name).collect();
+        self.schema.retain(|object| !object[1].as_ref().is_some_and(|name| empty.contains(name)));
+    }
+
     /// Returns the first difference to another content in words; `None` if there is none.
     pub(crate) fn difference(&self, other: &Content) -> Option<String> {
         if (&self.schema, &self.pragmas) != (&other.schema, &other.pragmas) {

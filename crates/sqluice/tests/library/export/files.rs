@@ -275,7 +275,7 @@ fn tables_of_a_database_are_loaded_into_another() {
     let shop = Shop::new(sql);
     let load = |to: &str, table: Option<&str>| {
         let mut load = Load::new(shop.at(to), [shop.db()]);
-        load.table = table.map(str::to_owned);
+        load.tables = table.map(str::to_owned).into_iter().collect();
         load.run().unwrap()
     };
     assert_eq!(load("all.db", None).rows, 5);
@@ -285,7 +285,7 @@ fn tables_of_a_database_are_loaded_into_another() {
     assert_eq!(load("view.db", Some("v")).rows, 2);
     assert_eq!(by_sqlite(&shop.at("view.db"), "SELECT * FROM v"), by_sqlite(&shop.db(), "SELECT * FROM v"));
     let mut unknown = Load::new(shop.at("no.db"), [shop.db()]);
-    unknown.table = Some("c".to_owned());
+    unknown.tables = vec!["c".to_owned()];
     let error = unknown.prepare(&Context::default()).err().unwrap();
     assert!(error.message().contains("has no table c"), "{error}");
 }

@@ -126,7 +126,7 @@ fn a_file_whose_rows_prove_bad_after_the_sample_is_left_out_too() {
             .skip_bad_files(true)
             .write(sqluice::options::WriteOptions::new().overwrite(true))
             .tune(|tuning| tuning.sample_bytes = 100);
-        load.table = table.clone();
+        load.tables = table.clone().into_iter().collect();
         let report = run(load).unwrap();
         let why = "late.csv: line 1002: field 3 of this record: the header has only 2";
         assert_eq!(skipped(&report, &home), [why]);

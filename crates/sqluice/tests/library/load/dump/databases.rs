@@ -27,7 +27,7 @@ fn by_sqlite(dump: &Path, db: &Path) -> bool {
 }
 
 /// Writes a dump of a database by the shell of SQLite. Returns `false` if the shell is not installed.
-fn dump_by_shell(db: &Path, command: &str, dump: &Path) -> bool {
+pub(super) fn dump_by_shell(db: &Path, command: &str, dump: &Path) -> bool {
     if !has("sqlite3") {
         return false;
     }

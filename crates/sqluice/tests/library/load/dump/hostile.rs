@@ -145,6 +145,94 @@ fn bytes_that_are_not_text_are_kept_in_rows_of_literals() {
 }
 
 #[test]
+fn a_nul_is_kept_in_a_text_and_refused_anywhere_else() {
+    let home = Home::new();
+    let text = "CREATE TABLE t (a, b);\nINSERT INTO t VALUES (1, 'one'), (2, 'two');\nUPDATE t SET a = 3 WHERE a = 2;\n-- the end\n";
+    let is_within = |at: usize, what: &str| {
+        let start = text.find(what).unwrap();
+        (start + 1..start + what.len()).contains(&at)
+    };
+    for at in 0..=text.len() {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.insert(at, 0);
+        if is_within(at, "'one'") || is_within(at, "'two'") || is_within(at, "-- the end\n") {
+            let found =
+                home.loaded(&bytes, "SELECT group_concat(a) || ' ' || sum(length(CAST(b AS BLOB))) FROM t");
+            let nuls = usize::from(!is_within(at, "-- the end\n"));
+            assert_eq!(found, format!("1,3 {}", 6 + nuls), "at {at}");
+        } else {
+            let (message, line) = home.refused(&bytes);
+            let expected = text[..at].matches('\n').count() as u64 + 1;
+            // What follows a statement on its line may belong to the next one.
+            assert!(line.is_some_and(|line| line == expected || line == expected + 1), "at {at}: {message}");
+        }
+    }
+    // A statement that SQLite would run up to the NUL, with another effect.
+    let (message, line) =
+        home.refused(b"CREATE TABLE t (a);\nINSERT INTO t VALUES (1);\nDELETE FROM t\0 WHERE a = 2;\n");
+    assert!(message.contains("NUL"), "{message}");
+    assert_eq!(line, Some(3));
+}
+
+#[test]
+fn bytes_that_are_not_utf_8_are_refused_outside_of_rows() {
+    let home = Home::new();
+    for statement in [
+        &b"CREATE TABLE \"u\xff\" (a)"[..],
+        b"CREATE INDEX i ON t (a) WHERE b = '\xc3'",
+        b"INSERT INTO t SELECT '\xed\xa0\x80', 1",
+        b"CREATE VIEW v AS SELECT 1 -- \xff\n",
+    ] {
+        let (message, line) = home.refused([START.as_bytes(), statement, b";\n"].concat());
+        assert!(message.contains("UTF-8"), "{message}");
+        assert_eq!(line, Some(3), "{message}");
+    }
+}
+
+#[test]
+fn deep_nesting_and_long_expressions_are_what_they_are_to_sqlite() {
+    let home = Home::new();
+    let nested = |depth: usize| format!("{}7{}", "(".repeat(depth), ")".repeat(depth));
+    let sum = |terms: usize| vec!["1"; terms].join("+");
+    let tested = |value: &str, insert: bool| match insert {
+        true => format!(
+            "CREATE TABLE t (a, b);\nINSERT INTO t VALUES (1, 1);\nINSERT INTO t VALUES ({value}, 1);\n"
+        ),
+        false => format!("CREATE TABLE t (a, b);\nINSERT INTO t VALUES (1, 1);\nUPDATE t SET a = {value};\n"),
+    };
+    for insert in [true, false] {
+        let largest = "SELECT CAST(max(a) AS TEXT) FROM t";
+        assert_eq!(home.loaded(tested(&nested(30), insert), largest), "7");
+        assert_eq!(home.loaded(tested(&sum(900), insert), largest), "900");
+        for value in [nested(100_000), sum(10_000)] {
+            let (message, line) = home.refused(tested(&value, insert));
+            assert_eq!(line, Some(3), "{}", &message[..message.len().min(200)]);
+            assert!(message.len() < 1000);
+        }
+    }
+}
+
+#[cfg(feature = "dialects")]
+#[test]
+fn hostile_text_in_dumps_of_servers_is_refused_with_its_line() {
+    let home = Home::new();
+    let rows = |rows: &str| {
+        format!("-- MySQL dump 10.13\nCREATE TABLE `t` (`a` int);\n{rows};\n-- Dump completed\n")
+    };
+    let nested = format!("INSERT INTO `t` VALUES ({}1{})", "(".repeat(100_000), ")".repeat(100_000));
+    let sum = format!("INSERT INTO `t` VALUES ({})", vec!["1"; 10_000].join("+"));
+    for statement in
+        [&*nested, &sum, "INSERT INTO `t` SELECT 1", "UPDATE `t` SET a = 1", "INSERT INTO `t\0` VALUES (1)"]
+    {
+        let (message, line) = home.refused(rows(statement));
+        assert_eq!(line, Some(3), "{}", &message[..message.len().min(200)]);
+    }
+    let check =
+        format!("CREATE TABLE `u` (`a` int, CHECK ({}a{} > 1))", "(".repeat(100_000), ")".repeat(100_000));
+    assert_eq!(home.loaded(rows(&check), "SELECT group_concat(name) FROM sqlite_schema"), "t,u");
+}
+
+#[test]
 fn a_statement_without_an_end_takes_little_memory() {
     let home = Home::new();
     for start in ["INSERT INTO t VALUES (2, '", "UPDATE t SET a = '", "/* ", "CREATE TABLE \"u"] {

@@ -4,6 +4,9 @@
 
 mod databases;
 mod hostile;
+#[cfg(target_os = "linux")] // The peak of memory is in /proc.
+mod memory;
+mod selection;
 mod statements;
 
 use std::path::Path;

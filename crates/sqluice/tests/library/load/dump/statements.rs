@@ -343,6 +343,12 @@ fn open(db: &Path) -> Connection {
     connection
 }
 
+/// Returns a script that SQLite runs to its end.
+pub(super) fn sound_script(rng: &mut Rng, db: &Path) -> String {
+    let script = script(rng, db);
+    script.text[..script.refused.map_or(script.text.len(), |refused| refused.start)].to_owned()
+}
+
 fn line(text: &str, at: usize) -> u64 {
     text[..at].matches('\n').count() as u64 + 1
 }
