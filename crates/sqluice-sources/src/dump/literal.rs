@@ -92,8 +92,8 @@ fn may_be_literal(word: &[u8], next: u8, dialect: Dialect) -> bool {
     }
     match dialect {
         Dialect::Sqlite => ["replace", "unistr", "char", "cast", "as", "text"].into_iter().any(is),
-        Dialect::MySql => word[0] == b'_' || is("DEFAULT") || is("B") && next == b'\'',
-        Dialect::Postgres => is("DEFAULT") || is("B") && next == b'\'',
+        Dialect::MySql => word[0] == b'_' || is("DEFAULT") || (is("B") || is("N")) && next == b'\'',
+        Dialect::Postgres => is("DEFAULT") || (is("B") || is("N")) && next == b'\'',
     }
 }
 
@@ -417,6 +417,10 @@ impl Values<'_> {
                     }
                     _ => Ok(Literal::Text { start, end }),
                 }
+            }
+            // The national character set is that of the dump.
+            b"N" if self.rules.dialect != Dialect::Sqlite && self.text.get(self.at) == Some(&b'\'') => {
+                self.string()
             }
             [b'_', ..] if self.rules.dialect == Dialect::MySql => {
                 self.skip();

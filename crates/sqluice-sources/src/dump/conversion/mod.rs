@@ -25,6 +25,8 @@ pub enum Conversion {
     Float,
     /// A moment with a zone, in UTC: `2024-01-31 13:45:00+01` is `2024-01-31 12:45:00+00:00`.
     Moment,
+    /// Text without the blanks at its end: PostgreSQL fills CHAR(n) with blanks, which no comparison sees.
+    Unpadded,
     /// An array of PostgreSQL, as JSON.
     Array {
         /// The type of the elements.
@@ -97,6 +99,14 @@ impl Conversion {
                 }
                 None => Converted::Unchanged,
             }),
+            Conversion::Unpadded => match text.strip_suffix(b" ") {
+                Some(rest) => {
+                    let bytes = rest.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+                    out.extend_from_slice(&rest[..bytes]);
+                    Ok(Converted::Text)
+                }
+                None => Ok(Converted::Unchanged),
+            },
             Conversion::Array { element, delimiter } => {
                 array::to_json(text, *element, *delimiter, out).map(|()| Converted::Text)
             }

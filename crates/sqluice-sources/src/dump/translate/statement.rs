@@ -5,6 +5,7 @@ use sqluice_core::error::{Error, Place, Result};
 
 use super::create::source_type;
 use super::model::{Check, CreatedType, Domain, Index, Name, Table};
+use super::sequences::{counter, whole_number};
 use super::tokens::{Cursor, Near, Parsed, split, text_of, tokens};
 use super::{Dialect, Translator};
 
@@ -49,7 +50,7 @@ const KINDS: [&str; 36] = [
 ];
 
 /// First words of statements that change neither rows nor tables, or whose effect is not part of a schema.
-const SILENT: [&str; 34] = [
+const SILENT: [&str; 32] = [
     "SET",
     "RESET",
     "USE",
@@ -58,7 +59,6 @@ const SILENT: [&str; 34] = [
     "START",
     "BEGIN",
     "COMMIT",
-    "SELECT",
     "GRANT",
     "REVOKE",
     "ANALYZE",
@@ -67,7 +67,6 @@ const SILENT: [&str; 34] = [
     "DELIMITER",
     "REFRESH",
     "SECURITY",
-    "DO",
     "DISCARD",
     "SHOW",
     "CHECKPOINT",
@@ -143,6 +142,9 @@ impl Translator {
         } else if cursor.word("SET") {
             self.set(cursor);
             Ok(())
+        } else if cursor.is_word("SELECT") || cursor.is_word("DO") {
+            self.set_value(cursor);
+            Ok(())
         } else if SILENT.iter().any(|word| cursor.is_word(word)) {
             Ok(())
         } else if CHANGES.iter().any(|word| cursor.is_word(word)) {
@@ -197,10 +199,7 @@ impl Translator {
             return self.create_domain(cursor, line);
         }
         if cursor.word("SEQUENCE") {
-            cursor.words(&["IF", "NOT", "EXISTS"]);
-            let name = self.resolved(cursor.qualified()?);
-            self.sequences.insert(name, line);
-            return Ok(());
+            return self.create_sequence(cursor, line);
         }
         if ["DATABASE", "SCHEMA", "ROLE", "USER", "GROUP", "TABLESPACE"]
             .iter()
@@ -236,7 +235,7 @@ impl Translator {
     }
 
     fn create_index(&mut self, cursor: &mut Cursor<'_>, unique: bool, line: u64) -> Parsed<()> {
-        cursor.word("CONCURRENTLY");
+        cursor.one_of(&["CONCURRENTLY", "NONCONCURRENTLY"]);
         cursor.words(&["IF", "NOT", "EXISTS"]);
         let name = cursor.qualified()?.1;
         if cursor.word("USING") {
@@ -320,10 +319,7 @@ impl Translator {
             return Ok(());
         }
         if cursor.word("SEQUENCE") {
-            let name = self.resolved(cursor.qualified()?);
-            if cursor.words(&["OWNED", "BY"]) && !cursor.is_word("NONE") {
-                self.sequences.remove(&name);
-            }
+            return self.alter_sequence(cursor);
         }
         // Owners, rights, and parts of objects that were left out.
         Ok(())
@@ -364,7 +360,7 @@ impl Translator {
         action: &mut Cursor<'_>,
         line: u64,
     ) -> Parsed<()> {
-        const SILENT: [&str; 18] = [
+        const SILENT: [&str; 17] = [
             "OWNER",
             "ENABLE",
             "DISABLE",
@@ -375,7 +371,6 @@ impl Translator {
             "SET",
             "RESET",
             "VALIDATE",
-            "AUTO_INCREMENT",
             "COMMENT",
             "ENGINE",
             "PARTITION",
@@ -409,7 +404,10 @@ impl Translator {
             );
             return Ok(());
         };
-        if action.word("ADD") {
+        if action.word("AUTO_INCREMENT") {
+            action.symbol(&Token::Eq);
+            table.next_number = whole_number(action.rest());
+        } else if action.word("ADD") {
             if self.constraint(table, action, line)? {
                 return Ok(());
             }
@@ -417,6 +415,12 @@ impl Translator {
             action.words(&["IF", "NOT", "EXISTS"]);
             let column = self.column(table, action, line)?;
             table.put(column, dialect);
+        } else if action.words(&["DROP", "CONSTRAINT"]) || action.words(&["DROP", "FOREIGN", "KEY"]) {
+            action.words(&["IF", "EXISTS"]);
+            let name = action.name()?;
+            if !table.drop_constraint(&name, dialect) {
+                return action.near();
+            }
         } else if action.word("MODIFY") {
             action.word("COLUMN");
             let column = self.column(table, action, line)?;
@@ -445,6 +449,15 @@ impl Translator {
                 column.not_null = false;
             } else if action.words(&["ADD", "GENERATED"]) {
                 column.auto = true;
+                while !action.at_end() && action.peek() != Some(&Token::LParen) {
+                    action.next();
+                }
+                column.sequence = self.identity(action, line)?;
+            } else if action.words(&["RESTART", "WITH"]) {
+                let next = whole_number(action.rest());
+                let at = table.place(&name, dialect).unwrap_or_default();
+                let counter = counter(table, at);
+                self.sequences.entry(counter).and_modify(|sequence| sequence.next = next);
             } else if !action.word("SET") && !action.word("RESET") {
                 return action.near();
             }

@@ -99,6 +99,10 @@ pub(super) fn map(source: &SourceType, dialect: Dialect, is_enum: bool) -> Mappe
         ) => mapped("BLOB", Conversion::Blob, Kind::Opaque),
         ("enum", Dialect::MySql) => mapped("TEXT", Conversion::None, Kind::Enum),
         ("timestamptz", Dialect::Postgres) => mapped("TEXT", Conversion::Moment, Kind::Moment),
+        (
+            "char" | "character" | "bpchar" | "nchar" | "national character" | "national char",
+            Dialect::Postgres,
+        ) => mapped("TEXT", Conversion::Unpadded, Kind::Text),
         ("citext", Dialect::Postgres) => Mapped { ignores_case: true, ..text },
         (
             "char" | "character" | "varchar" | "character varying" | "char varying" | "text" | "tinytext"

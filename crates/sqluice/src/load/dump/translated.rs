@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
 use sqluice_core::progress::Context;
-use sqluice_core::schema::{Schema, Table};
+use sqluice_core::schema::{Column, Schema, Table};
 use sqluice_core::similar;
 use sqluice_core::source::columns::Constant;
 use sqluice_sources::dump::lex::is_word;
@@ -36,11 +36,12 @@ struct Database<'d> {
     declares: bool,
 }
 
-/// Walks over all statements.
+/// Walks over all statements. `with_nan` has the tables and columns of SQLite that get NULL for NaN.
 pub(super) fn walk(
     load: &Load,
     file: &DumpFile,
     (script, dialect): (&Script, Dialect),
+    with_nan: &[(String, String)],
     context: &Context<'_>,
 ) -> Result<Walked> {
     refuse_cut_off(load, file)?;
@@ -76,7 +77,7 @@ pub(super) fn walk(
                 match words.next().unwrap_or_default() {
                     "\\connect" | "\\c" => {
                         let name = words.find(|word| !word.starts_with('-')).unwrap_or_default();
-                        let name = name.trim_matches('"').trim_matches('\'').to_owned();
+                        let name = name.trim_end_matches(';').trim_matches('"').trim_matches('\'').to_owned();
                         current = enter(&mut databases, Some(name), language);
                     }
                     "\\restrict" | "\\unrestrict" | "\\encoding" => {}
@@ -91,7 +92,8 @@ pub(super) fn walk(
             }
         }
     }
-    let database = choose(load, file, databases)?;
+    let mut database = choose(load, file, databases)?;
+    with_nan.iter().for_each(|(table, column)| database.translator.note_nan(table, column));
     finish(file, script, database)
 }
 
@@ -161,7 +163,12 @@ fn choose<'d>(
 fn finish(file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Walked> {
     let Translated { statements, tables, left_out, notes, .. } =
         database.translator.finish().map_err(|error| with_file(error, file))?;
-    let schema = Schema::parse(statements.join(";\n"), file.name())?;
+    let mut schema = Schema::parse(statements.join(";\n"), file.name())?;
+    for table in tables.iter().filter(|table| table.largest_given.is_some()) {
+        if let Some(place) = schema.place(&table.into) {
+            schema.tables[place].largest_given = table.largest_given;
+        }
+    }
     let mut known: HashMap<(Option<&str>, &str), &TranslatedTable> = HashMap::new();
     for table in &tables {
         known.insert((table.schema.as_deref(), &table.name), table);
@@ -261,11 +268,45 @@ fn shape(
         table.column(into).filter(|&into| table.columns[into].generated.is_none())
     };
     let targets: Vec<Option<usize>> = columns.iter().map(target).collect();
-    let defaults = table.columns.iter().enumerate().map(|(index, column)| match () {
-        () if targets.contains(&Some(index)) => None,
-        () if column.generated.is_some() => Some(Constant::Null),
-        () => Some(default_value::constant(column).unwrap_or(Constant::Null)),
-    });
+    let no_default = |column: &Column| {
+        let of_dump = from.columns.iter().find(|of_dump| of_dump.into.as_ref() == Some(&column.name))?;
+        Some((&of_dump.name, of_dump.no_default.as_ref()?))
+    };
+    let mut default_values = Vec::new();
+    for column in &table.columns {
+        default_values.push(match &column.default {
+            _ if no_default(column).is_some() => None,
+            Some(sql) if column.generated.is_none() => {
+                Some(default_value::evaluated(sql).map_err(|error| {
+                    refused(format!("SQLite does not know the DEFAULT {sql} of {}", from.name)).because(error)
+                })?)
+            }
+            _ => Some(Constant::Null),
+        });
+    }
+    let mut defaults = vec![None; table.columns.len()];
+    for (index, column) in table.columns.iter().enumerate() {
+        if targets.contains(&Some(index)) {
+            continue;
+        }
+        if let Some((name, why)) = no_default(column) {
+            let message = format!(
+                "these rows leave out {}.{name}, whose DEFAULT SQLite does not know: {why}",
+                from.name
+            );
+            return Err(refused(message)
+                .of_column(name)
+                .hint("name the column and write its values, or take the DEFAULT out of CREATE TABLE"));
+        }
+        defaults[index].clone_from(&default_values[index]);
+    }
+    let mut refuses_null = vec![None; table.columns.len()];
+    for (column, target) in columns.iter().zip(&targets) {
+        if let (Conversion::Float, Some(target)) = (&column.conversion, target) {
+            let Column { name, not_null, .. } = &table.columns[*target];
+            refuses_null[*target] = not_null.then(|| name.clone());
+        }
+    }
     let shape = Shape {
         rules: rows.rules,
         copy: rows.copy,
@@ -274,7 +315,8 @@ fn shape(
             false => Vec::new(),
         },
         table: from.name.clone(),
-        defaults: defaults.collect(),
+        defaults,
+        default_values,
         columns: table
             .columns
             .iter()
@@ -282,6 +324,7 @@ fn shape(
             .map(|(index, column)| (column.affinity, table.rowid_alias == Some(index)))
             .collect(),
         targets,
+        refuses_null,
     };
     Ok((place, Arc::new(shape)))
 }
