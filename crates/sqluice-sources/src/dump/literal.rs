@@ -418,9 +418,15 @@ impl Values<'_> {
                     _ => Ok(Literal::Text { start, end }),
                 }
             }
-            // The national character set is that of the dump.
             b"N" if self.rules.dialect != Dialect::Sqlite && self.text.get(self.at) == Some(&b'\'') => {
-                self.string()
+                match (self.string()?, self.rules.dialect) {
+                    // National strings of Postgres are CHAR, whose blanks at the end are no part of the value.
+                    (Literal::Text { start, end }, Dialect::Postgres) => {
+                        let blanks = self.text[start..end].iter().rev().take_while(|byte| **byte == b' ');
+                        Ok(Literal::Text { start, end: end - blanks.count() })
+                    }
+                    (literal, _) => Ok(literal),
+                }
             }
             [b'_', ..] if self.rules.dialect == Dialect::MySql => {
                 self.skip();

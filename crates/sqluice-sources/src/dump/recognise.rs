@@ -62,7 +62,7 @@ const WORDS: [(&str, Dialect); 40] = [
     ("/*!40", Dialect::MySql),
     ("engine=", Dialect::MySql),
     ("engine =", Dialect::MySql),
-    ("auto_increment", Dialect::MySql),
+    (" auto_increment", Dialect::MySql),
     ("lock tables", Dialect::MySql),
     ("unlock tables", Dialect::MySql),
     ("\nuse ", Dialect::MySql),
@@ -111,14 +111,29 @@ pub fn dialect(head: &[u8]) -> Dialect {
     }
     let code = code(head);
     let found = |dialect: Dialect| {
-        let mut words = WORDS.iter().filter(|(_, of)| *of == dialect);
-        words.any(|(word, _)| memchr::memmem::find(&code, word.as_bytes()).is_some())
+        let words = WORDS.iter().filter(|(_, of)| *of == dialect);
+        words.filter(|(word, _)| memchr::memmem::find(&code, word.as_bytes()).is_some()).count()
     };
-    match () {
-        () if found(Dialect::MySql) => Dialect::MySql,
-        () if found(Dialect::Postgres) => Dialect::Postgres,
-        () => Dialect::Sqlite,
+    match (found(Dialect::MySql), found(Dialect::Postgres)) {
+        (0, 0) => Dialect::Sqlite,
+        (mysql, postgres) if postgres > mysql => Dialect::Postgres,
+        _ => Dialect::MySql,
     }
+}
+
+/// Returns the name of another database whose script begins with `head`, and is not read.
+pub fn other_database(head: &[u8]) -> Option<&'static str> {
+    const OTHERS: [(&str, &str); 6] = [
+        ("\ngo\n", "SQL Server"),
+        ("\ngo\r\n", "SQL Server"),
+        ("[dbo].", "SQL Server"),
+        (" varchar2(", "Oracle"),
+        (" nvarchar2(", "Oracle"),
+        ("\nset define off", "Oracle"),
+    ];
+    let code = code(head);
+    let found = OTHERS.iter().find(|(word, _)| memchr::memmem::find(&code, word.as_bytes()).is_some());
+    found.filter(|_| signature(head).is_none()).map(|(_, name)| *name)
 }
 
 /// Returns text in lower case without its strings and comments, with an LF at its start, so that each line begins behind an LF.
@@ -219,7 +234,7 @@ mod tests {
             assert_eq!(dialect(script.as_bytes()), Dialect::MySql, "{script}");
         }
         for script in [
-            "CREATE DATABASE chinook;\n\\c chinook;\nCREATE TABLE t (a int);",
+            "CREATE DATABASE chinook_auto_increment;\n\\c chinook;\nCREATE TABLE t (a int);",
             "CREATE TABLE t (id SERIAL PRIMARY KEY);",
             "CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY);",
             "CREATE TABLE t (d date DEFAULT ('now'::text)::date);",
@@ -227,6 +242,18 @@ mod tests {
         ] {
             assert_eq!(dialect(script.as_bytes()), Dialect::Postgres, "{script}");
         }
+    }
+
+    #[test]
+    fn scripts_of_other_databases_are_known_by_name() {
+        let server =
+            "CREATE DATABASE [Chinook];\nGO\nUSE [Chinook];\nGO\nCREATE TABLE [dbo].[Album] (a INT);\nGO\n";
+        assert_eq!(other_database(server.as_bytes()), Some("SQL Server"));
+        assert_eq!(other_database(b"CREATE TABLE t (a VARCHAR2(20));\n"), Some("Oracle"));
+        assert_eq!(
+            other_database(b"CREATE TABLE t (a TEXT);\nINSERT INTO t VALUES('\nGO\n varchar2(');\n"),
+            None
+        );
     }
 
     #[test]

@@ -372,13 +372,20 @@ impl<'p> Decoder<'p> {
             return Ok(());
         }
         let literal = match self.shape.conversions.get(index) {
-            None | Some(Conversion::None) => literal,
-            Some(conversion) => match self.converted(conversion, literal, text, row_start)? {
-                Literal::Null if literal != Literal::Null => {
-                    self.new_null(target, literal, text, row_start)?
+            None | Some(Conversion::None) => self.decoded(literal, text, row_start)?,
+            Some(conversion) => {
+                // Bytes have no encoding.
+                let literal = match conversion {
+                    Conversion::Blob | Conversion::Bit => literal,
+                    _ => self.decoded(literal, text, row_start)?,
+                };
+                match self.converted(conversion, literal, text, row_start)? {
+                    Literal::Null if literal != Literal::Null => {
+                        self.new_null(target, literal, text, row_start)?
+                    }
+                    converted => converted,
                 }
-                converted => converted,
-            },
+            }
         };
         let literal = match literal {
             // `X'6162'` is text in a column of characters.
@@ -391,23 +398,28 @@ impl<'p> Decoder<'p> {
             }
             literal => literal,
         };
-        let literal = match (literal, self.shape.rules.encoding) {
+        self.columns[target].push(literal, text);
+        Ok(())
+    }
+
+    /// Returns a text in UTF-8. The encoding of the dump is that of its text.
+    #[inline]
+    fn decoded(&self, literal: Literal, text: &mut Vec<u8>, row_start: usize) -> Result<Literal> {
+        match (literal, self.shape.rules.encoding) {
             (Literal::Text { start, end }, Some(encoding)) if !text[start..end].is_ascii() => {
                 let decoded = encoding.decode_without_bom_handling(&text[start..end]).0.into_owned();
-                appended(text, decoded.as_bytes())
+                Ok(appended(text, decoded.as_bytes()))
             }
             // SQLite keeps such bytes. Other databases say the encoding of a dump in the dump, if they are allowed to.
             (Literal::Text { start, end }, None)
                 if self.has_other_bytes && str::from_utf8(&text[start..end]).is_err() =>
             {
-                return Err(Error::input("text that is not UTF-8, and the dump names no encoding")
+                Err(Error::input("text that is not UTF-8, and the dump names no encoding")
                     .at(self.file.place(self.piece.start + row_start as u64))
-                    .hint(message!["name the encoding of the dump: ", Setting::Encoding.to("latin1")]));
+                    .hint(message!["name the encoding of the dump: ", Setting::Encoding.to("latin1")]))
             }
-            (literal, _) => literal,
-        };
-        self.columns[target].push(literal, text);
-        Ok(())
+            (literal, _) => Ok(literal),
+        }
     }
 
     /// Returns the value of a column whose row says DEFAULT. Its bytes are appended to `text`.

@@ -107,7 +107,11 @@ impl Translator {
         if matches!(tokens.first(), None | Some(Token::Backslash)) {
             return Ok(());
         }
-        self.statement(&mut Cursor::new(&tokens, self.dialect), line)
+        let mut cursor = Cursor::new(&tokens, self.dialect);
+        if CHANGES.iter().any(|word| cursor.is_word(word)) {
+            return Err(only_by_server(sql, line));
+        }
+        self.statement(&mut cursor, line)
             .map_err(|Near(near)| refused(sql, line, &format!("is not understood at {near}")))
     }
 
@@ -147,8 +151,6 @@ impl Translator {
             Ok(())
         } else if SILENT.iter().any(|word| cursor.is_word(word)) {
             Ok(())
-        } else if CHANGES.iter().any(|word| cursor.is_word(word)) {
-            cursor.near()
         } else {
             let words: Vec<String> = cursor.rest().iter().take(3).map(ToString::to_string).collect();
             self.leave_out("statement", words.join(" "), line, "it is not understood");
@@ -248,7 +250,7 @@ impl Translator {
         let table = self.resolved(cursor.qualified()?);
         if cursor.word("USING") {
             let method = cursor.name()?;
-            if !["btree", "hash"].contains(&method.to_lowercase().as_str()) {
+            if !["btree", "hash", "lsm"].contains(&method.to_lowercase().as_str()) {
                 self.leave_out(&format!("{method} index"), name, line, "SQLite has no such index");
                 return Ok(());
             }
@@ -510,10 +512,22 @@ impl Translator {
     }
 }
 
+/// Returns the first words of a statement.
+fn start_of(sql: &str) -> String {
+    sql.split_whitespace().take(4).collect::<Vec<_>>().join(" ").chars().take(80).collect()
+}
+
+/// Returns the error for a statement that changes rows by other means than literals.
+fn only_by_server(sql: &str, line: u64) -> Error {
+    let message = format!("the statement \"{} ...\" changes rows by more than literals", start_of(sql));
+    Error::input(message)
+        .at(Place { line: Some(line), ..Place::default() })
+        .hint("run the script on a server, and load a dump of the database")
+}
+
 /// Returns the error for a statement that is not understood.
 fn refused(sql: &str, line: u64, why: &str) -> Error {
-    let start: String =
-        sql.split_whitespace().take(4).collect::<Vec<_>>().join(" ").chars().take(80).collect();
+    let start = start_of(sql);
     Error::input(format!("the statement \"{start} ...\" {why}"))
         .at(Place { line: Some(line), ..Place::default() })
         .hint("it may change rows or tables: remove it from the dump if SQLite does not need it")

@@ -97,7 +97,9 @@ impl PreparedDump {
         let file = Arc::new(DumpFile::new(&input)?);
         let statement_bytes_max =
             (load.write.memory_bytes / STATEMENT_SHARE).min(STATEMENT_BYTES_MAX) as usize;
-        let dialect = recognise::dialect(&input.sample(HEAD_BYTES)?.text);
+        let head = input.sample(HEAD_BYTES)?.text;
+        refuse_other_database(&head, &input)?;
+        let dialect = recognise::dialect(&head);
         let script = Splitter::new(&file, dialect.rules(), statement_bytes_max, context).split()?;
         let walked = match dialect {
             Dialect::Sqlite => match Walk::new(&load, &file, &script, true)?.run(context)? {
@@ -333,6 +335,16 @@ fn translated(
         file.name().display()
     );
     Err(Error::without_feature(what, "dialects"))
+}
+
+/// Refuses a script of a database whose SQL is not read.
+fn refuse_other_database(head: &[u8], input: &InputFile) -> Result<()> {
+    let Some(database) = recognise::other_database(head) else { return Ok(()) };
+    Err(Error::input(format!(
+        "this is a script of {database}, and scripts of SQLite, MySQL and PostgreSQL are loaded"
+    ))
+    .at(Place::file(input.name()))
+    .hint("export each table as CSV, and load these files"))
 }
 
 /// Refuses settings about tables that the dump itself declares.

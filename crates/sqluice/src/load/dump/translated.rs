@@ -100,8 +100,7 @@ pub(super) fn walk(
 /// Refuses a dump that lacks the last line that its program writes: rows may be missing without a trace.
 fn refuse_cut_off(load: &Load, file: &DumpFile) -> Result<()> {
     const BYTES: usize = 1000;
-    let (mut head, mut tail) = (Vec::new(), Vec::new());
-    file.read(0, BYTES, &mut head)?;
+    let (head, mut tail) = (beginning(file)?, Vec::new());
     file.read(file.bytes().saturating_sub(BYTES as u64), BYTES, &mut tail)?;
     if load.commit_anyway || !recognise::is_cut_off(&head, &tail) {
         return Ok(());
@@ -174,6 +173,7 @@ fn finish(file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Wa
         known.insert((table.schema.as_deref(), &table.name), table);
         known.entry((None, &table.name)).or_insert(table);
     }
+    let is_signed = recognise::is_signed(&beginning(file)?);
     let mut rows: Vec<TableRows> = schema.tables.iter().map(|_| TableRows::default()).collect();
     let mut shapes: HashMap<(usize, Option<&str>), Filled> = HashMap::new();
     let mut unknown = 0;
@@ -185,7 +185,7 @@ fn finish(file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Wa
             let found =
                 known.get(&(schema_name, &*header.table)).or_else(|| known.get(&(None, &*header.table)));
             let shape = match found {
-                Some(table) => Some(shape(file, of_item, header, table, &schema)?),
+                Some(table) => Some(shape((file, is_signed), of_item, header, table, &schema)?),
                 None if left_out.iter().any(|left| left.name == header.table) => None,
                 None => {
                     let message = format!("the dump has rows for {}, and does not create it", header.table);
@@ -233,9 +233,18 @@ fn finish(file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Wa
     })
 }
 
-/// Returns the table of the schema that rows fill, and their shape.
+/// Returns the first bytes of a dump, in which programs that dump databases name themselves.
+fn beginning(file: &DumpFile) -> Result<Vec<u8>> {
+    const BYTES: usize = 1000;
+    let mut head = Vec::new();
+    file.read(0, BYTES, &mut head)?;
+    Ok(head)
+}
+
+/// Returns the table of the schema that rows fill, and their shape. `is_signed` is `true` for the dump of a program, whose moments have the
+/// form of servers.
 fn shape(
-    file: &DumpFile,
+    (file, is_signed): (&DumpFile, bool),
     rows: &RowsOfItem,
     header: &Header,
     from: &TranslatedTable,
@@ -307,11 +316,16 @@ fn shape(
             refuses_null[*target] = not_null.then(|| name.clone());
         }
     }
+    let conversion = |column: &&TranslatedColumn| match &column.conversion {
+        Conversion::Civil { .. } if is_signed => Conversion::None,
+        conversion => conversion.clone(),
+    };
+    let conversions: Vec<Conversion> = columns.iter().map(conversion).collect();
     let shape = Shape {
         rules: rows.rules,
         copy: rows.copy,
-        conversions: match columns.iter().any(|column| column.conversion != Conversion::None) {
-            true => columns.iter().map(|column| column.conversion.clone()).collect(),
+        conversions: match conversions.iter().any(|conversion| *conversion != Conversion::None) {
+            true => conversions,
             false => Vec::new(),
         },
         table: from.name.clone(),

@@ -4,6 +4,8 @@
 
 mod databases;
 mod hostile;
+#[cfg(feature = "dialects")]
+mod servers;
 mod statements;
 
 use std::path::Path;
