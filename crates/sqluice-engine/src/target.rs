@@ -127,7 +127,9 @@ impl TargetSnapshot {
                     return Err(self.otherwise("index", &index.name, &schema));
                 }
             }
-            tables.push(own.clone());
+            let mut own = own.clone();
+            own.largest_given = table.largest_given;
+            tables.push(own);
         }
         schema.tables = tables;
         for object in &schema.others {

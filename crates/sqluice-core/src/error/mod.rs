@@ -99,6 +99,8 @@ pub enum Assumption {
     EntryOrder,
     /// The rows of a dump whose text looks like literals are literals.
     LiteralRows,
+    /// No NOT NULL column of a dump has a value that SQLite stores as NULL.
+    StoredValues,
 }
 
 /// An error; see the module's description.

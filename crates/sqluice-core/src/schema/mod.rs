@@ -112,6 +112,8 @@ pub struct Table {
     pub without_rowid: bool,
     /// `true` if the table is declared AUTOINCREMENT.
     pub autoincrement: bool,
+    /// The largest rowid that the rows of an AUTOINCREMENT table have ever had, if it is known from elsewhere than the rows.
+    pub largest_given: Option<i64>,
     /// `true` if the table has a CHECK constraint.
     pub checks: bool,
     /// `true` if the table has a FOREIGN KEY.
@@ -533,6 +535,7 @@ impl Table {
             strict,
             without_rowid,
             autoincrement: has("AUTOINCREMENT"),
+            largest_given: None,
             checks: has("CHECK"),
             foreign_keys: !references.is_empty(),
             references,
@@ -553,6 +556,7 @@ impl Table {
             strict: false,
             without_rowid: false,
             autoincrement: false,
+            largest_given: None,
             checks: false,
             foreign_keys: false,
             references: Vec::new(),

@@ -283,8 +283,10 @@ fn sequences(schema: &Schema, written: &[Written], appender: &mut Appender) -> R
         return Ok(None);
     }
     // `sqlite_sequence` has no row for a table that never had a row.
-    let rows =
-        numbered().filter_map(|(table, written)| Some((table.name.clone(), written.largest_rowid?.max(0))));
+    let rows = numbered().filter_map(|(table, written)| {
+        let largest = written.largest_rowid.max(table.largest_given)?;
+        Some((table.name.clone(), largest.max(0)))
+    });
     sequence_table::write(&rows.collect::<Vec<_>>(), appender).map(|tree| Some(tree.root_page))
 }
 

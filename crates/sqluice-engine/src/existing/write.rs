@@ -179,7 +179,7 @@ impl Transaction<'_> {
                 task.plan.indexes.iter().map(|index| index.write_path).collect();
             verify::verify(self.connection(), task.table, &write_paths, written, task.is_new)?;
             if task.table.autoincrement {
-                self.note_sequence(task.table, written.largest_rowid)?;
+                self.note_sequence(task.table, written.largest_rowid.max(task.table.largest_given))?;
             }
         }
         outcome.tables = tables;

@@ -92,8 +92,8 @@ fn may_be_literal(word: &[u8], next: u8, dialect: Dialect) -> bool {
     }
     match dialect {
         Dialect::Sqlite => ["replace", "unistr", "char", "cast", "as", "text"].into_iter().any(is),
-        Dialect::MySql => word[0] == b'_' || is("DEFAULT") || is("B") && next == b'\'',
-        Dialect::Postgres => is("DEFAULT") || is("B") && next == b'\'',
+        Dialect::MySql => word[0] == b'_' || is("DEFAULT") || (is("B") || is("N")) && next == b'\'',
+        Dialect::Postgres => is("DEFAULT") || (is("B") || is("N")) && next == b'\'',
     }
 }
 
@@ -416,6 +416,16 @@ impl Values<'_> {
                         Ok(Literal::Int(bits.cast_signed()))
                     }
                     _ => Ok(Literal::Text { start, end }),
+                }
+            }
+            b"N" if self.rules.dialect != Dialect::Sqlite && self.text.get(self.at) == Some(&b'\'') => {
+                match (self.string()?, self.rules.dialect) {
+                    // National strings of Postgres are CHAR, whose blanks at the end are no part of the value.
+                    (Literal::Text { start, end }, Dialect::Postgres) => {
+                        let blanks = self.text[start..end].iter().rev().take_while(|byte| **byte == b' ');
+                        Ok(Literal::Text { start, end: end - blanks.count() })
+                    }
+                    (literal, _) => Ok(literal),
                 }
             }
             [b'_', ..] if self.rules.dialect == Dialect::MySql => {

@@ -56,30 +56,110 @@ pub fn begins_dump(head: &[u8]) -> bool {
     }
 }
 
+/// Words outside of strings and comments that only one of the servers reads, in lower case. SQLite refuses them, or, as types, gives them
+/// no meaning.
+const WORDS: [(&str, Dialect); 40] = [
+    ("/*!40", Dialect::MySql),
+    ("engine=", Dialect::MySql),
+    ("engine =", Dialect::MySql),
+    (" auto_increment", Dialect::MySql),
+    ("lock tables", Dialect::MySql),
+    ("unlock tables", Dialect::MySql),
+    ("\nuse ", Dialect::MySql),
+    ("enum(", Dialect::MySql),
+    ("set names", Dialect::MySql),
+    ("\ndelimiter ", Dialect::MySql),
+    ("on update current_timestamp", Dialect::MySql),
+    ("character set", Dialect::MySql),
+    ("database `", Dialect::MySql),
+    ("schema `", Dialect::MySql),
+    ("database if exists `", Dialect::MySql),
+    ("schema if exists `", Dialect::MySql),
+    ("pg_catalog", Dialect::Postgres),
+    ("set statement_timeout", Dialect::Postgres),
+    ("set client_encoding", Dialect::Postgres),
+    ("set search_path", Dialect::Postgres),
+    ("from stdin", Dialect::Postgres),
+    ("alter table only", Dialect::Postgres),
+    ("::", Dialect::Postgres),
+    ("\n\\c ", Dialect::Postgres),
+    ("\n\\connect ", Dialect::Postgres),
+    ("as identity", Dialect::Postgres),
+    (" serial primary", Dialect::Postgres),
+    (" serial not null", Dialect::Postgres),
+    (" bigserial", Dialect::Postgres),
+    (" bytea", Dialect::Postgres),
+    (" timestamptz", Dialect::Postgres),
+    ("with time zone", Dialect::Postgres),
+    ("without time zone", Dialect::Postgres),
+    ("nextval(", Dialect::Postgres),
+    ("create sequence", Dialect::Postgres),
+    ("create extension", Dialect::Postgres),
+    ("create type", Dialect::Postgres),
+    ("create domain", Dialect::Postgres),
+    ("create schema", Dialect::Postgres),
+    ("owner to", Dialect::Postgres),
+];
+
 /// Returns the dialect of a dump that begins with `head`.
 pub fn dialect(head: &[u8]) -> Dialect {
     if let Some(dialect) = signature(head) {
         return dialect;
     }
-    let lower = head.to_ascii_lowercase();
-    let has =
-        |words: &[&str]| words.iter().any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some());
-    match () {
-        () if has(&["/*!40", "engine=", "engine =", "auto_increment", "lock tables `", "unlock tables"]) => {
-            Dialect::MySql
-        }
-        () if has(&[
-            "pg_catalog",
-            "set statement_timeout",
-            "from stdin;",
-            "alter table only",
-            "::regclass",
-        ]) =>
-        {
-            Dialect::Postgres
-        }
-        () => Dialect::Sqlite,
+    if head.get(..7).is_some_and(|start| start.eq_ignore_ascii_case(b"PRAGMA ")) {
+        return Dialect::Sqlite;
     }
+    let code = code(head);
+    let found = |dialect: Dialect| {
+        let words = WORDS.iter().filter(|(_, of)| *of == dialect);
+        words.filter(|(word, _)| memchr::memmem::find(&code, word.as_bytes()).is_some()).count()
+    };
+    match (found(Dialect::MySql), found(Dialect::Postgres)) {
+        (0, 0) => Dialect::Sqlite,
+        (mysql, postgres) if postgres > mysql => Dialect::Postgres,
+        _ => Dialect::MySql,
+    }
+}
+
+/// Returns the name of another database whose script begins with `head`, and is not read.
+pub fn other_database(head: &[u8]) -> Option<&'static str> {
+    const OTHERS: [(&str, &str); 6] = [
+        ("\ngo\n", "SQL Server"),
+        ("\ngo\r\n", "SQL Server"),
+        ("[dbo].", "SQL Server"),
+        (" varchar2(", "Oracle"),
+        (" nvarchar2(", "Oracle"),
+        ("\nset define off", "Oracle"),
+    ];
+    let code = code(head);
+    let found = OTHERS.iter().find(|(word, _)| memchr::memmem::find(&code, word.as_bytes()).is_some());
+    found.filter(|_| signature(head).is_none()).map(|(_, name)| *name)
+}
+
+/// Returns text in lower case without its strings and comments, with an LF at its start, so that each line begins behind an LF.
+fn code(head: &[u8]) -> Vec<u8> {
+    let rules = Dialect::MySql.rules();
+    let mut code = b"\n".to_vec();
+    let mut at = 0;
+    while let Some(&byte) = head.get(at) {
+        let end = match byte {
+            b'\'' | b'"' | b'/' | b'-' | b'#' => look(head, at, rules, true),
+            _ => Look::Code,
+        };
+        match end {
+            Look::Comment(to) => {
+                // The mark of a comment that MySQL executes stays.
+                code.extend(head[at..to].iter().take_while(|_| head[at..to].starts_with(b"/*!")));
+                at = to;
+            }
+            Look::Quoted(to) => at = to,
+            Look::Code | Look::More => {
+                code.push(byte.to_ascii_lowercase());
+                at += 1;
+            }
+        }
+    }
+    code
 }
 
 /// Returns `true` if text begins with a comment that only programs write that dump databases, or as the shell of SQLite begins a dump.
@@ -136,4 +216,56 @@ fn first_statement(head: &[u8]) -> Option<usize> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_recognised_by_words_that_one_server_reads() {
+        for script in [
+            "DROP DATABASE IF EXISTS `Chinook`;",
+            "CREATE TABLE t (\n  id INT NOT NULL AUTO_INCREMENT\n);",
+            "create table t (e enum('a','b'));",
+            "CREATE DATABASE shop;\nUSE shop;\nCREATE TABLE t (a int);",
+            "/* a; b */\nCREATE TABLE t (a int) ENGINE=InnoDB;",
+        ] {
+            assert_eq!(dialect(script.as_bytes()), Dialect::MySql, "{script}");
+        }
+        for script in [
+            "CREATE DATABASE chinook_auto_increment;\n\\c chinook;\nCREATE TABLE t (a int);",
+            "CREATE TABLE t (id SERIAL PRIMARY KEY);",
+            "CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY);",
+            "CREATE TABLE t (d date DEFAULT ('now'::text)::date);",
+            "CREATE EXTENSION pgcrypto;",
+        ] {
+            assert_eq!(dialect(script.as_bytes()), Dialect::Postgres, "{script}");
+        }
+    }
+
+    #[test]
+    fn scripts_of_other_databases_are_known_by_name() {
+        let server =
+            "CREATE DATABASE [Chinook];\nGO\nUSE [Chinook];\nGO\nCREATE TABLE [dbo].[Album] (a INT);\nGO\n";
+        assert_eq!(other_database(server.as_bytes()), Some("SQL Server"));
+        assert_eq!(other_database(b"CREATE TABLE t (a VARCHAR2(20));\n"), Some("Oracle"));
+        assert_eq!(
+            other_database(b"CREATE TABLE t (a TEXT);\nINSERT INTO t VALUES('\nGO\n varchar2(');\n"),
+            None
+        );
+    }
+
+    #[test]
+    fn words_in_strings_comments_and_names_do_not_decide() {
+        for script in [
+            "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE t(serial, \"engine=\");",
+            "CREATE TABLE t(a);\nINSERT INTO t VALUES('engine=v8 auto_increment ::');",
+            "CREATE TABLE t(a); -- engine=InnoDB, id serial\n/* lock tables */",
+            "CREATE TABLE t(id INTEGER, serial TEXT); INSERT INTO t(id, serial) VALUES(1, 'a')",
+            "CREATE TABLE t(a TEXT DEFAULT (strftime('%Y::', 'now')));",
+        ] {
+            assert_eq!(dialect(script.as_bytes()), Dialect::Sqlite, "{script}");
+        }
+    }
 }

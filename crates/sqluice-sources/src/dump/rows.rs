@@ -42,6 +42,10 @@ pub struct Shape {
     pub defaults: Vec<Option<Constant>>,
     /// The affinity of each column of the table, and `true` for another name of the rowid.
     pub columns: Vec<(Affinity, bool)>,
+    /// The value of each column of the table where a row says DEFAULT; `None` if SQLite does not know it.
+    pub default_values: Vec<Option<Constant>>,
+    /// The name of each column of the table that is NOT NULL and whose conversion may make NULL of a value.
+    pub refuses_null: Vec<Option<String>>,
 }
 
 /// The pieces with the rows of a table, in order.
@@ -362,27 +366,77 @@ impl<'p> Decoder<'p> {
         row_start: usize,
     ) -> Result<()> {
         let Some(target) = target else { return Ok(()) };
+        if matches!(literal, Literal::Default) {
+            let literal = self.default_value(target, text, row_start)?;
+            self.columns[target].push(literal, text);
+            return Ok(());
+        }
         let literal = match self.shape.conversions.get(index) {
-            None | Some(Conversion::None) => literal,
-            Some(conversion) => self.converted(conversion, literal, text, row_start)?,
+            None | Some(Conversion::None) => self.decoded(literal, text, row_start)?,
+            Some(conversion) => {
+                // Bytes have no encoding.
+                let literal = match conversion {
+                    Conversion::Blob | Conversion::Bit => literal,
+                    _ => self.decoded(literal, text, row_start)?,
+                };
+                match self.converted(conversion, literal, text, row_start)? {
+                    Literal::Null if literal != Literal::Null => {
+                        self.new_null(target, literal, text, row_start)?
+                    }
+                    converted => converted,
+                }
+            }
         };
-        let literal = match (literal, self.shape.rules.encoding) {
+        let literal = match literal {
+            // `X'6162'` is text in a column of characters.
+            Literal::Blob { start, end }
+                if self.shape.rules.dialect == Dialect::MySql
+                    && self.shape.columns[target].0 == Affinity::Text
+                    && str::from_utf8(&text[start..end]).is_ok() =>
+            {
+                Literal::Text { start, end }
+            }
+            literal => literal,
+        };
+        self.columns[target].push(literal, text);
+        Ok(())
+    }
+
+    /// Returns a text in UTF-8. The encoding of the dump is that of its text.
+    #[inline]
+    fn decoded(&self, literal: Literal, text: &mut Vec<u8>, row_start: usize) -> Result<Literal> {
+        match (literal, self.shape.rules.encoding) {
             (Literal::Text { start, end }, Some(encoding)) if !text[start..end].is_ascii() => {
                 let decoded = encoding.decode_without_bom_handling(&text[start..end]).0.into_owned();
-                appended(text, decoded.as_bytes())
+                Ok(appended(text, decoded.as_bytes()))
             }
             // SQLite keeps such bytes. Other databases say the encoding of a dump in the dump, if they are allowed to.
             (Literal::Text { start, end }, None)
                 if self.has_other_bytes && str::from_utf8(&text[start..end]).is_err() =>
             {
-                return Err(Error::input("text that is not UTF-8, and the dump names no encoding")
+                Err(Error::input("text that is not UTF-8, and the dump names no encoding")
                     .at(self.file.place(self.piece.start + row_start as u64))
-                    .hint(message!["name the encoding of the dump: ", Setting::Encoding.to("latin1")]));
+                    .hint(message!["name the encoding of the dump: ", Setting::Encoding.to("latin1")]))
             }
-            (literal, _) => literal,
-        };
-        self.columns[target].push(literal, text);
-        Ok(())
+            (literal, _) => Ok(literal),
+        }
+    }
+
+    /// Returns the value of a column whose row says DEFAULT. Its bytes are appended to `text`.
+    fn default_value(&self, target: usize, text: &mut Vec<u8>, row_start: usize) -> Result<Literal> {
+        match self.shape.default_values.get(target).unwrap_or(&None) {
+            Some(Constant::Null) => Ok(Literal::Null),
+            Some(Constant::Int(int)) => Ok(Literal::Int(*int)),
+            Some(Constant::Real(real)) => Ok(Literal::Real(*real)),
+            Some(Constant::Text(value)) => Ok(appended(text, value.as_bytes())),
+            Some(Constant::Blob(value)) => Ok(as_blob(appended(text, value))),
+            None => {
+                let table = &self.shape.table;
+                Err(Error::input(format!("a row of {table} has DEFAULT, whose value SQLite does not know"))
+                    .at(self.file.place(self.piece.start + row_start as u64))
+                    .hint("write the value instead, or take the DEFAULT out of CREATE TABLE"))
+            }
+        }
     }
 
     /// Converts a value. What the conversion makes of it is appended to `text`.
@@ -409,11 +463,23 @@ impl<'p> Decoder<'p> {
             Converted::Integer(int) => Literal::Int(int),
             Converted::Real(real) => Literal::Real(real),
             Converted::Text => appended(text, &self.scratch),
-            Converted::Blob => match appended(text, &self.scratch) {
-                Literal::Text { start, end } => Literal::Blob { start, end },
-                other => other,
-            },
+            Converted::Blob => as_blob(appended(text, &self.scratch)),
         })
+    }
+
+    /// Returns NULL for a value that SQLite stores as NULL, if the column takes NULL.
+    fn new_null(&self, target: usize, literal: Literal, text: &[u8], row_start: usize) -> Result<Literal> {
+        let Some(Some(column)) = self.shape.refuses_null.get(target) else { return Ok(Literal::Null) };
+        let value = match literal {
+            Literal::Text { start, end } => describe(&Value::Text(&text[start..end])),
+            _ => "a value".to_owned(),
+        };
+        let table = &self.shape.table;
+        Err(Error::input(format!("{value} is NULL in SQLite, and {table}.{column} is NOT NULL"))
+            .at(self.file.place(self.piece.start + row_start as u64))
+            .of_column(column)
+            .hint("load the dump into a new database: the column is declared without NOT NULL there")
+            .refuting(Assumption::StoredValues))
     }
 
     /// Decodes a line of COPY.
@@ -493,6 +559,13 @@ fn appended(text: &mut Vec<u8>, bytes: &[u8]) -> Literal {
     let start = text.len();
     text.extend_from_slice(bytes);
     Literal::Text { start, end: text.len() }
+}
+
+fn as_blob(literal: Literal) -> Literal {
+    match literal {
+        Literal::Text { start, end } => Literal::Blob { start, end },
+        other => other,
+    }
 }
 
 fn value_of(constant: &Constant) -> Value<'_> {

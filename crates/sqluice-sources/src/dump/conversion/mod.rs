@@ -25,6 +25,13 @@ pub enum Conversion {
     Float,
     /// A moment with a zone, in UTC: `2024-01-31 13:45:00+01` is `2024-01-31 12:45:00+00:00`.
     Moment,
+    /// A date, or a date and a time without a zone, in the form in which servers write them: `2024/1/31` is `2024-01-31`.
+    Civil {
+        /// `true` if values have a time.
+        time: bool,
+    },
+    /// Text without the blanks at its end: PostgreSQL fills CHAR(n) with blanks, which no comparison sees.
+    Unpadded,
     /// An array of PostgreSQL, as JSON.
     Array {
         /// The type of the elements.
@@ -97,6 +104,21 @@ impl Conversion {
                 }
                 None => Converted::Unchanged,
             }),
+            Conversion::Civil { time } => Ok(match civil_moment(text, *time) {
+                Some(moment) => {
+                    out.extend_from_slice(moment.as_bytes());
+                    Converted::Text
+                }
+                None => Converted::Unchanged,
+            }),
+            Conversion::Unpadded => match text.strip_suffix(b" ") {
+                Some(rest) => {
+                    let bytes = rest.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+                    out.extend_from_slice(&rest[..bytes]);
+                    Ok(Converted::Text)
+                }
+                None => Ok(Converted::Unchanged),
+            },
             Conversion::Array { element, delimiter } => {
                 array::to_json(text, *element, *delimiter, out).map(|()| Converted::Text)
             }
@@ -220,6 +242,44 @@ pub(super) fn moment(text: &[u8]) -> Option<String> {
         moment.minute(),
         moment.second()
     ))
+}
+
+/// Returns a date, or a date and a time, in the form in which servers write them; `None` for text that has this form, or is neither.
+fn civil_moment(text: &[u8], has_time: bool) -> Option<String> {
+    let text = str::from_utf8(text).ok()?.trim();
+    let (date, time) = match text.split_once([' ', 'T']) {
+        Some((date, time)) => (date, time.trim_start()),
+        None => (text, ""),
+    };
+    let parts: Vec<&str> = date.split(['-', '/', '.']).collect();
+    let is_number = |part: &str, digits: std::ops::RangeInclusive<usize>| {
+        digits.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let (year, month, day) = match parts[..] {
+        [year, month, day] if is_number(year, 4..=4) && is_number(month, 1..=2) && is_number(day, 1..=2) => {
+            (year, month, day)
+        }
+        [whole] if is_number(whole, 8..=8) => (&whole[..4], &whole[4..6], &whole[6..]),
+        _ => return None,
+    };
+    civil::Date::new(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?).ok()?;
+    let mut canonical = format!("{year}-{month:0>2}-{day:0>2}");
+    let (clock, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let mut units: Vec<&str> = clock.split(':').filter(|unit| !unit.is_empty()).collect();
+    let sound = (units.len() != 1 && units.len() <= 3)
+        && units.iter().zip([24, 60, 60]).all(|(unit, most)| {
+            is_number(unit, 1..=2) && unit.parse::<u32>().is_ok_and(|number| number < most)
+        })
+        && (fraction.is_empty() || is_number(fraction, 1..=6));
+    if !sound {
+        return None;
+    }
+    if has_time {
+        units.resize(3, "00");
+        canonical += &format!(" {:0>2}:{:0>2}:{:0>2}", units[0], units[1], units[2]);
+        canonical += &if fraction.is_empty() { String::new() } else { format!(".{fraction}") };
+    }
+    (canonical != text).then_some(canonical)
 }
 
 /// Returns the seconds of `13`, `13:45` and `13:45:00`.

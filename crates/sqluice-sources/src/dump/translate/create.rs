@@ -3,6 +3,7 @@
 use sqlparser::tokenizer::Token;
 
 use super::model::{Check, Column, ForeignKey, Generated, Index, Name, Part, SourceType, Table};
+use super::sequences::whole_number;
 use super::tokens::{Cursor, Parsed, split, text_of};
 use super::{Dialect, Translator};
 
@@ -96,6 +97,10 @@ impl Translator {
             } else if cursor.word("COMMENT") {
                 cursor.symbol(&Token::Eq);
                 table.comment = Some(cursor.text()?);
+            } else if cursor.word("AUTO_INCREMENT") {
+                cursor.symbol(&Token::Eq);
+                table.next_number =
+                    cursor.next().and_then(|number| whole_number(std::slice::from_ref(number)));
             } else if cursor.words(&["WITH", "SYSTEM", "VERSIONING"]) {
                 self.note(line, format!("table {}: WITH SYSTEM VERSIONING is left out", table.name.1));
             } else {
@@ -346,9 +351,7 @@ impl Translator {
                 || item.words(&["GENERATED", "ALWAYS", "AS", "IDENTITY"])
             {
                 column.auto = true;
-                if item.peek() == Some(&Token::LParen) {
-                    item.group()?;
-                }
+                column.sequence = self.identity(item, line)?;
             } else if item.words(&["GENERATED", "ALWAYS", "AS", "ROW"]) || item.words(&["AS", "ROW"]) {
                 item.next();
             } else if item.words(&["GENERATED", "ALWAYS", "AS"]) || item.word("AS") {

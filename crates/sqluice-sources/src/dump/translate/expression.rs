@@ -48,10 +48,12 @@ struct Piece {
     /// `true` if the part needs no parentheses beside an operator.
     whole: bool,
     ignores_case: bool,
+    /// `true` for a result that the source computes in decimals, and SQLite in floating point.
+    inexact: bool,
 }
 
 fn piece(sql: impl Into<String>, kind: Kind) -> Piece {
-    Piece { sql: sql.into(), kind, whole: true, ignores_case: false }
+    Piece { sql: sql.into(), kind, whole: true, ignores_case: false, inexact: false }
 }
 
 impl Piece {
@@ -95,32 +97,52 @@ fn parse(tokens: &[Token], dialect: Dialect) -> Result<Expr, Why> {
 
 /// Translates an expression.
 pub(super) fn translate(tokens: &[Token], scope: &Scope<'_>) -> Result<String, Why> {
+    translate_computed(tokens, scope).map(|(sql, _)| sql)
+}
+
+/// Translates the expression of a computed column. Returns `true` with it if the source computes in decimals, and SQLite in floating point.
+pub(super) fn translate_computed(tokens: &[Token], scope: &Scope<'_>) -> Result<(String, bool), Why> {
     let translated = Translation { scope, depth: 0 }.piece(&parse(tokens, scope.dialect)?)?;
-    Ok(usable(translated)?.sql)
+    let Piece { sql, inexact, .. } = usable(translated)?;
+    Ok((sql, inexact))
 }
 
 /// The value of a DEFAULT.
 pub(super) enum DefaultValue {
     /// SQL behind the word DEFAULT.
     Sql(String),
+    /// SQL behind the word DEFAULT that gives each row another value.
+    EachRow(String),
     /// NULL, which every column has without a DEFAULT.
     Null,
-    /// The next value of a sequence.
-    Counter,
+    /// The next value of a sequence, which the arguments of `nextval` name.
+    Counter(FunctionArguments),
 }
 
-/// Translates a DEFAULT for a column of this type.
-pub(super) fn default(tokens: &[Token], column: &Mapped, dialect: Dialect) -> Result<DefaultValue, Why> {
+/// A random UUID of version 4 in SQLite's words.
+const RANDOM_UUID: &str = "(lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-' || \
+                           substr('89AB', 1 + (abs(random()) % 4), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))))";
+
+/// Translates a DEFAULT for a column of this type, whose name in the source is `declared`.
+pub(super) fn default(
+    tokens: &[Token],
+    declared: &str,
+    column: &Mapped,
+    dialect: Dialect,
+) -> Result<DefaultValue, Why> {
     let expression = parse(tokens, dialect)?;
     let mut inner = &expression;
     loop {
         inner = match inner {
             Expr::Nested(nested) | Expr::Cast { expr: nested, .. } => nested,
             Expr::Prefixed { value, .. } => value,
+            // `now() AT TIME ZONE 'utc'`: CURRENT_TIMESTAMP is in UTC.
+            Expr::AtTimeZone { timestamp, time_zone } if is_utc(time_zone) => timestamp,
             _ => break,
         };
     }
     match inner {
+        Expr::Value(value) if is_now(&value.value, declared) => return Ok(DefaultValue::Sql(now(declared))),
         Expr::Value(value) => return literal_default(&value.value, column),
         Expr::TypedString(typed) => return literal_default(&typed.value.value, column),
         Expr::UnaryOp { op: Unary::Minus, expr } => {
@@ -136,19 +158,30 @@ pub(super) fn default(tokens: &[Token], column: &Mapped, dialect: Dialect) -> Re
             }
         }
         Expr::Function(function) => match name_of(&function.name).as_str() {
-            "nextval" => return Ok(DefaultValue::Counter),
+            "nextval" => return Ok(DefaultValue::Counter(function.args.clone())),
             "now"
             | "current_timestamp"
             | "localtimestamp"
             | "transaction_timestamp"
             | "statement_timestamp"
             | "clock_timestamp"
-            | "localtime" => return Ok(DefaultValue::Sql("CURRENT_TIMESTAMP".to_owned())),
-            "current_date" | "curdate" => return Ok(DefaultValue::Sql("CURRENT_DATE".to_owned())),
-            "current_time" | "curtime" => return Ok(DefaultValue::Sql("CURRENT_TIME".to_owned())),
-            // `timezone('utc', now())`: CURRENT_TIMESTAMP is in UTC.
+            | "utc_timestamp"
+            | "sysdate" => return Ok(DefaultValue::Sql(now(declared))),
+            "current_date" | "curdate" | "utc_date" => {
+                return Ok(DefaultValue::Sql("CURRENT_DATE".to_owned()));
+            }
+            "current_time" | "localtime" | "curtime" | "utc_time"
+                if dialect == Dialect::Postgres || declared == "time" =>
+            {
+                return Ok(DefaultValue::Sql("CURRENT_TIME".to_owned()));
+            }
+            // MySQL's LOCALTIME is its CURRENT_TIMESTAMP.
+            "localtime" => return Ok(DefaultValue::Sql(now(declared))),
             "timezone" if tokens.iter().any(|token| super::tokens::is_word(token, "now")) => {
-                return Ok(DefaultValue::Sql("CURRENT_TIMESTAMP".to_owned()));
+                return Ok(DefaultValue::Sql(now(declared)));
+            }
+            "gen_random_uuid" | "uuid_generate_v4" => {
+                return Ok(DefaultValue::EachRow(RANDOM_UUID.to_owned()));
             }
             _ => {}
         },
@@ -156,6 +189,29 @@ pub(super) fn default(tokens: &[Token], column: &Mapped, dialect: Dialect) -> Re
     }
     let sql = translate(tokens, &Scope { dialect, column: &|_| None })?;
     Ok(DefaultValue::Sql(format!("({sql})")))
+}
+
+/// Returns `true` for the zone UTC.
+fn is_utc(zone: &Expr) -> bool {
+    let Expr::Value(value) = bare(zone) else { return false };
+    text_of(&value.value).is_some_and(|zone| ["utc", "gmt", "z"].contains(&&*zone.to_ascii_lowercase()))
+}
+
+/// Returns `true` for the texts that PostgreSQL reads as the present moment: `'now'::text::date`.
+fn is_now(value: &Value, declared: &str) -> bool {
+    let is_moment = ["date", "time", "timetz", "timestamp", "timestamptz"].contains(&declared);
+    is_moment && text_of(value).is_some_and(|text| matches!(text, "now" | "now()" | "today"))
+}
+
+/// Returns the present moment in the form in which a column of this type has moments.
+fn now(declared: &str) -> String {
+    let sql = match declared {
+        "date" => "CURRENT_DATE",
+        "time" | "timetz" => "CURRENT_TIME",
+        "timestamptz" => "(strftime('%Y-%m-%d %H:%M:%S+00:00', 'now'))",
+        _ => "CURRENT_TIMESTAMP",
+    };
+    sql.to_owned()
 }
 
 fn literal_default(value: &Value, column: &Mapped) -> Result<DefaultValue, Why> {
@@ -228,7 +284,7 @@ fn array_default(elements: &[Expr], kind: Element) -> Result<String, Why> {
 }
 
 /// Returns an expression without its parentheses and casts.
-fn bare(mut expression: &Expr) -> &Expr {
+pub(super) fn bare(mut expression: &Expr) -> &Expr {
     loop {
         expression = match expression {
             Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => inner,
@@ -238,7 +294,7 @@ fn bare(mut expression: &Expr) -> &Expr {
     }
 }
 
-fn text_of(value: &Value) -> Option<&str> {
+pub(super) fn text_of(value: &Value) -> Option<&str> {
     match value {
         Value::SingleQuotedString(text)
         | Value::DoubleQuotedString(text)
@@ -275,6 +331,14 @@ fn usable(piece: Piece) -> Result<Piece, Why> {
     }
 }
 
+/// Refuses an operand of a comparison that SQLite computes in floating point: 0.1 + 0.2 is not 0.3 there.
+fn exact(piece: Piece) -> Result<Piece, Why> {
+    match piece.inexact {
+        true => Err("SQLite computes decimals in floating point".to_owned()),
+        false => Ok(piece),
+    }
+}
+
 struct Translation<'s> {
     scope: &'s Scope<'s>,
     depth: usize,
@@ -301,6 +365,7 @@ impl Translation<'_> {
             kind,
             whole: false,
             ignores_case: false,
+            inexact: false,
         };
         match expression {
             Expr::Identifier(name) => self.column(&name.value, name.quote_style.is_some()),
@@ -333,6 +398,7 @@ impl Translation<'_> {
                     kind,
                     whole: false,
                     ignores_case: false,
+                    inexact: inner.inexact,
                 })
             }
             Expr::IsNull(inner) | Expr::IsUnknown(inner) => {
@@ -356,7 +422,7 @@ impl Translation<'_> {
                 let (value, low, high) = (self.ordered(expr)?, self.ordered(low)?, self.ordered(high)?);
                 let not = if *negated { "NOT " } else { "" };
                 let sql = format!("{} {not}BETWEEN {} AND {}", value.beside(), low.beside(), high.beside());
-                Ok(Piece { sql, kind: Kind::Boolean, whole: false, ignores_case: false })
+                Ok(Piece { sql, kind: Kind::Boolean, whole: false, ignores_case: false, inexact: false })
             }
             Expr::BinaryOp { .. } => self.binary(expression),
             Expr::Like { negated, any: false, expr, pattern, escape_char: None } => {
@@ -435,7 +501,7 @@ impl Translation<'_> {
             _ => known.sql,
         };
         let kind = if known.kind == Kind::DecimalText { Kind::Number } else { known.kind };
-        Ok(Piece { sql, kind, whole: true, ignores_case: known.ignores_case })
+        Ok(Piece { sql, kind, whole: true, ignores_case: known.ignores_case, inexact: false })
     }
 
     fn value(&self, value: &Value) -> Result<Piece, Why> {
@@ -454,7 +520,7 @@ impl Translation<'_> {
 
     /// Translates an operand of a comparison by order.
     fn ordered(&mut self, expression: &Expr) -> Result<Piece, Why> {
-        let piece = self.usable(expression)?;
+        let piece = exact(self.usable(expression)?)?;
         match piece.kind {
             Kind::Enum => Err("an enumeration has an order of its own".to_owned()),
             _ => Ok(piece),
@@ -471,18 +537,18 @@ impl Translation<'_> {
     }
 
     fn operator(&mut self, left: &Expr, operator: &str, right: &Expr) -> Result<Piece, Why> {
-        let (left, right) = (self.usable(left)?, self.usable(right)?);
+        let (left, right) = (exact(self.usable(left)?)?, exact(self.usable(right)?)?);
         let sql = format!("{} {operator} {}", left.beside(), right.beside());
-        Ok(Piece { sql, kind: Kind::Boolean, whole: false, ignores_case: false })
+        Ok(Piece { sql, kind: Kind::Boolean, whole: false, ignores_case: false, inexact: false })
     }
 
     fn list(&mut self, value: &Expr, list: Vec<&Expr>, negated: bool) -> Result<Piece, Why> {
-        let value = self.usable(value)?;
+        let value = exact(self.usable(value)?)?;
         let list: Result<Vec<String>, Why> =
-            list.into_iter().map(|item| Ok(self.usable(item)?.sql)).collect();
+            list.into_iter().map(|item| Ok(exact(self.usable(item)?)?.sql)).collect();
         let sql =
             format!("{} {}IN ({})", value.beside(), if negated { "NOT " } else { "" }, list?.join(", "));
-        Ok(Piece { sql, kind: Kind::Boolean, whole: false, ignores_case: false })
+        Ok(Piece { sql, kind: Kind::Boolean, whole: false, ignores_case: false, inexact: false })
     }
 
     /// Translates `= ANY (ARRAY[...])`, in which PostgreSQL writes IN, and `<> ALL (ARRAY[...])`.
@@ -510,6 +576,17 @@ impl Translation<'_> {
 
     fn joined(&mut self, left: Piece, operator: &Binary, right: Piece) -> Result<Piece, Why> {
         let (left, right) = (usable(left)?, usable(right)?);
+        let compares = matches!(
+            operator,
+            Binary::Eq
+                | Binary::NotEq
+                | Binary::Spaceship
+                | Binary::Lt
+                | Binary::LtEq
+                | Binary::Gt
+                | Binary::GtEq
+        );
+        let (left, right) = if compares { (exact(left)?, exact(right)?) } else { (left, right) };
         let integers = left.kind == Kind::Integer && right.kind == Kind::Integer;
         let numeric = |piece: &Piece| {
             matches!(piece.kind, Kind::Integer | Kind::Number | Kind::Float | Kind::Boolean)
@@ -520,6 +597,8 @@ impl Translation<'_> {
             (Kind::Float, _) | (_, Kind::Float) => Kind::Float,
             _ => Kind::Number,
         };
+        // MySQL divides whole numbers in decimals, too.
+        let in_decimals = number == Kind::Number || integers && *operator == Binary::Divide;
         let postgres = self.scope.dialect == Dialect::Postgres;
         let (word, kind) = match operator {
             Binary::And => ("AND", Kind::Boolean),
@@ -578,6 +657,9 @@ impl Translation<'_> {
         };
         Ok(Piece {
             sql: format!("{} {word} {}", left.beside(), right.beside()),
+            inexact: left.inexact
+                || right.inexact
+                || in_decimals && matches!(kind, Kind::Number | Kind::Float),
             kind,
             whole: false,
             ignores_case: false,
@@ -604,7 +686,13 @@ impl Translation<'_> {
         }
         let inner = self.usable(expression)?;
         let same = |kind| {
-            Ok(Piece { kind, sql: inner.sql.clone(), whole: inner.whole, ignores_case: inner.ignores_case })
+            Ok(Piece {
+                kind,
+                sql: inner.sql.clone(),
+                whole: inner.whole,
+                ignores_case: inner.ignores_case,
+                inexact: inner.inexact,
+            })
         };
         let is_text = is_text(to);
         let is_integer = ["int", "integer", "bigint", "smallint", "int4", "int8", "signed"].contains(&to);
@@ -657,7 +745,13 @@ impl Translation<'_> {
             ("concat", 2..) if mysql => {
                 let parts: Result<Vec<String>, Why> =
                     arguments.iter().map(|argument| Ok(self.text(argument)?.beside())).collect();
-                Ok(Piece { sql: parts?.join(" || "), kind: Kind::Text, whole: false, ignores_case: false })
+                Ok(Piece {
+                    sql: parts?.join(" || "),
+                    kind: Kind::Text,
+                    whole: false,
+                    ignores_case: false,
+                    inexact: false,
+                })
             }
             ("coalesce" | "ifnull", 2..) => {
                 let pieces = all(self)?;
@@ -784,7 +878,7 @@ fn pattern(value: &Piece, with: &str, negated: bool, cased: bool) -> Result<Piec
         let escape = if text.contains('\\') { " ESCAPE '\\'" } else { "" };
         format!("{} {not}LIKE {}{escape}", value.beside(), quoted_text(&text))
     };
-    Ok(Piece { sql, kind: Kind::Boolean, whole: false, ignores_case: false })
+    Ok(Piece { sql, kind: Kind::Boolean, whole: false, ignores_case: false, inexact: false })
 }
 
 /// Returns a condition that a column has one of these texts.

@@ -15,6 +15,10 @@ use super::types::{self, Kind, Mapped};
 use super::{Dialect, Translated, TranslatedColumn, TranslatedTable, Translator};
 use crate::dump::conversion::Conversion;
 
+/// The note about a computed column that the source computes in decimals.
+const IN_FLOATING_POINT: &str =
+    "is computed in floating point, whose last digit may differ from that of a decimal";
+
 /// A column in SQLite's words.
 struct NewColumn {
     name: String,
@@ -26,6 +30,10 @@ struct NewColumn {
     ignores_case: bool,
     /// `INTEGER PRIMARY KEY`, with `true` if keys are never used again.
     rowid: Option<bool>,
+    /// The sequence from which the column takes its numbers, if the dump names it.
+    sequence: Option<Name>,
+    /// The reason why the value of a row that leaves the column out is not known; `None` if it is the DEFAULT or NULL.
+    no_default: Option<Why>,
     /// `false` for a computed column that was left out.
     kept: bool,
 }
@@ -92,6 +100,7 @@ impl Translator {
             let columns = std::mem::take(&mut all_columns[place]);
             let mut new = NewTable { name: names[place].clone(), columns, constraints: Vec::new() };
             self.primary_key(table, &mut new);
+            self.allow_nan(&mut new);
             self.conditions(table, &mut new, &probe);
             let parents = Parents { tables: &tables, places: &places, roots: &roots, names: &names };
             self.foreign_keys(table, &mut new, &parents);
@@ -124,17 +133,24 @@ impl Translator {
                     into: new.filter(|new| new.kept).map(|new| new.name.clone()),
                     conversion: new.map_or(Conversion::None, |new| new.mapped.conversion.clone()),
                     generated: column.generated.is_some(),
+                    no_default: new.and_then(|new| new.no_default.clone()),
                 }
             });
+            let counts = all_columns[root].iter().position(|column| column.rowid == Some(true));
+            let largest_given =
+                counts.and_then(|at| self.largest_given(&tables[root], at, &all_columns[root][at].sequence));
             translated.tables.push(TranslatedTable {
                 schema: table.name.0.clone(),
                 name: table.name.1.clone(),
                 into: names[root].clone(),
                 columns: columns.collect(),
+                largest_given,
             });
         }
-        for ((_, name), line) in std::mem::take(&mut self.sequences) {
-            self.leave_out("sequence", name, line, "SQLite has no sequences");
+        for ((_, name), sequence) in std::mem::take(&mut self.sequences) {
+            if !sequence.used {
+                self.leave_out("sequence", name, sequence.line, "SQLite has no sequences");
+            }
         }
         translated.left_out = std::mem::take(&mut self.left_out);
         translated.left_out.sort_by_key(|left_out| left_out.line);
@@ -223,6 +239,8 @@ impl Translator {
                 checks: Vec::new(),
                 ignores_case,
                 rowid: None,
+                sequence: column.sequence.clone(),
+                no_default: None,
                 kept: true,
                 mapped,
             };
@@ -254,14 +272,22 @@ impl Translator {
             }
             let default = default.filter(|_| column.generated.is_none() && !column.auto);
             if let Some(default) = default {
-                match expression::default(&default, &new.mapped, self.dialect) {
+                match expression::default(&default, &declared.name.1, &new.mapped, self.dialect) {
                     Ok(DefaultValue::Sql(sql)) => new.default = Some(sql),
+                    Ok(DefaultValue::EachRow(sql)) => {
+                        new.default = Some(sql);
+                        new.no_default = Some("each row gets another value".to_owned());
+                    }
                     Ok(DefaultValue::Null) => {}
-                    Ok(DefaultValue::Counter) => {
+                    Ok(DefaultValue::Counter(arguments)) => {
                         new.rowid = Some(true);
+                        new.sequence = self.sequence_of_default(&arguments);
+                        let sequence = new.sequence.as_ref().and_then(|name| self.sequences.get_mut(name));
+                        sequence.into_iter().for_each(|sequence| sequence.used = true);
                     }
                     Err(why) => {
-                        self.without(table, &format!("column {}", column.name), "DEFAULT", &why, table.line)
+                        self.without(table, &format!("column {}", column.name), "DEFAULT", &why, table.line);
+                        new.no_default = Some(why);
                     }
                 }
             }
@@ -286,15 +312,23 @@ impl Translator {
                     dialect: self.dialect,
                     column: &|name| known_column(table, new, name, self.dialect),
                 };
-                expression::translate(&generated.expression, &scope)
+                expression::translate_computed(&generated.expression, &scope)
             };
-            let translated = translated.and_then(|sql| {
+            let translated = translated.and_then(|(sql, inexact)| {
+                // The source rounds to the digits of the column.
+                let sql = match (inexact, new.columns[at].mapped.kind, column.declared.arguments.get(1)) {
+                    (true, Kind::Number, Some(digits)) => format!("round({sql}, {digits})"),
+                    _ => sql,
+                };
                 let stored = if generated.stored { "STORED" } else { "VIRTUAL" };
                 let sql = format!("GENERATED ALWAYS AS ({sql}) {stored}");
                 new.columns[at].generated = Some(sql);
                 let tried = new.try_out(probe);
                 if tried.is_err() {
                     new.columns[at].generated = None;
+                } else if inexact {
+                    let name = format!("{}.{}", table.name.1, column.name);
+                    self.note(table.line, format!("the computed column {name} {IN_FLOATING_POINT}"));
                 }
                 tried
             });
@@ -364,6 +398,7 @@ impl Translator {
             new.columns[at].default = Some(default);
             if let Err(why) = new.try_out(probe) {
                 new.columns[at].default = None;
+                new.columns[at].no_default = Some(why.clone());
                 self.without(
                     table,
                     &format!("column {}", table.columns[at].name),
@@ -399,6 +434,7 @@ impl Translator {
         }
         for at in counters.into_iter().filter(|at| Some(*at) != rowid) {
             new.columns[at].rowid = None;
+            new.columns[at].no_default = Some("only an INTEGER PRIMARY KEY counts".to_owned());
             let column = &table.columns[at].name;
             self.note(
                 table.line,
@@ -423,6 +459,13 @@ impl Translator {
                     ),
                 );
             }
+        }
+    }
+
+    /// Leaves NOT NULL out where rows have NaN. The caller, who has seen these rows, tells the user.
+    fn allow_nan(&self, new: &mut NewTable) {
+        for column in &mut new.columns {
+            column.not_null &= !self.with_nan.contains(&(new.name.clone(), column.name.clone()));
         }
     }
 

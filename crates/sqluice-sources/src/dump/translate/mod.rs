@@ -8,7 +8,7 @@
 //! `sqlparser` divides statements into tokens and reads expressions. The clauses around expressions are read here, because dumps have
 //! clauses that it does not know, and a clause without a counterpart is left out by itself rather than with its statement.
 //!
-//! Modules, from the bottom up: `tokens`; `model`: tables in the terms of the dump; `create`,
+//! Modules, from the bottom up: `tokens`; `model`: tables in the terms of the dump; `create`, `sequences`,
 //! `statement`: what statements say; `types`, `expression`: types and expressions in SQLite's words; `finish`: the tables as SQL.
 //!
 //! * Invariant: a statement that may change rows or tables, and is not understood, is an error.
@@ -20,6 +20,7 @@ mod create;
 mod expression;
 mod finish;
 mod model;
+mod sequences;
 mod statement;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ mod types;
 use std::collections::{HashMap, HashSet};
 
 use model::{CreatedType, Name, Table};
+use sequences::Sequence;
 
 use crate::dump::Conversion;
 use crate::dump::sql_mode::SqlMode;
@@ -64,11 +66,12 @@ pub struct Translator {
     tables: Vec<Option<Table>>,
     places: HashMap<Name, usize>,
     types: HashMap<Name, CreatedType>,
-    /// The sequences that no column has taken yet, with their lines.
-    sequences: HashMap<Name, u64>,
+    sequences: HashMap<Name, Sequence>,
     left_out: Vec<LeftOut>,
     left_out_names: HashSet<(String, String)>,
     notes: Vec<Note>,
+    /// The tables and columns of SQLite whose rows have NaN.
+    with_nan: HashSet<(String, String)>,
 }
 
 /// The schema of a dump in SQLite's words.
@@ -95,6 +98,8 @@ pub struct TranslatedTable {
     pub into: String,
     /// The columns in the order of the dump.
     pub columns: Vec<TranslatedColumn>,
+    /// The largest number that the counter of the table has given, if the dump says so and SQLite's table is AUTOINCREMENT.
+    pub largest_given: Option<i64>,
 }
 
 /// A column of the dump, and the column of SQLite that takes its values.
@@ -108,6 +113,8 @@ pub struct TranslatedColumn {
     pub conversion: Conversion,
     /// `true` if the database computes the values, so that the dump has none.
     pub generated: bool,
+    /// The reason why the value of a row that leaves the column out is not known; `None` if it is the DEFAULT or NULL.
+    pub no_default: Option<String>,
 }
 
 /// A statement, or a part of one, without a counterpart in SQLite.
@@ -146,7 +153,13 @@ impl Translator {
             left_out: Vec::new(),
             left_out_names: HashSet::new(),
             notes: Vec::new(),
+            with_nan: HashSet::new(),
         }
+    }
+
+    /// Declares a column without NOT NULL, because its rows have NaN, which SQLite stores as NULL. Both names are those of SQLite.
+    pub fn note_nan(&mut self, table: &str, column: &str) {
+        self.with_nan.insert((table.to_owned(), column.to_owned()));
     }
 
     /// Returns the schema of names without a schema, as `SET search_path` of old dumps of PostgreSQL says; `public` if none was set.

@@ -24,6 +24,8 @@ pub(super) struct Table {
     pub(super) comment: Option<String>,
     /// `true` if the table's texts compare without case, `false` if they compare with case, `None` if the dump says nothing.
     pub(super) ignores_case: Option<bool>,
+    /// The number that AUTO_INCREMENT gives next, if the dump says so.
+    pub(super) next_number: Option<i64>,
     /// The table that a partition belongs to.
     pub(super) partition_of: Option<Name>,
 }
@@ -49,6 +51,21 @@ impl Table {
         true
     }
 
+    /// Removes a foreign key, a CHECK or a unique key by its name. PostgreSQL names those that have no name after table and column.
+    pub(super) fn drop_constraint(&mut self, name: &str, dialect: Dialect) -> bool {
+        let table = &self.name.1;
+        let is = |own: &Option<String>, columns: &[String], suffix: &str| match own {
+            Some(own) => dialect.key(own) == dialect.key(name),
+            None => dialect == Dialect::Postgres && name == format!("{table}_{}_{suffix}", columns.join("_")),
+        };
+        let count = |table: &Table| table.foreign_keys.len() + table.checks.len() + table.indexes.len();
+        let before = count(self);
+        self.foreign_keys.retain(|key| !is(&key.name, &key.columns, "fkey"));
+        self.checks.retain(|check| !is(&check.name, &[], "check"));
+        self.indexes.retain(|index| !(index.unique && is(&index.name, &index.column_names(), "key")));
+        count(self) < before
+    }
+
     /// Returns the position of a column.
     pub(super) fn place(&self, name: &str, dialect: Dialect) -> Option<usize> {
         self.places.get(&dialect.key(name)).copied()
@@ -70,6 +87,8 @@ pub(super) struct Column {
     pub(super) generated: Option<Generated>,
     /// `true` for AUTO_INCREMENT, SERIAL and IDENTITY.
     pub(super) auto: bool,
+    /// The sequence from which the column takes its numbers, if the dump names it.
+    pub(super) sequence: Option<Name>,
     pub(super) comment: Option<String>,
     /// `true` if texts compare without case, `false` if they compare with case, `None` if the column says nothing.
     pub(super) ignores_case: Option<bool>,
@@ -120,6 +139,17 @@ pub(super) struct Index {
     pub(super) parts: Vec<Part>,
     pub(super) filter: Option<Vec<Token>>,
     pub(super) line: u64,
+}
+
+impl Index {
+    /// Returns the names of the columns; expressions have none.
+    fn column_names(&self) -> Vec<String> {
+        let names = self.parts.iter().filter_map(|part| match part {
+            Part::Column { name, .. } => Some(name.clone()),
+            Part::Expression { .. } => None,
+        });
+        names.collect()
+    }
 }
 
 /// A foreign key.

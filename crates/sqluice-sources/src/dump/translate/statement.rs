@@ -5,6 +5,7 @@ use sqluice_core::error::{Error, Place, Result};
 
 use super::create::source_type;
 use super::model::{Check, CreatedType, Domain, Index, Name, Table};
+use super::sequences::{counter, whole_number};
 use super::tokens::{Cursor, Near, Parsed, split, text_of, tokens};
 use super::{Dialect, Translator};
 
@@ -49,7 +50,7 @@ const KINDS: [&str; 36] = [
 ];
 
 /// First words of statements that change neither rows nor tables, or whose effect is not part of a schema.
-const SILENT: [&str; 34] = [
+const SILENT: [&str; 32] = [
     "SET",
     "RESET",
     "USE",
@@ -58,7 +59,6 @@ const SILENT: [&str; 34] = [
     "START",
     "BEGIN",
     "COMMIT",
-    "SELECT",
     "GRANT",
     "REVOKE",
     "ANALYZE",
@@ -67,7 +67,6 @@ const SILENT: [&str; 34] = [
     "DELIMITER",
     "REFRESH",
     "SECURITY",
-    "DO",
     "DISCARD",
     "SHOW",
     "CHECKPOINT",
@@ -108,7 +107,11 @@ impl Translator {
         if matches!(tokens.first(), None | Some(Token::Backslash)) {
             return Ok(());
         }
-        self.statement(&mut Cursor::new(&tokens, self.dialect), line)
+        let mut cursor = Cursor::new(&tokens, self.dialect);
+        if CHANGES.iter().any(|word| cursor.is_word(word)) {
+            return Err(only_by_server(sql, line));
+        }
+        self.statement(&mut cursor, line)
             .map_err(|Near(near)| refused(sql, line, &format!("is not understood at {near}")))
     }
 
@@ -143,10 +146,11 @@ impl Translator {
         } else if cursor.word("SET") {
             self.set(cursor);
             Ok(())
+        } else if cursor.is_word("SELECT") || cursor.is_word("DO") {
+            self.set_value(cursor);
+            Ok(())
         } else if SILENT.iter().any(|word| cursor.is_word(word)) {
             Ok(())
-        } else if CHANGES.iter().any(|word| cursor.is_word(word)) {
-            cursor.near()
         } else {
             let words: Vec<String> = cursor.rest().iter().take(3).map(ToString::to_string).collect();
             self.leave_out("statement", words.join(" "), line, "it is not understood");
@@ -197,10 +201,7 @@ impl Translator {
             return self.create_domain(cursor, line);
         }
         if cursor.word("SEQUENCE") {
-            cursor.words(&["IF", "NOT", "EXISTS"]);
-            let name = self.resolved(cursor.qualified()?);
-            self.sequences.insert(name, line);
-            return Ok(());
+            return self.create_sequence(cursor, line);
         }
         if ["DATABASE", "SCHEMA", "ROLE", "USER", "GROUP", "TABLESPACE"]
             .iter()
@@ -236,7 +237,7 @@ impl Translator {
     }
 
     fn create_index(&mut self, cursor: &mut Cursor<'_>, unique: bool, line: u64) -> Parsed<()> {
-        cursor.word("CONCURRENTLY");
+        cursor.one_of(&["CONCURRENTLY", "NONCONCURRENTLY"]);
         cursor.words(&["IF", "NOT", "EXISTS"]);
         let name = cursor.qualified()?.1;
         if cursor.word("USING") {
@@ -249,7 +250,7 @@ impl Translator {
         let table = self.resolved(cursor.qualified()?);
         if cursor.word("USING") {
             let method = cursor.name()?;
-            if !["btree", "hash"].contains(&method.to_lowercase().as_str()) {
+            if !["btree", "hash", "lsm"].contains(&method.to_lowercase().as_str()) {
                 self.leave_out(&format!("{method} index"), name, line, "SQLite has no such index");
                 return Ok(());
             }
@@ -320,10 +321,7 @@ impl Translator {
             return Ok(());
         }
         if cursor.word("SEQUENCE") {
-            let name = self.resolved(cursor.qualified()?);
-            if cursor.words(&["OWNED", "BY"]) && !cursor.is_word("NONE") {
-                self.sequences.remove(&name);
-            }
+            return self.alter_sequence(cursor);
         }
         // Owners, rights, and parts of objects that were left out.
         Ok(())
@@ -364,7 +362,7 @@ impl Translator {
         action: &mut Cursor<'_>,
         line: u64,
     ) -> Parsed<()> {
-        const SILENT: [&str; 18] = [
+        const SILENT: [&str; 17] = [
             "OWNER",
             "ENABLE",
             "DISABLE",
@@ -375,7 +373,6 @@ impl Translator {
             "SET",
             "RESET",
             "VALIDATE",
-            "AUTO_INCREMENT",
             "COMMENT",
             "ENGINE",
             "PARTITION",
@@ -409,7 +406,10 @@ impl Translator {
             );
             return Ok(());
         };
-        if action.word("ADD") {
+        if action.word("AUTO_INCREMENT") {
+            action.symbol(&Token::Eq);
+            table.next_number = whole_number(action.rest());
+        } else if action.word("ADD") {
             if self.constraint(table, action, line)? {
                 return Ok(());
             }
@@ -417,6 +417,12 @@ impl Translator {
             action.words(&["IF", "NOT", "EXISTS"]);
             let column = self.column(table, action, line)?;
             table.put(column, dialect);
+        } else if action.words(&["DROP", "CONSTRAINT"]) || action.words(&["DROP", "FOREIGN", "KEY"]) {
+            action.words(&["IF", "EXISTS"]);
+            let name = action.name()?;
+            if !table.drop_constraint(&name, dialect) {
+                return action.near();
+            }
         } else if action.word("MODIFY") {
             action.word("COLUMN");
             let column = self.column(table, action, line)?;
@@ -445,6 +451,15 @@ impl Translator {
                 column.not_null = false;
             } else if action.words(&["ADD", "GENERATED"]) {
                 column.auto = true;
+                while !action.at_end() && action.peek() != Some(&Token::LParen) {
+                    action.next();
+                }
+                column.sequence = self.identity(action, line)?;
+            } else if action.words(&["RESTART", "WITH"]) {
+                let next = whole_number(action.rest());
+                let at = table.place(&name, dialect).unwrap_or_default();
+                let counter = counter(table, at);
+                self.sequences.entry(counter).and_modify(|sequence| sequence.next = next);
             } else if !action.word("SET") && !action.word("RESET") {
                 return action.near();
             }
@@ -497,10 +512,22 @@ impl Translator {
     }
 }
 
+/// Returns the first words of a statement.
+fn start_of(sql: &str) -> String {
+    sql.split_whitespace().take(4).collect::<Vec<_>>().join(" ").chars().take(80).collect()
+}
+
+/// Returns the error for a statement that changes rows by other means than literals.
+fn only_by_server(sql: &str, line: u64) -> Error {
+    let message = format!("the statement \"{} ...\" changes rows by more than literals", start_of(sql));
+    Error::input(message)
+        .at(Place { line: Some(line), ..Place::default() })
+        .hint("run the script on a server, and load a dump of the database")
+}
+
 /// Returns the error for a statement that is not understood.
 fn refused(sql: &str, line: u64, why: &str) -> Error {
-    let start: String =
-        sql.split_whitespace().take(4).collect::<Vec<_>>().join(" ").chars().take(80).collect();
+    let start = start_of(sql);
     Error::input(format!("the statement \"{start} ...\" {why}"))
         .at(Place { line: Some(line), ..Place::default() })
         .hint("it may change rows or tables: remove it from the dump if SQLite does not need it")

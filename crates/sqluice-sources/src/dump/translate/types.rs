@@ -97,14 +97,20 @@ pub(super) fn map(source: &SourceType, dialect: Dialect, is_enum: bool) -> Mappe
             | "multipolygon" | "geometrycollection" | "geomcollection",
             Dialect::MySql,
         ) => mapped("BLOB", Conversion::Blob, Kind::Opaque),
+        ("date", _) => mapped("TEXT", Conversion::Civil { time: false }, Kind::Text),
+        ("timestamp" | "datetime", _) => mapped("TEXT", Conversion::Civil { time: true }, Kind::Text),
         ("enum", Dialect::MySql) => mapped("TEXT", Conversion::None, Kind::Enum),
         ("timestamptz", Dialect::Postgres) => mapped("TEXT", Conversion::Moment, Kind::Moment),
+        (
+            "char" | "character" | "bpchar" | "nchar" | "national character" | "national char",
+            Dialect::Postgres,
+        ) => mapped("TEXT", Conversion::Unpadded, Kind::Text),
         ("citext", Dialect::Postgres) => Mapped { ignores_case: true, ..text },
         (
             "char" | "character" | "varchar" | "character varying" | "char varying" | "text" | "tinytext"
             | "mediumtext" | "longtext" | "national varchar" | "national character" | "national char"
             | "nchar" | "nvarchar" | "varchar2" | "long" | "long varchar" | "long text" | "bpchar" | "name"
-            | "date" | "uuid" | "timestamp" | "datetime" | "json" | "jsonb",
+            | "uuid" | "json" | "jsonb",
             _,
         ) => text,
         // PostgreSQL has times of one form; MySQL's may be negative and longer than a day.

@@ -25,7 +25,9 @@ mod walk;
 use std::sync::Arc;
 use std::time::Instant;
 
-use sqluice_core::error::{Assumption, Duplicate, DuplicateRows, Error, Place, Result, Setting, message};
+use sqluice_core::error::{
+    Assumption, Duplicate, DuplicateRows, Error, Message, Place, Result, Setting, message,
+};
 use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::recognised::Recognised;
@@ -65,6 +67,8 @@ pub(super) struct PreparedDump {
     walked: Walked,
     /// `true` if rows are sorted by their rowids, because some are out of order.
     sorts: bool,
+    /// The tables and columns that are declared without NOT NULL, because their rows have NaN.
+    with_nan: Vec<(String, String)>,
     /// The database that gets the rows; `None` for a new one.
     existing: Option<TargetSnapshot>,
     pub(super) schema: Schema,
@@ -95,14 +99,16 @@ impl PreparedDump {
         let file = Arc::new(DumpFile::new(&input)?);
         let statement_bytes_max =
             (load.write.memory_bytes / STATEMENT_SHARE).min(STATEMENT_BYTES_MAX) as usize;
-        let dialect = recognise::dialect(&input.sample(HEAD_BYTES)?.text);
+        let head = input.sample(HEAD_BYTES)?.text;
+        refuse_other_database(&head, &input)?;
+        let dialect = recognise::dialect(&head);
         let script = Splitter::new(&file, dialect.rules(), statement_bytes_max, context).split()?;
         let walked = match dialect {
             Dialect::Sqlite => match Walk::new(&load, &file, &script, true)?.run(context)? {
                 walked if walked.asks_session => Walk::new(&load, &file, &script, false)?.run(context)?,
                 walked => walked,
             },
-            _ => translated(&load, &file, (&script, dialect), context)?,
+            _ => translated(&load, &file, (&script, dialect), &[], context)?,
         };
         let schema = walked.schema.clone();
         let plan = Plan::new(&schema, Some(request.to.clone()), &load.write)?;
@@ -113,6 +119,7 @@ impl PreparedDump {
             dialect,
             walked,
             sorts: false,
+            with_nan: Vec::new(),
             existing: request.existing.clone(),
             schema,
             plan,
@@ -134,7 +141,13 @@ impl PreparedDump {
             [only] => &*only.name,
             _ => "",
         };
-        InputReport::new(self.file.name().display().to_string(), table, self.recognised.clone())
+        let mut input =
+            InputReport::new(self.file.name().display().to_string(), table, self.recognised.clone());
+        let without_not_null = self.with_nan.iter().map(|(table, column)| {
+            format!("{table}.{column} is declared without NOT NULL, because rows have NaN, which SQLite stores as NULL")
+        });
+        input.notes.extend(without_not_null.map(Message::from));
+        input
     }
 
     /// Plans again with all facts known by now.
@@ -261,9 +274,30 @@ impl PreparedDump {
             Assumption::LiteralRows if self.walked.by_pages && self.dialect == Dialect::Sqlite => {
                 self.walked = Walk::new(&self.load, &self.file, &self.script, false)?.run(context)?;
             }
+            Assumption::StoredValues => match self.refusing_column(&error) {
+                Some(column) => {
+                    self.with_nan.push(column);
+                    let (script, with_nan) = ((&self.script, self.dialect), &self.with_nan);
+                    self.walked = translated(&self.load, &self.file, script, with_nan, context)?;
+                }
+                None => return Err(error),
+            },
             _ => return Err(error),
         }
         self.plan_again()
+    }
+
+    /// Returns the table and the NOT NULL column that refuse a value, if the table is new and the column may be declared otherwise.
+    fn refusing_column(&self, error: &Error) -> Option<(String, String)> {
+        let offset = error.place()?.byte?;
+        let has_row = |rows: &Arc<TableRows>| {
+            rows.pieces.iter().any(|(piece, _)| (piece.start..piece.end).contains(&offset))
+        };
+        let place = self.walked.rows.iter().position(has_row)?;
+        let table = &self.walked.schema.tables[place].name;
+        let is_new = self.existing.as_ref().is_none_or(|existing| existing.table(table).is_none());
+        let column = (table.clone(), error.column()?.to_owned());
+        (is_new && !self.with_nan.contains(&column)).then_some(column)
     }
 
     /// Adds the place in the dump to an error about a row, or about two rows with the same key.
@@ -291,12 +325,28 @@ use translated::walk as translated;
 
 /// Refuses a dump of another database: this build does not translate its schema.
 #[cfg(not(feature = "dialects"))]
-fn translated(_: &Load, file: &DumpFile, _: (&Script, Dialect), _: &Context<'_>) -> Result<Walked> {
+fn translated(
+    _: &Load,
+    file: &DumpFile,
+    _: (&Script, Dialect),
+    _: &[(String, String)],
+    _: &Context<'_>,
+) -> Result<Walked> {
     let what = format!(
         "{} is a dump of another database than SQLite, which this build does not read",
         file.name().display()
     );
     Err(Error::without_feature(what, "dialects"))
+}
+
+/// Refuses a script of a database whose SQL is not read.
+fn refuse_other_database(head: &[u8], input: &InputFile) -> Result<()> {
+    let Some(database) = recognise::other_database(head) else { return Ok(()) };
+    Err(Error::input(format!(
+        "this is a script of {database}, and scripts of SQLite, MySQL and PostgreSQL are loaded"
+    ))
+    .at(Place::file(input.name()))
+    .hint("export each table as CSV, and load these files"))
 }
 
 /// Refuses settings about tables that the dump itself declares.

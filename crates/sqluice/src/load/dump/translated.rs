@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
 use sqluice_core::progress::Context;
-use sqluice_core::schema::{Schema, Table};
+use sqluice_core::schema::{Column, Schema, Table};
 use sqluice_core::similar;
 use sqluice_core::source::columns::Constant;
 use sqluice_sources::dump::lex::is_word;
@@ -37,11 +37,12 @@ struct Database<'d> {
     declares: bool,
 }
 
-/// Walks over all statements.
+/// Walks over all statements. `with_nan` has the tables and columns of SQLite that get NULL for NaN.
 pub(super) fn walk(
     load: &Load,
     file: &DumpFile,
     (script, dialect): (&Script, Dialect),
+    with_nan: &[(String, String)],
     context: &Context<'_>,
 ) -> Result<Walked> {
     refuse_cut_off(load, file)?;
@@ -77,7 +78,7 @@ pub(super) fn walk(
                 match words.next().unwrap_or_default() {
                     "\\connect" | "\\c" => {
                         let name = words.find(|word| !word.starts_with('-')).unwrap_or_default();
-                        let name = name.trim_matches('"').trim_matches('\'').to_owned();
+                        let name = name.trim_end_matches(';').trim_matches('"').trim_matches('\'').to_owned();
                         current = enter(&mut databases, Some(name), language);
                     }
                     "\\restrict" | "\\unrestrict" | "\\encoding" => {}
@@ -92,15 +93,15 @@ pub(super) fn walk(
             }
         }
     }
-    let database = choose(load, file, databases)?;
+    let mut database = choose(load, file, databases)?;
+    with_nan.iter().for_each(|(table, column)| database.translator.note_nan(table, column));
     finish(load, file, script, database)
 }
 
 /// Refuses a dump that lacks the last line that its program writes: rows may be missing without a trace.
 fn refuse_cut_off(load: &Load, file: &DumpFile) -> Result<()> {
     const BYTES: usize = 1000;
-    let (mut head, mut tail) = (Vec::new(), Vec::new());
-    file.read(0, BYTES, &mut head)?;
+    let (head, mut tail) = (beginning(file)?, Vec::new());
     file.read(file.bytes().saturating_sub(BYTES as u64), BYTES, &mut tail)?;
     if load.commit_anyway || !recognise::is_cut_off(&head, &tail) {
         return Ok(());
@@ -163,6 +164,11 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
     let Translated { statements, tables, left_out, notes, .. } =
         database.translator.finish().map_err(|error| with_file(error, file))?;
     let mut schema = Schema::parse(statements.join(";\n"), file.name())?;
+    for table in tables.iter().filter(|table| table.largest_given.is_some()) {
+        if let Some(place) = schema.place(&table.into) {
+            schema.tables[place].largest_given = table.largest_given;
+        }
+    }
     let named = named_tables(load, &tables);
     let all_tables: Vec<String> = schema.tables.iter().map(|table| table.name.clone()).collect();
     let selection = Selection::new(&named, file, &all_tables, &[])?;
@@ -177,6 +183,7 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
         known.insert((table.schema.as_deref(), &table.name), table);
         known.entry((None, &table.name)).or_insert(table);
     }
+    let is_signed = recognise::is_signed(&beginning(file)?);
     let mut rows: Vec<TableRows> = schema.tables.iter().map(|_| TableRows::default()).collect();
     let mut shapes: HashMap<(usize, Option<&str>), Filled> = HashMap::new();
     let (mut unknown, mut unselected) = (0, HashSet::new());
@@ -192,7 +199,7 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
                     unselected.insert(key);
                     None
                 }
-                Some(table) => Some(shape(file, of_item, header, table, &schema)?),
+                Some(table) => Some(shape((file, is_signed), of_item, header, table, &schema)?),
                 None if left_out.iter().any(|left| left.name == header.table) => None,
                 None => {
                     let message = format!("the dump has rows for {}, and does not create it", header.table);
@@ -257,9 +264,18 @@ fn named_tables(load: &Load, tables: &[TranslatedTable]) -> Vec<String> {
     named.collect()
 }
 
-/// Returns the table of the schema that rows fill, and their shape.
+/// Returns the first bytes of a dump, in which programs that dump databases name themselves.
+fn beginning(file: &DumpFile) -> Result<Vec<u8>> {
+    const BYTES: usize = 1000;
+    let mut head = Vec::new();
+    file.read(0, BYTES, &mut head)?;
+    Ok(head)
+}
+
+/// Returns the table of the schema that rows fill, and their shape. `is_signed` is `true` for the dump of a program, whose moments have the
+/// form of servers.
 fn shape(
-    file: &DumpFile,
+    (file, is_signed): (&DumpFile, bool),
     rows: &RowsOfItem,
     header: &Header,
     from: &TranslatedTable,
@@ -292,20 +308,60 @@ fn shape(
         table.column(into).filter(|&into| table.columns[into].generated.is_none())
     };
     let targets: Vec<Option<usize>> = columns.iter().map(target).collect();
-    let defaults = table.columns.iter().enumerate().map(|(index, column)| match () {
-        () if targets.contains(&Some(index)) => None,
-        () if column.generated.is_some() => Some(Constant::Null),
-        () => Some(default_value::constant(column).unwrap_or(Constant::Null)),
-    });
+    let no_default = |column: &Column| {
+        let of_dump = from.columns.iter().find(|of_dump| of_dump.into.as_ref() == Some(&column.name))?;
+        Some((&of_dump.name, of_dump.no_default.as_ref()?))
+    };
+    let mut default_values = Vec::new();
+    for column in &table.columns {
+        default_values.push(match &column.default {
+            _ if no_default(column).is_some() => None,
+            Some(sql) if column.generated.is_none() => {
+                Some(default_value::evaluated(sql).map_err(|error| {
+                    refused(format!("SQLite does not know the DEFAULT {sql} of {}", from.name)).because(error)
+                })?)
+            }
+            _ => Some(Constant::Null),
+        });
+    }
+    let mut defaults = vec![None; table.columns.len()];
+    for (index, column) in table.columns.iter().enumerate() {
+        if targets.contains(&Some(index)) {
+            continue;
+        }
+        if let Some((name, why)) = no_default(column) {
+            let message = format!(
+                "these rows leave out {}.{name}, whose DEFAULT SQLite does not know: {why}",
+                from.name
+            );
+            return Err(refused(message)
+                .of_column(name)
+                .hint("name the column and write its values, or take the DEFAULT out of CREATE TABLE"));
+        }
+        defaults[index].clone_from(&default_values[index]);
+    }
+    let mut refuses_null = vec![None; table.columns.len()];
+    for (column, target) in columns.iter().zip(&targets) {
+        if let (Conversion::Float, Some(target)) = (&column.conversion, target) {
+            let Column { name, not_null, .. } = &table.columns[*target];
+            refuses_null[*target] = not_null.then(|| name.clone());
+        }
+    }
+    let conversion = |column: &&TranslatedColumn| match &column.conversion {
+        Conversion::Civil { .. } if is_signed => Conversion::None,
+        conversion => conversion.clone(),
+    };
+    let conversions: Vec<Conversion> = columns.iter().map(conversion).collect();
     let shape = Shape {
         rules: rows.rules,
         copy: rows.copy,
-        conversions: match columns.iter().any(|column| column.conversion != Conversion::None) {
-            true => columns.iter().map(|column| column.conversion.clone()).collect(),
+        conversions: match conversions.iter().any(|conversion| *conversion != Conversion::None) {
+            true => conversions,
             false => Vec::new(),
         },
         table: from.name.clone(),
-        defaults: defaults.collect(),
+        defaults,
+        default_values,
         columns: table
             .columns
             .iter()
@@ -313,6 +369,7 @@ fn shape(
             .map(|(index, column)| (column.affinity, table.rowid_alias == Some(index)))
             .collect(),
         targets,
+        refuses_null,
     };
     Ok((place, Arc::new(shape)))
 }

@@ -724,6 +724,8 @@ impl<'d> Walk<'d> {
             table: table.name.clone(),
             defaults,
             columns,
+            default_values: Vec::new(),
+            refuses_null: Vec::new(),
         };
         Ok(Some((name, Arc::new(shape))))
     }

@@ -20,18 +20,20 @@ pub(crate) fn constant(column: &Column) -> Result<Constant> {
     if !is_literal(sql) {
         return Err(refuse());
     }
-    let evaluated = Connection::open_in_memory().and_then(|connection| {
-        connection.query_row(&format!("SELECT {sql}"), [], |row| {
-            Ok(match row.get_ref(0)? {
-                ValueRef::Null => Constant::Null,
-                ValueRef::Integer(int) => Constant::Int(int),
-                ValueRef::Real(real) => Constant::Real(real),
-                ValueRef::Text(text) => Constant::Text(String::from_utf8_lossy(text).into_owned()),
-                ValueRef::Blob(blob) => Constant::Blob(blob.to_vec()),
-            })
+    evaluated(sql).map_err(|error| refuse().because(error))
+}
+
+/// Returns the present value of an expression. CURRENT_TIMESTAMP is the time of the call.
+pub(crate) fn evaluated(sql: &str) -> rusqlite::Result<Constant> {
+    Connection::open_in_memory()?.query_row(&format!("SELECT {sql}"), [], |row| {
+        Ok(match row.get_ref(0)? {
+            ValueRef::Null => Constant::Null,
+            ValueRef::Integer(int) => Constant::Int(int),
+            ValueRef::Real(real) => Constant::Real(real),
+            ValueRef::Text(text) => Constant::Text(String::from_utf8_lossy(text).into_owned()),
+            ValueRef::Blob(blob) => Constant::Blob(blob.to_vec()),
         })
-    });
-    evaluated.map_err(|error| refuse().because(error))
+    })
 }
 
 /// Returns `true` if SQL text is a literal: a number with or without a sign, a string, a blob, NULL, TRUE or FALSE. CURRENT_TIME,

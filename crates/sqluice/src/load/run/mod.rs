@@ -91,7 +91,7 @@ impl PreparedLoad {
             Assumption::RowOrder => self.sort_more(),
             Assumption::SoundFiles => self.leave_out(error, context),
             Assumption::Schema => self.look_again(error, context),
-            Assumption::EntryOrder | Assumption::LiteralRows => Err(error),
+            Assumption::EntryOrder | Assumption::LiteralRows | Assumption::StoredValues => Err(error),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Tests of translated schemas: SQLite is asked what the translation declares.
 
+mod defaults;
 mod dumps;
 mod properties;
 mod values;

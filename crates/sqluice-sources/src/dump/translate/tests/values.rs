@@ -70,6 +70,43 @@ fn numbers_beyond_sqlites_integers_keep_their_digits() {
     assert_eq!(converted(&Conversion::Float, "NaN").0, Converted::Null);
 }
 
+#[test]
+fn dates_of_scripts_have_the_form_of_dates_of_dumps() {
+    let stored = |text: &str, time: bool| {
+        let (kind, out) = converted(&Conversion::Civil { time }, text);
+        if kind == Converted::Unchanged { text.to_owned() } else { String::from_utf8(out).unwrap() }
+    };
+    for (text, date, moment) in [
+        ("2024/1/31", "2024-01-31", "2024-01-31 00:00:00"),
+        ("2024-01-31", "2024-01-31", "2024-01-31 00:00:00"),
+        ("20240131", "2024-01-31", "2024-01-31 00:00:00"),
+        ("2024-01-31 9:05", "2024-01-31", "2024-01-31 09:05:00"),
+        ("2024-01-31T13:45:00", "2024-01-31", "2024-01-31 13:45:00"),
+        ("2024-01-31 13:45:00.250", "2024-01-31", "2024-01-31 13:45:00.250"),
+    ] {
+        assert_eq!((stored(text, false), stored(text, true)), (date.to_owned(), moment.to_owned()), "{text}");
+    }
+    for text in [
+        "0000-00-00 00:00:00",
+        "infinity",
+        "2024-02-30",
+        "0044-03-15 BC",
+        "31/1/2024",
+        "2024-01-31 25:00",
+        "soon",
+        "",
+    ] {
+        assert_eq!(stored(text, true), text);
+    }
+}
+
+#[test]
+fn blanks_at_the_end_of_char_are_no_part_of_the_value() {
+    assert_eq!(converted(&Conversion::Unpadded, "French    "), (Converted::Text, b"French".to_vec()));
+    assert_eq!(converted(&Conversion::Unpadded, " a b"), (Converted::Unchanged, Vec::new()));
+    assert_eq!(converted(&Conversion::Unpadded, "   "), (Converted::Text, Vec::new()));
+}
+
 proptest! {
     #![proptest_config(sqluice_testkit::cases(400))]
 

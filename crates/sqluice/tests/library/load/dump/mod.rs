@@ -7,6 +7,8 @@ mod hostile;
 #[cfg(target_os = "linux")] // The peak of memory is in /proc.
 mod memory;
 mod selection;
+#[cfg(feature = "dialects")]
+mod servers;
 mod statements;
 
 use std::path::Path;
