@@ -85,7 +85,7 @@ fn begins_number(text: &[u8], at: usize) -> bool {
 }
 
 /// Returns `true` if a word may begin a literal, or be part of one. `next` is the byte behind the word.
-fn may_be_literal(word: &[u8], next: u8, dialect: Dialect) -> bool {
+pub(super) fn may_be_literal(word: &[u8], next: u8, dialect: Dialect) -> bool {
     let is = |other: &str| word.eq_ignore_ascii_case(other.as_bytes());
     if is("NULL") || is("TRUE") || is("FALSE") || is("X") && next == b'\'' {
         return true;
