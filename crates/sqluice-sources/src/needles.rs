@@ -141,6 +141,40 @@ fn plain_range<const FIRST: u8, const LAST: u8>(block: &[u8; 64]) -> u64 {
     gathered(&within)
 }
 
+/// Returns the position of the first needle in a block.
+#[inline]
+pub(crate) fn first<const N: usize>(block: &[u8; 16], needles: [u8; N]) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of x86-64.
+    let bits = unsafe { first_by_sse2(block, needles) };
+    #[cfg(not(target_arch = "x86_64"))]
+    let bits = plain_first(block, needles);
+    (bits != 0).then_some(bits.trailing_zeros() as usize)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse2")]
+#[inline]
+fn first_by_sse2<const N: usize>(block: &[u8; 16], needles: [u8; N]) -> u32 {
+    use std::arch::x86_64::{
+        _mm_cmpeq_epi8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8, _mm_setzero_si128,
+    };
+    let bytes = u128::from_le_bytes(*block);
+    let bytes = _mm_set_epi64x((bytes >> 64) as i64, bytes as i64);
+    let mut equal = _mm_setzero_si128();
+    for needle in needles {
+        equal = _mm_or_si128(equal, _mm_cmpeq_epi8(bytes, _mm_set1_epi8(needle.cast_signed())));
+    }
+    _mm_movemask_epi8(equal).cast_unsigned()
+}
+
+/// Returns the positions of needles in a block, on any processor.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+#[inline]
+fn plain_first<const N: usize>(block: &[u8; 16], needles: [u8; N]) -> u32 {
+    block.iter().enumerate().fold(0, |bits, (bit, byte)| bits | u32::from(needles.contains(byte)) << bit)
+}
+
 /// Sets each bit for which the number of set bits, up to and including this bit, is odd.
 #[inline]
 pub(crate) fn odd(bits: u64) -> u64 {
@@ -191,7 +225,9 @@ fn plain_string_ends(block: &[u8; 16]) -> u32 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Masks, mask, masks, plain, plain_range, plain_string_ends, range, string_ends};
+    use super::{
+        Masks, first, mask, masks, plain, plain_first, plain_range, plain_string_ends, range, string_ends,
+    };
 
     proptest! {
         #![proptest_config(sqluice_testkit::cases(256))]
@@ -202,6 +238,18 @@ mod tests {
         ) {
             let block = block.first_chunk().unwrap();
             prop_assert_eq!(string_ends(block), plain_string_ends(block));
+        }
+
+        #[test]
+        fn the_first_of_a_block_is_that_of_the_plain_loop(
+            block in prop::collection::vec(prop_oneof![Just(b'"'), any::<u8>()], 16),
+            needle: u8,
+        ) {
+            let block = block.first_chunk().unwrap();
+            let needles = [b'"', needle];
+            prop_assert_eq!(first(block, needles), block.iter().position(|byte| needles.contains(byte)));
+            let bits = plain_first(block, needles);
+            prop_assert_eq!(first(block, needles), (bits != 0).then_some(bits.trailing_zeros() as usize));
         }
 
         #[test]

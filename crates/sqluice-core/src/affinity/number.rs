@@ -408,6 +408,9 @@ fn read(text: &[u8]) -> Option<Decimal> {
 
     let (mut mantissa, mut exponent, mut integer) = (0u64, 0i64, true);
     let first_digit = at;
+    while let Some(longer) = with_eight_digits(mantissa, text, at) {
+        (mantissa, at) = (longer, at + 8);
+    }
     while digit(at) <= 9 {
         if mantissa < MANTISSA_FULL {
             mantissa = mantissa * 10 + u64::from(digit(at));
@@ -421,6 +424,9 @@ fn read(text: &[u8]) -> Option<Decimal> {
         integer = false;
         at += 1;
         let first_digit = at;
+        while let Some(longer) = with_eight_digits(mantissa, text, at) {
+            (mantissa, at, exponent) = (longer, at + 8, exponent - 8);
+        }
         while digit(at) <= 9 {
             if mantissa < MANTISSA_FULL {
                 mantissa = mantissa * 10 + u64::from(digit(at));
@@ -453,6 +459,15 @@ fn read(text: &[u8]) -> Option<Decimal> {
     }
     let nul = at < text.len();
     (byte(at) == 0).then_some(Decimal { negative, mantissa, exponent, integer, nul })
+}
+
+/// Appends the next eight bytes of the text to a mantissa, if they are digits and the mantissa has room for all of them.
+#[inline(always)]
+fn with_eight_digits(mantissa: u64, text: &[u8], at: usize) -> Option<u64> {
+    // Seven more digits make less than MANTISSA_FULL of such a mantissa.
+    const MANTISSA_MAX: u64 = 100_000_000_000;
+    let digits = u64::from_le_bytes(*text.get(at..)?.first_chunk()?) ^ repeat(b'0') as u64;
+    (mantissa < MANTISSA_MAX && are_digits(digits)).then(|| mantissa * 100_000_000 + eight_digits(digits))
 }
 
 impl Decimal {
