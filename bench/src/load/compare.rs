@@ -10,6 +10,7 @@ use anyhow::{Context, ensure};
 
 use super::Settings;
 use super::data::{Input, SCHEMA, lineitem, version_of};
+use super::dumps;
 use super::files;
 use super::frames::Frames;
 use super::ndjson;
@@ -36,6 +37,12 @@ const DATABASE_BYTES_FOR_TWO: u64 = 3;
 /// The maximum size of NDJSON for a byte of CSV, in bytes: each row has the names of the columns.
 const NDJSON_BYTES_FOR_ONE: u64 = 5;
 
+/// The maximum number of rows of a dump.
+const DUMP_ROWS: u64 = 1_000_000;
+
+/// The maximum size of the three dumps, and of the database of the first, for a byte of CSV, in bytes.
+const DUMPS_BYTES_FOR_ONE: f64 = 7.0;
+
 /// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
@@ -56,6 +63,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
             Section::Csv => machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?,
             Section::Parquet => beside.push(frames.versions()?),
             Section::Json => beside.push(version_of(runner, &settings.sqlite_utils)?),
+            Section::Dump => machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?,
             Section::Files => {
                 machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?;
                 if let Some(older) = &settings.older {
@@ -77,7 +85,11 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
         1 => None,
         _ => Some(once.repeated(times, scratch.file("lineitem.csv"))?),
     };
-    let files = parts.into_iter().map(|part| Ok((part, input(part, &once, frames, &scratch)?)));
+    let dumps = match parts.contains(&Section::Dump) {
+        true => dumps(&once, &scratch)?,
+        false => BTreeMap::new(),
+    };
+    let files = parts.into_iter().map(|part| Ok((part, input(part, &once, settings, frames, &scratch)?)));
     let files = files.collect::<anyhow::Result<BTreeMap<Section, Input>>>()?;
     let mut track = Track {
         settings,
@@ -87,6 +99,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
         scratch: &scratch,
         schema,
         files,
+        dumps,
         ten,
         stored: BTreeMap::new(),
         checked: BTreeSet::new(),
@@ -97,7 +110,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
         say(&format!("\nround {number} of {}\n", options.rounds))?;
         rounds.push(track.round(&ways, number % 2 == 0)?);
     }
-    let inputs = Inputs { scale: settings.scale, made_by, files: track.files, beside };
+    let inputs = Inputs { scale: settings.scale, made_by, files: track.files, dumps: track.dumps, beside };
     let record = Record::new(taken, version, machine, inputs, rounds);
     let saved = save(&record, record.benchmark, &record.taken, &options.results())?;
     say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
@@ -113,12 +126,22 @@ fn bytes_needed(once: &Input, parts: &[Section], times: u64) -> u64 {
         Section::Parquet => once.bytes,
         Section::Json => once.bytes * NDJSON_BYTES_FOR_ONE / TENTH,
         Section::Files => once.bytes / TENTH,
+        Section::Dump => {
+            (once.bytes as f64 * DUMPS_BYTES_FOR_ONE * DUMP_ROWS.min(once.rows) as f64 / once.rows as f64)
+                as u64
+        }
     };
     database + parts.iter().map(file).sum::<u64>()
 }
 
 /// Creates the input of a part from the rows of a CSV file.
-fn input(part: Section, csv: &Input, frames: Frames<'_>, scratch: &Scratch) -> anyhow::Result<Input> {
+fn input(
+    part: Section,
+    csv: &Input,
+    settings: &Settings,
+    frames: Frames<'_>,
+    scratch: &Scratch,
+) -> anyhow::Result<Input> {
     match part {
         Section::Csv => Ok(csv.clone()),
         Section::Parquet => {
@@ -133,7 +156,24 @@ fn input(part: Section, csv: &Input, frames: Frames<'_>, scratch: &Scratch) -> a
             Input::made(file, rows)
         }
         Section::Files => files::write(&csv.file, &scratch.file("files")),
+        Section::Dump => {
+            let (file, rows) = (scratch.file("lineitem.dump.sql"), csv.rows.min(DUMP_ROWS));
+            dumps::sqlite(&csv.file, rows, &settings.sqlite3, &scratch.file("dump.db"), &file)?;
+            Input::made(file, rows)
+        }
     }
+}
+
+/// Creates the dumps of other databases from the rows of a CSV file.
+fn dumps(csv: &Input, scratch: &Scratch) -> anyhow::Result<BTreeMap<Way, Input>> {
+    let rows = csv.rows.min(DUMP_ROWS);
+    let (mysql, postgres) = (scratch.file("lineitem.mysql.sql"), scratch.file("lineitem.postgres.sql"));
+    dumps::mysql(&csv.file, rows, &mysql).context("cannot write a dump as of mysqldump")?;
+    dumps::postgres(&csv.file, rows, &postgres).context("cannot write a dump as of pg_dump")?;
+    Ok(BTreeMap::from([
+        (Way::MySqlDump, Input::made(mysql, rows)?),
+        (Way::PostgresDump, Input::made(postgres, rows)?),
+    ]))
 }
 
 /// The data that all laps share.
@@ -145,6 +185,8 @@ struct Track<'a> {
     scratch: &'a Scratch,
     schema: PathBuf,
     files: BTreeMap<Section, Input>,
+    /// The dumps of other databases.
+    dumps: BTreeMap<Way, Input>,
     ten: Option<Input>,
     /// The first way that stored the rows, and their sums, by the number of rows.
     stored: BTreeMap<u64, (Way, Sums)>,
@@ -165,7 +207,7 @@ impl Track<'_> {
     fn lap(&mut self, way: Way) -> anyhow::Result<Lap> {
         let input = match way {
             Way::Ten => self.ten.as_ref(),
-            _ => self.files.get(&way.part()),
+            _ => self.dumps.get(&way).or_else(|| self.files.get(&way.part())),
         };
         let input = input.cloned().context("every way has its file")?;
         input.warm()?;
@@ -176,7 +218,10 @@ impl Track<'_> {
             Way::Declared | Way::Ten => {
                 self.load(&input, &target, &["--schema".as_ref(), self.schema.as_os_str()])?
             }
-            Way::Inferred | Way::Parquet | Way::Json => self.load(&input, &target, &[])?,
+            Way::Inferred | Way::Parquet | Way::Json | Way::Dump | Way::MySqlDump | Way::PostgresDump => {
+                self.load(&input, &target, &[])?
+            }
+            Way::Shell => (self.read(&input, &target)?, None),
             Way::Adbc => self.frames.ingest(&input.file, &target)?,
             Way::SqliteUtils => (self.sqlite_utils(&input, &target)?, None),
             Way::FilesImport => (self.import_files(&input, &target)?, None),
@@ -219,6 +264,14 @@ impl Track<'_> {
         let files = ["load".as_ref(), target.as_os_str(), input.file.as_os_str()];
         let (took, report) = self.sqluice.write(&[&files, flags].concat(), input.rows)?;
         Ok((took, Some(report.output)))
+    }
+
+    /// Lets the shell run the statements of a dump.
+    fn read(&self, input: &Input, target: &Path) -> anyhow::Result<Took> {
+        let mut command = Command::new(&self.settings.sqlite3);
+        let read = format!(".read \"{}\"", input.file.display());
+        command.args(["-batch", "-bail", "-init", "/dev/null"]).arg(target).arg(read);
+        self.runner.run(&mut command)
     }
 
     fn import_files(&self, input: &Input, target: &Path) -> anyhow::Result<Took> {

@@ -15,6 +15,9 @@
 //!            older     -> counted      an older sqluice, if given
 //!            files     -> counted      sqluice load of all of them, a table for each
 //!            table     -> verified     sqluice load --table, and the same with the older one
+//!  dump:     shell     -> verified     sqlite3, .read of what its .dump wrote of a million rows with an index
+//!            dump      -> verified     sqluice load of the same
+//!            mysqldump -> verified     sqluice load of the same rows as mysqldump writes them, and as pg_dump does
 //! ```
 //!
 //! Every second round runs in reverse order. Before each lap the input is read into the page cache. Every way must store
@@ -22,6 +25,7 @@
 
 mod compare;
 mod data;
+mod dumps;
 mod files;
 mod frames;
 mod ndjson;
@@ -41,7 +45,7 @@ use crate::options::{Options, compare, ended, factor};
 /// The arguments of the comparison.
 #[derive(Debug, Args)]
 #[command(
-    about = "CSV, Parquet and NDJSON files into a database: sqluice beside what else loads them, in alternating rounds"
+    about = "CSV, Parquet, NDJSON and SQL files into a database: sqluice beside what else loads them, in alternating rounds"
 )]
 pub struct Arguments {
     #[command(flatten)]

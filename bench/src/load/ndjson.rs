@@ -40,7 +40,7 @@ pub(crate) fn write(csv: &Path, rows: u64, file: &Path) -> io::Result<()> {
 }
 
 /// Returns the value of a CSV field.
-fn unquoted(field: &str) -> String {
+pub(super) fn unquoted(field: &str) -> String {
     match field.strip_prefix('"').and_then(|field| field.strip_suffix('"')) {
         Some(quoted) => quoted.replace("\"\"", "\""),
         None => field.to_owned(),

@@ -22,6 +22,8 @@ pub(crate) struct Inputs {
     pub(crate) scale: f64,
     pub(crate) made_by: String,
     pub(crate) files: BTreeMap<Section, Input>,
+    /// The dumps of other databases.
+    pub(crate) dumps: BTreeMap<Way, Input>,
     /// The other programs with their versions.
     pub(crate) beside: Vec<String>,
 }
@@ -30,11 +32,15 @@ fn seconds(round: &Round, way: Way) -> Option<f64> {
     round.get(&way).map(|lap| lap.seconds)
 }
 
+fn cpu_seconds(round: &Round, way: Way) -> Option<f64> {
+    round.get(&way).map(|lap| lap.cpu_seconds)
+}
+
 fn memory(round: &Round, way: Way) -> Option<f64> {
     round.get(&way).map(|lap| lap.memory_bytes as f64)
 }
 
-const COMPARED: [Compared<Round>; 11] = [
+const COMPARED: [Compared<Round>; 15] = [
     Compared {
         what: "time of `.import` to `load --schema`",
         ratio: |round| Some(seconds(round, Way::Import)? / seconds(round, Way::Declared)?),
@@ -90,6 +96,26 @@ const COMPARED: [Compared<Round>; 11] = [
         ratio: |round| Some(seconds(round, Way::FilesImport)? / seconds(round, Way::Files)?),
         claim: None,
     },
+    Compared {
+        what: "time of `sqlite3` to `load` of its dump",
+        ratio: |round| Some(seconds(round, Way::Shell)? / seconds(round, Way::Dump)?),
+        claim: Some(("aim 20", 20.0..=f64::INFINITY)),
+    },
+    Compared {
+        what: "processor time of `sqlite3` to `load` of its dump",
+        ratio: |round| Some(cpu_seconds(round, Way::Shell)? / cpu_seconds(round, Way::Dump)?),
+        claim: Some(("aim 12", 12.0..=f64::INFINITY)),
+    },
+    Compared {
+        what: "time of `load` of a dump as of mysqldump to the `.dump`",
+        ratio: |round| Some(seconds(round, Way::MySqlDump)? / seconds(round, Way::Dump)?),
+        claim: Some(("at most 1.5", 0.0..=1.5)),
+    },
+    Compared {
+        what: "time of `load` of a dump as of pg_dump to the `.dump`",
+        ratio: |round| Some(seconds(round, Way::PostgresDump)? / seconds(round, Way::Dump)?),
+        claim: Some(("at most 1.5", 0.0..=1.5)),
+    },
 ];
 
 /// The record of a run.
@@ -143,6 +169,7 @@ impl Record {
             input.bytes as f64 / 1e6
         );
         for way in Way::ALL.into_iter().filter(|way| way.part() == part) {
+            let input = self.input.dumps.get(&way).unwrap_or(input);
             let laps: Option<Vec<&Lap>> = self.rounds.iter().map(|round| round.get(&way)).collect();
             if let Some(laps) = laps {
                 let _ = writeln!(text, "{}", line(way, input, &laps));

@@ -15,10 +15,13 @@ pub(crate) enum Section {
     Json,
     /// 1,500 small CSV files, beside SQLite's .import of each, and an older sqluice
     Files,
+    /// Dumps of a million rows with an index, beside SQLite's shell
+    Dump,
 }
 
 impl Section {
-    pub(crate) const ALL: [Section; 4] = [Section::Csv, Section::Parquet, Section::Json, Section::Files];
+    pub(crate) const ALL: [Section; 5] =
+        [Section::Csv, Section::Parquet, Section::Json, Section::Files, Section::Dump];
 
     /// Returns the format's name in the table.
     pub(crate) fn format(self) -> &'static str {
@@ -27,6 +30,7 @@ impl Section {
             Section::Parquet => "Parquet",
             Section::Json => "NDJSON",
             Section::Files => "CSV",
+            Section::Dump => "SQL",
         }
     }
 }
@@ -50,11 +54,15 @@ pub(crate) enum Way {
     Files,
     FilesTable,
     FilesTableOlder,
+    Shell,
+    Dump,
+    MySqlDump,
+    PostgresDump,
 }
 
 impl Way {
     /// All ways, in the order of a round: other loaders precede sqluice, since their content is the expected content.
-    pub(crate) const ALL: [Way; 15] = [
+    pub(crate) const ALL: [Way; 19] = [
         Way::Import,
         Way::Unsafe,
         Way::Declared,
@@ -70,6 +78,10 @@ impl Way {
         Way::Files,
         Way::FilesTable,
         Way::FilesTableOlder,
+        Way::Shell,
+        Way::Dump,
+        Way::MySqlDump,
+        Way::PostgresDump,
     ];
 
     pub(crate) fn part(self) -> Section {
@@ -80,6 +92,7 @@ impl Way {
             Way::FilesImport | Way::FilesOlder | Way::Files | Way::FilesTable | Way::FilesTableOlder => {
                 Section::Files
             }
+            Way::Shell | Way::Dump | Way::MySqlDump | Way::PostgresDump => Section::Dump,
         }
     }
 
@@ -106,6 +119,10 @@ impl Way {
             Way::Files => "files",
             Way::FilesTable => "files table",
             Way::FilesTableOlder => "files table older",
+            Way::Shell => "shell",
+            Way::Dump => "dump",
+            Way::MySqlDump => "mysqldump",
+            Way::PostgresDump => "pg_dump",
         }
     }
 
@@ -124,6 +141,10 @@ impl Way {
             Way::Files => "`sqluice load`, a table for each file, durable",
             Way::FilesTable => "`sqluice load --table`, durable",
             Way::FilesTableOlder => "an older `sqluice load --table`, durable",
+            Way::Shell => "`sqlite3`, `.read` of its `.dump`",
+            Way::Dump => "`sqluice load` of the `.dump`, durable",
+            Way::MySqlDump => "`sqluice load` of a dump as of mysqldump, durable",
+            Way::PostgresDump => "`sqluice load` of a dump as of pg_dump, durable",
             Way::SqliteUtils => "`sqlite-utils insert --nl`",
             Way::SerdeJson => "`serde_json`, 50 rows a prepared INSERT, unsafe PRAGMAs, fsync",
         }

@@ -132,6 +132,22 @@ fn a_run_of_parquet_counts_what_python_says() {
 }
 
 #[test]
+fn a_run_of_dumps_loads_those_of_three_programs() {
+    let parts = &[
+        "| `lineitem` at scale 0.001: 6,005 rows, 1 MB of SQL |",
+        "| `sqlite3`, `.read` of its `.dump` |",
+        "| `sqluice load` of a dump as of mysqldump, durable |",
+        "| time of `sqlite3` to `load` of its dump |",
+        "| at most 1.5 |",
+    ];
+    let record = load().assert_says(sqluice(), &["--rounds", "2", "--only", "dump"], parts);
+    for round in record["rounds"].as_array().unwrap() {
+        assert_eq!(round.as_object().unwrap().len(), 4);
+        assert_eq!(round["postgres_dump"]["rows"], 6005);
+    }
+}
+
+#[test]
 fn a_run_of_json_loads_a_tenth_of_the_rows() {
     let parts = &[
         "| `lineitem` at scale 0.001: 600 rows, 0 MB of NDJSON |",

@@ -18,7 +18,7 @@
 //!
 //! 1. Up to 16 bytes of digits and one point are converted in one step, eight bytes to a word, without a branch for each ([`short`]). They
 //!    fit an integer, or 15 digits over a power of ten up to 15, where one division of floats is exact (Clinger, 1990).
-//! 2. All other text is read byte by byte, once, into a mantissa and an exponent, which SQLite's own arithmetic turns into a float
+//! 2. All other text is read once, eight digits or one byte at a time, into a mantissa and an exponent, which SQLite's own arithmetic turns into a float
 //!    ([`super::float`]).
 
 use super::float::{MANTISSA_FULL, decimal_to_real};
@@ -408,6 +408,9 @@ fn read(text: &[u8]) -> Option<Decimal> {
 
     let (mut mantissa, mut exponent, mut integer) = (0u64, 0i64, true);
     let first_digit = at;
+    while let Some(longer) = with_eight_digits(mantissa, text, at) {
+        (mantissa, at) = (longer, at + 8);
+    }
     while digit(at) <= 9 {
         if mantissa < MANTISSA_FULL {
             mantissa = mantissa * 10 + u64::from(digit(at));
@@ -421,6 +424,9 @@ fn read(text: &[u8]) -> Option<Decimal> {
         integer = false;
         at += 1;
         let first_digit = at;
+        while let Some(longer) = with_eight_digits(mantissa, text, at) {
+            (mantissa, at, exponent) = (longer, at + 8, exponent - 8);
+        }
         while digit(at) <= 9 {
             if mantissa < MANTISSA_FULL {
                 mantissa = mantissa * 10 + u64::from(digit(at));
@@ -453,6 +459,15 @@ fn read(text: &[u8]) -> Option<Decimal> {
     }
     let nul = at < text.len();
     (byte(at) == 0).then_some(Decimal { negative, mantissa, exponent, integer, nul })
+}
+
+/// Appends the next eight bytes of the text to a mantissa, if they are digits and the mantissa has room for all of them.
+#[inline(always)]
+fn with_eight_digits(mantissa: u64, text: &[u8], at: usize) -> Option<u64> {
+    // Seven more digits make less than MANTISSA_FULL of such a mantissa.
+    const MANTISSA_MAX: u64 = 100_000_000_000;
+    let digits = u64::from_le_bytes(*text.get(at..)?.first_chunk()?) ^ repeat(b'0') as u64;
+    (mantissa < MANTISSA_MAX && are_digits(digits)).then(|| mantissa * 100_000_000 + eight_digits(digits))
 }
 
 impl Decimal {
@@ -545,4 +560,25 @@ fn slow(text: &[u8]) -> Option<Value<'static>> {
 fn slow_exponent(digits: &str) -> Option<i64> {
     let valid = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     valid.then(|| digits.bytes().fold(0, |exponent, byte| next_of_exponent(exponent, byte - b'0')))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Affinity, text_to_number, text_to_number_slow};
+
+    proptest! {
+        #![proptest_config(sqluice_testkit::cases(2000))]
+
+        #[test]
+        fn long_numbers_are_those_of_the_slow_conversion(text in "-?0{0,20}[0-9]{0,30}(\\.[0-9]{0,30})?(e-?[0-9]{1,3})?") {
+            for affinity in [Affinity::Integer, Affinity::Numeric, Affinity::Real] {
+                prop_assert_eq!(
+                    text_to_number(text.as_bytes(), affinity),
+                    text_to_number_slow(text.as_bytes(), affinity)
+                );
+            }
+        }
+    }
 }

@@ -8,7 +8,7 @@
 //!  mask    .##....#..###.#
 //! ```
 
-use crate::needles::{Masks, masks};
+use crate::needles::{Masks, masks, short};
 
 /// The number of blocks whose masks are made at once.
 pub(super) const BLOCKS: usize = 16;
@@ -85,13 +85,6 @@ impl<'a, const N: usize> Finder<'a, N> {
         self.mask ^= passed;
         (passed != 0).then_some((self.block, passed))
     }
-}
-
-/// Returns a block that begins with `bytes`, fewer than 64, and a mask of the bits of `bytes`.
-pub(super) fn short(bytes: &[u8]) -> ([u8; 64], u64) {
-    let mut block = [0; 64];
-    block[..bytes.len()].copy_from_slice(bytes);
-    (block, !(u64::MAX << bytes.len()))
 }
 
 impl<const N: usize> Iterator for Finder<'_, N> {

@@ -24,9 +24,9 @@ use std::ops::Range;
 
 use super::delimiter::{Delimiter, is_blank};
 use super::dialect::Marks;
-use super::find::{BLOCKS, Finder, short};
+use super::find::{BLOCKS, Finder};
 use super::repeats::Repeats;
-use crate::needles::{Masks, mask, masks};
+use crate::needles::{Masks, mask, masks, odd, short};
 
 /// The smallest number of hits in a block for which it is faster to process all hits at once.
 const HITS_MIN: u32 = 8;
@@ -502,10 +502,4 @@ pub(super) fn ends_line(data: &[u8], at: usize) -> bool {
 #[inline]
 pub(super) fn is_empty_line(data: &[u8], at: usize) -> bool {
     !(at > 0 && data[at - 1..=at] == *b"\r\n")
-}
-
-/// Sets each bit for which the number of set bits, up to and including this bit, is odd.
-#[inline]
-fn odd(bits: u64) -> u64 {
-    [1, 2, 4, 8, 16, 32].into_iter().fold(bits, |bits, distance| bits ^ bits << distance)
 }

@@ -46,10 +46,28 @@ impl DumpFile {
     /// # Errors
     /// If the file can't be read, or is shorter than it was.
     pub fn read(&self, offset: u64, bytes: usize, to: &mut Vec<u8>) -> Result<()> {
-        let bytes = (self.bytes.saturating_sub(offset)).min(bytes as u64) as usize;
         let at = to.len();
-        to.resize(at + bytes, 0);
-        let read = self.file.read_exact_at(&mut to[at..], self.start + offset);
+        to.resize(at + self.bytes_at(offset, bytes), 0);
+        self.fill(offset, &mut to[at..])
+    }
+
+    /// Reads `bytes` bytes from `offset` on in the place of what `to` has; fewer only at the end of the dump. Bytes that are overwritten
+    /// need not be zeroed before.
+    ///
+    /// # Errors
+    /// As [`DumpFile::read`].
+    pub(super) fn read_over(&self, offset: u64, bytes: usize, to: &mut Vec<u8>) -> Result<()> {
+        to.resize(self.bytes_at(offset, bytes), 0);
+        self.fill(offset, to)
+    }
+
+    /// Returns the number of bytes from `offset` on, at most `most`.
+    fn bytes_at(&self, offset: u64, most: usize) -> usize {
+        self.bytes.saturating_sub(offset).min(most as u64) as usize
+    }
+
+    fn fill(&self, offset: u64, to: &mut [u8]) -> Result<()> {
+        let read = self.file.read_exact_at(to, self.start + offset);
         read.map_err(|error| Error::read(&self.name, error))
     }
 

@@ -4,6 +4,7 @@
 //! shell of SQLite writes text with line ends count as literals: `replace('a\nb','\n',char(10))` and `unistr('a\u000ab')`.
 
 use super::lex::{Dialect, Look, Rules, is_word, look};
+use crate::needles::first;
 
 /// The result of a search for the end of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +86,7 @@ fn begins_number(text: &[u8], at: usize) -> bool {
 }
 
 /// Returns `true` if a word may begin a literal, or be part of one. `next` is the byte behind the word.
-fn may_be_literal(word: &[u8], next: u8, dialect: Dialect) -> bool {
+pub(super) fn may_be_literal(word: &[u8], next: u8, dialect: Dialect) -> bool {
     let is = |other: &str| word.eq_ignore_ascii_case(other.as_bytes());
     if is("NULL") || is("TRUE") || is("FALSE") || is("X") && next == b'\'' {
         return true;
@@ -134,7 +135,16 @@ pub(super) struct Undecoded;
 
 impl Values<'_> {
     /// Skips white space and comments.
+    #[inline]
     pub(super) fn skip(&mut self) {
+        // Programs write values without white space: these bytes begin neither white space nor a comment.
+        let is_next = |&byte: &u8| byte > b'/' || matches!(byte, b'\'' | b'(' | b')' | b',');
+        if !self.text.get(self.at).is_some_and(is_next) {
+            self.skip_blanks();
+        }
+    }
+
+    fn skip_blanks(&mut self) {
         while let Some(&byte) = self.text.get(self.at) {
             if byte.is_ascii_whitespace() {
                 self.at += 1;
@@ -149,6 +159,7 @@ impl Values<'_> {
     }
 
     /// Goes behind a byte, if it is `byte`.
+    #[inline]
     pub(super) fn eat(&mut self, byte: u8) -> bool {
         let found = self.text.get(self.at) == Some(&byte);
         self.at += usize::from(found);
@@ -156,6 +167,7 @@ impl Values<'_> {
     }
 
     /// Decodes a value.
+    #[inline]
     pub(super) fn value(&mut self) -> Result<Literal, Undecoded> {
         let text = &**self.text;
         let at = self.at;
@@ -187,7 +199,7 @@ impl Values<'_> {
         if self.text.get(start) == Some(&b'0') && matches!(self.text.get(start + 1), Some(b'x' | b'X')) {
             return Err(Undecoded);
         }
-        let digits = |from: usize| self.text[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let digits = |from: usize| digits(self.text, from);
         let mut end = start + digits(start);
         let mut any = end > start;
         if self.text.get(end) == Some(&b'.') {
@@ -287,13 +299,10 @@ impl Values<'_> {
         // The end of the decoded text. Each doubled quote becomes one, and the text behind it moves.
         let mut kept = start;
         loop {
-            let found = match self.text.get(to..to + 16) {
-                Some(near) => near.iter().position(|&byte| byte == quote),
-                None => None,
-            };
-            let found = match found {
+            let rest = &self.text[to..];
+            let found = match rest.first_chunk().and_then(|near| first(near, [quote])) {
                 Some(found) => found,
-                None => memchr::memchr(quote, &self.text[to..]).ok_or(Undecoded)?,
+                None => memchr::memchr(quote, rest).ok_or(Undecoded)?,
             };
             if kept != to {
                 self.text.copy_within(to..to + found, kept);
@@ -315,7 +324,16 @@ impl Values<'_> {
         let start = self.at + 1;
         let (mut to, mut kept) = (start, start);
         loop {
-            let byte = *self.text.get(to).ok_or(Undecoded)?;
+            let rest = &self.text[to..];
+            let plain = match rest.first_chunk().and_then(|near| first(near, [quote, b'\\'])) {
+                Some(plain) => plain,
+                None => memchr::memchr2(quote, b'\\', rest).ok_or(Undecoded)?,
+            };
+            if kept != to {
+                self.text.copy_within(to..to + plain, kept);
+            }
+            (kept, to) = (kept + plain, to + plain);
+            let byte = self.text[to];
             to += 1;
             let decoded = match byte {
                 b'\\' => {
@@ -343,14 +361,13 @@ impl Values<'_> {
                         }
                     }
                 }
-                byte if byte == quote => {
+                _ => {
                     if self.text.get(to) != Some(&quote) {
                         break;
                     }
                     to += 1;
                     quote
                 }
-                byte => byte,
             };
             self.text[kept] = decoded;
             kept += 1;
@@ -561,6 +578,24 @@ fn is_power_of_two(real: f64) -> bool {
     real.is_normal() && real > 0.0 && real.to_bits() & FRACTION_BITS == 0
 }
 
+/// Returns the number of digits from `from` on.
+#[inline]
+fn digits(text: &[u8], from: usize) -> usize {
+    const OF_ALL: u64 = u64::MAX / 0xff;
+    let rest = &text[from..];
+    let mut count = 0;
+    while let Some(eight) = rest[count..].first_chunk() {
+        let eight = u64::from_le_bytes(*eight) ^ (OF_ALL * 0x30);
+        // The top bit of the first byte that is no digit is set. Bits above it may be false.
+        let others = (eight.wrapping_add(OF_ALL * 0x76) | eight) & (OF_ALL * 0x80);
+        if others != 0 {
+            return count + others.trailing_zeros() as usize / 8;
+        }
+        count += 8;
+    }
+    count + rest[count..].iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
 /// A decoded escape.
 enum Escaped {
     Byte(u8),
@@ -577,5 +612,71 @@ fn mysql_escape(escape: u8) -> u8 {
         b't' => b'\t',
         b'Z' => 26,
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::{Dialect, Literal, Rules, Values, digits, mysql_escape};
+
+    /// Decodes a string byte by byte. Returns the text and the position behind the closing quote.
+    fn decoded(text: &[u8], backslash_escapes: bool) -> Option<(Vec<u8>, usize)> {
+        let (mut decoded, mut at) = (Vec::new(), 1);
+        loop {
+            match (*text.get(at)?, text.get(at + 1)) {
+                (b'\\', next) if backslash_escapes => {
+                    let &escape = next?;
+                    if matches!(escape, b'%' | b'_') {
+                        decoded.push(b'\\');
+                    }
+                    decoded.push(mysql_escape(escape));
+                    at += 2;
+                }
+                (quote, Some(&next)) if quote == text[0] && next == quote => {
+                    decoded.push(quote);
+                    at += 2;
+                }
+                (quote, _) if quote == text[0] => return Some((decoded, at + 1)),
+                (byte, _) => {
+                    decoded.push(byte);
+                    at += 1;
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(sqluice_testkit::cases(1000))]
+
+        #[test]
+        fn strings_are_those_of_the_loop_over_bytes(
+            quote in prop::sample::select(&b"'\""[..]),
+            bytes in vec(prop_oneof![4 => b'a'..=b'z', 1 => prop::sample::select(&b"'\"\\%_0Z"[..]), 1 => any::<u8>()], 0..80),
+            backslash_escapes: bool,
+        ) {
+            let mut text = [&[quote], &*bytes, b"',\")"].concat();
+            let expected = decoded(&text, backslash_escapes);
+            let rules = Rules { backslash_escapes, ..Dialect::MySql.rules() };
+            let mut values = Values { text: &mut text, at: 0, rules };
+            let found = match values.string() {
+                Ok(Literal::Text { start, end }) => Some((values.text[start..end].to_vec(), values.at)),
+                _ => None,
+            };
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn digits_are_counted_up_to_the_first_other_byte(
+            before in 0..10usize,
+            number in "[0-9]{0,30}",
+            after in vec(any::<u8>(), 0..20),
+        ) {
+            let text = [&vec![b'1'; before], number.as_bytes(), &after].concat();
+            let counted = text[before..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            prop_assert_eq!(digits(&text, before), counted);
+        }
     }
 }

@@ -8,8 +8,8 @@
 //! Modules, from the bottom up:
 //!
 //! * `lex`: strings, names and comments of each dialect; `sql_mode`: a setting that changes them; `file`: the file of a dump
-//! * `insert`: the beginning of INSERT and COPY; `compound`: statements with statements within; `literal`: rows of literals; `copy`:
-//!   the fields of COPY
+//! * `insert`: the beginning of INSERT and COPY; `compound`: statements with statements within; `literal`: rows of literals; `plain`:
+//!   the end of a row of plain literals; `copy`: the fields of COPY
 //! * `split`: the statements of a dump; `naive`: its slow twin; `twins`: the comparison of both
 //! * `recognise`: the recognition of dumps
 //! * `conversion`: values in another form; `translate`: the schemas of MySQL and Postgres in SQLite's words
@@ -25,6 +25,7 @@ pub mod lex;
 mod literal;
 #[cfg(any(test, fuzzing))]
 mod naive;
+mod plain;
 pub mod recognise;
 pub mod rows;
 pub mod split;

@@ -173,8 +173,7 @@ impl Part for DumpPart {
         let buffers = || self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = buffers().pop().unwrap_or_default();
         for (piece, shape) in self.pieces() {
-            text.clear();
-            self.file.read(piece.start, (piece.end - piece.start) as usize, &mut text)?;
+            self.file.read_over(piece.start, (piece.end - piece.start) as usize, &mut text)?;
             Decoder::new(&self.file, piece, shape).decode(&mut text, sink)?;
         }
         // The buffer of a long row is not kept.
@@ -268,6 +267,8 @@ struct Decoder<'p> {
     scratch: Vec<u8>,
     /// `true` if the piece of a dump of another database than SQLite is not UTF-8.
     has_other_bytes: bool,
+    /// `true` if all values are stored as they are decoded.
+    is_plain: bool,
 }
 
 impl<'p> Decoder<'p> {
@@ -285,11 +286,15 @@ impl<'p> Decoder<'p> {
             header: Vec::new(),
             scratch: Vec::new(),
             has_other_bytes: false,
+            is_plain: false,
         }
     }
 
     fn decode(&mut self, text: &mut Vec<u8>, sink: &mut dyn Sink) -> Result<()> {
         self.has_other_bytes = self.shape.rules.dialect != Dialect::Sqlite && str::from_utf8(text).is_err();
+        self.is_plain = !self.has_other_bytes
+            && self.shape.rules.encoding.is_none()
+            && self.shape.conversions.iter().all(|conversion| matches!(conversion, Conversion::None));
         if self.shape.copy {
             return self.decode_lines(text, sink);
         }
@@ -371,6 +376,23 @@ impl<'p> Decoder<'p> {
             self.columns[target].push(literal, text);
             return Ok(());
         }
+        // Some blobs are text.
+        if self.is_plain && !matches!(literal, Literal::Blob { .. }) {
+            self.columns[target].push(literal, text);
+            return Ok(());
+        }
+        self.push_changed(index, target, literal, text, row_start)
+    }
+
+    /// Appends a value to its column that may have to be converted or refused.
+    fn push_changed(
+        &mut self,
+        index: usize,
+        target: usize,
+        literal: Literal,
+        text: &mut Vec<u8>,
+        row_start: usize,
+    ) -> Result<()> {
         let literal = match self.shape.conversions.get(index) {
             None | Some(Conversion::None) => self.decoded(literal, text, row_start)?,
             Some(conversion) => {

@@ -25,6 +25,7 @@ use super::file::DumpFile;
 use super::insert::{Begins, Header, begins};
 use super::lex::{Dialect, Look, Rules, decoded, look};
 use super::literal::{Scanned, scan_row};
+use super::plain::end_of_row;
 use super::sql_mode::SqlMode;
 
 /// The number of bytes of a piece of rows: one worker decodes a piece.
@@ -482,6 +483,10 @@ impl<'f> Splitter<'f> {
                 *open = Piece { start: offset, end: offset, rows: 0 };
             }
             loop {
+                if let Some(to) = end_of_row(&self.window, self.at, self.rules) {
+                    self.at = to;
+                    break;
+                }
                 match scan_row(&self.window, self.at, self.rules, self.is_whole()) {
                     Scanned::End(to) => {
                         self.at = to;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  guard        an authorizer for SQLite: a dump may fill its database, and nothing else
+//!  declared     a database in memory that has run many declarations
 //!  statement    the text of statements, and the errors about them
 //!  selection    the tables that are loaded, if some are named
 //!  walk         each statement, in order: a declaration, literal rows, or work for SQLite
@@ -14,6 +15,7 @@
 //!
 //! Invariant: the database has what SQLite makes of the dump.
 
+mod declared;
 mod guard;
 mod last;
 mod selection;

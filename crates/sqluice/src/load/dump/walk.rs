@@ -21,6 +21,7 @@ use sqluice_sources::dump::{DumpFile, Header};
 
 use super::super::files::default_value;
 use super::super::request::options::Load;
+use super::declared::Declared;
 use super::guard::{Guard, Seen};
 use super::selection::{self, Effect, Selection};
 use super::statement::{explained, first_words, text_of};
@@ -69,9 +70,9 @@ pub(super) struct Walk<'d> {
     load: &'d Load,
     file: &'d DumpFile,
     script: &'d Script,
-    all: Connection,
+    all: Declared,
     guard: Guard,
-    by_pages: Connection,
+    by_pages: Declared,
     /// The names and statements of the tables that the engine writes, by their names in lower case.
     tables: HashMap<String, (String, String)>,
     /// The tables with triggers.
@@ -113,11 +114,10 @@ impl<'d> Walk<'d> {
         script: &'d Script,
         literal: bool,
     ) -> Result<Walk<'d>> {
-        let open =
-            || Connection::open_in_memory().map_err(|error| failed(error, "open a database in memory"));
+        let open = || Declared::open().map_err(|error| failed(error, "open a database in memory"));
         let mut all = open()?;
-        enforce_foreign_keys(&all, load.write.foreign_keys.unwrap_or(false))?;
-        let guard = Guard::set(&mut all)?;
+        enforce_foreign_keys(all.known(), load.write.foreign_keys.unwrap_or(false))?;
+        let guard = Guard::set(all.known_mut())?;
         Ok(Walk {
             load,
             file,
@@ -158,7 +158,10 @@ impl<'d> Walk<'d> {
             }
         }
         self.refuse_rolled_back()?;
-        let schema = Schema::from_catalogue(&self.by_pages, String::new(), self.file.name());
+        let schema = self
+            .by_pages
+            .whole()
+            .and_then(|connection| Schema::from_catalogue(connection, String::new(), self.file.name()));
         let mut schema = schema.map_err(|error| failed(error, "read the schema of the dump"))?;
         if schema.tables.is_empty() && self.last.is_empty() {
             return Err(Error::input("this SQL makes no table")
@@ -268,7 +271,7 @@ impl<'d> Walk<'d> {
             // A query changes nothing, but may be none that SQLite accepts.
             ["SELECT" | "VALUES", ..] => {
                 self.guard.begin(false);
-                let prepared = self.all.prepare(&sql).map(drop);
+                let prepared = self.all.known().prepare(&sql).map(drop);
                 prepared.map_err(|error| explained(self.file, range, &sql, &self.guard, error))?;
             }
             _ => return self.work(&sql, range, &words),
@@ -294,15 +297,32 @@ impl<'d> Walk<'d> {
 
     /// Runs a statement in the database that follows the whole dump.
     fn run_in_all(&mut self, sql: &str, range: &Range<u64>, declares: bool) -> Result<()> {
+        // The guard lets this read and write `sqlite_schema`.
+        self.guard.begin(true);
+        let ready = match is_plain_create(sql) {
+            true => self.all.take_aside(),
+            false if declares && self.changes_nothing(sql) => Ok(()),
+            false => self.all.put_back(),
+        };
+        ready.map_err(|error| failed(error, "read the schema of the dump"))?;
         self.guard.begin(declares);
         self.shapes.clear();
-        let run = self.all.execute_batch(sql);
+        let run = self.all.known().execute_batch(sql);
         run.map_err(|error| explained(self.file, range, sql, &self.guard, error))
+    }
+
+    /// Returns `true` for DROP ... IF EXISTS of something that does not exist.
+    fn changes_nothing(&self, sql: &str) -> bool {
+        self.all.known().prepare(sql).is_ok_and(|statement| statement.readonly())
     }
 
     /// Runs a statement whose effect the engine brings about.
     fn run_by_pages(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
-        let run = self.by_pages.execute_batch(sql);
+        let ready = match is_plain_create(sql) {
+            true => self.by_pages.take_aside(),
+            false => self.by_pages.put_back(),
+        };
+        let run = ready.and_then(|()| self.by_pages.known().execute_batch(sql));
         run.map_err(|error| explained(self.file, range, sql, &self.guard, error))
     }
 
@@ -310,7 +330,7 @@ impl<'d> Walk<'d> {
     /// that touches the same.
     fn touch(&mut self, sql: &str, range: &Range<u64>) -> Result<Option<Effect>> {
         self.guard.begin(false);
-        if let Err(error) = self.all.prepare(sql).map(drop) {
+        if let Err(error) = self.all.known().prepare(sql).map(drop) {
             // A virtual table that `sqlite_schema` was given by INSERT is unknown here.
             if self.writes_schema && !self.guard.denies() {
                 self.all_touched = true;
@@ -353,7 +373,7 @@ impl<'d> Walk<'d> {
         match &*name {
             "FOREIGN_KEYS" => {
                 self.foreign_keys = is_on;
-                enforce_foreign_keys(&self.all, self.load.write.foreign_keys.unwrap_or(is_on))?;
+                enforce_foreign_keys(self.all.known(), self.load.write.foreign_keys.unwrap_or(is_on))?;
             }
             "WRITABLE_SCHEMA" => {
                 self.guard.begin(false);
@@ -468,21 +488,20 @@ impl<'d> Walk<'d> {
     }
 
     fn schema_version(&self) -> Result<i64> {
-        let version = self.all.query_row("PRAGMA main.schema_version", [], |row| row.get(0));
+        let version = self.all.known().query_row("PRAGMA main.schema_version", [], |row| row.get(0));
         version.map_err(|error| failed(error, "read the version of the schema"))
     }
 
     /// Returns `true` if a table was AUTOINCREMENT: `sqlite_sequence` stays when the table is dropped, and the engine would not make it.
     fn has_sequences(&self) -> Result<bool> {
-        let exists = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence')";
-        let exists = self.by_pages.query_row(exists, [], |row| row.get(0));
+        let exists = self.by_pages.known().table_exists(None, "sqlite_sequence");
         exists.map_err(|error| failed(error, "read the schema of the dump"))
     }
 
     /// Lists the tables of the engine again.
     fn list_tables(&mut self) -> Result<()> {
-        let list = || -> rusqlite::Result<_> {
-            let mut tables = self.by_pages.prepare(
+        let mut list = || -> rusqlite::Result<_> {
+            let mut tables = self.by_pages.whole()?.prepare(
                 "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
             )?;
             let tables = tables.query_map([], |row| {
@@ -741,7 +760,7 @@ impl<'d> Walk<'d> {
         if token::tokens(sql).iter().any(|token| token.is_word(sql, "CONFLICT")) {
             return Ok(None);
         }
-        let table = Table::of_connection(&self.by_pages, stored, sql);
+        let table = Table::of_connection(self.by_pages.known(), stored, sql);
         table.map(Some).map_err(|error| failed(error, "read the schema of the dump"))
     }
 }
@@ -750,6 +769,12 @@ impl<'d> Walk<'d> {
 fn enforce_foreign_keys(connection: &Connection, enforced: bool) -> Result<()> {
     let set = connection.pragma_update(None, "foreign_keys", enforced);
     set.map_err(|error| failed(error, "change the check of foreign keys"))
+}
+
+/// Returns `true` for a CREATE that reads no rows of `sqlite_schema` but its own. Virtual tables run statements of their own.
+fn is_plain_create(sql: &str) -> bool {
+    let words = first_words(sql);
+    words.first().is_some_and(|word| word == "CREATE") && words.get(1).is_none_or(|word| word != "VIRTUAL")
 }
 
 fn is_of_sqlite(name: &str) -> bool {
