@@ -211,10 +211,10 @@ impl<'d> Walk<'d> {
     }
 
     /// Returns the names of the tables that the dump has made so far.
-    fn table_names(&self) -> Result<Vec<String>> {
-        let names = || -> rusqlite::Result<Vec<String>> {
+    fn table_names(&mut self) -> Result<Vec<String>> {
+        let mut names = || -> rusqlite::Result<Vec<String>> {
             let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
-            self.all.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+            self.all.whole()?.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
         };
         names().map_err(|error| failed(error, "read the schema of the dump"))
     }
@@ -617,7 +617,7 @@ impl<'d> Walk<'d> {
             Some(names) => names.iter().position(|name| name.eq_ignore_ascii_case(column)),
         };
         let read = || -> rusqlite::Result<Vec<(Option<String>, Option<String>)>> {
-            let mut rows = self.by_pages.prepare(values)?;
+            let mut rows = self.by_pages.known().prepare(values)?;
             let of_row = |row: &rusqlite::Row<'_>, column| match position(column) {
                 Some(at) => row.get(at),
                 None => Ok(None),
