@@ -11,8 +11,9 @@ use sqluice_sources::dump::DumpFile;
 
 use super::super::request::options::Load;
 use super::guard::Guard;
-use super::statement::{explained, text_of};
-use super::walk::{Deferred, Walked};
+use super::selection::Deferred;
+use super::statement::{explained, start_of, text_of};
+use super::walk::Walked;
 
 /// The work for SQLite.
 pub(super) struct Last {
@@ -70,14 +71,20 @@ impl Last {
         guard.begin(work.declares);
         let sql = text_of(&self.file, work.range.clone())?;
         let mut batch = Batch::new(connection, &sql);
+        let mut done = 0;
         let mut run = || -> rusqlite::Result<()> {
             while let Some(mut statement) = batch.next()? {
                 let mut rows = statement.query([])?;
                 while rows.next()?.is_some() {}
+                done += 1;
             }
             Ok(())
         };
-        run().map_err(|error| explained(&self.file, &work.range, &sql, guard, error))
+        run().map_err(|error| {
+            let start = start_of(&sql, done);
+            let range = work.range.start + start as u64..work.range.end;
+            explained(&self.file, &range, &sql[start..], guard, error)
+        })
     }
 }
 

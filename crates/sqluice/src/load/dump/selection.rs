@@ -13,6 +13,8 @@
 //! that are not loaded.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
@@ -23,7 +25,20 @@ use sqluice_core::sqlite_error::failed;
 use sqluice_sources::dump::DumpFile;
 
 use super::guard::{Guard, Seen};
-use super::walk::Deferred;
+
+/// Statements that SQLite runs.
+#[derive(Clone, Debug)]
+pub(super) struct Deferred {
+    pub(super) range: Range<u64>,
+    /// `true` if the statement is CREATE, ALTER or DROP.
+    pub(super) declares: bool,
+    /// The number of literal rows.
+    pub(super) rows: u64,
+    /// The tables that the statements are about; `None` if that is the whole database, or if all tables are loaded.
+    pub(super) effect: Option<Arc<Effect>>,
+    /// A table of its own that SQLite makes for the statement: `sqlite_sequence`, or `sqlite_stat1` for those of statistics.
+    pub(super) makes: Option<&'static str>,
+}
 
 /// The tables that a statement for SQLite changes and needs, in lower case.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

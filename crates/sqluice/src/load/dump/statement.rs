@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use sqluice_core::error::{Error, Result};
-use sqluice_core::schema::token::{TokenKind, tokens};
+use sqluice_core::schema::token::{Token, TokenKind, tokens};
 use sqluice_core::sqlite_error::failed;
 use sqluice_sources::dump::DumpFile;
 
@@ -24,6 +24,17 @@ pub(super) fn text_of(file: &DumpFile, range: Range<u64>) -> Result<String> {
         let at = range.start + error.utf8_error().valid_up_to() as u64;
         Error::input("this statement is not UTF-8, so SQLite can't run it").at(file.place(at))
     })
+}
+
+/// Returns the position of a statement behind `done` others. Several statements in one text are INSERTs of literals, so each semicolon
+/// ends one.
+pub(super) fn start_of(sql: &str, done: usize) -> usize {
+    if done == 0 {
+        return 0;
+    }
+    let found: Vec<Token> = tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
+    let statements = found.split(|token| token.is_symbol(sql, ";")).filter_map(|tokens| tokens.first());
+    statements.skip(done).map(|first| first.at.start).next().unwrap_or(0)
 }
 
 /// Explains why SQLite does not run a statement.

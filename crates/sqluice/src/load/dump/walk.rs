@@ -23,7 +23,7 @@ use super::super::files::default_value;
 use super::super::request::options::Load;
 use super::declared::Declared;
 use super::guard::{Guard, Seen};
-use super::selection::{self, Effect, Selection};
+use super::selection::{self, Deferred, Effect, Selection};
 use super::statement::{explained, first_words, text_of};
 
 /// The result of a walk.
@@ -49,20 +49,6 @@ pub(super) struct Walked {
     /// `true` if some tables of the dump are not loaded.
     pub(super) selects: bool,
     pub(super) notes: Vec<Message>,
-}
-
-/// Statements that SQLite runs.
-#[derive(Clone, Debug)]
-pub(super) struct Deferred {
-    pub(super) range: Range<u64>,
-    /// `true` if the statement is CREATE, ALTER or DROP.
-    pub(super) declares: bool,
-    /// The number of literal rows.
-    pub(super) rows: u64,
-    /// The tables that the statements are about; `None` if that is the whole database, or if all tables are loaded.
-    pub(super) effect: Option<Arc<Effect>>,
-    /// A table of its own that SQLite makes for the statement: `sqlite_sequence`, or `sqlite_stat1` for those of statistics.
-    pub(super) makes: Option<&'static str>,
 }
 
 /// A walk; see the module's description.

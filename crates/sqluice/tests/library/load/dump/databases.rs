@@ -1,4 +1,5 @@
-//! Dumps of random databases, by the shell of SQLite and by our export, make the database that SQLite makes of them.
+//! Dumps of random databases, by the shell of SQLite and by our export, make the database that SQLite makes of them: the built-in SQLite, and
+//! the version that is installed.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +15,7 @@ use sqluice_testkit::effort::tries;
 use sqluice_testkit::skip::has;
 
 use super::load;
-use crate::copy::content::{content, integrity, open};
+use crate::copy::content::{Content, content, integrity, open};
 use crate::copy::random;
 
 /// Makes a database of a dump by the built-in SQLite. Returns `false` if SQLite refuses a statement or the dump has no COMMIT: the shell does
@@ -37,29 +38,54 @@ pub(super) fn dump_by_shell(db: &Path, command: &str, dump: &Path) -> bool {
     true
 }
 
-fn same_as_sqlite(dump: &Path, threads: usize) {
+/// Makes a database of a dump by the shell of SQLite. Returns `false` if the shell is not installed, or does not run each statement: the shell
+/// ends a statement at a line with a slash, and older versions do not make `sqlite_stat4`.
+fn by_shell(dump: &Path, db: &Path) -> bool {
+    if !has("sqlite3") {
+        return false;
+    }
+    let statements = fs::File::open(dump).unwrap();
+    let output = Command::new("sqlite3").arg(db).stdin(statements).output().unwrap();
+    output.status.success()
+}
+
+/// Returns the content of a database in an order that does not depend on the order of statements.
+fn sorted(db: &Path) -> Content {
+    let mut content = content(db);
+    content.sort();
+    content.sort_tables_of_sqlite();
+    content.without_encoding();
+    content
+}
+
+/// Compares a load with the built-in SQLite, and with the shell if it runs the dump. Returns `true` if the shell does.
+fn same_as_sqlite(dump: &Path, threads: usize) -> bool {
     let (expected, loaded) = (dump.with_extension("sqlite.db"), dump.with_extension("loaded.db"));
     if !by_sqlite(dump, &expected) {
         load(dump, &loaded, threads).unwrap_err();
         assert!(!loaded.exists());
-        return;
+        return false;
     }
     let text = || {
         let text = fs::read_to_string(dump).unwrap();
         text.lines().filter(|line| !line.starts_with("INSERT")).collect::<Vec<_>>().join("\n")
     };
     load(dump, &loaded, threads).unwrap_or_else(|error| panic!("{error}\n{}", text()));
-    let mut contents = [&expected, &loaded].map(|db| content(db));
-    for content in &mut contents {
-        content.sort();
-        content.sort_tables_of_sqlite();
-        content.without_encoding();
-    }
-    let [expected_content, loaded_content] = contents;
+    let (expected_content, loaded_content) = (sorted(&expected), sorted(&loaded));
     assert_eq!(expected_content.schema, loaded_content.schema);
     assert!(expected_content == loaded_content, "{}", text());
+    let shell = dump.with_extension("shell.db");
+    let is_run = by_shell(dump, &shell);
+    if is_run {
+        // Only some builds make `sqlite_stat4` with other statistics.
+        let mut contents = [shell, loaded.clone()].map(|db| sorted(&db));
+        contents.iter_mut().for_each(Content::without_empty_tables_of_sqlite);
+        let difference = contents[0].difference(&contents[1]);
+        assert!(difference.is_none(), "the shell: {}\n{}", difference.unwrap_or_default(), text());
+    }
     assert_eq!(integrity(&loaded), integrity(&expected), "{}", text());
     assert!(Check::new(&loaded).run().unwrap().is_sound(), "{}", text());
+    is_run
 }
 
 proptest! {
@@ -71,6 +97,11 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("source.db");
         random::make(&mut rng, &source);
+        open(&source).execute_batch("DROP TABLE IF EXISTS sqlite_stat4").unwrap();
+        let plain = folder.path().join("plain.sql");
+        if dump_by_shell(&source, ".dump", &plain) {
+            prop_assert!(same_as_sqlite(&plain, rng.usize(1..4)), "the shell does not run its own dump");
+        }
         #[cfg(feature = "export")]
         {
             let connection = open(&source);

@@ -155,10 +155,10 @@ fn a_nul_is_kept_in_a_text_and_refused_anywhere_else() {
     for at in 0..=text.len() {
         let mut bytes = text.as_bytes().to_vec();
         bytes.insert(at, 0);
-        if is_within(at, "'one'") || is_within(at, "'two'") || is_within(at, "-- the end\n") {
+        if is_within(at, "'one'") || is_within(at, "'two'") || is_within(at, "- the end\n") {
             let found =
                 home.loaded(&bytes, "SELECT group_concat(a) || ' ' || sum(length(CAST(b AS BLOB))) FROM t");
-            let nuls = usize::from(!is_within(at, "-- the end\n"));
+            let nuls = usize::from(!is_within(at, "- the end\n"));
             assert_eq!(found, format!("1,3 {}", 6 + nuls), "at {at}");
         } else {
             let (message, line) = home.refused(&bytes);
@@ -187,6 +187,15 @@ fn bytes_that_are_not_utf_8_are_refused_outside_of_rows() {
         assert!(message.contains("UTF-8"), "{message}");
         assert_eq!(line, Some(3), "{message}");
     }
+}
+
+#[test]
+fn a_row_that_sqlite_refuses_is_named_by_its_line() {
+    let home = Home::new();
+    let rows = "INSERT INTO t VALUES (2, 'b'); -- ;\nINSERT INTO t VALUES (3, ';');\n\nINSERT INTO t VALUES\n(2, 'c');\nINSERT INTO t VALUES (4, 'd');\n";
+    let (message, line) =
+        home.refused(format!("CREATE TABLE t (a UNIQUE, b);\nINSERT INTO t SELECT 1, 'a';\n{rows}"));
+    assert_eq!(line, Some(6), "{message}");
 }
 
 #[test]
