@@ -127,6 +127,10 @@ impl ExistingDatabaseAttempt<'_, '_> {
         }
         for (index, job) in by_insert {
             tables[index] = self.insert(transaction, index, job)?;
+            let table = &self.schema.tables[index];
+            if table.autoincrement {
+                transaction.note_sequence(table, table.largest_given)?;
+            }
         }
         self.finish(transaction)?;
         Ok(Outcome { tables, ..outcome })

@@ -235,7 +235,7 @@ impl Transaction<'_> {
     }
 
     /// Records the largest rowid of an AUTOINCREMENT table in `sqlite_sequence`, as SQLite does for each row.
-    fn note_sequence(&self, table: &Table, largest: Option<i64>) -> Result<()> {
+    pub(crate) fn note_sequence(&self, table: &Table, largest: Option<i64>) -> Result<()> {
         // A table that never had a row has no entry.
         let Some(largest) = largest.map(|largest| largest.max(0)) else { return Ok(()) };
         let noted = || {

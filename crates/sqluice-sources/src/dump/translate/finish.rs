@@ -3,68 +3,25 @@
 //! SQLite itself is asked about each table, in one database in memory that holds one table at a time. If it refuses the whole, each
 //! condition, default and computed column is tried by itself, and what SQLite refuses is left out with a note.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use rusqlite::Connection;
 use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::schema::quoted;
 
-use super::expression::{self, DefaultValue, Known, Scope, Why};
+use super::defaults::{self, DefaultValue};
+use super::expression;
+use super::foreign_keys::Parents;
 use super::model::{CreatedType, Domain, Name, Part, Table};
-use super::types::{self, Kind, Mapped};
+use super::new_table::{Names, NewColumn, NewTable, column_list, known, known_column, words};
+use super::pieces::{Scope, Why};
+use super::types::{self, Kind};
 use super::{Dialect, Translated, TranslatedColumn, TranslatedTable, Translator};
 use crate::dump::conversion::Conversion;
 
 /// The note about a computed column that the source computes in decimals.
 const IN_FLOATING_POINT: &str =
     "is computed in floating point, whose last digit may differ from that of a decimal";
-
-/// A column in SQLite's words.
-struct NewColumn {
-    name: String,
-    mapped: Mapped,
-    not_null: bool,
-    default: Option<String>,
-    generated: Option<String>,
-    checks: Vec<String>,
-    ignores_case: bool,
-    /// `INTEGER PRIMARY KEY`, with `true` if keys are never used again.
-    rowid: Option<bool>,
-    /// The sequence from which the column takes its numbers, if the dump names it.
-    sequence: Option<Name>,
-    /// The reason why the value of a row that leaves the column out is not known; `None` if it is the DEFAULT or NULL.
-    no_default: Option<Why>,
-    /// `false` for a computed column that was left out.
-    kept: bool,
-}
-
-/// A table in SQLite's words.
-struct NewTable {
-    name: String,
-    columns: Vec<NewColumn>,
-    /// Keys and conditions of the table, one a line.
-    constraints: Vec<String>,
-}
-
-/// Names that may be given once, without regard to case.
-#[derive(Default)]
-struct Names(HashSet<String>);
-
-impl Names {
-    /// Returns the first of `wished` that is free, or the last of them with a number.
-    fn give(&mut self, wished: &[&str]) -> String {
-        for name in wished {
-            if self.0.insert(name.to_ascii_lowercase()) {
-                return (*name).to_owned();
-            }
-        }
-        let last = wished.last().copied().unwrap_or_default();
-        let free = (2..)
-            .map(|number| format!("{last}_{number}"))
-            .find(|name| self.0.insert(name.to_ascii_lowercase()));
-        free.unwrap_or_default()
-    }
-}
 
 impl Translator {
     /// Returns the schema in SQLite's words.
@@ -272,7 +229,7 @@ impl Translator {
             }
             let default = default.filter(|_| column.generated.is_none() && !column.auto);
             if let Some(default) = default {
-                match expression::default(&default, &declared.name.1, &new.mapped, self.dialect) {
+                match defaults::default(&default, &declared.name.1, &new.mapped, self.dialect) {
                     Ok(DefaultValue::Sql(sql)) => new.default = Some(sql),
                     Ok(DefaultValue::EachRow(sql)) => {
                         new.default = Some(sql);
@@ -299,7 +256,7 @@ impl Translator {
         columns
     }
 
-    fn without(&mut self, table: &Table, of: &str, what: &str, why: &Why, line: u64) {
+    pub(super) fn without(&mut self, table: &Table, of: &str, what: &str, why: &Why, line: u64) {
         self.note(line, format!("table {}, {of}: {what} is left out: {why}", table.name.1));
     }
 
@@ -476,20 +433,6 @@ impl Translator {
         }
     }
 
-    fn foreign_keys(&mut self, table: &Table, new: &mut NewTable, parents: &Parents<'_>) {
-        for key in &table.foreign_keys {
-            let why = match parents.reference(table, new, key, self.dialect) {
-                Ok(sql) => {
-                    new.constraints.push(sql);
-                    continue;
-                }
-                Err(why) => why,
-            };
-            let name = key.name.clone().unwrap_or_default();
-            self.without(table, "FOREIGN KEY", &name, &why, key.line);
-        }
-    }
-
     /// Creates the table in the probe, so that SQLite can be asked about its indexes.
     fn create_probe(&self, probe: &Connection, sql: &str, table: &Table) -> Result<()> {
         probe.execute_batch(sql).map_err(|error| {
@@ -573,29 +516,6 @@ fn is_characters(name: &str) -> bool {
     name.contains("char") || name.contains("text") || name == "enum" || name == "set"
 }
 
-/// Returns what SQLite says, without the statement.
-fn words(error: &rusqlite::Error) -> String {
-    match error {
-        rusqlite::Error::SqlInputError { msg, .. } | rusqlite::Error::SqliteFailure(_, Some(msg)) => {
-            format!("SQLite says: {msg}")
-        }
-        other => format!("SQLite says: {other}"),
-    }
-}
-
-fn known(column: &NewColumn) -> Known {
-    Known { sql: quoted(&column.name), kind: column.mapped.kind, ignores_case: column.ignores_case }
-}
-
-fn known_column(table: &Table, new: &NewTable, name: &str, dialect: Dialect) -> Option<Known> {
-    let column = &new.columns[table.place(name, dialect)?];
-    column.kept.then(|| known(column))
-}
-
-fn column_list(new: &NewTable, places: &[usize]) -> String {
-    places.iter().map(|at| quoted(&new.columns[*at].name)).collect::<Vec<_>>().join(", ")
-}
-
 /// Returns the table that each table's rows go to: a partition's are those of its parent.
 fn roots(tables: &[Table], places: &HashMap<Name, usize>) -> Vec<usize> {
     let mut roots: Vec<Option<usize>> = vec![None; tables.len()];
@@ -617,154 +537,4 @@ fn roots(tables: &[Table], places: &HashMap<Name, usize>) -> Vec<usize> {
         }
     }
     roots.into_iter().enumerate().map(|(place, root)| root.unwrap_or(place)).collect()
-}
-
-/// The tables that foreign keys refer to.
-struct Parents<'t> {
-    tables: &'t [Table],
-    places: &'t HashMap<Name, usize>,
-    roots: &'t [usize],
-    names: &'t [String],
-}
-
-impl Parents<'_> {
-    /// Returns a foreign key. SQLite demands a unique key of the columns that it refers to.
-    fn reference(
-        &self,
-        table: &Table,
-        new: &NewTable,
-        key: &super::model::ForeignKey,
-        dialect: Dialect,
-    ) -> Result<String, Why> {
-        let mut columns = Vec::new();
-        for name in &key.columns {
-            match table.place(name, dialect) {
-                Some(at) if new.columns[at].kept => columns.push(at),
-                _ => return Err(format!("the column {name} is left out")),
-            }
-        }
-        let named = |name: &Name| self.places.get(name).copied();
-        // MySQL names the database of a parent only if it is another.
-        let place = named(&key.parent).ok_or_else(|| format!("the dump has no table {}", key.parent.1))?;
-        let root = self.roots[place];
-        let parent = &self.tables[root];
-        let places = |parts: &[Part]| -> Option<Vec<usize>> {
-            let mut places = Vec::new();
-            for part in parts {
-                match part {
-                    Part::Column { name, .. } => places.push(parent.place(name, dialect)?),
-                    Part::Expression { .. } => return None,
-                }
-            }
-            places.sort_unstable();
-            Some(places)
-        };
-        let parent_columns: Option<Vec<usize>> = match key.parent_columns.as_slice() {
-            [] => parent.primary_key.as_ref().and_then(|parts| {
-                parts
-                    .iter()
-                    .map(|part| match part {
-                        Part::Column { name, .. } => parent.place(name, dialect),
-                        Part::Expression { .. } => None,
-                    })
-                    .collect()
-            }),
-            names => names.iter().map(|name| parent.place(name, dialect)).collect(),
-        };
-        let parent_columns = parent_columns.ok_or("its parent has no such columns")?;
-        let mut sorted = parent_columns.clone();
-        sorted.sort_unstable();
-        let unique = parent.primary_key.iter().any(|parts| places(parts).as_ref() == Some(&sorted))
-            || parent.indexes.iter().any(|index| {
-                index.unique && index.filter.is_none() && places(&index.parts).as_ref() == Some(&sorted)
-            });
-        if !unique || columns.len() != parent_columns.len() {
-            return Err(format!("{} has no unique key of these columns", key.parent.1));
-        }
-        let mut names = Names::default();
-        let parent_names: Vec<String> =
-            parent.columns.iter().map(|column| names.give(&[&column.name])).collect();
-        let parent_list: Vec<String> = parent_columns.iter().map(|at| quoted(&parent_names[*at])).collect();
-        let name = key.name.as_ref().map_or_else(String::new, |name| format!("CONSTRAINT {} ", quoted(name)));
-        Ok(format!(
-            "{name}FOREIGN KEY ({}) REFERENCES {} ({}){}",
-            column_list(new, &columns),
-            quoted(&self.names[root]),
-            parent_list.join(", "),
-            key.clauses
-        ))
-    }
-}
-
-impl NewTable {
-    /// Asks SQLite whether it takes the table, and a row.
-    fn try_out(&self, probe: &Connection) -> Result<(), Why> {
-        let table = Table::default();
-        let tried = probe.execute_batch(&self.sql(&table)).and_then(|()| {
-            let name = quoted(&self.name);
-            let asked = probe.prepare(&format!("INSERT INTO {name} DEFAULT VALUES")).map(drop);
-            probe.execute_batch(&format!("DROP TABLE {name}"))?;
-            asked
-        });
-        tried.map_err(|error| words(&error))
-    }
-
-    /// Returns CREATE TABLE, with the comments of the dump as comments.
-    fn sql(&self, table: &Table) -> String {
-        let mut lines: Vec<(String, Option<&str>)> = Vec::new();
-        for (at, column) in self.columns.iter().enumerate().filter(|(_, column)| column.kept) {
-            let comment = table.columns.get(at).and_then(|column| column.comment.as_deref());
-            lines.push((column.sql(), comment));
-        }
-        lines.extend(self.constraints.iter().map(|constraint| (constraint.clone(), None)));
-        let mut sql = format!("CREATE TABLE {} (", quoted(&self.name));
-        comment(table.comment.as_deref(), &mut sql);
-        let last = lines.len().saturating_sub(1);
-        for (at, (line, text)) in lines.into_iter().enumerate() {
-            sql += &format!("\n  {line}{}", if at < last { "," } else { "" });
-            comment(text, &mut sql);
-        }
-        sql + "\n)"
-    }
-}
-
-/// Appends a comment to a line: each line of the comment is one of its own.
-fn comment(text: Option<&str>, sql: &mut String) {
-    let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
-    let text = text.replace('\0', " ");
-    for (at, line) in text.split(['\n', '\r']).filter(|line| !line.trim().is_empty()).enumerate() {
-        *sql += &format!("{}-- {}", if at == 0 { " " } else { "\n  " }, line.trim());
-    }
-}
-
-impl NewColumn {
-    fn sql(&self) -> String {
-        let mut sql = quoted(&self.name);
-        let mut add = |words: &str| {
-            sql.push(' ');
-            sql += words;
-        };
-        if !self.mapped.declared.is_empty() {
-            add(self.mapped.declared);
-        }
-        if self.ignores_case {
-            add("COLLATE NOCASE");
-        }
-        match self.rowid {
-            Some(true) => add("PRIMARY KEY AUTOINCREMENT"),
-            Some(false) => add("PRIMARY KEY"),
-            None if self.not_null => add("NOT NULL"),
-            None => {}
-        }
-        if let Some(default) = &self.default {
-            add(&format!("DEFAULT {default}"));
-        }
-        if let Some(generated) = &self.generated {
-            add(generated);
-        }
-        for check in &self.checks {
-            add(&format!("CHECK ({check})"));
-        }
-        sql
-    }
 }

@@ -8,18 +8,28 @@
 //! `sqlparser` divides statements into tokens and reads expressions. The clauses around expressions are read here, because dumps have
 //! clauses that it does not know, and a clause without a counterpart is left out by itself rather than with its statement.
 //!
-//! Modules, from the bottom up: `tokens`; `model`: tables in the terms of the dump; `create`, `sequences`,
-//! `statement`: what statements say; `types`, `expression`: types and expressions in SQLite's words; `finish`: the tables as SQL.
+//! Modules, from the bottom up:
+//!
+//! * `tokens`; `model`: tables in the terms of the dump; `types`: types in SQLite's words
+//! * `pieces`, `casts`, `expression`, `functions`: expressions in SQLite's words; `defaults`: the values of columns that rows leave out
+//! * `create`, `sequences`, `statement`: what statements say
+//! * `new_table`, `foreign_keys`, `finish`: the tables as SQL
 //!
 //! * Invariant: a statement that may change rows or tables, and is not understood, is an error.
 //! * Invariant: a constraint never refuses a row that the source has. Where SQLite means something else, the constraint is left out with a
 //!   note.
 //! * Invariant: a statement costs time in proportion to its own length, for any number of tables.
 
+mod casts;
 mod create;
+mod defaults;
 mod expression;
 mod finish;
+mod foreign_keys;
+mod functions;
 mod model;
+mod new_table;
+mod pieces;
 mod sequences;
 mod statement;
 #[cfg(test)]

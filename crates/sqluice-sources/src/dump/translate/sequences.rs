@@ -117,8 +117,8 @@ impl Translator {
     pub(super) fn sequence_of_default(&self, arguments: &FunctionArguments) -> Option<Name> {
         let FunctionArguments::List(list) = arguments else { return None };
         let [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] = &*list.args else { return None };
-        match super::expression::bare(argument) {
-            Expr::Value(value) => self.sequence_named(super::expression::text_of(&value.value)?),
+        match super::pieces::bare(argument) {
+            Expr::Value(value) => self.sequence_named(super::pieces::text_of(&value.value)?),
             Expr::Identifier(name) => Some(self.resolved((None, name.value.clone()))),
             Expr::CompoundIdentifier(names) => {
                 // MariaDB writes the database before the name.

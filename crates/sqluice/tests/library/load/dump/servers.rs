@@ -47,9 +47,9 @@ proptest! {
         let rate = [1, 50, 5000][rng.usize(..3)];
         for row in 0..rows {
             data += &row.to_string();
-            for column in 0..columns {
+            for (column, has_nan) in with_nan.iter_mut().enumerate() {
                 let is_nan = rng.usize(..rate + column * 2000) == 0;
-                with_nan[column] |= is_nan;
+                *has_nan |= is_nan;
                 data += if is_nan { "\tNaN" } else { "\t1.5" };
             }
             data.push('\n');
