@@ -10,7 +10,7 @@
 //!  others   #..#................#####.#.     the row ends at the closing parenthesis
 //! ```
 //!
-//! Where backslashes escape, an escaped quote is none.
+//! Where backslashes escape, an escaped quote does not count.
 //!
 //! Invariant: [`end_of_row`] finds the end that [`scan_row`](super::literal::scan_row) finds, or no end.
 
