@@ -109,8 +109,8 @@ class Browser:
             self._read()
 
     def value(self, expression: str) -> Any:
-        """What JavaScript on the page evaluates to."""
-        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        """What JavaScript on the page evaluates to, as if a reader had just pressed a key: only then may it copy."""
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, userGesture=True)
         if "exceptionDetails" in result:
             raise RuntimeError(f"{expression}: {result['exceptionDetails']}")
         return result["result"].get("value")

@@ -1,7 +1,7 @@
 """The reference of the command, made of what `sqluice COMMAND --help` prints.
 
-    python site/reference.py            writes docs/reference/command.md, and the functions in docs/reference/generator.md
-    python site/reference.py --check    says which of the two would change, and changes nothing
+    python site/reference.py            writes docs/reference/command, and the functions in docs/reference/generator.md
+    python site/reference.py --check    says which pages would change, and changes nothing
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pages import ROOT, programs
 
-COMMAND = ROOT / "docs" / "reference" / "command.md"
+COMMAND = ROOT / "docs" / "reference" / "command"
 GENERATOR = ROOT / "docs" / "reference" / "generator.md"
 BEGIN, END = "<!-- functions: made by site/reference.py -->", "<!-- end of functions -->"
 MASK_BEGIN, MASK_END = "<!-- mask functions: made by site/reference.py -->", "<!-- end of mask functions -->"
@@ -26,8 +26,6 @@ VALUE = re.compile(r"^- ([\w-]+): +(.*)$")
 FUNCTION = re.compile(r"^  ([a-z_0-9]+\((?:[^()]|\([^()]*\))*\))( +)(\S.*)$")
 VERB = re.compile(r"^  ([a-z]+) {2,}\S")
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*\b")
-# A section that as many commands share is shown once.
-SHARED_BY = 3
 
 
 @dataclass
@@ -152,53 +150,40 @@ def section_lines(section: Section) -> list[str]:
     return lines
 
 
-def command_page() -> str:
-    """docs/reference/command.md."""
+def command_pages() -> dict[Path, str]:
+    """The files of docs/reference/command: a list of the commands, and a page for each, named as its man page is."""
     top = parsed(printed("--help"))
     # The commands stand in one section, or in several by what they are for.
     verbs = [match[1] for section in top.sections for match in map(VERB.match, section.lines) if match]
     helps = {verb: parsed(printed(verb, "--help")) for verb in verbs if verb != "help"}
-    times: dict[tuple[str, str], int] = {}
-    for help_text in helps.values():
-        for section in help_text.sections:
-            key = (section.heading, "\n".join(section.lines))
-            times[key] = times.get(key, 0) + 1
-    shared: dict[str, Section] = {}
-    lines = [
+    rows = [f"| [{verb}](sqluice-{verb}.md) | {prose(paragraphs(help_text.about)[0])} |" for verb, help_text in helps.items()]
+    index = [
         "# The command",
         "",
-        "This page has what `sqluice COMMAND --help` prints. `sqluice COMMAND -h` prints a summary.",
+        "Each page has what `sqluice COMMAND --help` prints. `sqluice COMMAND -h` prints a summary.",
         "",
+        "| command | what it does |",
+        "|---|---|",
+        *rows,
     ]
-    lines += ["| command | what it does |", "|---|---|"]
-    lines += [f"| [{verb}](#{verb}) | {prose(paragraphs(help_text.about)[0])} |" for verb, help_text in helps.items()]
-    lines += [""]
-    for verb, help_text in helps.items():
-        first, *rest = paragraphs(help_text.about)
-        lines += [f"## {verb}", "", f"{prose(first)}.", "", "```text", help_text.usage, "```", ""]
-        for paragraph in rest:
-            lines += [prose(paragraph), ""]
-        also = []
-        for section in help_text.sections:
-            if times[section.heading, "\n".join(section.lines)] >= SHARED_BY and section.items():
-                name = section.heading
-                if name in shared and shared[name].lines != section.lines:
-                    name = f"{name} of {verb}"
-                shared[name] = section
-                also.append(name)
-                continue
-            body = section_lines(section)
-            if section.heading.startswith("Functions of"):
-                anchor = "masks" if section.heading.endswith("masks") else "all-functions"
-                body = [f"See [the generator language](generator.md#{anchor}).", ""]
-            if body:
-                lines += [f"### {prose(section.heading) or 'More'} {{: #{verb}-{slug(section.heading)} }}", "", *body]
-        if also:
-            links = ", ".join(f"[{name}](#shared-{slug(name)})" for name in also)
-            lines += [f"Also: {links}.", ""]
-    lines += ["## Flags of several commands", ""]
-    for name, section in shared.items():
-        lines += [f"### {name} {{: #shared-{slug(name)} }}", "", *section_lines(section)]
+    pages = {COMMAND / f"sqluice-{verb}.md": page(verb, help_text) for verb, help_text in helps.items()}
+    return {COMMAND / "index.md": "\n".join(index) + "\n", **pages}
+
+
+def page(verb: str, help_text: Help) -> str:
+    """The page of a command."""
+    first, *rest = paragraphs(help_text.about)
+    # The guides come first in a search.
+    lines = ["---", "search:", "  boost: 0.5", "---", "", f"# sqluice {verb}", "", f"{prose(first)}.", "", "```text", help_text.usage, "```", ""]
+    for paragraph in rest:
+        lines += [prose(paragraph), ""]
+    for section in help_text.sections:
+        body = section_lines(section)
+        if section.heading.startswith("Functions of"):
+            anchor = "masks" if section.heading.endswith("masks") else "all-functions"
+            body = [f"See [the generator language](../generator.md#{anchor}).", ""]
+        if body:
+            lines += [f"## {prose(section.heading) or 'More'} {{: #{slug(section.heading)} }}", "", *body]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -241,13 +226,24 @@ def generator_page() -> str:
 
 def main(arguments: list[str]) -> int:
     changed = 0
-    for path, text in [(COMMAND, command_page()), (GENERATOR, generator_page())]:
+    pages = {**command_pages(), GENERATOR: generator_page()}
+    # A command that is gone leaves no page behind.
+    gone = [path for path in COMMAND.glob("*.md") if path not in pages]
+    for path in gone:
+        changed += 1
+        if arguments == ["--check"]:
+            print(f"{path.relative_to(ROOT)} describes no command: run `tools/docs update`", file=sys.stderr)
+        else:
+            path.unlink()
+            print(f"{path.relative_to(ROOT)}: removed")
+    for path, text in pages.items():
         if path.exists() and path.read_text() == text:
             continue
         changed += 1
         if arguments == ["--check"]:
             print(f"{path.relative_to(ROOT)} is not what `--help` prints: run `tools/docs update`", file=sys.stderr)
         else:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text)
             print(f"{path.relative_to(ROOT)}: written")
     return int(bool(changed and arguments == ["--check"]))

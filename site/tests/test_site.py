@@ -5,8 +5,10 @@ Screenshots stay in target/docs/screenshots.
 
 from __future__ import annotations
 
+import doctest
 import functools
 import http.server
+import re
 import shutil
 import threading
 import time
@@ -16,6 +18,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
+from blocks import blocks, steps
 from browser import Browser, browser
 from pages import target
 
@@ -23,7 +26,7 @@ SITE = target() / "site"
 SCREENSHOTS = target() / "docs" / "screenshots"
 PHONE, DESK = (400, 860), (1400, 900)
 # Pages to look at by eye.
-PICTURED = ["index", "guides/messy-csv", "reference/command", "reference/python", "how-it-works", "measured"]
+PICTURED = ["index", "guides/messy-csv", "reference/command/index", "reference/command/sqluice-load", "reference/python", "how-it-works", "measured"]
 
 pytestmark = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 
@@ -63,6 +66,7 @@ def foreign(requests: list[str], own: str) -> list[str]:
 def test_every_page_fits_the_screen_and_asks_the_network_for_nothing(chromium: Browser, screen: tuple[int, int]) -> None:
     assert len(site_pages()) > 25
     chromium.screen(*screen)
+    scrolling = {}
     for page in site_pages():
         chromium.open(page.as_uri())
         name = page.relative_to(SITE)
@@ -75,6 +79,12 @@ def test_every_page_fits_the_screen_and_asks_the_network_for_nothing(chromium: B
         # Text has the size that readers need, and differs from what is behind it.
         assert chromium.value("parseFloat(getComputedStyle(document.querySelector('article p, article li, article td, article')).fontSize)") >= 12, name
         assert chromium.value("document.querySelector('article').innerText.length") > 100, name
+        blocks_wide, lines = code_that_is_cut_off(chromium)
+        assert lines == [], name
+        if blocks_wide:
+            scrolling[str(name)] = blocks_wide
+    if screen == DESK:
+        assert scrolling == WIDE
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -93,6 +103,79 @@ def test_pages_are_photographed_with_text_that_stands_out(chromium: Browser, scr
             assert contrast is None or contrast >= 4.5, (page, part, contrast)
         kind = f"{screen[0]}-{'dark' if dark else 'light'}"
         chromium.photograph(SCREENSHOTS / f"{page.replace('/', '-')}-{kind}.png")
+
+
+# Rows of tables and drawings that are wider than a desk's screen: they scroll, and no other code does.
+WIDE = {"guides/masked-copies.html": 1, "scale.html": 1}
+
+
+def code_that_is_cut_off(chromium: Browser) -> tuple[int, list[str]]:
+    """The number of blocks that scroll sideways, and the lines that are wider than their block, without rows of tables."""
+    # Each line has an element of its own, and no command is taken for a row of a table.
+    assert chromium.value("[...document.querySelectorAll('article pre > code')].every(code => code.firstElementChild.matches('.line'))")
+    assert not chromium.value("[...document.querySelectorAll('article .language-console .line.drawn')].some(line => line.innerText.startsWith('$ '))")
+    scrolling = chromium.value("[...document.querySelectorAll('article pre > code')].filter(code => code.scrollWidth > code.clientWidth).length")
+    return scrolling, chromium.value("[...document.querySelectorAll('article pre .line:not(.drawn)')].filter(line => line.scrollWidth > line.clientWidth + 1).map(line => line.innerText)")
+
+
+def test_a_long_command_wraps_with_a_sign(chromium: Browser) -> None:
+    chromium.screen(*PHONE)
+    chromium.open((SITE / "guides/indexes.html").as_uri())
+    wrapped = "[...document.querySelectorAll('article .language-console .line')].filter(line => line.innerText.startsWith('$ ') && line.getBoundingClientRect().height > 30)"
+    assert chromium.value(f"{wrapped}.length") > 3
+    assert "↪" in chromium.value(f"getComputedStyle({wrapped}[0], '::before').content")
+
+
+def wanted_copies(page: Path) -> list[str]:
+    """What the buttons of a page should copy, by its Markdown."""
+    found = []
+    for block in blocks(page.with_suffix(".md").read_text()):
+        if block.language == "console":
+            found.append("\n".join(step.command for step in steps(block.lines)))
+        elif block.language == "python" and block.text.startswith(">>> "):
+            found.append("".join(example.source for example in doctest.DocTestParser().get_examples(block.text + "\n")))
+        else:
+            found.append(block.text)
+    return [text.rstrip() for text in found]
+
+
+# Presses the buttons of some blocks, and notes the text that the browser is told to copy.
+COPIED = """(() => {
+  const copied = [];
+  const note = () => copied.push(document.activeElement.value);
+  document.addEventListener('copy', note);
+  for (const button of [...document.querySelectorAll('article .md-code__button[data-md-type=copy]')].slice(FIRST, END)) button.click();
+  document.removeEventListener('copy', note);
+  return copied;
+})()"""
+# A page may copy for a few seconds after a key was pressed.
+BUTTONS_MAX = 10
+
+
+def test_buttons_copy_commands_without_prompts_and_output(chromium: Browser) -> None:
+    chromium.screen(*DESK)
+    kinds = 0
+    for page in site_pages():
+        chromium.open(page.as_uri())
+        name = page.relative_to(SITE)
+        code = chromium.value("document.querySelectorAll('article pre > code').length")
+        chromium.wait_for(f"document.querySelectorAll('article .md-code__button[data-md-type=copy]').length === {code}")
+        copied = []
+        for first in range(0, code, BUTTONS_MAX):
+            copied += chromium.value(COPIED.replace("FIRST", str(first)).replace("END", str(first + BUTTONS_MAX)))
+        if "doc-object" in page.read_text():
+            # The blocks are made of docstrings.
+            assert len(copied) == code
+            assert not any(re.search(r"^>>> ", text, re.MULTILINE) for text in copied), name
+            continue
+        assert copied == wanted_copies(page), name
+        kinds += sum(text.startswith("sqluice ") for text in copied)
+        # By mouse, prompts are left out, and lines stay lines.
+        for number in range(min(code, 3)):
+            selected = chromium.value(f"(code => {{ getSelection().selectAllChildren(code); return [getSelection().toString(), code.textContent, !!code.closest('.language-console, .language-pycon')]; }})(document.querySelectorAll('article pre > code')[{number}])")
+            text = re.sub(r"^(\$|>>>|\.\.\.|>) ", "", selected[1], flags=re.MULTILINE) if selected[2] else selected[1]
+            assert selected[0].split("\n") == text.rstrip("\n").split("\n"), name
+    assert kinds > 50
 
 
 # The contrast of text, as WCAG defines it; backgrounds that are partly transparent lie on that of the page.
