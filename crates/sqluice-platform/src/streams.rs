@@ -15,7 +15,7 @@ pub fn standard_input() -> io::Result<File> {
     system::streams::standard_input()
 }
 
-/// Returns the path of the regular file that is standard input, or `None` if it is none or the system does not tell.
+/// Returns the path of the file that is standard input, or `None` if it is a pipe or a terminal, or the system does not report the path.
 pub fn standard_input_path() -> Option<PathBuf> {
     // Linux has the links of this folder.
     std::fs::read_link("/proc/self/fd/0").ok().filter(|path| path.is_file())

@@ -26,7 +26,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// Extensions of compressed files. The extension before such a one tells the format.
+/// Extensions of compressed files. The extension before such a one is that of the format.
 const COMPRESSED: [&str; 8] = ["gz", "zst", "bz2", "xz", "zip", "tar", "tgz", "tzst"];
 
 impl Kind {

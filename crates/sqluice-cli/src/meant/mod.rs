@@ -194,7 +194,7 @@ fn first(value: Option<&ContextValue>) -> Option<String> {
     }
 }
 
-/// Returns a command line for a shell, with the file that is standard input behind `<`, if the system tells its name.
+/// Returns a command line for a shell, with the file that is standard input behind `<`, if the system reports its name.
 fn redirected(words: &Words) -> String {
     let line = line(&words.0);
     match standard_input_path().filter(|_| words.has("-")) {

@@ -419,7 +419,7 @@ impl Translator {
         }
     }
 
-    /// Leaves NOT NULL out where rows have NaN. The caller, who has seen these rows, tells the user.
+    /// Leaves NOT NULL out where rows have NaN. The caller, who has seen these rows, reports it.
     fn allow_nan(&self, new: &mut NewTable) {
         for column in &mut new.columns {
             column.not_null &= !self.with_nan.contains(&(new.name.clone(), column.name.clone()));
