@@ -3,7 +3,7 @@
     python site/charts.py            writes docs/images/how-fast.svg and docs/images/measured-*.svg
     python site/charts.py --check    says which would change, and changes nothing
 
-A bar that is not of sqluice has another colour, and every bar has its label and its figure, so that nothing is told by colour alone.
+A bar that is not of sqluice has another colour, and every bar has its label and its figure, so that no fact depends on colour alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The order of pages in the search: a page that explains comes before one that lists.
+"""The order of pages in the search: pages that explain stand before pages that list.
 
 MkDocs calls the functions that begin with `on_`.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 # What the score of a page is multiplied by, by how the path of its file in docs begins. The first that fits counts.
 BOOSTS = {
-    "guides/from-": 5,
+    "guides/from-": 2,
     "guides/": 8,
     "install.md": 8,
     "recipes.md": 4,

@@ -139,7 +139,7 @@ def wanted_copies(page: Path) -> list[str]:
     return [text.rstrip() for text in found]
 
 
-# Presses the buttons of some blocks, and notes the text that the browser is told to copy.
+# Presses the buttons of some blocks, and notes the text that the browser copies.
 COPIED = """(() => {
   const copied = [];
   const note = () => copied.push(document.activeElement.value);
@@ -271,8 +271,8 @@ def test_the_list_for_programs_has_every_page_as_markdown() -> None:
         # Nothing that only the build of the site understands is left, except within code.
         outside = re.sub(r"^( *```+).*?^\1$", "", page, flags=re.MULTILINE | re.DOTALL)
         assert not re.search(r"^<!--|^:::|^---$|\{: #", outside, re.MULTILINE), name
-        for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", outside):
-            assert (SITE / name).parent.joinpath(target).exists(), (name, target)
+        for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", outside):
+            assert (SITE / name).parent.joinpath(link).exists(), (name, link)
     # An included file, and a docstring, are part of it.
     assert "make bench-load" in (SITE / "measured.md").read_text()
     assert "Writes the rows of `data`" in (SITE / "reference/python.md").read_text()
