@@ -73,7 +73,7 @@ def test_every_page_fits_the_screen_and_asks_the_network_for_nothing(chromium: B
         assert chromium.complaints == [], name
         assert foreign(chromium.requests, SITE.as_uri()) == [], name
         # Nothing is wider than the screen; what is too wide scrolls within itself.
-        wide = "[...document.querySelectorAll('article *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('pre, .md-typeset__scrollwrap, .highlight, .tabbed-labels, .md-clipboard, .headerlink, p:has(> img)')).map(e => e.outerHTML.slice(0, 120))"
+        wide = "[...document.querySelectorAll('article *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('pre, .md-typeset__scrollwrap, .highlight, .tabbed-labels, .md-clipboard, .headerlink, p:has(> img, > svg)')).map(e => e.outerHTML.slice(0, 120))"
         assert chromium.value("document.documentElement.scrollWidth") <= screen[0], (name, chromium.value(wide))
         assert chromium.value(wide) == [], name
         # Text has the size that readers need, and differs from what is behind it.
@@ -171,8 +171,9 @@ def test_buttons_copy_commands_without_prompts_and_output(chromium: Browser) -> 
         assert copied == wanted_copies(page), name
         kinds += sum(text.startswith("sqluice ") for text in copied)
         # By mouse, prompts are left out, and lines stay lines.
-        for number in range(min(code, 3)):
-            selected = chromium.value(f"(code => {{ getSelection().selectAllChildren(code); return [getSelection().toString(), code.textContent, !!code.closest('.language-console, .language-pycon')]; }})(document.querySelectorAll('article pre > code')[{number}])")
+        visible = "[...document.querySelectorAll('article pre > code')].filter(code => code.checkVisibility())"
+        for number in range(min(chromium.value(f"{visible}.length"), 3)):
+            selected = chromium.value(f"(code => {{ getSelection().selectAllChildren(code); return [getSelection().toString(), code.textContent, !!code.closest('.language-console, .language-pycon')]; }})({visible}[{number}])")
             text = re.sub(r"^(\$|>>>|\.\.\.|>) ", "", selected[1], flags=re.MULTILINE) if selected[2] else selected[1]
             assert selected[0].split("\n") == text.rstrip("\n").split("\n"), name
     assert kinds > 50
