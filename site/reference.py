@@ -173,8 +173,7 @@ def command_pages() -> dict[Path, str]:
 def page(verb: str, help_text: Help) -> str:
     """The page of a command."""
     first, *rest = paragraphs(help_text.about)
-    # The guides come first in a search.
-    lines = ["---", "search:", "  boost: 0.5", "---", "", f"# sqluice {verb}", "", f"{prose(first)}.", "", "```text", help_text.usage, "```", ""]
+    lines = [f"# sqluice {verb}", "", f"{prose(first)}.", "", "```text", help_text.usage, "```", ""]
     for paragraph in rest:
         lines += [prose(paragraph), ""]
     for section in help_text.sections:

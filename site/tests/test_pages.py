@@ -8,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import charts
 import pytest
 from blocks import Page, agree, blocks
+from drawings import IMAGES, STYLE
 from pages import PAGES, ROOT, name, not_run, run
 from recording import PICTURE, picture
 
@@ -43,6 +45,42 @@ def test_the_reference_is_what_the_command_prints() -> None:
 
 def test_the_picture_of_a_terminal_shows_what_the_page_shows() -> None:
     assert PICTURE.read_text() == picture(), "run `tools/docs update`"
+
+
+def test_charts_show_what_the_tables_say() -> None:
+    for chart, drawing in charts.pictures(charts.MEASURED.read_text()).items():
+        assert (IMAGES / f"{chart}.svg").read_text() == drawing, f"{chart}: run `tools/docs update`"
+
+
+def test_a_bar_is_as_long_as_its_time_and_has_the_figure_of_its_row() -> None:
+    text = charts.MEASURED.read_text()
+    cells = {cell.split(" ")[0] for table in charts.tables(text) for row in table for cell in row}
+    for chart in charts.CHARTS:
+        drawing = charts.picture(chart, text)
+        widths = [float(width) for width in re.findall(r'<rect class="(?:ours|others)" [^>]*width="([\d.]+)"', drawing)]
+        figures = re.findall(r">([\d.]+) s</text>", drawing)
+        assert len(widths) == len(figures) == len(chart.rows)
+        assert cells.issuperset(figures)
+        for width, figure in zip(widths, figures, strict=True):
+            # The shortest bars are wide enough to be seen.
+            assert width == pytest.approx(float(figure) / float(figures[-1]) * widths[-1], abs=0.1) or width == 2
+        assert 'class="ours"' in drawing and 'class="others"' in drawing
+
+
+def test_a_chart_follows_its_table_and_a_table_that_is_gone_is_noticed() -> None:
+    table = "| job | seconds: median | memory |\n|---|---|---|\n| `sqluice load` | 0.50 (0.4..0.6) | 1 |\n| `other` | 1,000 | 2 |\n"
+    chart = charts.Chart("x", "X", "job", {"`sqluice load`": None, "`other`": "the other"})
+    assert [(bar.label, bar.seconds, bar.figure, bar.ours) for bar in charts.bars(chart, table)] == [("sqluice load", 0.5, "0.50 s", True), ("the other", 1000, "1,000 s", False)]
+    for other in ["", table + "\n" + table, table.replace("`other`", "`another`"), table.replace("seconds", "minutes")]:
+        with pytest.raises(ValueError, match="tables of bench/README.md"):
+            charts.bars(chart, other)
+
+
+def test_all_drawings_have_the_same_style() -> None:
+    drawings = [path for path in IMAGES.glob("*.svg") if path != PICTURE]
+    assert len(drawings) > 5
+    for path in drawings:
+        assert STYLE in path.read_text(), path.name
 
 
 def test_every_link_of_the_readmes_leads_somewhere() -> None:

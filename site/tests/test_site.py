@@ -73,7 +73,7 @@ def test_every_page_fits_the_screen_and_asks_the_network_for_nothing(chromium: B
         assert chromium.complaints == [], name
         assert foreign(chromium.requests, SITE.as_uri()) == [], name
         # Nothing is wider than the screen; what is too wide scrolls within itself.
-        wide = "[...document.querySelectorAll('article *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('pre, .md-typeset__scrollwrap, .highlight, .tabbed-labels, .md-clipboard, .headerlink, p:has(> img)')).map(e => e.outerHTML.slice(0, 120))"
+        wide = "[...document.querySelectorAll('article *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('pre, .md-typeset__scrollwrap, .highlight, .tabbed-labels, .md-clipboard, .headerlink, p:has(> img, > svg)')).map(e => e.outerHTML.slice(0, 120))"
         assert chromium.value("document.documentElement.scrollWidth") <= screen[0], (name, chromium.value(wide))
         assert chromium.value(wide) == [], name
         # Text has the size that readers need, and differs from what is behind it.
@@ -139,7 +139,7 @@ def wanted_copies(page: Path) -> list[str]:
     return [text.rstrip() for text in found]
 
 
-# Presses the buttons of some blocks, and notes the text that the browser is told to copy.
+# Presses the buttons of some blocks, and notes the text that the browser copies.
 COPIED = """(() => {
   const copied = [];
   const note = () => copied.push(document.activeElement.value);
@@ -171,8 +171,9 @@ def test_buttons_copy_commands_without_prompts_and_output(chromium: Browser) -> 
         assert copied == wanted_copies(page), name
         kinds += sum(text.startswith("sqluice ") for text in copied)
         # By mouse, prompts are left out, and lines stay lines.
-        for number in range(min(code, 3)):
-            selected = chromium.value(f"(code => {{ getSelection().selectAllChildren(code); return [getSelection().toString(), code.textContent, !!code.closest('.language-console, .language-pycon')]; }})(document.querySelectorAll('article pre > code')[{number}])")
+        visible = "[...document.querySelectorAll('article pre > code')].filter(code => code.checkVisibility())"
+        for number in range(min(chromium.value(f"{visible}.length"), 3)):
+            selected = chromium.value(f"(code => {{ getSelection().selectAllChildren(code); return [getSelection().toString(), code.textContent, !!code.closest('.language-console, .language-pycon')]; }})({visible}[{number}])")
             text = re.sub(r"^(\$|>>>|\.\.\.|>) ", "", selected[1], flags=re.MULTILINE) if selected[2] else selected[1]
             assert selected[0].split("\n") == text.rstrip("\n").split("\n"), name
     assert kinds > 50
@@ -195,24 +196,87 @@ CONTRAST = """(() => {
   return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 })()"""
 
-SEARCHES = [("delimiter", "messy-csv"), ("zipf", "generator"), ("VACUUM", "copy"), ("to_sql", "pandas")]
+# Words that a newcomer types, and the page that should be the first answer.
+SEARCHES = {
+    "stdin": "recipes",
+    "csv": "guides/messy-csv",
+    "json": "guides/json",
+    "delimiter": "guides/messy-csv",
+    "pandas": "guides/from-pandas",
+    "to_sql": "guides/from-pandas",
+    "upsert": "guides/existing-databases",
+    "index": "guides/indexes",
+    "install": "install",
+    "docker": "install",
+    "backup": "guides/copy-merge-export",
+    "test data": "guides/test-data",
+    "anonymized": "guides/masked-copies",
+    "s3": "guides/object-storage",
+    "zipf": "guides/test-data",
+    "python": "python/rows-and-frames",
+    "rust": "rust",
+    "VACUUM": "recipes",
+}
 
 
 @pytest.mark.parametrize("server", [False, True], ids=["from the disk", "from a server"])
 def test_the_search_finds_pages(chromium: Browser, address: str, server: bool) -> None:
     own = address if server else SITE.as_uri()
     chromium.screen(*DESK)
-    for word, wanted in SEARCHES:
+    for word, wanted in SEARCHES.items():
         chromium.open(f"{own}/index.html")
         chromium.wait_for("document.querySelector('.md-search__input') !== null")
         chromium.value(f"(() => {{ const box = document.querySelector('.md-search__input'); box.focus(); box.value = '{word}'; box.dispatchEvent(new KeyboardEvent('keyup', {{bubbles: true}})); box.dispatchEvent(new Event('input', {{bubbles: true}})); }})()")
         found = chromium.wait_for("(l => l.length ? l.map(a => a.href) : null)([...document.querySelectorAll('.md-search-result__list a')])")
-        assert any(wanted in link for link in found), (word, found)
+        assert found[0].split("?")[0].split("#")[0] == f"{own}/{wanted}.html", (word, found)
         assert foreign(chromium.requests, own) == []
         assert chromium.complaints == []
     # The list slides in.
     time.sleep(0.5)
     chromium.photograph(SCREENSHOTS / f"search-{'server' if server else 'disk'}.png")
+
+
+@pytest.mark.parametrize("page", ["index", "how-it-works", "measured"])
+def test_drawings_follow_the_button(chromium: Browser, page: str) -> None:
+    chromium.screen(*DESK)
+    chromium.open((SITE / f"{page}.html").as_uri())
+    chromium.value("localStorage.clear()")
+    chromium.open((SITE / f"{page}.html").as_uri())
+    # The lightness of the ground and of the text of each drawing.
+    colours = "[...document.querySelectorAll('article svg.drawing')].map(svg => [getComputedStyle(svg.querySelector('.ground')).fill, getComputedStyle(svg.querySelector('text')).fill].map(fill => fill.match(/\\d+/g).map(Number).reduce((a, b) => a + b) / 3))"
+    light = chromium.value(colours)
+    assert light and all(ground > 200 and ink < 80 for ground, ink in light)
+    chromium.value("document.querySelector('label[for=__palette_1]').click()")
+    chromium.wait_for("document.body.getAttribute('data-md-color-scheme') === 'slate'")
+    dark = chromium.value(colours)
+    assert len(dark) == len(light) and all(ground < 80 and ink > 200 for ground, ink in dark)
+    # No picture with a light ground is left.
+    assert chromium.value("[...document.querySelectorAll('article img')].map(image => image.src).filter(source => !source.endsWith('shop.svg'))") == []
+
+
+def test_a_drawing_has_the_description_of_its_image() -> None:
+    for page in site_pages():
+        for drawing in re.findall(r'<svg [^>]*class="drawing[^>]*>', page.read_text()):
+            assert re.search(r'aria-label="[^"]{10,}"', drawing), page.name
+
+
+def test_the_list_for_programs_has_every_page_as_markdown() -> None:
+    text = (SITE / "llms.txt").read_text()
+    title, summary = text.splitlines()[:3:2]
+    assert title == "# sqluice" and summary.startswith("> ")
+    listed = re.findall(r"^- \[[^\]]+\]\(([^)]+\.md)\)", text, re.MULTILINE)
+    assert sorted(listed) == sorted(str(page.relative_to(SITE).with_suffix(".md")) for page in site_pages())
+    for name in listed:
+        page = (SITE / name).read_text()
+        assert page.startswith("# "), name
+        # Nothing that only the build of the site understands is left, except within code.
+        outside = re.sub(r"^( *```+).*?^\1$", "", page, flags=re.MULTILINE | re.DOTALL)
+        assert not re.search(r"^<!--|^:::|^---$|\{: #", outside, re.MULTILINE), name
+        for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", outside):
+            assert (SITE / name).parent.joinpath(link).exists(), (name, link)
+    # An included file, and a docstring, are part of it.
+    assert "make bench-load" in (SITE / "measured.md").read_text()
+    assert "Writes the rows of `data`" in (SITE / "reference/python.md").read_text()
 
 
 def test_a_page_that_complains_is_too_wide_and_asks_for_more_is_noticed(chromium: Browser, tmp_path: Path) -> None:
