@@ -40,6 +40,9 @@ pub(crate) struct Args {
 }
 
 const AFTER_HELP: &str = "\
+Without a command, `sqluice FILE...` loads files into a new database that is named after the first, and
+`sqluice DB` shows the tables of a database.
+
 `sqluice COMMAND -h` is a short help, `--help` describes every option, and `sqluice help WORD` shows
 what all of this says about a word, such as types or stdin. All commands take
 --quiet, --verbose, --json, --no-progress and --color.
@@ -101,7 +104,6 @@ pub(crate) enum Command {
     Advise(Advise),
     Lab(Lab),
     Completions(Completions),
-    #[command(hide = true)]
     Man(Man),
 }
 

@@ -26,7 +26,7 @@ const TASKS: [(&str, &[&str]); 6] = [
     ("Inspect a database", &["info", "check", "profile"]),
     ("Store folders of files", &["pack", "unpack"]),
     ("Measure", &["advise", "lab"]),
-    ("Help", &["completions", "help"]),
+    ("Help", &["completions", "man", "help"]),
 ];
 
 const HEADING: Style = AnsiColor::Green.on_default().bold();

@@ -50,7 +50,7 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     page.render_title(&mut text)?;
     page.render_name_section(&mut text)?;
-    page.render_synopsis_section(&mut text)?;
+    write_synopsis(command, &mut text)?;
     page.render_description_section(&mut text)?;
     page.render_options_section(&mut text)?;
     if command.get_subcommands().any(|verb| !verb.is_hide_set()) {
@@ -60,6 +60,14 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
         write_sections(&help.to_string(), &mut text)?;
     }
     Ok(text)
+}
+
+/// Writes the usage line of a command. The options have a section of their own.
+fn write_synopsis(command: &Command, text: &mut Vec<u8>) -> io::Result<()> {
+    let usage = command.clone().render_usage().to_string();
+    let name = command.get_bin_name().unwrap_or(command.get_name());
+    let rest = usage.trim_start_matches("Usage: ").trim_start_matches(name);
+    writeln!(text, ".SH SYNOPSIS\n\\fB{}\\fR{}", escaped(name), escaped(rest))
 }
 
 /// Writes text with headings, such as `Examples:`, as sections with unchanged lines.

@@ -45,7 +45,7 @@ fn help_names_every_verb_and_the_exit_codes() {
 }
 
 /// All verbs.
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 15] = [
     "load",
     "generate",
     "profile",
@@ -60,6 +60,7 @@ const VERBS: [&str; 14] = [
     "advise",
     "lab",
     "completions",
+    "man",
 ];
 
 /// The help of a verb on a terminal of that width.
