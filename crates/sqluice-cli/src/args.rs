@@ -40,12 +40,9 @@ pub(crate) struct Args {
 }
 
 const AFTER_HELP: &str = "\
-Without a command, `sqluice FILE...` loads files into a new database that is named after the first, and
-`sqluice DB` shows the tables of a database.
-
-`sqluice COMMAND -h` is a short help, `--help` describes every option, and `sqluice help WORD` shows
-what all of this says about a word, such as types or stdin. All commands take
---quiet, --verbose, --json, --no-progress and --color.
+`sqluice FILE...` loads files into a new database. `sqluice COMMAND -h` is a short help, `--help`
+describes every option, and `sqluice help WORD` finds a word in all of it, such as types or stdin.
+All commands take --quiet, --verbose, --json, --no-progress and --color.
 
 Exit status: 0 done, 1 the input or the target is at fault, 2 wrong usage, 130 interrupted.";
 

@@ -255,10 +255,11 @@ fn what_is_missing_or_changes_is_an_error() {
 fn a_stream_takes_little_memory() {
     let home = folder();
     let folder = home.path();
-    // 128 MB, of which all lines are alike.
+    // All lines are alike: 128 MB of them, or a few.
     let line = b"1234567890123456789012345678901\n";
     let lines = 4 << 20;
-    let url = serve(move |request| {
+    let address = serve(move |request| {
+        let lines = if request.path == "/short.csv" { 100 } else { lines };
         let bytes = line.len() * lines;
         let range = request.header("range").unwrap().strip_prefix("bytes=").unwrap();
         let (first, last) = range.split_once('-').unwrap();
@@ -271,12 +272,16 @@ fn a_stream_takes_little_memory() {
                 .with("etag", "\"e\""),
         )
     });
-    let url = format!("http://{url}/x.csv");
-    let mut command = sqluice(folder);
-    command.args(["load", "x.db", &url, "--no-header", "--memory", "24MiB", "--threads", "1", "-q"]);
-    let peak = peak_bytes(&mut command);
-    tell(&format!("a stream of 128 MB with 24 MiB: {peak} bytes resident"));
-    assert!(peak < (24 << 20) + (48 << 20), "{peak}");
+    let peak_of = |name: &str, database: &str| {
+        let url = format!("http://{address}/{name}");
+        let mut command = sqluice(folder);
+        command.args(["load", database, &url, "--no-header", "--memory", "24MiB", "--threads", "1", "-q"]);
+        peak_bytes(&mut command)
+    };
+    // The program itself is resident, too, and larger without optimization.
+    let (short, peak) = (peak_of("short.csv", "short.db"), peak_of("x.csv", "x.db"));
+    tell(&format!("streams with 24 MiB: {short} bytes resident for 3 kB, {peak} for 128 MB"));
+    assert!(peak < short + (24 << 20) + (8 << 20), "{short} {peak}");
     let rows = run(folder, ["info", "x.db", "--json"]);
     assert!(rows.status.success());
 }

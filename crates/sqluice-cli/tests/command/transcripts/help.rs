@@ -195,7 +195,9 @@ fn completions_are_scripts_of_each_shell_that_know_every_verb_and_flag() {
     ] {
         let script = run(Path::new("/"), ["completions", shell]).ok();
         assert_eq!(script.stderr, "");
-        for word in [sign, "generate", "load", "check", "info", "max-rejects", "page-size", "preset"] {
+        for word in
+            [sign, "generate", "load", "check", "info", "max-rejects", "page-size", "preset", "integers"]
+        {
             assert!(script.stdout.contains(word), "{shell}: {word}");
         }
     }

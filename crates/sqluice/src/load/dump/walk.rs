@@ -198,6 +198,8 @@ impl<'d> Walk<'d> {
 
     /// Returns the names of the tables that the dump has made so far.
     fn table_names(&mut self) -> Result<Vec<String>> {
+        // The guard lets this read and write `sqlite_schema`.
+        self.guard.begin(true);
         let mut names = || -> rusqlite::Result<Vec<String>> {
             let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
             self.all.whole()?.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
