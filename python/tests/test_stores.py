@@ -151,6 +151,6 @@ def test_the_command_is_the_same_program(db: Path, tmp_path: Path) -> None:
     assert command("--version").stdout.startswith(f"sqluice {sqluice.__version__} (SQLite {sqluice.sqlite_version})")
     assert command("check", db).returncode == 0
     wrong = command("load", db)
-    assert wrong.returncode == 2 and wrong.stdout == "" and "Usage" in wrong.stderr
+    assert wrong.returncode == 2 and wrong.stdout == "" and "hint: sqluice load" in wrong.stderr
     refused = command("load", db, tmp_path / "a.csv")
     assert refused.returncode == 1 and "already has a table a" in refused.stderr and "--append" in refused.stderr

@@ -43,7 +43,6 @@ const AFTER_HELP: &str = "\
 `sqluice FILE...` loads files into a new database. `sqluice COMMAND -h` is a short help, `--help`
 describes every option, and `sqluice help WORD` finds a word in all of it, such as types or stdin.
 All commands take --quiet, --verbose, --json, --no-progress and --color.
-
 Exit status: 0 done, 1 the input or the target is at fault, 2 wrong usage, 130 interrupted.";
 
 /// Returns the versions of this program and of its SQLite.
