@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use sqluice::error::{Error, Setting};
-use sqluice::load;
+use sqluice::load::{self, formats::is_named_as_data};
 use sqluice::progress::Cancel;
 use sqluice::report::{Report, SkippedFile, padded_in_words, recognised_in_words};
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::Exit;
 use crate::args::Load;
-use crate::meant::{self, begins_as_database, is_named_as_data, is_named_as_database};
+use crate::meant::{self, begins_as_database, is_named_as_database};
 use crate::printer::Printer;
 use crate::quantities::counted;
 use crate::terms;
@@ -75,7 +75,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         }
     }
     if report.skipped.is_empty() {
-        if args.is_first {
+        if args.is_first && !printer.is_json() {
             go_on(args, &report, printer);
         }
         return Ok(Exit::SUCCESS);
@@ -113,11 +113,11 @@ fn refuse_swapped(args: &Load, printer: &Printer) -> Result<(), Error> {
 
 /// Refuses files that do not exist if their names, joined by spaces, are the name of one that does: the shell has split it.
 fn refuse_unquoted(args: &Load, printer: &Printer) -> Result<(), Error> {
+    const PARTS_MAX: usize = 8;
     let words = printer.words();
     let is_missing = |file: &&PathBuf| !file.exists() && words.iter().any(|word| word == file.as_os_str());
     let Some(missing) = args.files.iter().find(is_missing) else { return Ok(()) };
     let Some(at) = words.iter().position(|word| word == missing.as_os_str()) else { return Ok(()) };
-    const PARTS_MAX: usize = 8;
     for first in at.saturating_sub(PARTS_MAX)..=at {
         for end in at.max(first + 1) + 1..=words.len().min(at + PARTS_MAX) {
             let whole = words[first..end].join(OsStr::new(" "));

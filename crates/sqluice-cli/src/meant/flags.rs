@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use super::words::Words;
 
-/// What takes the place of a flag of another tool.
+/// The words in the place of a flag of another tool.
 #[derive(Clone, Copy)]
 enum Instead {
     /// A flag with the same value, if any.
@@ -32,7 +32,9 @@ const OF_OTHERS: &[(&[&str], Instead)] = &[
     (&["table-name", "tablename", "into", "tbl"], Flag("table")),
     (&["tables"], Flag("table")),
     (&["alter", "add-missing-columns"], Flag("add-columns")),
-    (&["truncate", "replace", "drop-table"], Flag("replace-table")),
+    (&["truncate", "drop-table"], Flag("replace-table")),
+    // A row with the same key, not the table.
+    (&["replace", "or-replace", "insert-or-replace"], Instead::Words(&["--on-conflict", "replace"])),
     (&["ignore", "or-ignore", "insert-or-ignore"], Instead::Words(&["--on-conflict", "ignore"])),
     (&["memory-limit", "mem", "max-memory"], Flag("memory")),
     (&["jobs", "workers", "parallel", "cores", "cpus"], Flag("threads")),
@@ -40,7 +42,7 @@ const OF_OTHERS: &[(&[&str], Instead)] = &[
     (&["nrows", "head", "max-rows", "n-rows", "row-limit"], Flag("limit")),
     (&["rows", "count", "num", "num-rows", "number"], Flag("rows")),
     (&["create-index", "idx", "indices"], Flag("index")),
-    (&["input-format", "file-format", "from", "output-format"], Flag("format")),
+    (&["input-format", "file-format", "output-format"], Flag("format")),
     (&["charset", "codec"], Flag("encoding")),
     (&["output", "out", "dest", "destination", "outfile", "output-file"], Flag("to")),
     (&["sql"], Flag("query")),
@@ -56,7 +58,7 @@ const OF_OTHERS: &[(&[&str], Instead)] = &[
     (&["csv"], Instead::Words(&["--format", "csv"])),
     (&["parquet"], Instead::Words(&["--format", "parquet"])),
     (&["detect-types", "auto-types", "infer-types", "guess-types", "create", "create-table"], Nothing),
-    (&["progress", "header-auto", "mmap", "fast", "stop-after-commit"], Nothing),
+    (&["progress"], Nothing),
     (&["batch-size", "chunksize", "chunk-size", "batch", "commit-every", "transaction-size"], NothingOfTwo),
 ];
 

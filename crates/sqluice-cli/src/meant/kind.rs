@@ -1,15 +1,16 @@
-//! What a word of a command line names: a database, a file with data, or something else.
+//! The kinds of words in a command line: a database, a file with data, or something else.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use sqluice::load::formats::{ALL, SQLITE};
-use sqluice::remote::is_url;
+use sqluice::load::formats::{SQLITE, is_named_as_data};
+use sqluice::load::stem;
+use sqluice::remote::{is_url, without_secrets};
 use sqluice_format::database::MAGIC;
 
-/// What a word names.
+/// The kind of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A database that exists.
@@ -25,9 +26,6 @@ pub(crate) enum Kind {
     /// Anything else, such as the name of a table.
     Other,
 }
-
-/// Extensions of compressed files. The extension before such a one is that of the format.
-const COMPRESSED: [&str; 8] = ["gz", "zst", "bz2", "xz", "zip", "tar", "tgz", "tzst"];
 
 impl Kind {
     pub(crate) fn of(word: &OsStr) -> Kind {
@@ -77,36 +75,20 @@ pub(crate) fn begins_as_database(file: &Path) -> bool {
     File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
 }
 
-/// Returns `true` if the name of a file says that it has data, and is no database.
-pub(crate) fn is_named_as_data(path: &Path) -> bool {
-    let extension = path.extension().unwrap_or_default();
-    let formats = ALL.iter().filter(|format| **format != &SQLITE);
-    let mut extensions = formats.flat_map(|format| format.extensions).chain(&COMPRESSED);
-    extensions.any(|data| extension.eq_ignore_ascii_case(data))
-}
-
 /// Returns `true` if the name of a file says that it is a database.
 pub(crate) fn is_named_as_database(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default();
-    let mut extensions = SQLITE.extensions.iter().chain(&["db3", "s3db", "sqlite2", "gpkg", "mbtiles"]);
+    let mut extensions = SQLITE.extensions.iter().chain(&["db3", "s3db", "gpkg", "mbtiles"]);
     extensions.any(|database| extension.eq_ignore_ascii_case(database))
 }
 
-/// Returns the name of the database for data without one: `orders.csv.gz` becomes `orders.db`, in the current folder.
+/// Returns the name of the database for data without one: `orders.csv.gz` becomes `orders.db`, in the current folder. The database is named
+/// as its first table is.
 pub(crate) fn database_of(data: &OsStr) -> PathBuf {
-    let text = data.to_string_lossy();
-    let text =
-        if is_url(Path::new(data)) { text.split(['?', '#']).next().unwrap_or_default() } else { &text };
-    let text = text.trim_end_matches(['/', '\\']);
-    let mut name = PathBuf::from(Path::new(text).file_name().unwrap_or_default());
-    while is_named_as_data(&name) {
-        name.set_extension("");
-    }
-    // Of a pattern, what stands before the first wildcard: `log-*.csv` becomes `log.db`.
-    let name = name.to_string_lossy();
+    let name = stem(&without_secrets(Path::new(data))).unwrap_or_default();
+    // The text of a pattern before its first wildcard: `log-*.csv` becomes `log.db`.
     let stem = name.split(['*', '?', '[']).next().unwrap_or_default().trim_end_matches(['-', '_', '.', ' ']);
-    let stem = if stem.is_empty() { "data" } else { stem };
-    PathBuf::from(format!("{stem}.db"))
+    PathBuf::from(format!("{}.db", if stem.is_empty() { "data" } else { stem }))
 }
 
 /// Returns a name that nothing has: `orders-2.db` if there is an `orders.db`.

@@ -1,4 +1,4 @@
-//! What a command line means that names no command, or that has a mistake.
+//! The meaning of command lines that name no command, or that have a mistake.
 //!
 //! ```text
 //!  sqluice orders.csv                     is run as    sqluice load orders.db orders.csv
@@ -7,7 +7,7 @@
 //!  sqluice load shop.db x.csv --sep ';'   is refused with the line to type: sqluice load shop.db x.csv --delimiter ';'
 //! ```
 //!
-//! Modules, from the bottom up: `kind`: what a word names; `words`: a command line as words; `verbs` and `flags`: the commands and flags of
+//! Modules, from the bottom up: `kind`: the kinds of words; `words`: a command line as words; `verbs` and `flags`: the commands and flags of
 //! other tools.
 //!
 //! Invariants: only a command line that the parser accepts is suggested; a database that exists is never guessed as the target.
@@ -23,12 +23,13 @@ use std::path::PathBuf;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-pub(crate) use kind::{begins_as_database, is_named_as_data, is_named_as_database};
+use sqluice_platform::shell::quoted;
+use sqluice_platform::streams::standard_input_path;
+
+pub(crate) use kind::{begins_as_database, is_named_as_database};
 
 use crate::shell;
 use kind::Kind;
-use sqluice_platform::shell::quoted;
-use sqluice_platform::streams::standard_input_path;
 use words::Words;
 
 /// The largest number of mistakes that are corrected in one command line.

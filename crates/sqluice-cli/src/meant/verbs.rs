@@ -5,33 +5,32 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use clap::Command;
+use sqluice::load::formats::is_named_as_data;
 use sqluice_platform::streams::standard_input_path;
 
 use super::kind::{self, Kind};
 use super::words::Words;
 
-/// Commands of other tools, each with the command that does the same.
+/// Commands of other tools, each with the command that does the same. Words such as `anonymize` are
+/// not among them: a copy without a mask would show the values that they are to hide.
 const SAME: [(&str, &[&str]); 10] = [
     (
         "load",
         &["import", "insert", "ingest", "read", "add", "create", "in", "csv", "csv2sqlite", "put", "write"],
     ),
-    (
-        "info",
-        &["tables", "schema", "ls", "list", "show", "describe", "inspect", "stat", "stats", "analyze-tables"],
-    ),
-    ("check", &["verify", "validate", "integrity", "integrity-check", "integrity_check", "fsck", "test"]),
-    ("copy", &["backup", "clone", "cp", "vacuum", "shrink", "anonymize", "anonymise", "mask"]),
-    ("merge", &["combine", "join", "concat", "cat", "union"]),
+    ("info", &["tables", "schema", "ls", "list", "show", "describe", "inspect", "stat", "stats"]),
+    ("check", &["verify", "validate", "integrity", "integrity-check", "integrity_check", "fsck"]),
+    ("copy", &["backup", "clone", "cp", "vacuum", "shrink"]),
+    ("merge", &["combine", "join", "concat", "union"]),
     ("generate", &["fake", "mock", "seed", "gen", "random"]),
     ("lab", &["bench", "benchmark", "measure"]),
-    ("export", &["out", "unload", "extract-table", "to", "rows", "dump", "save"]),
+    ("export", &["out", "unload", "dump", "save"]),
     ("pack", &["zip", "archive"]),
     ("unpack", &["unzip", "extract"]),
 ];
 
-/// Returns the words with the command that was most likely meant in the place of the unknown one at `at`. `similar` are the commands with
-/// similar names.
+/// Returns the words with the command that was most likely meant in the place of the unknown one at `at`. `similar` gives the command with
+/// the most similar name.
 pub(super) fn corrected(
     words: &Words,
     at: usize,
@@ -145,9 +144,7 @@ fn exported(words: &Words, places: &[usize]) -> Option<Words> {
             words.0.swap(*database, *only);
             words.0.insert(*only, "--to".into());
         }
-        [.., last] if kind::is_named_as_data(Path::new(&words.0[*last])) => {
-            words.0.insert(*last, "--to".into())
-        }
+        [.., last] if is_named_as_data(Path::new(&words.0[*last])) => words.0.insert(*last, "--to".into()),
         [only] => {
             let mut file = words.0[*only].clone();
             file.push(".csv");

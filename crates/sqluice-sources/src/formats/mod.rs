@@ -41,7 +41,7 @@ use sqluice_core::similar;
 
 pub use self::opened::{Columns, Content, OpenRequest, Opened, SampledRows, WantedRows};
 pub use self::options::FormatOptions;
-pub use self::recognise::recognise;
+pub use self::recognise::{is_named_as_data, recognise};
 pub use self::sample::{SampleFacts, changed};
 use crate::csv::Delimiter;
 use crate::input::InputFile;

@@ -11,6 +11,7 @@
 //!  anything else            JSON if it begins as a record of it does: {" or {} or [{, else CSV
 //! ```
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use sqluice_core::error::Result;
@@ -186,6 +187,15 @@ fn is_database(input: &InputFile, path: &Path) -> Result<bool> {
     // The database may be open already, and closing another descriptor would drop the locks on it.
     Ok(Descriptor::open(path).is_ok_and(|file| file.file().read_exact_at(&mut start, 0).is_ok())
         && start == magic)
+}
+
+/// Returns `true` if the name of a file says that it has data and is no database: it has the extension of a format or of a compression.
+pub fn is_named_as_data(path: &Path) -> bool {
+    let is_compressed = |extension: &OsStr| extension.to_str().is_some_and(Compression::has_extension);
+    let has_format = |extension: String| {
+        ALL.iter().any(|format| **format != SQLITE && format.extensions.contains(&&*extension))
+    };
+    path.extension().is_some_and(is_compressed) || extension(path).is_some_and(has_format)
 }
 
 /// Returns the extension of a file name in lower case, without the extension of a compression.

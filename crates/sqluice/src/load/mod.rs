@@ -42,6 +42,7 @@ use sqluice_engine::plan::Plan;
 use sqluice_engine::report::{InputReport, PhaseReport, Report, SkippedFile};
 pub use sqluice_sources::formats::{self, FileFormat, FormatOptions};
 use sqluice_sources::infer::Watch;
+pub use sqluice_sources::input::stem;
 use tables::table::LoadTable;
 
 use crate::remote;

@@ -1,4 +1,4 @@
-//! What people type first: each command line works, or prints a line that works when pasted.
+//! The first command lines of people: each works, or prints a line that works when pasted.
 
 use crate::transcript::{ONE_ROW, fails, sqluice};
 
@@ -114,6 +114,7 @@ fn flags_of_other_tools_are_corrected() {
         "sqluice load new.db orders.csv --format csv",
     );
     is_corrected("load shop.db orders.csv --if-exists append", "sqluice load shop.db orders.csv --append");
+    is_corrected("load new.db orders.csv --replace", "sqluice load new.db orders.csv --on-conflict replace");
     is_corrected("load new.db orders.csv --no_header", "sqluice load new.db orders.csv --no-header");
     is_corrected("load new.db orders.csv --tabel t", "sqluice load new.db orders.csv --table t");
     is_corrected("check shop.db --deep", "sqluice check shop.db --full");
@@ -186,4 +187,17 @@ fn the_line_to_type_is_the_hint_in_json() {
     let refused = sqluice("import new.db orders.csv --json").exits(2);
     let report: serde_json::Value = serde_json::from_str(&refused.ran.stdout).unwrap();
     assert_eq!(report["error"]["hint"], "sqluice load new.db orders.csv --json");
+}
+
+#[test]
+fn nobody_is_led_to_copy_what_is_to_be_hidden() {
+    for command in ["anonymize", "anonymise", "mask"] {
+        let refused = sqluice(&format!("{command} a.db b.db")).exits(2);
+        assert!(!refused.ran.stderr.contains("sqluice copy"), "{}", refused.ran.stderr);
+    }
+}
+
+#[test]
+fn files_alone_with_json_print_the_report_and_nothing_else() {
+    sqluice("orders.csv --json").file(ORDERS.0, ORDERS.1).succeeds().says("");
 }
