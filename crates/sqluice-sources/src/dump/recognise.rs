@@ -149,7 +149,9 @@ fn code(head: &[u8]) -> Vec<u8> {
         match end {
             Look::Comment(to) => {
                 // The mark of a comment that MySQL executes stays.
-                code.extend(head[at..to].iter().take_while(|_| head[at..to].starts_with(b"/*!")));
+                if head[at..to].starts_with(b"/*!") {
+                    code.extend_from_slice(&head[at..to]);
+                }
                 at = to;
             }
             Look::Quoted(to) => at = to,

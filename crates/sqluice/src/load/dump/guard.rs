@@ -107,9 +107,6 @@ impl Seen {
         let mut touch = |table: &str| {
             self.touched.insert(table.to_ascii_lowercase());
         };
-        let is_schema = |table: &str| {
-            ["sqlite_master", "sqlite_schema"].iter().any(|name| table.eq_ignore_ascii_case(name))
-        };
         match *action {
             // The text of a declaration may change; the database is checked afterwards.
             AuthAction::Update { table_name, column_name: "sql" } | AuthAction::Insert { table_name }
@@ -163,6 +160,11 @@ impl Seen {
             _ => None,
         }
     }
+}
+
+/// Returns `true` for the table of the schema, by either of its names.
+pub(super) fn is_schema(table: &str) -> bool {
+    ["sqlite_master", "sqlite_schema"].iter().any(|name| table.eq_ignore_ascii_case(name))
 }
 
 /// Returns the table or view that an action changes.

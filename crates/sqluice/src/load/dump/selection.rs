@@ -234,9 +234,9 @@ pub(super) fn of_sqlite(table: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns `true` for a table of SQLite. The name is in lower case.
-fn is_internal(table: &str) -> bool {
-    table.starts_with("sqlite_")
+/// Returns `true` for a table of SQLite.
+pub(super) fn is_internal(table: &str) -> bool {
+    table.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("sqlite_"))
 }
 
 fn lower(name: &str) -> String {

@@ -22,7 +22,7 @@ use sqluice_sources::dump::{DumpFile, Header};
 use super::super::files::default_value;
 use super::super::request::options::Load;
 use super::declared::Declared;
-use super::guard::{Guard, Seen};
+use super::guard::{Guard, Seen, is_schema};
 use super::selection::{self, Deferred, Effect, Selection};
 use super::statement::{explained, first_words, text_of};
 
@@ -418,7 +418,7 @@ impl<'d> Walk<'d> {
                 true
             }
             // Only with `writable_schema` does SQLite make tables with such names.
-            Some("TABLE") if made.as_ref().is_some_and(|name| is_of_sqlite(name)) => true,
+            Some("TABLE") if made.as_ref().is_some_and(|name| selection::is_internal(name)) => true,
             Some("TABLE") => {
                 // The rows of CREATE TABLE ... AS come from a query.
                 let is_query = token::tokens(sql)
@@ -763,14 +763,6 @@ fn enforce_foreign_keys(connection: &Connection, enforced: bool) -> Result<()> {
 fn is_plain_create(sql: &str) -> bool {
     let words = first_words(sql);
     words.first().is_some_and(|word| word == "CREATE") && words.get(1).is_none_or(|word| word != "VIRTUAL")
-}
-
-fn is_of_sqlite(name: &str) -> bool {
-    name.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("sqlite_"))
-}
-
-fn is_schema(table: &str) -> bool {
-    ["sqlite_master", "sqlite_schema"].iter().any(|name| table.eq_ignore_ascii_case(name))
 }
 
 fn is_rowid(name: &str) -> bool {
