@@ -446,5 +446,12 @@ fn is_folder(name: &Path) -> Error {
         ));
     }
     let error = Error::input(format!("{} is a folder", name.display()));
-    error.hint(format!("name the files in it: {}", name.join("*.csv").display()))
+    let (folder, files) = (name.to_string_lossy(), name.join("*.csv"));
+    // A pattern that the shell does not replace is read here.
+    let files = if quoted(&folder) == folder {
+        files.to_string_lossy().into_owned()
+    } else {
+        quoted(&files.to_string_lossy())
+    };
+    error.hint(format!("name the files in it: {files}"))
 }
