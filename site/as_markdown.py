@@ -21,7 +21,7 @@ FENCED = re.compile(r"^( *```+).*?^\1$", re.MULTILINE | re.DOTALL)
 
 # The text of each page, by the path of its file in docs.
 texts: dict[str, str] = {}
-# What the front matter of pages says about them.
+# The descriptions in the front matter of pages.
 descriptions: dict[str, str] = {}
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-# What the score of a page is multiplied by, by how the path of its file in docs begins. The first that fits counts.
+# The factor of a page's score, by the beginning of the path of its file in docs. The first that fits counts.
 BOOSTS = {
     "guides/from-": 2,
     "guides/": 8,

@@ -127,7 +127,7 @@ def test_a_long_command_wraps_with_a_sign(chromium: Browser) -> None:
 
 
 def wanted_copies(page: Path) -> list[str]:
-    """What the buttons of a page should copy, by its Markdown."""
+    """Returns the texts that the buttons of a page should copy, by its Markdown."""
     found = []
     for block in blocks(page.with_suffix(".md").read_text()):
         if block.language == "console":

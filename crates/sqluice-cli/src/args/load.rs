@@ -28,6 +28,9 @@ use crate::settings::{self, Flags};
 /// SQLite databases: all tables are loaded, or those that --table names. Rows and column types are kept; keys and indexes are not, unless
 /// --schema or other flags declare them.
 ///
+/// SQL dumps of SQLite, MySQL, MariaDB and PostgreSQL: the statements declare the tables, with keys and indexes. A dump is loaded alone; --table
+/// loads some of its tables, and --database chooses one of several databases.
+///
 /// URLs: DB and FILE may be s3://bucket/name, gs://bucket/name or az://container/name, and FILE also https://host/name. Credentials are
 /// read from the environment, such as AWS_ACCESS_KEY_ID. A database in an object store is uploaded as it is written and appears only once
 /// complete; rows cannot be added to it later.
@@ -56,6 +59,8 @@ use crate::settings::{self, Flags};
     curl -s https://example.org/x.csv | sqluice load x.db - --table x
   Tables of another database, with other types, keys or columns:
     sqluice load new.db old.db --schema new.sql
+  A dump of a database server, or of another SQLite database:
+    sqluice load shop.db dump.sql.gz
   Other types than the recognised ones: print the schema, edit it, use it:
     sqluice load shop.db orders.csv --dry-run > schema.sql
     sqluice load shop.db orders.csv --schema schema.sql
