@@ -82,7 +82,7 @@ const fn busy_limit(help: &'static str) -> Declaration {
 settings! {
     LOAD {
         Table = "table": of(Kind::Names, "NAME", "Load all files into this table, or only this one of a dump; repeatable")
-            .long("Load all files into this table. Of an SQL dump, load this table alone, with its indexes and triggers, and of a database, this table alone; name several by several {table} [default: one table per file, and all tables of a dump or a database]").letter('t');
+            .long("Load all files into this table. Of an SQL dump, load this table alone, with its indexes and triggers, and of a database, this table alone; repeat {table} for several [default: one table per file, and all tables of a dump or a database]").letter('t');
         Schema = "schema": of(Kind::Statements, "FILE.sql", "Take the tables and types from this file [default: recognised]")
             .long("Declare the tables by the CREATE TABLE statements in this file, such as {dry_run} prints. Existing tables must be declared the same [default: the tables follow from the files]");
         NameFrom = "name_from": choice("WHAT", &[
