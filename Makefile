@@ -7,7 +7,7 @@ CARGO ?= cargo
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test checks stale-checks release-checks docs docs-test docs-update lint platforms features feature-pairs semver server-dumps fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-lookalike bench-python bench-distributed bench-size profile mutants install clean
+.PHONY: help setup demo test checks stale-checks release-checks docs docs-test docs-update lint platforms features feature-pairs semver server-dumps server-tests fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-lookalike bench-search bench-python bench-distributed bench-servers bench-size profile mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,8 +89,15 @@ semver: ## The public API beside that of the last release (ARGS=revision for ano
 
 server-dumps: ## Dumps of random databases of MariaDB and PostgreSQL loaded, and compared with the servers (ARGS='--only postgres')
 	@tools/setup test
+	@tools/setup servers
 	$(CARGO) build --locked -p sqluice-cli
 	tools/server-dumps $(ARGS)
+
+server-tests: ## Databases of PostgreSQL and MariaDB loaded: random schemas, one snapshot, types, faults (ARGS='-k types' for some)
+	@tools/setup test
+	@tools/setup servers
+	$(CARGO) build --locked -p sqluice-cli
+	tools/server-tests $(ARGS)
 
 fuzz: ## Fuzz targets against their slow twins, ten minutes each (ARGS='60 csv' for less)
 	@tools/setup build
@@ -127,6 +134,10 @@ bench-lookalike: ## A database of 100M rows described, and made again (ARGS='--r
 	@tools/setup build
 	bench/lookalike $(ARGS)
 
+bench-search: ## Full-text indexes beside FTS5 (ARGS='--bytes 60M' or '--case trigram' for less)
+	@tools/setup build
+	bench/search $(ARGS)
+
 bench-check: ## A database with indexes: check beside SQLite's integrity_check (ARGS='--rows 1M' for less)
 	@tools/setup build
 	bench/check $(ARGS)
@@ -150,6 +161,11 @@ bench-python: ## Rows of Python and frames, in and out, beside executemany, ADBC
 bench-distributed: ## Ray and Spark beside sinks that count and their own SQLite; the commit of shards (ARGS='--only commit --rows 2000000' for less)
 	@tools/setup distributed
 	bench/distributed $(ARGS)
+
+bench-servers: ## PostgreSQL and MariaDB beside their own clients, db-to-sqlite and mysql-to-sqlite3 (ARGS='--rows 500000 --only postgres' for less)
+	@tools/setup test
+	@tools/setup servers
+	bench/servers $(ARGS)
 
 profile: ## Instructions a row and a byte, by stage, of fixed inputs, beside those recorded (ARGS='csv user' for some, ARGS=--record to write them)
 	@tools/setup profile

@@ -18,11 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import adbc_driver_sqlite.dbapi as adbc
+import adbc_driver_sqluice.dbapi as own_adbc
 import connectorx
+import pandas
 import polars
 import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
+import sqlalchemy
 import sqlite_utils
 import sqluice
 
@@ -136,8 +139,8 @@ def executemany(db: Path, columns: str, rows: Any, places: int) -> None:
         connection.commit()
 
 
-def ingest(db: Path, data: Any) -> None:
-    with closing(adbc.connect(str(db))) as connection, connection.cursor() as cursor:
+def ingest(db: Path, data: Any, driver: Any = adbc) -> None:
+    with closing(driver.connect(str(db))) as connection, connection.cursor() as cursor:
         cursor.adbc_ingest("lineitem", data, mode="create")
         connection.commit()
 
@@ -148,9 +151,15 @@ def fetch(db: Path) -> pyarrow.Table:
         return cursor.fetch_arrow_table()
 
 
-def to_sql(db: Path, frame: Any) -> None:
+def to_sql(db: Path, frame: Any, table: str = "lineitem", method: Any = None) -> None:
     with closing(sqlite3.connect(db)) as connection:
-        frame.to_sql("lineitem", connection, index=False)
+        frame.to_sql(table, connection, index=False, method=method)
+
+
+def to_sql_by_engine(db: Path, frame: Any, method: Any = None) -> None:
+    engine = sqlalchemy.create_engine(f"sqlite:///{db}")
+    frame.to_sql("t", engine, index=False, method=method)
+    engine.dispose()
 
 
 def insert_all(db: Path, rows: list[dict[str, Any]], *, upsert: bool = False) -> None:
@@ -176,6 +185,22 @@ def tuples(count: int) -> list[tuple[int, str, float, str, int]]:
     return [(n, f"name {n}", n / 8, "a common word", n * 7919 % count) for n in range(count)]
 
 
+def compare_methods(rows: int, rounds: int, folder: Path) -> None:
+    """`to_sql` with the method of the package, the start of its child process included, and without it."""
+    numbers = range(rows)
+    frame = pandas.DataFrame({"a": numbers, "b": [f"name {n}" for n in numbers], "c": [n / 8 for n in numbers], "d": "a common word"})
+    for through, write, least in (
+        ("SQLAlchemy", to_sql_by_engine, 8.0),
+        ("sqlite3", lambda db, frame, method=None: to_sql(db, frame, "t", method), 4.0),
+    ):
+        ways = [
+            Way(f"sqluice.pandas_method, {through}", lambda db, write=write: write(db, frame, method=sqluice.pandas_method)),
+            Way(f"pandas.to_sql, {through}", lambda db, write=write: write(db, frame)),
+        ]
+        claims = [(ways[1].name, ways[0].name, least)]
+        compare(f"to_sql through {through}", "t", ways, rounds, rows, folder, claims)
+
+
 def lineitem(scale: float, folder: Path) -> pyarrow.Table:
     """TPC-H's table; decimals as floats and dates as text, which all ways take for the same."""
     arguments = ["tpchgen-cli", "parquet", "-s", str(scale), "--tables", "lineitem", "--output-dir", str(folder)]
@@ -193,6 +218,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="tuples [default: 1000000]")
     parser.add_argument("--dicts", type=int, default=200_000, help="[default: 200000]")
+    parser.add_argument("--frame-rows", type=int, default=300_000, help="rows of to_sql with a method [default: 300000]")
     parser.add_argument("--scale", type=float, default=1.0, help="of TPC-H's lineitem [default: 1]")
     parser.add_argument("--rounds", type=int, default=3, help="[default: 3]")
     parser.add_argument("--dir", type=Path, help="where databases are made")
@@ -231,6 +257,7 @@ def main() -> None:
         ]
         compare("an index on them", "t", ways, args.rounds, args.dicts, folder)
         del some, others
+        compare_methods(args.frame_rows, args.rounds, folder)
         table = lineitem(args.scale, folder)
         frame = polars.from_arrow(table)
         count = table.num_rows
@@ -239,6 +266,7 @@ def main() -> None:
             Way("sqluice.write, pyarrow.Table", lambda db: sqluice.write(db, table, "lineitem")),
             Way("sqluice.write, polars.DataFrame", lambda db: sqluice.write(db, frame, "lineitem")),
             Way("sqluice.write, pandas.DataFrame", lambda db: sqluice.write(db, pandas_frame, "lineitem")),
+            Way("sqluice's ADBC driver, pyarrow.Table", lambda db: ingest(db, table, own_adbc)),
             Way("adbc_ingest, pyarrow.Table", lambda db: ingest(db, table)),
             Way("pandas.to_sql", lambda db: to_sql(db, pandas_frame), rounds=1),
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from pathlib import Path
 from blocks import Block, Page, blocks, steps
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "python" / "README.md", *(ROOT / "docs").rglob("*.md")])
+EXAMPLES = ROOT / "examples"
+PAGES = sorted([ROOT / "README.md", ROOT / "python" / "README.md", *(ROOT / "docs").rglob("*.md"), *EXAMPLES.rglob("*.md")])
 
 
 def target() -> Path:
@@ -94,8 +96,17 @@ def store() -> Iterator[dict[str, str]]:
         process.wait()
 
 
+def excerpt(page: Path) -> list[Path]:
+    """The files of data beside the page of an example, which its commands use."""
+    if page.parent.parent != EXAMPLES:
+        return []
+    return sorted(path for path in page.parent.iterdir() if path != page)
+
+
 def run(page: Path, folder: Path, *, exact: bool = False) -> Page:
-    """Runs a page in a folder, and for a page with URLs of a bucket beside a store."""
+    """Runs a page in a folder, for an example with copies of its data, and for a page with URLs of a bucket beside a store."""
+    for file in excerpt(page):
+        shutil.copy(file, folder)
     commands = [block for block in blocks(page.read_text()) if block.language == "console" and not block.not_run]
     with ExitStack() as running:
         environment = running.enter_context(store()) if any("s3://bucket" in block.text for block in commands) else {}

@@ -13,6 +13,7 @@ BOOSTS = {
     "guides/": 8,
     "install.md": 8,
     "recipes.md": 4,
+    "examples.md": 4,
     "python/": 4,
     "faq.md": 3,
     "troubleshooting.md": 2,

@@ -19,6 +19,8 @@ pub struct Found {
     pub last: String,
     /// The number of entries of each index that a CREATE INDEX made.
     pub indexes: BTreeMap<String, i64>,
+    /// The number of rows that the partial index has to have; 0 without one.
+    pub kept: i64,
 }
 
 impl Found {
@@ -38,16 +40,26 @@ impl Found {
         );
         let mut found = db.query_row(&sql, [], |row| {
             let (rows, sum, first, last) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-            Ok(Found { rows, sum, first, last, indexes: BTreeMap::new() })
+            Ok(Found { rows, sum, first, last, indexes: BTreeMap::new(), kept: 0 })
         })?;
         let mut indexes = db.prepare(
-            "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL AND tbl_name = ?1",
+            "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL AND tbl_name = ?1",
         )?;
-        let names = indexes.query_map([table], |row| row.get::<_, String>(0))?;
-        for name in names.collect::<Result<Vec<_>, _>>()? {
-            let sql = format!("SELECT count(*) FROM {table} INDEXED BY {name}");
-            let entries = db.query_row(&sql, [], |row| row.get(0))?;
-            in_order(db, table, &name).with_context(|| format!("index {name}"))?;
+        let listed =
+            indexes.query_map([table], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+        for (name, declared) in listed.collect::<Result<Vec<_>, _>>()? {
+            let filter = declared.split_once(" WHERE ").map(|(_, filter)| filter);
+            let filter = filter.map_or_else(String::new, |filter| format!(" WHERE {filter}"));
+            let count = |of: &str| {
+                db.query_row(&format!("SELECT count(*) FROM {table} {of}{filter}"), [], |row| {
+                    row.get::<_, i64>(0)
+                })
+            };
+            let entries = count(&format!("INDEXED BY {name}"))?;
+            in_order(db, table, &name, (&declared, &filter)).with_context(|| format!("index {name}"))?;
+            if !filter.is_empty() {
+                found.kept = count("NOT INDEXED")?;
+            }
             found.indexes.insert(name, entries);
         }
         Ok(found)
@@ -56,17 +68,25 @@ impl Found {
     /// Returns the content without the indexes.
     #[must_use]
     pub fn without_indexes(&self) -> Found {
-        Found { indexes: BTreeMap::new(), ..self.clone() }
+        Found { indexes: BTreeMap::new(), kept: 0, ..self.clone() }
     }
 }
 
-/// Checks that the first entries of an index are in order and match their rows.
-fn in_order(db: &Connection, table: &str, index: &str) -> anyhow::Result<()> {
-    let first: String =
+/// Checks that the first entries of an index are in order and match their rows. An expression is found in the statement, between the outer
+/// parentheses.
+fn in_order(
+    db: &Connection,
+    table: &str,
+    index: &str,
+    (declared, filter): (&str, &str),
+) -> anyhow::Result<()> {
+    let name: Option<String> =
         db.query_row("SELECT name FROM pragma_index_info(?1) WHERE seqno = 0", [index], |row| row.get(0))?;
+    let between = declared.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')'));
+    let first = name.or(between.map(|(terms, _)| terms.to_owned())).context("the index has a term")?;
     let sql = format!(
         "SELECT count(*) FROM (SELECT it, entry_rowid, lag(it) OVER () AS previous FROM
-            (SELECT {first} AS it, rowid AS entry_rowid FROM {table} INDEXED BY {index} ORDER BY {first} LIMIT 100000))
+            (SELECT {first} AS it, rowid AS entry_rowid FROM {table} INDEXED BY {index}{filter} ORDER BY {first} LIMIT 100000))
          WHERE previous > it OR it IS NOT (SELECT {first} FROM {table} NOT INDEXED WHERE rowid = entry_rowid)"
     );
     let wrong: i64 = db.query_row(&sql, [], |row| row.get(0))?;

@@ -11,7 +11,8 @@
 //!
 //! The comparisons, none of which uses another:
 //!
-//! * [`billion`], [`check`], [`databases`], [`entities`], [`existing`], [`generate`], [`index`], [`load`], [`lookalike`], [`stores`]
+//! * [`billion`], [`check`], [`databases`], [`entities`], [`existing`], [`generate`], [`index`], [`load`], [`lookalike`], [`search`],
+//!   [`stores`]
 
 pub mod billion;
 pub mod check;
@@ -29,6 +30,7 @@ pub mod options;
 pub mod process;
 pub mod ratio;
 pub mod rounds;
+pub mod search;
 pub mod sqluice;
 pub mod stats;
 pub mod stores;

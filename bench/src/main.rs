@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use sqluice_bench::{
-    billion, check, databases, entities, existing, generate, index, load, lookalike, stores,
+    billion, check, databases, entities, existing, generate, index, load, lookalike, search, stores,
 };
 
 #[derive(Debug, Parser)]
@@ -28,6 +28,7 @@ enum Comparison {
     Index(index::Arguments),
     Load(load::Arguments),
     Lookalike(lookalike::Arguments),
+    Search(search::Arguments),
     Stores(stores::Arguments),
 }
 
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Comparison::Index(arguments) => index::main(arguments),
         Comparison::Load(arguments) => load::main(arguments),
         Comparison::Lookalike(arguments) => lookalike::main(arguments),
+        Comparison::Search(arguments) => search::main(arguments),
         Comparison::Stores(arguments) => stores::main(arguments),
     }
 }

@@ -11,11 +11,15 @@ Functions take the database first, as the command does. `if_exists` says what to
 `upsert`. `overwrite=True` replaces an existing database or file as a whole. Every failure is an `Error`.
 """
 
-from ._commands import check, copy, generate, index, load, merge, pack, profile, unpack
+import sys
+
+from ._commands import check, copy, generate, index, load, merge, pack, profile, recover, unpack
 from ._errors import Error, InputError, Interrupted, TargetError, UsageError
+from ._pandas import pandas_method
 from ._progress import Progress
 from ._read import Rows, export, read
 from ._report import (
+    BrokenReference,
     ChangedText,
     CheckReport,
     ChosenSetting,
@@ -28,8 +32,13 @@ from ._report import (
     Existing,
     ExportedFile,
     ExportReport,
+    FoundRows,
+    FullTextReport,
     IndexReport,
     KeptValues,
+    LeftOut,
+    LeftOutRows,
+    LostPage,
     MadeIndexes,
     MaskedColumn,
     MaskRemark,
@@ -47,12 +56,15 @@ from ._report import (
     Phase,
     ProfiledTable,
     ProfileReport,
+    RecoverReport,
     Renumbered,
     Replaced,
     ReplacedTable,
     Replacement,
     Report,
+    SavedTable,
     SecondPlace,
+    SelectedRows,
     Skipped,
     StrippedText,
     TableReport,
@@ -66,6 +78,7 @@ from ._writer import Writer
 
 __all__ = [
     "BlobStore",
+    "BrokenReference",
     "ChangedText",
     "CheckReport",
     "ChosenSetting",
@@ -82,10 +95,15 @@ __all__ = [
     "ExportReport",
     "ExportedFile",
     "Filter",
+    "FoundRows",
+    "FullTextReport",
     "IndexReport",
     "InputError",
     "Interrupted",
     "KeptValues",
+    "LeftOut",
+    "LeftOutRows",
+    "LostPage",
     "MadeIndexes",
     "MaskRemark",
     "MaskReport",
@@ -104,13 +122,16 @@ __all__ = [
     "ProfileReport",
     "ProfiledTable",
     "Progress",
+    "RecoverReport",
     "Renumbered",
     "Replaced",
     "ReplacedTable",
     "Replacement",
     "Report",
     "Rows",
+    "SavedTable",
     "SecondPlace",
+    "SelectedRows",
     "Skipped",
     "StrippedText",
     "TableReport",
@@ -130,9 +151,15 @@ __all__ = [
     "load",
     "merge",
     "pack",
+    "pandas_method",
     "profile",
     "read",
+    "recover",
     "sqlite_version",
     "unpack",
     "write",
 ]
+
+# Frames of polars get their namespace if polars is there already; `import sqluice.polars` gives it at any time.
+if "polars" in sys.modules:
+    from . import polars as polars

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from typing import Literal
 
 from . import _sqluice
 from ._arguments import check_arguments
 from ._files import Files, Readable, given_files
-from ._locks import used
+from ._open_files import used
 from ._progress import Callback, Watched
-from ._report import CheckReport, CopyReport, MadeIndexes, MergeReport, PackReport, ProfileReport, Report, UnpackReport, from_json
+from ._report import CheckReport, CopyReport, MadeIndexes, MergeReport, PackReport, ProfileReport, RecoverReport, Report, UnpackReport, from_json
 from ._settings import settings_of
 from ._write import MEMORY, IfExists, OnConflict, Path, names, specs, statements_given
 
 Format = Literal["csv", "tsv", "ndjson", "json", "parquet", "arrow"]
-InputFormat = Literal[Format, "avro", "sqlite", "sql"]
+InputFormat = Literal[Format, "avro", "xlsx", "xlsb", "ods", "xls", "sqlite", "sql"]
 OutputFormat = Literal[Format, "sql"]
 Layout = Literal["auto", "sqlar", "kv"]
 
@@ -46,6 +45,9 @@ def load(
     lenient_json: bool = False,
     encoding: str | None = None,
     records: str | None = None,
+    sheet: str | Sequence[str] = (),
+    range: str | None = None,
+    formulas: Literal["value", "null"] = "value",
     schema: str | os.PathLike[str] | None = None,
     types: Mapping[str, str] | None = None,
     date: Mapping[str, str] | None = None,
@@ -55,6 +57,11 @@ def load(
     accounting: str | Sequence[str] = (),
     percent: str | Sequence[str] = (),
     columns: str | Sequence[str] | None = None,
+    where: str | Sequence[str] | Mapping[str, str] | None = None,
+    set: Mapping[str, str] | None = None,
+    exclude_columns: str | Sequence[str] | None = None,
+    rename: Mapping[str, str] | None = None,
+    select: str | None = None,
     add_columns: bool = False,
     limit: int | None = None,
     strict: bool = False,
@@ -67,6 +74,11 @@ def load(
     skip_bad_files: bool = False,
     database: str | None = None,
     commit_anyway: bool = False,
+    schema_name: str | None = None,
+    query: str | None = None,
+    connections: int | None = None,
+    row_security: bool = False,
+    lock: bool = False,
     if_exists: IfExists = "fail",
     primary_key: str | Sequence[str] | None = None,
     index: str | Sequence[str | Sequence[str]] | None = None,
@@ -86,10 +98,12 @@ def load(
     analyze: bool = False,
     progress: bool | Callback = False,
 ) -> Report:
-    """Loads CSV, TSV, JSON, NDJSON, Parquet, Arrow and Avro files, tables of databases, and SQL dumps into a database, as `sqluice load` does: a table for
-    each, or all into `table`; a dump declares its own, of which `table` selects one or several with their indexes and triggers. Compression, encoding, delimiters and types are recognised.
+    """Loads CSV, TSV, JSON, NDJSON, Parquet, Arrow and Avro files, sheets of workbooks (XLSX, XLSB, ODS, XLS), tables of databases, and SQL dumps into a
+    database, as `sqluice load` does: a table for each, or all into `table`; a dump declares its own, of which `table` selects one or several with their indexes and triggers. Compression, encoding, delimiters and types are recognised.
 
-    files: paths, and objects with a method `read`, such as `io.BytesIO`; `table` names the table of one that has no name.
+    files: paths, and objects with a method `read`, such as `io.BytesIO`; `table` names the table of one that has no name. Of a folder or a ZIP or tar
+    archive, each file is loaded whose extension is that of a format; hidden files, databases, dumps and others are listed in `Report.left_out`. "data.zip/a.csv"
+    and "data.zip/*.csv" name members of an archive.
     format: that of all files, if their names and first bytes do not say it. add_columns: columns that the table lacks are added to it.
     header: True if the first record names the columns, False if it is a row. null: unquoted texts that are NULL. empty_as_text: an unquoted
     empty field is empty text, not NULL. encoding: that of the files, such as "windows-1252". columns: those to load, in this order. limit: the
@@ -107,11 +121,22 @@ def load(
     1 and 0, or the words of each: {"paid": ("ja", "nein")}. decimal_comma, thousands: columns of numbers such as 3,14, and what stands
     between groups of three digits: {"price": "."}. accounting: columns of amounts such as $5.00, 5.00 USD, (5.00) and 5.00-. percent: columns
     such as 12.5%, which becomes 0.125. What does not match is a bad row.
+    where: an SQL expression that is true for the records to load, such as "price > 0", or several; for a server, a condition in its SQL for each
+    table, such as {"orders": "total > 10"}. set: columns to add or replace by SQL expressions,
+    such as {"email": "lower(trim(email))"}; each sees those before. exclude_columns, rename: columns to leave out, and new names of columns,
+    after all expressions. select: the columns and expressions to load instead, such as "id, lower(email) AS email". `source_file` is the name
+    of the file, and `source_line` the line of the record. An expression that fails for a record makes a bad row.
     reject: where rows go that can't be stored, a new file unless `overwrite_reject` is set; without it the first ends the load. max_rejects: how many the load
     accepts. skip_bad_files: files that can't be loaded are
     left out, with a warning, and listed in `Report.skipped`. database: the one to load of a dump that has several. commit_anyway: a dump that ends in
     ROLLBACK or within a transaction, or lacks its last line, is loaded as if it were complete; without it such a dump is refused. name_from="path": tables are named after folder and file. records: the
-    keys that lead to the array of records in a JSON file that is one object, such as "features" or "data.items". The rest is as for
+    keys that lead to the array of records in a JSON file that is one object, such as "features" or "data.items". sheet: the sheets of a
+    workbook to load, by their names or numbers; without it all that are not hidden. range: the cells of a sheet, such as "A3:F200", "A3:F" or
+    "Orders!A3:F". formulas="null": formulas whose value is not stored are NULL, not bad rows.
+    Of a server, such as "postgres://ann@db.example.org/shop" or "mysql://...", all tables are loaded in one snapshot. schema_name: the schema
+    of PostgreSQL whose tables are loaded. query: a query whose rows make `table`. connections: how many read rows at most. row_security: loads the
+    rows that row security lets through, where a table whose rows it filters would be an error. lock: all tables of MySQL are locked for a
+    moment, so that several connections see one snapshot. The rest is as for
     `write`.
     """
     listed = given_files(files)
@@ -120,6 +145,7 @@ def load(
     settings = settings_of(
         "load",
         locals(),
+        where=conditions(where),
         schema=statements_given(schema),
         index=specs(index),
         unique=specs(unique),
@@ -128,19 +154,23 @@ def load(
     )
     with (
         Files(listed, table, encoding, temp_dir) as paths,
-        ExitStack() as inputs,
-        used(db, busy_timeout),
+        # Files may be databases.
+        used(db, inputs=paths) as native,
         Watched(progress) as notify,
     ):
-        # They may be databases.
-        for path in paths:
-            inputs.enter_context(used(path, busy_timeout))
-        report = from_json(Report, _sqluice.load(os.fspath(db), paths, settings, notify))
+        report = from_json(Report, native.load(os.fspath(db), paths, settings, notify))
     for warning in (warning for read in report.inputs for warning in read.warnings):
         warnings.warn(warning, stacklevel=2)
     for skipped in report.skipped:
         warnings.warn(f"skipped {skipped.name}: {skipped.why}", stacklevel=2)
     return report
+
+
+def conditions(where: str | Sequence[str] | Mapping[str, str] | None) -> str | Sequence[str] | None:
+    """Returns expressions, or for tables of a server their names and conditions in one text each."""
+    if not isinstance(where, Mapping):
+        return where
+    return [f"{table}={condition}" for table, condition in where.items()]
 
 
 def generate(
@@ -178,8 +208,8 @@ def generate(
     """
     check_arguments(generate, locals())
     settings = settings_of("generate", locals(), upsert=[] if if_exists == "upsert" else None)
-    with used(db, busy_timeout), Watched(progress) as notify:
-        return from_json(Report, _sqluice.generate(None if db is None else os.fspath(db), statements_given(schema), settings, notify))
+    with used(db) as native, Watched(progress) as notify:
+        return from_json(Report, native.generate(None if db is None else os.fspath(db), statements_given(schema), settings, notify))
 
 
 def profile(
@@ -206,25 +236,41 @@ def profile(
     """
     check_arguments(profile, locals())
     settings = settings_of("profile", locals())
-    with used(db, busy_timeout), Watched(progress) as notify:
-        return from_json(ProfileReport, _sqluice.profile(os.fspath(db), settings, notify))
+    with used(db) as native, Watched(progress) as notify:
+        return from_json(ProfileReport, native.profile(os.fspath(db), settings, notify))
 
 
 def index(
     db: Path,
-    statements: str | Sequence[str],
+    statements: str | Sequence[str] = (),
     *,
+    fts: str | Sequence[str] = (),
+    fts_name: str | None = None,
+    tokenize: str | None = None,
+    prefix: str | None = None,
+    fts_option: str | Sequence[str] = (),
+    fts_content: Literal["external", "own"] = "external",
+    triggers: bool = False,
+    fts_optimize: str | Sequence[str] = (),
+    fts_rebuild: str | Sequence[str] = (),
     threads: int | None = None,
     memory: int = MEMORY,
     temp_dir: Path | None = None,
     busy_timeout: float = 5.0,
     progress: bool | Callback = False,
 ) -> MadeIndexes:
-    """Makes indexes of an existing database, by the engine's own sort: `CREATE INDEX` statements, all in one transaction."""
+    """Makes indexes of an existing database, by the engine's own sort: `CREATE INDEX` statements and full-text indexes, all in one
+    transaction.
+
+    fts: full-text indexes (FTS5) over columns, such as `"products(name, description)"`; fts_name: the name of the only one instead of
+    `products_fts`; tokenize, prefix, fts_option: options of FTS5, such as `"porter"`, `"2 3"` and `"detail=none"`; fts_content: `"own"`
+    copies the text into the full-text table; triggers: keep it up to date by triggers. fts_optimize: full-text tables whose segments are
+    merged into one; fts_rebuild: full-text tables whose index is made again from the texts.
+    """
     check_arguments(index, locals())
     settings = settings_of("index", locals())
-    with used(db, busy_timeout), Watched(progress) as notify:
-        return from_json(MadeIndexes, _sqluice.index(os.fspath(db), names(statements), settings, notify))
+    with used(db) as native, Watched(progress) as notify:
+        return from_json(MadeIndexes, native.index(os.fspath(db), names(statements), settings, notify))
 
 
 def copy(
@@ -244,6 +290,11 @@ def copy(
     application_id: int | None = None,
     interior_first: bool = False,
     purpose: Literal["http", "datasette", "turso", "d1", "mobile"] | None = None,
+    where: Mapping[str, str] | None = None,
+    sample: Mapping[str, str | int] | None = None,
+    seed: int = 1,
+    sample_children: bool = False,
+    orphans: Literal["refuse", "keep"] = "refuse",
     mask: str | os.PathLike[str] | None = None,
     key_file: Path | None = None,
     strict_mask: bool = False,
@@ -275,6 +326,12 @@ def copy(
     its option inspect-file beside the copy, "d1" a folder of SQL files within the limits of Cloudflare D1. busy_limit: seconds that
     the copy may keep others from committing, which it does in all journal modes but WAL.
 
+    where: for each table, an SQL expression that is true for the rows to copy, such as {"orders": "placed >= '2024-01-01'"}; with a mask, it
+    sees the old values. sample: for each table, the share of its rows to copy, "1%", or their number, 1000: a hash of the seed and of the
+    primary key chooses them, or of the rowid in a table without one, so that the same seed and keys give the same sample. sample_children: leaves out rows
+    that refer to left-out rows. orphans: whether such rows are an error, or kept. A column that seems to refer to a table by its name and
+    its values counts as a reference, unless no_reference names it; reference declares one.
+
     mask: statements whose comments say which columns get other values, such as `email -- gen: email()`, or the path of a file that has them.
     key_file: the secret key, at least 16 bytes: the same key gives the same values; without it, a random key is made and forgotten.
     strict_mask: refuses to copy a column without a mask that looks personal, or that holds values of a masked column; the report lists both
@@ -285,8 +342,8 @@ def copy(
     """
     check_arguments(copy, locals())
     settings = settings_of("copy", locals(), mask=statements_given(mask))
-    with used(source, busy_timeout), used(target, busy_timeout), Watched(progress) as notify:
-        return from_json(CopyReport, _sqluice.copy(os.fspath(source), os.fspath(target), settings, notify))
+    with used(source, target) as native, Watched(progress) as notify:
+        return from_json(CopyReport, native.copy(os.fspath(source), os.fspath(target), settings, notify))
 
 
 def merge(
@@ -337,10 +394,8 @@ def merge(
     settings = settings_of("merge", locals())
     listed = [sources] if isinstance(sources, str | os.PathLike) else sources
     paths = _sqluice.expand([os.fspath(source) for source in listed], settings)
-    with ExitStack() as databases, Watched(progress) as notify:
-        for path in [os.fspath(target), *paths]:
-            databases.enter_context(used(path, busy_timeout))
-        return from_json(MergeReport, _sqluice.merge(os.fspath(target), paths, settings, notify))
+    with used(target, *paths) as native, Watched(progress) as notify:
+        return from_json(MergeReport, native.merge(os.fspath(target), paths, settings, notify))
 
 
 def check(
@@ -349,8 +404,36 @@ def check(
     """Looks whether a database is sound; `full`: SQLite's own `integrity_check` looks, too. What is wrong is in the report."""
     check_arguments(check, locals())
     settings = settings_of("check", locals())
-    with used(db), Watched(progress) as notify:
-        return from_json(CheckReport, _sqluice.check(os.fspath(db), settings, notify))
+    with used(db) as native, Watched(progress) as notify:
+        return from_json(CheckReport, native.check(os.fspath(db), settings, notify))
+
+
+def recover(
+    source: Path,
+    target: Path,
+    *,
+    schema: str | os.PathLike[str] | None = None,
+    strict: bool = False,
+    deleted: bool = False,
+    ignore_wal: bool = False,
+    overwrite: bool = False,
+    threads: int | None = None,
+    memory: int = MEMORY,
+    temp_dir: Path | None = None,
+    busy_timeout: float = 5.0,
+    progress: bool | Callback = False,
+) -> RecoverReport:
+    """Saves what is left of a damaged database into a new one, as `sqluice recover` does. The damaged file is only read; its -wal or
+    -journal is used as SQLite would use it.
+
+    schema: statements, or the path of a file with them: tables for a database whose schema is lost. strict: leaves rows that only the
+    number and kinds of their columns join to a table out of it. deleted: saves the rows of freed pages, too. ignore_wal: uses neither
+    the -wal nor the -journal beside the database. `damaged` in the report is False if no damage was found.
+    """
+    check_arguments(recover, locals())
+    settings = settings_of("recover", locals(), schema=statements_given(schema))
+    with used(source, target) as native, Watched(progress) as notify:
+        return from_json(RecoverReport, native.recover(os.fspath(source), os.fspath(target), settings, notify))
 
 
 def pack(
@@ -389,8 +472,8 @@ def pack(
         compress="deflate" if compress else "none",
         upsert=[] if if_exists == "upsert" else None,
     )
-    with used(db, busy_timeout), Watched(progress) as notify:
-        text = _sqluice.pack(os.fspath(db), os.fspath(folder), settings, notify)
+    with used(db) as native, Watched(progress) as notify:
+        text = native.pack(os.fspath(db), os.fspath(folder), settings, notify)
     return from_json(PackReport, text)
 
 
@@ -413,6 +496,6 @@ def unpack(
     """
     check_arguments(unpack, locals())
     settings = settings_of("unpack", locals(), kv=None if layout == "auto" else layout == "kv")
-    with used(db), Watched(progress) as notify:
-        text = _sqluice.unpack(os.fspath(db), os.fspath(folder), settings, notify)
+    with used(db) as native, Watched(progress) as notify:
+        text = native.unpack(os.fspath(db), os.fspath(folder), settings, notify)
     return from_json(UnpackReport, text)

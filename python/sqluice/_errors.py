@@ -22,6 +22,16 @@ from types import TracebackType
 from typing import Any
 
 
+def _letters(column: str | int | None) -> str:
+    """Returns the letters of a column of a sheet, such as AA for 27. A row alone is named in words."""
+    letters = ""
+    left = column if isinstance(column, int) else 0
+    while left > 0:
+        left, letter = divmod(left - 1, 26)
+        letters = chr(ord("A") + letter) + letters
+    return letters or "row "
+
+
 class Error(Exception):
     """A failure; the database is as it was.
 
@@ -36,10 +46,12 @@ class Error(Exception):
     """A way to avoid the error."""
     file: str | None
     """The file that was read."""
+    sheet: str | None
+    """The sheet of a workbook that was read."""
     line: int | None
-    """The line in it, counted from 1."""
+    """The line in the file, or the row of the sheet, counted from 1."""
     column: str | int | None
-    """The column's name, or, in a file, the character in the line, counted from 1."""
+    """The column's name, or, in a file, the character in the line or the column of the sheet, counted from 1."""
     byte: int | None
     """The byte in the file, counted from 0."""
     table: str | None
@@ -55,6 +67,7 @@ class Error(Exception):
         *,
         hint: str | None = None,
         file: str | None = None,
+        sheet: str | None = None,
         line: int | None = None,
         column: str | int | None = None,
         table: str | None = None,
@@ -64,13 +77,16 @@ class Error(Exception):
     ) -> None:
         super().__init__(message)
         self.message, self.hint = message, hint
-        self.file, self.line, self.column = file, line, column
+        self.file, self.sheet, self.line, self.column = file, sheet, line, column
         self.table, self.row, self.byte = table, row, byte
         self.parts = tuple(parts)
 
     def __str__(self) -> str:
         place = "" if self.file is None else f"{self.file}: "
-        if self.file is not None and self.line is not None:
+        if self.file is not None and self.sheet is not None:
+            cell = "" if self.line is None else f", {_letters(self.column)}{self.line}"
+            place = f"{self.file}, sheet {self.sheet}{cell}: "
+        elif self.file is not None and self.line is not None:
             column = f":{self.column}" if isinstance(self.column, int) else ""
             place = f"{self.file}:{self.line}{column}: "
         hint = "" if self.hint is None else f" (hint: {self.hint})"
@@ -107,8 +123,10 @@ class Interrupted(Error):
     kind = "interrupted"
 
 
+PUBLIC = (Error, InputError, TargetError, UsageError, Interrupted)
+
 # Tracebacks show the module from which a class is imported.
-for _public in (Error, InputError, TargetError, UsageError, Interrupted):
+for _public in PUBLIC:
     _public.__module__ = "sqluice"
 
 _KINDS: dict[str, type[Error]] = {one.kind: one for one in (InputError, TargetError, UsageError, Interrupted)}
@@ -211,6 +229,7 @@ def of_engine(
     hint: str | None = None,
     path: str | os.PathLike[str] | None = None,
     file: str | os.PathLike[str] | None = None,
+    sheet: str | None = None,
     line: int | None = None,
     column: str | int | None = None,
     table: str | None = None,
@@ -224,6 +243,7 @@ def of_engine(
     about: dict[str, Any] = {
         "hint": hint,
         "file": os.fspath(file) if file and os.fspath(file) else None,
+        "sheet": sheet,
         "line": line,
         "column": column,
         "table": table or None,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from . import _sqluice
 from ._arguments import check_arguments
 from ._commands import OutputFormat
-from ._locks import used
+from ._open_files import used
 from ._progress import Callback, Watched
 from ._report import ExportReport, from_json
 from ._settings import settings_of
@@ -26,25 +26,51 @@ class Rows:
     database, from its beginning to its end.
     """
 
-    __slots__ = ("_busy_timeout", "_db", "_reading")
+    __slots__ = ("_arguments", "_db", "_reading")
 
     def __init__(self, db: Path, rows: dict[str, Any], settings: dict[str, Any]) -> None:
-        self._db, self._busy_timeout = os.fspath(db), settings["busy_timeout"]
-        with used(self._db, self._busy_timeout):
-            self._reading = _sqluice.Reading(self._db, rows, settings)
+        self._db = os.fspath(db)
+        self._arguments = (self._db, rows, settings)
+        self._reading: _sqluice.Reading | None = None
+        with used(self._db) as native:
+            self._made(native)
+
+    def _made(self, native: Any) -> Any:
+        """The reader: here, or in a child process."""
+        if native is not _sqluice:
+            return native.Reading(*self._arguments)
+        self._reading = self._reading or _sqluice.Reading(*self._arguments)
+        return self._reading
 
     def basis(self) -> str:
         """The state of the database and the types of the columns, as text, for `read(..., part=..., basis=...)`. Columns that are not declared
         with a type are read for it."""
-        with used(self._db, self._busy_timeout):
-            return self._reading.basis()
+        with used(self._db) as native:
+            basis: str = self._made(native).basis()
+            return basis
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows as a stream of Arrow, with the types that they have, whatever schema is requested."""
         # Until the stream is released, which lets go of this.
-        guard = used(self._db, self._busy_timeout)
-        guard.__enter__()
-        return self._reading.stream(guard)
+        guard = used(self._db)
+        native = guard.__enter__()
+        reading = self._made(native)
+        if native is _sqluice:
+            return reading.stream(guard)
+        return _sqluice.received(_Taken(guard, reading.sending()))
+
+
+class _Taken:
+    """The rows that a child process reads, as they are taken."""
+
+    def __init__(self, guard: Any, sending: Any) -> None:
+        self._guard, self._sending = guard, sending
+
+    def __call__(self) -> bytes | None:
+        taken: bytes | None = self._sending.__next__()
+        if taken is None:
+            self._guard.__exit__(None, None, None)
+        return taken
 
 
 def read(
@@ -112,6 +138,6 @@ def export(
     """
     check_arguments(export, locals())
     settings = settings_of("export", locals())
-    with used(db, busy_timeout), Watched(progress) as notify:
-        text = _sqluice.export(os.fspath(db), names(tables), settings, notify)
+    with used(db) as native, Watched(progress) as notify:
+        text = native.export(os.fspath(db), names(tables), settings, notify)
     return from_json(ExportReport, text)

@@ -39,6 +39,26 @@ class IndexReport:
 
 
 @dataclass(frozen=True, slots=True)
+class FullTextReport:
+    """The report of a full-text index. The numbers are 0 if SQLite built the index."""
+
+    name: str
+    table: str
+    """The table whose rows are indexed."""
+    write_path: str
+    """`sorted` if the terms were sorted on all cores, `sqlite` if SQLite built the index."""
+    rows: int
+    tokens: int
+    terms: int
+    leaf_pages: int
+    bytes: int
+    work: str = "create"
+    """The work that was done: `create`, `optimize` or `rebuild`."""
+    merged_segments: int = 0
+    """The segments that `fts_optimize` has merged; 0 if there was one already."""
+
+
+@dataclass(frozen=True, slots=True)
 class MissedType:
     """Why a column is TEXT although nearly all of its values are numbers."""
 
@@ -116,6 +136,10 @@ class TableReport:
     """The lines of these rows in the input: a quoted field may have several."""
     padded: int
     """Rows that were loaded although fields are missing at their end, which are NULL."""
+    filtered: int
+    """Records that `where` has left out."""
+    filtered_null: int
+    """Of these, the records for which it was NULL, neither true nor false."""
     ignored: int
     """Rows that were left out: another row has the same key, or a trigger says so."""
     updated: int | None
@@ -140,6 +164,10 @@ class Existing:
     journal_mode_after: str
     pages_before: int
     pages_written: int
+    full_text: tuple[str, ...] = ()
+    """Full-text tables that got the terms of the new rows without their triggers."""
+    full_text_behind: tuple[str, ...] = ()
+    """Full-text tables that did not get the new rows, as no trigger adds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +211,16 @@ class Skipped:
 
     name: str
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file of a folder or an archive that is not loaded unless it is named."""
+
+    name: str
+    """That of a folder, with all that is below it, ends in a slash."""
+    why: str
+    """Such as `hidden`, `a database` or `no known extension`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +271,10 @@ class Input:
     """What the caller might expect otherwise."""
     warnings: tuple[str, ...] = ()
     """Values that may not be what they seem, with the place of the first, and the parameter that reads them in another way."""
+    dialect: str | None = None
+    """The database whose SQL a dump has: SQLite, MySQL (also for MariaDB) or PostgreSQL."""
+    sheet: str | None = None
+    """The sheet of a workbook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +305,8 @@ class Report:
     """The files of a load, and how each was read."""
     skipped: tuple[Skipped, ...] = ()
     """What was left out: files that could not be loaded."""
+    left_out: tuple[LeftOut, ...] = ()
+    """The files of folders and archives that were not named, and are not loaded: hidden files, databases, pictures."""
     replaced: Replaced | None = None
     """What the database held that was replaced (`overwrite=True`)."""
     replacement: Replacement | None = None
@@ -298,11 +342,13 @@ class MadeIndexes:
     indexes: tuple[IndexReport, ...]
     existing: tuple[str, ...]
     """Indexes that existed before, and whose statements say IF NOT EXISTS."""
+    full_text: tuple[FullTextReport, ...] = ()
+    """Full-text indexes that were created, made again or optimized."""
 
     def __repr__(self) -> str:
         entries = sum(index.entries for index in self.indexes)
-        names = ", ".join(index.name for index in self.indexes) or "nothing"
-        return f"<MadeIndexes: {names} in {self.target}, {entries:,} entries, {self.seconds:.3f} s>"
+        names = [index.name for index in self.indexes] + [made.name for made in self.full_text]
+        return f"<MadeIndexes: {', '.join(names) or 'nothing'} in {self.target}, {entries:,} entries, {self.seconds:.3f} s>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,6 +482,49 @@ class MaskReport:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOutRows:
+    """The rows of a table that a copy has left out."""
+
+    table: str
+    rows: int
+    filtered: int
+    """Rows for which the condition was not true."""
+    filtered_null: int
+    """The part of these rows for which the condition was NULL."""
+    not_sampled: int
+    """Rows that are not in the sample."""
+    children: int
+    """Rows that refer to left-out rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenReference:
+    """A reference to rows that a copy has left out."""
+
+    table: str
+    columns: tuple[str, ...]
+    parent: str
+    how: str
+    """`declared` by the schema, `given`, or `found` by name and values."""
+    orphans: int
+    """Kept rows that refer to left-out rows."""
+    left_out: int
+    """Rows that were left out because they refer to left-out rows."""
+    broken_before: int
+    """Kept rows that refer to no row of the source."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedRows:
+    """The rows that conditions and samples have left out of a copy."""
+
+    tables: tuple[LeftOutRows, ...]
+    references: tuple[BrokenReference, ...] = ()
+    sees_old_values: bool = False
+    """The copy is masked, and its conditions saw the values of the source."""
+
+
+@dataclass(frozen=True, slots=True)
 class CopyReport:
     """What was copied."""
 
@@ -476,6 +565,8 @@ class CopyReport:
     """The settings that follow from the purpose."""
     files: tuple[str, ...] = ()
     """Files that were written besides the copy; of "d1", all that are in its folder."""
+    selected: SelectedRows | None = None
+    """Rows that were left out (`where=...`, `sample=...`)."""
     mask: MaskReport | None = None
     """What was masked, and what was not (`mask=...`)."""
 
@@ -641,6 +732,81 @@ class CheckReport:
     def __repr__(self) -> str:
         found = "sound" if self.sound else f"{_grouped(self.problem_count + len(self.sqlite_problems), 'problem')}"
         return f"<CheckReport: {found}, {_grouped(self.rows, 'row')}, {self.bytes:,} bytes, {self.seconds:.3f} s>"
+
+
+@dataclass(frozen=True, slots=True)
+class LostPage:
+    """A lost page of a table in a damaged database."""
+
+    page: int
+    why: str
+    after_rowid: int | None = None
+    """The rowid before the gap, if it is known."""
+    last_rowid: int | None = None
+    """The last rowid of the gap, if it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedTable:
+    """The rows that were saved of a table in a damaged database."""
+
+    name: str
+    rows: int
+    by_gap: int
+    """Rows on pages that no tree names, and whose rowids fill a gap of the table."""
+    by_shape: int
+    """Rows that only the number and kinds of their columns join to the table."""
+    conflicts: int
+    """Rows whose key another row has; they are in the table conflicts_NAME."""
+    repeated: int
+    """Rows that were found twice with the same values, and are kept once."""
+    rejected: int
+    """Rows that break a constraint; they are in the table rejected_NAME."""
+    lost_rows: int
+    """Rows that are lost on existing pages."""
+    lost_page_count: int
+    lost_pages: tuple[LostPage, ...]
+    """The first twenty."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRows:
+    """Rows of no known table that have the same shape."""
+
+    table: str
+    """The name of the table that has the rows."""
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecoverReport:
+    """The tables and rows that were saved of a damaged database."""
+
+    source: str
+    target: str
+    damaged: bool
+    rows: int
+    source_bytes: int
+    pages: int
+    page_bytes: int
+    encoding: str
+    freelist_whole: bool
+    """False: rows that count by their shape may be deleted rows."""
+    damaged_pages: int
+    tables: tuple[SavedTable, ...]
+    lost_and_found: tuple[FoundRows, ...]
+    lost_index_pages: int
+    """Lost pages of indexes, which were made anew."""
+    remarks: tuple[str, ...]
+    """Remarks: the use of the -wal or the -journal, and objects that could not be made again."""
+    bytes: int
+    seconds: float
+    phases: tuple[Phase, ...]
+
+    def __repr__(self) -> str:
+        found = "damaged" if self.damaged else "no damage"
+        return f"<RecoverReport: {found}, {_grouped(self.rows, 'row')} to {self.target}, {self.bytes:,} bytes, {self.seconds:.3f} s>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 from ._arguments import check_arguments, check_text
 from ._errors import InputError, UsageError, wrong_type
-from ._locks import used
-from ._sqluice import Blobs, Entities, Kind
+from ._open_files import used
+from ._sqluice import Blobs, Kind
 from ._write import Path
 
 T = TypeVar("T")
@@ -78,8 +78,9 @@ class BlobStore(MutableMapping[str, bytes]):
             "page_size": page_size,
             "busy_timeout": float(busy_timeout),
         }
-        with used(db, busy_timeout):
-            self._blobs = Blobs(self.db, options)
+        # As long as the store lives.
+        self._used = used(db)
+        self._blobs: Blobs = self._used.__enter__().Blobs(self.db, options)
         self._process = os.getpid()
 
     def _here(self) -> Blobs:
@@ -238,8 +239,9 @@ class EntityStore:
         """Opens the store, or creates it. durable: written entities outlive a loss of power. cache: bytes of pages of each connection."""
         check_arguments(EntityStore.__init__, locals())
         self.db = os.fspath(db)
-        with used(db, busy_timeout):
-            self._store = Entities(self.db, durable, float(busy_timeout), cache)
+        # As long as the store lives, or one of its types.
+        self._used = used(db)
+        self._store = self._used.__enter__().Entities(self.db, durable, float(busy_timeout), cache)
         self._process = os.getpid()
 
     @overload
@@ -291,7 +293,7 @@ class EntityStore:
             return [(name, f"$.{json.dumps(name, ensure_ascii=False)}", is_unique) for name in ([given] if isinstance(given, str) else given)]
 
         kind = self._store.define(name, key, key_type is str, fields(unique, True) + fields(index, False))
-        return EntityType(kind, self._process, to_json or _to_json, from_json or json.loads)
+        return EntityType(kind, self._process, to_json or _to_json, from_json or json.loads, self._used)
 
     def __repr__(self) -> str:
         return f"EntityStore({self.db!r})"
@@ -324,8 +326,10 @@ def _entity_keys(keys: Iterable[str | int]) -> list[str | int]:
 class EntityType(Generic[T]):
     """The entities of a type in a store; `EntityStore.define` gives it."""
 
-    def __init__(self, kind: Kind, process: int, to_json: Callable[[T], str], from_json: Callable[[str], T]) -> None:
-        self._kind, self._process = kind, process
+    def __init__(
+        self, kind: Kind, process: int, to_json: Callable[[T], str], from_json: Callable[[str], T], used: object = None
+    ) -> None:
+        self._kind, self._process, self._used = kind, process, used
         self._to_json, self._from_json = to_json, from_json
 
     def _here(self) -> Kind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import pathlib
 import re
@@ -9,10 +10,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from . import _sqluice
 from ._arguments import check_arguments
 from ._errors import InputError, UsageError, system_errors
-from ._locks import used
+from ._open_files import used
 from ._progress import Callback, Watched
 from ._report import Report, from_json
 from ._rows import names_in_schema, understand
@@ -151,15 +151,16 @@ def write(
     schema = schema_read(schema)
     columns = None if columns is None else names(columns)
 
-    def table_columns() -> Sequence[str] | None:
-        found = None if overwrite else _sqluice.columns_of(os.fspath(db), table)
-        return names_in_schema(schema, table) if found is None and isinstance(schema, str) else found
+    with used(db) as native:
 
-    def known_columns() -> Sequence[str] | None:
-        found = table_columns()
-        return list(schema) if found is None and isinstance(schema, Mapping) else found
+        def table_columns() -> Sequence[str] | None:
+            found = None if overwrite else native.columns_of(os.fspath(db), table)
+            return names_in_schema(schema, table) if found is None and isinstance(schema, str) else found
 
-    with used(db, busy_timeout):
+        def known_columns() -> Sequence[str] | None:
+            found = table_columns()
+            return list(schema) if found is None and isinstance(schema, Mapping) else found
+
         given = understand(data, columns, known_columns, wants_index, index_label, table_columns=table_columns)
         indexes = [] if isinstance(index, bool) else specs(index)
         if wants_index:
@@ -168,12 +169,18 @@ def write(
         settings = settings_of("write", arguments, upsert=names(primary_key) if if_exists == "upsert" else None)
         with Watched(progress) as notify:
             if given.waits:
-                spool = _sqluice.Spool(folder_for_rows(db, temp_dir), os.fspath(db), about, settings)
+                spool = native.Spool(folder_for_rows(db, temp_dir), os.fspath(db), about, settings)
                 spool.append(given.make())
-                text = _sqluice.write_spools(os.fspath(db), [(about, spool)], settings, notify)
+                text = native.write_spools(os.fspath(db), [(about, spool)], settings, notify)
             else:
-                text = _sqluice.write(os.fspath(db), given.make, given.again, given.in_order, about, settings, notify)
+                text = native.write(os.fspath(db), given.make, given.again, given.in_order, about, settings, notify)
     return from_json(Report, text)
+
+
+def write_defaults() -> dict[str, Any]:
+    """Returns the arguments of `write` that are not given, by name."""
+    parameters = inspect.signature(write).parameters.values()
+    return {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
 
 
 def table_args(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Literal
 
 from . import _sqluice
 from ._arguments import check_arguments
-from ._errors import UsageError
-from ._locks import used
+from ._errors import TargetError, UsageError
+from ._open_files import is_open_elsewhere, used
 from ._progress import Callback, Watched
 from ._report import Report, from_json
 from ._rows import names_in_schema, understand
@@ -65,10 +66,12 @@ class Writer:
         check_arguments(Writer.__init__, locals())
         self._db = os.fspath(db)
         self._folder = folder_for_rows(db, temp_dir)
-        self._overwrite, self._busy_timeout, self._progress = overwrite, busy_timeout, progress
+        self._overwrite, self._progress = overwrite, progress
         self._options = settings_of("write", locals(), first_rowid=None, upsert=[] if if_exists == "upsert" else None)
         self._tables: dict[str, _Table] = {}
         self._last: str | None = None
+        self._used: AbstractContextManager[Any] | None = None
+        self._writes: Any = None
         self._ended: str | None = None
         self.report = None
 
@@ -98,8 +101,7 @@ class Writer:
         known = list(columns) if columns is not None else None
         if isinstance(declared, str):
             known = names_in_schema(declared, table)
-        with used(self._db, self._busy_timeout):
-            spool = _sqluice.Spool(self._folder, self._db, args, self._options)
+        spool = self._native().Spool(self._folder, self._db, args, self._options)
         self._tables[table] = _Table(args, known, spool)
         self._last = table
 
@@ -118,8 +120,8 @@ class Writer:
         def known_columns() -> Sequence[str] | None:
             if goal.columns is not None or self._overwrite:
                 return goal.columns
-            with used(self._db, self._busy_timeout):
-                return _sqluice.columns_of(self._db, name)
+            columns: Sequence[str] | None = self._native().columns_of(self._db, name)
+            return columns
 
         chosen = None if columns is None else names(columns)
         given = understand(data, chosen, known_columns, rows_before=goal.rows, table_columns=known_columns).make()
@@ -141,16 +143,36 @@ class Writer:
     def commit(self) -> Report:
         """Writes everything; leaving the `with` does it, too."""
         self._check()
+        native = self._native()
         self._ended = "it has been committed"
         tables = [(table.args, table.spool) for table in self._tables.values()]
-        with used(self._db, self._busy_timeout), Watched(self._progress) as notify:
-            self.report = from_json(Report, _sqluice.write_spools(self._db, tables, self._options, notify))
+        try:
+            with Watched(self._progress) as notify:
+                self.report = from_json(Report, native.write_spools(self._db, tables, self._options, notify))
+        finally:
+            self._let_go()
         return self.report
+
+    def _native(self) -> Any:
+        """The writer: in this process, or in a child. Rows wait where they are written."""
+        if self._used is None:
+            self._used = used(self._db)
+            self._writes = self._used.__enter__()
+        elif self._writes is _sqluice and is_open_elsewhere(self._db):
+            message = f"{self._db} was opened in this process by another SQLite library since the first rows were given"
+            raise TargetError(message, hint="close that connection, or open it before the first rows are given")
+        return self._writes
+
+    def _let_go(self) -> None:
+        self._tables.clear()
+        if self._used is not None:
+            self._used.__exit__(None, None, None)
+        self._used = self._writes = None
 
     def rollback(self) -> None:
         """Takes everything back."""
         self._ended = self._ended or "it has been taken back"
-        self._tables.clear()
+        self._let_go()
 
     def _check(self) -> None:
         if self._ended is not None:

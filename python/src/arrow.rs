@@ -23,11 +23,20 @@ use sqluice::source::arrow::foreign::{ForeignBatches, import_column};
 use sqluice::source::arrow::{ArrowOptions, guessed_type, infer_decimals};
 
 use crate::errors::{raised_by_write, usage};
+use crate::packed::Packed;
 use crate::run::Feed;
 use crate::source::{FoundColumn, Piece};
 
 /// Arrays of structs, without the GIL.
-type Arrays = Box<dyn Iterator<Item = Result<FFI_ArrowArray, ArrowError>> + Send>;
+type Arrays = Box<dyn Iterator<Item = Result<Rows, ArrowError>> + Send>;
+
+/// Rows of Arrow.
+enum Rows {
+    /// An array of structs of another library.
+    Foreign(FFI_ArrowArray),
+    /// A batch that another process has imported.
+    Imported(RecordBatch),
+}
 
 /// Record batches of Python's.
 pub(crate) struct ArrowFeed {
@@ -98,8 +107,11 @@ impl ArrowFeed {
             let (current, batches) = (&mut self.current, &mut self.batches);
             let next = py.detach(|| {
                 let array = current.next()?.map_err(broken);
-                // SAFETY: what `read` has returned is of the schema, which is that of the first data.
-                Some(array.and_then(|array| unsafe { batches.import(array) }))
+                Some(array.and_then(|array| match array {
+                    // SAFETY: what `read` has returned is of the schema, which is that of the first data.
+                    Rows::Foreign(array) => unsafe { batches.import(array) },
+                    Rows::Imported(batch) => Ok(batch),
+                }))
             });
             if let Some(batch) = next {
                 let batch = batch.map_err(|error| raised_by_write(py, &error))?;
@@ -171,6 +183,13 @@ impl Feed for ArrowFeed {
 /// The schema and the arrays of structs of something. The arrays are of the schema's type.
 fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Arrays)> {
     let py = data.py();
+    if let Ok(packed) = data.cast::<Packed>() {
+        let Packed { schema, batches } = packed.get();
+        return Ok((
+            schema.clone(),
+            Box::new(batches.clone().into_iter().map(|batch| Ok(Rows::Imported(batch)))),
+        ));
+    }
     py.import("sqluice._rows")?.getattr("refuse_columns")?.call1((data,))?;
     ask(data)?;
     if data.hasattr("__arrow_c_stream__")? {
@@ -187,12 +206,27 @@ fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Arrays)> {
         return Err(usage(py, ONE_COLUMN));
     }
     let schema = of_c(&schema).map_err(|error| raised_by_write(py, &error))?;
-    Ok((Arc::new(schema), Box::new(std::iter::once(Ok(array)))))
+    Ok((Arc::new(schema), Box::new(std::iter::once(Ok(Rows::Foreign(array))))))
+}
+
+/// Returns `true` for data with rows of Arrow.
+pub(crate) fn is_rows(data: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(data.is_instance_of::<Packed>()
+        || data.hasattr("__arrow_c_stream__")?
+        || data.hasattr("__arrow_c_array__")?)
+}
+
+/// Returns `true` for data with a column of Arrow.
+pub(crate) fn is_column(data: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(data.is_instance_of::<Packed>() || data.hasattr("__arrow_c_array__")?)
 }
 
 /// The array that something has, a column called `name`, and its type. The first value has number `first_row`, counted from 0.
 pub(crate) fn array(data: &Bound<'_, PyAny>, name: &str, first_row: u64) -> PyResult<(ArrayRef, DataType)> {
     let py = data.py();
+    if let Some(column) = data.cast::<Packed>().ok().and_then(|packed| packed.get().column()) {
+        return Ok(column);
+    }
     ask(data)?;
     let (schema, array) = capsules(data)?;
     let kind = DataType::try_from(&schema).map_err(|error| raised_by_write(py, &broken(error)))?;
@@ -274,7 +308,7 @@ impl Stream {
 }
 
 impl Iterator for Stream {
-    type Item = Result<FFI_ArrowArray, ArrowError>;
+    type Item = Result<Rows, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut array = FFI_ArrowArray::empty();
@@ -287,7 +321,7 @@ impl Iterator for Stream {
         if array.is_released() {
             return None;
         }
-        Some(Ok(array))
+        Some(Ok(Rows::Foreign(array)))
     }
 }
 

@@ -18,6 +18,7 @@ use sqluice::load::Load;
 use sqluice::merge::Merge;
 use sqluice::profile::Profile;
 use sqluice::progress::Context;
+use sqluice::recover::Recover;
 use sqluice::remote;
 use sqluice::report::Report;
 use sqluice::schema::Schema;
@@ -326,5 +327,22 @@ pub(crate) fn merge(
         let mut merge = Merge::new(target, sources);
         given.hand_over(&mut [&mut merge])?;
         merge.run_with(context)
+    })
+}
+
+/// Saves what is left of a damaged database.
+#[pyfunction]
+pub(crate) fn recover(
+    py: Python<'_>,
+    source: PathBuf,
+    target: PathBuf,
+    arguments: &Bound<'_, PyDict>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let given = given(Verb::Recover, arguments)?;
+    reported(py, progress, |context| {
+        let mut recover = Recover::new(source, target);
+        given.hand_over(&mut [&mut recover])?;
+        recover.run_with(context)
     })
 }

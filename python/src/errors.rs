@@ -37,6 +37,7 @@ fn exception<'py>(py: Python<'py>, error: &Error, function: Function) -> PyResul
     if let Some(place) = error.place() {
         // Of a place without a file Python would make the folder `.`.
         about.set_item("file", Some(&place.file).filter(|file| !file.as_os_str().is_empty()))?;
+        about.set_item("sheet", place.sheet.as_deref())?;
         about.set_item("line", place.line)?;
         if place.column.is_some() {
             about.set_item("column", place.column)?;

@@ -9,14 +9,22 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `terms`: settings as parameters; `errors`: exceptions; `options`
-//! * `source`, `run`: the channel, and both of its ends; `arrow`, `rows`: what rows come from
+//! * `adbc`: the driver of ADBC that this library is as well; `terms`: settings as parameters; `errors`: exceptions; `options`
+//! * `source`, `run`: the channel, and both of its ends; `packed`, `arrow`, `rows`: what rows come from
+//! * `sending`: rows on their way to another process
 //! * `read`, `commands`, `profile`, `places`, `write`, `spool`: runs; `blobs`, `entities`: stores
 //!
 //! Invariant: Python is called by the calling thread alone, so what is bound to a thread can be read, such as a cursor of `sqlite3`.
 
 #![deny(unsafe_code)]
 
+#[allow(
+    unsafe_code,
+    clippy::undocumented_unsafe_blocks,
+    missing_docs,
+    reason = "the functions that a driver manager calls"
+)]
+mod adbc;
 #[allow(unsafe_code, reason = "Arrow's C interface is pointers")]
 mod arrow;
 mod blobs;
@@ -24,11 +32,13 @@ mod commands;
 mod entities;
 mod errors;
 mod options;
+mod packed;
 mod places;
 mod profile;
 mod read;
 mod rows;
 mod run;
+mod sending;
 mod source;
 mod spool;
 mod terms;
@@ -42,17 +52,21 @@ mod _sqluice {
     #[pymodule_export]
     use crate::blobs::Blobs;
     #[pymodule_export]
-    use crate::commands::{check, copy, expand, export, generate, index, load, merge, pack, unpack};
+    use crate::commands::{check, copy, expand, export, generate, index, load, merge, pack, recover, unpack};
     #[pymodule_export]
     use crate::entities::{Entities, Kind};
     #[pymodule_export]
     use crate::options::settings;
+    #[pymodule_export]
+    use crate::packed::Packed;
     #[pymodule_export]
     use crate::places::{count_pages, exchange, merge_placed, place, places, remove_leftovers};
     #[pymodule_export]
     use crate::profile::profile;
     #[pymodule_export]
     use crate::read::Reading;
+    #[pymodule_export]
+    use crate::sending::{Packing, packed_column, received};
     #[pymodule_export]
     use crate::spool::{Spool, write_spools};
     #[pymodule_export]
@@ -67,6 +81,12 @@ mod _sqluice {
         py.detach(|| sqluice_cli::run(args)).code()
     }
 
+    /// Returns the descriptors of files that SQLite of this module has open.
+    #[pyfunction]
+    fn descriptors() -> Vec<std::ffi::c_int> {
+        sqluice_adbc::descriptors::open()
+    }
+
     /// Returns the names of the formats that `load` reads, and of those that `export` writes.
     #[pyfunction]
     fn formats() -> (Vec<&'static str>, Vec<&'static str>) {
@@ -78,6 +98,7 @@ mod _sqluice {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        sqluice_adbc::descriptors::note_from_now_on();
         sqluice::source::arrow::silence_reader_panics();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("sqlite_version", sqluice::sqlite_version())

@@ -37,7 +37,10 @@ fn value(setting: Setting, kind: Kind, argument: &Bound<'_, PyAny>) -> PyResult<
             Value::Character(role(setting, &text).map_err(refused)?)
         }
         Kind::Texts | Kind::Names | Kind::Columns | Kind::Indexes => Value::Texts(names(argument)?),
-        Kind::Types | Kind::Dates | Kind::Separators => Value::Pairs(argument.extract()?),
+        Kind::TableTexts => Value::Pairs(table_texts(argument)?),
+        Kind::Types | Kind::Dates | Kind::Separators | Kind::Expressions | Kind::Renames => {
+            Value::Pairs(argument.extract()?)
+        }
         Kind::Booleans => match argument.extract() {
             Ok(columns) => {
                 let columns: Vec<(String, (String, String))> = columns;
@@ -64,6 +67,16 @@ pub(crate) fn statements(argument: &Bound<'_, PyAny>) -> PyResult<Value> {
         true => Ok(Value::Text(argument.extract()?)),
         false => Ok(Value::Path(argument.extract()?)),
     }
+}
+
+/// Reads pairs of a table and a text, or a number in the place of the text.
+fn table_texts(argument: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
+    let pairs: Vec<(String, Bound<'_, PyAny>)> = argument.extract()?;
+    let text = |value: Bound<'_, PyAny>| match value.extract::<u64>() {
+        Ok(number) => Ok(number.to_string()),
+        Err(_) => value.extract(),
+    };
+    pairs.into_iter().map(|(table, value)| Ok((table, text(value)?))).collect()
 }
 
 /// Reads one name, or several.

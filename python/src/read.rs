@@ -20,6 +20,7 @@ use sqluice::settings::Verb;
 use crate::errors::raised_by;
 use crate::options::given;
 use crate::run::run;
+use crate::sending::Sending;
 use crate::terms::Function;
 
 /// What of a database is read.
@@ -74,10 +75,21 @@ impl Reading {
 
     /// A capsule with a stream; `guard` lives as long as that.
     fn stream<'py>(&self, py: Python<'py>, guard: Py<PyAny>) -> PyResult<Bound<'py, PyCapsule>> {
+        let stream = FFI_ArrowArrayStream::new(Box::new(self.batches(py, Some(guard))?));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// Returns the rows as bytes, for another process.
+    fn sending(&self, py: Python<'_>) -> PyResult<Sending> {
+        Ok(Sending::new(Box::new(self.batches(py, None)?)))
+    }
+}
+
+impl Reading {
+    fn batches(&self, py: Python<'_>, guard: Option<Py<PyAny>>) -> PyResult<Batches> {
         let opened = py.detach(|| self.read.open(&Context::default()));
         let batches = opened.map_err(|error| raised_by(py, &error, Function::Read))?;
-        let stream = FFI_ArrowArrayStream::new(Box::new(Batches { batches, _guard: guard }));
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+        Ok(Batches { batches, _guard: guard })
     }
 }
 
@@ -85,7 +97,7 @@ impl Reading {
 struct Batches {
     batches: RecordBatches,
     /// Dropped after the batches.
-    _guard: Py<PyAny>,
+    _guard: Option<Py<PyAny>>,
 }
 
 impl Iterator for Batches {

@@ -297,7 +297,7 @@ impl RowFeed {
             }
             let Some(chunk) = self.rows.clone_ref(py).into_bound(py).next() else { return Ok(None) };
             let chunk = chunk?;
-            if chunk.hasattr("__arrow_c_stream__")? || chunk.hasattr("__arrow_c_array__")? {
+            if crate::arrow::is_rows(&chunk)? {
                 let feed = ArrowFeed::after(&chunk, self.done)?;
                 self.check_length(py, feed.schema.fields().len())?;
                 self.batches = Some(feed);
@@ -369,7 +369,7 @@ impl RowFeed {
         column: &Bound<'_, PyAny>,
         index: usize,
     ) -> PyResult<(ColumnOfPython, usize)> {
-        if column.hasattr("__arrow_c_array__")? {
+        if crate::arrow::is_column(column)? {
             let name = self.names.get(index).map_or("", String::as_str);
             let (array, kind) = crate::arrow::array(column, name, self.done)?;
             self.check_unit(py, index, &kind)?;

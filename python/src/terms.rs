@@ -125,7 +125,7 @@ fn argument(kind: Kind, value: &str) -> String {
         Kind::Indexes => format!("[{value:?}]"),
         Kind::Bytes => bytes(value),
         Kind::RowCounts => rows(value),
-        Kind::Types | Kind::Dates | Kind::Separators => typed(value),
+        Kind::Types | Kind::Dates | Kind::Separators | Kind::Expressions | Kind::Renames => typed(value),
         Kind::Count | Kind::Unsigned | Kind::Integer(..) | Kind::Real | Kind::Duration | Kind::PageSize => {
             value.to_owned()
         }

@@ -11,7 +11,7 @@ import pytest
 OPTIONS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
 
-@pytest.mark.parametrize("module", ["sqluice", "sqluice._writer"])
+@pytest.mark.parametrize("module", ["sqluice", "sqluice._writer", "sqluice.polars", "adbc_driver_sqluice.dbapi"])
 def test_the_examples_of_the_code_run(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = doctest.testmod(importlib.import_module(module), optionflags=OPTIONS)

@@ -30,7 +30,7 @@ TERMS = _sqluice.setting_terms()
 
 @pytest.mark.parametrize(("setting", "terms"), TERMS, ids=[setting for setting, _ in TERMS])
 def test_every_setting_is_called_as_the_parameter_that_sets_it(setting: str, terms: list[str | None]) -> None:
-    known = parameters(sqluice.load, sqluice.write, sqluice.check, sqluice.pack, sqluice.unpack, sqluice.generate, sqluice.read, sqluice.export, sqluice.copy, sqluice.merge, sqluice.profile)
+    known = parameters(sqluice.load, sqluice.write, sqluice.check, sqluice.pack, sqluice.unpack, sqluice.generate, sqluice.read, sqluice.export, sqluice.copy, sqluice.merge, sqluice.profile, sqluice.index, sqluice.recover)
     of_generate = parameters(sqluice.generate)
     of_write = parameters(sqluice.write) & parameters(sqluice.Writer, sqluice.Writer.create_table, sqluice.Writer.append)
     for number, term in enumerate(terms):

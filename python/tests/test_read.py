@@ -127,7 +127,7 @@ def test_a_database_is_loaded_into_another(shop: Path, tmp_path: Path) -> None:
     columns = "id, name, price, code, day"
     assert by_sqlite(target, f"SELECT {columns} FROM item") == by_sqlite(shop, f"SELECT {columns} FROM item")
     db = sqlite3.connect(shop)
-    db.execute("BEGIN IMMEDIATE")
+    db.execute("BEGIN EXCLUSIVE")
     with pytest.raises(sqluice.TargetError):
         sqluice.load(tmp_path / "other.db", shop, busy_timeout=0)
     db.rollback()

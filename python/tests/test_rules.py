@@ -103,12 +103,14 @@ def calls(tmp_path: Path) -> dict[str, Callable[..., Any]]:
         "copy": with_arguments(sqluice.copy, source=db, target=new),
         "merge": with_arguments(sqluice.merge, target=new, sources=[db]),
         "check": with_arguments(sqluice.check, db=db),
+        "recover": with_arguments(sqluice.recover, source=db, target=new),
         "pack": with_arguments(sqluice.pack, db=new, folder=folder),
         "unpack": with_arguments(sqluice.unpack, db=tmp_path / "packed.db", folder=tmp_path / "out"),
         "write": with_arguments(sqluice.write, db=new, data=[(1,)], table="t", columns=["id"]),
         "read": with_arguments(sqluice.read, db=db, table="t"),
         "export": with_arguments(sqluice.export, db=db, to=tmp_path / "out.csv"),
         "field": with_arguments(sqluice.field, name="a"),
+        "pandas_method": with_arguments(sqluice.pandas_method, table=None, connection=None, keys=["a"], rows=[(1,)]),
         "BlobStore": with_arguments(sqluice.BlobStore, db=tmp_path / "blobs.db"),
         "BlobStore.range": method(blobs, "range", key="a", start=0, end=1),
         "BlobStore.size": method(blobs, "size", key="a"),
@@ -242,7 +244,7 @@ def test_a_wrong_value_is_reported_with_those_that_are_right(db: Path) -> None:
 
 
 # The database of a set of databases is a folder, a field has none.
-WITHOUT_DATABASE = {"field", "read_manifest", "Hash", "Range"}
+WITHOUT_DATABASE = {"field", "pandas_method", "read_manifest", "Hash", "Range"}
 
 
 def test_formats_are_those_of_the_command() -> None:
@@ -264,7 +266,7 @@ def test_every_function_takes_the_database_first() -> None:
             assert about.kind is about.POSITIONAL_OR_KEYWORD and about.default is about.empty, name
 
 
-VERBS = {"check", "copy", "export", "generate", "index", "load", "merge", "pack", "profile", "unpack"}
+VERBS = {"check", "copy", "export", "generate", "index", "load", "merge", "pack", "profile", "recover", "unpack"}
 # The names of the command for its arguments.
 OF_COMMAND = {
     "DB": "db",
@@ -292,8 +294,8 @@ def test_arguments_are_in_the_order_of_the_command(verb: str) -> None:
         assert positional == ["target", "sources"] and words[0] == "TARGET", usage[1]
 
 
-# The target of `copy` and the files of `export` and `unpack` are new. `merge` joins the tables of databases, the target's own included.
-WITHOUT_IF_EXISTS = {"copy", "export", "merge", "unpack"}
+# The targets of `copy` and `recover`, and the files of `export` and `unpack`, are new. `merge` joins the tables of databases, the target's own included.
+WITHOUT_IF_EXISTS = {"copy", "export", "merge", "recover", "unpack"}
 
 
 def test_what_happens_to_an_existing_table_is_a_parameter_of_one_name() -> None:

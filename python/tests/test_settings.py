@@ -24,6 +24,7 @@ VERBS = {
         sqluice.pack,
         sqluice.profile,
         sqluice.read,
+        sqluice.recover,
         sqluice.unpack,
         sqluice.write,
     )

@@ -12,11 +12,11 @@ import charts
 import pytest
 from blocks import Page, agree, blocks
 from drawings import IMAGES, STYLE
-from pages import PAGES, ROOT, name, not_run, run
+from pages import EXAMPLES, PAGES, ROOT, name, not_run, run
 from recording import PICTURE, picture
 
 # The only reasons to leave a block out.
-REASONS = ("needs a published release", "needs a container engine", "builds for minutes", "needs a network", "needs Ray", "needs Spark", "needs Dask", "runs for minutes", "needs a store")
+REASONS = ("needs a published release", "needs a container engine", "builds for minutes", "needs a network", "needs Ray", "needs Spark", "needs Dask", "runs for minutes", "needs a store", "the page of the example runs it")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -84,7 +84,7 @@ def test_all_drawings_have_the_same_style() -> None:
 
 
 def test_every_link_of_the_readmes_leads_somewhere() -> None:
-    for page in [ROOT / "README.md", ROOT / "python/README.md"]:
+    for page in [ROOT / "README.md", ROOT / "python/README.md", *EXAMPLES.rglob("*.md")]:
         for target in re.findall(r"(?:\]\(|src=\")([^)#\"]+)", page.read_text()):
             assert target.startswith("https://") or (page.parent / target).exists(), f"{name(page)}: {target}"
 

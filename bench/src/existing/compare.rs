@@ -1,8 +1,10 @@
 //! The parts of the comparison, each in rounds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, ensure};
 use rusqlite::Connection;
@@ -22,6 +24,7 @@ use crate::{copy, sync, warm};
 
 const USER2: &str = include_str!("user2.sql");
 const ITEM: &str = include_str!("item.sql");
+const PRODUCT: &str = include_str!("product.sql");
 
 /// The files of each part: the existing database, a database to copy from, rows to load.
 const BASE: &str = "base.db";
@@ -35,8 +38,9 @@ const CHECKED_ROWS_MAX: u64 = 1_000_000;
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
     let wanted = |part: &Section| settings.only.is_empty() || settings.only.contains(part);
-    let parts = [Section::Table, Section::Insert, Section::In, Section::Append, Section::Index].into_iter();
-    let parts: Vec<Section> = parts.filter(wanted).collect();
+    let parts =
+        [Section::Table, Section::Insert, Section::In, Section::Append, Section::Computed, Section::Index];
+    let parts: Vec<Section> = parts.into_iter().filter(wanted).collect();
     let bytes_max = parts.iter().map(|part| part.bytes_max()).fold(0.0, f64::max) * settings.rows_scale;
     let sqluice = Sqluice::new(runner, options.sqluice()?);
     let scratch = Scratch::new(&options.dir(), bytes_max as u64)?;
@@ -46,9 +50,10 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
 
     let mut rounds = vec![Round::new(); usize::from(options.rounds)];
     for part in parts {
-        let track = Track { scale: settings.rows_scale, part, runner, sqluice: &sqluice, scratch: &scratch };
+        let (scale, sqlite3) = (settings.rows_scale, &*settings.sqlite3);
+        let track = Track { scale, part, runner, sqluice: &sqluice, sqlite3, scratch: &scratch };
         track.prepare()?;
-        let (mut found, mut checked) = (None, BTreeSet::new());
+        let (mut found, mut checked) = (BTreeMap::new(), BTreeSet::new());
         for (round, number) in rounds.iter_mut().zip(1..) {
             say(&format!("\n{}: round {number} of {}\n", part.name(), options.rounds))?;
             track.round(number % 2 == 0, round, &mut found, &mut checked)?;
@@ -68,8 +73,12 @@ struct Track<'a> {
     part: Section,
     runner: &'a Runner,
     sqluice: &'a Sqluice<'a>,
+    sqlite3: &'a Path,
     scratch: &'a Scratch,
 }
+
+/// The results of the first ways: of those that change the table `plain`, and of the others.
+type FirstFound = BTreeMap<bool, Found>;
 
 /// The result of the first way, which the other ways must reproduce.
 #[derive(Debug, PartialEq)]
@@ -114,6 +123,10 @@ impl Track<'_> {
                 self.generate(&file(BASE), "item.sql", there)?;
                 data::items(there, rows, &file(ROWS))
             }
+            Section::Computed => {
+                data::with_products(PRODUCT, there, &file(BASE))?;
+                data::products(there, rows, &file(ROWS))
+            }
         }
     }
 
@@ -130,7 +143,7 @@ impl Track<'_> {
         &self,
         backwards: bool,
         round: &mut Round,
-        found: &mut Option<Found>,
+        found: &mut FirstFound,
         checked: &mut BTreeSet<Way>,
     ) -> anyhow::Result<()> {
         let mut ways: Vec<Way> = Way::ALL.into_iter().filter(|way| way.part() == self.part).collect();
@@ -149,14 +162,14 @@ impl Track<'_> {
     }
 
     /// Runs a lap that changes a fresh copy of the database.
-    fn write(&self, way: Way, found: &mut Option<Found>, check: bool) -> anyhow::Result<Lap> {
+    fn write(&self, way: Way, found: &mut FirstFound, check: bool) -> anyhow::Result<Lap> {
         let target = self.scratch.file("lap.db");
         self.fresh(way, &target)?;
         let (took, output) = self.change(way, &target)?;
         let bytes = target.metadata().context("there is a file")?.len();
         Lap::new(&took, self.rows(), bytes, output).verified(way.name(), || {
             let tables = self.verify(way, &target, check)?;
-            self.same(Found::Tables(tables), found)?;
+            same(Found::Tables(tables), way, found)?;
             Ok(remove(&target)?)
         })
     }
@@ -203,6 +216,11 @@ impl Track<'_> {
             Way::Append => {
                 self.load(target, &csv, &["--table".as_ref(), "item".as_ref(), "--append".as_ref()])
             }
+            Way::AppendPlain | Way::AppendComputed => {
+                let table = if way.is_plain() { "plain" } else { "product" };
+                self.load(target, &csv, &["--table".as_ref(), table.as_ref(), "--append".as_ref()])
+            }
+            Way::ImportComputed => Ok((self.import(target, &csv)?, None)),
             Way::AppendSql => own("append", &[first, count]),
             Way::AppendDrop => own("append", &[first, count, "--drop-index".as_ref()]),
             Way::Index => {
@@ -234,8 +252,24 @@ impl Track<'_> {
         Ok((took, Some(report.write_paths())))
     }
 
+    /// Appends a CSV file by SQLite's shell. `.import` itself gives a value to each column, also to a generated one, which SQLite refuses.
+    fn import(&self, target: &Path, csv: &Path) -> anyhow::Result<Took> {
+        // The shell parses the words of its own commands with these escapes.
+        let csv = csv.to_str().context("a path is UTF-8")?.replace('\\', r"\\").replace('"', "\\\"");
+        let mut command = Command::new(self.sqlite3);
+        // The user's settings must not affect the comparison.
+        command.args(["-batch", "-bail", "-init", "/dev/null"]).arg(target);
+        command.args([
+            "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE staged (id INTEGER, name TEXT, price REAL, stock INTEGER)",
+            ".mode csv",
+            &format!(".import --schema temp --skip 1 \"{csv}\" staged"),
+            "INSERT INTO product (id, name, price, stock) SELECT id, name, price, stock FROM staged",
+        ]);
+        self.runner.run(&mut command)
+    }
+
     /// Runs a lap that only reads, and reports its own time, without the time of reading the whole table first.
-    fn look_up(&self, way: Way, found: &mut Option<Found>) -> anyhow::Result<Lap> {
+    fn look_up(&self, way: Way, found: &mut FirstFound) -> anyhow::Result<Lap> {
         let base = self.scratch.file(BASE);
         warm(&base)?;
         let ids = match way {
@@ -253,7 +287,7 @@ impl Track<'_> {
         took.seconds = looked_up.seconds;
         let bytes = base.metadata().context("there is a file")?.len();
         Lap::new(&took, self.rows() * TIMES, bytes, None)
-            .verified(way.name(), || self.same(Found::LookedUp(looked_up.found, looked_up.sum), found))
+            .verified(way.name(), || same(Found::LookedUp(looked_up.found, looked_up.sum), way, found))
     }
 
     fn own(&self, arguments: &[&OsStr]) -> anyhow::Result<Took> {
@@ -285,7 +319,7 @@ impl Track<'_> {
         let content: Content = serde_json::from_str(&took.stdout).context("what was found is JSON")?;
         let (mode, wanted) = (&content.journal_mode, if way.is_wal() { "wal" } else { "delete" });
         ensure!(mode == wanted, "the journal mode is {mode} instead of {wanted}");
-        let wanted = self.wanted();
+        let wanted = self.wanted(way);
         let rows = content.tables.iter().map(|(name, table)| (&**name, table.rows, &table.indexes));
         let wanted_rows = wanted.iter().map(|(name, rows, indexes)| (*name, *rows, indexes));
         ensure!(
@@ -297,7 +331,7 @@ impl Track<'_> {
     }
 
     /// Returns the expected tables in the order of their names, with their row counts and the entry counts of their indexes.
-    fn wanted(&self) -> Vec<(&'static str, i64, BTreeMap<String, i64>)> {
+    fn wanted(&self, way: Way) -> Vec<(&'static str, i64, BTreeMap<String, i64>)> {
         let (rows, there) = (self.rows() as i64, self.rows_there() as i64);
         let none = BTreeMap::new;
         match self.part {
@@ -306,16 +340,35 @@ impl Track<'_> {
                 let all = there + rows;
                 vec![("item", all, [("by_key".to_owned(), all)].into())]
             }
+            Section::Computed => {
+                let all = there + rows;
+                let (plain, product) = if way.is_plain() { (all, there) } else { (there, all) };
+                let in_stock = (0..product as u64).filter(|row| data::product(*row).2 >= 50).count() as i64;
+                let entries = |of: [(&str, i64); 2]| of.map(|(name, count)| (name.to_owned(), count)).into();
+                vec![
+                    ("plain", plain, entries([("plain_by_name", plain), ("plain_by_stock", plain)])),
+                    (
+                        "product",
+                        product,
+                        entries([("product_by_name", product), ("product_by_stock", in_stock)]),
+                    ),
+                ]
+            }
             Section::Index => vec![("user", there, [("by_area".to_owned(), there)].into())],
             Section::Insert | Section::In => vec![("user", rows, none())],
         }
     }
+}
 
-    fn same(&self, mine: Found, first: &mut Option<Found>) -> anyhow::Result<()> {
-        if let Some(first) = &first {
-            ensure!(mine == *first, "{mine:?}, where another way has {first:?}");
+/// Checks that a way has found the same as the first one that changes the same table.
+fn same(mine: Found, way: Way, found: &mut FirstFound) -> anyhow::Result<()> {
+    match found.entry(way.is_plain()) {
+        Entry::Occupied(first) => {
+            ensure!(mine == *first.get(), "{mine:?}, where another way has {:?}", first.get());
         }
-        first.get_or_insert(mine);
-        Ok(())
+        Entry::Vacant(first) => {
+            first.insert(mine);
+        }
     }
+    Ok(())
 }

@@ -57,6 +57,45 @@ pub(crate) fn items(first: u64, rows: u64, file: &Path) -> anyhow::Result<()> {
     })
 }
 
+/// A row of `plain` and of `product`: name, price in cents, stock.
+pub(crate) type Product = (String, u64, u64);
+
+/// Returns row `row` of `product`, counted from 0.
+pub(crate) fn product(row: u64) -> Product {
+    const TOWNS: [&str; 8] = ["Oslo", "Bonn", "Rome", "Ulm", "Graz", "Turin", "Lyon", "Bern"];
+    let bits = mixed(row);
+    let town = TOWNS[(bits >> 61) as usize];
+    (format!("{:06} {town}", bits % 1_000_000), mixed(!row) % 100_000, (bits >> 32) % 100)
+}
+
+/// Writes `rows` rows of `product` from row `first` on as a CSV file, and syncs it.
+pub(crate) fn products(first: u64, rows: u64, file: &Path) -> anyhow::Result<()> {
+    csv(file, "id,name,price,stock", |to| {
+        for row in first..first + rows {
+            let (name, cents, stock) = product(row);
+            writeln!(to, "{},{name},{}.{:02},{stock}", row + 1, cents / 100, cents % 100)?;
+        }
+        Ok(())
+    })
+}
+
+/// Makes a database with `rows` rows of `plain`, and of `product`.
+pub(crate) fn with_products(schema: &str, rows: u64, file: &Path) -> anyhow::Result<()> {
+    let db = Connection::open(file)?;
+    db.execute_batch(&format!("BEGIN; {schema}"))?;
+    for table in ["plain", "product"] {
+        let mut insert =
+            db.prepare(&format!("INSERT INTO {table} (id, name, price, stock) VALUES (?1, ?2, ?3, ?4)"))?;
+        for row in 0..rows {
+            let (name, cents, stock) = product(row);
+            insert.execute((row as i64 + 1, name, cents as f64 / 100.0, stock as i64))?;
+        }
+    }
+    db.execute_batch("COMMIT")?;
+    drop(db);
+    sync(file)
+}
+
 /// Writes the rows of `user2` in a database as a CSV file, and syncs it.
 pub(crate) fn users(database: &Path, file: &Path) -> anyhow::Result<()> {
     let db = Connection::open(database)?;

@@ -19,6 +19,10 @@
 //!           append                   `sqluice load --append` of a CSV file
 //!           append_sql               a prepared INSERT of the same rows from memory
 //!           append_drop              DROP INDEX, INSERT, CREATE INDEX
+//!  computed: 1M rows to two tables of 100,000, each with two indexes
+//!           append_plain             `sqluice load --append` to a table with indexes on columns
+//!           append_computed          the same to one with two CHECKs, a STORED column, a partial index, and an index on an expression
+//!           import_computed          `sqlite3`, `.import` into a temporary table, and INSERT INTO ... SELECT
 //!  index:   an index on 20M rows of text
 //!           index                    `sqluice index`
 //!           create, create_2         CREATE INDEX; with 200 MB of cache and two threads
@@ -66,6 +70,9 @@ struct Settings {
     /// Measure this part alone; may be repeated [default: all]
     #[arg(long, value_name = "PART")]
     only: Vec<Section>,
+    /// The shell of SQLite
+    #[arg(long, default_value = "sqlite3", value_name = "FILE")]
+    sqlite3: PathBuf,
     #[command(flatten)]
     options: Options,
 }
@@ -82,6 +89,8 @@ enum Section {
     In,
     /// 5 million rows appended to an indexed table of 20 million
     Append,
+    /// A million rows appended to a table with expressions
+    Computed,
     /// An index on 20 million rows
     Index,
 }
@@ -93,6 +102,7 @@ impl Section {
             Section::Insert => "insert",
             Section::In => "in",
             Section::Append => "append",
+            Section::Computed => "computed",
             Section::Index => "index",
         }
     }

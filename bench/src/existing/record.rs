@@ -44,6 +44,9 @@ pub(crate) enum Way {
     Append,
     AppendSql,
     AppendDrop,
+    AppendPlain,
+    AppendComputed,
+    ImportComputed,
     Index,
     Create,
     #[serde(rename = "create_2")]
@@ -52,7 +55,7 @@ pub(crate) enum Way {
 
 impl Way {
     /// All ways, in the order of a round.
-    pub(crate) const ALL: [Way; 26] = [
+    pub(crate) const ALL: [Way; 29] = [
         Way::Attach,
         Way::Generate,
         Way::Load,
@@ -76,6 +79,9 @@ impl Way {
         Way::Append,
         Way::AppendSql,
         Way::AppendDrop,
+        Way::AppendPlain,
+        Way::AppendComputed,
+        Way::ImportComputed,
         Way::Index,
         Way::Create,
         Way::Create2,
@@ -97,6 +103,7 @@ impl Way {
             Way::InRows | Way::InJoin => Section::In,
             Way::InCarray | Way::InCarraySorted | Way::InTemp | Way::InTempKey => Section::In,
             Way::Append | Way::AppendSql | Way::AppendDrop => Section::Append,
+            Way::AppendPlain | Way::AppendComputed | Way::ImportComputed => Section::Computed,
             Way::Index | Way::Create | Way::Create2 => Section::Index,
             _ => Section::Insert,
         }
@@ -105,6 +112,11 @@ impl Way {
     /// Returns `true` if the database is in WAL mode, and `false` if it has a rollback journal (DELETE).
     pub(crate) fn is_wal(self) -> bool {
         matches!(self, Way::AttachWal | Way::GenerateWal | Way::LoadWal)
+    }
+
+    /// Returns `true` if the way changes the table `plain` instead of `product`.
+    pub(crate) fn is_plain(self) -> bool {
+        self == Way::AppendPlain
     }
 
     /// Returns the name that is printed during the run, and the title in the table.
@@ -135,6 +147,16 @@ impl Way {
             Way::Append => ("append", "appended to 20M rows with an index: `sqluice load --append`"),
             Way::AppendSql => ("inserted", "prepared `INSERT` in one transaction, default cache"),
             Way::AppendDrop => ("dropped", "`DROP INDEX`, `INSERT`, `CREATE INDEX`"),
+            Way::AppendPlain => {
+                ("plain", "appended to a table with two indexes on columns: `sqluice load --append`")
+            }
+            Way::AppendComputed => (
+                "computed",
+                "to one with two CHECKs, a STORED column, a partial index, an index on `lower(name)`: `sqluice load --append`",
+            ),
+            Way::ImportComputed => {
+                ("import", "to the same: `sqlite3`, `.import` into a temporary table, `INSERT ... SELECT`")
+            }
             Way::Index => ("index", "an index on text: `sqluice index`"),
             Way::Create => ("create", "`CREATE INDEX`"),
             Way::Create2 => ("create 2", "the same with `PRAGMA threads = 2` and 200 MB of cache"),
@@ -153,6 +175,7 @@ impl Section {
         match self {
             Section::Table | Section::Index => 20e6,
             Section::Insert | Section::Append => 5e6,
+            Section::Computed => 1e6,
             Section::In => 100e3,
         }
     }
@@ -165,6 +188,7 @@ impl Section {
             // A tenth of the rows is looked up: with more rows the lookups alone would take most of the time.
             Section::In => 1e6,
             Section::Append | Section::Index => 20e6,
+            Section::Computed => 100e3,
         }
     }
 
@@ -174,6 +198,7 @@ impl Section {
             Section::Table => 4.5e9,
             Section::Insert | Section::In => 0.6e9,
             Section::Append => 4e9,
+            Section::Computed => 1e9,
             Section::Index => 2.5e9,
         }
     }
@@ -186,6 +211,10 @@ fn seconds(round: &Round, way: Way) -> Option<f64> {
     round.get(&way).map(|lap| lap.seconds)
 }
 
+fn cpu_seconds(round: &Round, way: Way) -> Option<f64> {
+    round.get(&way).map(|lap| lap.cpu_seconds)
+}
+
 /// Returns the ratio of the time of the fastest of `ways` to that of `to`.
 fn fastest(round: &Round, ways: &[Way], to: Way) -> Option<f64> {
     let times = ways.iter().map(|way| seconds(round, *way)).collect::<Option<Vec<f64>>>()?;
@@ -194,7 +223,7 @@ fn fastest(round: &Round, ways: &[Way], to: Way) -> Option<f64> {
 
 const AT_LEAST_5_AIM_8: &str = "at least 5, aim 8";
 
-const COMPARED: [Compared<Round>; 13] = [
+const COMPARED: [Compared<Round>; 16] = [
     Compared {
         what: "time of the `ATTACH` copy to `generate`, DELETE",
         ratio: |round| fastest(round, &[Way::Attach], Way::Generate),
@@ -254,6 +283,21 @@ const COMPARED: [Compared<Round>; 13] = [
         what: "time of `DROP INDEX`, `INSERT`, `CREATE INDEX` to `load --append`",
         ratio: |round| fastest(round, &[Way::AppendDrop], Way::Append),
         claim: None,
+    },
+    Compared {
+        what: "time of `load --append` with expressions to plain indexes",
+        ratio: |round| fastest(round, &[Way::AppendComputed], Way::AppendPlain),
+        claim: Some(("at most 2", 0.0..=2.0)),
+    },
+    Compared {
+        what: "processor time of `load --append` with expressions to plain indexes",
+        ratio: |round| Some(cpu_seconds(round, Way::AppendComputed)? / cpu_seconds(round, Way::AppendPlain)?),
+        claim: None,
+    },
+    Compared {
+        what: "time of `.import` and `INSERT` to `load --append`, with expressions",
+        ratio: |round| fastest(round, &[Way::ImportComputed], Way::AppendComputed),
+        claim: Some(("at least 8", 8.0..=f64::INFINITY)),
     },
     Compared {
         what: "time of `CREATE INDEX`, the faster, to `sqluice index`",
@@ -329,7 +373,14 @@ mod tests {
             let ways = Way::ALL.into_iter().filter(|way| way.part() == part);
             ratios(&ways.map(|way| (way, 1.0)).collect::<Vec<_>>()).len()
         };
-        let counts = [Section::Table, Section::Insert, Section::In, Section::Append, Section::Index].map(of);
-        assert_eq!(counts, [4, 3, 3, 2, 1]);
+        let parts = [
+            Section::Table,
+            Section::Insert,
+            Section::In,
+            Section::Append,
+            Section::Computed,
+            Section::Index,
+        ];
+        assert_eq!(parts.map(of), [4, 3, 3, 2, 3, 1]);
     }
 }

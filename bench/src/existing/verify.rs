@@ -47,14 +47,14 @@ pub(crate) fn verify(file: &Path, check: Option<Check>) -> anyhow::Result<Conten
     Ok(Content { tables: tables.collect::<anyhow::Result<_>>()?, journal_mode: pragma("journal_mode")? })
 }
 
-/// Returns an expression of all columns of a table, of numbers or numeric texts. Its sum changes if a value moves to another row or
+/// Returns an expression of all columns of a table, of numbers or texts that begin with one. Its sum changes if a value moves to another row or
 /// column.
 fn mix(db: &Connection, table: &str) -> rusqlite::Result<String> {
-    let mut columns = db.prepare("SELECT name FROM pragma_table_info(?1)")?;
+    let mut columns = db.prepare("SELECT name FROM pragma_table_xinfo(?1)")?;
     let mut names = columns.query_map([table], |row| row.get::<_, String>(0))?;
     // The columns are multiplied: a sum of sums would not change if two rows exchanged a value.
     names.try_fold("1".to_owned(), |mixed, name| {
-        let value = format!("{} % 1000003", name?);
+        let value = format!("CAST({} AS INTEGER) % 1000003", name?);
         Ok(format!("({mixed} * (31 + {value}) + {value}) % 1000003"))
     })
 }

@@ -23,6 +23,8 @@ const AREA: &str = include_str!("area.sql");
 const TWO: &str = include_str!("two.sql");
 const NUMBER_PLAIN: &str = include_str!("number_plain.sql");
 const NUMBER: &str = include_str!("number.sql");
+const LOWER: &str = include_str!("lower.sql");
+const HALF: &str = include_str!("half.sql");
 
 /// The maximum size of a row in bytes, in all files of a part at a time: tables, indexes, input and files for sorting.
 const ROW_BYTES_MAX: f64 = 160.0;
@@ -34,7 +36,9 @@ const CHECKED_ROWS_MAX: u64 = 1_000_000;
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
     let wanted = |way: &Way| settings.only.is_empty() || settings.only.contains(&way.part());
-    let ways: Vec<Way> = Way::ALL.into_iter().filter(wanted).collect();
+    // The cost of an index is the difference to the table without one.
+    let is_base = |way: &Way| *way == Way::Plain && settings.only.contains(&Section::Computed);
+    let ways: Vec<Way> = Way::ALL.into_iter().filter(|way| wanted(way) || is_base(way)).collect();
     let rows_max = ways.iter().map(|way| way.rows()).fold(0.0, f64::max) * settings.rows_scale;
     let sqluice = Sqluice::new(runner, options.sqluice()?);
     let scratch = Scratch::new(&options.dir(), (rows_max * ROW_BYTES_MAX) as u64)?;
@@ -90,6 +94,8 @@ fn indexes(way: Way) -> &'static [&'static str] {
     match way {
         Way::Indexed | Way::Create | Way::Threads => &["by_area"],
         Way::NumberIndexed | Way::NumberCreate | Way::NumberThreads => &["by_number"],
+        Way::LowerIndexed | Way::LowerCreate | Way::LowerThreads => &["by_lower"],
+        Way::HalfIndexed | Way::HalfCreate | Way::HalfThreads => &["by_half"],
         Way::Two | Way::TwoTen => &["by_age", "by_area"],
         _ => &[],
     }
@@ -104,6 +110,8 @@ impl Track<'_> {
             ("two.sql", TWO),
             ("number_plain.sql", NUMBER_PLAIN),
             ("number.sql", NUMBER),
+            ("lower.sql", LOWER),
+            ("half.sql", HALF),
         ];
         for (name, sql) in schemas {
             std::fs::write(self.scratch.file(name), sql).context("cannot write a schema")?;
@@ -152,6 +160,12 @@ impl Track<'_> {
             Way::Threads => (self.create_index(Column::Area, &target, rows, "2")?, None),
             Way::NumberCreate => (self.create_index(Column::Number, &target, rows, "0")?, None),
             Way::NumberThreads => (self.create_index(Column::Number, &target, rows, "2")?, None),
+            Way::LowerIndexed => self.generate(&target, "lower.sql", rows, &[])?,
+            Way::LowerCreate => (self.create_index(Column::Lower, &target, rows, "0")?, None),
+            Way::LowerThreads => (self.create_index(Column::Lower, &target, rows, "2")?, None),
+            Way::HalfIndexed => self.generate(&target, "half.sql", rows, &[])?,
+            Way::HalfCreate => (self.create_index(Column::Half, &target, rows, "0")?, None),
+            Way::HalfThreads => (self.create_index(Column::Half, &target, rows, "2")?, None),
             Way::Uuid => self.load(Keys::Uuid, &target, rows, &["--without-rowid"])?,
             Way::Shuffled => self.load(Keys::Shuffled, &target, rows, &[])?,
             Way::UuidSql => (self.insert(Keys::Uuid, &target, rows, false)?, None),
@@ -227,8 +241,9 @@ impl Track<'_> {
         let took = self.own(&arguments)?;
         let found: Found = serde_json::from_str(&took.stdout).context("what was found is JSON")?;
         ensure!(found.rows == i64::try_from(rows)?, "{} rows instead of {}", found.rows, grouped(rows));
+        let of_rows = |name: &str| if name == "by_half" { found.kept } else { found.rows };
         let wanted: BTreeMap<String, i64> =
-            indexes(way).iter().map(|name| ((*name).to_owned(), found.rows)).collect();
+            indexes(way).iter().map(|name| ((*name).to_owned(), of_rows(name))).collect();
         ensure!(found.indexes == wanted, "entries {:?} instead of {wanted:?}", found.indexes);
         let mine = found.without_indexes();
         let first = self.found.entry((rows_of(way), rows)).or_insert_with(|| mine.clone());

@@ -18,6 +18,10 @@ pub(crate) enum Column {
     Area,
     /// A random integer
     Number,
+    /// `lower()` of the six digits
+    Lower,
+    /// The six digits, of half of the rows
+    Half,
 }
 
 impl Column {
@@ -25,13 +29,25 @@ impl Column {
         match self {
             Column::Area => "area",
             Column::Number => "number",
+            Column::Lower => "lower",
+            Column::Half => "half",
+        }
+    }
+
+    /// Returns the statement that creates the index.
+    pub(crate) fn index(self) -> &'static str {
+        match self {
+            Column::Area => "CREATE INDEX by_area ON user (area)",
+            Column::Number => "CREATE INDEX by_number ON user (number)",
+            Column::Lower => "CREATE INDEX by_lower ON user (lower(area))",
+            Column::Half => "CREATE INDEX by_half ON user (area) WHERE active = 1",
         }
     }
 
     /// Returns the schema without the index.
     pub(crate) fn schema(self) -> &'static str {
         match self {
-            Column::Area => "plain.sql",
+            Column::Area | Column::Lower | Column::Half => "plain.sql",
             Column::Number => "number_plain.sql",
         }
     }
@@ -39,7 +55,7 @@ impl Column {
     /// Returns the file of the table without the index.
     pub(crate) fn table(self) -> &'static str {
         match self {
-            Column::Area => "table.db",
+            Column::Area | Column::Lower | Column::Half => "table.db",
             Column::Number => "number.db",
         }
     }

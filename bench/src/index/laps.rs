@@ -16,8 +16,7 @@ pub(crate) fn create_index(column: Column, file: &Path, threads: u8) -> anyhow::
     let db = open(file)?;
     // SQLite sorts in files, as by default; the cache size limits its memory.
     db.execute_batch(&format!("PRAGMA temp_store = FILE; PRAGMA threads = {threads};"))?;
-    let name = column.name();
-    db.execute_batch(&format!("CREATE INDEX by_{name} ON user ({name})"))?;
+    db.execute_batch(column.index())?;
     close(db, file)
 }
 

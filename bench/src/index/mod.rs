@@ -6,6 +6,8 @@
 //!           create     -> verified   CREATE INDEX on a copy of the plain file, 200 MB of cache, unsafe PRAGMAs, fsync
 //!           threads    -> verified   the same with PRAGMA threads = 2
 //!  number:  number_plain, number_indexed, number_create, number_threads    the same with a random integer in the place of area
+//!  computed:  lower_indexed, lower_create, lower_threads    the same as area with an index on lower(area)
+//!             half_indexed, half_create, half_threads       ... and with a partial index, on the area of half of the rows
 //!  memory:  two        -> verified   generate `user` with two indexes, 512 MiB of memory
 //!           two_ten    -> verified   ten times the rows
 //!  keys:    uuid       -> verified   load a CSV file of random UUIDs into a WITHOUT ROWID table
@@ -64,6 +66,8 @@ enum Section {
     Area,
     /// An index on integers of 20 million rows
     Number,
+    /// An index on an expression, and a partial index, of 20 million rows
+    Computed,
     /// Two indexes on 100 million rows in 512 MiB
     Memory,
     /// 10 million rows in any order of their keys

@@ -23,6 +23,12 @@ pub(crate) enum Way {
     NumberIndexed,
     NumberCreate,
     NumberThreads,
+    LowerIndexed,
+    LowerCreate,
+    LowerThreads,
+    HalfIndexed,
+    HalfCreate,
+    HalfThreads,
     Two,
     TwoTen,
     Uuid,
@@ -34,7 +40,7 @@ pub(crate) enum Way {
 
 impl Way {
     /// All ways, in the order of a round.
-    pub(crate) const ALL: [Way; 15] = [
+    pub(crate) const ALL: [Way; 21] = [
         Way::Plain,
         Way::Indexed,
         Way::Create,
@@ -43,6 +49,12 @@ impl Way {
         Way::NumberIndexed,
         Way::NumberCreate,
         Way::NumberThreads,
+        Way::LowerIndexed,
+        Way::LowerCreate,
+        Way::LowerThreads,
+        Way::HalfIndexed,
+        Way::HalfCreate,
+        Way::HalfThreads,
         Way::Two,
         Way::TwoTen,
         Way::Uuid,
@@ -56,6 +68,12 @@ impl Way {
         match self {
             Way::Plain | Way::Indexed | Way::Create | Way::Threads => Section::Area,
             Way::NumberPlain | Way::NumberIndexed | Way::NumberCreate | Way::NumberThreads => Section::Number,
+            Way::LowerIndexed
+            | Way::LowerCreate
+            | Way::LowerThreads
+            | Way::HalfIndexed
+            | Way::HalfCreate
+            | Way::HalfThreads => Section::Computed,
             Way::Two | Way::TwoTen => Section::Memory,
             Way::Uuid | Way::UuidSql | Way::UuidDefault | Way::Shuffled | Way::ShuffledSql => Section::Keys,
         }
@@ -65,7 +83,7 @@ impl Way {
     pub(crate) fn rows(self) -> f64 {
         match self {
             Way::TwoTen => 100e6,
-            _ if matches!(self.part(), Section::Area | Section::Number) => 20e6,
+            _ if matches!(self.part(), Section::Area | Section::Number | Section::Computed) => 20e6,
             _ => 10e6,
         }
     }
@@ -81,6 +99,12 @@ impl Way {
             Way::NumberIndexed => "number_indexed",
             Way::NumberCreate => "number_create",
             Way::NumberThreads => "number_threads",
+            Way::LowerIndexed => "lower_indexed",
+            Way::LowerCreate => "lower_create",
+            Way::LowerThreads => "lower_threads",
+            Way::HalfIndexed => "half_indexed",
+            Way::HalfCreate => "half_create",
+            Way::HalfThreads => "half_threads",
             Way::Two => "two",
             Way::TwoTen => "two_ten",
             Way::Uuid => "uuid",
@@ -97,7 +121,13 @@ impl Way {
             Way::Plain => "`sqluice generate`, no index",
             Way::Indexed => "`sqluice generate`, index on `area`",
             Way::Create => "SQLite's `CREATE INDEX` alone",
-            Way::Threads | Way::NumberThreads => "the same with `PRAGMA threads = 2`",
+            Way::LowerIndexed => "`sqluice generate`, index on `lower(area)`",
+            Way::LowerCreate => "SQLite's `CREATE INDEX` of `lower(area)` alone",
+            Way::HalfIndexed => "`sqluice generate`, partial index on `area`, half of the rows",
+            Way::HalfCreate => "SQLite's `CREATE INDEX` of the partial index alone",
+            Way::Threads | Way::NumberThreads | Way::LowerThreads | Way::HalfThreads => {
+                "the same with `PRAGMA threads = 2`"
+            }
             Way::NumberPlain => "`sqluice generate`, a random integer, no index",
             Way::NumberIndexed => "`sqluice generate`, index on the integer",
             Way::NumberCreate => "SQLite's `CREATE INDEX` on it alone",
@@ -143,7 +173,16 @@ fn create_to_added(round: &Round, runs: [Way; 2], creates: [Way; 2]) -> Option<f
 const AREA: [Way; 2] = [Way::Plain, Way::Indexed];
 const NUMBER: [Way; 2] = [Way::NumberPlain, Way::NumberIndexed];
 
-const COMPARED: [Compared<Round>; 7] = [
+const LOWER: [Way; 2] = [Way::Plain, Way::LowerIndexed];
+const HALF: [Way; 2] = [Way::Plain, Way::HalfIndexed];
+
+/// Returns the ratio of the processor time of `CREATE INDEX` to that which the index adds.
+fn create_to_added_of_processors(round: &Round, [plain, indexed]: [Way; 2], create: Way) -> Option<f64> {
+    let of = |way: Way| round.get(&way).map(|lap| lap.cpu_seconds);
+    Some(of(create)? / (of(indexed)? - of(plain)?).max(SECONDS_MIN))
+}
+
+const COMPARED: [Compared<Round>; 11] = [
     Compared {
         what: "time of `CREATE INDEX`, the faster, to what the index adds",
         ratio: |round| create_to_added(round, AREA, [Way::Create, Way::Threads]),
@@ -153,6 +192,26 @@ const COMPARED: [Compared<Round>; 7] = [
         what: "the same, of the index on a random integer",
         ratio: |round| create_to_added(round, NUMBER, [Way::NumberCreate, Way::NumberThreads]),
         claim: Some(("at least 25", 25.0..=f64::INFINITY)),
+    },
+    Compared {
+        what: "the same, of the index on `lower(area)`",
+        ratio: |round| create_to_added(round, LOWER, [Way::LowerCreate, Way::LowerThreads]),
+        claim: Some(("at least 7", 7.0..=f64::INFINITY)),
+    },
+    Compared {
+        what: "processor time of `CREATE INDEX` of `lower(area)` to what the index adds",
+        ratio: |round| create_to_added_of_processors(round, LOWER, Way::LowerCreate),
+        claim: Some(("at least 4", 4.0..=f64::INFINITY)),
+    },
+    Compared {
+        what: "time of `CREATE INDEX`, the faster, to what the partial index adds",
+        ratio: |round| create_to_added(round, HALF, [Way::HalfCreate, Way::HalfThreads]),
+        claim: Some(("at least 5", 5.0..=f64::INFINITY)),
+    },
+    Compared {
+        what: "processor time of `CREATE INDEX` of the partial index to what the index adds",
+        ratio: |round| create_to_added_of_processors(round, HALF, Way::HalfCreate),
+        claim: Some(("at least 3", 3.0..=f64::INFINITY)),
     },
     Compared {
         what: "time per row, two indexes, of ten times the rows to once",
@@ -181,6 +240,9 @@ const COMPARED: [Compared<Round>; 7] = [
     },
 ];
 
+/// The runs without and with each index whose time is stated alone.
+const INDEXES: [[Way; 2]; 4] = [AREA, NUMBER, LOWER, HALF];
+
 /// The record of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Record {
@@ -191,8 +253,8 @@ pub(crate) struct Record {
     rows_scale: f64,
     rounds: Vec<Round>,
     ratios: Vec<Ratio>,
-    /// The seconds that the index on `area`, and the index on the integer, add to a run.
-    index_adds: [Option<Spread>; 2],
+    /// The seconds that each index adds to a run: on `area`, on the integer, on `lower(area)`, and the partial one.
+    index_adds: [Option<Spread>; 4],
 }
 
 impl Record {
@@ -205,7 +267,7 @@ impl Record {
         rounds: Vec<Round>,
     ) -> Record {
         let ratios = Ratio::all(&COMPARED, &rounds);
-        let index_adds = [AREA, NUMBER].map(|runs| {
+        let index_adds = INDEXES.map(|runs| {
             let adds: Option<Vec<f64>> = rounds.iter().map(|round| added(round, runs)).collect();
             adds.map(Spread::of)
         });
@@ -220,8 +282,7 @@ impl Record {
             if let Some(laps) = laps {
                 let _ = writeln!(text, "{}", lap::row(way.title(), &laps));
             }
-            let adds =
-                [AREA, NUMBER].iter().position(|runs| runs[1] == way).and_then(|at| self.index_adds[at]);
+            let adds = INDEXES.iter().position(|runs| runs[1] == way).and_then(|at| self.index_adds[at]);
             if let Some(adds) = adds {
                 let _ = writeln!(text, "| ... what the index adds | | {adds:.2} | | |");
             }

@@ -9,12 +9,15 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 
 use super::Settings;
+use super::archives;
 use super::data::{Input, SCHEMA, lineitem, version_of};
 use super::dumps;
+use super::expressions::{self, Content, Ducks};
 use super::files;
 use super::frames::Frames;
 use super::ndjson;
 use super::record::{Inputs, Record, Round};
+use super::sheets::Sheets;
 use super::verify::{self, Sums};
 use super::way::{Section, Way};
 use crate::lap::{Lap, save};
@@ -52,6 +55,8 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let ways = ways.filter(|way| *way != Way::Ten || !settings.no_ten);
     let ways: Vec<Way> = ways.filter(|way| !way.is_older() || settings.older.is_some()).collect();
     let frames = Frames { runner, python: &settings.python };
+    let sheets = Sheets { runner, python: &settings.python };
+    let ducks = Ducks { runner, python: &settings.python };
 
     let dir = options.dir();
     std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
@@ -62,8 +67,12 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
         match part {
             Section::Csv => machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?,
             Section::Parquet => beside.push(frames.versions()?),
+            Section::Spreadsheets => beside.push(sheets.versions()?),
+            Section::Expressions => beside.push(ducks.versions()?),
             Section::Json => beside.push(version_of(runner, &settings.sqlite_utils)?),
-            Section::Dump => machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?,
+            Section::Dump | Section::Archives => {
+                machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?;
+            }
             Section::Files => {
                 machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?;
                 if let Some(older) = &settings.older {
@@ -85,23 +94,30 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
         1 => None,
         _ => Some(once.repeated(times, scratch.file("lineitem.csv"))?),
     };
-    let dumps = match parts.contains(&Section::Dump) {
+    let mut others = match parts.contains(&Section::Dump) {
         true => dumps(&once, &scratch)?,
         false => BTreeMap::new(),
     };
-    let files = parts.into_iter().map(|part| Ok((part, input(part, &once, settings, frames, &scratch)?)));
+    if parts.contains(&Section::Archives) {
+        let folder = archives::write_folder(&once, &scratch.file("small"))?;
+        others.extend([(Way::FolderImport, folder.clone()), (Way::Folder, folder)]);
+    }
+    let files = parts.into_iter().map(|part| Ok((part, input(part, &once, settings, runner, &scratch)?)));
     let files = files.collect::<anyhow::Result<BTreeMap<Section, Input>>>()?;
     let mut track = Track {
         settings,
         runner,
         sqluice,
         frames,
+        sheets,
+        ducks,
         scratch: &scratch,
         schema,
         files,
-        dumps,
+        others,
         ten,
         stored: BTreeMap::new(),
+        content: None,
         checked: BTreeSet::new(),
     };
 
@@ -110,7 +126,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
         say(&format!("\nround {number} of {}\n", options.rounds))?;
         rounds.push(track.round(&ways, number % 2 == 0)?);
     }
-    let inputs = Inputs { scale: settings.scale, made_by, files: track.files, dumps: track.dumps, beside };
+    let inputs = Inputs { scale: settings.scale, made_by, files: track.files, dumps: track.others, beside };
     let record = Record::new(taken, version, machine, inputs, rounds);
     let saved = save(&record, record.benchmark, &record.taken, &options.results())?;
     say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
@@ -122,10 +138,14 @@ fn bytes_needed(once: &Input, parts: &[Section], times: u64) -> u64 {
     let database = times * once.bytes * DATABASE_BYTES_FOR_TWO / 2;
     let file = |part: &Section| match part {
         Section::Csv if times == 1 => 0,
+        Section::Expressions => 0,
         Section::Csv => times * once.bytes,
-        Section::Parquet => once.bytes,
+        // A workbook has a part of the rows, and is deflated.
+        Section::Parquet | Section::Spreadsheets => once.bytes,
         Section::Json => once.bytes * NDJSON_BYTES_FOR_ONE / TENTH,
         Section::Files => once.bytes / TENTH,
+        // The archive, its members while it is made and after it is extracted, and the small files.
+        Section::Archives => once.bytes * 2 + once.bytes / archives::SMALL,
         Section::Dump => {
             (once.bytes as f64 * DUMPS_BYTES_FOR_ONE * DUMP_ROWS.min(once.rows) as f64 / once.rows as f64)
                 as u64
@@ -139,14 +159,15 @@ fn input(
     part: Section,
     csv: &Input,
     settings: &Settings,
-    frames: Frames<'_>,
+    runner: &Runner,
     scratch: &Scratch,
 ) -> anyhow::Result<Input> {
+    let python = &settings.python;
     match part {
-        Section::Csv => Ok(csv.clone()),
+        Section::Csv | Section::Expressions => Ok(csv.clone()),
         Section::Parquet => {
             let file = scratch.file("lineitem.parquet");
-            frames.parquet(&csv.file, &file)?;
+            Frames { runner, python }.parquet(&csv.file, &file)?;
             Input::made(file, csv.rows)
         }
         Section::Json => {
@@ -161,6 +182,10 @@ fn input(
             dumps::sqlite(&csv.file, rows, &settings.sqlite3, &scratch.file("dump.db"), &file)?;
             Input::made(file, rows)
         }
+        Section::Archives => {
+            archives::write_archive(runner, csv, &scratch.file("members"), &scratch.file("lineitem.zip"))
+        }
+        Section::Spreadsheets => Sheets { runner, python }.book(csv, &scratch.file("lineitem.xlsx")),
     }
 }
 
@@ -182,14 +207,18 @@ struct Track<'a> {
     runner: &'a Runner,
     sqluice: Sqluice<'a>,
     frames: Frames<'a>,
+    sheets: Sheets<'a>,
+    ducks: Ducks<'a>,
     scratch: &'a Scratch,
     schema: PathBuf,
     files: BTreeMap<Section, Input>,
-    /// The dumps of other databases.
-    dumps: BTreeMap<Way, Input>,
+    /// The dumps of other databases, and the folder of small files.
+    others: BTreeMap<Way, Input>,
     ten: Option<Input>,
     /// The first way that stored the rows, and their sums, by the number of rows.
     stored: BTreeMap<u64, (Way, Sums)>,
+    /// The content of all rows, of the first way with expressions.
+    content: Option<Content>,
     /// The ways whose databases SQLite has checked.
     checked: BTreeSet<Way>,
 }
@@ -207,7 +236,7 @@ impl Track<'_> {
     fn lap(&mut self, way: Way) -> anyhow::Result<Lap> {
         let input = match way {
             Way::Ten => self.ten.as_ref(),
-            _ => self.dumps.get(&way).or_else(|| self.files.get(&way.part())),
+            _ => self.others.get(&way).or_else(|| self.files.get(&way.part())),
         };
         let input = input.cloned().context("every way has its file")?;
         input.warm()?;
@@ -218,13 +247,30 @@ impl Track<'_> {
             Way::Declared | Way::Ten => {
                 self.load(&input, &target, &["--schema".as_ref(), self.schema.as_os_str()])?
             }
-            Way::Inferred | Way::Parquet | Way::Json | Way::Dump | Way::MySqlDump | Way::PostgresDump => {
-                self.load(&input, &target, &[])?
+            Way::Inferred
+            | Way::Parquet
+            | Way::Json
+            | Way::Dump
+            | Way::MySqlDump
+            | Way::PostgresDump
+            | Way::Archive
+            | Way::Folder
+            | Way::Spreadsheet => self.load(&input, &target, &[])?,
+            Way::Whole | Way::Filtered | Way::Added | Way::Half => {
+                let flags = expressions::flags(way);
+                let files = ["load".as_ref(), target.as_os_str(), input.file.as_os_str()];
+                let flags: Vec<&OsStr> = files.into_iter().chain(flags.iter().map(OsStr::new)).collect();
+                let took = self.sqluice.run(&flags)?;
+                (took, None)
             }
+            Way::Duck => self.ducks.load(&input.file, &target)?,
             Way::Shell => (self.read(&input, &target)?, None),
             Way::Adbc => self.frames.ingest(&input.file, &target)?,
+            Way::Pandas => self.sheets.load(&input.file, &target)?,
             Way::SqliteUtils => (self.sqlite_utils(&input, &target)?, None),
-            Way::FilesImport => (self.import_files(&input, &target)?, None),
+            Way::FilesImport => (self.import_files(&input, files::FILES, &target)?, None),
+            Way::FolderImport => (self.import_files(&input, archives::FILES, &target)?, None),
+            Way::ArchiveUnzip => self.unzip_and_load(&input, &target)?,
             Way::FilesOlder | Way::Files => self.load_files(way, &input, &target, &[])?,
             Way::FilesTableOlder | Way::FilesTable => {
                 self.load_files(way, &input, &target, &["--table".as_ref(), "lineitem".as_ref()])?
@@ -274,9 +320,19 @@ impl Track<'_> {
         self.runner.run(&mut command)
     }
 
-    fn import_files(&self, input: &Input, target: &Path) -> anyhow::Result<Took> {
+    /// Extracts an archive, and loads the folder.
+    fn unzip_and_load(&self, input: &Input, target: &Path) -> anyhow::Result<(Took, Option<String>)> {
+        let folder = self.scratch.file("extracted");
+        let unzipped = archives::unzip(self.runner, &input.file, &folder)?;
+        let extracted = Input::of_folder(folder.clone(), input.rows, input.bytes);
+        let (took, output) = self.load(&extracted, target, &[])?;
+        std::fs::remove_dir_all(&folder)?;
+        Ok((archives::both(&unzipped, took), output))
+    }
+
+    fn import_files(&self, input: &Input, files: u64, target: &Path) -> anyhow::Result<Took> {
         let script = self.scratch.file("import.txt");
-        std::fs::write(&script, files::imports(&input.file)?).context("cannot write the commands")?;
+        std::fs::write(&script, files::imports(&input.file, files)?).context("cannot write the commands")?;
         let read = format!(".read \"{}\"", script.display());
         let mut command = Command::new(&self.settings.sqlite3);
         command.args(["-batch", "-bail", "-init", "/dev/null"]).arg(target).arg(read);
@@ -305,7 +361,10 @@ impl Track<'_> {
 
     /// Checks that a database has all rows, with the values that the first way stored.
     fn verify(&mut self, way: Way, input: &Input, target: &Path) -> anyhow::Result<()> {
-        if matches!(way, Way::FilesImport | Way::FilesOlder | Way::Files) {
+        if way.part() == Section::Expressions {
+            return self.verify_expressions(way, input, target);
+        }
+        if matches!(way, Way::FilesImport | Way::FilesOlder | Way::Files) || way.part() == Section::Archives {
             // Each file has its own table, so only the rows are counted.
             let rows = verify::rows_of_all(target)?;
             ensure!(rows == input.rows, "{rows} rows instead of {}", input.rows);
@@ -324,6 +383,24 @@ impl Track<'_> {
         let expected = stored.times(times);
         let columns = sums.differing(&expected);
         ensure!(sums == expected, "other values than {:?} stored, in {columns}", first.name());
+        Ok(())
+    }
+}
+
+impl Track<'_> {
+    /// Checks that a database has the rows that the filter keeps, with the values of all ways, and the columns that are added.
+    fn verify_expressions(&mut self, way: Way, input: &Input, target: &Path) -> anyhow::Result<()> {
+        let content = Content::of(way, target)?;
+        if expressions::is_half(way) {
+            // In a round that runs backwards, the first way of the first round has stored all rows.
+            let all = self.content.as_ref().context("the first way keeps all rows")?;
+            ensure!(content == all.filtered(), "other rows, or other values");
+            return Ok(());
+        }
+        ensure!(content.rows() == input.rows as i64, "{} rows instead of {}", content.rows(), input.rows);
+        ensure!(content.is_filtered_by_half(), "the filter keeps all rows or none");
+        let first = self.content.get_or_insert_with(|| content.clone());
+        ensure!(content == *first, "other values than another way stored");
         Ok(())
     }
 }

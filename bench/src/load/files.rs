@@ -10,7 +10,7 @@ use super::data::Input;
 use crate::sync;
 
 /// The number of files.
-const FILES: u64 = 1500;
+pub(crate) const FILES: u64 = 1500;
 
 /// Returns the row count of file `number`: 20 to 199, in no order.
 fn rows_of(number: u64) -> u64 {
@@ -46,9 +46,9 @@ pub(crate) fn write(csv: &Path, folder: &Path) -> anyhow::Result<Input> {
 }
 
 /// Returns the commands for SQLite's shell that load each file into its own table, in one transaction.
-pub(crate) fn imports(folder: &Path) -> anyhow::Result<String> {
+pub(crate) fn imports(folder: &Path, files: u64) -> anyhow::Result<String> {
     let mut commands = ".mode csv\nBEGIN;\n".to_owned();
-    for number in 0..FILES {
+    for number in 0..files {
         let path = folder.join(format!("part-{number:04}.csv"));
         let path = path.to_str().context("a path is UTF-8")?.replace('\\', r"\\").replace('"', "\\\"");
         commands += &format!(".import \"{path}\" \"part-{number:04}\"\n");

@@ -21,9 +21,18 @@ pub(crate) struct Frames<'a> {
 
 /// The times of a load that Python reports, in seconds.
 #[derive(Debug, Deserialize)]
-struct Seconds {
+pub(super) struct Seconds {
     read: f64,
     ingest: f64,
+}
+
+impl Seconds {
+    /// Replaces the time of a process by the time that the process reports. Returns what is printed beside it, too.
+    pub(super) fn counted(took: Took) -> anyhow::Result<(Took, Option<String>)> {
+        let Seconds { read, ingest } =
+            serde_json::from_str(&took.stdout).context("Python says something else than seconds")?;
+        Ok((Took { seconds: read + ingest, ..took }, Some(format!("reading {read:.2} s"))))
+    }
 }
 
 impl Frames<'_> {
@@ -43,9 +52,7 @@ impl Frames<'_> {
     /// Loads a Parquet file. The time includes reading, ingesting and COMMIT, but not Python's start and imports, which favours Python.
     pub(crate) fn ingest(self, file: &Path, target: &Path) -> anyhow::Result<(Took, Option<String>)> {
         let took = self.run(&["ingest".as_ref(), file.as_os_str(), target.as_os_str()])?;
-        let Seconds { read, ingest } =
-            serde_json::from_str(&took.stdout).context("Python says something else than seconds")?;
-        Ok((Took { seconds: read + ingest, ..took }, Some(format!("reading {read:.2} s"))))
+        Seconds::counted(took)
     }
 
     fn run(self, arguments: &[&OsStr]) -> anyhow::Result<Took> {

@@ -18,18 +18,34 @@
 //!  dump:     shell     -> verified     sqlite3, .read of what its .dump wrote of a million rows with an index
 //!            dump      -> verified     sqluice load of the same
 //!            mysqldump -> verified     sqluice load of the same rows as mysqldump writes them, and as pg_dump does
+//!  archives: unzip     -> counted      unzip of a ZIP archive with 20 CSV files, and sqluice load of the folder
+//!            archive   -> counted      sqluice load of the archive
+//!            import    -> counted      sqlite3, .import of each of 1,000 CSV files in a folder
+//!            folder    -> counted      sqluice load of the folder
+//!  spreadsheets:
+//!            pandas    -> verified     pandas.read_excel and to_sql of a million cells; without Python's start and imports
+//!            sheet     -> verified     sqluice load of the same workbook
+//!  expressions:
+//!            whole     -> verified     sqluice load of the CSV file
+//!            filtered  -> verified     the same with --where on a number that keeps all rows
+//!            added     -> verified     the same with three columns that --set adds
+//!            half      -> verified     the same with the three columns, and half of the rows
+//!            duckdb    -> verified     DuckDB, CREATE TABLE ... AS SELECT of these in an attached SQLite file; without Python's start
 //! ```
 //!
 //! Every second round runs in reverse order. Before each lap the input is read into the page cache. Every way must store
 //! the same values of the same rows as the first way, in all columns; SQLite's quick_check checks one database of each kind.
 
+mod archives;
 mod compare;
 mod data;
 mod dumps;
+mod expressions;
 mod files;
 mod frames;
 mod ndjson;
 mod record;
+mod sheets;
 mod verify;
 mod way;
 
@@ -45,7 +61,7 @@ use crate::options::{Options, compare, ended, factor};
 /// The arguments of the comparison.
 #[derive(Debug, Args)]
 #[command(
-    about = "CSV, Parquet, NDJSON and SQL files into a database: sqluice beside what else loads them, in alternating rounds"
+    about = "CSV, Parquet, NDJSON, SQL and XLSX files into a database: sqluice beside what else loads them, in alternating rounds"
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -68,7 +84,7 @@ struct Settings {
     /// The shell of SQLite
     #[arg(long, default_value = "sqlite3", value_name = "FILE")]
     sqlite3: PathBuf,
-    /// A Python with pyarrow and ADBC's driver for SQLite
+    /// A Python with pyarrow and ADBC's driver for SQLite, openpyxl and pandas for spreadsheets, and DuckDB for expressions
     #[arg(long, default_value = "python3", value_name = "FILE")]
     python: PathBuf,
     /// The command of sqlite-utils

@@ -22,7 +22,7 @@ pub(crate) struct Inputs {
     pub(crate) scale: f64,
     pub(crate) made_by: String,
     pub(crate) files: BTreeMap<Section, Input>,
-    /// The dumps of other databases.
+    /// The dumps of other databases, and the folder of small files.
     pub(crate) dumps: BTreeMap<Way, Input>,
     /// The other programs with their versions.
     pub(crate) beside: Vec<String>,
@@ -40,7 +40,7 @@ fn memory(round: &Round, way: Way) -> Option<f64> {
     round.get(&way).map(|lap| lap.memory_bytes as f64)
 }
 
-const COMPARED: [Compared<Round>; 15] = [
+const COMPARED: [Compared<Round>; 23] = [
     Compared {
         what: "time of `.import` to `load --schema`",
         ratio: |round| Some(seconds(round, Way::Import)? / seconds(round, Way::Declared)?),
@@ -116,6 +116,46 @@ const COMPARED: [Compared<Round>; 15] = [
         ratio: |round| Some(seconds(round, Way::PostgresDump)? / seconds(round, Way::Dump)?),
         claim: Some(("at most 1.5", 0.0..=1.5)),
     },
+    Compared {
+        what: "processor time of `unzip` and `load` to `load` of the archive",
+        ratio: |round| Some(cpu_seconds(round, Way::ArchiveUnzip)? / cpu_seconds(round, Way::Archive)?),
+        claim: Some(("at least 1", 1.0..=f64::INFINITY)),
+    },
+    Compared {
+        what: "time of `unzip` and `load` to `load` of the archive",
+        ratio: |round| Some(seconds(round, Way::ArchiveUnzip)? / seconds(round, Way::Archive)?),
+        claim: None,
+    },
+    Compared {
+        what: "time of `.import` of the files in a folder to `load` of the folder",
+        ratio: |round| Some(seconds(round, Way::FolderImport)? / seconds(round, Way::Folder)?),
+        claim: None,
+    },
+    Compared {
+        what: "time of `pandas.read_excel` and `to_sql` to `load`, XLSX",
+        ratio: |round| Some(seconds(round, Way::Pandas)? / seconds(round, Way::Spreadsheet)?),
+        claim: Some(("at least 15", 15.0..=f64::INFINITY)),
+    },
+    Compared {
+        what: "processor time of `load` with a filter to without",
+        ratio: |round| Some(cpu_seconds(round, Way::Filtered)? / cpu_seconds(round, Way::Whole)?),
+        claim: Some(("at most 1.3", 0.0..=1.3)),
+    },
+    Compared {
+        what: "processor time of `load` with three computed columns to without",
+        ratio: |round| Some(cpu_seconds(round, Way::Added)? / cpu_seconds(round, Way::Whole)?),
+        claim: Some(("at most 4", 0.0..=4.0)),
+    },
+    Compared {
+        what: "time of DuckDB to `load`, half of the rows and computed columns",
+        ratio: |round| Some(seconds(round, Way::Duck)? / seconds(round, Way::Half)?),
+        claim: Some(("at least 4", 4.0..=f64::INFINITY)),
+    },
+    Compared {
+        what: "processor time of DuckDB to `load`, the same",
+        ratio: |round| Some(cpu_seconds(round, Way::Duck)? / cpu_seconds(round, Way::Half)?),
+        claim: None,
+    },
 ];
 
 /// The record of a run.
@@ -162,8 +202,8 @@ impl Record {
     fn part(&self, part: Section, input: &Input) -> String {
         let format = part.format();
         let mut text = format!(
-            "| `lineitem` at scale {}: {} rows, {:.0} MB of {format} | seconds: median (min..max) | M rows/s | \
-             MB/s of {format} | peak memory |\n|---|---|---|---|---|\n",
+            "| `lineitem` at scale {}: {} rows, {:.0} MB of {format} | seconds: median (min..max) | on cores | \
+             M rows/s | MB/s of {format} | peak memory |\n|---|---|---|---|---|---|\n",
             self.input.scale,
             grouped(input.rows),
             input.bytes as f64 / 1e6
@@ -184,9 +224,10 @@ fn line(way: Way, input: &Input, laps: &[&Lap]) -> String {
     // The rows of a longer file have the same size.
     let row_bytes = input.bytes as f64 / input.rows as f64;
     format!(
-        "| {} | {:.2} | {:.2} | {:.0} | {:.0} MiB |",
+        "| {} | {:.2} | {:.2} | {:.2} | {:.0} | {:.0} MiB |",
         way.title(),
         spread(&|lap| lap.seconds),
+        spread(&|lap| lap.cpu_seconds),
         spread(&|lap| lap.rate() / 1e6),
         spread(&|lap| lap.rate() * row_bytes / 1e6),
         mib(spread(&|lap| lap.memory_bytes as f64).max)

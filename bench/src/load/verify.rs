@@ -123,12 +123,18 @@ fn sums_of(
             let (value, mut hasher) = (row.get_ref(column)?, key.clone());
             match column < NUMBERS {
                 true => hundredths(value).with_context(|| wrong(column))?.hash(&mut hasher),
-                false => value.as_str().with_context(|| wrong(column))?.hash(&mut hasher),
+                false => text(value).with_context(|| wrong(column))?.hash(&mut hasher),
             }
             *sum = sum.wrapping_add(hasher.finish());
         }
     }
     Ok((rows, sums))
+}
+
+/// Returns a text. A date with the time 00:00:00, which pandas stores for the date of a cell, becomes the date.
+fn text(value: ValueRef<'_>) -> anyhow::Result<&str> {
+    let text = value.as_str()?;
+    Ok(text.strip_suffix(" 00:00:00").unwrap_or(text))
 }
 
 /// Returns a number of at most two decimals of any type, in hundredths.
@@ -204,6 +210,15 @@ mod tests {
             let other = sums(false, 1, &format!("UPDATE lineitem SET {key} WHERE rowid = 1")).unwrap();
             assert_eq!(other.differing(&expected).split(", ").count(), COLUMNS, "{key}");
         }
+    }
+
+    #[test]
+    fn a_date_may_have_the_time_of_midnight() {
+        let expected = sums(false, 1, "").unwrap();
+        let at =
+            |time: &str| sums(false, 1, &format!("UPDATE lineitem SET l_shipdate = l_shipdate || ' {time}'"));
+        assert_eq!(at("00:00:00").unwrap(), expected);
+        assert_eq!(at("00:00:01").unwrap().differing(&expected), "l_shipdate");
     }
 
     #[test]

@@ -17,11 +17,25 @@ pub(crate) enum Section {
     Files,
     /// Dumps of a million rows with an index, beside SQLite's shell
     Dump,
+    /// A ZIP archive of 20 CSV files, beside unzip; a folder of 1,000, beside SQLite's .import of each
+    Archives,
+    /// An XLSX workbook of a million cells, beside pandas
+    Spreadsheets,
+    /// The CSV file with a filter and computed columns, beside DuckDB
+    Expressions,
 }
 
 impl Section {
-    pub(crate) const ALL: [Section; 5] =
-        [Section::Csv, Section::Parquet, Section::Json, Section::Files, Section::Dump];
+    pub(crate) const ALL: [Section; 8] = [
+        Section::Csv,
+        Section::Parquet,
+        Section::Json,
+        Section::Files,
+        Section::Dump,
+        Section::Archives,
+        Section::Spreadsheets,
+        Section::Expressions,
+    ];
 
     /// Returns the format's name in the table.
     pub(crate) fn format(self) -> &'static str {
@@ -29,8 +43,10 @@ impl Section {
             Section::Csv => "CSV",
             Section::Parquet => "Parquet",
             Section::Json => "NDJSON",
-            Section::Files => "CSV",
+            Section::Files | Section::Expressions => "CSV",
             Section::Dump => "SQL",
+            Section::Archives => "ZIP",
+            Section::Spreadsheets => "XLSX",
         }
     }
 }
@@ -58,11 +74,23 @@ pub(crate) enum Way {
     Dump,
     MySqlDump,
     PostgresDump,
+    ArchiveUnzip,
+    Archive,
+    FolderImport,
+    Folder,
+    Pandas,
+    Spreadsheet,
+    Whole,
+    Filtered,
+    Added,
+    Half,
+    #[serde(rename = "duckdb")]
+    Duck,
 }
 
 impl Way {
     /// All ways, in the order of a round: other loaders precede sqluice, since their content is the expected content.
-    pub(crate) const ALL: [Way; 19] = [
+    pub(crate) const ALL: [Way; 30] = [
         Way::Import,
         Way::Unsafe,
         Way::Declared,
@@ -82,6 +110,17 @@ impl Way {
         Way::Dump,
         Way::MySqlDump,
         Way::PostgresDump,
+        Way::ArchiveUnzip,
+        Way::Archive,
+        Way::FolderImport,
+        Way::Folder,
+        Way::Pandas,
+        Way::Spreadsheet,
+        Way::Whole,
+        Way::Filtered,
+        Way::Added,
+        Way::Half,
+        Way::Duck,
     ];
 
     pub(crate) fn part(self) -> Section {
@@ -93,6 +132,9 @@ impl Way {
                 Section::Files
             }
             Way::Shell | Way::Dump | Way::MySqlDump | Way::PostgresDump => Section::Dump,
+            Way::ArchiveUnzip | Way::Archive | Way::FolderImport | Way::Folder => Section::Archives,
+            Way::Pandas | Way::Spreadsheet => Section::Spreadsheets,
+            Way::Whole | Way::Filtered | Way::Added | Way::Half | Way::Duck => Section::Expressions,
         }
     }
 
@@ -123,6 +165,17 @@ impl Way {
             Way::Dump => "dump",
             Way::MySqlDump => "mysqldump",
             Way::PostgresDump => "pg_dump",
+            Way::ArchiveUnzip => "archive unzip",
+            Way::Archive => "archive",
+            Way::FolderImport => "folder import",
+            Way::Folder => "folder",
+            Way::Pandas => "pandas",
+            Way::Spreadsheet => "sheet",
+            Way::Whole => "whole",
+            Way::Filtered => "filtered",
+            Way::Added => "added",
+            Way::Half => "half",
+            Way::Duck => "duckdb",
         }
     }
 
@@ -135,7 +188,16 @@ impl Way {
             Way::Inferred => "`sqluice load`, inferred, durable",
             Way::Ten => "`sqluice load --schema`, ten times the rows",
             Way::Adbc => "`pyarrow.parquet.read_table`, `adbc_ingest`, without Python's start",
-            Way::Parquet | Way::Json => "`sqluice load`, durable",
+            Way::Parquet | Way::Json | Way::Spreadsheet => "`sqluice load`, durable",
+            Way::Whole => "`sqluice load`, without expressions, durable",
+            Way::Filtered => "with `--where` on a number, which keeps all rows",
+            Way::Added => {
+                "with `lower(l_comment)`, `l_extendedprice * (1 - l_discount)`, `substr(l_shipdate, 1, 7)`"
+            }
+            Way::Half => "the same with half of the rows",
+            Way::Duck => {
+                "DuckDB, `CREATE TABLE ... AS SELECT` of the same in an attached SQLite file, without Python's start"
+            }
             Way::FilesImport => "`sqlite3`, `.import` of each file",
             Way::FilesOlder => "an older `sqluice load`, a table for each file, durable",
             Way::Files => "`sqluice load`, a table for each file, durable",
@@ -145,6 +207,11 @@ impl Way {
             Way::Dump => "`sqluice load` of the `.dump`, durable",
             Way::MySqlDump => "`sqluice load` of a dump as of mysqldump, durable",
             Way::PostgresDump => "`sqluice load` of a dump as of pg_dump, durable",
+            Way::ArchiveUnzip => "`unzip`, and `sqluice load` of the 20 files, durable",
+            Way::Archive => "`sqluice load` of the archive, durable",
+            Way::FolderImport => "`sqlite3`, `.import` of each of 1,000 files",
+            Way::Folder => "`sqluice load` of the folder of 1,000 files, durable",
+            Way::Pandas => "`pandas.read_excel`, `to_sql`, without Python's start",
             Way::SqliteUtils => "`sqlite-utils insert --nl`",
             Way::SerdeJson => "`serde_json`, 50 rows a prepared INSERT, unsafe PRAGMAs, fsync",
         }

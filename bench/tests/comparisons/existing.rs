@@ -17,15 +17,16 @@ fn a_run_prints_tables_and_keeps_a_record() {
         "| `IN (SELECT value FROM carray(?1))` | 200 |",
         "| time of `CREATE INDEX`, the faster, to `sqluice index` |",
         "| at least 5, aim 8 |",
+        "`.import` into a temporary table, `INSERT ... SELECT` | 100 |",
     ];
     let record = existing().assert_says(sqluice(), &["--rounds", "2"], parts);
     let rounds = record["rounds"].as_array().unwrap();
     assert_eq!(rounds.len(), 2);
     for round in rounds {
-        assert_eq!(round.as_object().unwrap().len(), 26);
+        assert_eq!(round.as_object().unwrap().len(), 29);
         assert_eq!(round["append"]["rows"], 500);
     }
-    assert_eq!(record["ratios"].as_array().unwrap().len(), 13);
+    assert_eq!(record["ratios"].as_array().unwrap().len(), 16);
 }
 
 #[test]
@@ -58,6 +59,13 @@ case "$1 $2" in *lap.db) sqlite3 "$2" "DELETE FROM item WHERE id = 7" ;; esac"#;
         short,
         r#"rows and entries [("item", 2499, {"by_key": 2499})] instead of"#,
     );
+}
+
+#[test]
+fn a_wrong_entry_of_an_index_fails_the_run() {
+    let short = r#""$SQLUICE" "$@" || exit
+case "$1 $2" in *lap.db) sqlite3 "$2" "UPDATE product SET stock = stock + 50 WHERE id = (SELECT max(id) FROM product WHERE stock < 50)" ;; esac"#;
+    existing().assert_part_fails("computed", short, "rows and entries");
 }
 
 #[test]

@@ -21,10 +21,10 @@ fn a_run_prints_tables_and_keeps_a_record() {
     let rounds = record["rounds"].as_array().unwrap();
     assert_eq!(rounds.len(), 2);
     for round in rounds {
-        assert_eq!(round.as_object().unwrap().len(), 15);
+        assert_eq!(round.as_object().unwrap().len(), 21);
         assert_eq!(round["shuffled"]["rows"], 1000);
     }
-    assert_eq!(record["ratios"].as_array().unwrap().len(), 7);
+    assert_eq!(record["ratios"].as_array().unwrap().len(), 11);
 }
 
 #[test]

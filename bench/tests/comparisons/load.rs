@@ -9,6 +9,8 @@ use crate::comparison::Comparison;
 use crate::support::{sqluice, stand_in};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
+use sqluice_testkit::archives;
+use sqluice_testkit::skip::skipped;
 use tpchgen::csv::LineItemCsv;
 use tpchgen::generators::LineItemGenerator;
 
@@ -24,13 +26,20 @@ const TPCHGEN: &str = r#"case "$*" in
     *) exit 1 ;;
 esac"#;
 
-/// Stands in for pyarrow and ADBC: Python is called as `python -c PROGRAM VERB ...`.
+/// Stands in for pyarrow and ADBC, for openpyxl and pandas, and for DuckDB: Python is called as `python -c PROGRAM VERB ...`.
 const PYTHON: &str = r#"case "$1 $3" in
     "-c versions") echo frames 1.0 ;;
+    "-c book") grep -q l_orderkey "$4" && [ "$5" = 6005 ] && cp "$(dirname "$0")/made.xlsx" "$6" ;;
+    "-c load") "$SQLUICE" load "$5" "$4" --no-progress >&2 && echo '{"read": 0.5, "ingest": 0.25}' ;;
     "-c parquet") grep -q l_orderkey "$4" && cp "$(dirname "$0")/made.parquet" "$5" ;;
+    "-c select") "$SQLUICE" load "$5" "$4" --select "$6" --where "$7" --no-progress >&2 && echo '{"read": 0, "ingest": 0.5}' ;;
     "-c ingest") "$SQLUICE" load "$5" "$4" --no-progress >&2 && echo '{"read": 0.25, "ingest": 0.5}' ;;
     *) exit 1 ;;
 esac"#;
+
+const WORKBOOK: &str = r#"<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="lineitem" sheetId="1" r:id="r1"/></sheets></workbook>"#;
+
+const RELATIONSHIPS: &str = r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>"#;
 
 const SQLITE_UTILS: &str = r#"case "$1 $3 $5" in
     "--version  ") echo utils 1.0 ;;
@@ -44,6 +53,29 @@ fn prepare(folder: &Path) {
     let rows: Vec<String> = lines.iter().map(|line| LineItemCsv::new(line).to_string()).collect();
     fs::write(folder.join("made.csv"), format!("{}\n{}\n", LineItemCsv::header(), rows.join("\n"))).unwrap();
     write_parquet(&rows, &folder.join("made.parquet"));
+    fs::write(folder.join("made.xlsx"), workbook(&rows)).unwrap();
+}
+
+/// Rows of CSV as an XLSX file of one sheet: eight columns of numbers, and columns of text.
+fn workbook(rows: &[String]) -> Vec<u8> {
+    let text = |value: &str| {
+        format!("<c t=\"inlineStr\"><is><t>{}</t></is></c>", value.replace('&', "&amp;").replace('<', "&lt;"))
+    };
+    let cell = |(column, value): (usize, &str)| match column {
+        0..8 => format!("<c><v>{value}</v></c>"),
+        _ => text(value.trim_matches('"')),
+    };
+    let header = LineItemCsv::header().split(',').map(text).collect::<String>();
+    let rows = rows.iter().map(|row| row.splitn(16, ',').enumerate().map(cell).collect());
+    let rows: String = std::iter::once(header).chain(rows).map(|row| format!("<row>{row}</row>")).collect();
+    let sheet = format!(
+        "<worksheet xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\"><sheetData>{rows}</sheetData></worksheet>"
+    );
+    archives::zip(&[
+        ("xl/workbook.xml", WORKBOOK),
+        ("xl/_rels/workbook.xml.rels", RELATIONSHIPS),
+        ("xl/worksheets/sheet1.xml", &sheet),
+    ])
 }
 
 /// Rows of CSV as a Parquet file: five whole numbers, three decimals, texts of which the last is quoted.
@@ -148,6 +180,61 @@ fn a_run_of_dumps_loads_those_of_three_programs() {
 }
 
 #[test]
+fn a_run_of_archives_loads_a_zip_archive_and_a_folder() {
+    let has = |program: &str| std::process::Command::new(program).arg("-v").output().is_ok();
+    if !(has("zip") && has("unzip")) {
+        return skipped("zip and unzip are not installed: run tools/setup test");
+    }
+    let parts = &[
+        "| `lineitem` at scale 0.001: 6,005 rows, 0 MB of ZIP |",
+        "| `unzip`, and `sqluice load` of the 20 files, durable |",
+        "| `sqluice load` of the folder of 1,000 files, durable |",
+        "| processor time of `unzip` and `load` to `load` of the archive |",
+    ];
+    let record = load().assert_says(sqluice(), &["--rounds", "2", "--only", "archives"], parts);
+    for round in record["rounds"].as_array().unwrap() {
+        assert_eq!(round.as_object().unwrap().len(), 4);
+        assert_eq!((&round["archive"]["rows"], &round["folder"]["rows"]), (&6005.into(), &857.into()));
+    }
+}
+
+#[test]
+fn a_run_of_spreadsheets_counts_what_python_says() {
+    let parts = &[
+        "| `lineitem` at scale 0.001: 6,005 rows, 0 MB of XLSX |",
+        "| `pandas.read_excel`, `to_sql`, without Python's start | 0.75 (0.75..0.75) |",
+        "| time of `pandas.read_excel` and `to_sql` to `load`, XLSX |",
+        "| at least 15 |",
+        "beside: frames 1.0",
+    ];
+    let record = load().assert_says(sqluice(), &["--rounds", "2", "--only", "spreadsheets"], parts);
+    for round in record["rounds"].as_array().unwrap() {
+        assert_eq!(round.as_object().unwrap().len(), 2);
+        assert_eq!(
+            (&round["spreadsheet"]["rows"], &round["pandas"]["seconds"]),
+            (&6005.into(), &0.75.into())
+        );
+        assert_eq!(round["pandas"]["output"], "reading 0.50 s");
+    }
+    assert_eq!(record["ratios"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_run_of_expressions_filters_rows_and_adds_columns() {
+    let parts = &[
+        "with `--where` on a number, which keeps all rows |",
+        "| processor time of `load` with a filter to without |",
+        "| time of DuckDB to `load`, half of the rows and computed columns |",
+        "| at most 1.3 |",
+    ];
+    let record = load().assert_says(sqluice(), &["--rounds", "2", "--only", "expressions"], parts);
+    for round in record["rounds"].as_array().unwrap() {
+        assert_eq!(round.as_object().unwrap().len(), 5);
+        assert_eq!((&round["half"]["rows"], &round["duckdb"]["seconds"]), (&6005.into(), &0.5.into()));
+    }
+}
+
+#[test]
 fn a_run_of_json_loads_a_tenth_of_the_rows() {
     let parts = &[
         "| `lineitem` at scale 0.001: 600 rows, 0 MB of NDJSON |",
@@ -168,7 +255,9 @@ fn a_run_of_json_loads_a_tenth_of_the_rows() {
 
 #[test]
 fn a_value_that_differs_fails_the_run() {
-    for (part, first) in [("csv", "import"), ("parquet", "adbc"), ("json", "utils")] {
+    for (part, first) in
+        [("csv", "import"), ("parquet", "adbc"), ("spreadsheets", "pandas"), ("json", "utils")]
+    {
         let reason = format!("other values than \"{first}\" stored, in l_tax");
         load().assert_part_fails(part, &damaged(WRONG_VALUE), &reason);
     }
@@ -179,6 +268,7 @@ fn a_row_too_few_fails_the_run() {
     for (part, reason) in [
         ("csv", "6004 rows instead of 6005"),
         ("parquet", "6004 rows instead of 6005"),
+        ("spreadsheets", "6004 rows instead of 6005"),
         ("json", "599 rows instead of 600"),
     ] {
         load().assert_part_fails(part, &damaged(NO_ROW), reason);
@@ -198,7 +288,7 @@ fn a_wrong_value_of_a_rival_fails_the_run() {
 
 #[test]
 fn a_program_that_lacks_is_named_before_anything_is_made() {
-    for (part, program) in [("parquet", "python"), ("json", "sqlite-utils")] {
+    for (part, program) in [("parquet", "python"), ("spreadsheets", "python"), ("json", "sqlite-utils")] {
         let comparison = load();
         stand_in(comparison.folder(), program, "exit 1");
         comparison.assert_fails(sqluice(), &["--only", part], "tools/setup bench installs");

@@ -7,5 +7,6 @@ mod existing;
 mod generate;
 mod index;
 mod load;
+mod search;
 mod stores;
 mod support;

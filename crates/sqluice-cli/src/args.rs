@@ -9,6 +9,7 @@ mod lab;
 mod load;
 mod merge;
 mod profile;
+mod recover;
 mod topics;
 
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ pub(crate) use lab::Lab;
 pub(crate) use load::Load;
 pub(crate) use merge::Merge;
 pub(crate) use profile::Profile;
+pub(crate) use recover::Recover;
 pub(crate) use topics::topic;
 
 /// Fill SQLite databases at the speed of the disk.
@@ -41,9 +43,8 @@ pub(crate) struct Args {
 
 const AFTER_HELP: &str = "\
 `sqluice FILE...` loads files into a new database. `sqluice COMMAND -h` is a short help, `--help`
-describes every option, and `sqluice help WORD` finds a word in all of it, such as types or stdin.
-All commands take --quiet, --verbose, --json, --no-progress and --color.
-Exit status: 0 done, 1 the input or the target is at fault, 2 wrong usage, 130 interrupted.";
+the long one, `sqluice help WORD` finds a word. All take -q, -v, --json, --no-progress and --color.
+Exit status: 0 done, 1 the input or target is at fault, 2 wrong usage, 3 damage, 130 interrupted.";
 
 /// Returns the versions of this program and of its SQLite.
 fn version() -> &'static str {
@@ -95,6 +96,7 @@ pub(crate) enum Command {
     Export(Box<Export>),
     Info(Info),
     Check(Check),
+    Recover(Box<Recover>),
     Pack(Box<Pack>),
     Unpack(Unpack),
     Advise(Advise),
@@ -106,8 +108,8 @@ pub(crate) enum Command {
 impl Command {
     /// Returns `true` if the command writes all of its result or nothing, also if it is interrupted.
     pub(crate) fn is_all_or_nothing(&self) -> bool {
-        use Command::{Copy, Generate, Index, Load, Merge};
-        matches!(self, Load(_) | Generate(_) | Index(_) | Copy(_) | Merge(_))
+        use Command::{Copy, Generate, Index, Load, Merge, Recover};
+        matches!(self, Load(_) | Generate(_) | Index(_) | Copy(_) | Merge(_) | Recover(_))
     }
 }
 
@@ -120,13 +122,15 @@ impl Command {
 #[command(after_help = "Examples:
   sqluice index shop.db 'CREATE INDEX orders_by_date ON orders (date)'
   sqluice index shop.db 'CREATE UNIQUE INDEX IF NOT EXISTS by_mail ON customers (mail COLLATE NOCASE)' \\
-    'CREATE INDEX by_name ON customers (name, id DESC)'")]
+    'CREATE INDEX by_name ON customers (name, id DESC)'
+  sqluice index shop.db --fts 'products(name, description)' --tokenize porter
+  sqluice index shop.db --fts-optimize products_fts")]
 pub(crate) struct Index {
     /// The database
     #[arg(value_name = "DB")]
     pub(crate) db: PathBuf,
     /// CREATE INDEX statements
-    #[arg(value_name = "SQL", required = true)]
+    #[arg(value_name = "SQL", required_unless_present_any = ["fts", "fts_optimize", "fts_rebuild"])]
     pub(crate) sql: Vec<String>,
     #[command(flatten)]
     pub(crate) flags: Flags<settings::Index>,
@@ -155,11 +159,11 @@ pub(crate) struct Advise {
 /// Verify that a database is sound
 ///
 /// Reads every page once, on all cores, and verifies the rules of the file format, the order of keys, every index entry against its row and
-/// every row against its entries, UNIQUE, NOT NULL and types. The exit status is 1 if the database is damaged. A deviation from the format
-/// that SQLite accepts is reported as a remark, not as damage.
+/// every row against its entries, UNIQUE, NOT NULL and types. Full-text indexes (FTS5) are compared with their texts. The exit status is 1 if
+/// the database is damaged. A deviation from the format that SQLite accepts is reported as a remark, not as damage.
 ///
-/// The last line lists what was not verified: CHECK constraints, foreign keys, virtual tables, the contents of partial indexes and of
-/// indexes on expressions, and orders by collations of an application. With --full, SQLite verifies most of these.
+/// The last line lists what was not verified: CHECK constraints, foreign keys, other virtual tables, and indexes that need functions or
+/// collations of an application. With --full, SQLite verifies most of these.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   sqluice check shop.db

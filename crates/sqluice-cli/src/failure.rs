@@ -28,9 +28,12 @@ struct Fault {
     path: Option<String>,
     /// The input file that was read.
     file: Option<String>,
-    /// The line in the input file, counted from 1.
+    /// The sheet of a spreadsheet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sheet: Option<String>,
+    /// The line in the input file, or the row of the sheet, counted from 1.
     line: Option<u64>,
-    /// The character in the line, counted from 1.
+    /// The character in the line, or the column of the sheet, counted from 1.
     column: Option<u64>,
     /// The byte in the file, counted from 0.
     byte: Option<u64>,
@@ -79,6 +82,7 @@ impl Fault {
             hint: terms::hint(error),
             path: error.path().map(shown),
             file: place.map(|place| shown(&place.file)),
+            sheet: place.and_then(|place| place.sheet.clone()),
             line: place.and_then(|place| place.line),
             column: place.and_then(|place| place.column),
             byte: place.and_then(|place| place.byte),

@@ -28,7 +28,8 @@ use args::Args;
 use clap::{ColorChoice, Command, FromArgMatches};
 use meant::{Meaning, Mistake};
 
-/// The exit code of the command: 0 for success, 1 for a fault of the input or the target, 2 for wrong usage, 130 if interrupted.
+/// The exit code of the command: 0 for success, 1 for a fault of the input or the target, 2 for wrong usage, 3 if a recovery was made and found damage, 130
+/// if interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit(u8);
 
@@ -37,6 +38,8 @@ impl Exit {
     pub const SUCCESS: Exit = Exit(0);
     /// The input or the target is at fault.
     pub const FAILURE: Exit = Exit(1);
+    /// The command is done, and the input was found damaged.
+    pub const DAMAGED: Exit = Exit(3);
 
     /// Returns the exit status of the process.
     pub fn code(self) -> u8 {
@@ -143,6 +146,9 @@ fn wants_json(given: &[OsString]) -> bool {
 /// and standard error.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let given: Vec<OsString> = args.into_iter().collect();
+    if let Some(exit) = commands::completions::answer(&given) {
+        return exit;
+    }
     if given.len() < 2 {
         // A closed standard error is ignored.
         let _ = io::stderr().write_all(args::WELCOME.as_bytes());

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use clap::ColorChoice;
+use console::{Term, strip_ansi_codes};
 use serde::Serialize;
 use sqluice::error::{Error, ErrorKind};
 use sqluice::progress::{Cancel, Context, Progress, Silent};
@@ -16,6 +17,7 @@ use sqluice::progress::{Cancel, Context, Progress, Silent};
 use crate::Exit;
 use crate::args::Global;
 use crate::failure::Failure;
+use crate::meant;
 use crate::progress::{Bar, Lines};
 use crate::terms;
 
@@ -35,6 +37,8 @@ pub(crate) struct Printer {
     words: Vec<OsString>,
     /// `true` if a run that is interrupted has written nothing.
     all_or_nothing: bool,
+    /// The number of characters in a line of standard error; `None` if it is no terminal, which takes lines of any length.
+    columns: Option<usize>,
 }
 
 /// The kind of progress display.
@@ -66,6 +70,7 @@ impl Printer {
             printed: AtomicBool::new(false),
             words: given.iter().skip(1).cloned().collect(),
             all_or_nothing: false,
+            columns: Term::stderr().size_checked().map(|(_, columns)| usize::from(columns)),
         }
     }
 
@@ -209,6 +214,10 @@ impl Printer {
         if let Some(hint) = engine.and_then(terms::hint) {
             text += &format!("\n\n{} {hint}", self.paint("1;36", "hint:"));
         }
+        let remedy = engine.and_then(Error::remedy);
+        if let Some(line) = remedy.and_then(|remedy| meant::with_flag_of(remedy, &self.words)) {
+            text += &format!("\n      {line}");
+        }
         self.say(&text);
         exit
     }
@@ -218,6 +227,10 @@ impl Printer {
         let text = match label {
             Some((label, style, rest)) => format!("{}{rest}\n", self.paint(style, label)),
             None => format!("{text}\n"),
+        };
+        let text = match self.columns {
+            Some(columns) => wrapped(&text, columns),
+            None => text,
         };
         // An error here can't be reported anywhere.
         let _ = io::stderr().write_all(text.as_bytes());
@@ -231,6 +244,30 @@ impl Printer {
 /// Words that begin a line, and their styles.
 const LABELS: [(&str, &str); 4] =
     [("note:", "1;36"), ("warning:", "1;33"), ("refused:", "1;33"), ("skipped", "1;33")];
+
+/// The fewest columns of a terminal whose lines are wrapped at words. In fewer, most lines would be a word.
+const COLUMNS_MIN: usize = 20;
+
+/// Wraps the lines of a text at words. Command lines stay as they are, so that they can be copied.
+fn wrapped(text: &str, columns: usize) -> String {
+    if columns < COLUMNS_MIN {
+        return text.to_owned();
+    }
+    let wrap = |line: &str| {
+        let words = line.trim_start();
+        if strip_ansi_codes(words).trim_start_matches("hint: ").starts_with("sqluice ") {
+            return line.to_owned();
+        }
+        let indent = " ".repeat(line.len() - words.len() + 2);
+        let options = textwrap::Options::new(columns)
+            .subsequent_indent(&indent)
+            .break_words(false)
+            .word_separator(textwrap::WordSeparator::AsciiSpace)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation);
+        textwrap::fill(line, options)
+    };
+    text.split('\n').map(wrap).collect::<Vec<_>>().join("\n")
+}
 
 fn painted(style: &str, text: &str) -> String {
     format!("\x1b[{style}m{text}\x1b[0m")
@@ -259,5 +296,38 @@ pub(crate) fn print(bytes: &[u8]) -> anyhow::Result<()> {
             Err(error).context("cannot write to standard output")
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_wrapped_at_words() {
+        let text = "error: the table orders of shop.db exists\n  with a longer detail\n";
+        assert_eq!(
+            wrapped(text, 20),
+            "error: the table\n  orders of shop.db\n  exists\n  with a longer\n    detail\n"
+        );
+        assert_eq!(wrapped(text, 80), text);
+        assert_eq!(wrapped("a-very-long-name-of-a-file.csv b", 20), "a-very-long-name-of-a-file.csv\n  b");
+    }
+
+    #[test]
+    fn command_lines_stay_whole_whatever_their_colour() {
+        for line in [
+            "hint: sqluice load shop.db orders.csv --append",
+            "      sqluice load shop.db orders.csv --append",
+            "\u{1b}[1;36mhint:\u{1b}[0m sqluice load shop.db orders.csv",
+        ] {
+            assert_eq!(wrapped(line, 20), line);
+        }
+    }
+
+    #[test]
+    fn colours_take_no_columns() {
+        let text = format!("{} the table exists", painted("1;31", "error:"));
+        assert_eq!(wrapped(&text, 24), text);
     }
 }

@@ -143,6 +143,16 @@ impl<'a> Column<'a> {
     /// The column of NULLs.
     pub const NULL: Column<'static> = Column::new(Values::Null);
 
+    /// Returns `false` if none of the first `rows` values is NULL, as far as can be seen without a look at each value of any kind.
+    pub fn may_have_null(&self, rows: usize) -> bool {
+        self.validity.is_some()
+            || match self.values {
+                Values::Null | Values::Any(_) => true,
+                Values::Real(reals) => reals[..rows].iter().any(|real| real.is_nan()),
+                Values::Int(_) | Values::Text(_) | Values::Blob(_) => false,
+            }
+    }
+
     /// Returns the value of `row`. This is the slow way: encoders go column by column.
     #[inline]
     pub fn get(&self, row: usize) -> Value<'a> {

@@ -18,14 +18,15 @@ pub const SCHEMES: [&str; 5] = ["s3", "gs", "az", "https", "http"];
 /// The limits on the time and the number of tries of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestLimits {
-    /// The longest silence of a server, over all tries of a request together. The default is two minutes.
-    pub timeout: Duration,
+    /// The longest silence of a server, over all tries of a request together. `None`, the default, is two minutes for files and objects, and no
+    /// limit for databases of servers, which may compute for long before they send the first row.
+    pub timeout: Option<Duration>,
     /// The number of tries of a request after a temporary failure, such as a broken connection. A read goes on where it broke off, and if
     /// bytes have arrived, the tries are counted anew. The default is 20.
     pub retries: u32,
 }
 
-/// The default of [`RequestLimits::timeout`].
+/// The default of the longest silence of a server of files or objects.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The default of [`RequestLimits::retries`].
@@ -33,14 +34,21 @@ pub const RETRIES: u32 = 20;
 
 impl Default for RequestLimits {
     fn default() -> RequestLimits {
-        RequestLimits { timeout: waits::scaled(TIMEOUT), retries: RETRIES }
+        RequestLimits { timeout: None, retries: RETRIES }
+    }
+}
+
+impl RequestLimits {
+    /// Returns the longest silence of a server of files or objects.
+    pub fn silence(&self) -> Duration {
+        self.timeout.unwrap_or_else(|| waits::scaled(TIMEOUT))
     }
 }
 
 impl TakesSettings for RequestLimits {
     fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
         match setting {
-            Setting::Timeout => self.timeout = value.to()?,
+            Setting::Timeout => self.timeout = Some(value.to()?),
             Setting::Retries => self.retries = value.to()?,
             _ => return Ok(false),
         }
@@ -95,8 +103,51 @@ pub fn is_url(path: &Path) -> bool {
     scheme(path).is_some()
 }
 
-/// Returns a URL without its secrets: user, password, query and fragment. A path is returned as it is.
+/// The schemes of URLs of database servers.
+pub const SERVER_SCHEMES: [&str; 4] = ["postgres", "postgresql", "mysql", "mariadb"];
+
+/// Returns the scheme of a path that is a URL of a database server, with a scheme in [`SERVER_SCHEMES`].
+pub fn server_scheme(path: &Path) -> Option<&str> {
+    let (scheme, _) = path.to_str()?.split_once("://")?;
+    SERVER_SCHEMES.contains(&scheme).then_some(scheme)
+}
+
+/// Returns `true` if a path is a URL of a database server, with a scheme in [`SERVER_SCHEMES`].
+pub fn is_server(path: &Path) -> bool {
+    server_scheme(path).is_some()
+}
+
+/// Returns `true` if the URL of a server has a password.
+pub fn has_password(path: &Path) -> bool {
+    let Some((_, rest)) = path.to_str().filter(|_| is_server(path)).and_then(|url| url.split_once("://"))
+    else {
+        return false;
+    };
+    let (authority, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let login = rest.rsplit_once('@').map_or("", |(login, _)| login);
+    let of_login = authority.contains('@') && login.contains(':');
+    of_login || query.split('&').any(|pair| pair.starts_with("password="))
+}
+
+/// Returns the URL of a server without its password and its query. A password that is not encoded may have `?` and `@`.
+fn server_without_secrets(scheme: &str, rest: &str) -> PathBuf {
+    let end = rest.find(['?', '#']).unwrap_or(rest.len());
+    let shown = match rest[..end].rsplit_once('@') {
+        Some((login, place)) => format!("{}@{place}", login.split(':').next().unwrap_or_default()),
+        None if rest[..end].contains(':') && rest[end..].contains('@') => "...".to_owned(),
+        None => rest[..end].to_owned(),
+    };
+    PathBuf::from(format!("{scheme}://{shown}"))
+}
+
+/// Returns a URL without its secrets: user, password, query and fragment. The user of a database server is no secret. A path is returned as
+/// it is.
 pub fn without_secrets(path: &Path) -> PathBuf {
+    if let Some((scheme, rest)) =
+        path.to_str().filter(|_| is_server(path)).and_then(|url| url.split_once("://"))
+    {
+        return server_without_secrets(scheme, rest);
+    }
     let Some((scheme, rest)) = path.to_str().filter(|_| is_url(path)).and_then(|url| url.split_once("://"))
     else {
         return path.to_owned();
@@ -109,6 +160,35 @@ pub fn without_secrets(path: &Path) -> PathBuf {
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let host = host.rsplit('@').next().unwrap_or_default();
     PathBuf::from(format!("{scheme}://{host}{path}"))
+}
+
+/// Returns the error for the URL of a database server in a build without the feature that reads it.
+pub fn server_not_supported(path: &Path) -> Error {
+    let feature = match server_scheme(path) {
+        Some("mysql" | "mariadb") => "mysql",
+        _ => "postgres",
+    };
+    let name = without_secrets(path);
+    let what = format!("{} is a database of a server, which this build does not read", name.display());
+    Error::without_feature(what, feature)
+}
+
+/// Decodes the bytes of a part of a URL that are written as `%` and two hexadecimal digits. Returns `None` if digits are missing, or if the result
+/// is not UTF-8.
+pub fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                let (high, low) = (digit()?, digit()?);
+                (high * 16 + low) as u8
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// Returns the error for a URL in a build that does not support URLs.
@@ -143,5 +223,19 @@ mod tests {
         assert_eq!(name("http://example.org/a@b?x"), "http://example.org/a@b");
         assert_eq!(name("s3://bucket/a?b#c"), "s3://bucket/a?b#c");
         assert_eq!(name("a?b"), "a?b");
+        assert_eq!(name("postgres://u:p@h:5/d?password=p"), "postgres://u@h:5/d");
+        assert_eq!(name("postgres://u:p/x@h:5/d?password=p@x"), "postgres://u@h:5/d");
+        assert_eq!(name("postgres://u:p?x@h:5/d"), "postgres://...");
+        assert_eq!(name("mysql://h/d?p=x@y#z"), "mysql://h/d");
+        for (url, has) in [
+            ("postgres://u:p@h/d", true),
+            ("postgres://u@h:5/d", false),
+            ("postgres://h:5/d", false),
+            ("postgres:///d?user=u&password=p", true),
+            ("postgres:///d?user=u@h:1", false),
+            ("u:p@h", false),
+        ] {
+            assert_eq!(has_password(Path::new(url)), has, "{url}");
+        }
     }
 }

@@ -6,6 +6,9 @@
 //! * [`options`]: the options of a write; [`phases`]: the timed phases of a run
 //! * `tournament`: the first of several sorted streams
 //! * [`sort`]: index entries and rows in the order of their keys, in memory and on disk
+//! * `full_text`: full-text indexes, built from rows on all cores
+//! * `present_time`: rows for which a schema would depend on the present time
+//! * `expressions`: the generated columns, CHECKs and computed keys of a table's declaration
 //! * [`encode`]: encodes batches of rows into pages
 //! * [`output`]: files that appear once complete; [`reject`]: the file of bad rows
 //! * [`verification`]: verifies a source while it is copied
@@ -23,12 +26,16 @@ pub mod destination;
 pub mod encode;
 #[doc(hidden)]
 pub mod existing;
+mod expressions;
+#[doc(hidden)]
+pub mod full_text;
 #[doc(hidden)]
 pub mod insert;
 pub mod options;
 pub mod output;
 pub mod phases;
 pub mod plan;
+mod present_time;
 pub mod reject;
 pub mod report;
 #[doc(hidden)]

@@ -12,7 +12,8 @@ use crate::options::{Action, OnConflict, WritePath};
 pub use crate::output::{Replaced, ReplacedTable, Replacement};
 pub use crate::phases::PhaseReport;
 use crate::phases::Phases;
-use crate::plan::{ColumnReport, Plan, TablePlan, path_as_text};
+use crate::plan::{ColumnReport, Plan, TablePlan, message_as_text, path_as_text};
+pub use crate::plan::{LeftOutFile, left_out_in_words};
 use crate::trees::{Written, WrittenTree};
 pub use recognised::{padded_in_words, recognised_in_words};
 pub use sqluice_core::source::recognised::{Recognised, RecognisedCsv, RecognisedPreamble};
@@ -68,6 +69,9 @@ pub struct Report {
     /// The files that were left out because they could not be loaded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<SkippedFile>,
+    /// The files of folders and archives that a load has left out, because they are not named: hidden files, databases, pictures.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOutFile>,
     /// The constraints that a look-alike is made without: no rows were found that keep them, or the key that they refer to is left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DroppedConstraint>,
@@ -114,7 +118,7 @@ pub struct InputReport {
     pub warnings: Vec<Message>,
 }
 
-/// A file that was left out.
+/// A file that could not be loaded, and was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SkippedFile {
@@ -146,10 +150,6 @@ impl SkippedFile {
     }
 }
 
-fn message_as_text<S: serde::Serializer>(message: &Message, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(message)
-}
-
 impl Report {
     /// Returns the report with its notes in the terms of a front end, ready to be printed or serialized.
     #[must_use]
@@ -157,7 +157,8 @@ impl Report {
         let notes =
             self.inputs.iter_mut().flat_map(|input| input.notes.iter_mut().chain(&mut input.warnings));
         let skipped = self.skipped.iter_mut().map(|skipped| &mut skipped.why);
-        notes.chain(skipped).for_each(|message| *message = message.in_terms(&name));
+        let left_out = self.left_out.iter_mut().map(|file| &mut file.why);
+        notes.chain(skipped).chain(left_out).for_each(|message| *message = message.in_terms(&name));
         self
     }
 
@@ -197,6 +198,7 @@ impl Report {
             tables: reports,
             inputs: Vec::new(),
             skipped: Vec::new(),
+            left_out: Vec::new(),
             dropped: Vec::new(),
             notes: plan.notes.clone(),
         }
@@ -224,6 +226,8 @@ fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict)
         rejected: written.rejected.rows,
         rejected_lines: written.rejected.lines,
         padded: 0,
+        filtered: 0,
+        filtered_null: 0,
         ignored,
         updated,
         replaced,
@@ -249,6 +253,12 @@ pub struct ExistingReport {
     pub pages_before: u32,
     /// The number of pages written directly. The number of pages that SQLite wrote is unknown.
     pub pages_written: u64,
+    /// The full-text tables that got the terms of new rows without their triggers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub full_text: Vec<String>,
+    /// The full-text tables that did not get the new rows of their tables, as no trigger adds them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub full_text_behind: Vec<String>,
 }
 
 /// The report of a table. If SQLite filled the table, only the root page is known, and the numbers of pages are 0.
@@ -267,6 +277,10 @@ pub struct TableReport {
     pub rejected_lines: u64,
     /// The number of rows that were loaded although fields are missing at their end. The missing fields are NULL.
     pub padded: u64,
+    /// The number of records that the filter has left out.
+    pub filtered: u64,
+    /// The number of `filtered` records for which the filter was NULL, neither true nor false.
+    pub filtered_null: u64,
     /// The number of rows that were left out because of their keys or by a trigger.
     pub ignored: u64,
     /// The number of `rows` that changed an existing row; `None` for an upsert into a large database or with triggers, which is not

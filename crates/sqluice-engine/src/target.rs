@@ -25,6 +25,8 @@ pub struct TargetSnapshot {
     pub(crate) no_pages: Option<String>,
     /// `true` if the database stores text as UTF-8, so that text is copied without conversion.
     pub utf8: bool,
+    /// The text encoding, as in `PRAGMA encoding`.
+    pub encoding: &'static str,
     /// The facts about each table, in order.
     pub(crate) tables: Vec<TableSnapshot>,
 }
@@ -41,8 +43,21 @@ pub struct TableSnapshot {
     pub(crate) rows_max: Option<u64>,
     /// `true` if the table has triggers.
     pub(crate) triggers: bool,
+    /// The full-text tables over the table.
+    pub(crate) followers: TextFollowers,
     /// The reason why SQLite can't insert into the table, if any.
     pub(crate) refused: Option<String>,
+}
+
+/// The full-text tables over a table.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TextFollowers {
+    /// The full-text tables whose triggers have the documented form.
+    pub(crate) full_text: Vec<String>,
+    /// The full-text tables that get no new rows, as no trigger of the table that fires for an INSERT leads to them.
+    pub(crate) behind: Vec<String>,
+    /// `true` if all triggers that fire for an INSERT are those of `full_text`.
+    pub(crate) are_all: bool,
 }
 
 impl TargetSnapshot {

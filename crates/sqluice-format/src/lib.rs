@@ -19,6 +19,8 @@
 //! | [`view`] | a page of an existing file; every number is checked before use | §1.6 |
 //! | [`check`] | a checker that verifies every rule of the format again | all |
 //! | [`scan`] | a reader of a tree's content that trusts no byte of it | §1.6, §1.7 |
+//! | [`salvage`] | the entries of a page that may be damaged | §1.6 |
+//! | [`fts5`] | the rows of a full-text index | |
 #![forbid(unsafe_code)]
 // Everything in a SQLite file is big-endian.
 #![deny(clippy::little_endian_bytes, clippy::host_endian_bytes)]
@@ -28,10 +30,12 @@ pub mod cell;
 pub mod check;
 pub mod chunk;
 pub mod database;
+pub mod fts5;
 pub mod key;
 pub mod limits;
 pub mod page;
 pub mod record;
+pub mod salvage;
 pub mod scan;
 pub mod tree;
 pub mod value;

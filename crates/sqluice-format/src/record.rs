@@ -85,23 +85,29 @@ pub fn decode(record: &[u8]) -> Result<Vec<Value<'_>>, RecordError> {
         let (serial, n) = varint::read(&header[at..]).ok_or(RecordError::Header)?;
         at += n;
         let serial = SerialType(serial);
-        let class = serial.class().ok_or(RecordError::ReservedType)?;
         let bytes = serial.content_bytes().ok_or(RecordError::ReservedType)?;
         let (content, rest) =
             usize::try_from(bytes).ok().and_then(|n| body.split_at_checked(n)).ok_or(RecordError::Body)?;
         body = rest;
-        values.push(match class {
-            Class::Null => Value::Null,
-            Class::Int => Value::Int(if serial.0 >= 8 { serial.0 as i64 - 8 } else { int(content) }),
-            Class::Real => Value::Real(f64::from_bits(int(content) as u64)),
-            Class::Text => Value::Text(content),
-            Class::Blob => Value::Blob(content),
-        });
+        values.push(value(serial, content).ok_or(RecordError::ReservedType)?);
     }
     if at != header.len() {
         return Err(RecordError::Header);
     }
     if body.is_empty() { Ok(values) } else { Err(RecordError::Body) }
+}
+
+/// Returns the value of a serial type whose bytes `content` begins with; `None` if the type is reserved, or the bytes are too few.
+pub fn value(serial: SerialType, content: &[u8]) -> Option<Value<'_>> {
+    let bytes = usize::try_from(serial.content_bytes()?).ok()?;
+    let content = content.get(..bytes)?;
+    Some(match serial.class()? {
+        Class::Null => Value::Null,
+        Class::Int => Value::Int(if serial.0 >= 8 { serial.0 as i64 - 8 } else { int(content) }),
+        Class::Real => Value::Real(f64::from_bits(int(content) as u64)),
+        Class::Text => Value::Text(content),
+        Class::Blob => Value::Blob(content),
+    })
 }
 
 /// Returns the number of fields after checking the whole record except the values, of which only floats are checked for NaN. A valid record

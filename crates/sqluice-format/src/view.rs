@@ -21,6 +21,7 @@ use std::ops::Range;
 use crate::cell::{self, CELL_BYTES_MIN, PAGE_NUMBER_BYTES, Split};
 use crate::limits::PAYLOAD_BYTES_MAX;
 use crate::page::{CELL_POINTER_BYTES, DATABASE_HEADER_BYTES, Geometry, PageKind};
+use crate::value::SerialType;
 use crate::varint;
 
 /// The size of the smallest free block: the offset of the next block, and its own size.
@@ -139,6 +140,37 @@ impl<B: AsRef<[u8]>> PageView<B> {
         let local = next..next + split(payload_bytes, self.geometry).local;
         let overflow = u32::from_be_bytes(*self.usable().get(local.end..)?.first_chunk()?);
         Some(CellView { rowid, payload_bytes, local, overflow: Some(overflow) })
+    }
+
+    /// Returns the offset of a cell, if the cell is behind the cell pointers.
+    pub(crate) fn start(&self, index: usize) -> Option<usize> {
+        self.cell_at(index)
+    }
+
+    /// Returns the number of bytes of the page that the format may use.
+    pub(crate) fn usable_bytes(&self) -> usize {
+        self.geometry.usable_bytes()
+    }
+
+    /// Returns the row of a leaf whose payload size is damaged. The size follows from the serial types of the record, which must not overflow.
+    pub(crate) fn entry_by_record(&self, index: usize) -> Option<CellView> {
+        let (_, n) = self.varint(self.cell_at(index)?)?;
+        let at = self.cell_at(index)? + n;
+        let (rowid, n) = self.varint(at)?;
+        let record = at + n;
+        let (header, mut next) = self.varint(record)?;
+        let header = usize::try_from(header).ok()?;
+        let mut payload_bytes = header;
+        while next < header {
+            let (serial, n) = self.varint(record + next)?;
+            next += n;
+            payload_bytes =
+                payload_bytes.checked_add(SerialType(serial).content_bytes()?.try_into().ok()?)?;
+        }
+        let local = record..record.checked_add(payload_bytes)?;
+        let fits = local.end <= self.geometry.usable_bytes()
+            && payload_bytes <= cell::table_leaf_local_max(self.geometry);
+        fits.then_some(CellView { rowid: rowid as i64, payload_bytes, local, overflow: None })
     }
 
     /// Returns the size of the cell from which an entry was read.

@@ -147,7 +147,10 @@ impl Part for GeneratedPart {
             let mixed: Vec<_> = vectors.iter().map(Vector::mixed_values).collect();
             let columns: Vec<Column<'_>> =
                 vectors.iter().zip(&mixed).map(|(vector, mixed)| vector.column(mixed)).collect();
-            sink.rows(&Batch { rows: rows.count, columns }).map_err(|refused| refused.first().1)?;
+            sink.rows(&Batch { rows: rows.count, columns }).map_err(|refused| match refused.first() {
+                (Some((row, _)), error) => error.with_words(format!(", in row {}", first + row as u64 + 1)),
+                (None, error) => error,
+            })?;
         }
         Ok(())
     }

@@ -20,6 +20,7 @@
 //! * [`users`]: processes that have a file open; [`open_files`]: the limit of open files; [`space`]: disk space; [`memory`]: memory of the
 //!   machine and the process
 //! * [`tree`]: files, folders and links below a folder, never outside
+//! * [`local_sockets`]: connections to programs of this machine
 //! * [`streams`]: standard input and other streams; [`shell`]: words of command lines; [`stop`]: requests to end the process; [`machine`]: properties of the machine
 //!
 //! Invariant: no other crate names an operating system (`sqluice/tests/tidy`). If a system lacks a feature, the function returns the value
@@ -50,6 +51,7 @@ compile_error!("sqluice runs on Linux, macOS and Windows: another system needs a
 pub mod durable;
 pub mod errors;
 pub mod identity;
+pub mod local_sockets;
 pub mod locks;
 pub mod machine;
 pub mod memory;

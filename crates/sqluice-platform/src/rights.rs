@@ -12,6 +12,12 @@ const OF_DATABASE: u32 = 0o644;
 /// The permissions that most programs give a new file, before the umask applies.
 const OF_FILE: u32 = 0o666;
 
+/// The permissions of the group and of everyone.
+const FOR_OTHERS: u32 = 0o077;
+
+/// The permission of everyone to write.
+const WRITE_FOR_EVERYONE: u32 = 0o002;
+
 /// The owner and permissions of a file. On Windows the type is empty, because new files inherit the rights of their folder.
 #[derive(Clone, Debug)]
 pub struct Rights(system::rights::Rights);
@@ -30,6 +36,16 @@ impl Rights {
     /// Returns the rights that most programs give a new file.
     pub fn of_new_file() -> Rights {
         Rights(system::rights::Rights::of_new(OF_FILE, system::tree::umask()))
+    }
+
+    /// Returns `true` if the file's group or everyone may read, write or run the file. On Windows the answer is unknown, and `false`.
+    pub fn let_others_in(&self) -> bool {
+        self.0.has_any(FOR_OTHERS)
+    }
+
+    /// Returns `true` if everyone may write to the file. On Windows the answer is unknown, and `false`.
+    pub fn let_everyone_write(&self) -> bool {
+        self.0.has_any(WRITE_FOR_EVERYONE)
     }
 
     /// Gives the rights to another file, including the owner if the process may change it.

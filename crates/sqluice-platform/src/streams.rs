@@ -28,3 +28,17 @@ pub fn standard_input_path() -> Option<PathBuf> {
 pub fn kind(file: &File) -> io::Result<Stream> {
     system::streams::kind(file)
 }
+
+/// A terminal that shows nothing of what is typed, until this is dropped.
+#[derive(Debug)]
+pub struct WithoutEcho {
+    _terminal: system::streams::WithoutEcho,
+}
+
+/// Stops the terminal of standard input from showing what is typed.
+///
+/// # Errors
+/// If standard input is no terminal.
+pub fn without_echo() -> io::Result<WithoutEcho> {
+    Ok(WithoutEcho { _terminal: system::streams::WithoutEcho::begin()? })
+}

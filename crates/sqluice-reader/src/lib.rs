@@ -14,6 +14,7 @@
 //! * [`connection`]: read transactions; [`dbpage`]: pages read through SQLite
 //! * [`pages`]: pages of a file that does not change, for any number of threads
 //! * [`snapshot`]: one committed state of a database; [`catalogue`]: its objects and their B-trees
+//! * [`salvage`]: what is left of a damaged database
 //! * [`rows`]: the rows of tables, views and queries, as sources
 
 #![deny(unsafe_code)]
@@ -25,6 +26,7 @@ pub mod dbpage;
 pub mod descriptor;
 pub mod pages;
 pub mod rows;
+pub mod salvage;
 pub mod snapshot;
 
 pub use catalogue::{StoredObject, StoredTree};

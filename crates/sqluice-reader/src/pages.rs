@@ -150,10 +150,9 @@ impl<'a> FileView<'a> {
     }
 }
 
-/// The hint for a damaged file. The sqlite3 shell of some systems, such as Debian 12, is built without `sqlite_dbpage`, so its `.recover`
-/// does not work.
-pub const DAMAGED_HINT: &str = "`sqluice check` lists the faults; .recover saves the rows that can be read, in the sqlite3 shell of \
-    https://sqlite.org/download.html: the shells of some systems cannot do it";
+/// The hint for a damaged file.
+pub const DAMAGED_HINT: &str =
+    "`sqluice check` lists the faults, and `sqluice recover damaged.db new.db` saves the rows that are sound";
 
 /// Returns the error for a damaged file.
 pub fn damaged(path: &Path, what: &str) -> Error {

@@ -87,7 +87,7 @@ impl Address {
         let authorization = match (url.username(), url.password()) {
             ("", None) => None,
             (user, password) => {
-                let decoded = |text: &str| percent_decoded(text);
+                let decoded = |text: &str| remote::percent_decoded(text).unwrap_or_else(|| text.to_owned());
                 let pair = format!("{}:{}", decoded(user), decoded(password.unwrap_or_default()));
                 let header = HeaderValue::try_from(format!("Basic {}", BASE64_STANDARD.encode(pair)));
                 let mut header = header.map_err(|error| {
@@ -103,13 +103,6 @@ impl Address {
         url.set_fragment(None);
         Ok(Address { name, kind: Kind::Web, store: url.into(), key: String::new(), authorization })
     }
-}
-
-/// Decodes a text whose bytes may be escaped, as in `%20`.
-fn percent_decoded(text: &str) -> String {
-    let query = format!("x={}", text.replace('+', "%2B"));
-    let decoded = url::form_urlencoded::parse(query.as_bytes()).next();
-    decoded.map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl Store {
             base: LIST_BACKOFF_BASE,
         };
         let retry =
-            RetryConfig { backoff, max_retries: limits.retries as usize, retry_timeout: limits.timeout };
+            RetryConfig { backoff, max_retries: limits.retries as usize, retry_timeout: limits.silence() };
         Store::with(address, false, limits, retry)
     }
 
@@ -193,7 +193,7 @@ fn options(address: &Address, allows_http: bool, limits: &RequestLimits) -> Clie
     ClientOptions::new()
         .with_allow_http(allows_http)
         .with_timeout_disabled()
-        .with_connect_timeout(CONNECT.min(limits.timeout))
-        .with_read_timeout(limits.timeout)
+        .with_connect_timeout(CONNECT.min(limits.silence()))
+        .with_read_timeout(limits.silence())
         .with_default_headers(headers)
 }

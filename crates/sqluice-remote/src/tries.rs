@@ -54,8 +54,8 @@ impl Tries {
     /// Creates the tries of a request that receives bytes.
     pub(crate) fn new(limits: &RequestLimits) -> Tries {
         let stall = match limits.retries {
-            0 => limits.timeout,
-            _ => (limits.timeout / STALL_SHARE).min(STALL_MAX),
+            0 => limits.silence(),
+            _ => (limits.silence() / STALL_SHARE).min(STALL_MAX),
         };
         let since = Instant::now();
         Tries {
@@ -72,11 +72,11 @@ impl Tries {
 
     /// Creates the tries of a request that sends many bytes, during which nothing is received.
     pub(crate) fn of_upload(limits: &RequestLimits) -> Tries {
-        Tries { stall: limits.timeout, ..Tries::new(limits) }
+        Tries { stall: limits.silence(), ..Tries::new(limits) }
     }
 
     fn left(&self, since: Instant) -> Duration {
-        self.limits.timeout.saturating_sub(since.elapsed())
+        self.limits.silence().saturating_sub(since.elapsed())
     }
 
     /// Waits for the next step of a try. Returns an error if the step takes too long.
@@ -274,7 +274,7 @@ mod tests {
     fn waits_double_and_end_at_the_timeout_or_after_the_retries() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let sent = |timeout: Duration, retries: u32| {
-            let (limits, mut count) = (RequestLimits { timeout, retries }, 0);
+            let (limits, mut count) = (RequestLimits { timeout: Some(timeout), retries }, 0);
             let tries = Tries::new(&limits);
             let done: Result<(), StoreError> = runtime.block_on(tries.send(|| {
                 count += 1;

@@ -275,6 +275,8 @@ impl Upload {
                 async move { store.parts()?.put_part(&store.key, id, number as usize, bytes).await }
             };
             let done = Tries::of_upload(&store.limits).send(put).await;
+            // Another part is begun as soon as this one is reported: its memory must be free by then.
+            drop(bytes);
             let _ = send.send((number, done));
         })?;
         self.uploading.insert(number, task);

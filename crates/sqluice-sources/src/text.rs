@@ -29,6 +29,7 @@ impl Position {
             line: Some(self.line),
             column: Some(self.column),
             byte: Some(self.byte),
+            ..Place::default()
         }
     }
 

@@ -1,5 +1,6 @@
 //! Code shared by the tests of several crates. It uses no other crate of the workspace, so the tests of every crate can use it.
 //!
+//! * `archives`: writers of ZIP and tar archives.
 //! * `effort`: the effort of this run.
 //! * `own_process`: tests that change their entire process.
 //! * `skip`: reports of tests that can't run here, which fail in CI.
@@ -9,6 +10,7 @@
 //! * `system`: functions that differ between systems.
 //! * `wait`: waiting for other threads and processes, with a limit.
 
+pub mod archives;
 #[cfg(target_os = "linux")]
 pub mod disk;
 pub mod effort;

@@ -3,19 +3,21 @@
 //! | text | rows of a look-alike |
 //! |---|---|
 //! | stored in the table | generated as those of any table, and inserted by SQLite |
-//! | in another table or view | filled by `rebuild`, after that table |
+//! | in another table or view | the index is made after that table |
 //! | not kept | no rows, because there is no text to generate |
 //!
 //! A full-text table that stores its text is a table of [`Schema::tables`] here, so that its rows are described, counted and generated like
 //! those of other tables.
 
 use rusqlite::Connection;
-use sqluice_core::error::Result;
-use sqluice_core::schema::{Object, Schema, Table};
+use sqluice_core::error::{Message, Result};
+use sqluice_core::schema::{Object, Schema, Table, quoted};
 use sqluice_core::sqlite_error::{failed, said};
-use sqluice_engine::sqlite::{is_virtual_table, rebuild};
+use sqluice_engine::full_text::declaration::Declaration;
+use sqluice_engine::plan::Plan;
+use sqluice_engine::sqlite::is_virtual_table;
 
-use crate::virtual_table::VirtualTableSql;
+use sqluice_core::schema::virtual_table::VirtualTableSql;
 
 /// The source of the rows of a virtual table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,13 +91,15 @@ fn columns(name: &str, sql: &str) -> rusqlite::Result<Vec<String>> {
     connection.prepare(list)?.query_map([name], |row| row.get(0))?.collect()
 }
 
-/// Full-text tables whose text is in other tables or views.
+/// Full-text tables whose text is in other tables or views, and the way in which indexes are made.
 #[derive(Debug, Default)]
 pub(crate) struct OverOthers {
     /// The names of the tables that SQLite can fill.
     pub(crate) filled: Vec<String>,
     /// The names of the other tables, each with SQLite's reason.
     pub(crate) empty: Vec<(String, String)>,
+    /// The names of the filled tables whose index only SQLite can make, each with the reason.
+    by_sqlite: Vec<(String, String)>,
 }
 
 impl OverOthers {
@@ -105,28 +109,52 @@ impl OverOthers {
     /// If SQLite can't make the database.
     pub(crate) fn of(schema: &Schema) -> Result<OverOthers> {
         let mut all = OverOthers::default();
-        let over_others: Vec<&str> = virtual_tables(schema)
-            .filter(|(_, sql)| Content::of(sql) == Content::Other)
-            .map(|(object, _)| &*object.name)
+        let is_filled = |name: &str| schema.table(name).is_some();
+        let with_text: Vec<(&str, &str, Content)> = virtual_tables(schema)
+            .map(|(object, sql)| (&*object.name, sql, Content::of(sql)))
+            .filter(|(name, _, content)| match content {
+                Content::Other => true,
+                Content::Own => is_filled(name),
+                _ => false,
+            })
             .collect();
-        if over_others.is_empty() {
+        if with_text.is_empty() {
             return Ok(all);
         }
         let failed = |error| failed(error, "make an empty database");
         let connection = Connection::open_in_memory().map_err(failed)?;
         connection.execute_batch(&schema.sql).map_err(failed)?;
-        for name in over_others {
-            match connection.execute_batch(&rebuild(name)) {
-                Ok(()) => all.filled.push(name.to_owned()),
-                Err(error) => all.empty.push((name.to_owned(), said(error))),
+        for (name, sql, content) in with_text {
+            let quoted = quoted(name);
+            let rebuild = format!("INSERT INTO {quoted} ({quoted}) VALUES ('rebuild')");
+            if content == Content::Other {
+                match connection.execute_batch(&rebuild) {
+                    Ok(()) => all.filled.push(name.to_owned()),
+                    Err(error) => {
+                        all.empty.push((name.to_owned(), said(error)));
+                        continue;
+                    }
+                }
+            }
+            // SQLite makes the index of any older module.
+            let is_fts5 = VirtualTableSql::of(sql).module.eq_ignore_ascii_case("fts5");
+            if let (true, Ok(Err(why))) = (is_fts5, Declaration::of(&connection, name)) {
+                all.by_sqlite.push((name.to_owned(), why));
             }
         }
         Ok(all)
     }
 
-    /// Returns a note for each table that SQLite can't fill.
-    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
-        self.empty.iter().map(|(name, why)| format!("full-text table {name} gets no rows: {why}"))
+    /// Adds the tables to the plan of a new database, with a note for each one that SQLite fills, or can't fill.
+    pub(crate) fn add_to(self, plan: &mut Plan) {
+        let empty =
+            self.empty.iter().map(|(name, why)| format!("full-text table {name} gets no rows: {why}"));
+        let by_sqlite = self
+            .by_sqlite
+            .iter()
+            .map(|(name, why)| format!("SQLite makes the index of full-text table {name}: {why}"));
+        plan.notes.extend(empty.chain(by_sqlite).map(Message::from));
+        plan.full_text = self.filled;
     }
 }
 

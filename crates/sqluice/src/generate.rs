@@ -281,9 +281,7 @@ impl Generate {
         let (schema, mut plan) = self.plan(target.as_ref(), existing.as_ref())?;
         plan.notes.extend(notes.into_iter().map(Message::from));
         if existing.is_none() {
-            let over_others = OverOthers::of(&schema)?;
-            plan.notes.extend(over_others.notes().map(Message::from));
-            plan.full_text = over_others.filled;
+            OverOthers::of(&schema)?.add_to(&mut plan);
         }
         let mut first_rows = Vec::new();
         let mut bytes = 0;

@@ -9,8 +9,21 @@
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
 //!
+//! Full-text indexes (FTS5) are built in the same way:
+//!
+//! ```no_run
+//! use sqluice::index::{FullText, Index};
+//!
+//! let full_text = FullText::new(["products(name, description)"]).tokenize("porter".to_owned());
+//! let report = Index::new("shop.db", [""; 0]).full_text(full_text).run()?;
+//! println!("{} terms", report.full_text[0].terms);
+//! # Ok::<(), sqluice::error::Error>(())
+//! ```
+//!
 //! All statements of a call are one transaction: all indexes are created, or none. Meanwhile, other processes can read the old state of the
 //! database.
+
+mod full_text;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,12 +31,16 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use sqluice_core::error::{Error, Result, Setting};
+use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::progress::Context;
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
 use sqluice_core::size::Bytes;
+use sqluice_engine::existing::full_text as text_indexes;
+use sqluice_engine::existing::full_text::declared::DeclaredTextIndex;
+use sqluice_engine::existing::full_text::remake::{Kind, Remake, remake, remakes};
+use sqluice_engine::existing::full_text::request::Request;
 use sqluice_engine::existing::indexes::declared::{Declared, declared};
 use sqluice_engine::existing::indexes::statement::{Statement, statements};
 use sqluice_engine::existing::{Existing, Transaction, indexes};
@@ -34,6 +51,8 @@ use sqluice_engine::plan::Memory;
 use sqluice_engine::report::{IndexReport, PhaseReport};
 use sqluice_engine::trees::Settings;
 
+pub use full_text::{FullText, FullTextReport, FullTextWork, PlannedFullText};
+
 /// Indexes to create.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -42,6 +61,8 @@ pub struct Index {
     pub target: PathBuf,
     /// CREATE INDEX statements, one or more in each text.
     pub statements: Vec<String>,
+    /// The full-text indexes.
+    pub full_text: FullText,
     /// The time to wait for locks of other processes.
     pub busy_timeout: Duration,
     /// The options for threads, memory and temporary space. Options for new files are ignored.
@@ -66,6 +87,8 @@ pub struct IndexPlan {
     pub indexes: Vec<PlannedIndex>,
     /// The existing indexes whose statements have IF NOT EXISTS.
     pub existing: Vec<String>,
+    /// The plan for each full-text index.
+    pub full_text: Vec<PlannedFullText>,
 }
 
 /// Indexes with their plan, which [`Index::prepare`] returns.
@@ -132,12 +155,16 @@ pub struct Report {
     pub indexes: Vec<IndexReport>,
     /// The indexes that existed before, and whose statements have IF NOT EXISTS.
     pub existing: Vec<String>,
+    /// The full-text indexes that were created, made again or optimized, in this order.
+    pub full_text: Vec<FullTextReport>,
 }
 
 /// The default time to wait for a lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 setters! { Index:
+    /// Sets the full-text indexes.
+    full_text(full_text: FullText) = full_text;
     /// Sets the time to wait for locks of other processes.
     busy_timeout(timeout: Duration) = timeout;
     /// Sets the options for threads, memory and temporary space.
@@ -148,7 +175,7 @@ impl TakesSettings for Index {
     fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
         match setting {
             Setting::BusyTimeout => self.busy_timeout = value.to()?,
-            _ => return self.write.set(setting, value),
+            _ => return Ok(self.full_text.set(setting, value)? || self.write.set(setting, value)?),
         }
         Ok(true)
     }
@@ -160,6 +187,7 @@ impl Index {
         Index {
             target: target.into(),
             statements: statements.into_iter().map(Into::into).collect(),
+            full_text: FullText::default(),
             busy_timeout: BUSY_TIMEOUT,
             write: WriteOptions::default(),
         }
@@ -176,11 +204,11 @@ impl Index {
     }
 
     fn plan(&self) -> Result<IndexPlan> {
-        let Opened { existing, memory, statements } = self.open()?;
+        let Opened { existing, memory, wanted } = self.open()?;
         let schema = existing.schema()?;
         let obstacle = existing.obstacle()?;
-        let (declared, made_before) = look(&existing, &schema, statements, obstacle.as_deref())?;
-        Ok(self.plan_of(&existing, memory, &declared, &made_before))
+        let found = look(&existing, &schema, wanted, obstacle.as_deref())?;
+        Ok(self.plan_of(&existing, memory, &found))
     }
 
     /// Creates the indexes without progress reports.
@@ -204,22 +232,31 @@ impl Index {
         let transaction = opened.existing.begin(&context.cancel)?;
         let schema = transaction.existing().schema()?;
         let obstacle = transaction.obstacle()?;
-        let (declared, made_before) =
-            look(transaction.existing(), &schema, opened.statements, obstacle.as_deref())?;
-        let tables: Vec<&str> = declared.iter().map(|declared| declared.table.name.as_str()).collect();
-        transaction.refuse_damaged(&tables)?;
+        let Found { declared, made_before, full_text, remakes } =
+            look(transaction.existing(), &schema, opened.wanted, obstacle.as_deref())?;
+        let tables = declared.iter().map(|declared| &*declared.table.name);
+        let tables = tables.chain(full_text.iter().map(|declared| &*declared.table.name));
+        transaction.refuse_damaged(&tables.collect::<Vec<&str>>())?;
         let settings = self.settings(&transaction, opened.memory)?;
         let journal_mode_before = transaction.existing().journal_mode().to_owned();
         let pages_before = settings.page_count;
         let made = indexes::make(&transaction, &declared, &settings, &mut phases)?;
+        let made_texts = text_indexes::make(&transaction, &full_text, &settings, &mut phases)?;
+        let remade = remakes.iter().map(|one| remake(&transaction, one, &settings, &mut phases));
+        let remade = remade.collect::<Result<Vec<_>>>()?;
         let pages = transaction.page_count()?;
         phases.begin("commit", None);
         let indexes = declared.iter().zip(made).map(|(declared, made)| {
             IndexReport::new(&declared.statement.name, declared.write_path(), made.unwrap_or_default())
         });
         let indexes = indexes.collect();
+        let texts = full_text.iter().zip(made_texts);
+        let texts = texts.map(|(declared, made)| FullTextReport::new(declared, made));
+        let remade = remakes.iter().zip(&remade);
+        let remade = remade.map(|(remake, remade)| FullTextReport::of_remake(remake, remade));
+        let texts = texts.chain(remade).collect();
         // Without new indexes, there is no transaction to commit.
-        if declared.is_empty() {
+        if declared.is_empty() && full_text.is_empty() && remakes.is_empty() {
             drop(transaction);
         } else {
             transaction.commit()?;
@@ -236,6 +273,7 @@ impl Index {
             phases: phases.finish(),
             indexes,
             existing: names(&made_before),
+            full_text: texts,
         })
     }
 
@@ -244,8 +282,12 @@ impl Index {
         let statements = self.statements.iter().map(|sql| statements(sql));
         let statements: Vec<Statement> =
             statements.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
-        if statements.is_empty() {
-            return Err(Error::usage("no index to create").hint("give a CREATE INDEX statement"));
+        let (full_text, remakes) = (self.full_text.requests()?, self.full_text.remakes());
+        if statements.is_empty() && full_text.is_empty() && remakes.is_empty() {
+            return Err(Error::usage("no index to create").hint(message![
+                "give a CREATE INDEX statement, or the columns of a full-text index by ",
+                Setting::Fts
+            ]));
         }
         if self.write.threads == Some(0) {
             return Err(Error::usage("no threads can do no work").hint("give at least 1"));
@@ -253,7 +295,7 @@ impl Index {
         let memory = Memory::divide(&self.write, true)?;
         let existing = Existing::open(&Target::resolve(&self.target, &self.write), self.busy_timeout)?;
         let existing = existing.with_pending_byte(self.write.tuning.pending_byte);
-        Ok(Opened { existing, memory, statements })
+        Ok(Opened { existing, memory, wanted: Wanted { statements, full_text, remakes } })
     }
 
     fn settings(&self, transaction: &Transaction<'_>, memory: Memory) -> Result<Settings> {
@@ -266,20 +308,15 @@ impl Index {
             chunks_per_worker: memory.chunks_per_worker,
             sort_bytes: memory.sort_bytes as usize,
             temp_dir: self.write.temp_dir.clone().or(folder).unwrap_or_else(std::env::temp_dir),
+            ignores_checks: false,
             on_conflict: OnConflict::Abort,
             page_count: transaction.page_count()?,
             counted_from: 0,
         })
     }
 
-    fn plan_of(
-        &self,
-        existing: &Existing,
-        memory: Memory,
-        declared: &[Declared<'_>],
-        made_before: &[Statement],
-    ) -> IndexPlan {
-        let indexes = declared.iter().map(|declared| PlannedIndex {
+    fn plan_of(&self, existing: &Existing, memory: Memory, found: &Found<'_>) -> IndexPlan {
+        let indexes = found.declared.iter().map(|declared| PlannedIndex {
             name: declared.statement.name.clone(),
             table: declared.table.name.clone(),
             write_path: declared.write_path(),
@@ -294,25 +331,48 @@ impl Index {
             threads: memory.threads,
             buffer_bytes: chunks as u64 + memory.sort_bytes,
             indexes: indexes.collect(),
-            existing: names(made_before),
+            existing: names(&found.made_before),
+            full_text: found
+                .full_text
+                .iter()
+                .map(PlannedFullText::new)
+                .chain(found.remakes.iter().map(PlannedFullText::of_remake))
+                .collect(),
         }
     }
 }
 
-/// An open database, and the statements for it.
+/// An open database, and the wanted indexes.
 struct Opened {
     existing: Existing,
     memory: Memory,
-    statements: Vec<Statement>,
+    wanted: Wanted,
 }
 
-/// Returns the indexes that the statements declare in the present schema. `obstacle` is a reason why SQLite must make all indexes.
+/// The wanted indexes.
+struct Wanted {
+    statements: Vec<Statement>,
+    full_text: Vec<Request>,
+    remakes: Vec<(String, Kind)>,
+}
+
+/// The wanted indexes, checked against the schema.
+struct Found<'s> {
+    declared: Vec<Declared<'s>>,
+    /// The IF NOT EXISTS statements for existing indexes.
+    made_before: Vec<Statement>,
+    full_text: Vec<DeclaredTextIndex<'s>>,
+    /// The full-text tables that exist, whose index changes.
+    remakes: Vec<Remake>,
+}
+
+/// Finds what the wanted indexes need in the present schema. `obstacle` is a reason why SQLite must make all indexes.
 fn look<'s>(
     existing: &Existing,
     schema: &'s Schema,
-    statements: Vec<Statement>,
+    wanted: Wanted,
     obstacle: Option<&str>,
-) -> Result<(Vec<Declared<'s>>, Vec<Statement>)> {
+) -> Result<Found<'s>> {
     let read_names = || {
         let mut names = existing.connection().prepare("SELECT type, name FROM main.sqlite_schema")?;
         names.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<Vec<_>>>()
@@ -321,7 +381,10 @@ fn look<'s>(
         Error::target(format!("SQLite cannot read the schema of {}", existing.name().display()))
             .because(error)
     })?;
-    declared(statements, schema, &names, obstacle)
+    let (declared, made_before) = declared(wanted.statements, schema, &names, obstacle)?;
+    let full_text = text_indexes::declared::declared(wanted.full_text, schema, &names, obstacle)?;
+    let remakes = remakes(existing.connection(), &wanted.remakes)?;
+    Ok(Found { declared, made_before, full_text, remakes })
 }
 
 fn names(statements: &[Statement]) -> Vec<String> {
@@ -339,6 +402,7 @@ impl fmt::Display for IndexPlan {
             buffer_bytes,
             indexes,
             existing: made_before,
+            full_text,
         } = self;
         let buffers = Bytes(*buffer_bytes);
         writeln!(f, "-- {}: one transaction, journal mode {journal_mode}", target.display())?;
@@ -347,6 +411,23 @@ impl fmt::Display for IndexPlan {
             writeln!(f, "-- {} on {}: {}, {}", index.name, index.table, index.write_path.name(), index.why)?;
             writeln!(f, "{};", index.sql)?;
         }
-        made_before.iter().try_for_each(|name| writeln!(f, "-- {name}: exists already"))
+        made_before.iter().try_for_each(|name| writeln!(f, "-- {name}: exists already"))?;
+        for PlannedFullText { work, name, table, write_path, why, sql, triggers } in full_text {
+            let what = match work {
+                FullTextWork::Create => format!("{name} on {table}: full-text index"),
+                FullTextWork::Optimize => format!("optimize full-text index {name}"),
+                FullTextWork::Rebuild => format!("rebuild full-text index {name} from {table}"),
+            };
+            writeln!(f, "-- {what}, {}, {why}", write_path.name())?;
+            writeln!(f, "{sql};")?;
+            if !triggers.is_empty() {
+                writeln!(
+                    f,
+                    "-- triggers keep {name} up to date, and make each later statement on {table} slower"
+                )?;
+            }
+            triggers.iter().try_for_each(|trigger| writeln!(f, "{trigger};"))?;
+        }
+        Ok(())
     }
 }

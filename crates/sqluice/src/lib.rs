@@ -179,6 +179,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Save what is left of a damaged database:
+//!
+//! ```
+//! use sqluice::recover::Recover;
+//!
+//! # use sqluice::generate::Generate;
+//! # use sqluice::schema::Schema;
+//! # let folder = tempfile::tempdir()?;
+//! # let (db, new) = (folder.path().join("people.db"), folder.path().join("new.db"));
+//! # let schema = Schema::parse("CREATE TABLE people (born INT)", "schema.sql".as_ref())?;
+//! # Generate::new(&db, schema).rows(10_000).run()?;
+//! let report = Recover::new(&db, &new).run()?;
+//! assert_eq!(report.saved.tables[0].rows, 10_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Verbs
 //!
 //! Each verb is a type ([`load::Load`], [`generate::Generate`], [`copy::Copy`], [`check::Check`], ...), and all of them are used in the
@@ -216,14 +232,18 @@
 //!
 //! # Features
 //!
-//! All but `cloud` are on by default. Without any of them, [`write::write_tables`], [`generate`], [`index`] and [`check`] remain.
+//! All but `cloud`, `mysql` and `postgres` are on by default. Without any of them, [`write::write_tables`], [`generate`], [`index`] and [`check`] remain.
 //!
 //! - `load`: the module [`load`], which loads CSV and JSON files, and [`write::Write`]
 //! - `arrow`: sources of Arrow IPC files, streams and record batches; includes `load`
 //! - `parquet`: loads Parquet and Arrow files; includes `arrow`
 //! - `avro`: loads Avro files; includes `parquet`
+//! - `archives`: loads the files in ZIP and tar archives; includes `load`
+//! - `expressions`: the functions `sha256`, `regexp`, `regexp_replace` and `regexp_extract` in expressions of a load; includes `load`
+//! - `spreadsheets`: loads sheets of workbooks: XLSX, XLSB, ODS and XLS; includes `load`
 //! - `bzip2-xz`: loads files that are compressed with bzip2 or xz; gzip and zstd need no feature
 //! - `dialects`: loads dumps of MySQL and PostgreSQL
+//! - `postgres`, `mysql`: load databases of servers; include `dialects`. Off by default
 //! - `serde`: structs as rows, by [`write::write_rows`]; includes `load`
 //! - `tpch`: the module [`tpch`], the database of the TPC-H benchmark
 //! - `blob-store`: the module [`blob_store`], blobs by key
@@ -244,19 +264,23 @@
 //! wal_checkpoint(TRUNCATE)`) first. To include the virtual table, set `LIBSQLITE3_FLAGS="-DSQLITE_ENABLE_DBPAGE_VTAB"` in the environment
 //! of the build, or in `[env]` of a `.cargo/config.toml`.
 //!
+//! With `-DSQLITE_DEFAULT_MEMSTATUS=0` in the same variable, workers that evaluate expressions with texts do not wait for each other: otherwise
+//! SQLite counts each allocation under a mutex of the process. An index on `lower(name)` then takes half of the time on two cores.
+//!
 //! # Modules
 //!
 //! The modules, from the bottom up. Each module uses only modules above it in this list:
 //!
-//! * [`remote`]: URLs in the place of paths; `virtual_table`: statements of virtual tables; `full_text`: full-text tables in look-alikes; `personal`: detection of personal columns;
-//!   `references`: detection of undeclared references; `schema_text`: literals and comments in statements; `inserts`: rows as INSERT
+//! * [`remote`]: URLs in the place of paths; `full_text`: full-text tables in look-alikes; `personal`: detection of personal columns;
+//!   `expressions`: SQL expressions over one row; `references`: detection of undeclared references; `schema_text`: literals and comments in statements; `inserts`: rows as INSERT
 //!   statements
 //! * [`load`]: loads files into a database; [`write`](mod@write): writes rows of the caller
 //! * [`generate`], [`tpch`]: test data
 //! * [`profile`]: describes the data of a database as a schema for the generator
-//! * [`index`]: creates indexes in an existing database; [`check`]: verifies a database
+//! * [`index`]: creates indexes and full-text indexes in an existing database; [`check`]: verifies a database
 //! * [`copy`]: copies a database, or some of its tables, to a new file without free pages
 //! * [`merge`]: merges several databases into one
+//! * [`recover`]: saves what is left of a damaged database
 //! * [`archive`]: packs a folder into a database, and unpacks it
 //! * [`export`]: writes tables, queries and whole databases to files; `read`: returns them as Arrow record batches
 //! * `guides`: the Rust examples of README and documentation site, as tests
@@ -286,6 +310,7 @@ pub mod check;
 pub mod copy;
 #[cfg(feature = "export")]
 pub mod export;
+mod expressions;
 mod full_text;
 pub mod generate;
 #[cfg(doctest)]
@@ -300,12 +325,12 @@ mod personal;
 pub mod profile;
 #[cfg(all(feature = "export", feature = "parquet"))]
 pub mod read;
+pub mod recover;
 mod references;
 pub mod remote;
 mod schema_text;
 #[cfg(feature = "tpch")]
 pub mod tpch;
-mod virtual_table;
 pub mod write;
 
 /// Sources of rows: the trait, and the sources that read files.

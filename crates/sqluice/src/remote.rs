@@ -18,10 +18,16 @@ use sqluice_core::error::Result;
 use sqluice_core::progress::{Cancel, Context};
 #[cfg(feature = "load")]
 use sqluice_core::remote::RemoteFile;
-pub use sqluice_core::remote::{RequestLimits, is_url, without_secrets};
+pub use sqluice_core::remote::{
+    RequestLimits, has_password, is_server, is_url, server_scheme, without_secrets,
+};
 use sqluice_engine::options::WriteOptions;
 use sqluice_reader::Snapshot;
 use sqluice_reader::snapshot::ReadOptions;
+#[cfg(feature = "load")]
+use sqluice_sources::formats::of_name;
+#[cfg(feature = "load")]
+use sqluice_sources::input::{self, Named, is_named_as_archive};
 
 /// Returns `true` if `target` is a URL to which `options` are not connected yet.
 pub(crate) fn is_unconnected(target: Option<&Path>, options: &WriteOptions) -> bool {
@@ -63,18 +69,71 @@ pub fn expand_within<P: AsRef<Path>>(
     cancel: &Cancel,
 ) -> Result<Vec<PathBuf>> {
     if !patterns.iter().any(|pattern| is_url(pattern.as_ref())) {
-        return sqluice_sources::input::expand(patterns);
+        return input::expand(patterns);
     }
     // All patterns are expanded together, to find files that are named twice.
     let mut expanded = Vec::new();
     for pattern in patterns.iter().map(P::as_ref) {
         match is_url(pattern) {
             true => expanded.extend(cloud::expand(pattern, limits, cancel)?),
-            false => expanded.extend(sqluice_sources::input::expand(&[pattern])?),
+            false => expanded.extend(input::expand(&[pattern])?),
         }
     }
-    sqluice_sources::input::refuse_stdin_twice(&expanded)?;
+    input::refuse_stdin_twice(&expanded)?;
     Ok(expanded)
+}
+
+/// Returns the files, folders, members of archives and objects that patterns name, in the order of the patterns; the matches of a pattern are
+/// ordered by name.
+///
+/// # Errors
+/// As [`expand_within`].
+#[cfg(feature = "load")]
+pub(crate) fn named_within<P: AsRef<Path>>(
+    patterns: &[P],
+    limits: &RequestLimits,
+    cancel: &Cancel,
+) -> Result<Vec<Named>> {
+    if !patterns.iter().any(|pattern| is_url(pattern.as_ref())) {
+        return input::named(patterns);
+    }
+    let mut all = Vec::new();
+    for pattern in patterns.iter().map(P::as_ref) {
+        if !is_url(pattern) {
+            all.extend(input::named(&[pattern])?);
+            continue;
+        }
+        let (urls, members) = match within_archive(pattern) {
+            Some((archive, members)) => (cloud::expand(&archive, limits, cancel)?, Some(members)),
+            None => (cloud::expand(pattern, limits, cancel)?, None),
+        };
+        let is_one_of_many = urls.len() > 1;
+        let named = |url: PathBuf| match &members {
+            Some(members) => Named { is_one_of_many, ..Named::within(url, members) },
+            None => Named::whole(url),
+        };
+        all.extend(urls.into_iter().map(named));
+    }
+    let paths: Vec<&Path> = all.iter().map(|named| named.path.as_path()).collect();
+    input::refuse_stdin_twice(&paths)?;
+    Ok(all)
+}
+
+/// Returns the URL of an archive and the name or pattern of its members, if a URL has them: the extension of an archive stands before a slash, and
+/// a pattern or the extension of a format at the end. `https://host/data.zip/download` is a file.
+#[cfg(feature = "load")]
+fn within_archive(url: &Path) -> Option<(PathBuf, PathBuf)> {
+    let text = url.to_str().filter(|text| !text.contains(['#', '\\']))?;
+    // The path begins behind the host or the bucket.
+    let path_at = text.find("://").map(|at| at + 3).and_then(|at| Some(at + text[at..].find('/')? + 1))?;
+    let is_end = |at: &usize| is_named_as_archive(Path::new(&text[path_at..*at]));
+    let at = text[path_at..].match_indices('/').map(|(at, _)| path_at + at).find(is_end)?;
+    let (archive, members) = (&text[..at], &text[at + 1..]);
+    let is_web = text.starts_with("http");
+    // In the address of a web page, a question mark begins the query.
+    let is_query = is_web && members.contains('?');
+    let is_file = members.contains(['*', '?', '[']) || of_name(Path::new(members)).is_some();
+    (is_file && !is_query).then(|| (archive.into(), members.into()))
 }
 
 /// Returns the remote file of a URL, or `None` for a path.
@@ -110,6 +169,28 @@ pub(crate) fn snapshot(
     match is_url(name) {
         false => Snapshot::begin(name, options, &context.cancel),
         true => cloud::snapshot(name, folder, options, context),
+    }
+}
+
+#[cfg(all(test, feature = "load"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_goes_on_within_an_archive_if_a_file_of_a_format_is_named() {
+        for (url, parts) in [
+            ("https://host/data.zip/a.csv", Some(("https://host/data.zip", "a.csv"))),
+            ("s3://bucket/in/*.zip/d/*.csv", Some(("s3://bucket/in/*.zip", "d/*.csv"))),
+            ("s3://bucket/data.tar.gz/d/a.json.gz", Some(("s3://bucket/data.tar.gz", "d/a.json.gz"))),
+            ("https://host/data.zip", None),
+            ("https://host/data.zip/download", None),
+            ("https://host/data.zip/a.csv?key=1", None),
+            ("https://host.zip/a.csv", None),
+            ("s3://bucket/a.csv", None),
+        ] {
+            let expected = parts.map(|(archive, members)| (archive.into(), members.into()));
+            assert_eq!(within_archive(Path::new(url)), expected, "{url}");
+        }
     }
 }
 

@@ -29,6 +29,7 @@ use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
 use sqluice_engine::trees::Job;
 
+use crate::full_text::OverOthers;
 use crate::remote;
 
 /// Writes the tables of `schema` to the database `target`, or builds the pages and discards them if `target` is `None`. If the database
@@ -78,6 +79,9 @@ pub(crate) fn plan_tables(
         schema = existing.combine_all(schema, &options.if_exists, &hint)?;
     }
     let mut plan = Plan::of(&schema, target, existing.as_ref(), options)?;
+    if existing.is_none() {
+        OverOthers::of(&schema)?.add_to(&mut plan);
+    }
     if let Some(existing) = &existing {
         for (index, table) in schema.tables.iter().enumerate() {
             let rows = ExpectedRows { with_rowids: table.rowid_alias.is_some(), ..ExpectedRows::default() };

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from .. import _sqluice
 from .._arguments import check_arguments
 from .._errors import InputError, TargetError, UsageError, library_errors
+from .._open_files import used
 from .._report import MergeReport
 from .._write import MEMORY, IfExists, OnConflict, Path, names, specs
 from . import _commit, _files, _manifest, _places, _replacing, _staging
@@ -177,7 +178,8 @@ class Job:
         if _files.is_url(self.target) or not _files.exists(self.target):
             return _files.exists(self.target)
         file = _files.local(self.target)
-        return not os.path.isdir(file) and _sqluice.columns_of(file, self.table) is not None
+        with used(file) as native:
+            return not os.path.isdir(file) and native.columns_of(file, self.table) is not None
 
     def _is_set_there(self) -> bool:
         if _files.is_url(self.target):

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import _sqluice
+from .._open_files import used
 from .._report import MergeReport, from_json
 
 FILE = "target.db"
@@ -50,7 +51,8 @@ def plan(file: str, target: str, shards: Sequence[tuple[int, str, int]], table: 
     """Makes the file; none, if the shards can't be joined so. `shards`: the task, the file and the pages of each."""
     sources = [shard for _, shard, _ in shards]
     pages = [pages for _, _, pages in shards]
-    text = _sqluice.places(target, sources, table, file, pages, {"overwrite": overwrite})
+    with used(target, *sources) as native:
+        text = native.places(target, sources, table, file, pages, {"overwrite": overwrite})
     task_of = {shard: task for task, shard, _ in shards}
     return [] if text is None else [Place(task_of[about["source"]], json.dumps(about)) for about in json.loads(text)]
 
@@ -65,4 +67,5 @@ def place(here: Place, staging: str, threads: int | None, memory: int) -> Placed
 def merge(target: str, sources: Sequence[str], placed: Sequence[Placed], staging: str, overwrite: bool) -> MergeReport:
     """Adds what the places lack, and gives the file its name."""
     written = [(one.place.about, os.path.join(staging, one.leaves)) for one in placed]
-    return from_json(MergeReport, _sqluice.merge_placed(target, list(sources), written, {"overwrite": overwrite}, None))
+    with used(target, *sources) as native:
+        return from_json(MergeReport, native.merge_placed(target, list(sources), written, {"overwrite": overwrite}, None))

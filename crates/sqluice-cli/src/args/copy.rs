@@ -23,6 +23,9 @@ use crate::settings::{self, Flags};
 /// With --mask, columns that a file names get other values, by a secret key: a person gets the same new name in every table, and keys,
 /// joins and constraints hold. No byte of an old value of these columns is in the copy.
 ///
+/// With --where and --sample, only some rows of a table are copied. Rows that refer to left-out rows are an error, unless
+/// --sample-children leaves them out, too, or --orphans keep keeps them.
+///
 /// If TARGET is SOURCE, the copy replaces it, as VACUUM does; no other program may use the database meanwhile.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
@@ -54,6 +57,9 @@ fn long_help() -> String {
     sqluice copy app.db app.db
   Without a table:
     sqluice copy app.db shared.db --exclude-table users
+  The rows of a year, and a hundredth of the customers with all that belongs to them:
+    sqluice copy app.db y2024.db --where \"orders=placed >= '2024-01-01'\"
+    sqluice copy app.db few.db --sample customers=1% --sample-children
   Without the people in it, as comments in mask.sql say (-- gen: email()):
     sqluice copy app.db safe.db --mask mask.sql --preview 5
     sqluice copy app.db safe.db --mask mask.sql --strict-mask

@@ -23,7 +23,7 @@ sqluice -h lists all commands. sqluice load -h explains one of them.
 const TASKS: [(&str, &[&str]); 6] = [
     ("Fill a database", &["load", "generate", "index"]),
     ("Copy, merge, export", &["copy", "merge", "export"]),
-    ("Inspect a database", &["info", "check", "profile"]),
+    ("Inspect a database", &["info", "check", "recover", "profile"]),
     ("Store folders of files", &["pack", "unpack"]),
     ("Measure", &["advise", "lab"]),
     ("Help", &["completions", "man", "help"]),

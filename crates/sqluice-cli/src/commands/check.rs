@@ -4,14 +4,16 @@ use std::fmt::Write;
 use std::path::Path;
 
 use serde::Serialize;
-use sqluice::check::{Check, Unverified};
+use sqluice::check::{Check, Checked, Unverified};
 use sqluice::error::Setting;
 use sqluice::progress::Cancel;
+use sqluice_format::check::TreeKind;
 
 use crate::Exit;
 use crate::args;
 use crate::printer::Printer;
 use crate::quantities::{counted, elapsed, grouped, size};
+use crate::shell::line;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -25,6 +27,8 @@ struct Report<'a> {
     /// The deviations from the format that SQLite accepts.
     remarks: Vec<String>,
     unverified: &'a [Unverified],
+    /// The command that saves the rows, if those of a table are damaged.
+    hint: Option<String>,
     /// The check of SQLite that also ran, if any.
     sqlite_check: Option<&'a str>,
     sqlite_problems: &'a [String],
@@ -45,6 +49,8 @@ pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> any
         problem_count: checked.report.problem_count,
         remarks: checked.report.remarks.iter().map(ToString::to_string).collect(),
         unverified: &checked.unverified,
+        hint: has_damaged_table(&checked)
+            .then(|| line(&["sqluice".into(), "recover".into(), args.db.clone().into(), "NEW.db".into()])),
         sqlite_check: args.flags.has(Setting::Full).then_some("integrity_check"),
         sqlite_problems: &checked.sqlite_problems,
         seconds: checked.seconds,
@@ -55,6 +61,15 @@ pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> any
         printer.data(&text(&args.db, &report, printer.is_verbose()))?;
     }
     Ok(if report.sound { Exit::SUCCESS } else { Exit::FAILURE })
+}
+
+/// Returns `true` if a problem lies in the rows of a table. Indexes alone can be made again without a loss.
+fn has_damaged_table(checked: &Checked) -> bool {
+    let is_table = |name: &str| {
+        let trees = &checked.report.trees;
+        trees.iter().any(|tree| tree.name == name && tree.kind != TreeKind::Index)
+    };
+    checked.report.problems.iter().any(|problem| problem.tree.as_deref().is_some_and(is_table))
 }
 
 fn text(db: &Path, report: &Report<'_>, verbose: bool) -> String {
@@ -83,6 +98,9 @@ fn text(db: &Path, report: &Report<'_>, verbose: bool) -> String {
         size(report.bytes),
         elapsed(report.seconds)
     );
+    if let Some(hint) = &report.hint {
+        let _ = writeln!(text, "hint: to save the rows that are sound: {hint}");
+    }
     if let Some(checksum) = report.checksum.filter(|_| verbose) {
         let _ = writeln!(text, "checksum {checksum}");
     }

@@ -1,5 +1,7 @@
 //! Describes the columns of loaded tables.
 
+use std::borrow::Cow;
+
 use sqluice::error::Setting;
 use sqluice::plan::{ColumnReport, MissedType, NullMarkers};
 use sqluice::report::TableReport;
@@ -54,7 +56,8 @@ pub(super) fn remarks(table: &str, columns: &[ColumnReport]) -> Vec<String> {
     let mut remarks = Vec::new();
     let mut near_types: Vec<(&str, Vec<(&str, &MissedType)>)> = Vec::new();
     for column in columns {
-        remarks.extend(column.nulls.as_ref().map(|nulls| keeps_nulls(table, &column.name, nulls)));
+        remarks
+            .extend(column.nulls.as_ref().map(|nulls| keeps_nulls(table, &on_a_line(&column.name), nulls)));
         match &column.missed {
             // All values are numbers. Columns of this kind share a remark.
             Some(missed) if missed.others == 0 => {
@@ -71,7 +74,7 @@ pub(super) fn remarks(table: &str, columns: &[ColumnReport]) -> Vec<String> {
         if let Some(changed) = &column.changed {
             let (value, becomes) = (&changed.value, &changed.becomes);
             let place = place(changed.file.as_deref(), changed.line);
-            let (name, declared) = (&column.name, &column.declared_type);
+            let (name, declared) = (on_a_line(&column.name), &column.declared_type);
             remarks.push(format!(
                 "warning: {table}.{name} is declared {declared:?}, so {value:?}{place} becomes {becomes}; TEXT keeps it"
             ));
@@ -83,7 +86,7 @@ pub(super) fn remarks(table: &str, columns: &[ColumnReport]) -> Vec<String> {
 
 /// Describes columns of numbers, some of which a numeric type would print differently.
 fn would_read_otherwise(table: &str, near: &str, columns: &[(&str, &MissedType)]) -> String {
-    let names: Vec<String> = columns.iter().map(|(name, _)| format!("{table}.{name}")).collect();
+    let names: Vec<String> = columns.iter().map(|(name, _)| format!("{table}.{}", on_a_line(name))).collect();
     let [(first, missed), others @ ..] = columns else { return String::new() };
     let place = place(missed.file.as_deref(), missed.line);
     let flag = terms::flag(Setting::Type, Some(&format!("{first}={near}")));
@@ -99,7 +102,7 @@ fn would_read_otherwise(table: &str, near: &str, columns: &[(&str, &MissedType)]
 /// Describes a column of numbers with some other values.
 fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> String {
     let MissedType { near, value, values, others, read_by, signs, .. } = missed;
-    let name = &column.name;
+    let (name, shown) = (&column.name, on_a_line(&column.name));
     let place = place(missed.file.as_deref(), missed.line);
     let (a_number, numbers) = match read_by.is_empty() && signs.is_none() {
         true => ("a number", "numbers"),
@@ -125,7 +128,7 @@ fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> 
     };
     if let Some(signs) = signs {
         return format!(
-            "note: {table}.{name} is TEXT, not {near}: {why}; the value has {signs}, and no flag reads all values of the column"
+            "note: {table}.{shown} is TEXT, not {near}: {why}; the value has {signs}, and no flag reads all values of the column"
         );
     }
     let nulls = column.nulls.iter().flat_map(null_flags);
@@ -141,7 +144,7 @@ fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> 
         }
         false => "reads them".to_owned(),
     };
-    format!("note: {table}.{name} is TEXT, not {near}: {why}{quoted}; {} {does}", flags.join(" "))
+    format!("note: {table}.{shown} is TEXT, not {near}: {why}{quoted}; {} {does}", flags.join(" "))
 }
 
 /// Describes a column that keeps texts that other programs write for NULL.
@@ -176,14 +179,27 @@ fn place(file: Option<&std::path::Path>, line: Option<u64>) -> String {
 
 fn typed(column: &ColumnReport) -> String {
     let converted = column.conversion.as_ref().map_or(String::new(), |how| format!(" ({how})"));
+    let name = on_a_line(&column.name);
     match column.declared_type.as_str() {
-        "" => format!("{}{converted}", column.name),
-        declared => format!("{} {declared}{converted}", column.name),
+        "" => format!("{name}{converted}"),
+        declared => format!("{name} {declared}{converted}"),
     }
 }
 
+/// Returns a name with escapes for its control characters, such as the line ends that spreadsheets put into headers.
+fn on_a_line(name: &str) -> Cow<'_, str> {
+    if !name.contains(char::is_control) {
+        return name.into();
+    }
+    let escaped = name.chars().map(|character| match character.is_control() {
+        true => character.escape_default().to_string(),
+        false => character.to_string(),
+    });
+    escaped.collect()
+}
+
 fn line(table: &TableReport) -> String {
-    let mut line = format!("{}: ", table.name);
+    let mut line = format!("{}: ", on_a_line(&table.name));
     for (number, column) in table.columns.iter().enumerate() {
         let typed = typed(column);
         if number > 0 && line.chars().count() + typed.chars().count() > LINE_MAX {

@@ -1,32 +1,91 @@
-//! `sqluice completions`.
+//! `sqluice completions`, and the answers to the shells that run its script.
+//!
+//! The script calls this program at each press of the key, with the words of the line. So it completes what a fixed script can't know: the
+//! tables of the database on the line.
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Command, CommandFactory};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Command;
+use clap_complete::env::{CompleteEnv, Shells};
+use clap_complete::{ArgValueCandidates, CompletionCandidate};
 use sqluice::r#gen::PRESETS;
+use sqluice::progress::Cancel;
+use sqluice_reader::Snapshot;
+use sqluice_reader::snapshot::ReadOptions;
 
 use crate::Exit;
-use crate::args::{Args, Completions};
+use crate::args::{self, Completions};
+use crate::meant::begins_as_database;
 use crate::printer::Printer;
 
-/// The flag of built-in schemas.
-const PRESET: &str = "preset";
+/// The variable in which the script names its shell.
+const SHELL: &str = "SQLUICE_COMPLETE";
+
+/// The name of the program in the script.
+const PROGRAM: &str = "sqluice";
 
 pub(super) fn run(args: &Completions, printer: &Printer) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut with_presets(Args::command()), "sqluice", &mut script);
+    let shells = Shells::builtins();
+    let shell = shells.completer(&args.shell.to_string()).expect("clap completes for its shells");
+    shell.write_registration(SHELL, PROGRAM, PROGRAM, PROGRAM, &mut script)?;
     printer.data(&String::from_utf8(script)?)?;
     Ok(Exit::SUCCESS)
 }
 
-/// Lists the presets as the values of their flag. The parser takes any name, since its error about an unknown one says more.
-fn with_presets(command: Command) -> Command {
-    let has_presets = |verb: &Command| verb.get_arguments().any(|arg| arg.get_id() == PRESET);
-    command.mut_subcommands(|verb| match has_presets(&verb) {
-        true => verb.mut_arg(PRESET, |arg| {
-            let presets = PRESETS.iter().map(|preset| PossibleValue::new(preset.name).help(preset.about));
-            let tpch = PossibleValue::new("tpch").help("the tables of TPC-H");
-            arg.value_parser(PossibleValuesParser::new(presets.chain([tpch])))
-        }),
-        false => verb,
+/// Answers the script of a shell. Returns `None` if no script calls, but a user.
+pub(crate) fn answer(given: &[OsString]) -> Option<Exit> {
+    let words = given.to_vec();
+    let completer = CompleteEnv::with_factory(|| with_values(args::command(), &words)).var(SHELL);
+    let folder = std::env::current_dir().ok();
+    match completer.try_complete(given.iter().cloned(), folder.as_deref()) {
+        Ok(false) => None,
+        Ok(true) => Some(Exit::SUCCESS),
+        Err(error) => {
+            // A closed pipe is ignored.
+            let _ = error.print();
+            Some(Exit::FAILURE)
+        }
+    }
+}
+
+/// Adds the values that the parser leaves to the run: presets and tables.
+fn with_values(command: Command, words: &[OsString]) -> Command {
+    command.mut_subcommands(|verb| {
+        verb.mut_args(|arg| match arg.get_id().as_str() {
+            "preset" => arg.add(ArgValueCandidates::new(presets)),
+            "table" | "tables" => {
+                let words = words.to_vec();
+                arg.add(ArgValueCandidates::new(move || tables(&words)))
+            }
+            _ => arg,
+        })
     })
+}
+
+fn presets() -> Vec<CompletionCandidate> {
+    let presets = PRESETS.iter().map(|preset| (preset.name, preset.about));
+    presets
+        .chain([("tpch", "the tables of TPC-H")])
+        .map(|(name, about)| CompletionCandidate::new(name).help(Some(about.into())))
+        .collect()
+}
+
+/// Returns the tables and views of the databases among the words of a line.
+fn tables(words: &[OsString]) -> Vec<CompletionCandidate> {
+    let databases = words.iter().filter(|word| begins_as_database(Path::new(word)));
+    databases.flat_map(|database| names(database)).map(CompletionCandidate::new).collect()
+}
+
+/// Returns the names of the tables and views of a database; none if it can't be read.
+fn names(database: &OsStr) -> Vec<String> {
+    let mut options = ReadOptions::new();
+    // A shell waits for the names, and shows none rather than later.
+    options.busy_timeout = Duration::ZERO;
+    let snapshot = Snapshot::begin(Path::new(database), &options, &Cancel::new());
+    let Ok(schema) = snapshot.and_then(|snapshot| snapshot.schema()) else { return Vec::new() };
+    let objects = schema.objects.into_iter();
+    objects.filter(|(kind, _)| matches!(&**kind, "table" | "view")).map(|(_, name)| name).collect()
 }

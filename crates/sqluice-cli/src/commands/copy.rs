@@ -1,6 +1,6 @@
 //! `sqluice copy`.
 
-use sqluice::copy::{self, ChosenSetting, CopyReport, MaskPlan, Purpose};
+use sqluice::copy::{self, ChosenSetting, CopyReport, MaskPlan, Purpose, SelectedRows};
 use sqluice::error::Setting;
 use sqluice::progress::{Cancel, Context};
 
@@ -58,6 +58,19 @@ fn summarize_masks(plan: &MaskPlan, printer: &Printer) {
     plan.literals.iter().for_each(|literal| printer.note(&format!("  {literal}")));
 }
 
+fn summarize_rows(rows: &SelectedRows, printer: &Printer) {
+    rows.tables.iter().for_each(|table| printer.note(&format!("  left out: {table}")));
+    for reference in &rows.references {
+        match reference.orphans {
+            0 => printer.note(&format!("  {reference}")),
+            _ => printer.warn(&format!("warning: {reference}")),
+        }
+    }
+    if rows.sees_old_values {
+        printer.note("  conditions saw the old values of masked columns");
+    }
+}
+
 fn summarize(report: &CopyReport, printer: &Printer) {
     let CopyReport { target, seconds, tables, indexes, .. } = report;
     let mut of = vec![counted(tables.len() as u64, "table")];
@@ -98,6 +111,7 @@ fn summarize(report: &CopyReport, printer: &Printer) {
     }
     replaced::summarize(report.replaced.as_ref(), report.replacement.as_ref(), Some(target), printer);
     replaced::summarize_removed(&report.removed, printer);
+    report.selected.iter().for_each(|rows| summarize_rows(rows, printer));
     report.mask.iter().for_each(|plan| summarize_masks(plan, printer));
     for table in tables.iter().filter(|table| table.sorted) {
         printer.note(&format!("  table {} was out of order and was sorted", table.name));

@@ -1,7 +1,7 @@
 //! `sqluice index`.
 
 use sqluice::error::Setting;
-use sqluice::index::{self, Report};
+use sqluice::index::{self, FullTextReport, FullTextWork, Report};
 use sqluice::options::WritePath;
 use sqluice::progress::{Cancel, Context};
 use sqluice::report::IndexReport;
@@ -56,6 +56,14 @@ fn summarize(report: &Report, printer: &Printer) {
                 .for_each(|index| printer.note(&format!("  index {}: {}", index.name, what(index))));
         }
     }
+    for of in &report.full_text {
+        let done = match of.work {
+            FullTextWork::Optimize => "Optimized",
+            FullTextWork::Rebuild => "Rebuilt",
+            _ => "Created",
+        };
+        printer.done(done, &full_text(of, report));
+    }
     printer.detail(&format!(
         "  {}, journal mode {}, {} to {} pages of {} bytes",
         counted(report.threads as u64, "thread"),
@@ -74,5 +82,27 @@ fn summarize(report: &Report, printer: &Printer) {
             grouped(index.overflow_pages),
             index.root_page
         ));
+    }
+}
+
+/// Returns a sentence about a full-text index.
+fn full_text(of: &FullTextReport, report: &Report) -> String {
+    let (name, target, time) = (&of.name, report.target.display(), elapsed(report.seconds));
+    match of.write_path {
+        WritePath::Sqlite => format!("full-text index {name} in {target}: made by SQLite in {time}"),
+        _ if of.work == FullTextWork::Optimize => match of.merged_segments {
+            0 => format!("full-text index {name} in {target}: nothing to merge, in {time}"),
+            merged => format!(
+                "full-text index {name} in {target}: {} merged into one, {} in {time}",
+                counted(merged as u64, "segment"),
+                counted(of.terms, "term")
+            ),
+        },
+        _ => format!(
+            "full-text index {name} in {target}: {}, {}, {} in {time}",
+            counted(of.rows, "row"),
+            counted(of.tokens, "token"),
+            counted(of.terms, "term")
+        ),
     }
 }

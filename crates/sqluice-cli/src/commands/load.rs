@@ -5,22 +5,27 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use sqluice::error::{Error, Setting};
-use sqluice::load::{self, formats::is_named_as_data};
+use sqluice::load::formats::{is_named_as_data, is_named_as_database};
+use sqluice::load::{self, is_named_as_archive};
 use sqluice::progress::Cancel;
-use sqluice::report::{Report, SkippedFile, padded_in_words, recognised_in_words};
+use sqluice::remote;
+use sqluice::report::{Report, SkippedFile, left_out_in_words, padded_in_words, recognised_in_words};
 
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use super::typed;
 use super::{
     columns, print_details, print_done, print_json, print_plan, print_side_effects, refuse_page_size,
     replaced,
 };
 use crate::Exit;
 use crate::args::Load;
-use crate::meant::{self, begins_as_database, is_named_as_database};
+use crate::meant::{self, begins_as_database};
 use crate::printer::Printer;
 use crate::quantities::counted;
 use crate::terms;
 
 pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
+    refuse_password(args)?;
     refuse_swapped(args, printer)?;
     refuse_unquoted(args, printer)?;
     refuse_page_size(&args.flags, Some(&args.db))?;
@@ -29,6 +34,10 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     }
     let mut load = load::Load::new(&args.db, &args.files);
     args.flags.hand_over(&mut [&mut load])?;
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    if args.ask_password {
+        load.server.password = Some(password(args, printer, cancel)?);
+    }
     let reject = load.reject.clone();
     let mut prepared = printer.watched(cancel, |context| load.prepare(context))?;
     if args.flags.has(Setting::DryRun) {
@@ -58,6 +67,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         print_done("Loaded", &counted(report.rows, "row"), &report, printer);
         let recognised = recognised_in_words(&report.inputs, |files| counted(files, "file"));
         printer.note(&format!("  read {recognised}"));
+        print_left_out(&report, printer);
         print_side_effects(&report, reject.as_deref(), printer);
         if let Some(padded) = padded_in_words(&report.inputs, |rows| counted(rows, "row")) {
             printer.note(&format!("  {padded}"));
@@ -87,10 +97,66 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     Ok(Exit::FAILURE)
 }
 
+/// Prints the files of folders and archives that are left out.
+fn print_left_out(report: &Report, printer: &Printer) {
+    if report.left_out.is_empty() {
+        return;
+    }
+    printer.note(&format!("  left out {}", counted(report.left_out.len() as u64, "file")));
+    for line in left_out_in_words(&report.left_out) {
+        printer.note(&format!("    {line}"));
+    }
+}
+
+/// Refuses a URL with a password, which every user of this machine can read in the list of processes.
+fn refuse_password(args: &Load) -> Result<(), Error> {
+    match args.files.iter().find(|file| remote::has_password(file)) {
+        None => Ok(()),
+        Some(url) => {
+            let name = remote::without_secrets(url);
+            let message = format!(
+                "the URL of {} has a password, which the list of processes shows to all users",
+                name.display()
+            );
+            let places = places_of_password(url);
+            let hint = format!(
+                "leave it out of the URL: it is read from {places}, or asked for with --ask-password"
+            );
+            Err(Error::usage(message).hint(hint))
+        }
+    }
+}
+
+/// Asks for the password of the user of a server.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+fn password(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<String> {
+    let Some(url) = args.files.iter().find(|file| remote::is_server(file)) else {
+        return Err(Error::usage("--ask-password is for the URL of a server").into());
+    };
+    let name = remote::without_secrets(url);
+    let silent = sqluice_platform::streams::without_echo().map_err(|error| {
+        Error::usage(format!("no terminal can ask for the password of {}", name.display()))
+            .because(error)
+            .hint(format!("the password is also read from {}", places_of_password(url)))
+    })?;
+    printer.ask(&format!("Password for {}: ", name.display()));
+    let line = typed::line(cancel);
+    drop(silent);
+    Ok(line?.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// Returns the places of the password of a server's user.
+fn places_of_password(url: &Path) -> &'static str {
+    match remote::server_scheme(url) {
+        Some("mysql" | "mariadb") => "~/.my.cnf or the variable MYSQL_PWD",
+        _ => "~/.pgpass or the variable PGPASSWORD",
+    }
+}
+
 /// Refuses a command line with the files in the wrong order: the file to load stands in the place of the database.
 fn refuse_swapped(args: &Load, printer: &Printer) -> Result<(), Error> {
     let db = &args.db;
-    if !is_named_as_data(db) || begins_as_database(db) {
+    if !(is_named_as_data(db) || is_named_as_archive(db)) || begins_as_database(db) {
         return Ok(());
     }
     let database = args.files.iter().position(|file| is_named_as_database(file));

@@ -4,7 +4,7 @@
 mod advise;
 mod check;
 mod columns;
-mod completions;
+pub(crate) mod completions;
 mod copy;
 mod export;
 mod generate;
@@ -17,7 +17,9 @@ mod man;
 mod merge;
 mod pack;
 mod profile;
+mod recover;
 mod replaced;
+mod typed;
 mod unpack;
 
 use std::fmt::Display;
@@ -57,6 +59,7 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         Command::Lab(_) => Err(Error::without_feature("this build has no command lab", "lab").into()),
         #[cfg(not(feature = "lab"))]
         Command::Advise(_) => Err(Error::without_feature("this build has no command advise", "lab").into()),
+        Command::Recover(args) => recover::run(args, printer, cancel),
         Command::Check(args) => check::run(args, printer, cancel),
         Command::Info(args) => info::run(args, printer, cancel),
         Command::Completions(args) => completions::run(args, printer),
@@ -208,7 +211,14 @@ fn print_side_effects(report: &Report, rejects: Option<&Path>, printer: &Printer
 /// Prints the treatment of rows with repeated keys.
 fn print_conflicts(report: &Report, printer: &Printer) {
     let sum = |of: fn(&TableReport) -> Option<u64>| report.tables.iter().filter_map(of).sum::<u64>();
+    let filtered: u64 = report.tables.iter().map(|table| table.filtered).sum();
+    let nulls = match report.tables.iter().map(|table| table.filtered_null).sum() {
+        0 => String::new(),
+        nulls => format!(", for {} of them it is NULL", grouped(nulls)),
+    };
+    let filtered_by = format!("left out by --{}{nulls}", terms::flag_name(Setting::Where));
     for (number, what) in [
+        (filtered, filtered_by.as_str()),
         (report.ignored, "ignored (repeated key, or a trigger)"),
         (sum(|table| table.updated), "updated"),
         (sum(|table| table.replaced), "replaced by a later row with the same key"),

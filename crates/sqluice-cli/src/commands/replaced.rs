@@ -1,24 +1,19 @@
 //! `--overwrite`: lists the content that is lost, asks a user at a terminal, and reports the replacement.
 
 use std::fmt::Write as _;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
 
 use sqluice::error::Error;
 use sqluice::output::Wanted;
 use sqluice::progress::Cancel;
 use sqluice::report::{Replaced, ReplacedTable, Replacement};
 
+use super::typed;
 use crate::printer::Printer;
 use crate::quantities::{counted, grouped};
 
 /// The largest number of listed tables.
 const TABLES_MAX: usize = 20;
-
-/// The longest delay of Ctrl-C while an answer is awaited.
-const TICK: Duration = Duration::from_millis(50);
 
 /// Asks before a database is replaced, unless `--yes` is given or no answer is possible because standard input is not a terminal or is one
 /// of the `inputs`.
@@ -38,7 +33,7 @@ pub(super) fn confirm<'p>(
         return Ok(());
     };
     printer.ask(&question(wanted.target.name(), &replaced));
-    let answer = answer(cancel)?;
+    let answer = typed::line(cancel)?;
     match answer.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Ok(()),
         _ => Err(Error::target(format!(
@@ -46,24 +41,6 @@ pub(super) fn confirm<'p>(
             wanted.target.name().display()
         ))
         .into()),
-    }
-}
-
-/// Reads a typed line.
-fn answer(cancel: &Cancel) -> anyhow::Result<String> {
-    let (send, receive) = mpsc::channel();
-    // A read can't be interrupted, so this thread ends with the process.
-    std::thread::spawn(move || {
-        let mut line = String::new();
-        let read = io::stdin().read_line(&mut line);
-        let _ = send.send(read.map(|_| line));
-    });
-    loop {
-        match receive.recv_timeout(TICK) {
-            Ok(line) => return Ok(line?),
-            Err(RecvTimeoutError::Timeout) => cancel.check()?,
-            Err(RecvTimeoutError::Disconnected) => return Ok(String::new()),
-        }
     }
 }
 

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use sqluice::load::formats::{SQLITE, is_named_as_data};
-use sqluice::load::stem;
+use sqluice::load::formats::{is_named_as_data, is_named_as_database};
+use sqluice::load::{is_named_as_archive, stem};
 use sqluice::remote::{is_url, without_secrets};
 use sqluice_format::database::MAGIC;
 
@@ -52,8 +52,9 @@ impl Kind {
             return Kind::Sql;
         }
         match () {
-            () if is_named_as_database(path) => Kind::NewDatabase,
-            () if is_named_as_data(path) || text.contains(['*', '?']) => Kind::Data,
+            () if is_named_as_database(path) && !is_within_file(path) => Kind::NewDatabase,
+            () if is_named_as_data(path) || is_named_as_archive(path) => Kind::Data,
+            () if text.contains(['*', '?']) || is_within_file(path) => Kind::Data,
             () => Kind::Other,
         }
     }
@@ -69,17 +70,15 @@ impl Kind {
     }
 }
 
+/// Returns `true` if a part of a path is a file: the path names a member of an archive.
+fn is_within_file(path: &Path) -> bool {
+    path.ancestors().skip(1).any(Path::is_file)
+}
+
 /// Returns `true` if a file begins with the bytes of a database.
 pub(crate) fn begins_as_database(file: &Path) -> bool {
     let mut start = [0; 16];
     File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
-}
-
-/// Returns `true` if the name of a file says that it is a database.
-pub(crate) fn is_named_as_database(path: &Path) -> bool {
-    let extension = path.extension().unwrap_or_default();
-    let mut extensions = SQLITE.extensions.iter().chain(&["db3", "s3db", "gpkg", "mbtiles"]);
-    extensions.any(|database| extension.eq_ignore_ascii_case(database))
 }
 
 /// Returns the name of the database for data without one: `orders.csv.gz` becomes `orders.db`, in the current folder. The database is named
@@ -111,6 +110,10 @@ mod tests {
             ("log-*.csv.zst", "log.db"),
             ("*.csv", "data.db"),
             ("folder/", "folder.db"),
+            ("in/gtfs.zip", "gtfs.db"),
+            ("gtfs.tar.gz", "gtfs.db"),
+            ("gtfs.tgz", "gtfs.db"),
+            ("data.zip/*.csv", "data.db"),
             ("https://h/a/x.csv?key=1/2", "x.db"),
             ("v1.2.csv", "v1.2.db"),
         ] {
@@ -124,6 +127,8 @@ mod tests {
             ("x.db", Kind::NewDatabase),
             ("x.SQLITE3", Kind::NewDatabase),
             ("no/x.csv.gz", Kind::Data),
+            ("no/x.zip", Kind::Data),
+            ("no/x.tar.zst", Kind::Data),
             ("https://h/x", Kind::Data),
             ("https://h/x.db?a", Kind::Database),
             ("-", Kind::Stdin),

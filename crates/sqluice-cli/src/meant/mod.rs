@@ -22,13 +22,15 @@ use std::path::PathBuf;
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
 
+use sqluice::error::{Message, Setting};
 use sqluice_platform::shell::quoted;
 use sqluice_platform::streams::standard_input_path;
 
-pub(crate) use kind::{begins_as_database, is_named_as_database};
+pub(crate) use kind::begins_as_database;
 
-use crate::shell;
+use crate::{args, shell, terms};
 use kind::Kind;
 use words::Words;
 
@@ -72,6 +74,10 @@ pub(crate) fn of_files(given: &[OsString], program: &Command) -> Option<Meaning>
     let load = program.find_subcommand("load")?;
     let places = words.positions(load, 0);
     let kinds: Vec<Kind> = places.iter().map(|place| Kind::of(&words.0[*place])).collect();
+    if kinds[..] == [Kind::Database, Kind::Sql] {
+        let line = verbs::queried(&Words([&["query".into()], &words.0[..]].concat()), 0, program)?;
+        return Some(refused(line.0, "a database and a query are named, and no command"));
+    }
     if !kinds.iter().all(|kind| kind.is_database() || kind.is_data()) {
         return None;
     }
@@ -211,6 +217,55 @@ fn redirected(words: &Words) -> String {
 /// Returns the name of a new database for data.
 pub(crate) fn database_for(data: &OsStr) -> PathBuf {
     kind::free_name(kind::database_of(data))
+}
+
+/// The longest command line that follows a hint, in characters.
+const LINE_CHARACTERS_MAX: usize = 100;
+
+/// Settings by which data is removed, left out, changed or shown. A hint may name them, but users type them themselves.
+const HARMFUL: [Setting; 11] = [
+    Setting::Allow,
+    Setting::CommitAnyway,
+    Setting::ExcludeTable,
+    Setting::Force,
+    Setting::Lossy,
+    Setting::Mixed,
+    Setting::NoReference,
+    Setting::Orphans,
+    Setting::Overwrite,
+    Setting::OverwriteReject,
+    Setting::ReplaceTable,
+];
+
+/// Returns the given command line with the flag of a hint, if the hint is to add this one flag, and the line is short.
+pub(crate) fn with_flag_of(hint: &Message, given: &[OsString]) -> Option<String> {
+    let mut settings = hint.settings_with_values();
+    let (setting, value) = settings.next()?;
+    if settings.next().is_some() || value.is_some_and(is_placeholder) || HARMFUL.contains(&setting) {
+        return None;
+    }
+    let program = OsString::from("sqluice");
+    let parsed =
+        |words: &[OsString]| args::command().try_get_matches_from([&program].into_iter().chain(words)).ok();
+    let matches = parsed(given)?;
+    let (_, of_verb) = matches.subcommand()?;
+    let id = setting.name();
+    let is_given =
+        of_verb.try_contains_id(id).ok()? && of_verb.value_source(id) == Some(ValueSource::CommandLine);
+    // Behind `--`, a flag is the name of a file.
+    if is_given || given.iter().any(|word| word == "--") {
+        return None;
+    }
+    let flag = OsString::from(terms::flag(setting, None));
+    let whole: Vec<OsString> = given.iter().cloned().chain([flag]).chain(value.map(OsString::from)).collect();
+    let line = line(&whole);
+    let is_short = line.chars().count() <= LINE_CHARACTERS_MAX && !line.contains('\n');
+    (is_short && parsed(&whole).is_some()).then_some(line)
+}
+
+/// Returns `true` for a value that stands for another: `FILE`, `A,B`, `TABLE=N`.
+fn is_placeholder(value: &str) -> bool {
+    value.chars().all(|character| character.is_ascii_uppercase() || ",=.:".contains(character))
 }
 
 /// Returns a command line for a shell, beginning with the name of the program.

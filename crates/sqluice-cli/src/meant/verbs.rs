@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::Command;
 use sqluice::load::formats::is_named_as_data;
+use sqluice::load::is_named_as_archive;
 use sqluice_platform::streams::standard_input_path;
 
 use super::kind::{self, Kind};
@@ -82,7 +83,7 @@ pub(super) fn with_database_first(mut words: Words, program: &Command) -> Words 
 }
 
 /// Runs a query, or shows the tables of a database.
-fn queried(words: &Words, at: usize, program: &Command) -> Option<Words> {
+pub(super) fn queried(words: &Words, at: usize, program: &Command) -> Option<Words> {
     let places = words.positions(program.find_subcommand("export")?, at + 1);
     let mut words = words.clone();
     let database = places.iter().copied().find(|place| Kind::of(&words.0[*place]).is_database())?;
@@ -116,7 +117,9 @@ fn loaded(words: &Words, at: usize, places: &[usize]) -> Option<Words> {
         }
         kind if kind.is_database() && !io::stdin().is_terminal() => {
             words.0.insert(only + 1, "-".into());
-            if !words.has("--table") && !words.has("-t") {
+            // The files in an archive have names.
+            let is_archive = standard_input_path().is_some_and(|file| is_named_as_archive(&file));
+            if !is_archive && !words.has("--table") && !words.has("-t") {
                 // Without the extension of the data, or of the database.
                 let named = standard_input_path()
                     .map_or_else(|| given.into(), |file| kind::database_of(file.as_os_str()));

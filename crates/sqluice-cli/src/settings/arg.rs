@@ -62,6 +62,9 @@ fn is_list(kind: Kind) -> bool {
             | Kind::Columns
             | Kind::Indexes
             | Kind::Types
+            | Kind::Expressions
+            | Kind::TableTexts
+            | Kind::Renames
             | Kind::Dates
             | Kind::Booleans
             | Kind::Separators

@@ -34,7 +34,7 @@ macro_rules! verbs {
     };
 }
 
-verbs! { Advise Check Copy Export Generate Index Load Merge Pack Profile Unpack }
+verbs! { Advise Check Copy Export Generate Index Load Merge Pack Profile Recover Unpack }
 
 /// The settings that are given to a verb; `#[command(flatten)]` adds their flags to the command.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ mod tests {
 
     /// Returns the options of a verb with their defaults.
     fn options(verb: Verb) -> Vec<Box<dyn OptionsOfVerb>> {
-        use sqluice::{archive, check, copy, export, generate, index, load, merge, profile};
+        use sqluice::{archive, check, copy, export, generate, index, load, merge, profile, recover};
         let schema = sqluice::schema::Schema::parse("CREATE TABLE t (a)", "schema".as_ref()).unwrap();
         match verb {
             Verb::Load => vec![Box::new(load::Load::new("db", ["a.csv"]))],
@@ -113,6 +113,7 @@ mod tests {
             Verb::Copy => vec![Box::new(copy::Copy::new("a", "b"))],
             Verb::Merge => vec![Box::new(merge::Merge::new("a", ["b"]))],
             Verb::Export => vec![Box::new(export::Export::new("db", "a.csv"))],
+            Verb::Recover => vec![Box::new(recover::Recover::new("a", "b"))],
             Verb::Check => vec![Box::new(check::Check::new("db"))],
             Verb::Pack => vec![Box::new(archive::Pack::new("db", "folder"))],
             Verb::Unpack => vec![Box::new(archive::Unpack::new("db", "folder"))],
@@ -136,6 +137,9 @@ mod tests {
             Kind::Bytes | Kind::PageSize => "65536",
             Kind::Character | Kind::Delimiter => ";",
             Kind::Types => "a=TEXT",
+            Kind::Expressions => "a=1",
+            Kind::TableTexts => "a=1",
+            Kind::Renames => "a=b",
             Kind::Dates => "a=%Y",
             Kind::Separators => "a=,",
             Kind::RowCounts => "10",

@@ -27,6 +27,9 @@ pub(super) fn value(kind: Kind, text: &str) -> Result<Value, String> {
         Kind::Texts | Kind::Names | Kind::Indexes => Value::Texts(vec![text.to_owned()]),
         Kind::Columns => Value::Texts(columns(text)?),
         Kind::Types => Value::Pairs(vec![column_type(text)?]),
+        Kind::Expressions => Value::Pairs(vec![expression(text)?]),
+        Kind::TableTexts => Value::Pairs(vec![table_text(text)?]),
+        Kind::Renames => Value::Pairs(vec![rename(text)?]),
         Kind::Dates => Value::Pairs(vec![date(text)?]),
         Kind::Separators => Value::Pairs(vec![thousands(text)?]),
         Kind::Booleans => Value::Booleans(vec![boolean(text)?]),
@@ -136,6 +139,53 @@ fn column_type(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// Parses a column and the expression of its values. A name with `=` is quoted as in SQL.
+fn expression(text: &str) -> Result<(String, String), String> {
+    match before_equals(text)? {
+        Some((column, expression)) if !column.is_empty() && !expression.trim().is_empty() => {
+            Ok((column, expression.trim().to_owned()))
+        }
+        _ => Err(format!("{text:?} is not COLUMN=EXPRESSION, such as email=lower(email)")),
+    }
+}
+
+/// Parses a table and the text after `=`. Names with `=` are quoted as in SQL.
+fn table_text(text: &str) -> Result<(String, String), String> {
+    match before_equals(text)? {
+        Some((table, value)) if !table.is_empty() && !value.trim().is_empty() => {
+            Ok((table, value.trim().to_owned()))
+        }
+        Some((table, _)) if !table.is_empty() => Err(format!("{text:?} has nothing after =")),
+        _ => Err(format!("{text:?} does not begin with TABLE=, such as orders=")),
+    }
+}
+
+/// Parses a column and its new name. Names with `=` are quoted as in SQL.
+fn rename(text: &str) -> Result<(String, String), String> {
+    let wrong = || format!("{text:?} is not OLD=NEW, such as e-mail=email");
+    let (old, new) = before_equals(text)?.ok_or_else(wrong)?;
+    let new = match new.trim_start().starts_with(['"', '`', '[']) {
+        true => columns(new)?,
+        false => vec![new.trim().to_owned()],
+    };
+    match &new[..] {
+        [new] if !old.is_empty() && !new.is_empty() => Ok((old, new.clone())),
+        _ => Err(wrong()),
+    }
+}
+
+/// Returns the name before the first `=` that is not in quotes, and the text after it.
+fn before_equals(text: &str) -> Result<Option<(String, &str)>, String> {
+    let begin = text.trim_start();
+    match begin.chars().next() {
+        Some(open @ ('"' | '`' | '[')) => {
+            let (name, after) = quoted_name(begin, if open == '[' { ']' } else { open })?;
+            Ok(after.trim_start().strip_prefix('=').map(|after| (name, after)))
+        }
+        _ => Ok(begin.split_once('=').map(|(name, after)| (name.trim_end().to_owned(), after))),
+    }
+}
+
 /// Parses a column and a date format. The format begins before its first directive.
 fn date(text: &str) -> Result<(String, String), String> {
     let directive = text.find('%').unwrap_or(text.len());
@@ -218,6 +268,17 @@ mod tests {
     fn a_type_belongs_to_a_column_whose_name_may_hold_anything() {
         assert_eq!(column_type("a=b=TEXT"), Ok(("a=b".to_owned(), "TEXT".to_owned())));
         assert!(["a", "=TEXT", "a=", "a= "].into_iter().all(|text| column_type(text).is_err()));
+    }
+
+    #[test]
+    fn an_expression_begins_after_the_first_equals_sign_outside_of_quotes() {
+        let pair = |column: &str, what: &str| Ok((column.to_owned(), what.to_owned()));
+        assert_eq!(expression("a = b = 'c'"), pair("a", "b = 'c'"));
+        assert_eq!(expression("\"a=b\" = 1"), pair("a=b", "1"));
+        assert_eq!(rename("a b=c d"), pair("a b", "c d"));
+        assert_eq!(rename("[a=b]=\"c=d\""), pair("a=b", "c=d"));
+        assert!(["a", "=b", "a=", "\"a", "\"a\"b=c"].into_iter().all(|text| expression(text).is_err()));
+        assert!(["a", "=b", "a=", "a=\"b", "a=\"b\",c"].into_iter().all(|text| rename(text).is_err()));
     }
 
     #[test]

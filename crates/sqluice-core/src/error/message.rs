@@ -43,9 +43,14 @@ impl Message {
 
     /// Returns the settings in the message.
     pub fn settings(&self) -> impl Iterator<Item = Setting> {
+        self.settings_with_values().map(|(setting, _)| setting)
+    }
+
+    /// Returns the settings in the message, with the values that it gives them.
+    pub fn settings_with_values(&self) -> impl Iterator<Item = (Setting, Option<&str>)> {
         self.0.iter().filter_map(|piece| match piece {
             Piece::Words(_) => None,
-            Piece::Setting(setting, _) => Some(*setting),
+            Piece::Setting(setting, value) => Some((*setting, value.as_deref())),
         })
     }
 

@@ -41,17 +41,19 @@ impl ErrorKind {
     }
 }
 
-/// A place in an input file. Lines, columns and bytes count from 1, 1 and 0.
+/// A place in an input file. Lines, columns and bytes count from 1, 1 and 0. In a spreadsheet, a line is a row of a sheet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The file, as the user named it.
     pub file: PathBuf,
-    /// The line, counted from 1.
+    /// The line, counted from 1; the row of a sheet.
     pub line: Option<u64>,
-    /// The character in the line, counted from 1.
+    /// The character in the line, counted from 1; the column of a sheet.
     pub column: Option<u64>,
     /// The byte in the file, counted from 0.
     pub byte: Option<u64>,
+    /// The sheet, if the file is a spreadsheet.
+    pub sheet: Option<String>,
 }
 
 impl Place {
@@ -69,13 +71,38 @@ impl Place {
             line: Some(before.matches('\n').count() as u64 + 1),
             column: Some(before[line_start..].chars().count() as u64 + 1),
             byte: Some(at as u64),
+            sheet: None,
         }
     }
+
+    /// Creates the place of a whole sheet of a spreadsheet.
+    pub fn sheet(file: impl Into<PathBuf>, sheet: impl Into<String>) -> Place {
+        Place { sheet: Some(sheet.into()), ..Place::file(file) }
+    }
+}
+
+/// Returns the letters of a column of a sheet: 1 is A, 27 is AA.
+pub fn column_letters(column: u64) -> String {
+    let mut letters = Vec::new();
+    let mut left = column;
+    while left > 0 {
+        letters.push(b'A' + ((left - 1) % 26) as u8);
+        left = (left - 1) / 26;
+    }
+    letters.iter().rev().map(|&letter| char::from(letter)).collect()
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file.display())?;
+        if let Some(sheet) = &self.sheet {
+            write!(f, ", sheet {sheet}")?;
+            return match (self.line, self.column) {
+                (Some(line), Some(column)) => write!(f, ", {}{line}", column_letters(column)),
+                (Some(line), None) => write!(f, ", row {line}"),
+                _ => Ok(()),
+            };
+        }
         match (self.line, self.column) {
             (Some(line), Some(column)) => write!(f, ":{line}:{column}"),
             (Some(line), None) => write!(f, ":{line}"),
@@ -117,6 +144,7 @@ struct Inner {
     column: Option<String>,
     hint: Option<Message>,
     feature: Option<&'static str>,
+    unread_format: Option<&'static str>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     refuted: Option<Assumption>,
     duplicate: Option<Duplicate>,
@@ -188,6 +216,7 @@ impl Error {
             column: None,
             hint: None,
             feature: None,
+            unread_format: None,
             source: None,
             refuted: None,
             duplicate: None,
@@ -239,6 +268,18 @@ impl Error {
         let mut error = Error::usage(what).hint(format!("build it with the feature {feature}"));
         error.0.feature = Some(feature);
         error
+    }
+
+    /// Returns the error for a file whose format is recognised and not read. `format` is its name with an article, such as `a PDF file`.
+    pub fn unread_format(format: &'static str) -> Error {
+        let mut error = Error::input(format!("this is {format}, which is not read here"));
+        error.0.unread_format = Some(format);
+        error
+    }
+
+    /// Returns the name of the format that is not read, if this is what the error is about.
+    pub fn format(&self) -> Option<&'static str> {
+        self.0.unread_format
     }
 
     /// Returns the error for a run that the caller's [`Cancel`](crate::progress::Cancel) stopped.

@@ -122,10 +122,15 @@ impl Cells {
         self.kinds.iter().all(|kind| *kind == INT).then_some(&*self.numbers)
     }
 
-    /// Returns the value of `row`, if it is an integer.
+    /// Returns the value of `row`, if it is a number.
     #[inline]
-    pub fn int(&self, row: usize) -> Option<i64> {
-        if *self.kinds.get(row)? == INT { self.numbers.get(row).copied() } else { None }
+    pub fn number(&self, row: usize) -> Option<Value<'static>> {
+        let number = *self.numbers.get(row)?;
+        match *self.kinds.get(row)? {
+            INT => Some(Value::Int(number)),
+            REAL => Some(Value::Real(f64::from_bits(number.cast_unsigned()))),
+            _ => None,
+        }
     }
 
     /// Returns the value of `row`.
@@ -178,11 +183,11 @@ mod tests {
             let back: Vec<_> = (0..cells.len()).map(|row| cells.get(row).unwrap()).collect();
             assert_eq!(back, values);
             for (row, value) in values.iter().enumerate() {
-                let int = if let Value::Int(int) = value { Some(*int) } else { None };
-                assert_eq!(cells.int(row), int);
+                let number = Some(*value).filter(|value| matches!(value, Value::Int(_) | Value::Real(_)));
+                assert_eq!(cells.number(row), number);
             }
             assert_eq!(cells.get(values.len()), None);
-            assert_eq!(cells.int(values.len()), None);
+            assert_eq!(cells.number(values.len()), None);
         }
     }
 

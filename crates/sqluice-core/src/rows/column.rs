@@ -19,6 +19,8 @@ pub struct Column<'a> {
 pub(super) enum Data<'a> {
     /// A column of a batch: integers without NULL.
     IntsNotNull(&'a [i64]),
+    /// A column of a batch: floats without NULL.
+    RealsNotNull(&'a [f64]),
     /// Any other column of a batch.
     Batch(batch::Column<'a>),
     Ints(Vec<i64>),
@@ -34,20 +36,23 @@ impl<'a> Column<'a> {
     pub(super) fn of_batch(column: batch::Column<'a>, rows: usize) -> Column<'a> {
         let data = match column {
             batch::Column { values: Values::Int(ints), validity: None } => Data::IntsNotNull(ints),
+            batch::Column { values: Values::Real(reals), validity: None } => Data::RealsNotNull(reals),
             column => Data::Batch(column),
         };
         Column { rows, data }
     }
 
-    /// Returns the value of [`get`](Self::get), if it is an integer of cells, or of a column with integers only: SQLite asks for one value
-    /// at a time, and most often for one of these.
+    /// Returns the value of [`get`](Self::get), if it is a number of cells, or of a column with numbers of one kind only: SQLite asks for
+    /// one value at a time, and most often for one of these.
     #[inline]
-    pub(super) fn int(&self, row: usize) -> Option<i64> {
+    pub(super) fn number(&self, row: usize) -> Option<Value<'static>> {
         match &self.data {
-            Data::IntsNotNull(ints) => ints.get(row).copied(),
-            Data::Ints(ints) => ints.get(row).copied(),
-            Data::Cells(cells) => cells.int(row),
-            _ => None,
+            Data::IntsNotNull(ints) => ints.get(row).map(|int| Value::Int(*int)),
+            Data::RealsNotNull(reals) => reals.get(row).map(|real| Value::Real(*real)),
+            Data::Ints(ints) => ints.get(row).map(|int| Value::Int(*int)),
+            Data::Reals(reals) => reals.get(row).map(|real| Value::Real(*real)),
+            Data::Cells(cells) => cells.number(row),
+            Data::Batch(_) | Data::Values(_) => None,
         }
     }
 
@@ -56,6 +61,7 @@ impl<'a> Column<'a> {
     pub(super) fn get(&self, row: usize) -> Option<Value<'_>> {
         match &self.data {
             Data::IntsNotNull(ints) => ints.get(row).map(|int| Value::Int(*int)),
+            Data::RealsNotNull(reals) => reals.get(row).map(|real| Value::Real(*real)),
             Data::Batch(column) => get(column, row),
             Data::Ints(ints) => ints.get(row).map(|int| Value::Int(*int)),
             Data::Reals(reals) => reals.get(row).map(|real| Value::Real(*real)),
@@ -75,9 +81,7 @@ impl<'a> Column<'a> {
     pub(super) fn owned(&self) -> Column<'static> {
         let data = match &self.data {
             Data::IntsNotNull(ints) => Data::Ints(ints.to_vec()),
-            Data::Batch(batch::Column { values: Values::Real(reals), validity: None }) => {
-                Data::Reals(reals.to_vec())
-            }
+            Data::RealsNotNull(reals) => Data::Reals(reals.to_vec()),
             Data::Ints(ints) => Data::Ints(ints.clone()),
             Data::Reals(reals) => Data::Reals(reals.clone()),
             Data::Cells(cells) => Data::Cells(cells.clone()),

@@ -77,8 +77,10 @@
 
 mod cells;
 mod column;
+mod expressions;
 mod keys;
 mod table;
+mod taking;
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -92,7 +94,9 @@ use crate::error::{Error, Result};
 
 pub use cells::Cells;
 pub use column::Column;
+pub use expressions::{Evaluator, Fault, Named, NamedColumn, Query};
 pub use table::Lent;
+pub use taking::Results;
 
 /// The name of the function.
 const NAME: &CStr = c"sqluice_rows";
@@ -119,7 +123,7 @@ pub struct Rows<'a> {
 struct Shared<'a> {
     rows: usize,
     columns: Vec<Column<'a>>,
-    /// The row, counted from 0, at which the last scan ended.
+    /// The row, counted from 0, at which the last scan is, or has ended.
     stopped_at: AtomicUsize,
 }
 
@@ -193,8 +197,8 @@ impl<'a> Rows<'a> {
         self.len() == 0
     }
 
-    /// Returns the row, counted from 0, at which the last scan ended. If a statement that takes the rows one by one in their order has
-    /// failed, this is the row at fault.
+    /// Returns the row, counted from 0, at which the last scan is, or has ended. If a statement that takes the rows one by one in their
+    /// order has failed, this is the row at fault.
     pub fn stopped_at(&self) -> usize {
         self.shared.stopped_at.load(Ordering::Relaxed)
     }
@@ -207,6 +211,12 @@ impl<'a> Rows<'a> {
     /// Returns a value; `None` if it does not exist. Row and column are counted from 0.
     pub fn get(&self, row: usize, column: usize) -> Option<Value<'_>> {
         self.shared.columns.get(column)?.get(row)
+    }
+
+    /// Returns a row alone. Columns without a value for it have NULL.
+    pub fn alone(&self, row: usize) -> Rows<'_> {
+        let values = self.shared.columns.iter().map(|column| column.get(row).unwrap_or(Value::Null));
+        Rows::share(1, values.map(|value| std::iter::once(value).collect()).collect())
     }
 
     /// Returns the same rows, which own copies of borrowed values. They can be bound like any other parameter, to any number of statements,

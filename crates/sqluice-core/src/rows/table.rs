@@ -6,7 +6,7 @@
 //!  cursor     xFilter ─────────┘
 //! ```
 //!
-//! All `unsafe` code of this crate is in this file.
+//! All `unsafe` code of this crate is in this file and in `taking.rs`.
 //!
 //! * Each bound pointer and each cursor counts as an owner of the columns. SQLite gives a pointer away only under its type, a text that
 //!   identifies this copy of the crate in memory: no other code can pass its pointers as ours.
@@ -15,6 +15,10 @@
 //! * SQLite copies the values of **bound** rows: a statement whose parameters were cleared between two steps may still hold a value when
 //!   the last owner is gone.
 //! * A panic that would unwind into SQLite ends the process; nothing here panics.
+//!
+//! The same methods serve two modules: the function, whose columns are numbered, and tables whose columns are declared by the arguments of
+//! CREATE VIRTUAL TABLE ([`register_named`]). In both, the first column is hidden, takes the rows, and has the number of the row as its
+//! value, counted from 0.
 //!
 //! Invariant: borrowed values outlive the call that lends them, panics included. Rows that are not lent borrow nothing (`'static`).
 #![allow(unsafe_code)]
@@ -77,13 +81,37 @@ static MODULE: ffi::sqlite3_module = ffi::sqlite3_module {
     ..unsafe { std::mem::zeroed() }
 };
 
+/// The module of tables that are created.
+static NAMED: ffi::sqlite3_module = ffi::sqlite3_module {
+    xCreate: Some(connect_named),
+    xConnect: Some(connect_named),
+    xDestroy: Some(disconnect),
+    ..MODULE
+};
+
+/// The name of the module of tables that are created.
+pub(super) const NAMED_NAME: &CStr = c"sqluice_batch";
+
 pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
+    register_module(connection, NAME, &MODULE)
+}
+
+/// Registers the module of tables that are created: `CREATE VIRTUAL TABLE batch USING sqluice_batch("rows" HIDDEN, "a" TEXT, ...)`.
+pub(super) fn register_named(connection: &Connection) -> rusqlite::Result<()> {
+    register_module(connection, NAMED_NAME, &NAMED)
+}
+
+fn register_module(
+    connection: &Connection,
+    name: &'static CStr,
+    module: &'static ffi::sqlite3_module,
+) -> rusqlite::Result<()> {
     // SAFETY: the handle is open for as long as the connection is borrowed; module and name are static, and no data is passed.
     let code = unsafe {
         ffi::sqlite3_create_module_v2(
             connection.handle(),
-            NAME.as_ptr(),
-            &raw const MODULE,
+            name.as_ptr(),
+            &raw const *module,
             std::ptr::null_mut(),
             None,
         )
@@ -212,7 +240,43 @@ unsafe extern "C" fn connect(
         let _ = write!(sql, ",c{column}");
     }
     sql.push_str(")\0");
-    // SAFETY: SQLite gives its connection, and is in xConnect; the statement ends with a NUL. DIRECTONLY takes no more arguments.
+    // SAFETY: SQLite calls this function within xConnect, with its connection and a place for the table.
+    unsafe { declare(db, &sql, table) }
+}
+
+/// Creates a table with the columns that the arguments declare.
+unsafe extern "C" fn connect_named(
+    db: *mut ffi::sqlite3,
+    _data: *mut c_void,
+    arguments: c_int,
+    argument: *const *const c_char,
+    table: *mut *mut sqlite3_vtab,
+    _error: *mut *mut c_char,
+) -> c_int {
+    /// The module, the database and the table stand before the arguments.
+    const BEFORE: usize = 3;
+    let count = usize::try_from(arguments).unwrap_or(0);
+    // SAFETY: SQLite passes this number as the length.
+    let arguments = unsafe { std::slice::from_raw_parts(argument, count) };
+    let mut sql = String::from("CREATE TABLE x(");
+    for (at, argument) in arguments.iter().skip(BEFORE).enumerate() {
+        // SAFETY: SQLite passes texts that end with a NUL.
+        let declared = unsafe { CStr::from_ptr(*argument) };
+        let Ok(declared) = declared.to_str() else { return ffi::SQLITE_ERROR };
+        sql.push_str(if at == 0 { "" } else { "," });
+        sql.push_str(declared);
+    }
+    sql.push_str(")\0");
+    // SAFETY: SQLite calls this function within xCreate or xConnect, with its connection and a place for the table.
+    unsafe { declare(db, &sql, table) }
+}
+
+/// Declares the columns of a table, and makes it. The statement ends with a NUL.
+///
+/// # Safety
+/// SQLite must be in xCreate or xConnect of the table, for this connection.
+unsafe fn declare(db: *mut ffi::sqlite3, sql: &str, table: *mut *mut sqlite3_vtab) -> c_int {
+    // SAFETY: as above; the statement ends with a NUL. DIRECTONLY takes no more arguments.
     let code = unsafe {
         match ffi::sqlite3_declare_vtab(db, sql.as_ptr().cast()) {
             ffi::SQLITE_OK => ffi::sqlite3_vtab_config(db, ffi::SQLITE_VTAB_DIRECTONLY),
@@ -303,9 +367,7 @@ unsafe extern "C" fn open(_table: *mut sqlite3_vtab, cursor: *mut *mut sqlite3_v
 unsafe extern "C" fn close(cursor: *mut sqlite3_vtab_cursor) -> c_int {
     // SAFETY: the cursor was made by `open`, and SQLite does not use it after this call.
     let cursor = unsafe { Box::from_raw(cursor.cast::<Cursor>()) };
-    if let Some(rows) = &cursor.rows {
-        rows.stopped_at.store(cursor.row, Ordering::Relaxed);
-    }
+    cursor.note_row();
     ffi::SQLITE_OK
 }
 
@@ -354,10 +416,19 @@ unsafe extern "C" fn filter(
             _ => {}
         }
     }
+    cursor.note_row();
     ffi::SQLITE_OK
 }
 
 impl Cursor {
+    /// Notes the current row for the owners of the rows.
+    #[inline]
+    fn note_row(&self) {
+        if let Some(rows) = &self.rows {
+            rows.stopped_at.store(self.row, Ordering::Relaxed);
+        }
+    }
+
     /// Narrows the scan to rows that are EQUAL to, FROM or UP_TO a rowid.
     fn narrow(&mut self, bit: c_int, rowid: i64) {
         let row = usize::try_from(rowid.saturating_sub(1));
@@ -424,7 +495,9 @@ unsafe fn set_error(table: *mut sqlite3_vtab, message: &CStr) {
 
 unsafe extern "C" fn next(cursor: *mut sqlite3_vtab_cursor) -> c_int {
     // SAFETY: the cursor was made by `open`.
-    unsafe { (*cursor.cast::<Cursor>()).row += 1 };
+    let cursor = unsafe { &mut *cursor.cast::<Cursor>() };
+    cursor.row += 1;
+    cursor.note_row();
     ffi::SQLITE_OK
 }
 
@@ -447,18 +520,22 @@ unsafe extern "C" fn column(
 ) -> c_int {
     // SAFETY: the cursor was made by `open`.
     let cursor = unsafe { &*cursor.cast::<Cursor>() };
-    let (Some(rows), Some(index)) = (&cursor.rows, (number as usize).checked_sub(1)) else {
-        // The argument has no value as a column.
+    let Some(index) = (number as usize).checked_sub(1) else {
+        // SAFETY: the context is valid during this call.
+        unsafe { ffi::sqlite3_result_int64(context, cursor.row as i64) };
         return ffi::SQLITE_OK;
     };
-    let column = rows.columns.get(index);
-    if let Some(int) = column.and_then(|column| column.int(cursor.row)) {
-        // SAFETY: the context is valid during this call.
-        unsafe { ffi::sqlite3_result_int64(context, int) };
-        return ffi::SQLITE_OK;
-    }
+    let Some(rows) = &cursor.rows else { return ffi::SQLITE_OK };
     // SAFETY: the context is valid during this call.
-    unsafe { any(context, cursor, rows, index) }
+    unsafe {
+        match rows.columns.get(index).and_then(|column| column.number(cursor.row)) {
+            Some(Value::Int(int)) => ffi::sqlite3_result_int64(context, int),
+            // SQLite turns a NaN into NULL.
+            Some(Value::Real(real)) => ffi::sqlite3_result_double(context, real),
+            _ => return any(context, cursor, rows, index),
+        }
+    }
+    ffi::SQLITE_OK
 }
 
 /// Passes a value of any class to SQLite.

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::token::{Token, TokenKind, tokens};
+use super::token::{self, Token, TokenKind, tokens};
 
 /// A CREATE TABLE statement, cut into parts.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct DeclaredColumn<'s> {
     pub default: Option<String>,
     /// The expression that computes the column, in normal form.
     pub generated: Option<String>,
+    /// The text of that expression.
+    pub expression: Option<&'s str>,
     /// NOT NULL with its ON CONFLICT clause, in normal form.
     pub not_null: Option<String>,
 }
@@ -223,7 +225,7 @@ enum Clause<'s> {
     NotNull(String),
     Collate(String),
     Default(String),
-    Generated(String),
+    Generated { says: String, expression: &'s str },
 }
 
 impl<'s, 't> Walk<'s, 't> {
@@ -240,6 +242,7 @@ impl<'s, 't> Walk<'s, 't> {
             collation: None,
             default: None,
             generated: None,
+            expression: None,
             not_null: None,
         };
         column.text = match self.tokens {
@@ -253,7 +256,9 @@ impl<'s, 't> Walk<'s, 't> {
                 Clause::NotNull(says) => column.not_null = Some(says),
                 Clause::Collate(name) => column.collation = Some(name),
                 Clause::Default(says) => column.default = Some(says),
-                Clause::Generated(says) => column.generated = Some(says),
+                Clause::Generated { says, expression } => {
+                    (column.generated, column.expression) = (Some(says), Some(expression));
+                }
             }
         }
         column
@@ -334,9 +339,11 @@ impl<'s, 't> Walk<'s, 't> {
             } else if self.takes(&["DEFAULT"]) {
                 return Some(Clause::Default(self.default()));
             } else if self.takes(&["GENERATED", "ALWAYS", "AS"]) || self.takes(&["AS"]) {
-                let expression = normal(self.sql, bare(self.sql, self.group()));
+                let group = self.group();
+                let expression = token::enclosed(self.sql, group).unwrap_or_default();
+                let says = normal(self.sql, bare(self.sql, group));
                 let stored = if self.takes(&["STORED"]) { " stored" } else { "" };
-                return Some(Clause::Generated(format!("({expression}){stored}")));
+                return Some(Clause::Generated { says: format!("({says}){stored}"), expression });
             } else if self.is(&["FOREIGN", "KEY"]) || self.is(&["REFERENCES"]) {
                 return Some(self.references(from));
             } else {

@@ -6,6 +6,7 @@
 pub mod declaration;
 pub mod index;
 pub mod token;
+pub mod virtual_table;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

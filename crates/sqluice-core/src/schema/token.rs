@@ -196,7 +196,11 @@ fn number(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use rusqlite::Connection;
+
     use super::*;
+    use crate::sqlite_error::{is_of_values, said};
 
     fn texts(sql: &str) -> Vec<&str> {
         tokens(sql).iter().map(|token| token.text(sql)).collect()
@@ -250,7 +254,7 @@ mod tests {
             ("SELECT 1 /*/", "SELECT 1 /*/*/;"),
         ] {
             assert_eq!(terminated(sql), expected);
-            let connection = rusqlite::Connection::open_in_memory().unwrap();
+            let connection = Connection::open_in_memory().unwrap();
             let next =
                 format!("CREATE TABLE next (a); CREATE VIEW v AS {} CREATE TABLE last (a);", terminated(sql));
             connection.execute_batch(&next).unwrap();
@@ -265,5 +269,108 @@ mod tests {
         assert_eq!(name("[a\"b]").as_deref(), Some("a\"b"));
         assert_eq!(name("plain").as_deref(), Some("plain"));
         assert_eq!(name("12"), None);
+    }
+
+    /// Expressions for a CHECK, with text that looks like the end of the CHECK.
+    const EXPRESSIONS: [&str; 16] = [
+        "a > 0",
+        "b <> ')'",
+        "(a IS NULL OR (a < 7)) AND typeof(b) <> 'blob'",
+        "a BETWEEN -2 AND 8 -- CHECK (0)\n",
+        "a /* ) CHECK (0) */ <> 5",
+        "\"check\" IS NOT 'CHECK (0)'",
+        "[c (d)] <> 'it''s ('",
+        "`e)` IS NULL OR length(`e)`) > 1",
+        "\"c\"\")\" NOT IN (1, 2, (3))",
+        "CASE WHEN a THEN b = 'x' ELSE 1 END",
+        "coalesce(a, 1)",
+        "b NOT LIKE '%)%' ESCAPE '('",
+        "x'29' <> b",
+        "rowid <> 3",
+        "t.a <> 4",
+        "NULL OR a <> 6 /* unended ( */",
+    ];
+
+    #[derive(Clone, Debug)]
+    struct Ddl {
+        sql: String,
+        rows: Vec<[usize; 6]>,
+    }
+
+    fn ddl() -> impl Strategy<Value = Ddl> {
+        let constraint = (0..EXPRESSIONS.len(), 0..6usize).prop_map(|(expression, around)| {
+            let expression = EXPRESSIONS[expression];
+            match around {
+                0 => format!("CHECK({expression})"),
+                1 => format!("CONSTRAINT \"CHECK (0)\" check /* CHECK ( */ ({expression})"),
+                2 => format!("Check -- (\n (({expression}))"),
+                3 => format!("CONSTRAINT 'x)' CHECK ( {expression} ) ON CONFLICT IGNORE"),
+                _ => format!("CHECK (\n{expression}\n)"),
+            }
+        });
+        let columns = [
+            "a INT",
+            "b TEXT DEFAULT ('CHECK (0)')",
+            "\"check\"",
+            "[c (d)]",
+            "`e)` -- CHECK (0)\n",
+            "\"c\"\")\" NUM",
+        ];
+        let of_columns = prop::collection::vec((0..6usize, constraint.clone()), 0..4);
+        let of_table = prop::collection::vec(constraint, 0..4);
+        let rows =
+            prop::collection::vec([0..8usize, 0..8usize, 0..8usize, 0..8usize, 0..8usize, 0..8usize], 0..12);
+        (of_columns, of_table, rows).prop_map(move |(of_columns, of_table, rows)| {
+            let mut parts: Vec<String> = columns.iter().map(|column| (*column).to_owned()).collect();
+            for (column, constraint) in of_columns {
+                // Only table constraints accept an ON CONFLICT clause here.
+                parts[column] += &format!(" {}", constraint.trim_end_matches(" ON CONFLICT IGNORE"));
+            }
+            parts.extend(of_table);
+            Ddl { sql: format!("CREATE TABLE t ({})", parts.join(",\n")), rows }
+        })
+    }
+
+    const LITERALS: [&str; 8] = ["NULL", "5", "-3", "'x'", "')'", "x'29'", "6.5", "'CHECK (0)'"];
+
+    proptest! {
+        #![proptest_config(sqluice_testkit::cases(300))]
+
+        #[test]
+        fn constraints_refuse_the_rows_that_sqlite_refuses(ddl in ddl()) {
+            let (ours, twin) = (Connection::open_in_memory().unwrap(), Connection::open_in_memory().unwrap());
+            ours.execute_batch(&format!("{}; PRAGMA ignore_check_constraints = ON", ddl.sql)).unwrap();
+            twin.execute_batch(&ddl.sql).unwrap();
+            let checks = checks(&ddl.sql);
+            let mut refused = Vec::new();
+            for (row, values) in (1i64..).zip(&ddl.rows) {
+                let values: Vec<&str> = values.iter().map(|&value| LITERALS[value]).collect();
+                let sql = format!(
+                    "INSERT INTO t (rowid, a, b, \"check\", [c (d)], `e)`, \"c\"\")\") VALUES ({row}, {})",
+                    values.join(", ")
+                );
+                ours.execute_batch(&sql).unwrap();
+                if let Err(error) = twin.execute_batch(&sql) {
+                    prop_assert!(is_of_values(&error), "{}", error);
+                    refused.push((row, said(error)));
+                }
+            }
+            let broken: Vec<String> = checks.iter().map(|check| format!("NOT ({check}\n)")).collect();
+            let any = if broken.is_empty() { "0".to_owned() } else { broken.join(" OR ") };
+            let mut found = ours.prepare(&format!("SELECT rowid FROM t NOT INDEXED WHERE {any}")).unwrap();
+            let found: Vec<i64> = found.query_map([], |row| row.get(0)).unwrap().map(|row| row.unwrap()).collect();
+            let rows: Vec<i64> = refused.iter().map(|(row, _)| *row).collect();
+            prop_assert_eq!(found, rows);
+            // SQLite names an unnamed constraint by its expression, or by the quoted name at the start of the expression.
+            for (_, said) in refused {
+                let name = said.trim_start_matches("CHECK constraint failed: ").to_owned();
+                let is_named = |sql: &&str| {
+                    let first = tokens(sql).into_iter().find(|token| !token.is_comment());
+                    sql.trim() == name || first.and_then(|token| token.name(sql)).as_ref() == Some(&name)
+                };
+                let found = ["CHECK (0)", "x)"].contains(&name.as_str()) || checks.iter().any(is_named);
+                prop_assert!(found, "{}: {:?}", name, checks);
+            }
+        }
     }
 }

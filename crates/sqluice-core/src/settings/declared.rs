@@ -39,9 +39,12 @@ const FRONT_ENDS: Taker = Taker::FrontEnds;
 const LIBRARY: Taker = Taker::Library;
 
 const TYPES: &str = "Columns and types";
+const EXPRESSIONS: &str = "SQL on the way in";
 const EXISTING: &str = "Existing tables";
 const KEYS: &str = "Keys and indexes";
+const FULL_TEXT: &str = "Full-text indexes";
 const FILE_FORMAT: &str = "File format";
+const SERVER: &str = "Servers";
 const BAD_ROWS: &str = "Bad rows";
 const WRITING: &str = "Writing";
 const RESOURCES: &str = "Resources";
@@ -96,6 +99,16 @@ settings! {
             .conflicts(&["schema"]).below(TYPES);
         Columns = "columns": of(Kind::Columns, "A,B,...", "Load only these columns, in this order [default: all]")
             .long("Load only these columns, in this order. With {no_header}, these are the names of the columns [default: all columns]").below(TYPES);
+        Where = "where": of(Kind::Texts, "EXPRESSION", "Load only the records for which this SQL expression is true; repeatable [default: all]")
+            .long("Load only the records for which this SQL expression is true, such as \"price > 0 AND country = 'NO'\". It sees the values of the file, and its functions are those of SQLite, mathematics, sha256, regexp, regexp_replace and regexp_extract. Repeat it for more conditions. For a database of a server, write table=condition, with a condition in the server's SQL [default: all records]")
+            .below(EXPRESSIONS).hidden();
+        Set = "set": of(Kind::Expressions, "COL=EXPRESSION", "Add a column, or replace one, such as 'email=lower(email)'; repeatable [default: none]")
+            .long("Add a column, or replace one, by an SQL expression over the columns of the same record, such as 'email=lower(trim(email))'; repeatable, and each sees those before [default: none]")
+            .below(EXPRESSIONS).hidden();
+        ExcludeColumns = "exclude_columns": of(Kind::Columns, "A,B,...", "Leave out these columns, after all expressions [default: none]").below(EXPRESSIONS).hidden();
+        Rename = "rename": of(Kind::Renames, "OLD=NEW", "Rename a column, after all expressions; repeatable [default: names of the file]").below(EXPRESSIONS).hidden();
+        Select = "select": of(Kind::Text, "LIST", "Load these columns and SQL expressions, such as \"id, lower(email) AS email\", in this order, instead of the columns of the file; * is all of them [default: *]")
+            .conflicts(&["set", "exclude_columns", "rename"]).below(EXPRESSIONS).hidden();
         AddColumns = "add_columns": switch("Add columns that the table lacks, or that the first file of a new table lacks [default: such columns are an error]")
             .alias("alter").below(TYPES).hidden();
         Date = "date": of(Kind::Dates, "COL=FORMAT", "Read a column as dates in this format, such as 'placed=%d.%m.%Y'")
@@ -188,6 +201,14 @@ settings! {
             .letter('E').below(FILE_FORMAT).hidden();
         Records = "records": of(Kind::Text, "PATH", "The path to the array of records in a JSON document, such as features or data.items [default: the whole document]")
             .below(FILE_FORMAT).hidden();
+        Sheet = "sheet": of(Kind::Names, "NAME", "Load this sheet of a workbook, by its name or its number; repeatable [default: all sheets that are not hidden]")
+            .below(FILE_FORMAT).hidden();
+        Range = "range": of(Kind::Text, "RANGE", "Load these cells of a sheet, such as A3:F200, A3:F or Orders!A3:F [default: all cells]")
+            .below(FILE_FORMAT).hidden();
+        Formulas = "formulas": choice("WHAT", &[
+            ("value", "The stored value; a formula without one makes a bad row"),
+            ("null", "The stored value; a formula without one is NULL"),
+        ], "What a formula of a workbook is loaded as").default("value").below(FILE_FORMAT).hidden();
 
         Reject = "reject": of(Kind::Path, "FILE", "Write bad rows to this new CSV file and continue [default: stop]")
             .long("Write bad rows to this new CSV file, with line and reason, and continue [default: the first bad row ends the load]").below(BAD_ROWS);
@@ -203,6 +224,14 @@ settings! {
         Database = "database": of(Kind::Text, "NAME", "The database to load, if an SQL dump has several [default: the only one with tables]").below(FILE_FORMAT).hidden();
         CommitAnyway = "commit_anyway": switch("Load an SQL dump that ends in ROLLBACK or within a transaction, or lacks its last line, as if it were complete [default: such a dump is refused]")
             .below(BAD_ROWS).hidden();
+    }
+
+    SERVERS {
+        SchemaName = "schema_name": of(Kind::Text, "NAME", "Load only the tables of this schema of PostgreSQL [default: all schemas]").below(SERVER).hidden();
+        Query = "query": of(Kind::Text, "SQL", "Load the rows of this query of the server into the table that {table} names [default: all tables]").below(SERVER).hidden();
+        Connections = "connections": of(Kind::Integer(1, 64), "N", "Read rows by at most N connections, all in one snapshot [default: as many as help]").below(SERVER).hidden();
+        RowSecurity = "row_security": switch("Load the rows that row security of PostgreSQL lets through [default: a table whose rows it filters is an error]").below(SERVER).hidden();
+        Lock = "lock": switch("Lock all tables of MySQL for a moment, so that several connections see one snapshot [default: one connection]").below(SERVER).hidden();
     }
 
     // Settings of all verbs that fill tables.
@@ -273,6 +302,21 @@ settings! {
     }
 
     INDEX {
+        Fts = "fts": of(Kind::Texts, "TABLE(COL,...)", "Create a full-text index (FTS5) over these columns, such as 'products(name, note)'; repeatable")
+            .long("Create a full-text index (FTS5) over columns of a table, such as 'products(name, description)'; repeatable. A column with UNINDEXED behind its name is shown by queries, and not searched")
+            .below(FULL_TEXT);
+        FtsName = "fts_name": of(Kind::Name, "NAME", "Name of the full-text table [default: the table's with _fts]").requires("fts").below(FULL_TEXT);
+        Tokenize = "tokenize": of(Kind::Text, "TOKENIZER", "Tokenizer of FTS5 with its arguments, such as 'porter unicode61' [default: unicode61]").requires("fts").below(FULL_TEXT);
+        Prefix = "prefix": of(Kind::Text, "N ...", "Also index the first N characters of words, for faster prefix queries, such as '2 3' [default: none]").requires("fts").below(FULL_TEXT);
+        FtsOption = "fts_option": of(Kind::Texts, "OPTION=VALUE", "Another option of FTS5, such as detail=none; repeatable [default: those of FTS5]")
+            .long("Another option of FTS5: detail=full, column or none, columnsize=0, tokendata=1, locale=1; repeatable [default: those of FTS5]").requires("fts").below(FULL_TEXT).hidden();
+        FtsContent = "fts_content": choice("WHERE", &[
+            ("external", "In the indexed table, where queries read it"),
+            ("own", "Copied into the full-text table"),
+        ], "The place of the text that the full-text table shows").default("external").requires("fts").below(FULL_TEXT).hidden();
+        FtsOptimize = "fts_optimize": of(Kind::Names, "NAME", "Merge all segments of this full-text table into one, so that queries read less; repeatable").below(FULL_TEXT);
+        FtsRebuild = "fts_rebuild": of(Kind::Names, "NAME", "Make the index of this full-text table again from its texts; repeatable").below(FULL_TEXT);
+        Triggers = "triggers": switch("Create triggers that keep the full-text index up to date; each later statement takes longer then").requires("fts").below(FULL_TEXT);
         DryRun: DRY_RUN;
         BusyTimeout: BUSY_TIMEOUT.below(WRITING);
         Threads: THREADS.below(RESOURCES).hidden();
@@ -293,6 +337,16 @@ settings! {
         Table: of(Kind::Names, "TABLE", "Copy only this table or view, with its indexes and triggers; repeatable").below("Selection");
         ExcludeTable: of(Kind::Names, "TABLE", "Leave out this table or view, with its indexes and triggers; repeatable").below("Selection");
         NoIndexes = "no_indexes": switch("Leave out indexes that are not unique").below("Selection");
+        Where: of(Kind::TableTexts, "TABLE=SQL", "Copy only the rows for which this SQL expression is true; repeatable")
+            .long("Copy only the rows of a table for which this SQL expression is true, such as \"orders=placed >= '2024-01-01'\". It sees the columns and the rowid of the row, and its functions are those of SQLite, mathematics, sha256, regexp, regexp_replace and regexp_extract; repeatable, and all expressions of a table must be true. With {mask}, it sees the old values").below("Selection");
+        Sample = "sample": of(Kind::TableTexts, "TABLE=1%", "Copy only a sample of the rows: 1%, or 1000 rows; repeatable")
+            .long("Copy only a sample of the rows of a table: TABLE=1% is each row with this probability, TABLE=1000 this number of rows, after {where}. A hash of {seed} and of the primary key chooses the rows, so rows with the same keys give the same sample, in whatever order and by however many threads; in a table without a primary key, the rowid takes its place; repeatable").below("Selection");
+        Seed: of(Kind::Unsigned, "N", "The seed of {sample}: the same seed chooses the same rows").default("1").below("Selection").hidden();
+        SampleChildren = "sample_children": switch("Leave out rows that refer to left-out rows, and rows that refer to these").below("Selection").hidden();
+        Orphans: choice("WHAT", &[
+            ("refuse", "End the copy with an error that counts them"),
+            ("keep", "Keep them; they refer to nothing"),
+        ], "Refuse or keep rows that refer to left-out rows, by REFERENCES or by the name of a column [default: refuse]").default("refuse").below("Selection").hidden();
         Force = "force": switch("Copy even if views, triggers or foreign keys refer to objects that are left out").below("Selection");
         NoVerify = "no_verify": NO_VERIFY.below("Selection");
         Mask = "mask": of(Kind::Statements, "FILE", "Give columns other values: a schema file whose gen: comments say which, and how")
@@ -302,8 +356,8 @@ settings! {
             .requires("mask").below("Masks").hidden();
         StrictMask = "strict_mask": switch("Refuse the copy if a column without a mask looks personal, or holds values of a masked column").requires("mask").below("Masks").hidden();
         Allow = "allow": of(Kind::Names, "TABLE.COLUMN", "With {strict_mask}, accept a column that looks personal or holds values of a masked column; repeatable").requires("strict_mask").below("Masks").hidden();
-        Reference: of(Kind::Names, "COLUMN=KEY", "Declare a column that refers to a masked key without REFERENCES, such as visits.place_id=places.id: it gets the mask of the key; repeatable").requires("mask").below("Masks").hidden();
-        NoReference: of(Kind::Names, "COLUMN", "Declare that a column refers to no key, such as visits.place_id; repeatable").requires("mask").below("Masks").hidden();
+        Reference: of(Kind::Names, "COLUMN=KEY", "Declare a column that refers to a key without REFERENCES, such as visits.place_id=places.id: it gets the mask of the key, and with {sample_children} its rows are left out with the rows that they refer to; repeatable").below("Masks").hidden();
+        NoReference: of(Kind::Names, "COLUMN", "Declare that a column refers to no key, such as visits.place_id; repeatable").below("Masks").hidden();
         StripLiterals: switch("Remove literals from the schema: DEFAULTs, views and triggers get empty values; CHECKs, and indexes that are not unique, are left out if they have literals")
             .requires("mask").below("Masks").hidden();
         Preview: of(Kind::Count, "N", "Print the first N rows of each masked table with their new values, and write nothing").requires("mask").below("Masks").hidden().by(COMMAND);
@@ -373,12 +427,12 @@ settings! {
 
     ROWS {
         Columns: of(Kind::Columns, "COLUMNS", "Export only these columns, in this order [default: all]").below("Rows");
-        Where = "where": of(Kind::Text, "SQL", "Export only rows that match this SQL condition").below("Rows");
+        Where: of(Kind::Text, "SQL", "Export only rows that match this SQL condition").below("Rows");
         Limit: of(Kind::Count, "N", "Export at most N rows of each table").below("Rows");
     }
 
     QUERY {
-        Query = "query": of(Kind::Text, "SQL", "Export the result of a SELECT").conflicts(&["tables", "columns", "where"]).below("Rows");
+        Query: of(Kind::Text, "SQL", "Export the result of a SELECT").conflicts(&["tables", "columns", "where"]).below("Rows");
     }
 
     VALUES {
@@ -400,6 +454,21 @@ settings! {
     CHECK {
         Full = "full": switch("Also run SQLite's integrity_check");
         Threads: of(Kind::Integer(1, 1024), "N", "Number of threads that read [default: one per core]").letter('j');
+    }
+
+    RECOVER {
+        Schema: of(Kind::Statements, "FILE.sql", "Take tables from this file whose declarations are lost")
+            .long("Take tables from the CREATE TABLE and CREATE INDEX statements in this file, for a database whose schema is lost. Tables that the schema of the database still has are declared as there [default: the schema of the database]");
+        Strict: switch("Leave rows that only the number and kinds of their columns join to a table out of it; lost_and_found has them");
+        Deleted = "deleted": switch("Save the rows of freed pages, too, in lost_and_found [default: deleted rows stay deleted]").hidden();
+        IgnoreWal = "ignore_wal": switch("Do not use the -wal and the -journal beside the database [default: use them as SQLite would]").hidden();
+        Threads: THREADS.below(RESOURCES).hidden();
+        Memory: MEMORY;
+        TempDir: temp_dir("Folder for temporary files: data that exceeds {memory} [default: the folder of the new file]");
+        Overwrite: switch("Replace an existing database; on a terminal, you are asked first");
+        Yes: YES.below(WRITING);
+        BusyTimeout: BUSY_TIMEOUT.below(WRITING);
+        DryRun: switch("Report what could be saved, and write nothing").by(COMMAND);
     }
 
     PACK {
@@ -448,6 +517,7 @@ pub enum Verb {
     Merge,
     Export,
     Check,
+    Recover,
     Pack,
     Unpack,
     Advise,
@@ -466,6 +536,7 @@ impl Verb {
         Verb::Merge,
         Verb::Export,
         Verb::Check,
+        Verb::Recover,
         Verb::Pack,
         Verb::Unpack,
         Verb::Advise,
@@ -484,6 +555,7 @@ impl Verb {
             Verb::Merge => "merge",
             Verb::Export => "export",
             Verb::Check => "check",
+            Verb::Recover => "recover",
             Verb::Pack => "pack",
             Verb::Unpack => "unpack",
             Verb::Advise => "advise",
@@ -495,9 +567,18 @@ impl Verb {
     /// Returns the settings that the verb takes, in the order of help.
     pub fn settings(self) -> impl Iterator<Item = &'static (Setting, Declaration)> {
         let groups: &[&[_]] = match self {
-            Verb::Load => {
-                &[LOAD, EXISTING_TABLES, KEYS_OF_FILES, CONFLICTS, FORMAT, WRITE, CHECKED, FILE, REQUESTS]
-            }
+            Verb::Load => &[
+                LOAD,
+                EXISTING_TABLES,
+                KEYS_OF_FILES,
+                CONFLICTS,
+                FORMAT,
+                SERVERS,
+                WRITE,
+                CHECKED,
+                FILE,
+                REQUESTS,
+            ],
             Verb::Generate => &[GENERATE, WRITE, CHECKED, FILE, REQUESTS],
             Verb::Profile => &[PROFILE, REQUESTS],
             Verb::Index => &[INDEX],
@@ -505,6 +586,7 @@ impl Verb {
             Verb::Merge => &[MERGE, REQUESTS],
             Verb::Export => &[EXPORT, ROWS, QUERY, VALUES, EXPORT_RUN, REQUESTS],
             Verb::Check => &[CHECK],
+            Verb::Recover => &[RECOVER],
             Verb::Pack => &[PACK, WRITE, CHECKED, FILE, REQUESTS],
             Verb::Unpack => &[UNPACK],
             Verb::Advise => &[ADVISE],

@@ -47,6 +47,12 @@ pub enum Kind {
     Indexes,
     /// Columns with their types: `zip=TEXT`.
     Types,
+    /// Columns with the expressions of their values: `email=lower(email)`.
+    Expressions,
+    /// Tables, each with a text: `orders=1%`.
+    TableTexts,
+    /// Columns with their new names: `e-mail=email`.
+    Renames,
     /// Columns with the formats of their dates: `placed=%d.%m.%Y`.
     Dates,
     /// Columns of booleans, perhaps with the words for true and false: `paid=ja/nein`.

@@ -186,10 +186,10 @@ impl Cells {
         self.count(true);
     }
 
-    /// Appends a text of less than 4 GiB.
-    pub fn push_text(&mut self, text: &str) {
+    /// Appends a text of less than 4 GiB, whose bytes are valid UTF-8 unless the caller stores them as they are.
+    pub fn push_text(&mut self, text: impl AsRef<[u8]>) {
         self.seen = self.seen.and(Seen::TEXT);
-        let span = self.keep(text.as_bytes());
+        let span = self.keep(text.as_ref());
         match &mut self.values {
             CellValues::Text(spans) => spans.push(span),
             CellValues::Null => self.values = CellValues::Text(with_last(self.rows, span)),
@@ -208,6 +208,24 @@ impl Cells {
             _ => self.any().push(Cell::Blob(span)),
         }
         self.count(true);
+    }
+
+    /// Appends NULLs until there are `rows` values.
+    pub fn pad_with_nulls(&mut self, rows: usize) {
+        while self.rows < rows {
+            self.push_null();
+        }
+    }
+
+    /// Appends a value of less than 4 GiB. A float must not be NaN.
+    pub fn push_value(&mut self, value: Value<'_>) {
+        match value {
+            Value::Null => self.push_null(),
+            Value::Int(int) => self.push_int(int),
+            Value::Real(real) => self.push_real(real),
+            Value::Text(text) => self.push_text(text),
+            Value::Blob(blob) => self.push_blob(blob),
+        }
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Span {

@@ -8,10 +8,12 @@
 //! Invariant: the cuts between parts depend on the input alone, never on threads or memory.
 
 pub mod around;
+pub mod blocks;
 #[doc(hidden)]
 pub mod cells;
 pub mod chain;
 pub mod columns;
+pub mod kept;
 pub mod project;
 pub mod recognised;
 pub mod scan;
@@ -19,6 +21,7 @@ pub mod scan;
 use crate::batch::{Batch, Column, Values};
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
+use kept::{Kept, Picked};
 
 /// The number of bytes of a part of a text file: the part stays in the second-level cache from reading to encoding.
 pub const PART_BYTES: usize = 1 << 20;
@@ -95,6 +98,29 @@ pub trait Sink {
     /// # Errors
     /// If some rows can't be stored, or the run is over. Then nothing of the batch was taken.
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused>;
+
+    /// Takes the rows of a batch that `kept` has. The other rows count as rows of the part, and are not stored: the user leaves them out.
+    /// A sink that counts rows or looks at all of them overrides this method.
+    ///
+    /// # Errors
+    /// As [`Sink::rows`].
+    fn kept_rows(&mut self, batch: &Batch<'_>, kept: &Kept<'_>) -> Result<(), Refused> {
+        if kept.rows.is_empty() {
+            return Ok(());
+        }
+        self.rows(&Picked::new(batch, kept).batch()).map_err(|refused| kept.of_all(refused))
+    }
+
+    /// Returns `true` if the sink wants the lines of rows: see [`Sink::lines`].
+    fn wants_lines(&self) -> bool {
+        false
+    }
+
+    /// Takes the lines of the rows of the next batch: for each row, the line in the file of the record's first character, counted from 1. A
+    /// part of a file that has lines calls this method before each batch if the sink wants lines.
+    fn lines(&mut self, lines: &[i64]) {
+        let _ = lines;
+    }
 
     /// Takes a row that is malformed, or that [`Sink::rows`] has refused.
     ///

@@ -1,6 +1,7 @@
 //! A source that keeps some of its columns.
 
 use super::around::decoded_by;
+use super::kept::Kept;
 use super::{BadRow, BadText, Part, Refused, Sink, Source};
 use crate::batch::Batch;
 use crate::error::Result;
@@ -39,11 +40,16 @@ struct ProjectSink<'s> {
     columns: &'s [usize],
 }
 
-impl Sink for ProjectSink<'_> {
-    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
-        let columns = self.columns.iter().map(|&column| batch.columns[column]).collect();
-        let refused = self.sink.rows(&Batch { rows: batch.rows, columns });
-        // An error names the column of the source.
+impl ProjectSink<'_> {
+    fn projected<'a>(&self, batch: &Batch<'a>) -> Batch<'a> {
+        Batch {
+            rows: batch.rows,
+            columns: self.columns.iter().map(|&column| batch.columns[column]).collect(),
+        }
+    }
+
+    /// Returns a refusal that names the column of the source.
+    fn of_source(&self, refused: Result<(), Refused>) -> Result<(), Refused> {
         refused.map_err(|mut refused| {
             match &mut refused {
                 Refused::Rows(rows) => rows.iter_mut().for_each(|row| row.column = self.columns[row.column]),
@@ -52,6 +58,18 @@ impl Sink for ProjectSink<'_> {
             }
             refused
         })
+    }
+}
+
+impl Sink for ProjectSink<'_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        let refused = self.sink.rows(&self.projected(batch));
+        self.of_source(refused)
+    }
+
+    fn kept_rows(&mut self, batch: &Batch<'_>, kept: &Kept<'_>) -> Result<(), Refused> {
+        let refused = self.sink.kept_rows(&self.projected(batch), kept);
+        self.of_source(refused)
     }
 
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {

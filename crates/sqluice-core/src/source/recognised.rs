@@ -8,12 +8,18 @@ use serde::Serialize;
 pub struct Recognised {
     /// The name of the format: `csv`, `ndjson`, `sqlite`, ...
     pub format: &'static str,
+    /// The database whose SQL a dump has: `SQLite`, `MySQL` (also for MariaDB) or `PostgreSQL`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<&'static str>,
     /// The compression: `gzip`, `zstd`, `bzip2` or `xz`.
     pub compression: Option<String>,
     /// The encoding of text that is not UTF-8.
     pub encoding: Option<String>,
     /// The properties of CSV.
     pub csv: Option<RecognisedCsv>,
+    /// The sheet of a workbook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sheet: Option<String>,
 }
 
 /// The properties by which a CSV file was read.
@@ -76,7 +82,13 @@ impl Recognised {
     pub fn words(&self) -> String {
         let mut words = Vec::new();
         match &self.csv {
-            None => words.push(self.format.to_owned()),
+            None => {
+                words.push(match self.dialect {
+                    Some(dialect) => format!("{} of {dialect}", self.format),
+                    None => self.format.to_owned(),
+                });
+                words.extend(self.sheet.as_ref().map(|sheet| format!("sheet {sheet}")));
+            }
             Some(csv) => {
                 let header = if csv.header { "header" } else { "no header" };
                 words.extend([csv.delimiter.clone(), header.to_owned()]);

@@ -57,4 +57,11 @@ pub fn needs_application(message: &str) -> bool {
 pub fn is_of_values(error: &rusqlite::Error) -> bool {
     use ErrorCode::{ConstraintViolation, TooBig, TypeMismatch};
     matches!(error.sqlite_error_code(), Some(ConstraintViolation | TypeMismatch | TooBig))
+        || is_of_present_time(error)
+}
+
+/// Returns `true` if SQLite refuses values because an expression of the schema would depend on the present time.
+pub fn is_of_present_time(error: &rusqlite::Error) -> bool {
+    let is_it = |message: &str| message.starts_with("non-deterministic use of ");
+    matches!(error, rusqlite::Error::SqliteFailure(_, Some(message)) if is_it(message))
 }

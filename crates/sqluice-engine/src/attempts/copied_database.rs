@@ -270,6 +270,7 @@ fn attempt(job: &CopyJob<'_>, sorts: &mut [bool], context: &Context<'_>) -> Resu
         chunks_per_worker: memory.chunks_per_worker,
         sort_bytes: memory.sort_bytes as usize,
         temp_dir: job.target.temp_dir()?,
+        ignores_checks: false,
         on_conflict: OnConflict::Abort,
         page_count: 1,
         counted_from: 0,

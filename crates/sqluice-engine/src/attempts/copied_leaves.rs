@@ -94,6 +94,7 @@ impl LeavesJob<'_> {
             chunks_per_worker: memory.chunks_per_worker,
             sort_bytes: 0,
             temp_dir: std::env::temp_dir(),
+            ignores_checks: false,
             on_conflict: OnConflict::Abort,
             page_count: first_page - 1,
             counted_from: 0,

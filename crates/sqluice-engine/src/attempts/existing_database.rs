@@ -81,7 +81,15 @@ pub(crate) fn write(
     let journal_mode_after = journal_mode_after.unwrap_or_else(|_| journal_mode_before.clone());
     drop(existing);
 
-    let about = ExistingReport { journal_mode_before, journal_mode_after, pages_before, pages_written };
+    let all = |of: fn(&TablePlan) -> &Vec<String>| plan.tables.iter().flat_map(of).cloned().collect();
+    let about = ExistingReport {
+        journal_mode_before,
+        journal_mode_after,
+        pages_before,
+        pages_written,
+        full_text: all(|table| &table.full_text),
+        full_text_behind: all(|table| &table.full_text_behind),
+    };
     let existing = Some(about);
     Ok(Report { existing, removed, ..Report::of(plan, &tables, pages, output, started, phases) })
 }

@@ -24,8 +24,8 @@ use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::remote;
 use sqluice_core::schema::Schema;
 
-use crate::options::WriteOptions;
-use crate::output::{Scratch, Target};
+use crate::options::{WriteOptions, WritePath};
+use crate::output::{Output, Target};
 use crate::phases::Phases;
 use crate::plan::Plan;
 use crate::reject::RejectFile;
@@ -154,6 +154,18 @@ fn not_written(target: &Path) -> Error {
         .hint("make a file, and copy that to the URL")
 }
 
+/// Returns the numbers of the tables in the order in which [`write()`] reads their rows.
+pub fn reading_order(plan: &Plan) -> Vec<usize> {
+    // A new database first gets the rows that SQLite inserts from a scratch database; an existing one gets them last.
+    let (last, is_last) = match plan.existing {
+        None => (WritePath::Sqlite, false),
+        Some(_) => (WritePath::Insert, true),
+    };
+    let mut order: Vec<usize> = (0..plan.tables.len()).collect();
+    order.sort_by_key(|&table| (plan.tables[table].write_path == last) == is_last);
+    order
+}
+
 /// Makes one attempt, which writes the rows of `jobs` to a new or an existing database as `plan` says: the tables of `schema`, in their
 /// order. Bad rows go to `rejects`, if given. `phase` is the name of the phase, for the times in the report, that the caller has begun.
 ///
@@ -179,20 +191,20 @@ pub fn write(
     }
 }
 
-/// Writes the rows of `jobs` to the temporary database `scratch` as `plan` says: the tables of `schema`, in their order. `plan.target` is
-/// the database for which the temporary database is needed.
+/// Writes the rows of `jobs` to the file `output` as `plan` says: the tables of `schema`, in their order. The file is neither synced nor
+/// renamed: it is a temporary database, or the caller finishes it. `plan.target` is the database for which the file is needed.
 ///
 /// # Errors
 /// If a row can't be stored or the file can't be written.
-pub fn write_scratch(
+pub fn write_unfinished(
     plan: &Plan,
     schema: &Schema,
     jobs: Vec<Job<'_>>,
-    scratch: &mut Scratch,
+    output: &mut dyn Output,
     phases: &mut Phases<'_>,
     cancel: &Cancel,
 ) -> Result<()> {
-    new_database::write_scratch(plan, schema, jobs, scratch, phases, cancel)
+    new_database::write_unfinished(plan, schema, jobs, output, phases, cancel)
 }
 
 #[cfg(test)]

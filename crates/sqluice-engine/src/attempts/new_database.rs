@@ -70,20 +70,20 @@ pub(crate) fn write(
     })
 }
 
-/// Writes the rows of `jobs` to the temporary database `scratch` as `plan` says. The file is neither synced nor renamed. `plan.target` is
-/// the database for which the temporary database is needed.
+/// Writes the rows of `jobs` to the file `output` as `plan` says. The file is neither synced nor renamed. `plan.target` is the database for
+/// which the file is needed.
 ///
 /// # Errors
 /// If a row can't be stored or the file can't be written.
-pub(crate) fn write_scratch(
+pub(crate) fn write_unfinished(
     plan: &Plan,
     schema: &Schema,
     jobs: Vec<Job<'_>>,
-    scratch: &mut Scratch,
+    output: &mut dyn Output,
     phases: &mut Phases<'_>,
     cancel: &Cancel,
 ) -> Result<()> {
-    NewDatabaseAttempt { plan, rejects: None, phases, cancel }.whole(schema, jobs, scratch).map(drop)
+    NewDatabaseAttempt { plan, rejects: None, phases, cancel }.whole(schema, jobs, output).map(drop)
 }
 
 /// Completes `written`, the report on all tables, with the tables that SQLite filled and the indexes that SQLite built. `staged` and
@@ -205,6 +205,7 @@ impl NewDatabaseAttempt<'_, '_> {
             chunks_per_worker: plan.chunks_per_worker,
             sort_bytes: plan.sort_bytes as usize,
             temp_dir: plan.temp_dir()?,
+            ignores_checks: plan.ignores_checks,
             on_conflict: plan.on_conflict,
             page_count: 1,
             counted_from: plan.first_rowid.wrapping_sub(1),

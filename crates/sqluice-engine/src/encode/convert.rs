@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-use sqluice_core::affinity::{Rowid, StrictType};
+use sqluice_core::affinity::{Affinity, Rowid, StrictType};
 use sqluice_core::batch::{Batch, Value, Values};
 use sqluice_core::rows::Cells;
 use sqluice_core::schema::Table;
@@ -62,7 +62,8 @@ impl Converter {
             let lost = Cell::new(false);
             let stored = Stored::new(&batch.columns[index], batch.rows, rules.affinity, scratch, &lost);
             let mut refusals = Refusals { rows: &mut refused_rows, list: &mut refused };
-            rules.check(&stored, self.lossless && lost.get(), index, batch, &mut refusals);
+            let column = &batch.columns[index];
+            rules.check(&stored, self.lossless && lost.get(), index, column, batch.rows, &mut refusals);
             columns.push(Some(stored));
         }
         if !refused.is_empty() {
@@ -132,24 +133,57 @@ fn push(stored: &Stored<'_>, rows: usize, cells: &mut Cells) {
                 });
             }
         }
-        Stored::Bytes { .. } | Stored::Mixed { .. } => {
-            (0..rows).for_each(|row| push_value(stored, row, cells));
+        Stored::Bytes { bytes, .. } => (0..rows).for_each(|row| {
+            cells.push(match class(stored.serial(row)) {
+                Class::Text => Value::Text(bytes.get(row)),
+                Class::Blob => Value::Blob(bytes.get(row)),
+                _ => Value::Null,
+            });
+        }),
+        Stored::Mixed { .. } => (0..rows).for_each(|row| push_value(stored, row, cells)),
+    }
+}
+
+/// Appends the first `rows` values of a column as queries see them: a column of floats has floats, even if its records have integers.
+pub(super) fn push_as_read(stored: &Stored<'_>, rows: usize, affinity: Affinity, cells: &mut Cells) {
+    match (stored, affinity) {
+        (Stored::Numbers { bits, .. }, Affinity::Real) => (0..rows).for_each(|row| {
+            cells.push(match class(stored.serial(row)) {
+                Class::Null => Value::Null,
+                Class::Real => Value::Real(f64::from_bits(bits[row].cast_unsigned())),
+                _ => Value::Real(bits[row] as f64),
+            });
+        }),
+        (Stored::Mixed { .. }, Affinity::Real) => {
+            (0..rows).for_each(|row| match value_of(stored, row, &mut [0; 8]) {
+                Value::Int(int) => cells.push(Value::Real(int as f64)),
+                value => cells.push(value),
+            });
         }
+        (Stored::Numbers { serials: Serials::Each { serials, width }, bits }, _) => {
+            let some = Serials::Each { serials: &serials[..rows], width: *width };
+            push(&Stored::Numbers { serials: some, bits }, rows, cells);
+        }
+        _ => push(stored, rows, cells),
     }
 }
 
 fn push_value(stored: &Stored<'_>, row: usize, cells: &mut Cells) {
-    let mut number = [0; 8];
+    cells.push(value_of(stored, row, &mut [0; 8]));
+}
+
+/// Returns the value of a row. The bytes of a number are put into `number`.
+pub(super) fn value_of<'b>(stored: &'b Stored<'_>, row: usize, number: &'b mut [u8; 8]) -> Value<'b> {
     let serial = stored.serial(row);
-    let content = stored.content(row, &mut number);
-    cells.push(match class(serial) {
+    let content = stored.content(row, number);
+    match class(serial) {
         Class::Null => Value::Null,
         Class::Text => Value::Text(content),
         Class::Blob => Value::Blob(content),
         Class::Real => Value::Real(f64::from_bits(int(content).cast_unsigned())),
         Class::Int if serial >= 8 => Value::Int(serial.cast_signed() - 8),
         Class::Int => Value::Int(int(content)),
-    });
+    }
 }
 
 fn class(serial: u64) -> Class {
@@ -169,7 +203,7 @@ impl ColumnRules {
             affinity: column.affinity,
             not_null: column.not_null,
             strict: if table.strict { StrictType::of_declared_type(&column.declared_type) } else { None },
-            computed: column.generated == Some(sqluice_core::schema::Generated::Virtual),
+            generated: column.generated,
         });
         columns.collect()
     }

@@ -15,6 +15,7 @@ use sqluice_format::value::{FIXED_BYTES, SerialType};
 use sqluice_format::varint;
 
 use super::Rowids;
+use super::computed::IndexPlace;
 use super::stored::{Serials, Stored};
 use crate::sort::{Buffer, SLACK_BYTES};
 
@@ -85,6 +86,8 @@ impl Field {
 /// An encoder of records for a sorter, with its buffer.
 pub(crate) struct Entries<'s> {
     fields: Vec<Field>,
+    /// The rows that a partial index has: their position in those of a completed batch.
+    kept: Option<usize>,
     buffer: Buffer<'s>,
     /// The serial types of the current row.
     serials: Vec<u64>,
@@ -93,33 +96,42 @@ pub(crate) struct Entries<'s> {
 }
 
 impl<'s> Entries<'s> {
-    /// Creates an encoder of the entries of an index, or of the rows of a WITHOUT ROWID table.
-    pub(crate) fn of_index(index: &Index, table: &Table, buffer: Buffer<'s>) -> Entries<'s> {
-        let field = |value| match value {
+    /// Creates an encoder of the entries of an index, or of the rows of a WITHOUT ROWID table. `place` says where the computed terms of
+    /// the index are.
+    pub(crate) fn of_index(
+        index: &Index,
+        place: IndexPlace,
+        table: &Table,
+        buffer: Buffer<'s>,
+    ) -> Entries<'s> {
+        let mut terms = place.first_term..;
+        let fields = index.columns.iter().map(|column| match column.value {
             Indexed::Column(column) if Some(column) != table.rowid_alias => Field::Column(column),
             Indexed::Column(_) | Indexed::Rowid => Field::Rowid,
-            Indexed::Expression => unreachable!("the plan gives indexes on expressions to SQLite"),
-        };
-        let fields = index.columns.iter().map(|column| field(column.value)).collect();
-        Entries { fields, buffer, serials: Vec::new(), halves: Default::default() }
+            Indexed::Expression => Field::Column(terms.next().unwrap_or(usize::MAX)),
+        });
+        let fields = fields.collect();
+        Entries { fields, kept: place.kept, buffer, serials: Vec::new(), halves: Default::default() }
     }
 
     /// Creates an encoder of the rows of a table with rowids.
     pub(crate) fn of_rows(table: &Table, buffer: Buffer<'s>) -> Entries<'s> {
         let stored = |column: &usize| table.columns[*column].generated != Some(Generated::Virtual);
         let fields = (0..table.columns.len()).filter(stored).map(Field::Column).collect();
-        Entries { fields, buffer, serials: Vec::new(), halves: Default::default() }
+        Entries { fields, kept: None, buffer, serials: Vec::new(), halves: Default::default() }
     }
 
-    /// Pushes the rows of a batch to the sorter. The first row is record `number` of the source.
+    /// Pushes the rows of a batch to the sorter. `numbers` are the numbers of their records in the source, counted from 1. `kept` are the
+    /// rows of each partial index.
     pub(super) fn push(
         &mut self,
-        stored: &[Stored<'_>],
+        (stored, kept): (&[Stored<'_>], &[Vec<bool>]),
         rowids: Rowids<'_>,
         rows: usize,
-        number: u64,
+        numbers: Rowids<'_>,
     ) -> Result<()> {
-        if self.push_pairs(stored, rowids, rows)? {
+        let kept = self.kept.map(|index| &*kept[index]);
+        if self.push_pairs(stored, kept, rowids, rows)? {
             return Ok(());
         }
         let Entries { fields, buffer, serials, .. } = self;
@@ -135,7 +147,7 @@ impl<'s> Entries<'s> {
             }
             _ => None,
         };
-        for row in 0..rows {
+        for row in (0..rows).filter(|row| kept.is_none_or(|kept| kept[*row])) {
             if let Some((text, second)) = &text
                 && let Some(int) = second.get(row)
             {
@@ -168,7 +180,8 @@ impl<'s> Entries<'s> {
                 body += content_bytes(*serial);
             }
             let header = record::header_bytes(types);
-            buffer.push_with(rowid, number.wrapping_add(row as u64), header + body, |room| {
+            let number = numbers.get(row).wrapping_sub(1) as u64;
+            buffer.push_with(rowid, number, header + body, |room| {
                 let mut at = varint::write(room, header as u64);
                 for serial in &*serials {
                     at += varint::write(&mut room[at..], *serial);
@@ -188,7 +201,13 @@ impl<'s> Entries<'s> {
 
     /// Pushes the rows of a batch to the sorter if all rows are pairs of integers or NULLs and the sorter takes pairs. Returns `true` if
     /// the rows were pushed.
-    fn push_pairs(&mut self, stored: &[Stored<'_>], rowids: Rowids<'_>, rows: usize) -> Result<bool> {
+    fn push_pairs(
+        &mut self,
+        stored: &[Stored<'_>],
+        kept: Option<&[bool]>,
+        rowids: Rowids<'_>,
+        rows: usize,
+    ) -> Result<bool> {
         let Entries { fields, buffer, halves: [first, second], .. } = self;
         let [a, b] = fields[..] else { return Ok(false) };
         if !buffer.takes_pairs() {
@@ -197,6 +216,12 @@ impl<'s> Entries<'s> {
         let (Some(a), Some(b)) = (a.ints(stored, rowids), b.ints(stored, rowids)) else { return Ok(false) };
         if !a.pair(rows, first) || !b.pair(rows, second) {
             return Ok(false);
+        }
+        if let Some(kept) = kept {
+            for halves in [&mut *first, &mut *second] {
+                let mut row = 0..rows;
+                halves.retain(|_| row.next().is_some_and(|row| kept[row]));
+            }
         }
         buffer.push_pairs(first, second)?;
         Ok(true)

@@ -12,12 +12,15 @@
 //! Rows with overflow pages are rare, or so large that only the copy matters: they are stored in the simple way.
 
 mod alike;
+pub mod compared;
+mod computed;
 mod convert;
 pub(crate) mod entries;
 mod rowid;
 mod scatter;
 mod stored;
 
+use std::borrow::Cow;
 use std::cell::Cell;
 
 use sqluice_format::cell;
@@ -28,16 +31,20 @@ use sqluice_format::record;
 use sqluice_format::value::SerialType;
 use sqluice_format::varint;
 
+use crate::expressions::Expressions;
+use crate::sort::Buffer;
 use alike::Head;
+use computed::{Completed, Computed};
+pub(crate) use computed::{IndexPlace, index_places};
 pub(crate) use convert::Converter;
 use entries::Entries;
 use rowid::{Alias, Seen};
 pub(crate) use rowid::{AnyOrder, no_rowids_left, not_after_last, null_among_numbers, out_of_order};
 use scatter::{RowsOnPages, ShortTypes};
 use sqluice_core::affinity::{self, Affinity, Loss, StrictType};
-use sqluice_core::batch::{Batch, ROWS_MAX, Value, describe};
+use sqluice_core::batch::{Batch, Column, ROWS_MAX, Value, describe};
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::schema::Table;
+use sqluice_core::schema::{Generated, Table};
 use sqluice_core::source::{Refused, RefusedRow};
 use stored::{Scratch, Stored};
 
@@ -74,6 +81,7 @@ pub struct Encoder {
     rowid_alias: Option<usize>,
     autoincrement: bool,
     scratch: Vec<Scratch>,
+    computed: Option<Computed>,
     sizes: Sizes,
     space: Space,
 }
@@ -94,8 +102,8 @@ struct ColumnRules {
     not_null: bool,
     /// The type of the column in a STRICT table.
     strict: Option<StrictType>,
-    /// `true` if SQLite computes the column on read.
-    computed: bool,
+    /// The kind of a generated column.
+    generated: Option<Generated>,
 }
 
 /// The rowids of an encoded batch.
@@ -133,9 +141,9 @@ struct Sizes {
     alike: bool,
 }
 
-/// The rowids of a batch.
+/// The rowids of a batch, or the numbers of its records, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Rowids<'a> {
+pub(crate) enum Rowids<'a> {
     /// Consecutive rowids from this rowid on.
     From(i64),
     /// Ascending rowids with gaps.
@@ -146,7 +154,7 @@ impl Rowids<'_> {
     #[inline]
     fn get(self, row: usize) -> i64 {
         match self {
-            Rowids::From(first) => first + row as i64,
+            Rowids::From(first) => first.wrapping_add(row as i64),
             Rowids::Each(rowids) => rowids[row],
         }
     }
@@ -162,9 +170,29 @@ impl Encoder {
             rowid_alias: table.rowid_alias,
             autoincrement: table.autoincrement,
             scratch: table.columns.iter().map(|_| Scratch::default()).collect(),
+            computed: None,
             sizes: Sizes::default(),
             space: Space::default(),
         }
+    }
+
+    /// Prepares the expressions of the table: from now on, generated columns, CHECKs and the keys of the indexes at `indexes` of
+    /// [`Table::indexes`] are evaluated for each batch.
+    ///
+    /// # Errors
+    /// If SQLite can't prepare them.
+    pub(crate) fn compute(
+        &mut self,
+        table: &Table,
+        expressions: &Expressions,
+        indexes: &[usize],
+        ignores_checks: bool,
+    ) -> Result<()> {
+        if self.computed.is_none() {
+            self.computed =
+                Some(Computed::new(expressions, (table, &self.columns), indexes, (ignores_checks, false))?);
+        }
+        Ok(())
     }
 
     /// Adds a batch. Its rows get the rowids from `next_rowid` on, unless the table has a column for rowids. `last` is the rowid of the row
@@ -179,14 +207,15 @@ impl Encoder {
         last: Option<LastRowid>,
         chunks: &mut impl Chunks,
     ) -> Result<RowidRange, Refused> {
-        self.encode_in_order(batch, next_rowid, last, chunks, &mut [])
+        self.encode_in_order(batch, Rowids::From(next_rowid), last, chunks, &mut [])
     }
 
-    /// Encodes the rows of a batch, and pushes the entries of the table's indexes to their sorters.
+    /// Encodes the rows of a batch, and pushes the entries of the table's indexes to their sorters. `numbers` are the rowids of rows without
+    /// rowids of their own.
     pub(crate) fn encode_in_order(
         &mut self,
         batch: &Batch<'_>,
-        next_rowid: i64,
+        numbers: Rowids<'_>,
         last: Option<LastRowid>,
         chunks: &mut impl Chunks,
         entries: &mut [Entries<'_>],
@@ -195,31 +224,23 @@ impl Encoder {
         debug_assert!(batch.rows > 0 && batch.rows <= ROWS_MAX && batch.columns.len() == self.columns.len());
         let (mut given, mut refused) = (Vec::new(), Vec::new());
         let rowids = match alias_of(&self.columns, self.rowid_alias, lossless, self.autoincrement) {
-            None => Ok((Rowids::From(next_rowid), false)),
-            Some(alias) => rowid::of_alias(batch, alias, next_rowid, last, &mut given, &mut refused),
+            None => Ok((numbers, false)),
+            Some(alias) => rowid::of_alias(batch, alias, numbers, last, &mut given, &mut refused),
         };
         let stored = store(&self.columns, &mut self.scratch, self.rowid_alias, lossless, batch, &mut refused);
-        let (rowids, first_assumed) = in_order(rowids, self.rowid_alias, refused)?;
-        let number = next_rowid.wrapping_sub(1) as u64;
-        let on_page: Vec<Stored<'_>> = match self.columns.iter().any(|column| column.computed) {
-            false => Vec::new(),
-            true => stored
-                .iter()
-                .zip(&self.columns)
-                .filter(|(_, rules)| !rules.computed)
-                .map(|(s, _)| *s)
-                .collect(),
-        };
-        let on_page = if on_page.is_empty() { &stored } else { &on_page };
+        let given = Given { rules: &self.columns, rowid_alias: self.rowid_alias, rows: batch.rows };
+        let (rowids, first_assumed, Completed { columns: stored, kept }) =
+            given.complete(self.computed.as_mut(), stored, rowids, refused)?;
+        let on_page = on_page(&self.columns, &stored);
         let alike_max = match rowids {
             Rowids::From(_) => cell::table_leaf_local_max(self.geometry),
             Rowids::Each(_) => 0,
         };
-        self.sizes.measure(on_page, batch.rows, alike_max)?;
+        self.sizes.measure(&on_page, batch.rows, alike_max)?;
         for entries in entries {
-            entries.push(&stored, rowids, batch.rows, number)?;
+            entries.push((&stored, kept), rowids, batch.rows, numbers)?;
         }
-        let run = RunOfRows { geometry: self.geometry, rowids, stored: on_page, sizes: &self.sizes };
+        let run = RunOfRows { geometry: self.geometry, rowids, stored: &on_page, sizes: &self.sizes };
         match rowids {
             Rowids::From(first) if self.sizes.alike => {
                 run.write_alike(batch.rows, first, chunks, &mut self.space.runs)?;
@@ -228,7 +249,7 @@ impl Encoder {
         }
         let last_row = batch.rows - 1;
         let last = rowids.get(last_row);
-        let last = LastRowid { rowid: last, counted: last == next_rowid.wrapping_add(last_row as i64) };
+        let last = LastRowid { rowid: last, counted: last == numbers.get(last_row) };
         Ok(RowidRange { first: rowids.get(0), last, first_assumed })
     }
 
@@ -240,7 +261,7 @@ impl Encoder {
     pub(crate) fn encode_in_any_order(
         &mut self,
         batch: &Batch<'_>,
-        next_rowid: i64,
+        numbers: Rowids<'_>,
         seen: &AnyOrder,
         largest: Option<&mut Option<i64>>,
         entries: &mut [Entries<'_>],
@@ -249,21 +270,23 @@ impl Encoder {
         debug_assert!(batch.rows > 0 && batch.rows <= ROWS_MAX && batch.columns.len() == self.columns.len());
         let (mut given, mut refused) = (Vec::new(), Vec::new());
         let rowids = match alias_of(&self.columns, self.rowid_alias, lossless, self.autoincrement) {
-            None => Ok((Rowids::From(next_rowid), Seen::default())),
+            None => Ok((numbers, Seen::default())),
             Some(alias) => rowid::of_alias_in_any_order(
                 batch,
                 alias,
-                next_rowid,
+                numbers,
                 largest.as_deref().copied(),
                 &mut given,
                 &mut refused,
             ),
         };
         let stored = store(&self.columns, &mut self.scratch, self.rowid_alias, lossless, batch, &mut refused);
-        let (rowids, batch_seen) = in_order(rowids, self.rowid_alias, refused)?;
-        self.sizes.measure(&stored, batch.rows, RECORD_BYTES_MAX)?;
+        let given = Given { rules: &self.columns, rowid_alias: self.rowid_alias, rows: batch.rows };
+        let (rowids, batch_seen, Completed { columns: stored, kept }) =
+            given.complete(self.computed.as_mut(), stored, rowids, refused)?;
+        self.sizes.measure(&on_page(&self.columns, &stored), batch.rows, RECORD_BYTES_MAX)?;
         for entries in entries {
-            entries.push(&stored, rowids, batch.rows, next_rowid.wrapping_sub(1) as u64)?;
+            entries.push((&stored, kept), rowids, batch.rows, numbers)?;
         }
         seen.note(batch_seen, largest);
         Ok(())
@@ -279,7 +302,112 @@ fn alias_of(
     index.map(|index| Alias { index, name: &columns[index].name, lossless, autoincrement })
 }
 
-/// Returns the stored form of the columns of a batch. Values that can't be stored go to `refused`.
+/// An encoder of the entries of one index, from rows that a table has already.
+pub(crate) struct EntryEncoder<'s> {
+    columns: Vec<ColumnRules>,
+    rowid_alias: Option<usize>,
+    scratch: Vec<Scratch>,
+    computed: Computed,
+    entries: Entries<'s>,
+}
+
+impl<'s> EntryEncoder<'s> {
+    /// Creates an encoder for the only index of `table`.
+    ///
+    /// # Errors
+    /// If SQLite can't prepare the expressions.
+    pub(crate) fn new(
+        table: &Table,
+        expressions: &Expressions,
+        buffer: Buffer<'s>,
+    ) -> Result<EntryEncoder<'s>> {
+        let columns = ColumnRules::of(table);
+        let computed = Computed::new(expressions, (table, &columns), &[0], (true, true))?;
+        let place = index_places(expressions, table)[0];
+        let entries = Entries::of_index(&table.indexes[0], place, table, buffer);
+        let scratch = table.columns.iter().map(|_| Scratch::default()).collect();
+        Ok(EntryEncoder { columns, rowid_alias: table.rowid_alias, scratch, computed, entries })
+    }
+
+    /// Pushes the entries of rows whose values are as they are stored.
+    ///
+    /// # Errors
+    /// If an expression can't be evaluated for a row, or the sorter fails.
+    pub(crate) fn push(&mut self, batch: &Batch<'_>, rowids: &[i64]) -> Result<(), Refused> {
+        let stored = of_records(&self.columns, &mut self.scratch, self.rowid_alias, batch);
+        let rowids = Rowids::Each(rowids);
+        let Completed { columns, kept } =
+            self.computed.complete(&self.columns, stored, rowids, batch.rows, Vec::new())?;
+        self.entries.push((&columns, kept), rowids, batch.rows, Rowids::From(1))?;
+        Ok(())
+    }
+
+    /// Passes the remaining entries to the sorter.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.entries.flush()
+    }
+}
+
+/// Returns the columns of rows that a table has already. The rowid and VIRTUAL columns are not in their records.
+fn of_records<'a>(
+    columns: &[ColumnRules],
+    scratch: &'a mut [Scratch],
+    rowid_alias: Option<usize>,
+    batch: &Batch<'a>,
+) -> Vec<Stored<'a>> {
+    let lost = Cell::new(false);
+    let columns = columns.iter().zip(scratch).zip(&batch.columns).enumerate();
+    let stored = columns.map(|(at, ((rules, scratch), column))| {
+        let is_elsewhere = Some(at) == rowid_alias || rules.generated == Some(Generated::Virtual);
+        match is_elsewhere {
+            true => Stored::Null,
+            false => Stored::new(column, batch.rows, Affinity::Blob, scratch, &lost),
+        }
+    });
+    stored.collect()
+}
+
+/// The columns of a batch that were given, and are stored.
+struct Given<'r> {
+    rules: &'r [ColumnRules],
+    rowid_alias: Option<usize>,
+    rows: usize,
+}
+
+impl Given<'_> {
+    /// Adds what is computed. Returns the rowids, what was found out about them, and all columns.
+    fn complete<'a, T>(
+        &self,
+        computed: Option<&'a mut Computed>,
+        stored: Vec<Stored<'a>>,
+        rowids: Result<(Rowids<'a>, T), (usize, Error)>,
+        refused: Vec<RefusedRow>,
+    ) -> Result<(Rowids<'a>, T, Completed<'a>), Refused> {
+        match (computed, rowids) {
+            (Some(computed), Ok((rowids, found))) => {
+                let completed = computed.complete(self.rules, stored, rowids, self.rows, refused)?;
+                Ok((rowids, found, completed))
+            }
+            (_, rowids) => {
+                let (rowids, found) = in_order(rowids, self.rowid_alias, refused)?;
+                Ok((rowids, found, Completed { columns: stored, kept: &[] }))
+            }
+        }
+    }
+}
+
+/// Returns the columns that a record has: those of the table that are not computed on reading.
+fn on_page<'s, 'a>(rules: &[ColumnRules], stored: &'s [Stored<'a>]) -> Cow<'s, [Stored<'a>]> {
+    let is_virtual = |rules: &ColumnRules| rules.generated == Some(Generated::Virtual);
+    if !rules.iter().any(is_virtual) {
+        return Cow::Borrowed(&stored[..rules.len()]);
+    }
+    let stored = stored.iter().zip(rules).filter(|(_, rules)| !is_virtual(rules));
+    stored.map(|(stored, _)| *stored).collect()
+}
+
+/// Returns the stored form of the columns of a batch. Values that can't be stored go to `refused`. The record has NULL for the column that is
+/// another name for the rowid; what is computed is added later.
 fn store<'a>(
     columns: &[ColumnRules],
     scratch: &'a mut [Scratch],
@@ -290,14 +418,13 @@ fn store<'a>(
 ) -> Vec<Stored<'a>> {
     let mut refused_rows = vec![0; batch.rows.div_ceil(64)];
     let columns = columns.iter().zip(scratch).enumerate().map(|(i, (rules, scratch))| {
-        // The record has NULL for the column that is another name for the rowid, and no value for virtual columns.
-        if Some(i) == rowid_alias || rules.computed {
+        if Some(i) == rowid_alias || rules.generated.is_some() {
             return Stored::Null;
         }
         let lost = Cell::new(false);
         let stored = Stored::new(&batch.columns[i], batch.rows, rules.affinity, scratch, &lost);
         let mut refusals = Refusals { rows: &mut refused_rows, list: refused };
-        rules.check(&stored, lossless && lost.get(), i, batch, &mut refusals);
+        rules.check(&stored, lossless && lost.get(), i, &batch.columns[i], batch.rows, &mut refusals);
         stored
     });
     columns.collect()
@@ -486,19 +613,26 @@ impl Sizes {
 }
 
 impl ColumnRules {
+    /// Returns `true` if the column can hold all of the values.
+    fn accepts(&self, stored: &Stored<'_>, rows: usize) -> bool {
+        let fits = |strict| (0..rows).all(|row| stored.fits(row, strict));
+        self.strict.is_none_or(fits) && !(self.not_null && stored.has_null())
+    }
+
     /// Adds the rows whose value this column can't hold to `refused`. `lost` is `true` if some number has lost digits or magnitude.
     fn check(
         &self,
         stored: &Stored<'_>,
         lost: bool,
         index: usize,
-        batch: &Batch<'_>,
+        column: &Column<'_>,
+        rows: usize,
         refusals: &mut Refusals<'_>,
     ) {
-        let value = |row| batch.columns[index].get(row);
+        let value = |row| column.get(row);
         let mut refuse = |row, error: &dyn Fn() -> Error| refusals.add(row, index, error);
         if let Some(strict) = self.strict {
-            for row in (0..batch.rows).filter(|&row| !stored.fits(row, strict)) {
+            for row in (0..rows).filter(|&row| !stored.fits(row, strict)) {
                 refuse(row, &|| {
                     let (value, declared) = (describe(&value(row)), strict.name());
                     let message =
@@ -508,12 +642,12 @@ impl ColumnRules {
             }
         }
         if self.not_null && stored.has_null() {
-            for row in (0..batch.rows).filter(|&row| stored.serial(row) == 0) {
+            for row in (0..rows).filter(|&row| stored.serial(row) == 0) {
                 refuse(row, &|| Error::input(format!("NULL in column {}, which is NOT NULL", self.name)));
             }
         }
         if lost {
-            for row in 0..batch.rows {
+            for row in 0..rows {
                 if let Some(error) = loss_of(&value(row), self.affinity) {
                     refuse(row, &|| error(&self.name));
                 }

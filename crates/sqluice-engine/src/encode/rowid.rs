@@ -68,7 +68,7 @@ pub(super) struct Seen {
 pub(super) fn of_alias_in_any_order<'a>(
     batch: &Batch<'_>,
     alias: Alias<'_>,
-    next_rowid: i64,
+    numbers: Rowids<'_>,
     largest: Option<Option<i64>>,
     given: &'a mut Vec<i64>,
     refused: &mut Vec<RefusedRow>,
@@ -77,7 +77,7 @@ pub(super) fn of_alias_in_any_order<'a>(
     let mut seen = Seen { largest: largest.flatten(), ..Seen::default() };
     given.clear();
     for row in 0..batch.rows {
-        let counted = next_rowid.wrapping_add(row as i64);
+        let counted = numbers.get(row);
         let rowid = match wanted(column.get(row), alias) {
             Ok(Rowid::Given(rowid)) => {
                 seen.number = true;
@@ -114,14 +114,14 @@ fn next_of(largest: Option<i64>, alias: Alias<'_>) -> Option<i64> {
 }
 
 /// Returns the rowids of the column `alias`, and `true` if the first rowid is assumed because it is NULL and the rowid before, `last`, is
-/// unknown. `next_rowid` is the number of the first row. Values that are no rowids go to `refused`.
+/// unknown. `numbers` are the numbers of the rows. Values that are no rowids go to `refused`.
 ///
 /// # Errors
 /// The first row that is out of order.
 pub(super) fn of_alias<'a>(
     batch: &Batch<'_>,
     alias: Alias<'_>,
-    next_rowid: i64,
+    numbers: Rowids<'_>,
     last: Option<LastRowid>,
     given: &'a mut Vec<i64>,
     refused: &mut Vec<RefusedRow>,
@@ -137,7 +137,7 @@ pub(super) fn of_alias<'a>(
     let mut last = last;
     given.clear();
     for row in 0..batch.rows {
-        let number = next_rowid.wrapping_add(row as i64);
+        let number = numbers.get(row);
         let value = column.get(row);
         let rowid = match wanted(value, alias) {
             Ok(Rowid::Given(rowid)) => rowid,

@@ -443,7 +443,7 @@ impl Scratch {
     }
 
     /// Returns the stored form of any values, converted one at a time.
-    fn mixed(
+    pub(super) fn mixed(
         &mut self,
         column: &Column<'_>,
         rows: usize,

@@ -15,6 +15,7 @@ use sqluice_core::schema::{Column, Object, Schema, Table, quoted};
 use sqluice_core::sqlite_error::said;
 
 use super::Existing;
+use super::full_text::followers::followers;
 use crate::options::WriteOptions;
 use crate::output::Target;
 use crate::target::{TableSnapshot, TargetSnapshot};
@@ -50,6 +51,11 @@ fn read(target: &Target, existing: &Existing) -> rusqlite::Result<TargetSnapshot
         schema_version: number("PRAGMA schema_version")?,
         no_pages: None,
         utf8: existing.encoding() == "UTF-8",
+        encoding: match existing.encoding() {
+            "UTF-16le" => "UTF-16le",
+            "UTF-16be" => "UTF-16be",
+            _ => "UTF-8",
+        },
         schema,
         tables: about,
     };
@@ -62,6 +68,7 @@ fn read_table(connection: &Connection, schema: &Schema, table: &Table) -> rusqli
         |trigger: &&Object| trigger.kind == "trigger" && trigger.table.eq_ignore_ascii_case(&table.name);
     let mut about = TableSnapshot {
         triggers: schema.others.iter().any(|object| of_table(&object)),
+        followers: followers(connection, schema, table),
         refused: connection.prepare(&insert(table)).err().map(said),
         ..TableSnapshot::default()
     };

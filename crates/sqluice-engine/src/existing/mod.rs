@@ -20,6 +20,7 @@
 //! * `look`: the facts about the database for a plan, read before any lock is held
 //! * `transaction`: the transaction, which makes raw pages part of the database
 //! * `indexes`: new indexes of tables, and indexes that are rebuilt because their table gets many rows
+//! * `full_text`: full-text indexes of tables
 //! * `write`: new tables and growing tables; `edge`: the right edge of a growing table
 //! * `trusted`, `verify`: checks of trees before they change, and before COMMIT
 //!
@@ -31,6 +32,7 @@
 //! [`Existing`] lives. Other connections of the same process lose their locks when the [`Existing`] is dropped.
 
 mod edge;
+pub mod full_text;
 pub mod indexes;
 mod look;
 mod transaction;

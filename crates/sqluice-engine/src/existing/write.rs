@@ -5,13 +5,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::Context;
+use sqluice_core::progress::{Context, Progress};
 use sqluice_core::schema::{Schema, Table, quoted};
 use sqluice_core::source::Source;
 
 use super::indexes::refill::{Clearing, OldIndexes};
 use super::{Existing, Transaction, edge, verify};
 use crate::encode::Coercion;
+use crate::full_text::table::Means;
 use crate::options::{Action, WriteOptions, WritePath};
 use crate::output::{Output, Target};
 use crate::phases::Phases;
@@ -70,10 +71,24 @@ impl Transaction<'_> {
         let task = |(table, plan): (_, _)| self.task(table, plan, &existing);
         let tasks = schema.tables.iter().zip(&plan.tables).map(task).collect::<Result<Vec<_>>>()?;
         tasks.iter().filter(|task| task.is_new).try_for_each(|task| self.make(task))?;
+        let last = self.last_rowids(plan, schema)?;
         let mut outcome = self.write_pages(plan, jobs, &tasks, rejects, phases)?;
+        self.append_texts(plan, schema, &last, &self.means_of_text(plan, phases.progress())?)?;
         self.finish(plan, schema, phases)?;
         outcome.page_count = self.page_count()?;
         Ok(outcome)
+    }
+
+    /// Returns the means for full-text tables, when all pages are written.
+    fn means_of_text<'m>(&'m self, plan: &Plan, progress: &'m dyn Progress) -> Result<Means<'m>> {
+        Ok(Means {
+            workers: plan.threads,
+            // The rest is for SQLite's cache.
+            memory_bytes: (plan.memory_bytes / 2) as usize,
+            temp_dir: plan.temp_dir()?,
+            cancel: self.cancel(),
+            progress,
+        })
     }
 
     /// Returns the root pages of all tables and indexes, by their names in lower case.
@@ -150,6 +165,7 @@ impl Transaction<'_> {
             chunks_per_worker: plan.chunks_per_worker,
             sort_bytes: plan.sort_bytes as usize,
             temp_dir: plan.temp_dir()?,
+            ignores_checks: plan.ignores_checks,
             on_conflict: plan.on_conflict,
             page_count,
             counted_from: 0,
@@ -262,7 +278,8 @@ impl Transaction<'_> {
         let more = all.tables.into_iter().filter(|table| schema.table(&table.name).is_none());
         let mut schema = schema.clone();
         schema.tables.extend(more);
-        Work { schema: &schema, plan }.finish_in(self.connection(), self.existing().path(), phases.progress())
+        let context = Context::default().progress(phases.progress()).cancel(self.cancel());
+        Work { schema: &schema, plan }.finish_in(self.connection(), self.existing().path(), &context)
     }
 }
 

@@ -17,6 +17,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::rows::Cells;
 use sqluice_core::schema::Table;
+use sqluice_core::source::kept::{Kept, Picked};
 use sqluice_core::source::{BadRow, Part, Refused, Sink, Source};
 
 use super::{BATCH_BYTES, Insert};
@@ -225,26 +226,48 @@ impl Worker<'_> {
     }
 }
 
-impl Sink for Worker<'_> {
-    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
-        self.cancel.check()?;
-        debug_assert_eq!(batch.columns.len(), self.table.columns.len());
-        self.converter.append(batch, &mut self.open.cells)?;
-        let follows = self
-            .open
-            .records
-            .last()
-            .is_some_and(|(row, record)| record + (self.open.rows - row) as u64 == self.next_record);
-        if !follows {
-            self.open.records.push((self.open.rows, self.next_record));
+impl Worker<'_> {
+    /// Notes that the next row is record `record`, counted from 0.
+    fn note_record(&mut self, row: usize, record: u64) {
+        let last = self.open.records.last();
+        if last.is_none_or(|(begin, first)| first + (row - begin) as u64 != record) {
+            self.open.records.push((row, record));
         }
-        self.open.rows += batch.rows;
-        self.next_record += batch.rows as u64;
+    }
+
+    fn send_full(&mut self) -> Result<()> {
         let bytes: usize = self.open.cells.iter().map(Cells::bytes).sum();
         if self.open.rows >= self.how.batch_rows || bytes >= BATCH_BYTES {
             self.send_rows()?;
         }
         Ok(())
+    }
+}
+
+impl Sink for Worker<'_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        self.cancel.check()?;
+        debug_assert_eq!(batch.columns.len(), self.table.columns.len());
+        self.converter.append(batch, &mut self.open.cells)?;
+        self.note_record(self.open.rows, self.next_record);
+        self.open.rows += batch.rows;
+        self.next_record += batch.rows as u64;
+        Ok(self.send_full()?)
+    }
+
+    fn kept_rows(&mut self, batch: &Batch<'_>, kept: &Kept<'_>) -> Result<(), Refused> {
+        self.cancel.check()?;
+        if !kept.rows.is_empty() {
+            let picked = Picked::new(batch, kept);
+            let appended = self.converter.append(&picked.batch(), &mut self.open.cells);
+            appended.map_err(|refused| kept.of_all(refused))?;
+        }
+        for row in kept.rows {
+            self.note_record(self.open.rows, self.next_record + u64::from(*row));
+            self.open.rows += 1;
+        }
+        self.next_record += batch.rows as u64;
+        Ok(self.send_full()?)
     }
 
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {

@@ -133,7 +133,10 @@ impl ChangedText {
 impl ColumnReport {
     /// Returns the reports of a table's columns.
     pub(super) fn all(table: &Table) -> Vec<ColumnReport> {
-        let columns = table.columns.iter().map(|column| ColumnReport {
+        // The rowids of a dump are read as a column that the table does not have.
+        let is_rowid = |index| table.rowid_alias == Some(index) && table.columns[index].generated.is_some();
+        let declared = table.columns.iter().enumerate().filter(|(index, _)| !is_rowid(*index));
+        let columns = declared.map(|(_, column)| ColumnReport {
             name: column.name.clone(),
             declared_type: column.declared_type.clone(),
             conversion: None,

@@ -15,6 +15,7 @@ use sqluice_core::schema::{Schema, Table};
 use sqluice_core::similar::nearest_within;
 
 use super::{ExistingPlan, Plan, TablePlan, by_sqlite};
+use crate::expressions::Expressions;
 use crate::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
 use crate::output::Target;
 use crate::target::{TableSnapshot, TargetSnapshot};
@@ -94,8 +95,25 @@ impl Plan {
         }
         for (index, table) in schema.tables.iter().enumerate() {
             plan.choose((index, table), existing, ExpectedRows::default(), &options)?;
+            let about = existing.about(&table.name);
+            plan.tables[index].full_text_behind =
+                about.map(|about| about.followers.behind.clone()).unwrap_or_default();
         }
+        plan.note_full_text_behind();
         Ok(plan)
+    }
+
+    /// Adds notes about full-text tables whose index stays behind.
+    fn note_full_text_behind(&mut self) {
+        for table in &self.tables {
+            for name in &table.full_text_behind {
+                let table = &table.name;
+                let note = format!(
+                    "full-text table {name} stays behind: no trigger gives it the new rows of {table}"
+                );
+                self.notes.push(note.into());
+            }
+        }
     }
 
     /// Adds notes about new tables whose names are similar to existing tables, which the user may have meant.
@@ -144,7 +162,7 @@ impl Plan {
         (plan.write_path, plan.why, plan.indexes) = (fresh.write_path, fresh.why, fresh.indexes);
         let chosen = match plan.action {
             Action::Make => made_by_sqlite(plan, existing, &rows),
-            _ => filled_by_sqlite(declared, plan.action, options, foreign_keys, existing, &rows),
+            _ => filled_by_sqlite((declared, plan), options, foreign_keys, existing, &rows),
         };
         match chosen {
             Some(why) => plan.insert(declared, &why),
@@ -168,26 +186,31 @@ fn made_by_sqlite(plan: &TablePlan, existing: &TargetSnapshot, rows: &ExpectedRo
 
 /// Returns the reason why SQLite must insert the rows of an existing table, if any.
 fn filled_by_sqlite(
-    table: &Table,
-    action: Action,
+    (table, plan): (&Table, &TablePlan),
     options: &WriteOptions,
     foreign_keys: bool,
     existing: &TargetSnapshot,
     rows: &ExpectedRows,
 ) -> Option<String> {
     let about = existing.about(&table.name).cloned().unwrap_or_default();
+    let (action, expressions) = (plan.action, plan.expressions.as_deref());
+    let generates = table.columns.iter().any(|column| column.generated.is_some());
+    let brings_rowids = table.rowid_alias.is_some_and(|alias| table.columns[alias].generated.is_some());
+    let generated_by_sqlite = expressions.and_then(Expressions::generated_by_sqlite).is_some();
+    let checked_by_sqlite = table.checks && !expressions.is_some_and(Expressions::check_rows);
     let unique = table.rowid_alias.is_some() || table.indexes.iter().any(|index| index.unique);
     let last = about.largest_rowid.filter(|_| action != Action::Replace);
-    let by_sqlite_alone = table.indexes.iter().find_map(|index| Some((index, by_sqlite(index, table)?)));
+    let by_sqlite_alone = (0..table.indexes.len())
+        .find_map(|number| Some((&table.indexes[number], by_sqlite(number, table, expressions)?)));
     let why = match () {
         () if action == Action::Upsert => "SQLite finds the rows whose keys exist",
-        () if about.triggers => "its triggers fire",
+        () if about.triggers && !fires_for_texts_alone(plan, &about, options) => "its triggers fire",
         () if table.clustered.is_some() => "a WITHOUT ROWID table, whose rows are in the order of its key",
         () if options.on_conflict != OnConflict::Abort && unique => {
             "SQLite decides about rows whose keys exist"
         }
-        () if table.columns.iter().any(|column| column.generated.is_some()) => "SQLite computes a column",
-        () if table.checks => "SQLite checks its rows",
+        () if generates && (generated_by_sqlite || brings_rowids) => "SQLite computes a column",
+        () if checked_by_sqlite => "SQLite checks its rows",
         () if foreign_keys && table.foreign_keys => "SQLite looks for what its foreign keys name",
         () if rows.adds_columns => "columns are added to it",
         () if rows.overlaps => "rows do not follow the last rowid",
@@ -206,6 +229,11 @@ fn filled_by_sqlite(
         }
     };
     Some(why.to_owned())
+}
+
+/// Returns `true` if the only triggers that would fire add the new rows to full-text tables, which get them without triggers, too.
+fn fires_for_texts_alone(plan: &TablePlan, about: &TableSnapshot, options: &WriteOptions) -> bool {
+    plan.action == Action::Append && options.on_conflict == OnConflict::Abort && about.followers.are_all
 }
 
 /// Returns the reason why the rows are too few for new pages, or for a rebuild of the indexes, if any.
@@ -242,6 +270,7 @@ impl TablePlan {
     /// Lets SQLite insert the rows. Non-unique indexes of a new table are created after the rows.
     pub(super) fn insert(&mut self, declared: &Table, why: &str) {
         (self.write_path, self.why) = (WritePath::Insert, why.to_owned());
+        self.full_text.clear();
         let make = self.action == Action::Make;
         for (index, declared) in self.indexes.iter_mut().zip(&declared.indexes) {
             (index.write_path, index.why) = match make && !declared.unique {
@@ -259,6 +288,11 @@ impl TablePlan {
             _ => ("rows follow the last rowid", old),
         };
         (self.write_path, self.why) = (WritePath::Pages, why.to_owned());
+        let about = existing.about(&table.name).filter(|_| self.action == Action::Append);
+        self.full_text = about.map(|about| about.followers.full_text.clone()).unwrap_or_default();
+        if !self.full_text.is_empty() {
+            self.why += &format!(", and their terms go to {}", self.full_text.join(", "));
+        }
         let new = rows.about.unwrap_or(0);
         for index in &mut self.indexes {
             let why = format!("merged anew: about {new} entries are added to about {old}");

@@ -2,6 +2,7 @@
 
 mod columns;
 mod existing;
+mod left_out;
 mod print;
 
 use std::fmt;
@@ -13,14 +14,17 @@ use rusqlite::Connection;
 use serde::{Serialize, Serializer};
 use sqluice_core::error::{Error, Message, Result, Setting, message};
 use sqluice_core::progress::Progress;
-use sqluice_core::schema::index::{Index, IndexOrigin, Indexed};
-use sqluice_core::schema::{Column, Generated, Object, Schema, Table};
+use sqluice_core::schema::index::{Index, IndexOrigin};
+use sqluice_core::schema::{Object, Schema, Table};
 use sqluice_core::size::Mebibytes;
 use sqluice_format::page::{Geometry, PageSize};
 
 pub use columns::{ChangedText, ColumnReport, MissedType, NullMarkers};
 pub use existing::ExpectedRows;
+pub(crate) use left_out::message_as_text;
+pub use left_out::{LeftOutFile, left_out_in_words};
 
+use crate::expressions::Expressions;
 use crate::options::{
     Action, CHUNKS_PER_WORKER_MAX, CHUNKS_PER_WORKER_MIN, OnConflict, WriteOptions, WritePath,
 };
@@ -74,6 +78,9 @@ pub struct Plan {
     pub ignores_checks: bool,
     /// Notes on results that a user may not expect.
     pub notes: Vec<Message>,
+    /// The files of folders and archives that a load leaves out, because they are not named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOutFile>,
     /// The folder for temporary files; `None` for the folder of the target.
     #[serde(serialize_with = "path_as_text")]
     pub temp_dir: Option<PathBuf>,
@@ -139,6 +146,9 @@ pub struct TablePlan {
     pub rows: Option<u64>,
     /// The sources of the rows, if any.
     pub sources: Vec<String>,
+    /// The first rows before and after the expressions of a load, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub first_rows: Vec<String>,
     /// The write path of the rows.
     pub write_path: WritePath,
     /// The reason for the write path.
@@ -150,6 +160,12 @@ pub struct TablePlan {
     pub all_columns: Vec<ColumnReport>,
     /// The plans of the indexes.
     pub indexes: Vec<IndexPlan>,
+    /// The full-text tables that get the terms of the new rows without their triggers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub full_text: Vec<String>,
+    /// The full-text tables over the table that do not get the new rows, as no trigger adds them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub full_text_behind: Vec<String>,
     /// `true` if the rows are encoded in sequence: NULL for a rowid means one more than the largest rowid before.
     #[serde(skip)]
     pub(crate) in_sequence: bool,
@@ -159,6 +175,9 @@ pub struct TablePlan {
     /// The columns that the rows have; `None` for all columns that take values. Other columns get their defaults.
     #[serde(skip)]
     pub(crate) columns: Option<Vec<usize>>,
+    /// The expressions that are evaluated while rows are encoded.
+    #[serde(skip)]
+    pub(crate) expressions: Option<Arc<Expressions>>,
 }
 
 /// The plan of an index.
@@ -214,6 +233,7 @@ impl Plan {
                         .into()
                 })
                 .collect(),
+            left_out: Vec::new(),
             temp_dir: options.temp_dir.clone(),
             on_conflict: options.on_conflict,
             analyze: options.analyze,
@@ -264,7 +284,11 @@ impl Plan {
     /// Returns the plan with its notes in the terms of a front end, ready to be printed or serialized.
     #[must_use]
     pub fn in_terms(&self, name: impl Fn(Setting, Option<&str>) -> String) -> Plan {
-        Plan { notes: self.notes.iter().map(|note| note.in_terms(&name)).collect(), ..self.clone() }
+        Plan {
+            notes: self.notes.iter().map(|note| note.in_terms(&name)).collect(),
+            left_out: self.left_out.iter().map(|file| file.in_terms(&name)).collect(),
+            ..self.clone()
+        }
     }
 
     /// Returns the new file to write, for checks of an existing file.
@@ -368,30 +392,32 @@ impl Memory {
 impl TablePlan {
     /// Returns the plan of a new table.
     pub(crate) fn new(table: &Table, on_conflict: OnConflict) -> TablePlan {
-        let indexes: Vec<IndexPlan> =
-            table.indexes.iter().map(|index| IndexPlan::new(index, table)).collect();
-        let stored = |column: &Column| column.generated == Some(Generated::Stored);
-        let checked = |(index, column): (usize, &Column)| {
-            column.generated.is_some()
-                && (column.not_null || table.strict)
-                && table.rowid_alias != Some(index)
-        };
+        let expressions = Expressions::of(table).map(Arc::new);
+        let of_table = expressions.as_deref();
+        let numbered = || table.indexes.iter().enumerate();
+        let indexes: Vec<IndexPlan> = numbered()
+            .map(|(number, index)| IndexPlan::new(index, by_sqlite(number, table, of_table)))
+            .collect();
         let unique = table.rowid_alias.is_some()
             || table.clustered.is_some()
             || table.indexes.iter().any(|index| index.unique);
-        let computed = |index: &Index| index.unique && by_sqlite(index, table).is_some();
+        // SQLite refuses a row whose key it can't compute, also if a conflict would leave the row out.
+        let computed = |(number, _): (usize, &Index)| unique && by_sqlite(number, table, of_table).is_some();
         let by_order = |key: &Index| key.order().is_none();
         let (write_path, why) = match () {
             () if table.is_virtual => (WritePath::Sqlite, "the module of a virtual table stores its rows"),
-            () if table.columns.iter().any(stored) => (WritePath::Sqlite, "SQLite computes a STORED column"),
-            () if table.columns.iter().enumerate().any(checked) => {
-                (WritePath::Sqlite, "SQLite checks what it computes")
+            // Also for a VIRTUAL column, SQLite refuses a row for which it can't be computed.
+            () if of_table.is_some_and(|expressions| expressions.generated_by_sqlite().is_some()) => {
+                (WritePath::Sqlite, "SQLite computes a column")
+            }
+            () if of_table.is_some_and(|expressions| !expressions.check_rows()) => {
+                (WritePath::Sqlite, "SQLite checks its rows")
             }
             () if table.clustered.as_ref().is_some_and(by_order) => {
                 (WritePath::Sqlite, "only SQLite knows the order of its key")
             }
-            () if on_conflict != OnConflict::Abort && table.indexes.iter().any(computed) => {
-                (WritePath::Sqlite, "SQLite computes a unique key, and conflicts are decided by it")
+            () if on_conflict != OnConflict::Abort && numbered().any(computed) => {
+                (WritePath::Sqlite, "SQLite computes an index, and conflicts are decided with it")
             }
             () if table.clustered.is_some() => (WritePath::Sorted, "a new WITHOUT ROWID table"),
             () if on_conflict != OnConflict::Abort && unique => {
@@ -406,14 +432,18 @@ impl TablePlan {
             alter: Vec::new(),
             rows: None,
             sources: Vec::new(),
+            first_rows: Vec::new(),
             write_path,
             why: why.to_owned(),
             sql: table.sql.clone(),
             all_columns: ColumnReport::all(table),
             indexes,
+            full_text: Vec::new(),
+            full_text_behind: Vec::new(),
             in_sequence: false,
             parents_known: false,
             columns: None,
+            expressions,
         };
         if write_path == WritePath::Sqlite {
             plan.leave_to_sqlite(why);
@@ -436,22 +466,15 @@ impl TablePlan {
 }
 
 /// Returns the reason why only SQLite can make the entries of an index, if any.
-fn by_sqlite(index: &Index, table: &Table) -> Option<&'static str> {
-    let computed = |value: Indexed| match value {
-        Indexed::Column(column) => table.columns[column].generated.is_some(),
-        Indexed::Rowid => false,
-        Indexed::Expression => true,
-    };
-    match () {
-        () if index.partial => Some("it has a WHERE"),
-        () if index.columns.iter().any(|column| computed(column.value)) => Some("SQLite computes its key"),
-        () if index.order().is_none() => Some("only SQLite knows its order"),
-        () => None,
+fn by_sqlite(number: usize, table: &Table, expressions: Option<&Expressions>) -> Option<String> {
+    if table.indexes[number].order().is_none() {
+        return Some("only SQLite knows its order".to_owned());
     }
+    expressions.and_then(|expressions| expressions.of_index(number).err()).map(str::to_owned)
 }
 
 impl IndexPlan {
-    fn new(index: &Index, table: &Table) -> IndexPlan {
+    fn new(index: &Index, by_sqlite: Option<String>) -> IndexPlan {
         let of = match index.origin {
             IndexOrigin::Statement => "a new index",
             IndexOrigin::Unique => "the index of a UNIQUE constraint",
@@ -459,8 +482,8 @@ impl IndexPlan {
         };
         let (name, sql) = (index.name.clone(), index.sql.clone());
         let new = IndexPlan { name, write_path: WritePath::Sorted, why: of.to_owned(), sql };
-        match by_sqlite(index, table) {
-            Some(why) => new.by_sqlite(why),
+        match by_sqlite {
+            Some(why) => new.by_sqlite(&why),
             None => new,
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use sqluice_core::schema::token;
 use sqluice_core::size::Bytes;
 
-use super::{Action, ExistingPlan, OnConflict, Plan, TablePlan};
+use super::{Action, ExistingPlan, OnConflict, Plan, TablePlan, left_out_in_words};
 use crate::output::{Replaced, ReplacedTable, Replacement};
 
 impl TablePlan {
@@ -143,12 +143,16 @@ impl fmt::Display for Plan {
         for note in &self.notes {
             writeln!(f, "-- note     {}", in_line(note))?;
         }
+        for line in left_out_in_words(&self.left_out) {
+            writeln!(f, "-- left out {}", in_line(&line))?;
+        }
         for table in &self.tables {
             table.write_sources(f)?;
             if let Some(words) = table.action.words() {
                 writeln!(f, "--   exists {words}")?;
             }
             writeln!(f, "--   path   {}: {}", table.write_path.name(), in_line(&table.why))?;
+            table.first_rows.iter().try_for_each(|row| writeln!(f, "--   {}", in_line(row)))?;
             writeln!(f, "{}", ended(&table.sql))?;
             table.alter.iter().try_for_each(|sql| writeln!(f, "{}", ended(sql)))?;
             for index in &table.indexes {

@@ -15,6 +15,8 @@ pub fn recognised_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String
     for InputReport { name, recognised, .. } in inputs {
         let words = recognised.words();
         match kinds.iter_mut().find(|(kind, _)| *kind == words) {
+            // Each table of a database is an input with the name of the database.
+            Some((_, files)) if files.last() == Some(&&**name) => {}
             Some((_, files)) => files.push(name),
             None => kinds.push((words, vec![name])),
         }

@@ -5,12 +5,12 @@
 
 use rusqlite::{Connection, ErrorCode};
 use sqluice_core::error::{Error, Result};
-use sqluice_core::schema::index::{Index, Indexed};
-use sqluice_core::schema::token::{self, Token, enclosed};
+use sqluice_core::schema::index::Index;
 use sqluice_core::schema::{Table, quoted};
 use sqluice_core::sqlite_error::{failed, said};
 
-use super::names::{RowNames, in_line, in_main, rowid_is_record, values};
+use super::names::{RowNames, in_main, rowid_is_record, values};
+use crate::expressions::{Terms, in_line, terms};
 use crate::options::WritePath;
 use crate::plan::{IndexPlan, TablePlan};
 
@@ -54,65 +54,6 @@ fn twice(connection: &Connection, table: &Table, index: &Index, error: rusqlite:
         Some(Ok(found)) => found,
         _ => Error::input(format!("table {}: {}", table.name, said(error))),
     }
-}
-
-/// The terms of an index, in SQL.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Terms {
-    /// The columns and expressions of the key.
-    pub(super) key: Vec<String>,
-    /// The WHERE of a partial index.
-    pub(super) filter: Option<String>,
-}
-
-/// Returns the terms of an index, or `None` if its statement can't be parsed.
-pub(super) fn terms(index: &Index, table: &Table) -> Option<Terms> {
-    let (said, filter) = match &index.sql {
-        Some(sql) => said_of(sql)?,
-        None => (Vec::new(), None),
-    };
-    let key = index.columns[..index.key_columns].iter().enumerate().map(|(at, column)| match column.value {
-        Indexed::Column(column) => Some(quoted(&table.columns[column].name)),
-        Indexed::Rowid => table.rowid_name().map(str::to_owned),
-        Indexed::Expression => said.get(at).cloned(),
-    });
-    Some(Terms { key: key.collect::<Option<Vec<_>>>()?, filter })
-}
-
-/// Parses a CREATE INDEX: its terms without the order, and its WHERE.
-fn said_of(sql: &str) -> Option<(Vec<String>, Option<String>)> {
-    let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
-    let on = tokens.iter().position(|token| token.is_word(sql, "ON"))?;
-    let open = on + tokens[on..].iter().position(|token| token.is_symbol(sql, "("))?;
-    let list = enclosed(sql, &tokens[open..])?;
-    let start = tokens[open].at.end;
-    let close = tokens.iter().position(|token| token.at.start == start + list.len())?;
-    let filter = tokens[close + 1..].first().filter(|token| token.is_word(sql, "WHERE"));
-    let filter = filter.map(|token| sql[token.at.end..].to_owned());
-    Some((split(sql, &tokens[open + 1..close]), filter))
-}
-
-/// Splits a list into terms, without ASC, DESC and NULLS FIRST.
-fn split(sql: &str, tokens: &[Token]) -> Vec<String> {
-    let mut depth = 0;
-    let terms = tokens.split(|token| {
-        depth += i32::from(token.is_symbol(sql, "(")) - i32::from(token.is_symbol(sql, ")"));
-        depth == 0 && token.is_symbol(sql, ",")
-    });
-    let term = |mut tokens: &[Token]| {
-        while let [rest @ .., last] = tokens
-            && !rest.is_empty()
-            && ["ASC", "DESC", "NULLS", "FIRST", "LAST"].iter().any(|word| last.is_word(sql, word))
-        {
-            tokens = rest;
-        }
-        match tokens {
-            [first, .., last] => sql[first.at.start..last.at.end].to_owned(),
-            [only] => only.text(sql).to_owned(),
-            [] => String::new(),
-        }
-    };
-    terms.map(term).collect()
 }
 
 /// Finds the first row with the key of an earlier row.

@@ -4,9 +4,9 @@
 //!  rows          of the tables that only SQLite can fill:  staging ── INSERT ... SELECT ──> the file
 //!  indexes       CREATE INDEX, and REINDEX of automatic ones, whose keys only SQLite can compute
 //!                virtual tables, views, triggers: after the rows, so that no trigger fires for them
-//!  more rows     of virtual tables, in the same way; then `rebuild` of full-text tables over other tables
+//!  more rows     of virtual tables, in the same way; then the indexes of full-text tables, on all cores
 //!  last          statements of the caller, such as those of a dump that are not rows
-//!  constraints   NOT NULL of VIRTUAL columns, CHECK, FOREIGN KEY: queries over the rows
+//!  constraints   FOREIGN KEY: queries over the rows
 //!  analyze       ANALYZE
 //! ```
 //!
@@ -15,7 +15,6 @@
 //!
 //! Invariant: freed pages are zeroed, so the written bytes do not depend on earlier contents of memory.
 
-mod checks;
 mod foreign_keys;
 mod indexes;
 mod names;
@@ -31,9 +30,11 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 use sqluice_core::progress::{Cancel, Context, Progress};
+use sqluice_core::schema::index::{Index, IndexColumn, Indexed};
 use sqluice_core::schema::token::{self, Token};
-use sqluice_core::schema::{Object, Schema, Table, quoted};
+use sqluice_core::schema::{Object, Schema, Table};
 
+use crate::full_text::table::{Means, rebuild};
 use crate::options::{OnConflict, WritePath};
 use crate::plan::{Plan, TablePlan};
 use sqluice_core::database_path::immutable_uri;
@@ -56,7 +57,7 @@ impl<'a> Work<'a> {
             || self.plan.last.is_some()
             || self.has_indexes()
             || self.filled().next().is_some()
-            || self.has_constraints()
+            || self.has_foreign_keys()
             || self.schema.others.iter().any(is_virtual_table)
     }
 
@@ -85,7 +86,7 @@ impl<'a> Work<'a> {
         let mut connection =
             open(&path, self.plan, &context.cancel).map_err(|error| failed(error, "open the new file"))?;
         let sorting = SortingIn::folder(&connection, self.plan.temp_dir.as_deref().or(path.parent()));
-        let done = self.whole(&mut connection, staging, context.progress);
+        let done = self.whole(&mut connection, &path, staging, context);
         sorting.end(&connection);
         let stored = done?;
         connection.close().map_err(|(_, error)| failed(error, "close the new file"))?;
@@ -103,15 +104,13 @@ impl<'a> Work<'a> {
         &self,
         connection: &Connection,
         path: &Path,
-        progress: &dyn Progress,
+        context: &Context<'_>,
     ) -> Result<()> {
         let set = sorting_memory(self.plan);
         connection.execute_batch(&set).map_err(|error| failed(error, "take memory"))?;
         let sorting = SortingIn::folder(connection, self.plan.temp_dir.as_deref().or(path.parent()));
-        let done = self
-            .fill_all(connection, None, progress)
-            .and_then(|_| self.verify_rows(connection, progress))
-            .and_then(|()| self.verify(connection, progress));
+        let filled = self.fill_all(connection, path, None, context);
+        let done = filled.and_then(|_| self.verify(connection, context.progress));
         sorting.end(connection);
         done
     }
@@ -134,18 +133,18 @@ impl<'a> Work<'a> {
     fn whole(
         &self,
         connection: &mut Connection,
+        path: &Path,
         staging: Option<&Path>,
-        progress: &dyn Progress,
+        context: &Context<'_>,
     ) -> Result<Vec<u64>> {
+        let progress = context.progress;
         let check = |ignores| {
             let set = connection.pragma_update(None, "ignore_check_constraints", ignores);
             set.map_err(|error| failed(error, "change the check of constraints"))
         };
         check(self.plan.ignores_checks)?;
-        let stored = self.fill_all(connection, staging, progress)?;
+        let stored = self.fill_all(connection, path, staging, context)?;
         check(false)?;
-        // Later statements may change rows that break a constraint, or drop their table.
-        self.verify_rows(connection, progress)?;
         if let Some(last) = &self.plan.last {
             (last.0)(connection, progress)?;
         }
@@ -157,9 +156,11 @@ impl<'a> Work<'a> {
     fn fill_all(
         &self,
         connection: &Connection,
+        path: &Path,
         staging: Option<&Path>,
-        progress: &dyn Progress,
+        context: &Context<'_>,
     ) -> Result<Vec<u64>> {
+        let progress = context.progress;
         let staging = staging.filter(|_| self.filled().next().is_some());
         let mut stored = vec![0; if staging.is_some() { self.filled().count() } else { 0 }];
         if let Some(staging) = staging {
@@ -170,34 +171,21 @@ impl<'a> Work<'a> {
         }
         for (table, plan) in self.tables() {
             let first = self.indexes_first(plan);
-            indexes::make(connection, table, plan, |index| !(first && index.unique))?;
+            indexes::make(connection, table, plan, |index| !(first && may_refuse(table, index)))?;
         }
         self.make_others(connection)?;
         if let Some(staging) = staging {
             self.fill(connection, staging, &mut stored, true, progress)?;
         }
-        self.fill_full_text(connection)?;
+        self.fill_full_text(connection, path, context)?;
         Ok(stored)
-    }
-
-    /// Verifies the constraints on the values of one row.
-    fn verify_rows(&self, connection: &Connection, progress: &dyn Progress) -> Result<()> {
-        if self.has_constraints() {
-            progress.phase("constraints", None);
-        }
-        // SQLite has already checked the rows that it inserted.
-        for (table, _) in self.tables().filter(|(_, plan)| self.is_checked(plan)) {
-            checks::check(connection, table)?;
-        }
-        Ok(())
-    }
-
-    fn is_checked(&self, plan: &TablePlan) -> bool {
-        plan.write_path != WritePath::Sqlite && !self.plan.ignores_checks
     }
 
     /// Verifies foreign keys, and runs ANALYZE if the user wants it.
     fn verify(&self, connection: &Connection, progress: &dyn Progress) -> Result<()> {
+        if self.has_foreign_keys() {
+            progress.phase("constraints", None);
+        }
         for (table, _) in self.tables().filter(|(table, plan)| self.looks_for_parents(table, plan)) {
             foreign_keys::check(connection, self.schema, table)?;
         }
@@ -230,7 +218,7 @@ impl<'a> Work<'a> {
         progress.phase("rows", rows::amount(connection, filled().map(|(_, (table, _))| table))?);
         for (number, (table, plan)) in filled() {
             if self.indexes_first(plan) {
-                indexes::make(connection, table, plan, |index| index.unique)?;
+                indexes::make(connection, table, plan, |index| may_refuse(table, index))?;
             }
             stored[number] = rows::copy(connection, table, self.plan.on_conflict, progress)?;
         }
@@ -250,13 +238,26 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Fills the full-text tables whose text is in other tables.
-    fn fill_full_text(&self, connection: &Connection) -> Result<()> {
-        for name in &self.plan.full_text {
-            let what = format!("fill full-text table {name}");
-            connection.execute_batch(&rebuild(name)).map_err(|error| failed(error, &what))?;
+    /// Makes the indexes of full-text tables: of those whose text is in other tables, and of those that keep their text, which is stored.
+    fn fill_full_text(&self, connection: &Connection, path: &Path, context: &Context<'_>) -> Result<()> {
+        let with_text = self.filled().filter(|(table, _)| table.is_virtual);
+        let with_text: Vec<&str> = with_text.map(|(table, _)| &*table.name).collect();
+        let with_text = with_text.into_iter().filter(|name| rows::own_content(connection, name).is_some());
+        let others = self.plan.full_text.iter().map(|name| &**name);
+        let all: Vec<&str> = with_text.chain(others).collect();
+        if all.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let folder = self.plan.temp_dir.as_deref().or(path.parent());
+        let means = Means {
+            workers: self.plan.threads,
+            // The rest is for SQLite's cache.
+            memory_bytes: (self.plan.memory_bytes / 2) as usize,
+            temp_dir: folder.map_or_else(std::env::temp_dir, Path::to_owned),
+            cancel: &context.cancel,
+            progress: context.progress,
+        };
+        all.iter().try_for_each(|name| rebuild(connection, name, &means).map(drop))
     }
 
     fn tables(&self) -> impl Iterator<Item = (&'a Table, &'a TablePlan)> + use<'a> {
@@ -268,7 +269,7 @@ impl<'a> Work<'a> {
         self.tables().filter(|(_, plan)| plan.write_path == WritePath::Sqlite)
     }
 
-    /// Returns `true` if unique indexes are created before the rows, because they decide which rows stay.
+    /// Returns `true` if the indexes that may refuse a row are created before the rows, because conflicts decide which rows stay.
     fn indexes_first(&self, plan: &TablePlan) -> bool {
         plan.write_path == WritePath::Sqlite && self.plan.on_conflict != OnConflict::Abort
     }
@@ -278,15 +279,23 @@ impl<'a> Work<'a> {
         self.tables().any(of_sqlite)
     }
 
-    fn has_constraints(&self) -> bool {
-        self.tables().any(|(table, plan)| {
-            self.looks_for_parents(table, plan) || (self.is_checked(plan) && checks::any(table))
-        })
+    fn has_foreign_keys(&self) -> bool {
+        self.tables().any(|(table, plan)| self.looks_for_parents(table, plan))
     }
 
     fn looks_for_parents(&self, table: &Table, plan: &TablePlan) -> bool {
         self.plan.foreign_keys && table.foreign_keys && !plan.parents_known
     }
+}
+
+/// Returns `true` if an index may refuse a row: for a key that another row has, or that SQLite can't compute.
+fn may_refuse(table: &Table, index: &Index) -> bool {
+    let is_computed = |column: &IndexColumn| match column.value {
+        Indexed::Column(column) => table.columns[column].generated.is_some(),
+        Indexed::Rowid => false,
+        Indexed::Expression => true,
+    };
+    index.unique || index.partial || index.columns.iter().any(is_computed)
 }
 
 /// Returns `true` if a schema object is a virtual table, which creates its shadow tables itself.
@@ -295,12 +304,6 @@ pub fn is_virtual_table(object: &Object) -> bool {
     let tokens = token::tokens(sql);
     let mut words = tokens.iter().filter(|token: &&Token| !token.is_comment());
     object.kind == "table" && words.nth(1).is_some_and(|word| word.is_word(sql, "VIRTUAL"))
-}
-
-/// Returns the statement that fills a full-text table from the table with its text.
-pub fn rebuild(full_text: &str) -> String {
-    let quoted = quoted(full_text);
-    format!("INSERT INTO {quoted} ({quoted}) VALUES ('rebuild')")
 }
 
 /// Opens the file exclusively.

@@ -90,13 +90,3 @@ fn shown(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
         ValueRef::Blob(blob) => Value::Blob(blob),
     }))
 }
-
-/// Formats SQL for a message, on one line and truncated.
-pub(super) fn in_line(sql: &str) -> String {
-    const CHARACTERS_MAX: usize = 100;
-    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(CHARACTERS_MAX) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line,
-    }
-}

@@ -22,6 +22,7 @@ use sqluice_core::schema::{Table, quoted};
 use sqluice_core::sqlite_error::{failed, is_of_values, said};
 
 use super::names::{in_main, in_staging, values};
+use crate::full_text::declaration::Declaration;
 use crate::options::OnConflict;
 
 /// The number of records of a batch.
@@ -67,7 +68,8 @@ pub(super) fn copy(
 ) -> Result<u64> {
     let cannot_fill = |error| cannot_fill(table, error);
     let last = last_record(connection, table).map_err(cannot_fill)?;
-    let mut insert = connection.prepare(&insert(table, on_conflict)).map_err(cannot_fill)?;
+    let own = own_content(connection, &table.name).filter(|_| table.is_virtual);
+    let mut insert = connection.prepare(&insert(table, own, on_conflict)).map_err(cannot_fill)?;
     connection.execute_batch("BEGIN").map_err(cannot_fill)?;
     let mut stored = 0;
     let mut first = 1;
@@ -102,7 +104,13 @@ fn count(connection: &Connection, table: &Table) -> rusqlite::Result<u64> {
     connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
 }
 
-fn insert(table: &Table, on_conflict: OnConflict) -> String {
+/// Returns the table, with its columns, that keeps the text of a full-text table whose index is made afterwards; `None` for tables to which
+/// SQLite gives the rows.
+pub(super) fn own_content(connection: &Connection, name: &str) -> Option<String> {
+    Declaration::of(connection, name).ok()?.ok()?.own_content()
+}
+
+fn insert(table: &Table, own_content: Option<String>, on_conflict: OnConflict) -> String {
     let mut columns: Vec<String> = given(table).map(|column| quoted(&table.columns[column].name)).collect();
     let mut selected = columns.clone();
     let record = staging_rowid(table).unwrap_or_default();
@@ -117,10 +125,16 @@ fn insert(table: &Table, on_conflict: OnConflict) -> String {
         OnConflict::Ignore => ("ABORT", " ON CONFLICT DO NOTHING"),
         OnConflict::Replace => ("REPLACE", ""),
     };
+    let (target, selected) = match own_content {
+        // The rowid comes first in the table of texts, and last here.
+        Some(content) => {
+            selected.rotate_right(1);
+            (format!("main.{content}"), selected)
+        }
+        None => (format!("{} ({})", in_main(table), columns.join(", ")), selected),
+    };
     format!(
-        "INSERT OR {or} INTO {} ({}) SELECT {} FROM {} WHERE {record} BETWEEN ?1 AND ?2 ORDER BY {record}{on}",
-        in_main(table),
-        columns.join(", "),
+        "INSERT OR {or} INTO {target} SELECT {} FROM {} WHERE {record} BETWEEN ?1 AND ?2 ORDER BY {record}{on}",
         selected.join(", "),
         in_staging(table),
     )

@@ -105,6 +105,8 @@ pub struct Settings {
     pub temp_dir: PathBuf,
     /// The handling of rows that share a unique key.
     pub on_conflict: OnConflict,
+    /// `true` if rows may break a CHECK.
+    pub ignores_checks: bool,
     /// The number of pages that the file has already. New pages are appended after these pages.
     pub page_count: u32,
     /// The rowid that the first row of a new table follows, if the input gives no rowids: 0 if rowids begin at 1.

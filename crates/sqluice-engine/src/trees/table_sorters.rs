@@ -9,6 +9,8 @@ use sqluice_core::schema::Table;
 use super::Settings;
 use super::keys::unique::{key_order, numbered, primary_key};
 use crate::encode::entries::Entries;
+use crate::encode::{IndexPlace, index_places};
+use crate::expressions::Expressions;
 use crate::options::WritePath;
 use crate::plan::TablePlan;
 use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
@@ -60,16 +62,26 @@ impl TableSorters {
 
     /// Returns one worker's encoders, which fill the sorters: one for the rows if they are sorted, then one for each index that is built
     /// from sorted entries.
-    pub(super) fn entries<'s>(&'s self, table: &Table) -> Vec<Entries<'s>> {
+    pub(super) fn entries<'s>(
+        &'s self,
+        table: &Table,
+        expressions: Option<&Expressions>,
+    ) -> Vec<Entries<'s>> {
+        let places = expressions.map_or_else(Vec::new, |expressions| index_places(expressions, table));
+        let place = |index: usize| places.get(index).copied().unwrap_or_default();
         let rows = self.rows.as_ref().map(|sorter| match &table.clustered {
-            Some(clustered) => Entries::of_index(clustered, table, sorter.buffer()),
+            Some(clustered) => Entries::of_index(clustered, IndexPlace::default(), table, sorter.buffer()),
             None => Entries::of_rows(table, sorter.buffer()),
         });
-        let indexes = self
-            .indexes
-            .iter()
-            .map(|(index, sorter)| Entries::of_index(&table.indexes[*index], table, sorter.buffer()));
+        let indexes = self.indexes.iter().map(|(index, sorter)| {
+            Entries::of_index(&table.indexes[*index], place(*index), table, sorter.buffer())
+        });
         rows.into_iter().chain(indexes).collect()
+    }
+
+    /// Returns the positions of the indexes in [`Table::indexes`].
+    pub(super) fn index_numbers(&self) -> Vec<usize> {
+        self.indexes.iter().map(|(index, _)| *index).collect()
     }
 
     pub(super) fn sorted(self, settings: &Settings, cancel: &Cancel) -> Result<SortedTable> {

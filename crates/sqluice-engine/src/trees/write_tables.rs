@@ -53,9 +53,9 @@ pub(crate) fn write_tables(
             tables.push(writing.sorted_table(job, plan, existing_trees)?);
             continue;
         }
-        let mut plain = vec![(job, existing_trees)];
-        while let Some((job, _, existing_trees)) = jobs.next_if(|(_, plan, _)| !plan.sorts()) {
-            plain.push((job, existing_trees));
+        let mut plain = vec![(job, plan, existing_trees)];
+        while let Some(job) = jobs.next_if(|(_, plan, _)| !plan.sorts()) {
+            plain.push(job);
         }
         tables.extend(writing.plain_tables(plain)?);
     }
@@ -75,11 +75,14 @@ struct TableWriting<'a, 'p> {
 impl TableWriting<'_, '_> {
     /// Writes tables that need no sorting: their rows arrive in the order of the rowids, and if they have indexes, SQLite builds all of
     /// them later. All tables share one pass.
-    fn plain_tables(&mut self, jobs: Vec<(Job<'_>, Option<ExistingTrees>)>) -> Result<Vec<Written>> {
+    fn plain_tables(
+        &mut self,
+        jobs: Vec<(Job<'_>, &TablePlan, Option<ExistingTrees>)>,
+    ) -> Result<Vec<Written>> {
         let (trees, sources): (Vec<RowsTree<'_>>, Vec<Box<dyn Source + '_>>) = jobs
             .into_iter()
-            .map(|(job, existing_trees)| {
-                (RowsTree::new(job.table, job.coercion, None, existing_trees), job.source)
+            .map(|(job, plan, existing_trees)| {
+                (RowsTree::new(job.table, plan, job.coercion, None, existing_trees), job.source)
             })
             .unzip();
         let indexes: Vec<usize> = trees.iter().map(|tree| tree.table.indexes.len()).collect();
@@ -110,7 +113,13 @@ impl TableWriting<'_, '_> {
         let sorters = TableSorters::new(table, plan, self.settings, sources, &self.spill);
         let tree = RowsTree {
             in_sequence: plan.in_sequence,
-            ..RowsTree::new(table, job.coercion, Some((plan.write_path, &sorters)), existing_trees.clone())
+            ..RowsTree::new(
+                table,
+                plan,
+                job.coercion,
+                Some((plan.write_path, &sorters)),
+                existing_trees.clone(),
+            )
         };
         let one_worker = Settings { workers: 1, ..self.settings.clone() };
         let settings = if plan.in_sequence { &one_worker } else { self.settings };

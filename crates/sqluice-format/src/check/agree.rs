@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use super::checker::Checker;
 use super::content::{Content, Found, Walk};
 use super::done::PageInTree;
+use super::spec::Index as TableIndex;
 use super::{Problem, ReadPage, Report, TreeKind};
 
 /// The number of sums in the second pass.
@@ -51,7 +52,13 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             let Some(&rows) = of_tables.get(&table.name.to_ascii_lowercase()) else { continue };
             let sums = (self.details[rows].sums.get(k), self.details[i].sums.first());
             let (Some(demanded), Some(found)) = sums else { continue };
-            if table.indexes[k].partial || demanded == found {
+            if demanded.is_unknown {
+                let named = (tree.table.clone(), tree.name.clone());
+                self.report.uncompared.push(named);
+                continue;
+            }
+            let TableIndex { partial, computed, .. } = table.indexes[k];
+            if (partial && !computed) || demanded == found {
                 continue;
             }
             // A broken tree can't be read again; its problems have been reported.
@@ -155,7 +162,9 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         let mut checker = Checker::new(self.pages, self.common, Report::default());
         checker.again = true;
         checker.begin_tree(tree);
-        checker.subtree(&mut walk, place).map(|_| ())
+        checker.subtree(&mut walk, place)?;
+        walk.compute();
+        Ok(())
     }
 }
 

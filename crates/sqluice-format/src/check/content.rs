@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use super::checker::Checker;
-use super::digest::{Entry, Sum};
+use super::digest::{self, Entry, Sum};
 use super::done::Done;
 use super::entries::{self, Demanded};
 use super::fields::Fields;
 use super::layout::Cell;
 use super::sequence::{Keys, Misplaced, Rowids};
-use super::spec::{Index, Key, Table};
+use super::spec::{Computed, ComputedEntries, Index, Key, Table};
 use super::{Common, ReadPage, Tree, TreeKind};
 use crate::record::RecordError;
 use crate::value::{Class, Value};
@@ -31,6 +31,17 @@ pub(super) struct Walk<'w> {
     pub(super) listener: Option<&'w mut dyn FnMut(Found)>,
     fields: Fields,
     demanded: Demanded,
+    computing: Option<Computing<'w>>,
+}
+
+/// The entries of a table's rows that the caller computes.
+struct Computing<'w> {
+    table: &'w Table,
+    computed: &'w Computed,
+    /// The computation, once there is a row.
+    by: Option<Box<dyn ComputedEntries>>,
+    /// The page and the rowid of each row that is not computed yet.
+    rows: Vec<(u32, Option<i64>)>,
 }
 
 /// The kind of a tree's payloads.
@@ -79,7 +90,11 @@ impl<'w> Content<'w> {
         let numeric = table.fields.iter().rposition(|field| field.takes.text && !field.takes.numeric_text);
         let fields_read = match &table.key {
             Some(Key { order: Some(_), .. }) => usize::MAX,
-            _ => Demanded::of(table).last_field().max(numeric).map_or(0, |last| last + 1),
+            _ => {
+                let computed =
+                    table.computed.as_ref().and_then(|computed| computed.fields.iter().max().copied());
+                Demanded::of(table).last_field().max(numeric).max(computed).map_or(0, |last| last + 1)
+            }
         };
         Content::Rows { table, fields_read }
     }
@@ -96,6 +111,12 @@ impl<'w> Content<'w> {
 
 impl<'w> Walk<'w> {
     pub(super) fn new(table: bool, content: Content<'w>) -> Walk<'w> {
+        let computing = match &content {
+            Content::Rows { table, .. } => table.computed.as_ref().map(|computed| (*table, computed)),
+            _ => None,
+        };
+        let computing =
+            computing.map(|(table, computed)| Computing { table, computed, by: None, rows: Vec::new() });
         let (sums, demanded) = match &content {
             Content::Rows { table, .. } => (table.indexes.len(), Demanded::of(table)),
             Content::Entries(_) => (1, Demanded::default()),
@@ -112,6 +133,30 @@ impl<'w> Walk<'w> {
             listener: None,
             fields: Fields::default(),
             demanded,
+            computing,
+        }
+    }
+
+    /// Adds up the entries of the rows that wait to be computed.
+    pub(super) fn compute(&mut self) {
+        let Walk { computing: Some(Computing { table, by: Some(by), rows, .. }), sums, listener, .. } = self
+        else {
+            return;
+        };
+        let is_complete = by.compute(&mut |index, row, values| {
+            let mut entry = Entry::EMPTY;
+            values.iter().for_each(|value| entry.push(digest::value(*value)));
+            sums[index].add(entry);
+            let (page, rowid) = rows[row];
+            if let Some(listener) = listener {
+                listener(Found { index, entry, page, rowid });
+            }
+        });
+        rows.clear();
+        if !is_complete {
+            for (sum, _) in sums.iter_mut().zip(&table.indexes).filter(|(_, index)| index.computed) {
+                sum.is_unknown = true;
+            }
         }
     }
 }
@@ -171,6 +216,17 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             return;
         }
         let rowid = walk.table.then_some(cell.rowid);
+        if let Some(Computing { computed, by, rows, .. }) = &mut walk.computing {
+            let value = |field: &usize| {
+                let default = || table.fields[*field].default.value();
+                walk.fields.value(*field, start).unwrap_or_else(default)
+            };
+            rows.push((number, rowid));
+            let by = by.get_or_insert_with(|| computed.by.begin());
+            if by.push(cell.rowid, &mut computed.fields.iter().map(value)) {
+                walk.compute();
+            }
+        }
         let Walk { demanded, fields, sums, listener, .. } = walk;
         demanded.of_row(table, fields, (cell.rowid, start), |index, entry| {
             sums[index].add(entry);

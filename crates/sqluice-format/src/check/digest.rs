@@ -28,6 +28,8 @@ const KEYS: [u64; 8] = [
 pub(super) struct Sum {
     pub(super) entries: u64,
     total: u128,
+    /// `true` if not all entries could be computed.
+    pub(super) is_unknown: bool,
 }
 
 /// The hash of an index entry, built value by value.
@@ -135,6 +137,7 @@ impl Sum {
     pub(super) fn add_all(&mut self, other: Sum) {
         self.entries += other.entries;
         self.total = self.total.wrapping_add(other.total);
+        self.is_unknown |= other.is_unknown;
     }
 }
 

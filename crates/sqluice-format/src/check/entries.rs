@@ -12,7 +12,7 @@ pub(super) struct Demanded {
     indexed: Vec<usize>,
     /// The hashes of a row's fields, followed by the hash of its rowid.
     values: Vec<u64>,
-    /// The number of each index that is not partial, and the positions of its values in `values`.
+    /// The number of each index whose entries consist of fields of the row, and the positions of its values in `values`.
     entries: Vec<(usize, Vec<usize>)>,
 }
 
@@ -25,7 +25,8 @@ impl Demanded {
             Source::Rowid => Some(rowid),
             Source::Computed => None,
         };
-        let whole = table.indexes.iter().enumerate().filter(|(_, index)| !index.partial);
+        let is_of_fields = |index: &Index| !index.partial && !index.computed;
+        let whole = table.indexes.iter().enumerate().filter(|(_, index)| is_of_fields(index));
         let entries: Vec<(usize, Vec<usize>)> =
             whole.map(|(number, index)| (number, index.fields.iter().filter_map(place).collect())).collect();
         let mut indexed: Vec<usize> = entries.iter().flat_map(|(_, places)| places).copied().collect();
@@ -40,7 +41,7 @@ impl Demanded {
         self.indexed.last().copied()
     }
 
-    /// Calls `each` with the number of each index that is not partial, and the row's entry in that index.
+    /// Calls `each` with the number of each index that is neither partial nor computed, and the row's entry in that index.
     #[inline]
     pub(super) fn of_row(
         &mut self,
@@ -72,7 +73,7 @@ impl Demanded {
 pub(super) fn found(index: &Index, fields: &Fields, record: &[u8]) -> Entry {
     let mut entry = Entry::EMPTY;
     for (field, source) in index.fields.iter().enumerate() {
-        if *source != Source::Computed {
+        if index.computed || *source != Source::Computed {
             entry.push(fields.digest(field, record).unwrap_or(digest::NULL));
         }
     }

@@ -20,8 +20,8 @@
 //! The checker shares no code with the writers except the vocabulary: page kinds, varints, serial types, the order of keys. It is as simple
 //! as the speed of a disk permits: [`Parts`] lets several threads read in parallel, and no page, cell or row costs an allocation.
 //!
-//! SQLite's own `integrity_check` remains responsible for CHECK constraints, virtual tables, the content of partial indexes and indexes on
-//! expressions, and the order of keys by collations that are not built in. If the format's description and SQLite disagree, a file written
+//! SQLite's own `integrity_check` remains responsible for CHECK constraints, virtual tables, and the order of keys by collations that are not
+//! built in. The caller computes the entries of partial indexes and of indexes on expressions ([`spec::Computed`]). If the format's description and SQLite disagree, a file written
 //! by SQLite is right: serial types 8 and 9 occur below schema format 4 (VACUUM copies them), and pages may have more than 60 fragmented
 //! bytes (from SQLite before 3.8).
 //!
@@ -143,6 +143,9 @@ pub struct Report {
     pub problem_count: u64,
     /// Harmless deviations from the format that SQLite accepts.
     pub remarks: Vec<Problem>,
+    /// The indexes that were not compared with their tables, as an entry could not be computed: the table and the index. See
+    /// [`spec::Table::computed`].
+    pub uncompared: Vec<(String, String)>,
 }
 
 impl Report {

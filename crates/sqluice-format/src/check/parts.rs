@@ -108,6 +108,7 @@ impl<'o> Parts<'o> {
                 walk = Walk::new(walk.table, Content::of(checker.tree(), common));
                 if checker.claim(place.page, Use::Child, place.parent)? {
                     depth = checker.subtree(&mut walk, place)?;
+                    walk.compute();
                 }
             } else if checker.claim(place.page, Use::Root, 0)? {
                 checker.walk(&self.begun.rows[row], None)?;

@@ -120,6 +120,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         walk.parts = done;
         walk.edges = common.options.only.is_some_and(|only| only.edges);
         self.tree().depth = self.subtree(&mut walk, PageInTree::root(root))?.unwrap_or(0);
+        walk.compute();
         if let Some(current) = self.current {
             self.details[current].sums = walk.sums;
         }

@@ -7,6 +7,9 @@
 //!  index on (a)                                               record     | a | k |                Field(1), Field(0)
 //! ```
 
+use std::fmt::Debug;
+use std::sync::Arc;
+
 pub use super::utf16::Utf16;
 use crate::key::KeyOrder;
 use crate::value::{Class, Value};
@@ -24,6 +27,34 @@ pub struct Table {
     pub key: Option<Key>,
     /// The indexes, in any order.
     pub indexes: Vec<Index>,
+    /// The entries that the caller computes, if any index is [`Index::computed`].
+    pub computed: Option<Computed>,
+}
+
+/// The entries of indexes that the caller computes from rows.
+#[derive(Clone, Debug)]
+pub struct Computed {
+    /// The fields of a row that the entries depend on.
+    pub fields: Vec<usize>,
+    /// The computation.
+    pub by: Arc<dyn ComputeEntries>,
+}
+
+/// Computes entries of indexes for any number of threads.
+pub trait ComputeEntries: Debug + Send + Sync {
+    /// Begins a computation on one thread.
+    fn begin(&self) -> Box<dyn ComputedEntries>;
+}
+
+/// A computation of entries on one thread.
+pub trait ComputedEntries {
+    /// Takes a row: the rowid, which only counts if the table has rowids, and the values of [`Computed::fields`]. Returns `true` if the rows
+    /// so far should be computed now.
+    fn push(&mut self, rowid: i64, values: &mut dyn Iterator<Item = Value<'_>>) -> bool;
+
+    /// Computes the entries of the rows so far, and forgets the rows. Calls `each` with the number of the index within its table, the number
+    /// of the row, counted from 0, and the values of the entry. Returns `false` if entries can't be computed.
+    fn compute(&mut self, each: &mut dyn FnMut(usize, usize, &[Value<'_>])) -> bool;
 }
 
 /// A field of a table's records.
@@ -82,6 +113,8 @@ pub struct Index {
     pub key: Key,
     /// `true` if the index has a WHERE and so may leave rows out.
     pub partial: bool,
+    /// `true` if [`Table::computed`] has the entries.
+    pub computed: bool,
 }
 
 /// The source of a field of an index.
@@ -91,7 +124,7 @@ pub enum Source {
     Field(usize),
     /// The rowid.
     Rowid,
-    /// A value that SQLite computes. The checker ignores it.
+    /// A value that SQLite computes. The checker ignores the value unless the index is [`Index::computed`].
     Computed,
 }
 

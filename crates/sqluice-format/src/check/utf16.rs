@@ -32,6 +32,28 @@ impl Utf16 {
         }
     }
 
+    /// Returns the text, or `None` if it is malformed.
+    pub fn decode(self, text: &[u8]) -> Option<String> {
+        let (units, []) = text.as_chunks::<2>() else { return None };
+        let units = units.iter().map(|unit| match self {
+            Utf16::Little => u16::from_be_bytes([unit[1], unit[0]]),
+            Utf16::Big => u16::from_be_bytes(*unit),
+        });
+        char::decode_utf16(units).collect::<Result<_, _>>().ok()
+    }
+
+    /// Returns the bytes of a text.
+    pub fn encode(self, text: &str) -> Vec<u8> {
+        let bytes = text.encode_utf16().flat_map(|unit| {
+            let [high, low] = unit.to_be_bytes();
+            match self {
+                Utf16::Little => [low, high],
+                Utf16::Big => [high, low],
+            }
+        });
+        bytes.collect()
+    }
+
     /// Returns a record whose key columns, compared in UTF-8, compare as SQLite compares those of `record`. Returns `None` if `record` is
     /// not a record.
     pub(super) fn comparable(self, order: &KeyOrder, record: &[u8]) -> Option<Vec<u8>> {

@@ -3,6 +3,9 @@
 mod cases;
 mod faults_in_files;
 mod faults_in_pages;
+mod fts5;
+mod fts5_check;
+mod fts5_read;
 mod indexes;
 mod key;
 mod lock_page;

@@ -12,5 +12,6 @@ pub(crate) mod users;
 pub(crate) use self::process as signals;
 pub(crate) use self::process as tree_of_system;
 pub(crate) use crate::unix::{
-    errors, identity, locks, names, open_files, paths, positioned, rights, space, stop, streams, tree,
+    errors, identity, local_sockets, locks, names, open_files, paths, positioned, rights, space, stop,
+    streams, tree,
 };

@@ -2,6 +2,7 @@
 
 pub(crate) mod errors;
 pub(crate) mod identity;
+pub(crate) mod local_sockets;
 pub(crate) mod locks;
 pub(crate) mod names;
 pub(crate) mod open_files;

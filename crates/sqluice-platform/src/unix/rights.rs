@@ -28,6 +28,10 @@ impl Rights {
         Rights { mode: umask.map_or(PRIVATE, |umask| mode & !umask), owner: None }
     }
 
+    pub(crate) fn has_any(&self, mode: u32) -> bool {
+        self.mode & mode != 0
+    }
+
     pub(crate) fn give(&self, to: &File) -> io::Result<()> {
         // The order matters: changing the owner clears some bits of the mode.
         if let Some((owner, group)) = self.owner

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
 use crate::answers::Stream;
 
 pub(crate) fn standard_input() -> io::Result<File> {
@@ -17,4 +19,26 @@ pub(crate) fn kind(file: &File) -> io::Result<Stream> {
         () if about.is_file() => Stream::File(about.len()),
         () => Stream::Once,
     })
+}
+
+/// The settings of the terminal of standard input, which are set again at the end.
+#[derive(Debug)]
+pub(crate) struct WithoutEcho(Termios);
+
+impl WithoutEcho {
+    pub(crate) fn begin() -> io::Result<WithoutEcho> {
+        let before = tcgetattr(io::stdin())?;
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        // The end of a line moves the cursor to the next.
+        silent.local_modes.insert(LocalModes::ECHONL);
+        tcsetattr(io::stdin(), OptionalActions::Flush, &silent)?;
+        Ok(WithoutEcho(before))
+    }
+}
+
+impl Drop for WithoutEcho {
+    fn drop(&mut self) {
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
+    }
 }

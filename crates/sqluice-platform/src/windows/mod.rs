@@ -3,6 +3,7 @@
 pub(crate) mod durable;
 pub(crate) mod errors;
 pub(crate) mod identity;
+pub(crate) mod local_sockets;
 pub(crate) mod locks;
 pub(crate) mod machine;
 pub(crate) mod memory;

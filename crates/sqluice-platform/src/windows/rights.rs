@@ -16,6 +16,10 @@ impl Rights {
         Rights
     }
 
+    pub(crate) fn has_any(&self, _: u32) -> bool {
+        false
+    }
+
     pub(crate) fn give(&self, _: &File) -> io::Result<()> {
         Ok(())
     }

@@ -1,10 +1,11 @@
 //! Standard input by its handle.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::windows::io::{AsHandle, AsRawHandle};
 
 use windows_sys::Win32::Storage::FileSystem::{FILE_TYPE_DISK, GetFileType};
+use windows_sys::Win32::System::Console::{CONSOLE_MODE, ENABLE_ECHO_INPUT, GetConsoleMode, SetConsoleMode};
 
 use crate::answers::Stream;
 
@@ -21,4 +22,37 @@ pub(crate) fn kind(file: &File) -> io::Result<Stream> {
     }
     let about = file.metadata()?;
     Ok(if about.is_dir() { Stream::Folder } else { Stream::File(about.len()) })
+}
+
+/// The mode of the console of standard input, which is set again at the end.
+#[derive(Debug)]
+pub(crate) struct WithoutEcho(CONSOLE_MODE);
+
+impl WithoutEcho {
+    pub(crate) fn begin() -> io::Result<WithoutEcho> {
+        let mut before = 0;
+        // SAFETY: the handle of standard input is open as long as the process, and `before` is valid for the call.
+        #[allow(unsafe_code, reason = "no safe call exists")]
+        let is_console = unsafe { GetConsoleMode(io::stdin().as_raw_handle(), &raw mut before) } != 0;
+        if !is_console || !set_mode(before & !ENABLE_ECHO_INPUT) {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(WithoutEcho(before))
+    }
+}
+
+impl Drop for WithoutEcho {
+    fn drop(&mut self) {
+        set_mode(self.0);
+        // The end of the line was not shown, either.
+        let _ = io::stderr().write_all(b"\n");
+    }
+}
+
+/// Sets the mode of the console. Returns `false` if the console refuses it.
+fn set_mode(mode: CONSOLE_MODE) -> bool {
+    // SAFETY: the handle of standard input is open as long as the process.
+    #[allow(unsafe_code, reason = "no safe call exists")]
+    let is_set = unsafe { SetConsoleMode(io::stdin().as_raw_handle(), mode) } != 0;
+    is_set
 }

@@ -100,6 +100,14 @@ impl Sink for ConvertingSink<'_> {
         self.sink.rows(&Batch { rows: batch.rows, columns })
     }
 
+    fn wants_lines(&self) -> bool {
+        self.sink.wants_lines()
+    }
+
+    fn lines(&mut self, lines: &[i64]) {
+        self.sink.lines(lines);
+    }
+
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {
         self.sink.bad_row(bad)
     }

@@ -83,6 +83,11 @@ impl Cutter {
         }
     }
 
+    /// Sets the dialect of the records that follow.
+    pub(super) fn set_dialect(&mut self, dialect: Dialect) {
+        (self.dialect, self.marks) = (dialect, dialect.marks());
+    }
+
     /// Skips `lines` lines, whatever they hold.
     pub(super) fn skip_lines(&mut self, lines: u64) {
         let mut data = std::mem::take(&mut self.text.rest);

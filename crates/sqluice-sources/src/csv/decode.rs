@@ -101,6 +101,7 @@ impl CsvPart {
         let mut cursor = Cursor { byte: 0, line: self.cut.at.line };
         let mut doubted = Cursor { byte: 0, line: self.cut.at.line };
         let mut repeats = Cursor { byte: 0, line: self.cut.at.line };
+        let mut numbered = Cursor { byte: 0, line: self.cut.at.line };
         let mut from = 0;
         let mut records = 0;
         loop {
@@ -127,7 +128,12 @@ impl CsvPart {
             if self.shared.options.trim {
                 self.trim(rows, scratch);
             }
-            give(rows, refused, &mut CsvRecords { part: self, scratch, cursor: &mut cursor }, sink)?;
+            let lines = match sink.wants_lines() {
+                true => self.lines(rows, scratch, &mut numbered),
+                false => Vec::new(),
+            };
+            let mut found = CsvRecords { part: self, scratch, cursor: &mut cursor, lines };
+            give(rows, refused, &mut found, sink)?;
             self.cut.data.truncate(self.raw_bytes);
             records += rows;
             from = match next {
@@ -200,6 +206,12 @@ impl CsvPart {
             }
         }
         refused
+    }
+
+    /// Returns the line at which each of the rows begins.
+    fn lines(&self, rows: usize, scratch: &Scratch, cursor: &mut Cursor) -> Vec<i64> {
+        let starts = scratch.starts[..rows].iter();
+        starts.map(|start| cursor.advance(self.input(), *start as usize, self.cut.at).line as i64).collect()
     }
 
     fn input(&self) -> &[u8] {
@@ -301,10 +313,15 @@ struct CsvRecords<'f> {
     part: &'f CsvPart,
     scratch: &'f mut Scratch,
     cursor: &'f mut Cursor,
+    /// The line at which each row begins, if the sink wants lines.
+    lines: Vec<i64>,
 }
 
 impl GivenRows for CsvRecords<'_> {
     fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused> {
+        if let Some(lines) = self.lines.get(rows.clone()) {
+            sink.lines(lines);
+        }
         self.part.batch(rows.clone(), self.scratch, sink)?;
         // The rows in `padded` are in ascending order.
         let padded = &self.scratch.padded;

@@ -96,6 +96,15 @@ impl Delimiter {
         if text.starts_with(self.as_bytes()) { usize::from(self.len) } else { 0 }
     }
 
+    /// Returns the number of bytes before the first name in a header that is a comment: `#` and the blanks behind it. Returns 0 if nothing
+    /// precedes the first delimiter but these, as in `#,name`: then `#` itself is a name.
+    pub(super) fn comment_sign_bytes(&self, header: &[u8]) -> usize {
+        let Some(names) = header.strip_prefix(b"#") else { return 0 };
+        let is_delimiter = |at: usize| !self.is_whitespace() && self.bytes_at(&names[at..]) > 0;
+        let first = (0..names.len()).find(|&at| is_delimiter(at) || !is_blank(names[at]));
+        first.filter(|&at| !is_delimiter(at)).map_or(0, |at| 1 + at)
+    }
+
     /// Returns the delimiter in words, for a plan: `comma`, `delimiter ||`.
     pub fn words(&self) -> String {
         match *self {
@@ -116,7 +125,7 @@ impl Delimiter {
             Delimiter::WHITESPACE => "whitespace".to_owned(),
             Delimiter::NONE => "none".to_owned(),
             Delimiter::TAB => "tab".to_owned(),
-            other => format!("'{}'", other.shown()),
+            other => String::from_utf8_lossy(other.as_bytes()).replace('\t', "\\t"),
         }
     }
 
@@ -194,7 +203,9 @@ mod tests {
             ("none", "one column"),
             ("\x1f", "delimiter \\x1f"),
         ] {
-            assert_eq!(text.parse::<Delimiter>().unwrap().words(), words);
+            let delimiter = text.parse::<Delimiter>().unwrap();
+            assert_eq!(delimiter.words(), words);
+            assert_eq!(delimiter.setting().parse::<Delimiter>().unwrap(), delimiter, "{words}");
         }
         for text in ["", "a\nb", "\r", "\0", "12345678901234567"] {
             assert!(text.parse::<Delimiter>().unwrap_err().remedy().is_some(), "{text:?}");

@@ -84,21 +84,25 @@ pub(super) fn doubt(
     options: &CsvOptions,
     usual: Usual<'_>,
 ) -> Option<Malformed> {
-    let has_lines = |value: &[u8]| memchr::memchr2(b'\n', b'\r', value).is_some();
     let fields = record.fields.as_ref().ok()?;
-    let of_lines = || fields.iter().enumerate().filter(|(_, field)| field.quoted && has_lines(&field.value));
     let doubted = |at, lines| Malformed { at, what: What::CouldBeRows { lines } };
-    let (_, first) = of_lines().next()?;
+    let has_lines = |text: &[u8]| memchr::memchr2(b'\n', b'\r', text).is_some();
+    // An escape may stand for a line end, and makes no line.
+    let of_lines = || {
+        fields.iter().enumerate().filter(|(_, field)| field.quoted).filter_map(|(column, field)| {
+            // Blanks may precede the quote.
+            let begin = (field.at.byte - record.at.byte) as usize;
+            let open = begin + text[begin..].iter().position(|byte| Some(*byte) == options.dialect.quote)?;
+            let quotes = open..closing(text, open, options.dialect)?;
+            has_lines(&text[quotes.clone()]).then_some((column, field.at, quotes))
+        })
+    };
+    let (_, first, _) = of_lines().next()?;
     if let Some(lines) = all_rows_in(text, options, usual) {
-        return Some(doubted(first.at, lines));
+        return Some(doubted(first, lines));
     }
-    of_lines().find_map(|(column, field)| {
-        // Blanks may precede the quote.
-        let begin = (field.at.byte - record.at.byte) as usize;
-        let open = begin + text[begin..].iter().position(|byte| Some(*byte) == options.dialect.quote)?;
-        let lines = rows_in(text, column, open..closing(text, open, options.dialect)?, options, usual)?;
-        Some(doubted(field.at, lines))
-    })
+    of_lines()
+        .find_map(|(column, at, quotes)| Some(doubted(at, rows_in(text, column, quotes, options, usual)?)))
 }
 
 /// Returns `false` if a record surely has fewer than two rows: it lacks their delimiters. This is cheap to see if the delimiter is one byte.

@@ -17,6 +17,12 @@ impl Malformed {
     /// Returns the error for the user about the record `text`, which should have `fields` fields.
     pub(super) fn error(&self, file: &Path, options: &CsvOptions, text: &[u8], fields: usize) -> Error {
         let error = Error::input(self.message(options)).at(self.at.place(file));
+        if let Some(header) = options.table_below.filter(|&header| self.is_odd() && self.at.line < header) {
+            return error.hint(message![
+                format!("line {header} looks like the header of the table; to begin there: "),
+                Setting::SkipLines.to((header - 1).to_string()),
+            ]);
+        }
         match self.hint(options, text, fields) {
             _ if self.is_in_footer(options) => error.hint(message![
                 "this looks like a footer, not like a row; to leave it out: ",
@@ -27,9 +33,13 @@ impl Malformed {
         }
     }
 
+    /// Returns `true` if the record has too many or too few fields.
+    fn is_odd(&self) -> bool {
+        matches!(self.what, What::TooManyFields { .. } | What::TooFewFields { .. })
+    }
+
     fn is_in_footer(&self, options: &CsvOptions) -> bool {
-        let odd = matches!(self.what, What::TooManyFields { .. } | What::TooFewFields { .. });
-        odd && options.footer.is_some_and(|footer| self.at.line >= footer)
+        self.is_odd() && options.footer.is_some_and(|footer| self.at.line >= footer)
     }
 
     fn message(&self, options: &CsvOptions) -> String {

@@ -89,14 +89,14 @@ pub use self::header::Header;
 pub use self::header::Renamed;
 pub use self::header::unique;
 use self::malformed::{Malformed, What};
-use self::naive::{Field, Limits, Parser, Width};
+use self::naive::{Field, Limits, Parser, Record, Width};
 use self::nulls::NullTokens;
 use self::padding::Unpadded;
 pub use self::repeats::RepeatedHeaders;
 use self::repeats::Repeats;
 pub use self::sniff::{Given, Preamble, Sniffed, sniff};
 use crate::input::MemberStarts;
-use crate::text::{HandedOut, Pool};
+use crate::text::{HandedOut, Pool, Position};
 pub use sqluice_core::source::PART_BYTES;
 pub use sqluice_core::source::columns::{ColumnFrom, Constant};
 pub use sqluice_format::limits::COLUMNS_MAX;
@@ -125,12 +125,16 @@ pub struct CsvOptions {
     pub dialect: Dialect,
     /// `true` if the first record names the fields, `false` if the first record is a row.
     pub header: bool,
+    /// `true` if the header is a comment, whose sign `#` is left out.
+    pub commented_header: bool,
     /// The number of fields of every record in a file without a header; `None`: as many as the first record has.
     pub fields: Option<usize>,
     /// The number of lines to skip at the start. Places in messages count the skipped lines.
     pub skip_lines: u64,
     /// The first line of a likely footer. Errors about the number of fields say so from this line on.
     pub footer: Option<u64>,
+    /// The line of the header of a larger table that begins below other records. Errors about the number of fields say so above this line.
+    pub table_below: Option<u64>,
     /// The unquoted texts that are NULL.
     pub null_tokens: Vec<Vec<u8>>,
     /// `true` if the blanks around unquoted fields are removed.
@@ -165,9 +169,11 @@ impl Default for CsvOptions {
         CsvOptions {
             dialect: Dialect::default(),
             header: true,
+            commented_header: false,
             fields: None,
             skip_lines: 0,
             footer: None,
+            table_below: None,
             null_tokens: Vec::new(),
             trim: false,
             empty_as_text: false,
@@ -189,12 +195,16 @@ setters! { CsvOptions:
     dialect(dialect: Dialect) = dialect;
     /// Sets whether the first record names the fields.
     header(header: bool) = header;
+    /// Sets whether the header is a comment.
+    commented_header(commented: bool) = commented;
     /// Sets the number of fields of each record in a file without a header; `None`: as many as the first record has.
     fields(fields: impl Into<Option<usize>>) = fields.into();
     /// Sets the number of lines to skip at the start.
     skip_lines(lines: u64) = lines;
     /// Sets the first line of a likely footer.
     footer(line: impl Into<Option<u64>>) = line.into();
+    /// Sets the line of the header of a larger table below other records.
+    table_below(line: impl Into<Option<u64>>) = line.into();
     /// Sets the unquoted texts that are NULL.
     null_tokens(tokens: impl IntoIterator<Item = impl Into<Vec<u8>>>) =
         tokens.into_iter().map(Into::into).collect();
@@ -233,6 +243,35 @@ impl CsvOptions {
             field_bytes_max: self.field_bytes_max.min(FIELD_BYTES_MAX),
             record_bytes_max: self.record_bytes_max.min(RECORD_BYTES_MAX),
         }
+    }
+
+    /// Returns the dialect of the first record, which is no comment if it is the header.
+    fn first_dialect(&self) -> Dialect {
+        match self.header && self.commented_header {
+            true => Dialect { comment: None, ..self.dialect },
+            false => self.dialect,
+        }
+    }
+
+    /// Reads the first record of `data`, which begins at `at`. The sign of a comment before the header is left out of the fields, and is
+    /// part of the bytes.
+    fn first_record(&self, data: &[u8], at: Position, width: Width) -> Option<Record> {
+        let parser = |data, at| {
+            Parser::new(data, at, self.first_dialect(), self.limits()).with_strict_quotes(self.strict_quotes)
+        };
+        let record = parser(data, at).record(width)?;
+        let start = record.bytes.start;
+        let sign = match self.header && self.commented_header && !record.is_fatal() {
+            true => self.dialect.delimiter.comment_sign_bytes(&data[record.bytes.clone()]),
+            false => 0,
+        };
+        if sign == 0 {
+            return Some(record);
+        }
+        let (byte, column) = (record.at.byte + sign as u64, record.at.column + sign as u64);
+        let names = &data[start + sign..record.bytes.end];
+        let named = parser(names, Position { byte, column, ..record.at }).record(width)?;
+        Some(Record { bytes: start..start + sign + named.bytes.end, at: record.at, ..named })
     }
 
     /// Returns the fields of a header without the empty field behind its trailing delimiter.
@@ -292,17 +331,14 @@ impl CsvReader {
         let limits = options.limits();
         let padding = Arc::default();
         let input = Box::new(Unpadded::new(input, Arc::clone(&padding)));
-        let mut cutter = Cutter::new(input, file.to_owned(), options.dialect, limits);
+        let mut cutter = Cutter::new(input, file.to_owned(), options.first_dialect(), limits);
         cutter.skip_lines(options.skip_lines);
         let mut doubt = None;
         let mut header_text: Arc<[u8]> = Arc::default();
         let header = loop {
             // With 1 as the target size, a part has at most one record.
             let Some(cut) = cutter.next(Vec::new(), 1)? else { return Err(no_record(file, &options)) };
-            let parser = Parser::new(&cut.data, cut.at, options.dialect, limits);
-            let Some(record) = parser.with_strict_quotes(options.strict_quotes).record(Width::First) else {
-                continue;
-            };
+            let Some(record) = options.first_record(&cut.data, cut.at, Width::First) else { continue };
             if let (Some(fields), false, false) = (options.fields, options.header, record.is_fatal()) {
                 // The first record is a row, even if malformed.
                 cutter.put_back(cut);
@@ -324,6 +360,7 @@ impl CsvReader {
             cutter.put_back(cut);
             break Header::of_row(&fields);
         };
+        cutter.set_dialect(options.dialect);
         let member_starts = MemberStarts::default();
         Ok(CsvReader {
             file: file.to_owned(),

@@ -123,6 +123,12 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
+    /// Sets the dialect of the records that follow.
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn with_dialect(self, dialect: Dialect) -> Parser<'a> {
+        Parser { dialect, ..self }
+    }
+
     /// Returns a parser of `input`, which begins at `at` with a record, a comment or an empty line.
     pub(super) fn new(input: &'a [u8], at: Position, dialect: Dialect, limits: Limits) -> Parser<'a> {
         Parser {

@@ -239,7 +239,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let input = &input[..end.min(input.len())];
     let options = setup.options.clone();
     let (text, at) = start(input, options.skip_lines);
-    let mut parser = Parser::new(text, at, options.dialect, options.limits())
+    let mut parser = Parser::new(text, at, options.first_dialect(), options.limits())
         .with_strict_quotes(options.strict_quotes)
         .with_trailing_delimiter(options.trailing_delimiter.is_some());
     let (header_text, skips_header) = header_text(input, &options);
@@ -253,13 +253,17 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let in_file = Path::new("in.csv");
     let known = options.fields.filter(|_| !options.header);
     let first_width = known.map_or(Width::First, |fields| options.width(fields));
-    let Some(first) = next(&mut parser, first_width) else {
+    let Some(mut first) = next(&mut parser, first_width) else {
         outcome.error = Some(match setup.fails_at {
             Some(_) => reported(&Error::read(in_file, std::io::Error::other("broken"))),
             None => reported(&super::no_record(in_file, &options)),
         });
         return outcome;
     };
+    if options.header && options.commented_header {
+        first = options.first_record(text, at, first_width).expect("the same text has a record");
+    }
+    parser = parser.with_dialect(options.dialect);
     let record = &text[first.bytes.clone()];
     let names = first.fields.as_ref().map_or(0, Vec::len);
     let doubted = doubt(&first, record, &options, Usual { fields: names, header: &[] });
@@ -318,8 +322,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
 /// Returns the bytes of the header, empty if there is no header, and `true` if a record that repeats the header is no row.
 fn header_text(input: &[u8], options: &CsvOptions) -> (Vec<u8>, bool) {
     let (text, at) = start(input, options.skip_lines);
-    let first = Parser::new(text, at, options.dialect, options.limits()).record(Width::First);
-    match first {
+    match options.first_record(text, at, Width::First) {
         Some(Record { fields: Ok(fields), bytes, .. }) if options.header => {
             let header = Header::of_names(options.without_trailing(fields));
             (text[bytes].to_vec(), header.is_no_row(&options.numbers))

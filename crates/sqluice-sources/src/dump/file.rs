@@ -1,7 +1,8 @@
-//! The file of a dump, which any thread reads at any offset.
+//! The files of a dump, which any thread reads at any offset.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Place, Result};
@@ -9,26 +10,66 @@ use sqluice_platform::positioned::Positioned;
 
 use crate::input::InputFile;
 
-/// The file of a dump. Offsets count from the start of the dump.
+/// The files of a dump, read as one text: each begins on a line of its own. Offsets count from the start of the first file.
 #[derive(Debug)]
 pub struct DumpFile {
-    file: Arc<File>,
-    /// The offset of the dump in the file.
+    parts: Vec<Part>,
+    /// The number of bytes of the text.
+    bytes: u64,
+}
+
+/// A file of a dump.
+#[derive(Debug)]
+struct Part {
+    /// The offset in the text.
+    at: u64,
+    content: Content,
+    /// The offset of the SQL in the file.
     start: u64,
-    /// The number of bytes of the dump.
+    /// The number of bytes of the SQL.
     bytes: u64,
     /// The name for messages.
     name: PathBuf,
 }
 
+/// The bytes of a part.
+#[derive(Debug)]
+enum Content {
+    File(Arc<File>),
+    /// Text that was made in this process.
+    Text(Vec<u8>),
+}
+
 impl DumpFile {
-    /// Takes the file of an input, which is a local file that is not compressed.
+    /// Takes a text that has no file. `name` stands for it in messages.
+    pub fn of_text(text: String, name: PathBuf) -> DumpFile {
+        let bytes = text.len() as u64;
+        let content = Content::Text(text.into_bytes());
+        DumpFile { parts: vec![Part { at: 0, content, start: 0, bytes, name }], bytes }
+    }
+
+    /// Takes the files of inputs, which are local files that are not compressed. A LF stands between two files.
     ///
     /// # Errors
-    /// If the file can't be opened.
-    pub fn new(input: &InputFile) -> Result<DumpFile> {
-        let (file, start, bytes) = input.file()?;
-        Ok(DumpFile { file, start, bytes, name: input.name().to_owned() })
+    /// If no input is given, or a file can't be opened.
+    pub fn new(inputs: &[InputFile]) -> Result<DumpFile> {
+        let mut parts = Vec::with_capacity(inputs.len());
+        let mut at = 0;
+        for input in inputs {
+            let (file, start, bytes) = input.file()?;
+            parts.push(Part {
+                at,
+                content: Content::File(file),
+                start,
+                bytes,
+                name: input.name().to_owned(),
+            });
+            at += bytes + 1;
+        }
+        if parts.is_empty() {
+            return Err(Error::usage("a dump has a file"));
+        }
+        Ok(DumpFile { parts, bytes: at - 1 })
     }
 
     /// Returns the number of bytes.
@@ -36,9 +77,36 @@ impl DumpFile {
         self.bytes
     }
 
-    /// Returns the name for messages.
-    pub fn name(&self) -> &std::path::Path {
-        &self.name
+    /// Returns the name of the first file for messages.
+    pub fn name(&self) -> &Path {
+        &self.parts[0].name
+    }
+
+    /// Returns the name of the file at `offset` for messages.
+    pub fn name_at(&self, offset: u64) -> &Path {
+        &self.part_at(offset).name
+    }
+
+    /// Returns the ranges of the files.
+    pub fn files(&self) -> impl Iterator<Item = Range<u64>> {
+        self.parts.iter().map(|part| part.at..part.at + part.bytes)
+    }
+
+    /// Returns the offset of a place that has a byte.
+    pub fn offset_of(&self, place: &Place) -> Option<u64> {
+        let part = self.parts.iter().find(|part| part.name == place.file)?;
+        Some(part.at + place.byte?)
+    }
+
+    /// Returns the place of `offset` without its line, which costs a walk over the file.
+    pub fn place_without_line(&self, offset: u64) -> Place {
+        let part = self.part_at(offset);
+        Place { byte: Some(offset - part.at), ..Place::file(&part.name) }
+    }
+
+    fn part_at(&self, offset: u64) -> &Part {
+        let next = self.parts.partition_point(|part| part.at <= offset);
+        &self.parts[next - 1]
     }
 
     /// Appends `bytes` bytes from `offset` on to `to`; fewer only at the end of the dump.
@@ -66,34 +134,51 @@ impl DumpFile {
         self.bytes.saturating_sub(offset).min(most as u64) as usize
     }
 
-    fn fill(&self, offset: u64, to: &mut [u8]) -> Result<()> {
-        let read = self.file.read_exact_at(to, self.start + offset);
-        read.map_err(|error| Error::read(&self.name, error))
+    fn fill(&self, mut offset: u64, mut to: &mut [u8]) -> Result<()> {
+        while !to.is_empty() {
+            let part = self.part_at(offset);
+            let left = part.at + part.bytes - offset;
+            let bytes = to.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let (now, rest) = to.split_at_mut(bytes);
+            let at = part.start + offset - part.at;
+            match &part.content {
+                Content::File(file) => {
+                    file.read_exact_at(now, at).map_err(|error| Error::read(&part.name, error))?;
+                }
+                Content::Text(text) => now.copy_from_slice(&text[at as usize..at as usize + bytes]),
+            }
+            (offset, to) = (offset + bytes as u64, rest);
+            if let [lf, rest @ ..] = to {
+                *lf = b'\n';
+                (offset, to) = (offset + 1, rest);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the text of `range`. Bytes that are not UTF-8 become U+FFFD.
     ///
     /// # Errors
     /// As [`DumpFile::read`].
-    pub fn text(&self, range: std::ops::Range<u64>) -> Result<String> {
+    pub fn text(&self, range: Range<u64>) -> Result<String> {
         let mut text = Vec::new();
         self.read(range.start, (range.end - range.start) as usize, &mut text)?;
         Ok(String::from_utf8(text)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
-    /// Returns the number of the line at `offset`, counted from 1. Reads the dump up to there: only messages need lines.
+    /// Returns the number of the line at `offset` in its file, counted from 1. Reads the file up to there: only messages need lines.
     pub fn line(&self, offset: u64) -> Option<u64> {
         Lines::new(self).at(offset).ok()
     }
 
     /// Returns the place of `offset` for messages.
     pub fn place(&self, offset: u64) -> Place {
-        Place { line: self.line(offset), byte: Some(offset), ..Place::file(&self.name) }
+        Place { line: self.line(offset), ..self.place_without_line(offset) }
     }
 }
 
-/// A counter of lines, for offsets in ascending order.
+/// A counter of the lines of each file, for offsets in ascending order.
 #[derive(Debug)]
 pub struct Lines<'f> {
     file: &'f DumpFile,
@@ -108,12 +193,16 @@ impl Lines<'_> {
         Lines { file, offset: 0, line: 1, block: Vec::new() }
     }
 
-    /// Returns the number of the line at `offset`, counted from 1.
+    /// Returns the number of the line at `offset` in its file, counted from 1.
     ///
     /// # Errors
     /// If the file can't be read.
     pub fn at(&mut self, offset: u64) -> Result<u64> {
         const BLOCK_BYTES: u64 = 1 << 20;
+        let start = self.file.part_at(offset).at;
+        if start > self.offset {
+            (self.offset, self.line) = (start, 1);
+        }
         while self.offset < offset {
             self.block.clear();
             self.file.read(self.offset, (offset - self.offset).min(BLOCK_BYTES) as usize, &mut self.block)?;

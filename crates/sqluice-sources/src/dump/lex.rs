@@ -62,6 +62,15 @@ pub fn decoded<'t>(bytes: &'t [u8], encoding: Option<&'static encoding_rs::Encod
 }
 
 impl Dialect {
+    /// Returns the name of the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::Sqlite => "SQLite",
+            Dialect::MySql => "MySQL",
+            Dialect::Postgres => "PostgreSQL",
+        }
+    }
+
     /// Returns the rules that hold at the start of a dump.
     pub fn rules(self) -> Rules {
         Rules { dialect: self, backslash_escapes: self == Dialect::MySql, encoding: None }

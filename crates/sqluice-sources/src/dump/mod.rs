@@ -13,7 +13,7 @@
 //! * `split`: the statements of a dump; `naive`: its slow twin; `twins`: the comparison of both
 //! * `recognise`: the recognition of dumps
 //! * `conversion`: values in another form; `translate`: the schemas of MySQL and Postgres in SQLite's words
-//! * `columns`: decoded literals, column by column; `rows`: the rows of a table as a source
+//! * `columns`: decoded literals, column by column; `rows`: the rows of a table as a source; `sent`: the rows that a server sends
 
 mod columns;
 mod compound;
@@ -28,6 +28,7 @@ mod naive;
 mod plain;
 pub mod recognise;
 pub mod rows;
+pub mod sent;
 pub mod split;
 mod sql_mode;
 #[cfg(test)]

@@ -25,7 +25,7 @@ const SIGNATURES: [(&str, Dialect); 7] = [
 pub fn is_undecided(head: &[u8]) -> bool {
     let comment = head.trim_ascii_start();
     let may_be =
-        [&b"--"[..], b"/*"].iter().any(|mark| comment.starts_with(mark) || mark.starts_with(comment));
+        [&b"--"[..], b"/*", b"#"].iter().any(|mark| comment.starts_with(mark) || mark.starts_with(comment));
     may_be && first_statement(head).is_none() && signature(head).is_none()
 }
 
@@ -46,8 +46,15 @@ pub fn begins_dump(head: &[u8]) -> bool {
             true
         }
         [b"CREATE", b"TABLE" | b"TEMP" | b"TEMPORARY", _, ..] => upper.contains(&b'('),
-        [b"CREATE", b"DATABASE" | b"SCHEMA" | b"VIRTUAL", _, ..] => true,
-        [b"DROP", b"TABLE" | b"DATABASE", ..] | [b"START", b"TRANSACTION;", ..] => statement_ends,
+        [b"CREATE", b"DATABASE" | b"SCHEMA" | b"VIRTUAL" | b"SEQUENCE" | b"EXTENSION", _, ..] => true,
+        [b"DROP", b"TABLE" | b"DATABASE" | b"SCHEMA" | b"VIEW" | b"INDEX" | b"TRIGGER", ..]
+        | [b"START", b"TRANSACTION;", ..]
+        | [b"ALTER", b"TABLE", ..]
+        | [b"DELETE", b"FROM", ..]
+        | [b"LOCK", b"TABLES", ..]
+        | [b"SET", b"NAMES", ..] => statement_ends,
+        [b"USE", name, ..] if name.ends_with(b";") => true,
+        [b"SET", ..] => statement_ends && upper.contains(&b'='),
         [b"INSERT", b"INTO", _, ..] => {
             let rules = Dialect::Sqlite.rules();
             matches!(begins(head, at, rules, true), Begins::Rows(..))
@@ -210,6 +217,8 @@ fn first_statement(head: &[u8]) -> Option<usize> {
         let at_line = |at: usize| memchr::memchr(b'\n', &head[at..]).map_or(head.len(), |end| at + end);
         match byte {
             b'-' if head.get(at + 1) == Some(&b'-') => at = at_line(at),
+            // MySQL takes such lines for comments.
+            b'#' => at = at_line(at),
             b'/' => match look(head, at, rules, false) {
                 Look::Comment(to) => at = to,
                 _ => return None,
@@ -243,6 +252,33 @@ mod tests {
             "CREATE EXTENSION pgcrypto;",
         ] {
             assert_eq!(dialect(script.as_bytes()), Dialect::Postgres, "{script}");
+        }
+    }
+
+    #[test]
+    fn scripts_begin_with_statements_that_no_table_begins_with() {
+        for script in [
+            "SET NAMES utf8mb4;\nSET @OLD=1;",
+            "SET @OLD_UNIQUE_CHECKS=@@UNIQUE_CHECKS, UNIQUE_CHECKS=0;",
+            "# Sequel Pro SQL dump\n#\n\n/*!40101 SET x=1 */;\nLOCK TABLES `a` WRITE;",
+            "-- a comment\nDROP SCHEMA IF EXISTS sakila;\nCREATE SCHEMA sakila;\nUSE sakila;",
+            "USE sakila;\nINSERT INTO a VALUES (1);",
+            "ALTER TABLE store DROP CONSTRAINT x;",
+            "DELETE FROM t;\nINSERT INTO t VALUES(1);",
+        ] {
+            assert!(begins_dump(script.as_bytes()), "{script}");
+        }
+        for text in [
+            "set names,a\n1,2\n",
+            "set;b=1\n1;2\n",
+            "use,b\n1,2;\n",
+            "# a comment\na,b\n1,2\n",
+            "alter table\nx\n",
+            "#",
+            "delete from inbox\n1\n",
+            "drop view\n",
+        ] {
+            assert!(!begins_dump(text.as_bytes()), "{text}");
         }
     }
 

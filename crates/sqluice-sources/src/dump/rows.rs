@@ -7,6 +7,7 @@
 //!
 //! Text that is not UTF-8 is stored as it is in the dump, as SQLite does.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sqluice_core::affinity::Affinity;
@@ -38,6 +39,8 @@ pub struct Shape {
     pub conversions: Vec<Conversion>,
     /// The table in messages.
     pub table: String,
+    /// The table of SQLite that gets the rows.
+    pub into: String,
     /// The value of each column of the table that the statement does not fill.
     pub defaults: Vec<Option<Constant>>,
     /// The affinity of each column of the table, and `true` for another name of the rowid.
@@ -53,6 +56,8 @@ pub struct Shape {
 pub struct TableRows {
     /// Each piece, and the shape of its rows.
     pub pieces: Vec<(Piece, Arc<Shape>)>,
+    /// The number of each table that a server sends, and the shape of its rows. Partitions are tables of their own.
+    pub sent: Vec<(usize, Arc<Shape>)>,
 }
 
 impl TableRows {
@@ -161,8 +166,7 @@ impl Part for DumpPart {
     }
 
     fn place(&self) -> Option<Place> {
-        // The line is not known: it costs a walk over the dump up to here.
-        Some(Place { byte: Some(self.pieces().first()?.0.start), ..Place::file(self.file.name()) })
+        Some(self.file.place_without_line(self.pieces().first()?.0.start))
     }
 
     fn is_typed(&self) -> bool {
@@ -174,7 +178,8 @@ impl Part for DumpPart {
         let mut text = buffers().pop().unwrap_or_default();
         for (piece, shape) in self.pieces() {
             self.file.read_over(piece.start, (piece.end - piece.start) as usize, &mut text)?;
-            Decoder::new(&self.file, piece, shape).decode(&mut text, sink)?;
+            let origin = Origin::File { file: &self.file, start: piece.start };
+            Decoder::new(origin, shape).decode(&mut text, sink)?;
         }
         // The buffer of a long row is not kept.
         if text.capacity() <= 4 * PART_BYTES {
@@ -253,10 +258,20 @@ impl<'t> Walk<'t> {
     }
 }
 
+/// The origin of a text, for messages.
+#[derive(Clone, Copy)]
+pub(super) enum Origin<'p> {
+    /// The text begins at this offset of a dump.
+    File { file: &'p DumpFile, start: u64 },
+    /// A server has sent the text. Its first row has this number, counted from 0.
+    Sent { name: &'p Path, first_row: u64 },
+}
+
 /// A decoder of a piece.
-struct Decoder<'p> {
-    file: &'p DumpFile,
-    piece: &'p Piece,
+pub(super) struct Decoder<'p> {
+    origin: Origin<'p>,
+    /// The number of rows of the batches before.
+    rows_before: u64,
     shape: &'p Shape,
     columns: Vec<LiteralColumn>,
     /// The position of each row of the batch.
@@ -272,14 +287,14 @@ struct Decoder<'p> {
 }
 
 impl<'p> Decoder<'p> {
-    fn new(file: &'p DumpFile, piece: &'p Piece, shape: &'p Shape) -> Decoder<'p> {
+    pub(super) fn new(origin: Origin<'p>, shape: &'p Shape) -> Decoder<'p> {
         let keeps_digits = shape.rules.dialect != Dialect::Sqlite;
         let column =
             |&(affinity, rowid): &(Affinity, bool)| LiteralColumn::new(affinity, rowid, keeps_digits);
         let columns = shape.columns.iter().map(column);
         Decoder {
-            file,
-            piece,
+            origin,
+            rows_before: 0,
             shape,
             columns: columns.collect(),
             starts: Vec::new(),
@@ -290,7 +305,8 @@ impl<'p> Decoder<'p> {
         }
     }
 
-    fn decode(&mut self, text: &mut Vec<u8>, sink: &mut dyn Sink) -> Result<()> {
+    /// Decodes a text, and gives its rows to a sink.
+    pub(super) fn decode(&mut self, text: &mut Vec<u8>, sink: &mut dyn Sink) -> Result<()> {
         self.has_other_bytes = self.shape.rules.dialect != Dialect::Sqlite && str::from_utf8(text).is_err();
         self.is_plain = !self.has_other_bytes
             && self.shape.rules.encoding.is_none()
@@ -436,8 +452,9 @@ impl<'p> Decoder<'p> {
             (Literal::Text { start, end }, None)
                 if self.has_other_bytes && str::from_utf8(&text[start..end]).is_err() =>
             {
-                Err(Error::input("text that is not UTF-8, and the dump names no encoding")
-                    .at(self.file.place(self.piece.start + row_start as u64))
+                let refused = Error::input("text that is not UTF-8, and the dump names no encoding");
+                Err(self
+                    .placed(refused, row_start)
                     .hint(message!["name the encoding of the dump: ", Setting::Encoding.to("latin1")]))
             }
             (literal, _) => Ok(literal),
@@ -454,8 +471,9 @@ impl<'p> Decoder<'p> {
             Some(Constant::Blob(value)) => Ok(as_blob(appended(text, value))),
             None => {
                 let table = &self.shape.table;
-                Err(Error::input(format!("a row of {table} has DEFAULT, whose value SQLite does not know"))
-                    .at(self.file.place(self.piece.start + row_start as u64))
+                let message = format!("a row of {table} has DEFAULT, whose value SQLite does not know");
+                Err(self
+                    .placed(Error::input(message), row_start)
                     .hint("write the value instead, or take the DEFAULT out of CREATE TABLE"))
             }
         }
@@ -477,7 +495,7 @@ impl<'p> Decoder<'p> {
         self.scratch.clear();
         let converted = conversion.convert(&text[start..end], &mut self.scratch).map_err(|why| {
             let value = describe(&Value::Text(&text[start..end]));
-            Error::input(format!("{value}: {why}")).at(self.file.place(self.piece.start + row_start as u64))
+            self.placed(Error::input(format!("{value}: {why}")), row_start)
         })?;
         Ok(match converted {
             Converted::Unchanged => literal,
@@ -497,8 +515,9 @@ impl<'p> Decoder<'p> {
             _ => "a value".to_owned(),
         };
         let table = &self.shape.table;
-        Err(Error::input(format!("{value} is NULL in SQLite, and {table}.{column} is NOT NULL"))
-            .at(self.file.place(self.piece.start + row_start as u64))
+        let message = format!("{value} is NULL in SQLite, and {table}.{column} is NOT NULL");
+        Err(self
+            .placed(Error::input(message), row_start)
             .of_column(column)
             .hint("load the dump into a new database: the column is declared without NOT NULL there")
             .refuting(Assumption::StoredValues))
@@ -516,7 +535,7 @@ impl<'p> Decoder<'p> {
                 let table = &self.shape.table;
                 let more = if ends { "fewer" } else { "more" };
                 let message = format!("a row of {table} has {more} than its {} values", targets.len());
-                return Err(Error::input(message).at(self.file.place(self.piece.start + start as u64)));
+                return Err(self.placed(Error::input(message), start));
             }
             self.push(index, target, literal, text, start)?;
         }
@@ -524,8 +543,7 @@ impl<'p> Decoder<'p> {
     }
 
     fn not_literal(&self, at: usize) -> Error {
-        Error::input("this row has a value that is not a literal")
-            .at(self.file.place(self.piece.start + at as u64))
+        self.placed(Error::input("this row has a value that is not a literal"), at)
             .refuting(Assumption::LiteralRows)
     }
 
@@ -542,7 +560,23 @@ impl<'p> Decoder<'p> {
         }
         let Shape { table, targets, .. } = self.shape;
         let message = format!("table {table} has {} columns but {count} values were supplied", targets.len());
-        Error::input(message).at(self.file.place(self.piece.start + start as u64))
+        self.placed(Error::input(message), start)
+    }
+
+    /// Adds the place of the row at `row_start` to an error: its line in a dump, or its number among the rows that a server sends.
+    fn placed(&self, error: Error, row_start: usize) -> Error {
+        match self.origin {
+            Origin::File { file, start } => error.at(file.place(start + row_start as u64)),
+            Origin::Sent { name, first_row } => {
+                let row = self.starts.partition_point(|start| *start < row_start) as u64;
+                let number = first_row + self.rows_before + row + 1;
+                let Shape { table, into, .. } = self.shape;
+                error
+                    .with_words(format!(" (row {number} of {table})"))
+                    .at(Place::file(name))
+                    .of_record(into.as_str(), number)
+            }
+        }
     }
 
     /// Gives the rows of the batch to the sink.
@@ -567,9 +601,10 @@ impl<'p> Decoder<'p> {
             let start = self.starts[at.map_or(0, |(row, _)| row)];
             return Err(match error.place() {
                 Some(_) => error,
-                None => error.at(self.file.place(self.piece.start + start as u64)),
+                None => self.placed(error, start),
             });
         }
+        self.rows_before += rows as u64;
         self.starts.clear();
         self.columns.iter_mut().for_each(LiteralColumn::clear);
         Ok(())

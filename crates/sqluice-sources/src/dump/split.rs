@@ -76,6 +76,8 @@ pub struct RowsOfItem {
     pub copy: bool,
     /// The rules by which the rows are read.
     pub rules: Rules,
+    /// The number of the table whose rows a server sends. The text has no pieces of them.
+    pub sent: Option<usize>,
 }
 
 /// Neighbouring rows.
@@ -148,7 +150,16 @@ impl<'f> Splitter<'f> {
     ///
     /// # Errors
     /// If the file can't be read, a statement is longer than the memory allows, or the context is canceled.
-    pub fn split(mut self) -> Result<Script> {
+    pub fn split(self) -> Result<Script> {
+        self.split_before([])
+    }
+
+    /// Reads all statements, before rows that a server sends: those of one statement for each beginning, which begins `INSERT INTO` or
+    /// `COPY`.
+    ///
+    /// # Errors
+    /// As [`Splitter::split`], or if a beginning is no such statement.
+    pub fn split_before<'b>(mut self, sent: impl IntoIterator<Item = &'b str>) -> Result<Script> {
         self.context.progress.phase("split", Some(Amount { rows: 0, bytes: self.file.bytes() }));
         if self.file.bytes() >= 3 {
             self.fill(3)?;
@@ -162,7 +173,28 @@ impl<'f> Splitter<'f> {
             let end = self.statement_end(offset)?;
             self.script.items.push(Item::Statement(offset..end));
         }
+        for (number, beginning) in sent.into_iter().enumerate() {
+            self.sent(number, beginning)?;
+        }
         Ok(self.script)
+    }
+
+    /// Adds the rows of a table that a server sends.
+    fn sent(&mut self, number: usize, beginning: &str) -> Result<()> {
+        let Begins::Rows(header, _) = begins(beginning.as_bytes(), 0, self.rules, true) else {
+            return Err(Error::input(format!("no rows follow these words: {}", beginning.trim())));
+        };
+        self.script.headers.push(header);
+        let (end, pieces) = (self.offset(), self.script.pieces.len());
+        self.script.items.push(Item::Rows(RowsOfItem {
+            header: self.script.headers.len() - 1,
+            pieces: pieces..pieces,
+            range: end..end,
+            copy: beginning.starts_with("COPY"),
+            rules: self.rules,
+            sent: Some(number),
+        }));
+        Ok(())
     }
 
     fn offset(&self) -> u64 {
@@ -428,6 +460,7 @@ impl<'f> Splitter<'f> {
             range: start..last,
             copy: false,
             rules: self.rules,
+            sent: None,
         }));
         Ok(true)
     }
@@ -588,6 +621,7 @@ impl<'f> Splitter<'f> {
             range,
             copy: true,
             rules: self.rules,
+            sent: None,
         }));
         Ok(())
     }

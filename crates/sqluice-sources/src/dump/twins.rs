@@ -14,7 +14,7 @@ pub(super) fn fast(text: &[u8], dialect: Dialect, block_bytes: usize) -> Result<
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(text).expect("a temporary file");
     let input = InputFile::new(file.path(), InputOptions::new()).expect("a temporary file");
-    let file = DumpFile::new(&input).expect("a temporary file");
+    let file = DumpFile::new(&[input]).expect("a temporary file");
     let context = Context::default();
     let splitter = Splitter::new(&file, dialect.rules(), 1 << 20, &context).blocks_of(block_bytes);
     splitter.split().map_err(|error| error.message())

@@ -11,7 +11,7 @@ use sqluice_core::source::recognised::{Recognised, RecognisedCsv, RecognisedPrea
 
 use super::opened::{Columns, Content, OpenRequest, Opened, SampledRows, WantedRows};
 use super::sample::{SampleFacts, changed, longer, sample_reader};
-use super::{FileFormat, Format};
+use super::{FileFormat, Format, FormatOptions};
 use crate::convert::Conversion;
 use crate::csv::{
     COLUMNS_MAX, CsvOptions, CsvReader, Delimiter, Dialect, Doubts, Given, RepeatedHeaders, Sniffed, sniff,
@@ -56,7 +56,8 @@ impl Format for Csv {
         let given = Given {
             delimiter: self.delimiter.or(request.options.delimiter),
             preferred: preferred(request.path),
-            ..given(request)
+            columns: request.declared,
+            ..given(request.options)
         };
         let Sampled { facts, sniffed, options, reader } = Sampled::new(&mut input, request, &given)?;
         refuse(&sniffed, &input)?;
@@ -94,9 +95,9 @@ impl Format for Csv {
 }
 
 /// Returns the settings of the user that decide the dialect.
-fn given<'a>(request: &OpenRequest<'a>) -> Given<'a> {
-    let options = request.options;
+pub(super) fn given(options: &FormatOptions) -> Given<'static> {
     let mut given = Given::new();
+    given.delimiter = options.delimiter;
     given.quote = options.quote;
     given.escape = options.escape;
     given.comment = options.comment;
@@ -104,7 +105,6 @@ fn given<'a>(request: &OpenRequest<'a>) -> Given<'a> {
     given.skip_lines = options.skip_lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
     given.line_end = options.line_end;
     given.pad = options.pad;
-    given.columns = request.declared;
     given
 }
 
@@ -128,6 +128,7 @@ fn columns(
         notes.push(note.into());
     }
     if options.header {
+        keep_sign(&mut names, sniffed, request);
         notes.extend(trim(&mut names, request.named));
         let places = Some((0..names.len()).map(|field| reader.place_of(field)).collect());
         return Ok(Columns { names, places, notes });
@@ -153,8 +154,17 @@ fn columns(
     Ok(Columns { names, places: None, notes })
 }
 
+/// Puts the sign of a comment back before the first name in a header that is a comment, if a setting or the table names the column so.
+fn keep_sign(names: &mut [String], sniffed: &Sniffed, request: &OpenRequest<'_>) {
+    let Some(first) = names.first_mut().filter(|_| sniffed.commented_header.is_some()) else { return };
+    let signed = format!("#{first}");
+    if request.named.contains(&signed) || request.declared.contains(&&*signed) {
+        *first = signed;
+    }
+}
+
 /// Removes the blanks around names, unless a setting names a column with them. Returns a note about it.
-fn trim(names: &mut Vec<String>, named: &[String]) -> Option<Message> {
+pub(super) fn trim(names: &mut Vec<String>, named: &[String]) -> Option<Message> {
     let trimmed = names.iter().map(|name| match name.trim() {
         "" => name.clone(),
         _ if named.contains(name) => name.clone(),
@@ -249,6 +259,7 @@ fn csv_options(request: &OpenRequest<'_>, sniffed: &Sniffed) -> CsvOptions {
     CsvOptions::new()
         .dialect(sniffed.dialect)
         .header(sniffed.header)
+        .commented_header(sniffed.commented_header.is_some())
         .fields(fields(request, sniffed))
         .skip_lines(sniffed.skip_lines)
         .null_tokens(options.null.iter().map(String::as_str))
@@ -261,6 +272,7 @@ fn csv_options(request: &OpenRequest<'_>, sniffed: &Sniffed) -> CsvOptions {
         .record_bytes_max(request.record_bytes_max)
         .part_bytes(request.part_bytes)
         .footer(sniffed.footer)
+        .table_below(sniffed.table_below)
         .numbers(sniffed.numbers.clone())
         .has_quoted_fields(sniffed.has_quoted_fields)
 }

@@ -247,7 +247,7 @@ impl JsonFile {
     /// Reads all records of a source on `threads` threads, and adds their keys to the known ones.
     fn read_keys(&mut self, source: &mut JsonSource, threads: usize) -> Result<()> {
         let met = source.new_keys();
-        let (_, read) = infer::scan(source, &[], threads, &Context::default());
+        let (_, read) = infer::scan(source, &[], &[], threads, &Context::default());
         self.keys.extend(met.all());
         read
     }

@@ -10,11 +10,13 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `options`: settings of formats; `opened`: the facts about an opened file; `sample`: the first bytes of a file
+//! * `address`: addresses of cells; `options`: settings of formats; `opened`: the facts about an opened file; `sample`: the first bytes of a file
 //! * `columnar`: the code that formats with a declared schema share
-//! * `csv`, `json`, `arrow`, `avro`, `parquet`, `sqlite`, `sql`: one module for each format
+//! * `csv`, `json`, `arrow`, `avro`, `parquet`, `sheet`, `sqlite`, `sql`: one module for each format
 //! * `recognise`: the recognition of a file's format
 
+#[cfg_attr(not(feature = "spreadsheets"), allow(dead_code))]
+mod address;
 #[cfg(feature = "parquet")]
 mod arrow;
 #[cfg(feature = "avro")]
@@ -29,6 +31,8 @@ mod options;
 mod parquet;
 mod recognise;
 mod sample;
+#[cfg(feature = "spreadsheets")]
+pub mod sheet;
 mod sql;
 mod sqlite;
 
@@ -36,15 +40,18 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::error::{Error, Message, Result, Setting, message};
 use sqluice_core::similar;
 
+pub use self::address::CellRange;
 pub use self::opened::{Columns, Content, OpenRequest, Opened, SampledRows, WantedRows};
 pub use self::options::FormatOptions;
-pub use self::recognise::{is_named_as_data, recognise};
+pub use self::recognise::{
+    has_columns, is_named_as_data, is_named_as_database, is_named_as_text, of_name, recognise,
+};
 pub use self::sample::{SampleFacts, changed};
 use crate::csv::Delimiter;
-use crate::input::InputFile;
+use crate::input::{Encoding, InputFile};
 use crate::json::Layout;
 
 /// A format of files that can be loaded.
@@ -71,7 +78,7 @@ pub struct FileFormat {
 enum Reader {
     Built(&'static dyn Format),
     /// The cargo feature that the build lacks.
-    #[cfg_attr(all(feature = "avro", feature = "parquet"), allow(dead_code))]
+    #[cfg_attr(all(feature = "avro", feature = "parquet", feature = "spreadsheets"), allow(dead_code))]
     Missing(&'static str),
 }
 
@@ -90,7 +97,8 @@ macro_rules! reader {
 }
 
 /// All formats, in the order in which help texts list them.
-pub static ALL: &[&FileFormat] = &[&CSV, &TSV, &NDJSON, &JSON, &PARQUET, &ARROW, &AVRO, &SQLITE, &SQL];
+pub static ALL: &[&FileFormat] =
+    &[&CSV, &TSV, &NDJSON, &JSON, &PARQUET, &ARROW, &AVRO, &XLSX, &XLSB, &ODS, &XLS, &SQLITE, &SQL];
 
 /// Fields between delimiters.
 pub static CSV: FileFormat = FileFormat {
@@ -178,6 +186,65 @@ pub static AVRO: FileFormat = FileFormat {
     reader: reader!("avro", avro::Avro),
 };
 
+/// The settings of spreadsheets.
+const SHEET_SETTINGS: &[Setting] = &[
+    Setting::Sheet,
+    Setting::Range,
+    Setting::Formulas,
+    Setting::Header,
+    Setting::NoHeader,
+    Setting::SkipLines,
+];
+
+/// The fields that all formats of spreadsheets share.
+const SPREADSHEET: FileFormat = FileFormat {
+    name: "",
+    words: "",
+    about: "",
+    extensions: &[],
+    // Other files are ZIP files, too: their first entries decide.
+    signatures: &[],
+    settings: SHEET_SETTINGS,
+    has_tables: true,
+    reader: reader!("spreadsheets", sheet::Sheets),
+};
+
+/// Workbooks of Office Open XML.
+pub static XLSX: FileFormat = FileFormat {
+    name: "xlsx",
+    words: "an Excel workbook",
+    about: "An Excel workbook: each of its sheets, or those that are asked for",
+    extensions: &["xlsx", "xlsm", "xltx", "xltm"],
+    ..SPREADSHEET
+};
+
+/// Workbooks of Excel in binary records.
+pub static XLSB: FileFormat = FileFormat {
+    name: "xlsb",
+    words: "a binary Excel workbook",
+    about: "A binary Excel workbook",
+    extensions: &["xlsb"],
+    ..SPREADSHEET
+};
+
+/// OpenDocument spreadsheets.
+pub static ODS: FileFormat = FileFormat {
+    name: "ods",
+    words: "an OpenDocument spreadsheet",
+    about: "An OpenDocument spreadsheet",
+    extensions: &["ods", "ots"],
+    ..SPREADSHEET
+};
+
+/// Workbooks of Excel 97 to 2003.
+pub static XLS: FileFormat = FileFormat {
+    name: "xls",
+    words: "an old Excel workbook",
+    about: "An Excel workbook of the versions 97 to 2003",
+    extensions: &["xls", "xlt"],
+    ..SPREADSHEET
+};
+
 /// Databases of SQLite.
 pub static SQLITE: FileFormat = FileFormat {
     name: "sqlite",
@@ -230,6 +297,21 @@ pub trait Format: Sync {
     ) -> Result<Vec<Opened>>;
 }
 
+/// Returns a note if the user names an encoding of one byte a character, and the text is UTF-8 with characters beyond ASCII.
+fn note_of_encoding(input: &mut InputFile, request: &OpenRequest<'_>) -> Result<Option<Message>> {
+    let Some(encoding) = request.options.encoding.filter(Encoding::is_single_byte) else { return Ok(None) };
+    let sample = input.sample(request.sample_bytes)?;
+    let misread = sample.encoding.and_then(|encoding| encoding.misread(&sample.text, sample.whole));
+    Ok(misread.map(|(read, character)| {
+        let character = character.to_string();
+        message![
+            format!("the text is read as {encoding}, and is UTF-8, too, where {read:?} is {character:?}; "),
+            Setting::Encoding.to("utf-8"),
+            " reads it so",
+        ]
+    }))
+}
+
 /// The beginning of a file, and the settings of the user for the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
@@ -248,15 +330,27 @@ impl FileFormat {
     ///
     /// # Errors
     /// As [`Format::open`], and if this build lacks the reader of the format.
-    pub fn open(&'static self, input: InputFile, request: &OpenRequest<'_>) -> Result<Vec<Opened>> {
+    pub fn open(&'static self, mut input: InputFile, request: &OpenRequest<'_>) -> Result<Vec<Opened>> {
         match self.reader {
-            Reader::Built(format) => format.open(self, input, request),
+            Reader::Built(format) => {
+                let note = note_of_encoding(&mut input, request)?;
+                let mut opened = format.open(self, input, request)?;
+                if let Some(first) = opened.first_mut() {
+                    first.columns.notes.extend(note);
+                }
+                Ok(opened)
+            }
             Reader::Missing(feature) => {
                 let name = input.name().display();
                 let what = format!("{name} is {}, which this build does not read", self.words);
                 Err(Error::without_feature(what, feature))
             }
         }
+    }
+
+    /// Returns `true` for the formats of spreadsheets.
+    pub fn is_spreadsheet(&self) -> bool {
+        self.settings.contains(&Setting::Sheet)
     }
 
     /// Refuses settings that this format does not understand, for the file `name`.

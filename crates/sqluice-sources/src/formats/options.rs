@@ -5,12 +5,13 @@ use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::setters;
 
 use super::FileFormat;
+use super::address::CellRange;
 use crate::csv::{Delimiter, LineEnd};
 use crate::input::Encoding;
 use crate::json::RecordsPath;
 
-/// Settings about the format of files. A setting that is `None` is recognised from the files. All settings but `format`, `encoding` and
-/// `records` are about CSV.
+/// Settings about the format of files. A setting that is `None` is recognised from the files. All settings but `format`, `encoding`,
+/// `records`, and those of spreadsheets are about CSV.
 ///
 /// ```
 /// use sqluice_sources::formats::FormatOptions;
@@ -56,6 +57,13 @@ pub struct FormatOptions {
     pub records: Option<RecordsPath>,
     /// `true` if `NaN` in JSON is NULL, `Infinity` is a float, and half of a surrogate pair is U+FFFD. Otherwise a record with one is bad.
     pub lenient_json: bool,
+    /// The sheets of a workbook that are loaded, by their names or, where no sheet has the name, by their numbers from 1 on; empty: all
+    /// sheets that are not hidden.
+    pub sheets: Vec<String>,
+    /// The cells of a sheet that are loaded; `None`: all.
+    pub range: Option<CellRange>,
+    /// `true` if a formula of a workbook whose value is not stored is NULL. Otherwise its row is bad.
+    pub formulas_are_null: bool,
     /// The encoding; `None`: UTF-8, or the encoding that the byte order mark names.
     pub encoding: Option<Encoding>,
 }
@@ -93,6 +101,12 @@ setters! { FormatOptions:
     records(path: impl Into<Option<RecordsPath>>) = path.into();
     /// Reads `NaN` in JSON as NULL, `Infinity` as a float, and half of a surrogate pair as U+FFFD.
     lenient_json(lenient: bool) = lenient;
+    /// Sets the sheets of a workbook that are loaded, by their names or numbers.
+    sheets(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
+    /// Sets the cells of a sheet that are loaded.
+    range(range: impl Into<Option<CellRange>>) = range.into();
+    /// Reads formulas whose value is not stored as NULL.
+    formulas_are_null(are_null: bool) = are_null;
     /// Sets the encoding, instead of UTF-8 or the encoding that the byte order mark names.
     encoding(encoding: impl Into<Option<Encoding>>) = encoding.into();
 }
@@ -118,6 +132,11 @@ impl TakesSettings for FormatOptions {
             Setting::StrictQuotes => self.strict_quotes = value.to()?,
             Setting::Encoding => self.encoding = Some(text()?.parse()?),
             Setting::LenientJson => self.lenient_json = value.to()?,
+            Setting::Sheet => self.sheets = value.to()?,
+            Setting::Range => self.range = Some(text()?.parse()?),
+            Setting::Formulas => {
+                self.formulas_are_null = value.word(setting, &[("value", false), ("null", true)])?;
+            }
             Setting::Records => self.records = Some(RecordsPath::parse(&text()?)?),
             _ => return Ok(false),
         }
@@ -137,6 +156,9 @@ impl FormatOptions {
         let given = [
             (Setting::Records, self.records.is_some()),
             (Setting::LenientJson, self.lenient_json),
+            (Setting::Sheet, !self.sheets.is_empty()),
+            (Setting::Range, self.range.is_some()),
+            (Setting::Formulas, self.formulas_are_null),
             (Setting::Delimiter, delimiter.is_some()),
             (Setting::Quote, quote.is_some()),
             (Setting::Escape, escape.is_some()),

@@ -4,6 +4,7 @@
 //!  the user names it        a name may leave the layout open: json is an array or objects
 //!  SQLite format 3          a database, whatever its name is
 //!  PAR1, ARROW1             Parquet, Arrow IPC, whatever the name is
+//!  PK, and xl/workbook.xml  a workbook, whatever the name is
 //!  <html>, <?xml            an error, whatever the name is (`input::foreign`)
 //!  settings, mail, logs     an error, unless a delimiter parts the lines, or the user gives a setting of CSV
 //!  x.csv  x.tsv  x.txt      CSV, unless its first record is an object of JSON, or of an array of objects, or it begins as dumps do
@@ -18,12 +19,13 @@ use sqluice_core::error::Result;
 use sqluice_platform::positioned::Positioned;
 use sqluice_reader::descriptor::Descriptor;
 
+use super::csv::given;
 use super::json::{JSON_ARRAY, begins_with_objects};
 use super::sample::longer;
-use super::{ALL, CSV, FileFormat, FormatOptions, JSON, SQL, SQLITE, Start};
-use crate::csv::{Given, sniff};
+use super::{ALL, CSV, FileFormat, FormatOptions, JSON, ODS, SQL, SQLITE, Start, XLS, XLSB, XLSX};
+use crate::csv::{Delimiter, Given, sniff};
 use crate::dump::recognise::is_signed;
-use crate::input::foreign::{self, Foreign};
+use crate::input::foreign::{self, Foreign, Workbook};
 use crate::input::{Compression, InputFile, Sample};
 
 /// The number of bytes of a file that are read first.
@@ -96,7 +98,7 @@ fn foreign_of(
         return Ok(certain);
     }
     let of_lines = |sample: &Sample| {
-        let is_table = |text: &[u8]| is_table(text, sample.whole);
+        let is_table = |text: &[u8]| is_table(text, sample.whole, &Given::new());
         foreign::of_lines(&sample.text, sample.whole, &extension, &is_table)
     };
     let found = of_lines(sample);
@@ -115,14 +117,47 @@ fn is_of_format(head: &[u8], extension: &str) -> bool {
 }
 
 /// Returns `true` if a delimiter parts nearly all records of a text alike, and most lines are records. Colons don't count: times have them.
-fn is_table(text: &[u8], whole: bool) -> bool {
-    let sniffed = sniff(text, whole, &Given::new());
+fn is_table(text: &[u8], whole: bool, given: &Given<'_>) -> bool {
+    let sniffed = sniff(text, whole, given);
+    // Comments may outnumber the records.
+    let has_comments = sniffed.comments > 0 && sniffed.commented_header.is_some();
     sniffed.candidates.is_empty()
         && sniffed.fields >= 2
         && sniffed.records >= 2
         && sniffed.odd_records * 10 <= sniffed.records
-        && sniffed.skip_lines <= sniffed.records
+        && (sniffed.skip_lines <= sniffed.records || has_comments)
         && sniffed.dialect.delimiter.as_bytes() != b":"
+}
+
+/// Returns `true` if a text that may be a table or prose splits into at least two columns, as the settings of the user have it.
+///
+/// # Errors
+/// If the file can't be read.
+pub fn has_columns(input: &mut InputFile, options: &FormatOptions) -> Result<bool> {
+    if options.delimiter == Some(Delimiter::NONE) {
+        return Ok(true);
+    }
+    let sample = input.sample(LINES_BYTES)?;
+    Ok(splits(&sample.text, sample.whole, &given(options)))
+}
+
+/// Returns `true` if a text splits into at least two columns. Sentences have commas and blanks, but not the same number in each line. A text
+/// of one line is a header if no field has blanks.
+fn splits(text: &[u8], whole: bool, given: &Given<'_>) -> bool {
+    if given.delimiter.is_some() {
+        return sniff(text, whole, given).fields >= 2;
+    }
+    if is_table(text, whole, given) {
+        return true;
+    }
+    let text = String::from_utf8_lossy(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
+    let line = text.trim_end_matches(['\r', '\n']);
+    let is_name = |field: &str| {
+        let field = field.trim_matches('"');
+        !field.is_empty() && field.chars().all(|c| c.is_alphanumeric() || "_-.:/()#".contains(c))
+    };
+    let is_header = |delimiter: char| line.contains(delimiter) && line.split(delimiter).all(is_name);
+    whole && !line.contains(['\r', '\n']) && [',', '\t', ';', '|'].into_iter().any(is_header)
 }
 
 /// Returns the format of a file that begins with `start`; `None`: only a longer beginning decides.
@@ -135,6 +170,14 @@ fn of_start(start: &Start<'_>, path: &Path) -> Option<&'static FileFormat> {
     };
     if let Some(format) = ALL.iter().find(begins) {
         return Some(format);
+    }
+    if let Some(workbook) = foreign::workbook_of(start.head) {
+        return Some(match workbook {
+            Workbook::Xlsx => &XLSX,
+            Workbook::Compound => &XLS,
+            Workbook::Xlsb => &XLSB,
+            Workbook::Ods => &ODS,
+        });
     }
     let extension = extension(path);
     let named = extension
@@ -189,6 +232,14 @@ fn is_database(input: &InputFile, path: &Path) -> Result<bool> {
         && start == magic)
 }
 
+/// Returns `true` if the name of a file says that it is a database: programs give theirs other extensions, too.
+pub fn is_named_as_database(path: &Path) -> bool {
+    const OF_PROGRAMS: [&str; 4] = ["db3", "s3db", "gpkg", "mbtiles"];
+    let extension = path.extension().unwrap_or_default();
+    let mut extensions = SQLITE.extensions.iter().chain(&OF_PROGRAMS);
+    extensions.any(|database| extension.eq_ignore_ascii_case(database))
+}
+
 /// Returns `true` if the name of a file says that it has data and is no database: it has the extension of a format or of a compression.
 pub fn is_named_as_data(path: &Path) -> bool {
     let is_compressed = |extension: &OsStr| extension.to_str().is_some_and(Compression::has_extension);
@@ -196,6 +247,17 @@ pub fn is_named_as_data(path: &Path) -> bool {
         ALL.iter().any(|format| **format != SQLITE && format.extensions.contains(&&*extension))
     };
     path.extension().is_some_and(is_compressed) || extension(path).is_some_and(has_format)
+}
+
+/// Returns the format that the name of a file says, if its extension is that of a format. The content may say another one.
+pub fn of_name(path: &Path) -> Option<&'static FileFormat> {
+    let extension = extension(path)?;
+    ALL.iter().copied().find(|format| format.extensions.contains(&&*extension))
+}
+
+/// Returns `true` if the name of a file says that it has text, which may be a table or prose.
+pub fn is_named_as_text(path: &Path) -> bool {
+    extension(path).is_some_and(|extension| extension == "txt")
 }
 
 /// Returns the extension of a file name in lower case, without the extension of a compression.
@@ -267,6 +329,37 @@ mod tests {
         let json = FormatOptions::new().format(&JSON);
         assert_eq!(of(" [", true, "x.csv", &json), Some(array));
         assert_eq!(of("", true, "x.csv", &json), Some(lines));
+    }
+
+    #[test]
+    fn text_splits_into_columns_if_it_is_a_table_or_a_header() {
+        let splits = |text: &str| splits(text.as_bytes(), true, &Given::new());
+        for text in [
+            "stop_id,stop_name\n1,Oslo\n2,Rome\n",
+            "stop_id,stop_name\n1,Oslo\n",
+            "trip_id,start_time,headway_secs\n",
+            "\u{feff}trip_id,start_time\r\n",
+            "\"a\"\t\"b\"\n",
+            "a;b\n1;2\n",
+            "a\tb\nx y\tz\nu v\tw\n",
+        ] {
+            assert!(splits(text), "{text:?}");
+        }
+        for text in [
+            "",
+            "a\n1\n2\n",
+            "Hello, world.\n",
+            "one word\n",
+            "This text has lines,\nand a comma, or two, in some of them.\nIt is no table.\n",
+            "Copyright 2026\n\nPermission is granted, free of charge, to anyone, to use it.\nNo warranty, of any kind.\n",
+            "# Read me\n\n* one\n* two, and three\n",
+            "http://example.org/a,b\n\nsee also: x, y, z\n",
+        ] {
+            assert!(!splits(text), "{text:?}");
+        }
+        let given = Given { delimiter: Some(Delimiter::SEMICOLON), ..Given::new() };
+        assert!(super::splits(b"a;b\nx\n", true, &given));
+        assert!(!super::splits(b"a,b\n1,2\n", true, &given));
     }
 
     #[test]

@@ -428,6 +428,20 @@ impl Evidence {
         }
     }
 
+    /// Adds the first `rows` values of a column of results: a text is read as a field of CSV, and a number is one.
+    pub fn see_results(&mut self, column: &Column<'_>, rows: usize) {
+        match column.values {
+            Values::Text(_) => self.see(column, rows),
+            Values::Any(_) => (0..rows).for_each(|row| self.add_result(column.get(row))),
+            _ => self.see_typed(column, rows),
+        }
+    }
+
+    /// Adds a value of a column of results.
+    pub fn add_result(&mut self, value: Value<'_>) {
+        self.add_value(value, !matches!(value, Value::Text(_)));
+    }
+
     /// Adds a value. If `typed`, a text is no number; otherwise only texts are evidence.
     pub fn add_value(&mut self, value: Value<'_>, typed: bool) {
         match value {

@@ -167,7 +167,9 @@ pub struct Kinds {
     /// `true` if the column is mostly text, so that its values are no longer counted.
     pub given_up: bool,
     /// `true` if the column has codes: numbers that begin with a zero or a plus.
-    pub has_codes: bool,
+    has_codes: bool,
+    /// The number of values that are digits around an `e`, as in the code `110E0010`, and that SQLite takes for numbers.
+    exponents: u64,
     /// The currency of the values.
     currency: Currency,
     /// The values of `noted` that each notation reads.
@@ -368,12 +370,19 @@ impl Kinds {
             Value::Text(text) => text,
             _ => b"",
         };
-        if is_number(value) {
+        // A string of digits in JSON is text: its source could have written a number.
+        let is_text = typed && matches!(value, Value::Text(_));
+        let is_number = is_number(value);
+        if is_number && is_text {
+            self.others += 1;
+            self.keep(First::Other, value, at);
+        } else if is_number {
             self.numbers += 1;
             let mut alone = Evidence::new();
             alone.add_value(value, typed);
             if alone.conclude() == Inferred::Text {
                 self.has_codes |= is_code(text);
+                self.exponents += u64::from(is_exponent(text));
                 self.keep(First::Changed, value, at);
             } else {
                 self.near.merge(alone);
@@ -424,6 +433,7 @@ impl Kinds {
         self.has_unread |= other.has_unread;
         self.typed |= other.typed;
         self.has_codes |= other.has_codes;
+        self.exponents += other.exponents;
         self.currency.merge(&other.currency);
         self.readings.iter_mut().zip(other.readings).for_each(|(count, more)| *count += more);
         other.markers.iter().for_each(|(marker, count)| self.count_marker(marker, *count));
@@ -467,6 +477,11 @@ impl Kinds {
     /// Returns `true` if at least four of five values are numbers.
     pub fn are_mostly_numbers(&self) -> bool {
         self.numbers * 5 >= self.values() * 4 && self.numbers > 0
+    }
+
+    /// Returns `true` if the column has codes: numbers that begin with a zero or a plus, or no other numbers than `110E0010`.
+    pub fn are_codes(&self) -> bool {
+        self.has_codes || self.exponents > 0 && self.exponents == self.numbers
     }
 
     /// Returns the number of NULL markers.
@@ -645,6 +660,13 @@ fn is_marker(text: &[u8]) -> bool {
 fn is_code(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     matches!(digits, [b'+', ..] | [b'0', b'0'..=b'9', ..])
+}
+
+/// Returns `true` if a number is digits, an `e` and digits: `12E5`. Programs that print numbers write a point or a sign, too.
+fn is_exponent(text: &[u8]) -> bool {
+    let at = text.iter().position(|byte| byte.eq_ignore_ascii_case(&b'e'));
+    let parts = at.map(|at| (&text[..at], &text[at + 1..]));
+    parts.is_some_and(|(number, exponent)| number.iter().chain(exponent).all(u8::is_ascii_digit))
 }
 
 /// Returns `true` if a text looks like a date, with or without a time: `2024-01-31`, `31.1.2024`, `31-Jan-24 12:30`.

@@ -30,10 +30,18 @@ pub use watch::{Watch, Watched};
 
 use sqluice_core::batch::Batch;
 
-/// Adds the rows of a batch to the evidence of each of `columns`. `typed` is the part's
+/// Adds the rows of a batch to the evidence of each of `columns`, among which `results` have results of expressions. `typed` is the part's
 /// [`Part::is_typed`](sqluice_core::source::Part::is_typed).
-fn see_all(evidence: &mut [Evidence], columns: &[usize], batch: &Batch<'_>, typed: bool) {
+fn see_all(
+    evidence: &mut [Evidence],
+    (columns, results): (&[usize], &[usize]),
+    batch: &Batch<'_>,
+    typed: bool,
+) {
     for (evidence, &column) in evidence.iter_mut().zip(columns) {
-        evidence.see_batch(&batch.columns[column], batch.rows, typed);
+        match results.contains(&column) {
+            true => evidence.see_results(&batch.columns[column], batch.rows),
+            false => evidence.see_batch(&batch.columns[column], batch.rows, typed),
+        }
     }
 }

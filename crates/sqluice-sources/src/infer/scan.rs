@@ -5,6 +5,7 @@
 use sqluice_core::batch::Batch;
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Amount, Cancel, Context};
+use sqluice_core::source::kept::Kept;
 use sqluice_core::source::{BadRow, Part, Quoting, Refused, Sink, Source, scan};
 
 use super::{Counting, Evidence, Kinds};
@@ -18,13 +19,15 @@ pub struct Scanned {
     pub kinds: Kinds,
 }
 
-/// Returns the facts about each of `columns`, over all rows of the source except malformed ones, which the load reports. The progress is
-/// given the bytes of each part; the caller names the phase.
+/// Returns the facts about each of `columns`, over all rows of the source except malformed ones, which the load reports. `results` are the
+/// columns that have results of expressions: only their evidence is gathered. The progress is given the bytes of each part; the caller names
+/// the phase.
 ///
 /// If the source can't be read any further, the error has the facts so far.
 pub fn scan(
     source: &mut dyn Source,
     columns: &[usize],
+    results: &[usize],
     threads: usize,
     context: &Context<'_>,
 ) -> (Vec<Scanned>, Result<()>) {
@@ -32,7 +35,8 @@ pub fn scan(
         || vec![Scanned { evidence: Evidence::new(), kinds: Kinds::new(Counting::All) }; columns.len()];
     let look = |scanned: &mut Vec<Scanned>, index: u64, part: &mut dyn Part| {
         let written = (part.is_typed(), part.quoting());
-        part.decode(&mut Scanning { columns, cancel: &context.cancel, scanned, written, next: (index, 0) })?;
+        let cancel = &context.cancel;
+        part.decode(&mut Scanning { columns, results, cancel, scanned, written, next: (index, 0) })?;
         context.progress.advance(Amount { rows: 0, bytes: part.input_bytes() });
         Ok(())
     };
@@ -50,6 +54,7 @@ pub fn scan(
 /// A sink that looks at rows and stores nothing.
 struct Scanning<'a> {
     columns: &'a [usize],
+    results: &'a [usize],
     cancel: &'a Cancel,
     scanned: &'a mut [Scanned],
     /// `true` if the part is typed, and how it shows which fields were quoted.
@@ -62,10 +67,18 @@ impl Sink for Scanning<'_> {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
         self.cancel.check()?;
         for (Scanned { evidence, kinds }, &column) in self.scanned.iter_mut().zip(self.columns) {
-            kinds.see(evidence, &batch.columns[column], batch.rows, self.written, self.next);
+            match self.results.contains(&column) {
+                true => evidence.see_results(&batch.columns[column], batch.rows),
+                false => kinds.see(evidence, &batch.columns[column], batch.rows, self.written, self.next),
+            }
         }
         self.next.1 += batch.rows as u64;
         Ok(())
+    }
+
+    /// Takes all rows.
+    fn kept_rows(&mut self, batch: &Batch<'_>, _: &Kept<'_>) -> Result<(), Refused> {
+        self.rows(batch)
     }
 
     fn bad_row(&mut self, _: BadRow) -> Result<()> {

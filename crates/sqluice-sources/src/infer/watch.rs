@@ -20,6 +20,8 @@ use sqluice_core::batch::{Batch, Values};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Amount;
 use sqluice_core::source::around::decoded_by;
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::kept::Kept;
 use sqluice_core::source::{BadRow, Part, Quoting, Refused, Sink, Source};
 
 use super::{Counting, Evidence, Inferred, Kinds, see_all};
@@ -35,6 +37,8 @@ pub struct Watched {
     pub evidence: Evidence,
     /// `true` if the values are numbers, however they are written.
     pub is_number: bool,
+    /// `true` if the values are results of expressions.
+    pub is_result: bool,
     /// The values whose kinds are counted, for notes; `None` if no kinds are counted.
     pub counting: Option<Counting>,
 }
@@ -46,6 +50,8 @@ pub struct Watch(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     columns: Vec<usize>,
+    /// The indexes of the columns that have results of expressions.
+    results: Vec<usize>,
     guesses: Vec<Guess>,
     seen: Mutex<Seen>,
 }
@@ -80,6 +86,11 @@ impl Watch {
         let kinds = watched.iter().map(|watched| watched.counting.map(Kinds::new)).collect();
         Watch(Arc::new(Shared {
             columns: watched.iter().map(|watched| watched.column).collect(),
+            results: watched
+                .iter()
+                .filter(|watched| watched.is_result)
+                .map(|watched| watched.column)
+                .collect(),
             guesses: watched
                 .iter()
                 .map(|watched| Guess { inferred: watched.guess, is_number: watched.is_number })
@@ -90,6 +101,11 @@ impl Watch {
 
     /// Returns the source with its rows watched.
     pub fn over<'a>(&self, source: Box<dyn Source + 'a>) -> Box<dyn Source + 'a> {
+        Box::new(WatchedSource { source, watch: self.clone(), parts: 0 })
+    }
+
+    /// Returns a source of a chain with its rows watched.
+    pub fn over_counted(&self, source: Box<dyn Counted>) -> Box<dyn Counted> {
         Box::new(WatchedSource { source, watch: self.clone(), parts: 0 })
     }
 
@@ -150,14 +166,20 @@ impl Watch {
 }
 
 /// A watched source.
-struct WatchedSource<'a> {
-    source: Box<dyn Source + 'a>,
+struct WatchedSource<S: ?Sized> {
+    source: Box<S>,
     watch: Watch,
     /// The number of parts so far.
     parts: u64,
 }
 
-impl Source for WatchedSource<'_> {
+impl Counted for WatchedSource<dyn Counted> {
+    fn rows_done(&self) -> u64 {
+        self.source.rows_done()
+    }
+}
+
+impl<S: Source + ?Sized> Source for WatchedSource<S> {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
         let Some(part) = self.source.next_part()? else { return Ok(None) };
         let (watch, index) = (self.watch.clone(), self.parts);
@@ -194,12 +216,40 @@ struct Watching<'a> {
 
 impl Sink for Watching<'_> {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        let taken = self.sink.rows(batch);
+        self.see(batch, taken)
+    }
+
+    /// Looks at all rows, as the types follow from all of them.
+    fn kept_rows(&mut self, batch: &Batch<'_>, kept: &Kept<'_>) -> Result<(), Refused> {
+        let taken = self.sink.kept_rows(batch, kept);
+        self.see(batch, taken)
+    }
+
+    fn wants_lines(&self) -> bool {
+        self.sink.wants_lines()
+    }
+
+    fn lines(&mut self, lines: &[i64]) {
+        self.sink.lines(lines);
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.next.1 += 1;
+        self.sink.bad_row(bad)
+    }
+}
+
+impl Watching<'_> {
+    /// Looks at a batch that was taken, or at the values for which it was refused.
+    fn see(&mut self, batch: &Batch<'_>, taken: Result<(), Refused>) -> Result<(), Refused> {
         // Only the refused values of a refused batch count: the batch is given again without them.
-        self.sink.rows(batch).inspect_err(|refused| match refused {
+        taken.inspect_err(|refused| match refused {
             Refused::Rows(rows) => rows.iter().for_each(|row| self.blame(batch, row.row, row.column)),
             Refused::Stop { at, .. } => at.iter().for_each(|&(row, column)| self.blame(batch, row, column)),
         })?;
-        see_all(&mut self.evidence, &self.watch.0.columns, batch, self.typed);
+        let Shared { columns, results, .. } = &*self.watch.0;
+        see_all(&mut self.evidence, (columns, results), batch, self.typed);
         for (kinds, &column) in self.kinds.iter_mut().zip(&self.watch.0.columns) {
             if let Some(kinds) = kinds {
                 // A typed source writes the numbers of a column as text that was TEXT before.
@@ -214,17 +264,14 @@ impl Sink for Watching<'_> {
         Ok(())
     }
 
-    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
-        self.next.1 += 1;
-        self.sink.bad_row(bad)
-    }
-}
-
-impl Watching<'_> {
     fn blame(&mut self, batch: &Batch<'_>, row: usize, column: usize) {
         let watched = self.evidence.iter_mut().zip(&self.watch.0.columns);
         for (evidence, _) in watched.filter(|(_, watched)| **watched == column) {
-            evidence.add_value(batch.columns[column].get(row), self.typed);
+            let value = batch.columns[column].get(row);
+            match self.watch.0.results.contains(&column) {
+                true => evidence.add_result(value),
+                false => evidence.add_value(value, self.typed),
+            }
         }
     }
 }

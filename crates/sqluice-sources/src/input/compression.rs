@@ -112,12 +112,15 @@ impl Compression {
         EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known))
     }
 
+    /// Returns the cargo feature that this build lacks to read the compression.
+    pub(super) fn missing_feature(self) -> Option<&'static str> {
+        let needs_feature = matches!(self, Compression::Bzip2 | Compression::Xz);
+        (needs_feature && !cfg!(feature = "bzip2-xz")).then_some("bzip2-xz")
+    }
+
     /// Refuses a compression that this build does not read, for the file `name`.
     pub(super) fn refuse_unbuilt(self, name: &Path) -> Result<()> {
-        let feature = match self {
-            Compression::Bzip2 | Compression::Xz if !cfg!(feature = "bzip2-xz") => "bzip2-xz",
-            _ => return Ok(()),
-        };
+        let Some(feature) = self.missing_feature() else { return Ok(()) };
         let what = format!("{} is compressed with {self}, which this build does not read", name.display());
         Err(Error::without_feature(what, feature))
     }
@@ -151,32 +154,47 @@ impl Compression {
         }
     }
 
-    /// Decompresses `input`, which messages call `name`. Adds the offsets of all members but the first to `starts`.
+    /// Decompresses `input`, which messages call `name`. Adds the offsets of all members but the first to `starts`. `in_archive`: the input
+    /// is a member of an archive, which other programs can't open by its name.
     pub(super) fn decompress<'a>(
         self,
         input: Peek<'a>,
         name: &Path,
+        in_archive: bool,
         starts: MemberStarts,
     ) -> io::Result<Decompress<'a>> {
         let input = BufReader::with_capacity(RAW_BYTES, input);
         let member = Some(self.member(input)?);
-        let inner = Box::new(Members { member, compression: self, name: name.to_owned(), given: 0, starts });
-        Ok(Decompress { inner, compression: self, name: name.to_owned() })
+        let named = Named { name: name.to_owned(), in_archive };
+        let inner = Box::new(Members { member, compression: self, named: named.clone(), given: 0, starts });
+        Ok(Decompress { inner, compression: self, named })
     }
 }
 
-/// Returns a hint to decompress the file with another program.
-fn by_pipe(command: &str, name: &Path) -> String {
-    let file =
-        if name == Path::new(STANDARD_INPUT) { "FILE".to_owned() } else { quoted(&name.to_string_lossy()) };
-    format!("decompress it first: {command} {file}")
+/// The name of compressed data in messages.
+#[derive(Clone)]
+struct Named {
+    name: PathBuf,
+    in_archive: bool,
+}
+
+impl Named {
+    /// Returns a hint to decompress the file with another program.
+    fn by_pipe(&self, command: &str) -> String {
+        if self.in_archive {
+            return format!("extract it from the archive, and decompress it: {command} FILE");
+        }
+        let is_stdin = self.name == Path::new(STANDARD_INPUT);
+        let file = if is_stdin { "FILE".to_owned() } else { quoted(&self.name.to_string_lossy()) };
+        format!("decompress it first: {command} {file}")
+    }
 }
 
 /// Decompressed data, with errors that name the fault of the compressed data.
 pub(super) struct Decompress<'a> {
     inner: Box<dyn Read + Send + 'a>,
     compression: Compression,
-    name: PathBuf,
+    named: Named,
 }
 
 impl Decompress<'_> {
@@ -192,11 +210,11 @@ impl Decompress<'_> {
                 .hint("was the file copied or written to its end?")
         } else if needs_more_memory(&error) {
             Error::input(format!("the {what} data needs more than 128 MiB of memory to decompress"))
-                .hint(by_pipe(what.command(), &self.name))
+                .hint(self.named.by_pipe(what.command()))
         } else {
             Error::input(format!("the {what} data is damaged"))
         };
-        failed.because(error).at(Place::file(&self.name))
+        failed.because(error).at(Place::file(&self.named.name))
     }
 }
 
@@ -257,7 +275,7 @@ struct Members<R: BufRead> {
     /// The member that is being read; `None` after the last member.
     member: Option<Member<R>>,
     compression: Compression,
-    name: PathBuf,
+    named: Named,
     /// The number of bytes that were decompressed.
     given: u64,
     starts: MemberStarts,
@@ -319,11 +337,11 @@ impl<R: BufRead> Members<R> {
     fn surplus(&self) -> io::Error {
         let what = self.compression;
         let error =
-            Error::input(format!("something else follows the {what} data")).at(Place::file(&self.name));
+            Error::input(format!("something else follows the {what} data")).at(Place::file(&self.named.name));
         let hint = match what {
             // xz itself refuses such a file.
             Compression::Xz => "was something added to the file after it was compressed?".to_owned(),
-            _ => format!("{what} can leave it out; {}", by_pipe(what.command(), &self.name)),
+            _ => format!("{what} can leave it out; {}", self.named.by_pipe(what.command())),
         };
         error.hint(hint).into()
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use sqluice_core::error::{Error, Result};
 
+use super::InputOptions;
 use super::compression::{Compression, MemberStarts};
 use super::encoding::{self, Encoding};
 use super::foreign::{self, HEAD_BYTES, MAGIC_BYTES_MAX};
@@ -20,33 +21,61 @@ pub(super) struct Decoded<'a> {
     pub(super) member_starts: MemberStarts,
 }
 
+/// The bytes of an input, decompressed.
+pub(super) struct Decompressed<'a> {
+    pub(super) bytes: Peek<'a>,
+    pub(super) compression: Option<Compression>,
+    member_starts: MemberStarts,
+}
+
+impl<'a> Decompressed<'a> {
+    /// Opens the bytes of `raw`, which messages call `name`. `in_archive`: `raw` is a member of an archive.
+    ///
+    /// # Errors
+    /// If nothing can be read, or this build does not support the compression.
+    pub(super) fn new(
+        raw: Box<dyn Read + Send + 'a>,
+        name: &Path,
+        in_archive: bool,
+    ) -> Result<Decompressed<'a>> {
+        let unreadable = |error| Error::from_read(name, error);
+        let mut bytes = Peek::new(raw);
+        let member_starts = MemberStarts::default();
+        let compression = Compression::of_data(bytes.peek(MAGIC_BYTES_MAX));
+        bytes.failed_at_once().map_err(unreadable)?;
+        if let Some(compression) = compression {
+            compression.refuse_unbuilt(name)?;
+            let decompressed = compression.decompress(bytes, name, in_archive, member_starts.clone());
+            bytes = Peek::new(Box::new(decompressed.map_err(unreadable)?));
+        }
+        Ok(Decompressed { bytes, compression, member_starts })
+    }
+}
+
 impl<'a> Decoded<'a> {
     /// Opens the text of `raw`, which messages call `name`. Everything is decoded on the thread that reads the text; faults of the content
-    /// are errors of its reads.
+    /// are errors of its reads. `in_archive`: `raw` is a member of an archive.
     ///
     /// # Errors
     /// If nothing can be read, or the format is not supported.
     pub(super) fn new(
         raw: Box<dyn Read + Send + 'a>,
         name: &Path,
-        asked: Option<Encoding>,
+        in_archive: bool,
+        options: &InputOptions,
     ) -> Result<Decoded<'a>> {
-        let unreadable = |error| Error::from_read(name, error);
-        let mut input = Peek::new(raw);
-        let member_starts = MemberStarts::default();
-        let compression = Compression::of_data(input.peek(MAGIC_BYTES_MAX));
-        input.failed_at_once().map_err(unreadable)?;
-        if let Some(compression) = compression {
-            compression.refuse_unbuilt(name)?;
-            let decompressed = compression.decompress(input, name, member_starts.clone());
-            input = Peek::new(Box::new(decompressed.map_err(unreadable)?));
-        }
+        let Decompressed { bytes: mut input, compression, member_starts } =
+            Decompressed::new(raw, name, in_archive)?;
         if foreign::is_likely(input.peek(MAGIC_BYTES_MAX))
             && let Some(foreign) = foreign::of_bytes(input.peek(HEAD_BYTES))
         {
-            return Err(foreign.error(name));
+            if !options.workbooks || !foreign::is_workbook(input.peek(HEAD_BYTES), name) {
+                return Err(foreign.error(name));
+            }
+            let reader = Box::new(input);
+            return Ok(Decoded { reader, compression, encoding: None, member_starts });
         }
-        let (encoding, mark_bytes) = Encoding::of_text(asked, input.peek(encoding::HEAD_BYTES));
+        let (encoding, mark_bytes) = Encoding::of_text(options.encoding, input.peek(encoding::HEAD_BYTES));
         input.skip(mark_bytes);
         let byte = compression.is_none().then_some(mark_bytes as u64);
         let reader: Box<dyn Read + Send + 'a> = match encoding {

@@ -50,6 +50,30 @@ impl Encoding {
         (Some(Encoding { encoding, order_by_mark: false }), mark_bytes)
     }
 
+    /// Returns `true` if each character has one byte.
+    pub fn is_single_byte(&self) -> bool {
+        self.encoding.is_single_byte()
+    }
+
+    /// Returns a sign that `text`, which was read with this encoding, is UTF-8: the characters that were read for the first character
+    /// beyond ASCII, and this character. `whole` is `false` if more text follows. Returns `None` if the text is ASCII or not UTF-8, or if
+    /// characters of the encoding have several bytes.
+    pub fn misread(&self, text: &[u8], whole: bool) -> Option<(String, char)> {
+        let uncut = |bytes: &[u8]| match str::from_utf8(bytes) {
+            Ok(_) => Some(bytes.len()),
+            Err(error) if error.error_len().is_none() && !whole => Some(error.valid_up_to()),
+            Err(_) => None,
+        };
+        let text = str::from_utf8(&text[..uncut(text)?]).ok().filter(|_| self.encoding.is_single_byte())?;
+        let (raw, _, has_others) = self.encoding.encode(text);
+        let as_utf_8 = str::from_utf8(&raw[..uncut(&raw)?]).ok().filter(|_| !has_others)?;
+        let character = as_utf_8.chars().find(|character| !character.is_ascii())?;
+        let mut bytes = [0; 4];
+        let (read, _) =
+            self.encoding.decode_without_bom_handling(character.encode_utf8(&mut bytes).as_bytes());
+        Some((read.into_owned(), character))
+    }
+
     /// Returns a decoder of text without a byte order mark.
     pub(super) fn decoder(&self) -> Decoder {
         self.encoding.new_decoder_without_bom_handling()

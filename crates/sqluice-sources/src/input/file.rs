@@ -7,6 +7,7 @@
 //! | a URL of another server | once |
 //! | a pipe, a terminal | once: the bytes of a sample are kept and given first |
 //! | a pipe that was spooled | as often as one likes, from a temporary file that has no name |
+//! | a member of an archive | as often as one likes, by several readers at the same time |
 //!
 //! Spooling copies the bytes before decompression: they are fewer, and progress counts them.
 
@@ -24,9 +25,17 @@ use sqluice_core::remote::RemoteFile;
 use sqluice_platform::shell::quoted;
 use sqluice_platform::streams;
 
+#[cfg(feature = "archives")]
+use super::MemberStarts;
 use super::ahead::{Ahead, BLOCK_BYTES};
 use super::decoded::Decoded;
+#[cfg(feature = "archives")]
+use super::decoded::Decompressed;
+use super::member::Member;
+use super::member::Method;
 use super::raw::{OpenedLater, Positioned, Raw};
+#[cfg(feature = "archives")]
+use super::whole::{RemoteRange, Whole};
 use super::{Compression, Encoding, Input, InputOptions, STANDARD_INPUT};
 
 /// The number of bytes of text that a sample of a regular file keeps for the next sample.
@@ -49,6 +58,9 @@ enum FileAt {
     Open { file: Arc<File>, start: u64, bytes: u64 },
     /// A file behind a URL whose server supports ranges.
     Remote(Arc<dyn RemoteFile>),
+    /// A member of an archive, in a local file or compressed.
+    #[cfg_attr(not(feature = "archives"), allow(dead_code))]
+    Member(Member),
     /// An input that can be read only once.
     Stream(Stream),
 }
@@ -137,6 +149,19 @@ impl InputFile {
         Ok(InputFile { name, options, place, kept: None })
     }
 
+    /// Creates an input of a member of an archive.
+    #[cfg(feature = "archives")]
+    pub(super) fn of_member(member: Member, name: PathBuf, options: InputOptions) -> InputFile {
+        let place = match member {
+            // The member has all ranges that the server has.
+            Member { whole: Whole::Remote(remote, _), range, method: Method::Stored, stated } => {
+                FileAt::Remote(Arc::new(RemoteRange::new(name.clone(), remote, range.start, stated)))
+            }
+            member => FileAt::Member(member),
+        };
+        InputFile { name, options, place, kept: None }
+    }
+
     /// Returns the file behind a URL, if the server supports ranges.
     pub fn remote(&self) -> Option<&Arc<dyn RemoteFile>> {
         match &self.place {
@@ -156,6 +181,7 @@ impl InputFile {
             FileAt::Path(path) => fs::metadata(path).ok().map(|about| about.len()),
             FileAt::Open { bytes, .. } => Some(*bytes),
             FileAt::Remote(remote) => remote.bytes(),
+            FileAt::Member(member) => Some(member.raw_bytes()),
             FileAt::Stream(_) => None,
         }
     }
@@ -174,7 +200,7 @@ impl InputFile {
         let FileAt::Stream(stream) = &mut self.place else { return self.sample_of_file(bytes) };
         let mut failed = false;
         let raw = Box::new(stream.replay(&self.name, &mut failed)?);
-        let (sample, error) = beginning(Decoded::new(raw, &self.name, self.options.encoding)?, bytes);
+        let (sample, error) = beginning(Decoded::new(raw, &self.name, false, &self.options)?, bytes);
         match error {
             // A pipe does not fail twice, so a later reader would not learn of the error.
             Some(error) if failed => Err(Error::from_read(&self.name, error)),
@@ -189,8 +215,10 @@ impl InputFile {
             Some(kept) => kept,
             None => {
                 let raw = self.take_bytes()?.reader;
-                let decoded = Decoded::new(raw, &self.name, self.options.encoding)?;
-                beginning(decoded, bytes.max(KEPT_BYTES)).0
+                let decoded = Decoded::new(raw, &self.name, self.is_member(), &self.options)?;
+                let mut sample = beginning(decoded, bytes.max(KEPT_BYTES)).0;
+                sample.plain &= !self.is_packed();
+                sample
             }
         };
         if bytes > KEPT_BYTES {
@@ -205,6 +233,18 @@ impl InputFile {
         Ok(sample)
     }
 
+    /// Returns another input of the same local file. `None`: the input is no local file, and was not copied to one.
+    pub fn again(&self) -> Option<InputFile> {
+        let place = match &self.place {
+            FileAt::Path(path) => FileAt::Path(path.clone()),
+            FileAt::Open { file, start, bytes } => {
+                FileAt::Open { file: Arc::clone(file), start: *start, bytes: *bytes }
+            }
+            FileAt::Member(_) | FileAt::Remote(_) | FileAt::Stream(_) => return None,
+        };
+        Some(InputFile { name: self.name.clone(), options: self.options.clone(), place, kept: None })
+    }
+
     /// Frees the sample that is kept.
     pub fn forget_sample(&mut self) {
         self.kept = None;
@@ -217,14 +257,96 @@ impl InputFile {
     pub fn open(&mut self) -> Result<Input> {
         let Bytes { reader, bytes, bytes_read } = self.take_bytes()?;
         let Decoded { reader, compression, encoding, member_starts } =
-            Decoded::new(reader, &self.name, self.options.encoding)?;
-        let name = self.name.clone();
-        let mut input = Input { name, reader, bytes, bytes_read, compression, encoding, member_starts };
+            Decoded::new(reader, &self.name, self.is_member(), &self.options)?;
+        let (name, is_packed) = (self.name.clone(), self.is_packed());
+        let mut input =
+            Input { name, reader, bytes, bytes_read, compression, encoding, is_packed, member_starts };
         if !input.has_offsets_of_file() {
             let ahead = Ahead::start(input.reader, BLOCK_BYTES, self.options.cancel.clone());
             input.reader = Box::new(ahead.map_err(|error| Error::read(&self.name, error))?);
         }
         Ok(input)
+    }
+
+    /// Returns the first bytes of the input, decompressed and not transcoded: `bytes`, or fewer if the input ends or can't be read further.
+    /// Nothing is consumed.
+    ///
+    /// # Errors
+    /// If nothing can be read, or this build does not support the compression.
+    #[cfg(feature = "archives")]
+    pub(super) fn head(&mut self, bytes: usize) -> Result<(Vec<u8>, Option<Compression>)> {
+        let mut failed = false;
+        let in_archive = self.is_member();
+        let raw: Box<dyn Read + Send + '_> = match &mut self.place {
+            FileAt::Stream(stream) => Box::new(stream.replay(&self.name, &mut failed)?),
+            _ => self.take_bytes()?.reader,
+        };
+        let mut decompressed = Decompressed::new(raw, &self.name, in_archive)?;
+        let mut head = decompressed.bytes.peek(bytes).to_vec();
+        head.truncate(bytes);
+        let (compression, end) = (decompressed.compression, decompressed.bytes.at_end());
+        drop(decompressed);
+        match end {
+            // A pipe does not fail twice, so a later reader would not learn of the error.
+            Err(error) if failed => Err(Error::from_read(&self.name, error)),
+            _ => Ok((head, compression)),
+        }
+    }
+
+    /// Opens the bytes of the input as they are, for tests.
+    #[cfg(all(feature = "archives", any(test, fuzzing)))]
+    pub(super) fn open_raw(&mut self) -> Result<Box<dyn Read + Send>> {
+        Ok(self.take_bytes()?.reader)
+    }
+
+    /// Opens the bytes of the input, decompressed and not transcoded. An input that can be read only once can be opened only once.
+    ///
+    /// # Errors
+    /// If nothing can be read, or this build does not support the compression.
+    #[cfg(feature = "archives")]
+    pub(super) fn open_bytes(&mut self) -> Result<Input> {
+        let Bytes { reader, bytes, bytes_read } = self.take_bytes()?;
+        let Decompressed { bytes: reader, compression, .. } =
+            Decompressed::new(reader, &self.name, self.is_member())?;
+        let ahead = Ahead::start(reader, BLOCK_BYTES, self.options.cancel.clone());
+        let reader = Box::new(ahead.map_err(|error| Error::read(&self.name, error))?);
+        let (name, is_packed, member_starts) = (self.name.clone(), self.is_packed(), MemberStarts::default());
+        Ok(Input { name, reader, bytes, bytes_read, compression, encoding: None, is_packed, member_starts })
+    }
+
+    /// Returns the bytes of the input, of which any thread reads any range; `None`: the input can't be read so.
+    ///
+    /// # Errors
+    /// If the input can't be opened.
+    #[cfg(feature = "archives")]
+    pub(super) fn whole(&self) -> Result<Option<Whole>> {
+        if let FileAt::Remote(remote) = &self.place {
+            return Ok(remote.bytes().map(|bytes| Whole::Remote(Arc::clone(remote), bytes)));
+        }
+        if !self.is_local() {
+            return Ok(None);
+        }
+        let (file, start, bytes) = self.file()?;
+        Ok(Some(Whole::File { file, start, bytes }))
+    }
+
+    /// Returns `true` if the input is a local file, or a range of one.
+    pub(super) fn is_local(&self) -> bool {
+        match &self.place {
+            FileAt::Path(_) | FileAt::Open { .. } => true,
+            FileAt::Member(member) => member.file().is_some(),
+            FileAt::Remote(_) | FileAt::Stream(_) => false,
+        }
+    }
+
+    /// Returns `true` for a member of an archive.
+    fn is_member(&self) -> bool {
+        matches!(self.place, FileAt::Member(_))
+    }
+
+    /// Returns `true` for a member of an archive that the archive compresses.
+    fn is_packed(&self) -> bool {
+        matches!(&self.place, FileAt::Member(member) if member.method != Method::Stored)
     }
 
     /// Copies an input that can be read only once to a temporary file in `folder`, so that it can be opened many times. Other inputs stay
@@ -244,13 +366,14 @@ impl InputFile {
     /// # Errors
     /// As [`InputFile::spool`].
     pub fn keep(&mut self, folder: &Path, progress: &dyn Progress) -> Result<()> {
-        if matches!(self.place, FileAt::Path(_) | FileAt::Open { .. }) {
+        if self.is_local() {
             return Ok(());
         }
         let mut file = tempfile::tempfile_in(folder).map_err(|error| cannot_spool(folder, error))?;
         let raw = self.take_bytes()?.reader;
         let bytes = copy(raw, &mut file, &self.name, folder, progress)?;
         self.place = FileAt::Open { file: Arc::new(file), start: 0, bytes };
+        self.forget_sample();
         Ok(())
     }
 
@@ -259,7 +382,7 @@ impl InputFile {
     /// # Errors
     /// If the input can't be read or the temporary file can't be written.
     pub fn decompress(&mut self, folder: &Path, progress: &dyn Progress) -> Result<()> {
-        if self.sample(1)?.compression.is_none() {
+        if self.sample(1)?.compression.is_none() && !self.is_packed() {
             return Ok(());
         }
         self.copy_text(folder, progress)
@@ -293,6 +416,7 @@ impl InputFile {
     pub fn file(&self) -> Result<(Arc<File>, u64, u64)> {
         match &self.place {
             FileAt::Open { file, start, bytes } => Ok((Arc::clone(file), *start, *bytes)),
+            FileAt::Member(member) => member.file().ok_or_else(|| read_before(&self.name)),
             FileAt::Stream(_) | FileAt::Remote(_) => Err(read_before(&self.name)),
             FileAt::Path(path) => {
                 let unreadable = |error| Error::read(&self.name, error);
@@ -312,6 +436,11 @@ impl InputFile {
                 let (bytes, bytes_read) = (remote.bytes(), Arc::new(AtomicU64::new(0)));
                 let reader = Raw::new(remote.stream()?, self.name.clone(), Arc::clone(&bytes_read));
                 return Ok(Bytes { reader: Box::new(reader), bytes, bytes_read });
+            }
+            FileAt::Member(member) => {
+                let bytes_read = Arc::new(AtomicU64::new(0));
+                let reader = member.open(&self.name, &bytes_read).map_err(unreadable)?;
+                return Ok(Bytes { reader, bytes: Some(member.raw_bytes()), bytes_read });
             }
             FileAt::Open { file, start, bytes } => (Arc::clone(file), *start, *bytes),
             FileAt::Path(path) => {
@@ -426,7 +555,7 @@ pub(super) fn copy(
     }
 }
 
-fn cannot_spool(folder: &Path, error: io::Error) -> Error {
+pub(super) fn cannot_spool(folder: &Path, error: io::Error) -> Error {
     Error::target(format!("cannot keep a copy of the input in {}", folder.display()))
         .about(folder)
         .because(error)
@@ -437,8 +566,13 @@ fn read_before(name: &Path) -> Error {
     Error::input(format!("{} can be read only once", name.display())).hint("save it as a file first")
 }
 
+/// Returns `true` for a folder that pg_dump wrote. It is refused with a remedy when it is opened as a file.
+pub fn is_of_pg_dump(folder: &Path) -> bool {
+    folder.join("toc.dat").is_file()
+}
+
 fn is_folder(name: &Path) -> Error {
-    if name.join("toc.dat").is_file() {
+    if is_of_pg_dump(name) {
         let error = Error::input(format!("{} is a folder that pg_dump wrote", name.display()));
         return error.hint(format!(
             "make SQL of it, and load that: pg_restore -f dump.sql {}",
@@ -446,12 +580,6 @@ fn is_folder(name: &Path) -> Error {
         ));
     }
     let error = Error::input(format!("{} is a folder", name.display()));
-    let (folder, files) = (name.to_string_lossy(), name.join("*.csv"));
-    // A pattern that the shell does not replace is read here.
-    let files = if quoted(&folder) == folder {
-        files.to_string_lossy().into_owned()
-    } else {
-        quoted(&files.to_string_lossy())
-    };
-    error.hint(format!("name the files in it: {files}"))
+    // Standard input may be a folder, and only a folder that has a name is listed.
+    error.hint("name the folder to load the files in it")
 }

@@ -9,6 +9,8 @@
 //!                                            bytes    if it must be           if it must be
 //! ```
 //!
+//! A member of an archive (`archive`) is a range of a file, which is decompressed, and compared with its size and checksum, before `which`.
+//!
 //! The first bytes of a file decide how it is read, not its name: gzip, zstd, bzip2, xz, a byte order mark. A thread that reads ahead does the slow
 //! work (decompression, transcoding, waiting for a pipe). A plain file is read by the thread that needs the bytes.
 //!
@@ -19,11 +21,15 @@
 //! [`Error::from_read`](sqluice_core::error::Error::from_read) extracts.
 
 mod ahead;
+#[cfg(feature = "archives")]
+pub mod archive;
+mod checked;
 mod compression;
 mod decoded;
 mod encoding;
 mod file;
 pub mod foreign;
+mod member;
 mod names;
 mod peek;
 mod position;
@@ -33,6 +39,7 @@ mod raw;
 #[cfg(test)]
 mod tests;
 mod transcode;
+mod whole;
 
 use std::fmt;
 use std::io::Read;
@@ -46,8 +53,10 @@ use sqluice_core::setters;
 
 pub use self::compression::{Compression, MemberStarts};
 pub use self::encoding::{Encoding, likely as likely_encoding};
-pub use self::file::{InputFile, Sample};
-pub use self::names::{expand, refuse_stdin_twice, stem, stem_with_folders};
+pub use self::file::{InputFile, Sample, is_of_pg_dump};
+pub use self::names::{
+    MemberPattern, Named, expand, is_named_as_archive, named, refuse_stdin_twice, stem, stem_with_folders,
+};
 #[cfg(feature = "parquet")]
 pub use self::ranges::RemoteRanges;
 
@@ -60,6 +69,8 @@ pub const STANDARD_INPUT: &str = "standard input";
 pub struct InputOptions {
     /// The encoding of the text, which wins over a byte order mark. `None`: the mark decides, and text without one is UTF-8.
     pub encoding: Option<Encoding>,
+    /// `true` if the bytes of workbooks are given. Otherwise a workbook is an error that names it.
+    pub workbooks: bool,
     /// The flag that ends the wait for a pipe that gives nothing.
     pub cancel: Cancel,
 }
@@ -67,6 +78,8 @@ pub struct InputOptions {
 setters! { InputOptions:
     /// Sets the encoding; `None`: UTF-8, or the encoding that the byte order mark names.
     encoding(encoding: impl Into<Option<Encoding>>) = encoding.into();
+    /// Gives the bytes of workbooks, instead of an error that names them.
+    workbooks(workbooks: bool) = workbooks;
     /// Sets the flag that ends the wait for a pipe.
     cancel(cancel: Cancel) = cancel;
 }
@@ -93,6 +106,8 @@ pub struct Input {
     pub compression: Option<Compression>,
     /// The encoding of the file, if it is transcoded.
     pub encoding: Option<Encoding>,
+    /// `true` for a member of an archive that the archive compresses: [`Input::bytes`] are compressed bytes.
+    pub is_packed: bool,
     /// The offsets in the text at which members of the compressed data begin, as far as the text is read.
     pub member_starts: MemberStarts,
 }
@@ -108,7 +123,7 @@ impl Input {
 
     /// Returns `true` if each byte of the text has the same offset in the file.
     pub fn has_offsets_of_file(&self) -> bool {
-        self.compression.is_none() && self.encoding.is_none()
+        self.compression.is_none() && self.encoding.is_none() && !self.is_packed
     }
 }
 

@@ -46,6 +46,77 @@ pub fn stem_with_folders(path: &Path, below: &Path) -> Option<String> {
     Some(name)
 }
 
+/// A file or folder that a user names, or members of an archive.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Named {
+    /// The path of the file, the folder or the archive.
+    pub path: PathBuf,
+    /// The name or the pattern of members of the archive, such as `dir/a.csv`; `None` for all of the file, the folder or the archive.
+    pub within: Option<PathBuf>,
+    /// `true` if a pattern names other files, too, so that the archive may have no member that matches.
+    pub is_one_of_many: bool,
+}
+
+impl Named {
+    /// Names a whole file, folder or archive.
+    pub fn whole(path: impl Into<PathBuf>) -> Named {
+        Named { path: path.into(), within: None, is_one_of_many: false }
+    }
+
+    /// Names members of the archive at `path`.
+    pub fn within(path: impl Into<PathBuf>, members: impl Into<PathBuf>) -> Named {
+        Named { path: path.into(), within: Some(members.into()), is_one_of_many: false }
+    }
+}
+
+/// Returns the files, folders and members of archives that the patterns name, by the rules of [`expand`]. Behind a file, a path goes on within
+/// the archive that the file is: `data.zip/a.csv`, `data.zip/*.csv`. A wildcard stands for an archive if the extension of an archive follows:
+/// `*.zip/*.csv`.
+///
+/// # Errors
+/// If a pattern is malformed or matches nothing, or standard input (`-`) is named twice.
+pub fn named<P: AsRef<Path>>(patterns: &[P]) -> Result<Vec<Named>> {
+    let mut all = Vec::new();
+    for pattern in patterns.iter().map(P::as_ref) {
+        if fs::symlink_metadata(pattern).is_ok() {
+            all.push(Named::whole(pattern));
+        } else if is_pattern(pattern.as_os_str()) {
+            let Matches { files, archives } = matches(pattern)?;
+            let mut named: Vec<Named> = files.into_iter().map(Named::whole).chain(archives).collect();
+            if named.is_empty() {
+                return Err(no_match(pattern));
+            }
+            named.sort();
+            let is_one_of_many = named.len() > 1;
+            all.extend(named.into_iter().map(|named| Named { is_one_of_many, ..named }));
+        } else {
+            all.push(within_archive(pattern).unwrap_or_else(|| Named::whole(pattern)));
+        }
+    }
+    let files: Vec<&Path> = all.iter().map(|named| named.path.as_path()).collect();
+    refuse_stdin_twice(&files)?;
+    Ok(all)
+}
+
+/// Returns the archive and the members that a path names: some part of the path is a file. A slash behind a file names all members.
+fn within_archive(path: &Path) -> Option<Named> {
+    let path: PathBuf = path.components().collect();
+    let archive = path.ancestors().find(|ancestor| ancestor.is_file())?;
+    Some(Named::within(archive, path.strip_prefix(archive).ok()?))
+}
+
+/// Returns `true` if the extension of a name is that of an archive, such as `.zip` or `.tar.gz`.
+pub fn is_named_as_archive(path: &Path) -> bool {
+    let of = |path: &Path| path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    match of(path).as_deref() {
+        Some("zip" | "tar" | "tgz" | "taz" | "tbz" | "tbz2" | "txz" | "tzst") => true,
+        Some(last) if Compression::has_extension(last) => {
+            path.file_stem().is_some_and(|stem| of(Path::new(stem)).as_deref() == Some("tar"))
+        }
+        _ => false,
+    }
+}
+
 /// Returns the files that the patterns match, in the order of the patterns; the files of one pattern are sorted by name. A pattern has a
 /// `*`, `?` or `[` and is not the name of a file; anything else is a name, and stays. As in a shell, a pattern matches hidden files only if
 /// it begins with a dot. Folders are left out.
@@ -69,8 +140,8 @@ pub fn expand<P: AsRef<Path>>(patterns: &[P]) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// If standard input is named twice.
-pub fn refuse_stdin_twice(files: &[PathBuf]) -> Result<()> {
-    if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
+pub fn refuse_stdin_twice<P: AsRef<Path>>(files: &[P]) -> Result<()> {
+    if files.iter().filter(|file| file.as_ref() == Path::new("-")).count() > 1 {
         return Err(Error::usage("standard input (-) is named twice").hint("it can be read only once"));
     }
     Ok(())
@@ -81,27 +152,93 @@ fn is_pattern(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.contains(['*', '?', '[']))
 }
 
+/// The matches of a pattern.
+struct Matches {
+    /// The files.
+    files: Vec<PathBuf>,
+    /// The archives with the rest of the pattern, which their members are to match.
+    archives: Vec<Named>,
+}
+
 /// Returns the files that a pattern matches.
 fn meant_by(pattern: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = vec![PathBuf::new()];
-    for component in pattern.components() {
-        match component {
+    let mut found = matches(pattern)?.files;
+    found.sort();
+    if found.is_empty() { Err(no_match(pattern)) } else { Ok(found) }
+}
+
+fn no_match(pattern: &Path) -> Error {
+    Error::input(format!("no file matches {}", pattern.display()))
+}
+
+/// Returns the matches of a pattern in any order. Folders are left out.
+fn matches(pattern: &Path) -> Result<Matches> {
+    let (mut found, mut archives) = (vec![PathBuf::new()], Vec::new());
+    let mut components = pattern.components();
+    while let Some(component) = components.next() {
+        let is_wild = match component {
             Component::Normal(name) if is_pattern(name) => {
                 let matcher = Matcher::new(name, pattern)?;
                 let folders = mem::take(&mut found);
                 for folder in folders {
                     found.extend(matcher.entries(&folder)?);
                 }
+                true
             }
-            _ => found.iter_mut().for_each(|path| path.push(component)),
+            _ => {
+                found.iter_mut().for_each(|path| path.push(component));
+                false
+            }
+        };
+        let rest = components.as_path();
+        if rest != Path::new("") && (!is_wild || is_named_as_archive(Path::new(component.as_os_str()))) {
+            archives
+                .extend(found.extract_if(.., |path| path.is_file()).map(|path| Named::within(path, rest)));
         }
     }
     found.retain(|path| fs::symlink_metadata(path).is_ok() && !path.is_dir());
-    found.sort();
-    if found.is_empty() {
-        return Err(Error::input(format!("no file matches {}", pattern.display())));
+    Ok(Matches { files: found, archives })
+}
+
+/// A pattern for names of members of an archive, by the rules for files: a wildcard stands for a part of one name, and hidden names match only a
+/// pattern that begins with a dot.
+pub struct MemberPattern(Vec<PatternPart>);
+
+enum PatternPart {
+    Name(String),
+    Wild(Matcher),
+}
+
+impl MemberPattern {
+    /// Parses a pattern, such as `dir/*.csv`.
+    ///
+    /// # Errors
+    /// If the pattern is malformed.
+    pub fn new(pattern: &Path) -> Result<MemberPattern> {
+        let parts = pattern.components().filter(|component| *component != Component::CurDir);
+        let part = |component: Component<'_>| match component {
+            Component::Normal(name) if is_pattern(name) => {
+                Ok(PatternPart::Wild(Matcher::new(name, pattern)?))
+            }
+            name => Ok(PatternPart::Name(name.as_os_str().to_string_lossy().into_owned())),
+        };
+        parts.map(part).collect::<Result<_>>().map(MemberPattern)
     }
-    Ok(found)
+
+    /// Returns `true` if the pattern has wildcards.
+    pub fn is_wild(&self) -> bool {
+        self.0.iter().any(|part| matches!(part, PatternPart::Wild(_)))
+    }
+
+    /// Returns `true` if the pattern matches the name of a member.
+    pub fn matches(&self, member: &str) -> bool {
+        let names: Vec<&str> = member.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+        names.len() == self.0.len()
+            && self.0.iter().zip(names).all(|(part, name)| match part {
+                PatternPart::Name(exact) => exact == name,
+                PatternPart::Wild(matcher) => matcher.fits(OsStr::new(name)),
+            })
+    }
 }
 
 /// A pattern for the names in one folder.

@@ -46,7 +46,7 @@ impl<'a> Peek<'a> {
     }
 
     /// Returns the error that ended the stream, if it was reached.
-    fn at_end(&mut self) -> io::Result<()> {
+    pub(super) fn at_end(&mut self) -> io::Result<()> {
         match &mut self.end {
             Some(end @ Err(_)) => mem::replace(end, Err(again())),
             _ => Ok(()),

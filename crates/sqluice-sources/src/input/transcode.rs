@@ -120,6 +120,7 @@ impl<R: Read> Transcode<R> {
             line: Some(self.position.line),
             column: Some(self.position.column),
             byte: self.byte.map(|byte| byte - (after + bad) as u64),
+            ..Place::default()
         })
     }
 }

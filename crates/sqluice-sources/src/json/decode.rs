@@ -97,6 +97,7 @@ impl JsonPart {
     fn batches(&mut self, reader: &mut Reader, scratch: &mut Scratch, sink: &mut dyn Sink) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let mut cursor = Cursor { byte: 0, at: self.cut.at };
+        let mut numbered = Cursor { byte: 0, at: self.cut.at };
         let mut records = 0;
         while records < self.cut.records {
             scratch.clear();
@@ -124,7 +125,12 @@ impl JsonPart {
             }
             if !shared.keys_only {
                 self.unescape(rows, scratch);
-                give(rows, Vec::new(), &mut JsonRecords { part: self, scratch, cursor: &mut cursor }, sink)?;
+                let lines = match sink.wants_lines() {
+                    true => self.lines(rows, scratch, &mut numbered),
+                    false => Vec::new(),
+                };
+                let mut found = JsonRecords { part: self, scratch, cursor: &mut cursor, lines };
+                give(rows, Vec::new(), &mut found, sink)?;
                 self.cut.data.truncate(self.raw_bytes);
             }
             match bad {
@@ -135,6 +141,12 @@ impl JsonPart {
             }
         }
         Ok(())
+    }
+
+    /// Returns the line at which each of the rows begins.
+    fn lines(&self, rows: usize, scratch: &Scratch, cursor: &mut Cursor) -> Vec<i64> {
+        let records = scratch.records[..rows].iter();
+        records.map(|record| cursor.advance(self.input(), record.start as usize).line as i64).collect()
     }
 
     fn input(&self) -> &[u8] {
@@ -245,10 +257,15 @@ struct JsonRecords<'f> {
     part: &'f JsonPart,
     scratch: &'f Scratch,
     cursor: &'f mut Cursor,
+    /// The line at which each row begins, if the sink wants lines.
+    lines: Vec<i64>,
 }
 
 impl GivenRows for JsonRecords<'_> {
     fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused> {
+        if let Some(lines) = self.lines.get(rows.clone()) {
+            sink.lines(lines);
+        }
         self.part.batch(rows, self.scratch, sink)
     }
 

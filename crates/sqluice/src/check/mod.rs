@@ -14,7 +14,9 @@
 //! This crate opens the file before SQLite opens it, and closes the file after SQLite has closed it: closing any descriptor of a file drops
 //! all locks of the process on the file, including SQLite's.
 
+mod computed;
 mod connection;
+mod full_text;
 mod pages;
 mod snapshot;
 pub(crate) mod spec;
@@ -176,28 +178,30 @@ impl Check {
         let page_size = header.filter(|_| self.checksum).map(|header| header.geometry.page_size());
         let shared = Shared::new((from, target), bytes, page_size, context);
         let options = Options { tables: &tables, problems_max: PROBLEMS_MAX, ..Options::default() };
-        let ((report, checksum), said) = self.beside(connection, || {
+        let ((mut report, checksum), said, connection) = self.beside(connection, || {
             context.progress.phase(Phase::Check.name(), Some(Amount { rows: 0, bytes }));
             self.read(&shared, &options)
         })?;
+        if let Some(connection) = connection {
+            full_text::check(&connection, &mut found, &mut report, self.workers(), context)?;
+        }
+        let found = unverified::with_uncompared(found, &report.uncompared);
         let unverified = sqlite::left_unverified(found, said.as_ref());
         sqlite_problems.extend(said.into_iter().flat_map(|said| said.problems));
         let seconds = started.elapsed().as_secs_f64();
         Ok(Checked { report, unverified, sqlite_problems, checksum, bytes, seconds })
     }
 
-    /// Runs SQLite's check, if requested, while `ours` runs. SQLite's read transaction ends after both.
+    /// Runs SQLite's check, if requested, while `ours` runs. Returns the connection in its read transaction.
     fn beside<T>(
         &self,
         connection: Option<Connection>,
         ours: impl FnOnce() -> Result<T>,
-    ) -> Result<(T, Option<Said>)> {
-        let Some(connection) = connection else { return Ok((ours()?, None)) };
-        if !self.full {
-            let ours = ours();
-            drop(connection);
-            return Ok((ours?, None));
-        }
+    ) -> Result<(T, Option<Said>, Option<Connection>)> {
+        let connection = match connection {
+            Some(connection) if self.full => connection,
+            connection => return Ok((ours()?, None, connection)),
+        };
         std::thread::scope(|scope| {
             let interrupt = connection.get_interrupt_handle();
             let theirs = scope.spawn(move || (sqlite::integrity_check(&connection), connection));
@@ -206,10 +210,9 @@ impl Check {
                 interrupt.interrupt();
             }
             let (theirs, connection) = theirs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            drop(connection);
             let ours = ours?;
             let theirs = theirs.map_err(|error| unreadable(&self.target, error))?;
-            Ok((ours, Some(theirs)))
+            Ok((ours, Some(theirs), Some(connection)))
         })
     }
 
@@ -239,10 +242,15 @@ impl Check {
         Ok((report, Some(checksum.to_hex())))
     }
 
+    /// Returns the number of threads that read.
+    fn workers(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        self.threads.unwrap_or_else(cores)
+    }
+
     /// Reads all parts, and sums the checksums of their pages.
     fn parts(&self, parts: &Parts<'_>, shared: &Shared<'_>) -> Result<(Vec<Done>, Checksum)> {
-        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let threads = self.threads.unwrap_or_else(cores).min(parts.len());
+        let threads = self.workers().min(parts.len());
         let next = AtomicUsize::new(0);
         let work = || {
             let mut pages = shared.pages();

@@ -20,13 +20,7 @@ pub(crate) fn tables(schema: &Schema, encoding: u32) -> rusqlite::Result<Vec<Tab
 }
 
 fn of_table(table: &schema::Table, defaults: &Defaults) -> rusqlite::Result<Table> {
-    let columns: Vec<usize> = match &table.clustered {
-        Some(key) => key.columns.iter().filter_map(|column| as_column(column.value)).collect(),
-        None => {
-            let stored = |i: &usize| table.columns[*i].generated != Some(Generated::Virtual);
-            (0..table.columns.len()).filter(stored).collect()
-        }
-    };
+    let columns = columns_of_fields(table);
     let fields = columns.iter().map(|&column| {
         let column = &table.columns[column];
         Ok(Field {
@@ -51,6 +45,7 @@ fn of_table(table: &schema::Table, defaults: &Defaults) -> rusqlite::Result<Tabl
             ..key(index, index.columns.len(), defaults.encoding)
         },
         partial: index.partial,
+        computed: false,
     });
     Ok(Table {
         name: table.name.clone(),
@@ -58,7 +53,19 @@ fn of_table(table: &schema::Table, defaults: &Defaults) -> rusqlite::Result<Tabl
         rowid_field: table.rowid_alias.and_then(field_of),
         key: table.clustered.as_ref().map(|index| key(index, index.key_columns, defaults.encoding)),
         indexes: indexes.collect(),
+        computed: None,
     })
+}
+
+/// Returns the column of each field of a table's records. A column that occurs twice, with two collations, has one value.
+pub(crate) fn columns_of_fields(table: &schema::Table) -> Vec<usize> {
+    match &table.clustered {
+        Some(key) => key.columns.iter().filter_map(|column| as_column(column.value)).collect(),
+        None => {
+            let stored = |i: &usize| table.columns[*i].generated != Some(Generated::Virtual);
+            (0..table.columns.len()).filter(stored).collect()
+        }
+    }
 }
 
 fn as_column(value: Indexed) -> Option<usize> {

@@ -13,7 +13,7 @@ use sqluice_reader::connection::unreadable;
 use super::connection::{Keeps, begin_with, beside};
 use super::snapshot::Snapshot;
 use super::unverified::{self, Found, Unverified, UnverifiedKind};
-use super::{PROBLEMS_MAX, spec};
+use super::{PROBLEMS_MAX, computed, spec};
 
 /// A database in a read transaction.
 pub(super) struct Held {
@@ -52,8 +52,9 @@ type Known = std::result::Result<(Vec<Table>, Vec<Found>), String>;
 /// Returns the known facts about the tables of a database.
 pub(super) fn tables(connection: &Connection, target: &Path, encoding: u32) -> Result<Known> {
     let read = Schema::from_catalogue(connection, String::new(), target).and_then(|schema| {
-        let tables = spec::tables(&schema, encoding)?;
-        let unverified = unverified::of_schema(&schema, &tables);
+        let mut tables = spec::tables(&schema, encoding)?;
+        let refused = computed::add(&schema, &mut tables, encoding);
+        let unverified = unverified::of_schema(&schema, &tables, &refused);
         Ok((tables, unverified))
     });
     match read {

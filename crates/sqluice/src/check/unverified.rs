@@ -76,8 +76,9 @@ pub(super) struct Found {
     pub(super) table: String,
 }
 
-/// Returns the parts of these tables that this crate's reader does not verify.
-pub(super) fn of_schema(schema: &Schema, tables: &[Table]) -> Vec<Found> {
+/// Returns the parts of these tables that this crate's reader does not verify. `refused` are the indexes that can't be computed, with the
+/// reason.
+pub(super) fn of_schema(schema: &Schema, tables: &[Table], refused: &[(String, String)]) -> Vec<Found> {
     let mut all = Vec::new();
     let add = |all: &mut Vec<Found>, table: &str, what, name: &str| {
         let unverified = Unverified { what, name: name.to_owned() };
@@ -94,11 +95,14 @@ pub(super) fn of_schema(schema: &Schema, tables: &[Table]) -> Vec<Found> {
         if spec.key.as_ref().is_some_and(|key| key.order.is_none()) {
             add(UnverifiedKind::Collation, &table.name);
         }
-        for Index { name, fields, key, partial } in &spec.indexes {
-            if *partial {
-                add(UnverifiedKind::PartialIndex, name);
-            } else if fields.contains(&Source::Computed) {
-                add(UnverifiedKind::ExpressionIndex, name);
+        for Index { name, fields, key, partial, computed } in &spec.indexes {
+            let why =
+                refused.iter().find(|(index, _)| index == name).map(|(_, why)| format!("{name} ({why})"));
+            let said = why.as_ref().unwrap_or(name);
+            if *partial && !computed {
+                add(UnverifiedKind::PartialIndex, said);
+            } else if fields.contains(&Source::Computed) && !computed {
+                add(UnverifiedKind::ExpressionIndex, said);
             }
             if key.order.is_none() {
                 add(UnverifiedKind::Collation, name);
@@ -111,6 +115,16 @@ pub(super) fn of_schema(schema: &Schema, tables: &[Table]) -> Vec<Found> {
     }
     all.sort();
     all
+}
+
+/// Adds the indexes that were not compared because an entry could not be computed.
+pub(super) fn with_uncompared(mut found: Vec<Found>, uncompared: &[(String, String)]) -> Vec<Found> {
+    found.extend(uncompared.iter().map(|(table, index)| {
+        let name = format!("{index} (an entry can't be computed)");
+        Found { unverified: Unverified { what: UnverifiedKind::ExpressionIndex, name }, table: table.clone() }
+    }));
+    found.sort();
+    found
 }
 
 /// Returns the kind of content of a CREATE VIRTUAL TABLE statement's module.

@@ -4,8 +4,11 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::Cancel;
+use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::sqlite_error::failed;
+use sqluice_engine::full_text::table::Means;
+use sqluice_engine::options::WriteOptions;
+use sqluice_engine::plan::Memory;
 use sqluice_format::database::{Header, encoding_name};
 
 /// Calls `make` in one transaction in the new file at a path. The file must still have its temporary name.
@@ -23,6 +26,26 @@ pub(crate) fn in_new_file(
     connection.execute_batch("COMMIT").map_err(|error| failed(error, "write the new file"))?;
     connection.close().map_err(|(_, error)| failed(error, "close the new file"))?;
     cancel.check()
+}
+
+/// Returns the means for full-text indexes in the new file at a path, when all pages are written.
+///
+/// # Errors
+/// If the memory is too small.
+pub(crate) fn means_of_text<'m>(
+    options: &WriteOptions,
+    path: &Path,
+    context: &'m Context<'_>,
+) -> Result<Means<'m>> {
+    let folder = options.temp_dir.as_deref().or(path.parent());
+    Ok(Means {
+        workers: Memory::divide(options, false)?.threads,
+        // The rest is for SQLite's cache.
+        memory_bytes: (options.memory_bytes / 2) as usize,
+        temp_dir: folder.map_or_else(std::env::temp_dir, Path::to_owned),
+        cancel: &context.cancel,
+        progress: context.progress,
+    })
 }
 
 /// Creates a temporary database with the page size and text encoding of `header`, and begins a transaction.

@@ -12,6 +12,8 @@
 //! modes their commits wait. Tables keep their rowids, and `sqlite_schema` its order and its text. Full leaves are copied unchanged, other
 //! leaves are rewritten, and the order of all indexes is verified meanwhile.
 //!
+//! A copy may leave out rows by conditions and samples ([`Copy::filter`], [`Copy::sample`]), with the rows that refer to them.
+//!
 //! A copy may be **masked** ([`Masking`]): the columns in a mask file get other values.
 //!
 //! If the source is also the target, the copy replaces the source, like VACUUM: no other process may use the database meanwhile. If other
@@ -28,6 +30,7 @@ mod report;
 mod selection;
 #[cfg(feature = "export")]
 mod sql_pieces;
+mod subset;
 mod verify;
 
 use std::collections::HashSet;
@@ -51,21 +54,24 @@ use sqluice_format::page::{Geometry, PageSize};
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
-pub(crate) use by_sqlite::{begin_temporary, in_new_file};
+pub(crate) use by_sqlite::{begin_temporary, in_new_file, means_of_text};
 pub use mask::{
     CopiedLiteral, MaskFile, MaskKey, MaskPlan, MaskWarning, MaskedColumn, Masking, Remark, SecondPlace,
     StrippedText, read_key,
 };
 use mask::{FullText, MaskedTables, Masks, Texts, is_sample, sequences};
-pub use options::{AutoVacuum, Copy, JournalMode};
+pub use options::{AutoVacuum, Copy, JournalMode, Sample};
 pub use plan::{CopyPlan, PlannedTree};
 use purpose::Settled;
 pub use purpose::{ChosenSetting, Purpose};
 pub use report::{CopiedIndex, CopiedTable, CopyReport};
 use selection::Selection;
 pub(crate) use selection::owner;
+pub use subset::{BrokenReference, LeftOutRows, RowSelection, SelectedRows};
+use subset::{Conditions, Subset};
 pub(crate) use verify::{of_application, verification, with_remedy, without_table};
 
+pub use crate::references::Orphans;
 use crate::remote;
 use sqluice_generator::Preview;
 use sqluice_platform::identity::is_same;
@@ -85,7 +91,19 @@ struct Opened {
     schema: Schema,
     objects: Vec<StoredObject>,
     selection: Selection,
+    conditions: Conditions,
+    /// The rows that are left out; `None` until they are known, or if all rows are copied.
+    subset: Option<Subset>,
     masked: Option<Masked>,
+}
+
+/// The reason why the rows of a table are encoded again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Remade {
+    /// Columns are masked, and rows may be left out.
+    Masked,
+    /// Rows are left out.
+    Reduced,
 }
 
 /// The additional parts of a masked copy.
@@ -98,6 +116,27 @@ struct Masked {
 }
 
 impl Opened {
+    /// Finds the rows that are left out, if the copy has conditions or samples.
+    fn without_rows(mut self, context: &Context<'_>) -> Result<Opened> {
+        if !self.conditions.is_empty() {
+            self.subset = Some(Subset::new(&self, context)?);
+        }
+        Ok(self)
+    }
+
+    /// Returns the reason why the rows of a table are encoded again; `None` if its tree is copied.
+    fn remade(&self, table: &str) -> Option<Remade> {
+        if self.masked.as_ref().is_some_and(|masked| masked.masks.has(&self.schema, table)) {
+            return Some(Remade::Masked);
+        }
+        let is_it = |number: usize| self.schema.tables[number].name.eq_ignore_ascii_case(table);
+        let is_reduced = match &self.subset {
+            Some(subset) => subset.tables().any(is_it),
+            None => self.conditions.has(&self.schema, table),
+        };
+        is_reduced.then_some(Remade::Reduced)
+    }
+
     /// Adds the masks, if the copy is masked, and searches for values that they do not reach.
     fn masked(mut self, context: &Context<'_>) -> Result<Opened> {
         if let Some(masking) = self.settled.copy.mask.clone() {
@@ -152,8 +191,8 @@ impl Copy {
         Ok(CopyPlan::new(&opened, &header, mode, replacement))
     }
 
-    /// Returns the first rows of each masked table, `rows` at most, with their new values. Without a key file, the values differ in each
-    /// run.
+    /// Returns the first copied rows of each masked table, `rows` at most, with their new values. Without a key file, the values differ
+    /// in each run. A temporary file has the keys of rows that conditions and samples leave out.
     ///
     /// # Errors
     /// As [`Copy::prepare`].
@@ -161,6 +200,7 @@ impl Copy {
         let opened = Copy::open(Settled::new(self)?, None, context)?;
         match &self.mask {
             Some(masking) => {
+                let opened = opened.without_rows(context)?;
                 let masks = Masked::masks(masking, &opened, &context.cancel)?;
                 mask::preview(&opened, &masks, rows, &context.cancel)
             }
@@ -197,7 +237,8 @@ impl Copy {
             false => None,
         };
         let is_wal = exclusive.as_ref().is_some_and(|exclusive| exclusive.is_wal());
-        let opened = Copy::open(settled, exclusive.as_deref(), context)?.masked(context)?;
+        let opened = Copy::open(settled, exclusive.as_deref(), context)?;
+        let opened = opened.without_rows(context)?.masked(context)?;
         #[cfg(feature = "export")]
         if self.purpose == Some(Purpose::D1) {
             return sql_pieces::write(&opened, context);
@@ -217,14 +258,19 @@ impl Copy {
         is_wal: bool,
         context: &Context<'_>,
     ) -> Result<CopyReport> {
-        let Opened { snapshot, schema, objects, selection, masked, .. } = opened;
+        let Opened { snapshot, schema, objects, selection, masked, subset, .. } = opened;
         let header = self.header(snapshot, self.mode(is_wal))?;
         let verification = verification(snapshot, schema, self.no_verify)?;
-        let made = match masked {
-            Some(Masked { masks, .. }) => Some(MaskedTables::make((self, opened, masks), &header, context)?),
-            None => None,
+        let none = Masks::default();
+        let masks = masked.as_ref().map_or(&none, |masked| &masked.masks);
+        let is_reduced = opened.subset.as_ref().is_some_and(|subset| subset.tables().next().is_some());
+        let made = match masked.is_some() || is_reduced {
+            true => Some(MaskedTables::make((self, opened, masks), &header, context)?),
+            false => None,
         };
-        let full_text = masked.as_ref().map_or(&[][..], |masked| &masked.full_text);
+        let of_rows =
+            if masked.is_none() && is_reduced { FullText::of_fewer_rows(opened)? } else { Vec::new() };
+        let full_text = masked.as_ref().map_or(&of_rows[..], |masked| &masked.full_text);
         let shadows = if full_text.is_empty() { HashSet::new() } else { snapshot.shadow_tables()? };
         let is_made_again = |object: &StoredObject| {
             let lower = object.table.to_ascii_lowercase();
@@ -232,8 +278,10 @@ impl Copy {
                 .iter()
                 .any(|table| table.name.eq_ignore_ascii_case(&lower) || table.owns(&lower, &shadows))
         };
-        let is_left_out =
-            |object: &StoredObject| masked.is_some() && (is_sample(&object.name) || is_made_again(object));
+        let is_left_out = |object: &StoredObject| {
+            let is_remade = masked.is_some() || is_reduced;
+            is_remade && (is_sample(&object.name) || is_made_again(object))
+        };
         let copied: Vec<CopiedObject<'_>> = objects
             .iter()
             .filter(|object| selection.has(object) && !is_left_out(object))
@@ -242,7 +290,7 @@ impl Copy {
                 Ok(CopiedObject { object, tree, keep: selection.keep(object, snapshot.header()) })
             })
             .collect::<Result<_>>()?;
-        let finish = |path: &Path| FullText::finish(full_text, snapshot, path, &context.cancel);
+        let finish = |path: &Path| FullText::finish(full_text, snapshot, (path, &self.write), context);
         let job = CopyJob {
             schema,
             objects: &copied,
@@ -262,25 +310,27 @@ impl Copy {
         let written = written.map_err(|error| with_remedy(error, |tree| opened.without(tree)))?;
         let report = CopyReport::new(opened, &copied, &written, header.geometry);
         let report = made.iter().fold(report, |report, made| report.after(&made.phases));
-        Ok(masked.iter().fold(report, |report, masked| report.after(std::slice::from_ref(&masked.search))))
+        let report =
+            masked.iter().fold(report, |report, masked| report.after(std::slice::from_ref(&masked.search)));
+        Ok(subset.iter().fold(report, |report, subset| report.after(std::slice::from_ref(&subset.phase))))
     }
 
     /// Returns the source of an object's tree.
     fn content<'a>(
         &self,
-        Opened { snapshot, schema, masked, .. }: &'a Opened,
+        opened: &'a Opened,
         made: Option<&'a MaskedTables>,
         (verification, object): (&'a Verification<'a>, &'a StoredObject),
     ) -> Result<TreeContent<'a>> {
         let piece = CopiedPiece::of_source(verification, object);
         let Some(piece) = piece else { return Ok(TreeContent::None) };
-        let (Some(made), Some(masked)) = (made, masked) else {
-            return Ok(TreeContent::Copied(vec![piece]));
-        };
-        if object.name.eq_ignore_ascii_case("sqlite_sequence") {
-            return Ok(TreeContent::Sequences(masked_sequences(snapshot, &masked.masks, made)?));
+        let Some(made) = made else { return Ok(TreeContent::Copied(vec![piece])) };
+        if let Some(masked) = &opened.masked
+            && object.name.eq_ignore_ascii_case("sqlite_sequence")
+        {
+            return Ok(TreeContent::Sequences(masked_sequences(&opened.snapshot, &masked.masks, made)?));
         }
-        if !masked.masks.has(schema, &object.table) {
+        if opened.remade(&object.table).is_none() {
             return Ok(TreeContent::Copied(vec![piece]));
         }
         let (snapshot, object) = made.object(object)?;
@@ -313,14 +363,20 @@ impl Copy {
         let objects = snapshot.objects(&context.cancel)?;
         let schema = snapshot.schema()?;
         let selection = Selection::new(&this, &snapshot, &schema, &objects)?;
+        let conditions = Conditions::new(&this, (&snapshot, &schema), &objects, &selection)?;
+        if !conditions.is_empty() {
+            refuse_old_descending(&snapshot, &schema)?;
+        }
         let snapshot = Arc::new(snapshot);
-        Ok(Opened { settled, snapshot, schema, objects, selection, masked: None })
+        let (subset, masked) = (None, None);
+        Ok(Opened { settled, snapshot, schema, objects, selection, conditions, subset, masked })
     }
 
     /// Refuses a target that exists and may not be replaced. Must be called before the source is read, as closing the source's file would
     /// drop its locks.
     fn refuse_target(&self, wanted: &Wanted) -> Result<()> {
         self.refuse_masked()?;
+        self.refuse_without_rows()?;
         if self.is_in_place() {
             return self.refuse_statements_in_place();
         }
@@ -347,6 +403,36 @@ impl Copy {
             Some(Purpose::D1) => Err(Error::usage("statements for D1 can't be masked")
                 .hint("make a masked copy, and the statements of that")),
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses options that do not go with left-out rows. Of a copy of all rows, refuses options that choose among left-out rows.
+    fn refuse_without_rows(&self) -> Result<()> {
+        if self.leaves_rows_out() {
+            return match self.purpose {
+                _ if self.is_in_place() => {
+                    Err(Error::usage("a copy without some rows can't replace its source")
+                        .hint("name another file: the left-out rows would be lost"))
+                }
+                Some(Purpose::D1) => Err(Error::usage("statements for D1 have all rows of their tables")
+                    .hint("copy without these rows to a database first, then copy that database for D1")),
+                _ => Ok(()),
+            };
+        }
+        let given = [
+            (self.sample_children, Setting::SampleChildren),
+            (self.orphans == Orphans::Keep, Setting::Orphans),
+            (self.mask.is_none() && !self.references.is_empty(), Setting::Reference),
+            (self.mask.is_none() && !self.no_references.is_empty(), Setting::NoReference),
+        ];
+        match given.into_iter().find(|(is_given, _)| *is_given) {
+            Some((_, setting)) => {
+                let message =
+                    message![setting, " is for copies without some rows, and this copy has all rows"];
+                let hint = message![Setting::Where, " and ", Setting::Sample, " leave rows out"];
+                Err(Error::usage(message).hint(hint))
+            }
+            None => Ok(()),
         }
     }
 
@@ -440,7 +526,11 @@ impl Copy {
             read_version: version,
             schema_cookie: source.schema_cookie.wrapping_add(1),
             // Rebuilt trees have the newest schema format.
-            schema_format: if self.mask.is_some() { 4 } else { source.schema_format.clamp(1, 4) },
+            schema_format: if self.mask.is_some() || self.leaves_rows_out() {
+                4
+            } else {
+                source.schema_format.clamp(1, 4)
+            },
             default_cache_size: source.default_cache_size,
             text_encoding: source.used_text_encoding(),
             user_version: self.user_version.map_or(source.user_version, i32::cast_unsigned),

@@ -2,19 +2,22 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use sqluice_core::error::{Error, Result, Setting};
 use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::message;
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
+use sqluice_core::size::grouped;
 use sqluice_engine::options::{WriteOptions, given_page_size};
 use sqluice_format::database::Header;
 use sqluice_format::page::PageSize;
 
 use super::{MaskFile, Masking, Purpose, read_key};
+use crate::references::Orphans;
 
 /// A copy of a database.
 #[derive(Clone, Debug)]
@@ -54,10 +57,86 @@ pub struct Copy {
     pub interior_first: bool,
     /// The purpose of the copy, which determines settings; `None` for no particular purpose.
     pub purpose: Option<Purpose>,
+    /// Tables, each with an SQL condition that is true for the rows to copy. Several conditions on a table must all be true.
+    pub filters: Vec<(String, String)>,
+    /// Tables, each with the sample of its rows to copy.
+    pub samples: Vec<(String, Sample)>,
+    /// The seed of samples: the same seed chooses the same rows.
+    pub seed: u64,
+    /// `true` if rows that refer to left-out rows are left out, too.
+    pub sample_children: bool,
+    /// The treatment of rows that refer to left-out rows, unless `sample_children` leaves them out.
+    pub orphans: Orphans,
+    /// The columns that refer to a key without REFERENCES, such as `visits.place_id=places.id`, for copies without some rows.
+    pub references: Vec<String>,
+    /// The columns that seem to refer to a key but do not, such as `visits.place_id`, for copies without some rows.
+    pub no_references: Vec<String>,
     /// The masks of columns; `None` if the copy has the values of the source. All pages of a masked copy are rewritten.
     pub mask: Option<Masking>,
     /// The options for threads, memory, temporary space, replacement of a database at the target, and the wait for the source.
     pub write: WriteOptions,
+}
+
+/// A sample of the rows of a table.
+///
+/// A hash of the seed and of a row's PRIMARY KEY decides about the row. So the same seed chooses the same rows of a table whose rows are the
+/// same, whatever their order, and however many threads copy them. In a table without a PRIMARY KEY the rowid decides, and VACUUM may
+/// change rowids.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Sample {
+    /// This percentage of the rows: each row is in the sample with this probability, whatever the other rows are.
+    Percent(f64),
+    /// This number of rows. The rows with the smallest hashes are in the sample.
+    Rows(u64),
+}
+
+impl FromStr for Sample {
+    type Err = Error;
+
+    /// Parses `1%`, or a number of rows.
+    fn from_str(text: &str) -> Result<Sample> {
+        let sample = match text.trim().strip_suffix('%') {
+            Some(percent) => percent.trim().parse().ok().map(Sample::Percent),
+            None => text.trim().replace('_', "").parse().ok().map(Sample::Rows),
+        };
+        let is_share = |sample: &Sample| match sample {
+            Sample::Percent(percent) => (0.0..=100.0).contains(percent),
+            Sample::Rows(_) => true,
+        };
+        sample.filter(is_share).ok_or_else(|| {
+            Error::usage(message![
+                Setting::Sample,
+                format!(": {text:?} is neither a percentage nor a number of rows")
+            ])
+            .hint(message![
+                "write ",
+                Setting::Sample.to("TABLE=1%"),
+                " or ",
+                Setting::Sample.to("TABLE=1000")
+            ])
+        })
+    }
+}
+
+impl Serialize for Sample {
+    /// Serializes the text that [`Sample::from_str`] parses.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Sample::Percent(_) => serializer.collect_str(self),
+            Sample::Rows(rows) => serializer.collect_str(rows),
+        }
+    }
+}
+
+impl fmt::Display for Sample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sample::Percent(percent) => write!(f, "{percent}%"),
+            Sample::Rows(1) => write!(f, "1 row"),
+            Sample::Rows(rows) => write!(f, "{} rows", grouped(*rows)),
+        }
+    }
 }
 
 /// A journal mode that a file keeps ([docs](https://www.sqlite.org/pragma.html#pragma_journal_mode)).
@@ -120,9 +199,54 @@ impl Copy {
             application_id: None,
             interior_first: false,
             purpose: None,
+            filters: Vec::new(),
+            samples: Vec::new(),
+            seed: 1,
+            sample_children: false,
+            orphans: Orphans::default(),
+            references: Vec::new(),
+            no_references: Vec::new(),
             mask: None,
             write: WriteOptions::default(),
         }
+    }
+
+    /// Copies only the rows of a table for which an SQL condition is true. Rows for which it is NULL are left out.
+    ///
+    /// ```
+    /// use sqluice::copy::Copy;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let [db, small] = ["shop.db", "small.db"].map(|name| folder.path().join(name));
+    /// # let connection = rusqlite::Connection::open(&db)?;
+    /// # connection.execute_batch(
+    /// #     "CREATE TABLE customers (id INTEGER PRIMARY KEY, country TEXT);
+    /// #      INSERT INTO customers VALUES (1, 'NO'), (2, 'SE'), (3, NULL);
+    /// #      CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INT REFERENCES customers);
+    /// #      INSERT INTO orders VALUES (1, 1), (2, 2), (3, 3);",
+    /// # )?;
+    /// let copy = Copy::new(&db, &small).filter("customers", "country = 'NO'").sample_children(true);
+    /// let rows = copy.run()?.selected.unwrap();
+    /// assert_eq!((rows.tables[0].filtered, rows.tables[0].filtered_null), (2, 1));
+    /// assert_eq!((rows.tables[1].table.as_str(), rows.tables[1].children), ("orders", 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn filter(mut self, table: impl Into<String>, condition: impl Into<String>) -> Copy {
+        self.filters.push((table.into(), condition.into()));
+        self
+    }
+
+    /// Copies only a sample of the rows of a table.
+    #[must_use]
+    pub fn sample(mut self, table: impl Into<String>, sample: Sample) -> Copy {
+        self.samples.push((table.into(), sample));
+        self
+    }
+
+    /// Returns `true` if a condition or a sample chooses rows.
+    pub fn leaves_rows_out(&self) -> bool {
+        !self.filters.is_empty() || !self.samples.is_empty()
     }
 }
 
@@ -171,6 +295,15 @@ impl TakesSettings for Copy {
             Setting::UserVersion => self.user_version = Some(value.to()?),
             Setting::ApplicationId => self.application_id = Some(value.to()?),
             Setting::InteriorFirst => self.interior_first = value.to()?,
+            Setting::Where => self.filters = value.to()?,
+            Setting::Sample => {
+                let given: Vec<(String, String)> = value.to()?;
+                let samples = given.into_iter().map(|(table, sample)| Ok((table, sample.parse()?)));
+                self.samples = samples.collect::<Result<_>>()?;
+            }
+            Setting::Seed => self.seed = value.to()?,
+            Setting::SampleChildren => self.sample_children = value.to()?,
+            Setting::Orphans => self.orphans = value.word(setting, &Orphans::WORDS)?,
             Setting::Mask => self.mask = Some(Masking::new(MaskFile::new(Schema::given(value, "mask")?)?)?),
             Setting::KeyFile => {
                 let key = read_key(&value.to::<PathBuf>()?)?;
@@ -186,10 +319,12 @@ impl TakesSettings for Copy {
             }
             Setting::Reference => {
                 let references: Vec<String> = value.to()?;
+                self.references.clone_from(&references);
                 self.masked((setting, value), |masking| masking.references(references))?;
             }
             Setting::NoReference => {
                 let no_references: Vec<String> = value.to()?;
+                self.no_references.clone_from(&no_references);
                 self.masked((setting, value), |masking| masking.no_references(no_references))?;
             }
             Setting::StripLiterals => {
@@ -211,8 +346,21 @@ impl Copy {
     ) -> Result<()> {
         match self.mask.take() {
             Some(masking) => self.mask = Some(change(masking)),
+            None if matches!(setting, Setting::Reference | Setting::NoReference)
+                && self.leaves_rows_out() => {}
             None if matches!(value, Value::Switch(false)) || *value == Value::Texts(Vec::new()) => {}
             None => {
+                if matches!(setting, Setting::Reference | Setting::NoReference) {
+                    let message = message![setting, " is for copies with masks or without some rows"];
+                    return Err(Error::usage(message).hint(message![
+                        Setting::Mask,
+                        " gives columns masks; ",
+                        Setting::Where,
+                        " and ",
+                        Setting::Sample,
+                        " leave rows out"
+                    ]));
+                }
                 return Err(Error::usage(message![
                     setting,
                     " is for masked copies, and this copy has no masks"
@@ -253,6 +401,16 @@ setters! { Copy:
     application_id(id: impl Into<Option<i32>>) = id.into();
     /// Places all interior pages after page 1. Not with auto_vacuum.
     interior_first(interior_first: bool) = interior_first;
+    /// Sets the seed of samples: the same seed chooses the same rows.
+    seed(seed: u64) = seed;
+    /// Leaves out rows that refer to left-out rows.
+    sample_children(sample_children: bool) = sample_children;
+    /// Sets the treatment of rows that refer to left-out rows.
+    orphans(orphans: Orphans) = orphans;
+    /// Declares columns that refer to a key without REFERENCES, for copies without some rows.
+    references(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
+    /// Declares columns that refer to no key, although they seem to, for copies without some rows.
+    no_references(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
     /// Masks columns: gives them other values.
     mask(masking: impl Into<Option<Masking>>) = masking.into();
     /// Sets the options for threads, memory, temporary space, replacement of a database at the target, and the wait for the source.

@@ -9,7 +9,7 @@ use sqluice_engine::output::Replacement;
 use sqluice_format::database::Header;
 use sqluice_reader::StoredObject;
 
-use super::{AutoVacuum, ChosenSetting, JournalMode, MaskPlan, Opened, Purpose};
+use super::{AutoVacuum, ChosenSetting, JournalMode, MaskPlan, Opened, Purpose, Remade, RowSelection};
 
 /// The plan of a copy.
 #[derive(Clone, Debug, Serialize)]
@@ -56,6 +56,12 @@ pub struct CopyPlan {
     pub left_out: Vec<String>,
     /// The objects that will not work in the copy because of left-out objects.
     pub broken: Vec<String>,
+    /// The tables whose rows are chosen by a condition or a sample.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub selected: Vec<RowSelection>,
+    /// `true` if rows that refer to left-out rows are left out, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sample_children: bool,
     /// The masked columns, and remarks about unmasked values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mask: Option<MaskPlan>,
@@ -80,7 +86,7 @@ impl CopyPlan {
         mode: JournalMode,
         replacement: Option<Replacement>,
     ) -> CopyPlan {
-        let Opened { settled, snapshot, schema, objects, selection, masked } = opened;
+        let Opened { settled, snapshot, schema, objects, selection, conditions, masked, .. } = opened;
         let copy = &settled.copy;
         let is_relocated = !copy.compact && masked.is_none() && header.geometry == snapshot.geometry();
         let by_leaves = if is_relocated { "full leaves as they are, others anew" } else { "all leaves anew" };
@@ -94,13 +100,14 @@ impl CopyPlan {
                 let (kind, name) = (object.kind.clone(), object.name.clone());
                 return Some(PlannedTree { kind, name, how: how.to_owned() });
             }
-            let masks = masked.as_ref().map(|masked| &masked.masks);
-            if masks.is_some_and(|masks| masks.has(schema, &object.table)) {
-                let how = if object.kind == "table" {
-                    "made of masked rows"
-                } else {
-                    "made of the entries of masked rows"
-                };
+            let how = match (opened.remade(&object.table), &*object.kind) {
+                (Some(Remade::Masked), "table") => Some("made of masked rows"),
+                (Some(Remade::Masked), _) => Some("made of the entries of masked rows"),
+                (Some(Remade::Reduced), "table") => Some("made of the kept rows"),
+                (Some(Remade::Reduced), _) => Some("made of the entries of kept rows"),
+                (None, _) => None,
+            };
+            if let Some(how) = how {
                 let (kind, name) = (object.kind.clone(), object.name.clone());
                 return Some(PlannedTree { kind, name, how: how.to_owned() });
             }
@@ -131,6 +138,8 @@ impl CopyPlan {
             trees: trees.collect(),
             left_out: left_out.into_iter().map(StoredObject::describe).collect(),
             broken: selection.broken().to_vec(),
+            selected: conditions.plan(schema),
+            sample_children: copy.sample_children,
             mask: masked.as_ref().map(|masked| masked.plan.clone()),
         }
     }
@@ -178,6 +187,14 @@ impl fmt::Display for CopyPlan {
         }
         for PlannedTree { kind, name, how } in &self.trees {
             writeln!(f, "{kind} {name}: {how}")?;
+        }
+        for rows in &self.selected {
+            writeln!(f, "{rows}")?;
+        }
+        match (&self.selected[..], self.sample_children) {
+            ([], _) => {}
+            (_, true) => writeln!(f, "rows that refer to left-out rows are left out, too")?,
+            (_, false) => writeln!(f, "the run finds the rows that refer to left-out rows")?,
         }
         for object in &self.left_out {
             writeln!(f, "left out: {object}")?;

@@ -13,7 +13,7 @@ use sqluice_engine::report::PhaseReport;
 use sqluice_format::page::Geometry;
 use sqluice_reader::StoredObject;
 
-use super::{ChosenSetting, MaskPlan, Opened, Purpose};
+use super::{ChosenSetting, MaskPlan, Opened, Purpose, SelectedRows};
 #[cfg(feature = "export")]
 use super::{Copy, inspect_file};
 
@@ -82,6 +82,9 @@ pub struct CopyReport {
     /// The files written besides the target, or in the target if it is a folder of statements.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<PathBuf>,
+    /// The rows that conditions and samples have left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selected: Option<SelectedRows>,
     /// The masked columns, and remarks about unmasked values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mask: Option<MaskPlan>,
@@ -188,6 +191,7 @@ impl CopyReport {
             purpose: copy.purpose,
             chosen: settled.chosen.clone(),
             files: Vec::new(),
+            selected: opened.subset.as_ref().map(|subset| subset.rows.clone()),
             mask: opened.masked.as_ref().map(|masked| masked.plan.clone()),
         }
     }

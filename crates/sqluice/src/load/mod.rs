@@ -2,10 +2,14 @@
 //!
 //! ```text
 //!  request   the options, and checks of them before a file is opened
+//!  inputs    the files that are named, and those in the folders and archives that are named
+//!  expressions  filters and computed columns, between files and tables
 //!  files     a sample of each file: its format, header, columns, and evidence for their types
 //!  tables    the files that fill each table, and the columns that each table needs
 //!  order     sorted or unsorted writes, by the order of the rowids in the samples
 //!  plan      schema, write paths, and an estimate of the database's size
+//!  server    the declarations and rows that a server sends
+//!  dump      a dump, or the database of a server as one
 //!  run       parts of all files become pages, until an attempt refutes no assumption of its plan
 //! ```
 //!
@@ -20,29 +24,37 @@
 //! Invariant: the first fault of the input is reported. So reading for types skips bad rows: the load finds the first of them.
 
 mod dump;
+pub(crate) mod expressions;
 pub(crate) mod files;
+mod inputs;
 mod order;
 mod plan;
 pub(crate) mod request;
 mod run;
+mod server;
 mod tables;
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use dump::PreparedDump;
+use files::bad_files::BadFile;
 use files::open_all::OpenedFiles;
 use files::{bad_files, open_all};
+use inputs::Inputs;
 pub use request::options::{Load, NameFrom, SAMPLE_BYTES};
+pub use request::server::ServerOptions;
 use request::{Request, shared_paths};
+use server::Sender;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Context};
 use sqluice_core::schema::Schema;
 use sqluice_engine::attempts;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::report::{InputReport, PhaseReport, Report, SkippedFile};
-pub use sqluice_sources::formats::{self, FileFormat, FormatOptions};
+pub use sqluice_sources::formats::{self, CellRange, FileFormat, FormatOptions};
 use sqluice_sources::infer::Watch;
-pub use sqluice_sources::input::stem;
+pub use sqluice_sources::input::{is_named_as_archive, stem};
 use tables::table::LoadTable;
 
 use crate::remote;
@@ -65,6 +77,8 @@ pub struct PreparedLoad {
     spent: Spent,
     /// The dump that makes the database, instead of files with tables.
     dump: Option<PreparedDump>,
+    /// The URL of a server. Only its declarations are in `dump`, and its rows are read when the load runs.
+    server: Option<PathBuf>,
 }
 
 /// The time spent before the last attempt: in total, and by phase.
@@ -110,17 +124,39 @@ impl Load {
         let started = Instant::now();
         // The request is checked before anything is read from a pipe, as a pipe can't be read again.
         request::check(self)?;
+        let server = self.of_server()?;
         let mut load = self.clone();
         remote::connect(Some(&load.target), &mut load.write, &context.cancel)?;
-        let inputs = remote::expand_within(&load.files, &load.write.requests, &context.cancel)?;
-        shared_paths::refuse_shared(&load, &inputs)?;
-        let load = Request::new(load, &inputs)?;
+        if let Some(url) = server {
+            shared_paths::refuse_shared(&load, [])?;
+            let load = Request::new(load)?;
+            load.check_targets()?;
+            let context = context.child();
+            let dump = PreparedDump::of_server(&load, Sender::new(&load, url, true)?, &context)?;
+            let prepared = PreparedLoad::of_dump(load, dump, context.cancel);
+            return Ok(PreparedLoad { server: Some(url.to_owned()), ..prepared });
+        }
+        let named = remote::named_within(&load.files, &load.write.requests, &context.cancel)?;
+        shared_paths::refuse_shared(&load, named.iter().map(|named| named.path.as_path()))?;
+        let mut load = Request::new(load)?;
         load.check_targets()?;
         let context = context.child();
         let mut spent = Spent::default();
-        let OpenedFiles { mut files, mut dumps, mut bad } = open_all::open_all(&load, &inputs, &context)?;
-        if let Some(dump) = dumps.pop() {
-            let dump = PreparedDump::prepare(&load, dump, &context)?;
+        let Inputs { files: inputs, mut left_out, bad: unlisted } = inputs::find(&load, named, &context)?;
+        load.share_folder_of(inputs.iter().map(|input| &*input.named_after));
+        let opened = open_all::open_all(&load, &inputs, &context)?;
+        let OpenedFiles { mut files, dumps, left_out: by_content, mut bad } = opened;
+        left_out.extend(by_content);
+        inputs::sort(&mut left_out);
+        bad.extend(unlisted.into_iter().map(|(name, error)| BadFile { name, error }));
+        if files.is_empty() && dumps.is_empty() && bad.is_empty() && !left_out.is_empty() {
+            return Err(inputs::nothing_left(&left_out));
+        }
+        if let Some(dump) = dumps.first() {
+            dump::refuse_other_files(dump, &files)?;
+            bad_files::judge(&load, 0, bad)?;
+            let mut dump = PreparedDump::prepare(&load, dumps, &context)?;
+            dump.plan.left_out = left_out;
             return Ok(PreparedLoad::of_dump(load, dump, context.cancel));
         }
         if load.skip_bad_files || !bad.is_empty() {
@@ -134,7 +170,8 @@ impl Load {
         let good = tables.iter().map(|table| table.files.len()).sum();
         bad_files::in_order(&mut bad, &inputs);
         let skipped = bad_files::judge(&load, good, bad)?;
-        let (schema, plan) = plan::plan(&load, &mut tables)?;
+        let (schema, mut plan) = plan::plan(&load, &mut tables)?;
+        plan.left_out = left_out;
         let stop = context.cancel;
         let mut prepared = PreparedLoad {
             load,
@@ -147,6 +184,7 @@ impl Load {
             watches: Vec::new(),
             spent,
             dump: None,
+            server: None,
         };
         prepared.estimate();
         attempts::note_destination(&prepared.schema, &mut prepared.plan);
@@ -159,7 +197,7 @@ impl Load {
 impl PreparedLoad {
     /// Returns a report about each input: its format, and its table.
     pub fn inputs(&self) -> Vec<InputReport> {
-        let of_dump = self.dump.iter().map(PreparedDump::input);
+        let of_dump = self.dump.iter().flat_map(PreparedDump::inputs);
         of_dump.chain(self.tables.iter().flat_map(LoadTable::inputs)).collect()
     }
 
@@ -181,6 +219,7 @@ impl PreparedLoad {
             watches: Vec::new(),
             spent: Spent::default(),
             dump: Some(dump),
+            server: None,
         }
     }
 
@@ -193,9 +232,10 @@ impl PreparedLoad {
 
     /// Plans again with all facts known by now. The size of the database is not measured again.
     fn plan_again(&mut self) -> Result<()> {
-        let estimated_bytes = self.plan.estimated_bytes;
+        let (estimated_bytes, left_out) =
+            (self.plan.estimated_bytes, std::mem::take(&mut self.plan.left_out));
         (self.schema, self.plan) = plan::plan(&self.load, &mut self.tables)?;
-        self.plan.estimated_bytes = estimated_bytes;
+        (self.plan.estimated_bytes, self.plan.left_out) = (estimated_bytes, left_out);
         Ok(())
     }
 

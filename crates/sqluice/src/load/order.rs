@@ -17,7 +17,7 @@ use sqluice_core::source::columns::ColumnFrom;
 use sqluice_engine::options::WritePath;
 use sqluice_engine::plan::Plan;
 
-use crate::load::files::file::Classes;
+use crate::load::files::file::{Classes, FileMap};
 use crate::load::files::rowid_order::{Ascending, Order};
 use crate::load::request::Request;
 use crate::load::tables::table::LoadTable;
@@ -70,7 +70,7 @@ fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema) -> Order {
     let Some(alias) = declared.rowid_alias else { return Order::Ascending };
     // `maps` fails again when the files are opened for their rows. The error is reported then.
     let Ok(maps) = table.maps(declared, load) else { return Order::AssumedAscending };
-    let given = |map: &Vec<ColumnFrom>| matches!(map[alias], ColumnFrom::Field(_));
+    let given = |map: &FileMap| matches!(map.from[alias], ColumnFrom::Field(_));
     match maps.iter().filter(|map| given(map)).count() {
         0 => return Order::Ascending,
         files if files < maps.len() => return Order::AnyWithNulls,
@@ -80,13 +80,14 @@ fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema) -> Order {
     let mut seen = true;
     for (file, mut map) in table.files.iter_mut().zip(maps) {
         seen &= file.seen;
-        if let (ColumnFrom::Field(field), Some((observed, values))) = (&map[alias], &file.rowids)
+        if let (ColumnFrom::Field(field), Some((observed, values))) = (&map.from[alias], &file.rowids)
             && field == observed
         {
             ascending.append(values);
             continue;
         }
-        let Ok(mut source) = file.sample_source(vec![map.swap_remove(alias)], &Classes::default(), u64::MAX)
+        let Ok(mut source) =
+            file.sample_source(vec![map.from.swap_remove(alias)], &Classes::default(), u64::MAX)
         else {
             return Order::AssumedAscending;
         };

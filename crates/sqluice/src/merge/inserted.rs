@@ -1,6 +1,7 @@
 //! Tables whose rows SQLite inserts into a temporary database, because their trees can't be made from the trees of the sources.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use rusqlite::types::{ToSqlOutput, Value};
 use rusqlite::{Connection, ffi, params_from_iter};
@@ -17,6 +18,7 @@ use super::Merge;
 use super::sources::{Shared, Source};
 use super::tables::{Member, MergedTable, Method};
 use crate::copy::{begin_temporary, of_application};
+use crate::index::Index;
 
 /// The number of rows between two progress reports.
 const REPORTED_ROWS: u64 = 4096;
@@ -64,6 +66,9 @@ pub(super) fn insert(
     connection.execute_batch("COMMIT").map_err(cannot)?;
     connection.close().map_err(|(_, error)| cannot(error))?;
     context.cancel.check()?;
+    for merged in tables.iter().filter(is_inserted) {
+        make_indexes(merge, file.path(), (sources, shared, merged), context)?;
+    }
     let mut options = ReadOptions::new();
     options.pending_byte = Some(merge.write.tuning.pending_byte);
     let snapshot = Snapshot::begin(file.path(), &options, &context.cancel)?;
@@ -72,6 +77,38 @@ pub(super) fn insert(
     let places = named.map(|(at, object)| ((object.kind == "trigger", object.name.to_ascii_lowercase()), at));
     let places = places.collect();
     Ok(Some(InsertedTables { snapshot, objects, places, left_out, _file: file }))
+}
+
+/// Returns the statements of the indexes of a table, each with `true` if no two rows may share a key.
+fn indexes<'i>(
+    sources: &'i [Source],
+    shared: &'i [Shared],
+    merged: &'i MergedTable<'_>,
+) -> impl Iterator<Item = (&'i str, bool)> {
+    let statements = merged.indexes.iter().filter_map(|&at| shared[at].object(sources).sql.as_deref());
+    statements.map(|sql| {
+        let index = merged.table.indexes.iter().find(|index| index.sql.as_deref() == Some(sql));
+        (sql, index.is_none_or(|index| index.unique))
+    })
+}
+
+/// Makes the indexes of a table that decide about no row, on all cores, in the temporary database at `path`.
+fn make_indexes(
+    merge: &Merge,
+    path: &Path,
+    (sources, shared, merged): (&[Source], &[Shared], &MergedTable<'_>),
+    context: &Context<'_>,
+) -> Result<()> {
+    let others = indexes(sources, shared, merged).filter(|(_, is_unique)| !is_unique);
+    let statements: Vec<&str> = others.map(|(sql, _)| sql).collect();
+    if statements.is_empty() {
+        return Ok(());
+    }
+    // The temporary database is a file, also where the merge goes to an object store.
+    let mut write = merge.write.clone();
+    write.destination = None;
+    let index = Index::new(path, statements).write(write);
+    index.run_with(context).map(drop).map_err(|error| of_application(error, &merged.table.name))
 }
 
 /// The state of filling a table.
@@ -101,13 +138,12 @@ impl Filling<'_, '_> {
             let sql = format!("ALTER TABLE {} ADD COLUMN {} TEXT", quoted(&table.name), quoted(name));
             connection.execute_batch(&sql).map_err(cannot)?;
         }
-        let indexes = || merged.indexes.iter().filter_map(|&at| shared[at].object(sources).sql.as_deref());
-        let is_unique = |sql: &str| {
-            let index = table.indexes.iter().find(|index| index.sql.as_deref() == Some(sql));
-            index.is_none_or(|index| index.unique)
-        };
-        for sql in indexes().filter(|sql| is_unique(sql)) {
-            connection.execute_batch(sql).map_err(cannot)?;
+        for (sql, is_unique) in indexes(sources, shared, merged) {
+            match is_unique {
+                true => connection.execute_batch(sql).map_err(cannot)?,
+                // An index that only an application can make is refused before rows are read.
+                false => drop(connection.prepare(sql).map_err(cannot)?),
+            }
         }
         let mut read = 0;
         for member in &merged.members {
@@ -122,9 +158,6 @@ impl Filling<'_, '_> {
                 read.saturating_sub(kept.cast_unsigned())
             }
         };
-        for sql in indexes().filter(|sql| !is_unique(sql)) {
-            connection.execute_batch(sql).map_err(cannot)?;
-        }
         Ok(left_out)
     }
 

@@ -38,11 +38,12 @@ use sqluice_engine::output::{Exclusive, Replacement, Target, Wanted};
 use sqluice_engine::plan::Memory;
 use sqluice_engine::report::PhaseReport;
 
-pub use options::{Merge, Orphans};
+pub use options::Merge;
 pub use place::{Place, Placed};
 pub use plan::{MergePlan, PlannedTable};
 pub use report::{MergeReport, MergedIndex, MergedSource, MergedTable, OrphanedRows, Renumbered};
 
+pub use crate::references::Orphans;
 use crate::remote;
 use design::Design;
 

@@ -9,6 +9,7 @@ use sqluice_core::setters;
 use sqluice_engine::options::WriteOptions;
 
 use super::place::Placed;
+use crate::references::Orphans;
 
 /// A merge of databases.
 #[derive(Clone, Debug)]
@@ -50,17 +51,6 @@ pub struct Merge {
     pub write: WriteOptions,
 }
 
-/// The treatment of rows whose parents are left out because other rows have their keys.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Orphans {
-    /// The merge ends with an error that counts these rows.
-    #[default]
-    Refuse,
-    /// The rows are kept, and refer to nothing. The report counts them.
-    Keep,
-}
-
 impl Merge {
     /// Creates a merge of `sources` into `target`.
     pub fn new(target: impl Into<PathBuf>, sources: impl IntoIterator<Item = impl Into<PathBuf>>) -> Merge {
@@ -83,10 +73,6 @@ impl Merge {
             write: WriteOptions::default(),
         }
     }
-}
-
-impl Orphans {
-    const WORDS: [(&str, Orphans); 2] = [("refuse", Orphans::Refuse), ("keep", Orphans::Keep)];
 }
 
 impl TakesSettings for Merge {

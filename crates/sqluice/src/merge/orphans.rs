@@ -14,9 +14,9 @@ use sqluice_reader::Snapshot;
 use sqluice_reader::connection::unreadable;
 
 use super::known::{LeftOut, Run};
-use super::references::MergedReference;
 use super::report::OrphanedRows;
 use super::tables::{MergedTable, Method};
+use crate::references::{Origin, Reference};
 
 /// The name of a temporary table of keys.
 const MISSING: &str = "temp.sqluice_missing_keys";
@@ -44,14 +44,14 @@ pub(super) fn find(run: &Run<'_>, left_out: &LeftOut, cancel: &Cancel) -> Result
     if let Some(inserted) = inserted {
         loses.iter_mut().zip(&inserted.left_out).for_each(|(loses, rows)| *loses |= *rows > 0);
     }
-    let known = design.references.list.iter().filter(|reference| loses[reference.parent]).cloned();
+    let known = design.references.known().iter().filter(|reference| loses[reference.parent]).cloned();
     // Searches only references whose keys may get lost, as counting values reads tables.
     let may_lose = |table: usize| {
         let key = tables[table].table.primary_key();
         loses[table] && key.is_some_and(|key| !is_only_key(&tables[table], &key))
     };
     let found = design.references.found((sources, cancel), tables, may_lose)?;
-    let found = found.into_iter().map(|(found, _)| MergedReference::of_found(found));
+    let found = found.into_iter().map(|(found, _)| Reference::of_column(found, Origin::Found));
     let mut orphans: Vec<OrphanedRows> = Vec::new();
     for reference in
         known.chain(found).filter(|reference| !is_only_key(&tables[reference.parent], &reference.keys))
@@ -91,7 +91,7 @@ fn is_only_key(parent: &MergedTable<'_>, keys: &[usize]) -> bool {
 struct Search<'r, 's> {
     run: &'r Run<'s>,
     left_out: &'r LeftOut,
-    reference: &'r MergedReference,
+    reference: &'r Reference,
     cancel: &'r Cancel,
 }
 

@@ -35,8 +35,10 @@ pub struct MergePlan {
     pub keeps_waiting: Vec<PathBuf>,
     /// The plan for each table, in the order of the schema.
     pub tables: Vec<PlannedTable>,
-    /// The virtual tables that SQLite creates and fills.
+    /// The virtual tables that are created and filled.
     pub virtual_tables: Vec<String>,
+    /// The virtual tables among them whose index SQLite makes, and not all cores.
+    pub by_sqlite: Vec<String>,
     /// The objects that are left out.
     pub left_out: Vec<String>,
     /// `true` if ANALYZE is run.
@@ -104,6 +106,12 @@ impl MergePlan {
             virtual_tables: design
                 .virtual_tables
                 .iter()
+                .map(|table| shared[table.object].name.clone())
+                .collect(),
+            by_sqlite: design
+                .virtual_tables
+                .iter()
+                .filter(|table| !table.is_indexed_here())
                 .map(|table| shared[table.object].name.clone())
                 .collect(),
             left_out: design.left_out.clone(),
@@ -189,7 +197,11 @@ impl fmt::Display for MergePlan {
             }
         }
         for table in &self.virtual_tables {
-            writeln!(f, "virtual table {table}: SQLite makes it again")?;
+            let how = match self.by_sqlite.contains(table) {
+                true => "SQLite makes it again",
+                false => "its index is made again on all cores",
+            };
+            writeln!(f, "virtual table {table}: {how}")?;
         }
         for object in &self.left_out {
             writeln!(f, "left out: {object}")?;

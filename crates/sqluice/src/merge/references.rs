@@ -15,7 +15,7 @@
 //! The range of numbers of a source covers its keys, and also positive values that refer to no key: so these values refer to no row of
 //! another source. If all keys are positive, 0 and negative values refer to nothing, and stay.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::types::Value;
 use sqluice_core::error::{Error, Result, Setting, message};
@@ -28,36 +28,13 @@ use sqluice_reader::connection::unreadable;
 use super::sources::Source;
 use super::tables::{Around, MergedTable, Method, disjoint, has_expressions, mentions, raised};
 use crate::references::{
-    ColumnReference, Names, Share, by_name, described, name_of, question, refuse_no_reference, share_of_keys,
+    ColumnReference, Known, Origin, Reference, Share, by_name, described, name_of, question, share_of_keys,
 };
-
-/// A reference from one table to another, or to itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct MergedReference {
-    /// The child table, and its columns that refer.
-    pub(super) child: usize,
-    pub(super) columns: Vec<usize>,
-    /// The parent table, and its columns.
-    pub(super) parent: usize,
-    pub(super) keys: Vec<usize>,
-    /// `true` if the schema declares the reference; `false` if the user gave the reference, or it was found.
-    is_declared: bool,
-}
-
-impl MergedReference {
-    /// Returns a reference that was found by name and values.
-    pub(super) fn of_found(found: ColumnReference) -> MergedReference {
-        let ColumnReference { child, column, parent, key } = found;
-        MergedReference { child, columns: vec![column], parent, keys: vec![key], is_declared: false }
-    }
-}
 
 /// All known references.
 #[derive(Debug, Default)]
 pub(super) struct References {
-    pub(super) list: Vec<MergedReference>,
-    /// The columns about whose references the user has decided.
-    decided: HashSet<(usize, usize)>,
+    known: Known,
     /// The offsets that are added to values of columns, by table and source.
     shifts: HashMap<(usize, usize), Vec<Shift>>,
     /// The columns of each table whose values change in some source.
@@ -70,9 +47,8 @@ impl References {
     /// # Errors
     /// If the user has not decided about a column that seems to refer to new numbers, or a column that refers to new numbers can't follow.
     pub(super) fn new<'s>(around: &Around<'s>, tables: &mut [MergedTable<'s>]) -> Result<References> {
-        let mut references = References::default();
-        references.add_declared(tables);
-        references.add_given(around, tables)?;
+        let known = Known::new(&declared(tables), &around.merge.references, &around.merge.no_references)?;
+        let mut references = References { known, ..References::default() };
         let mut added = Added::default();
         for parent in 0..tables.len() {
             if is_to_be_renumbered(around, &tables[parent]) {
@@ -99,51 +75,9 @@ impl References {
         self.followers.get(&table).into_iter().flatten().copied()
     }
 
-    /// Returns `true` if the user has given the parent of a column, or that the column refers to nothing.
-    pub(super) fn is_decided(&self, child: usize, column: usize) -> bool {
-        self.decided.contains(&(child, column))
-    }
-
-    fn add_declared(&mut self, tables: &[MergedTable<'_>]) {
-        let places = places_of(tables);
-        for (child, merged) in tables.iter().enumerate() {
-            for reference in &merged.table.references {
-                let Some(&parent) = places.get(&reference.parent.to_ascii_lowercase()) else { continue };
-                let of_parent = tables[parent].table;
-                let keys = match reference.parent_columns.is_empty() {
-                    true => of_parent.primary_key(),
-                    false => reference.parent_columns.iter().map(|name| of_parent.column(name)).collect(),
-                };
-                let Some(keys) = keys.filter(|keys| keys.len() == reference.columns.len()) else { continue };
-                let columns = reference.columns.clone();
-                let found = MergedReference { child, columns, parent, keys, is_declared: true };
-                if !self.list.contains(&found) {
-                    self.list.push(found);
-                }
-            }
-        }
-    }
-
-    /// Adds the references that the user gave, and the columns that do not refer.
-    fn add_given(&mut self, around: &Around<'_>, tables: &[MergedTable<'_>]) -> Result<()> {
-        let names = Names::new(declared(tables));
-        for given in &around.merge.references {
-            let ColumnReference { child, column, parent, key } = names.reference(given)?;
-            let is_declared = |known: &MergedReference| {
-                (known.child, known.parent) == (child, parent)
-                    && (&*known.columns, &*known.keys) == (&[column], &[key])
-            };
-            self.decided.insert((child, column));
-            if !self.list.iter().any(is_declared) {
-                self.list.push(MergedReference::of_found(ColumnReference { child, column, parent, key }));
-            }
-        }
-        for given in &around.merge.no_references {
-            let (child, column) = names.column(given)?;
-            let is_given = !self.decided.insert((child, column));
-            refuse_no_reference(given, tables[child].table, column, is_given)?;
-        }
-        Ok(())
+    /// Returns the declared and given references.
+    pub(super) fn known(&self) -> &[Reference] {
+        &self.known.list
     }
 
     /// Returns the references of single columns to the rowid key of a table.
@@ -151,9 +85,9 @@ impl References {
         &'r self,
         tables: &'r [MergedTable<'_>],
         parent: usize,
-    ) -> impl Iterator<Item = (&'r MergedReference, usize)> {
+    ) -> impl Iterator<Item = (&'r Reference, usize)> {
         let alias = tables[parent].table.rowid_alias;
-        let of_parent = self.list.iter().filter(move |reference| reference.parent == parent);
+        let of_parent = self.known.list.iter().filter(move |reference| reference.parent == parent);
         of_parent.filter_map(move |reference| {
             let at = reference.keys.iter().position(|key| Some(*key) == alias)?;
             Some((reference, reference.columns[at]))
@@ -243,7 +177,7 @@ impl References {
         let declared = declared(tables);
         let mut found = Vec::new();
         for named in by_name(&declared, is_parent) {
-            if self.is_decided(named.child, named.column) {
+            if self.known.is_decided(named.child, named.column) {
                 continue;
             }
             let mut share = Share::default();
@@ -274,7 +208,12 @@ impl References {
         for parent in (0..tables.len()).filter(|parent| tables[*parent].has_new_keys()) {
             for (reference, column) in self.to_rowid(tables, parent) {
                 let (child, from) = (&tables[reference.child], added.from[&parent]);
-                refuse_reference(around, tables[parent].table, child, (column, reference.is_declared))?;
+                refuse_reference(
+                    around,
+                    tables[parent].table,
+                    child,
+                    (column, reference.origin == Origin::Declared),
+                )?;
                 let other = followed.insert((reference.child, column), parent);
                 if let Some(other) = other.filter(|other| *other != parent) {
                     let name = name_of(child.table, column);
@@ -328,11 +267,6 @@ fn is_to_be_renumbered(around: &Around<'_>, merged: &MergedTable<'_>) -> bool {
 /// Returns the declarations of the tables.
 fn declared<'t>(tables: &[MergedTable<'t>]) -> Vec<&'t Table> {
     tables.iter().map(|merged| merged.table).collect()
-}
-
-/// Returns the positions of tables by their names in lower case.
-fn places_of(tables: &[MergedTable<'_>]) -> HashMap<String, usize> {
-    tables.iter().enumerate().map(|(place, merged)| (merged.table.name.to_ascii_lowercase(), place)).collect()
 }
 
 /// Returns the smallest and the largest integer of at least `from` in a column of a source.

@@ -77,7 +77,7 @@ pub(super) fn run(
     let source_bytes = sources.iter().map(|source| source.snapshot.bytes()).sum();
     let used_bytes = sources.iter().map(|source| source.snapshot.used_bytes()).sum();
     let finish = |path: &std::path::Path| {
-        virtual_tables::finish(merge, &design.virtual_tables, &sources, path, &context.cancel)
+        virtual_tables::finish(merge, &design.virtual_tables, &sources, path, context)
     };
     let is_finished = virtual_tables::is_needed(merge, &design.virtual_tables);
     let options = merge.write.clone().on_conflict(OnConflict::Abort);

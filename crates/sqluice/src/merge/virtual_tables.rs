@@ -1,4 +1,5 @@
-//! Virtual tables of several sources. SQLite creates them in the result, and inserts the rows of all sources.
+//! Virtual tables of several sources. SQLite creates them in the result, and inserts the rows of all sources. The indexes of full-text
+//! tables are made of all rows, on all cores.
 //!
 //! The shadow tables are never merged row by row, because their keys are the same in every source.
 
@@ -7,18 +8,20 @@ use std::path::Path;
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, params_from_iter};
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::Cancel;
+use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::schema::quoted;
 use sqluice_core::schema::token::same;
 use sqluice_core::sqlite_error::failed;
+use sqluice_engine::full_text::declaration::Declaration;
+use sqluice_engine::full_text::table::{Means, rebuild};
 use sqluice_engine::options::OnConflict;
 
 use super::Merge;
 use super::inserted::not_inserted;
 use super::sources::{Shared, Source};
 use super::tables::differently;
-use crate::copy::{in_new_file, of_application};
-use crate::virtual_table::VirtualTableSql;
+use crate::copy::{in_new_file, means_of_text, of_application};
+use sqluice_core::schema::virtual_table::VirtualTableSql;
 
 /// A virtual table to rebuild.
 #[derive(Clone, Debug)]
@@ -135,11 +138,12 @@ pub(super) fn finish(
     tables: &[VirtualTable],
     sources: &[Source],
     path: &Path,
-    cancel: &Cancel,
+    context: &Context<'_>,
 ) -> Result<()> {
-    in_new_file(path, cancel, |connection| {
+    let means = means_of_text(&merge.write, path, context)?;
+    in_new_file(path, &context.cancel, |connection| {
         for table in tables {
-            table.make(connection, merge.write.on_conflict, sources, cancel)?;
+            table.make(connection, merge.write.on_conflict, sources, &means)?;
         }
         match merge.write.analyze {
             true => connection.execute_batch("ANALYZE main").map_err(|error| failed(error, "run ANALYZE")),
@@ -149,29 +153,41 @@ pub(super) fn finish(
 }
 
 impl VirtualTable {
+    /// Returns `true` if the index of the table is made here, and `false` if SQLite makes it.
+    pub(super) fn is_indexed_here(&self) -> bool {
+        self.content != Content::Boxes && matches!(Declaration::in_schema(&self.sql, &self.name), Ok(Ok(_)))
+    }
+
     fn make(
         &self,
         connection: &Connection,
         on_conflict: OnConflict,
         sources: &[Source],
-        cancel: &Cancel,
+        means: &Means<'_>,
     ) -> Result<()> {
         let cannot = |error| of_application(failed(error, &format!("make table {}", self.name)), &self.name);
         connection.execute_batch(&self.sql).map_err(cannot)?;
-        let name = quoted(&self.name);
-        if self.content == Content::Table {
-            let rebuild = format!("INSERT INTO {name} ({name}) VALUES ('rebuild')");
-            return connection.execute_batch(&rebuild).map_err(cannot);
-        }
+        let fill = || {
+            let filled = rebuild(connection, &self.name, means).map(drop);
+            filled.map_err(|error| of_application(error, &self.name))
+        };
+        // The texts are stored first, and their index is made of all of them.
+        let own_content = match self.content {
+            Content::Table => return fill(),
+            Content::Rows => Declaration::of(connection, &self.name).map_err(cannot)?.ok(),
+            Content::Boxes => None,
+        };
+        let own_content = own_content.and_then(|declaration| declaration.own_content());
         for &source in &self.members {
-            self.insert(connection, &sources[source], on_conflict, cancel)?;
+            let target = (connection, own_content.as_deref());
+            self.insert(target, &sources[source], on_conflict, means.cancel)?;
         }
-        Ok(())
+        if own_content.is_some() { fill() } else { Ok(()) }
     }
 
     fn insert(
         &self,
-        connection: &Connection,
+        (connection, own_content): (&Connection, Option<&str>),
         source: &Source,
         on_conflict: OnConflict,
         cancel: &Cancel,
@@ -191,7 +207,10 @@ impl VirtualTable {
             OnConflict::Replace => "OR REPLACE ",
         };
         let places = vec!["?"; columns.len()].join(", ");
-        let insert = format!("INSERT {or}INTO {name} ({}) VALUES ({places})", columns.join(", "));
+        let insert = match own_content {
+            Some(content) => format!("INSERT {or}INTO main.{content} VALUES ({places})"),
+            None => format!("INSERT {or}INTO {name} ({}) VALUES ({places})", columns.join(", ")),
+        };
         let mut insert = connection
             .prepare(&insert)
             .map_err(|error| failed(error, &format!("fill table {}", self.name)))?;

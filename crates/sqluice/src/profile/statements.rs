@@ -15,7 +15,7 @@ use sqluice_core::schema::declaration::Declaration;
 use sqluice_core::schema::token::{Token, tokens};
 use sqluice_core::schema::{Table, quoted};
 
-use crate::virtual_table::Parts;
+use sqluice_core::schema::virtual_table::Parts;
 
 /// The largest width of a column's declaration for which comments are aligned.
 const WIDTH_MAX: usize = 60;

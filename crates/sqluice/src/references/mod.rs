@@ -18,13 +18,31 @@
 //! Invariant: columns with declared references, and columns that SQLite computes, are no candidates.
 
 mod given;
+mod known;
 mod names;
 
 use rusqlite::Connection;
 use sqluice_core::schema::{Table, quoted};
 
-pub(crate) use given::{Names, column_name, described, name_of, question, refuse_no_reference, unquoted};
+use given::refuse_no_reference;
+pub(crate) use given::{Names, column_name, described, name_of, question, unquoted};
+pub(crate) use known::{Known, Origin, Reference};
 pub(crate) use names::TableNames;
+
+/// The treatment of rows that refer to left-out rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Orphans {
+    /// The run ends with an error that counts these rows.
+    #[default]
+    Refuse,
+    /// The rows are kept, and refer to nothing. The report counts them.
+    Keep,
+}
+
+impl Orphans {
+    pub(crate) const WORDS: [(&str, Orphans); 2] = [("refuse", Orphans::Refuse), ("keep", Orphans::Keep)];
+}
 
 /// A column that refers to a key of a table, as indexes of tables and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -7,6 +7,7 @@
 //! ```
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sqluice_core::error::{Assumption, Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Context};
@@ -26,7 +27,11 @@ use sqluice_engine::trees::Job;
 use sqluice_sources::convert::MomentForm;
 
 use super::add;
-use crate::load::files::default_value;
+use crate::expressions::functions::Functions;
+use crate::full_text::OverOthers;
+use crate::load::expressions::source::{Outputs, computed};
+use crate::load::files::default_value::{self, DefaultValue};
+use crate::load::files::file::outputs_of_defaults;
 use crate::load::request::names;
 use crate::remote;
 
@@ -69,6 +74,10 @@ pub struct PreparedWrite {
     schema: Schema,
     /// The table of each source of rows, and the mapping to the table's columns.
     tables: Vec<(usize, Vec<ColumnFrom>)>,
+    /// The DEFAULTs of each source's columns that have another value in each row, if any.
+    varying: Vec<Option<Arc<Outputs>>>,
+    /// The functions that compute DEFAULTs.
+    functions: Functions,
 }
 
 /// Returns the table `name` of the database at `target`, or `None` if the table or the database does not exist.
@@ -171,19 +180,26 @@ impl Write {
         context.cancel.check()?;
         let mut write = self.clone();
         remote::connect(Some(&write.target), &mut write.options, &context.cancel)?;
-        write.plan()
+        let functions = Functions::of_run(&write.options)?.of_schema();
+        write.plan(functions)
     }
 
-    fn plan(self) -> Result<PreparedWrite> {
+    /// Plans the write. `functions` compute the DEFAULTs of columns that the rows lack.
+    fn plan(self, functions: Functions) -> Result<PreparedWrite> {
         let Write { rows, options, .. } = &self;
         let target = Target::resolve(&self.target, options);
         let existing = attempts::look(Some(&target), options)?;
+        let encoding = existing.as_ref().map_or("UTF-8", |existing| existing.encoding);
+        let functions = functions.in_encoding(encoding);
         let schema = match &existing {
             None => self.schema.clone(),
             Some(existing) => self.with_tables(existing)?,
         };
         let mut plan = Plan::of(&schema, Some(&target), existing.as_ref(), options)?;
-        let mut tables: Vec<(usize, Vec<ColumnFrom>)> = Vec::new();
+        if existing.is_none() {
+            OverOthers::of(&schema)?.add_to(&mut plan);
+        }
+        let (mut tables, mut varying): (Vec<(usize, Vec<ColumnFrom>)>, Vec<_>) = (Vec::new(), Vec::new());
         for rows in rows {
             let named = |table: &Table| table.name.eq_ignore_ascii_case(&rows.table);
             let Some(index) = schema.tables.iter().position(named) else {
@@ -193,12 +209,16 @@ impl Write {
                 return Err(Error::usage(format!("table {} is given rows twice", rows.table)));
             }
             let table = &schema.tables[index];
-            let filled = rows.fill(table, existing.is_some())?;
-            rows.choose((index, table), existing.as_ref(), &filled, &mut plan, options)?;
+            let (filled, of_rows) = rows.fill(table, &functions, existing.is_some())?;
+            varying.push(match of_rows.is_empty() {
+                true => None,
+                false => Some(Arc::new(outputs_of_defaults(&of_rows, table.columns.len(), &functions))),
+            });
+            rows.choose((index, table), existing.as_ref(), (&filled, &functions), &mut plan, options)?;
             tables.push((index, filled));
         }
         plan.refuse()?;
-        Ok(PreparedWrite { write: self, plan, schema, tables })
+        Ok(PreparedWrite { write: self, plan, schema, tables, varying, functions })
     }
 
     /// Returns the schema with the existing tables that get rows, and without the existing tables that get none.
@@ -230,8 +250,15 @@ impl Write {
 }
 
 impl NamedRows {
-    /// Returns the mapping from the rows to the columns of a table.
-    fn fill(&self, table: &Table, by_sqlite: bool) -> Result<Vec<ColumnFrom>> {
+    /// Returns the mapping from the rows to the columns of a table, and the columns whose DEFAULT has another value in each row, with the
+    /// DEFAULT. The mapping has NULL for these columns.
+    fn fill(
+        &self,
+        table: &Table,
+        functions: &Functions,
+        by_sqlite: bool,
+    ) -> Result<(Vec<ColumnFrom>, Varying)> {
+        let mut varying = Vec::new();
         let same = |one: &String, other: &str| one.eq_ignore_ascii_case(other);
         for (index, name) in self.columns.iter().enumerate() {
             if self.columns[..index].iter().any(|other| same(other, name)) {
@@ -255,15 +282,20 @@ impl NamedRows {
                 None if column.generated.is_some() || table.rowid_alias == Some(index) => {
                     Ok(ColumnFrom::Constant(Constant::Null))
                 }
-                None => match default_value::constant(column) {
-                    Ok(constant) => Ok(ColumnFrom::Constant(constant)),
+                None => match default_value::of(column, functions) {
+                    Ok(DefaultValue::Constant(constant)) => Ok(ColumnFrom::Constant(constant)),
+                    Ok(DefaultValue::Varying(sql)) => {
+                        varying.push((index, sql));
+                        Ok(ColumnFrom::Constant(Constant::Null))
+                    }
                     // SQLite computes the default when it inserts the row.
                     Err(_) if by_sqlite => Ok(ColumnFrom::Constant(Constant::Null)),
                     Err(error) => Err(error),
                 },
             }
         });
-        filled.collect()
+        let filled = filled.collect::<Result<_>>()?;
+        Ok((filled, varying))
     }
 
     /// Chooses the write path of the rows.
@@ -271,7 +303,7 @@ impl NamedRows {
         &self,
         (index, table): (usize, &Table),
         existing: Option<&TargetSnapshot>,
-        filled: &[ColumnFrom],
+        (filled, functions): (&[ColumnFrom], &Functions),
         plan: &mut Plan,
         options: &WriteOptions,
     ) -> Result<()> {
@@ -282,7 +314,9 @@ impl NamedRows {
             let computed = columns.clone().find(|column| {
                 let declared = &table.columns[*column];
                 let left_out = !given(column) && declared.generated.is_none();
-                left_out && table.rowid_alias != Some(*column) && default_value::constant(declared).is_err()
+                left_out
+                    && table.rowid_alias != Some(*column)
+                    && default_value::of(declared, functions).is_err()
             });
             let rows = ExpectedRows {
                 about: self.about,
@@ -362,7 +396,7 @@ impl PreparedWrite {
         if refuted.assumption != Assumption::Schema {
             return Err(refuted.error);
         }
-        let again = self.write.clone().plan()?;
+        let again = self.write.clone().plan(self.functions.clone())?;
         let same = |rows| {
             let (before, now) = (self.filled(rows), again.filled(rows));
             before.0.sql == now.0.sql && before.1 == now.1
@@ -380,8 +414,8 @@ impl PreparedWrite {
             .phase("write", sources.iter().map(|source| source.total()).try_fold(Amount::default(), add));
         let coercion = if self.write.lossless { Coercion::Lossless } else { Coercion::All };
         let mut given: Vec<Option<Borrowed<'_, '_>>> = self.schema.tables.iter().map(|_| None).collect();
-        for ((table, _), source) in self.tables.iter().zip(sources) {
-            given[*table] = Some(Borrowed(source));
+        for (((table, _), varying), source) in self.tables.iter().zip(&self.varying).zip(sources) {
+            given[*table] = Some(Borrowed { source, varying: varying.clone() });
         }
         let jobs = self.schema.tables.iter().zip(given).map(|(table, source)| Job {
             table,
@@ -395,16 +429,27 @@ impl PreparedWrite {
     }
 }
 
+/// Columns, with DEFAULTs that have another value in each row.
+type Varying = Vec<(usize, String)>;
+
 /// A borrowed source, which another attempt can use again if no rows were read.
-struct Borrowed<'b, 's>(&'b mut Box<dyn Source + 's>);
+struct Borrowed<'b, 's> {
+    source: &'b mut Box<dyn Source + 's>,
+    /// The DEFAULTs that have another value in each row, if any.
+    varying: Option<Arc<Outputs>>,
+}
 
 impl Source for Borrowed<'_, '_> {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
-        self.0.next_part()
+        let part = self.source.next_part()?;
+        Ok(match &self.varying {
+            Some(varying) => part.map(|part| computed(part, varying)),
+            None => part,
+        })
     }
 
     fn total(&self) -> Option<Amount> {
-        self.0.total()
+        self.source.total()
     }
 }
 

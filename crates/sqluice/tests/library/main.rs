@@ -6,12 +6,14 @@ mod copy;
 mod existing;
 #[cfg(feature = "export")]
 mod export;
+mod full_text;
 mod generate;
 mod keys;
 mod load;
 mod lookalike;
 mod masked;
 mod merge;
+mod recover;
 mod stores;
 mod support;
 #[cfg(feature = "export")]

@@ -11,11 +11,12 @@ use sqluice::copy::{Copy, PreparedCopy};
 use sqluice::error::{ErrorKind, Result};
 use sqluice::export::{Export, PreparedExport};
 use sqluice::generate::{Generate, PreparedGenerate};
-use sqluice::index::{Index, PreparedIndex};
+use sqluice::index::{FullText, Index, PreparedIndex};
 use sqluice::load::{Load, PreparedLoad};
 use sqluice::merge::{Merge, PreparedMerge};
 use sqluice::profile::Profile;
 use sqluice::progress::{Amount, Cancel, Context, Progress};
+use sqluice::recover::{PreparedRecover, Recover};
 use sqluice::schema::Schema;
 use sqluice::source::Source;
 use sqluice::tpch::{PreparedTpch, Tpch};
@@ -81,6 +82,7 @@ shape!(Load, PreparedLoad);
 shape!(Merge, PreparedMerge);
 shape!(Pack, PreparedPack);
 shape!(Profile);
+shape!(Recover, PreparedRecover);
 shape!(Tpch, PreparedTpch);
 shape!(Unpack);
 
@@ -161,10 +163,12 @@ fn verbs(home: &Home) -> Vec<(&'static str, Box<dyn Verb>)> {
         ("export", Box::new(Export::new(&db, home.path("out.csv")))),
         ("generate", Box::new(Generate::new(&out, made.clone()).rows(ROWS.into()))),
         ("index", Box::new(Index::new(&db, ["CREATE INDEX i ON t (b)"]))),
+        ("index full text", Box::new(Index::new(&db, [""; 0]).full_text(FullText::new(["t(b)"])))),
         ("load", Box::new(Load::new(&out, [&csv]))),
         ("merge", Box::new(Merge::new(&out, [&db]))),
         ("pack", Box::new(Pack::new(&out, &folder))),
         ("profile", Box::new(Profile::new(&db))),
+        ("recover", Box::new(Recover::new(&db, &out))),
         ("tpch", Box::new(Tpch::new(&out, 0.01))),
         ("unpack", Box::new(Unpack::new(home.path("in.archive"), &out))),
         ("write", Box::new(Write::new(&out, made).rows([rows]))),

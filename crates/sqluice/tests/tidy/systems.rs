@@ -7,7 +7,9 @@ use std::path::Path;
 use super::{has_extension, is_test, read, repository, sources};
 
 /// What belongs to one system, or asks which it is.
-const OF_A_SYSTEM: [&str; 11] = [
+const OF_A_SYSTEM: [&str; 13] = [
+    "not(unix",
+    "not(windows",
     "cfg(unix",
     "cfg!(unix",
     "cfg(windows",

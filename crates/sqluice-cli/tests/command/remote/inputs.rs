@@ -100,6 +100,37 @@ fn types_are_guessed_from_urls_as_from_files() {
 }
 
 #[test]
+fn members_of_an_archive_are_read_from_a_web_server_and_others_are_not() {
+    let folder = folder();
+    let folder = folder.path();
+    let rows = |rows: u64| {
+        let lines: String =
+            (0..rows).map(|row| format!("{row},{}\n", row.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+        format!("a,b\n{lines}")
+    };
+    let members =
+        [("small.csv", rows(10)), ("d/large.csv", rows(300_000)), ("README.txt", "A text.\n".to_owned())];
+    let bytes = sqluice_testkit::archives::zip(&members);
+    fs::write(folder.join("t.zip"), &bytes).unwrap();
+    let all = bytes.len();
+    let seen: Arc<Mutex<Vec<Range<usize>>>> = Arc::default();
+    let ranges = Arc::clone(&seen);
+    let with = serve_file(bytes.clone(), true, move |_, range| ranges.lock().unwrap().push(range.clone()));
+    let without = serve_file(bytes, false, |_, _| ());
+    for url in [format!("http://{with}/t.zip"), format!("http://{without}/t.zip"), format!("http://{with}/t")]
+    {
+        assert_loads_the_same(folder, "t.zip", &url, &[], &|| sqluice(folder));
+    }
+    seen.lock().unwrap().clear();
+    let url = format!("http://{with}/t.zip/small.csv");
+    assert_loads_the_same(folder, "t.zip/small.csv", &url, &[], &|| sqluice(folder));
+    let fetched: usize = seen.lock().unwrap().iter().map(Range::len).sum();
+    assert!(fetched < all / 2, "{fetched} of {all} bytes");
+    let url = format!("http://{without}/t.zip/*/*.csv");
+    assert_loads_the_same(folder, "t.zip/*/*.csv", &url, &[], &|| sqluice(folder));
+}
+
+#[test]
 fn a_pattern_means_objects() {
     let Some(store) = Store::start() else { return };
     let home = folder();

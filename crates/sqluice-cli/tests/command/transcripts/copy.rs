@@ -170,6 +170,59 @@ hint: leave these out, too, or copy all the same (--force)
 }
 
 #[test]
+fn left_out_rows_and_those_that_refer_to_them_are_counted() {
+    let folder = folder();
+    let folder = folder.path();
+    shop(folder);
+    let condition = "customer=name <> 'Bob'";
+    let ran = run(folder, ["copy", "shop.db", "few.db", "--where", condition]).failed(1, "kept rows refer");
+    let expected = "\
+error: kept rows refer to rows that are left out: 1,000 rows of orders (customer) to customer
+
+hint: leave these out, too: --sample-children; or keep them, with references to nothing: --orphans keep
+";
+    assert!(ran.stderr.starts_with(expected), "{ran:?}");
+    assert_eq!(names(folder), ["shop.db"]);
+
+    let ran = run(folder, ["copy", "shop.db", "few.db", "--where", condition, "--sample-children"]).ok();
+    let expected = "\
+Copied 1,001 rows of 2 tables and 1 index to few.db: [..] in [..]s ([..] rows/s)
+  left out: 1 row of customer: 1 by the condition
+  left out: 1,000 rows of orders: 1,000 whose parents are left out
+  orders (customer) refers to customer: 1,000 rows left out with their parents
+";
+    assert!(matches(&ran.stderr, expected), "{ran:?}");
+    assert_eq!(integrity(&folder.join("few.db")), "ok");
+
+    let ran = run(folder, ["copy", "shop.db", "kept.db", "--where", condition, "--orphans", "keep"]).ok();
+    assert!(
+        ran.stderr
+            .contains("warning: orders (customer) refers to customer: 1,000 rows kept without their parents"),
+        "{ran:?}"
+    );
+
+    let sampled = ["copy", "shop.db", "sample.db", "--sample", "orders=100", "--seed", "7", "--json"];
+    let report = run(folder, sampled).ok().json();
+    assert_eq!(report["selected"]["tables"][0]["not_sampled"], 1900);
+    assert_eq!(report["tables"][1]["rows"], 100);
+
+    let ran = run(folder, ["copy", "shop.db", "plan.db", "--sample", "orders=1%", "--dry-run"]).ok();
+    assert!(ran.stdout.contains("table orders: made of the kept rows\n"), "{ran:?}");
+    assert!(ran.stdout.contains("table orders: only rows of a sample of 1% by id\n"), "{ran:?}");
+
+    for (arguments, said) in [
+        (["--where", "order=1"], "--where names \"order\", but shop.db has no such table"),
+        (["--where", "orders"], "\"orders\" does not begin with TABLE=, such as orders="),
+        (["--sample", "orders=101%"], "--sample: \"101%\" is neither a percentage nor a number of rows"),
+        (["--sample", "sale=5"], "--sample names sale, which is a view"),
+        (["--where", "orders=dy > 1"], "--where names the column \"dy\", which table orders does not have"),
+        (["--orphans", "keep"], "--orphans is for copies without some rows, and this copy has all rows"),
+    ] {
+        run(folder, ["copy", "shop.db", "x.db", arguments[0], arguments[1]]).failed(2, said);
+    }
+}
+
+#[test]
 fn with_auto_vacuum_roots_are_unknown_and_interior_pages_are_not_first() {
     let folder = folder();
     let folder = folder.path();

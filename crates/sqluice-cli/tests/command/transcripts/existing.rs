@@ -471,8 +471,11 @@ For more information, try '--help'.",
 #[test]
 fn generated_rows_are_added_after_existing_ones() {
     let done = sqluice("generate x.db --preset user --rows 5").succeeds();
-    done.then("generate x.db --preset user --rows 3")
-        .fails(1, "error: x.db already has a table user\n\nhint: [..]");
+    done.then("generate x.db --preset user --rows 3").fails(
+        1,
+        "error: x.db already has a table user\n\nhint: --append adds to its rows\n\
+             sqluice generate x.db --preset user --rows 3 --append",
+    );
     let whole = sqluice("generate x.db --preset user --rows 8").succeeds();
     let rows = "SELECT * FROM user";
     let expected = whole.found(rows);

@@ -71,6 +71,10 @@ fn commands_of_other_tools_lead_to_those_of_this_one() {
         "query shop.db 'SELECT 1 AS a'",
         "sqluice export shop.db --query 'SELECT 1 AS a' --to - --format csv",
     );
+    is_corrected(
+        "shop.db 'SELECT 1 AS a'",
+        "sqluice export shop.db --query 'SELECT 1 AS a' --to - --format csv",
+    );
     is_corrected("sql shop.db", "sqluice info shop.db");
     is_corrected("tables shop.db", "sqluice info shop.db");
     is_corrected("schema shop.db", "sqluice info shop.db");

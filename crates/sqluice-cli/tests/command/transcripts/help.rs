@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{finish, folder, names, run, sqluice};
+use crate::support::{SQLUICE, finish, folder, names, program, run, sqluice};
 
 #[test]
 fn the_version_names_sqlites() {
@@ -28,6 +28,7 @@ fn help_names_every_verb_and_the_exit_codes() {
         "unpack",
         "lab",
         "check",
+        "recover",
         "info",
         "--json",
         "0 done",
@@ -45,7 +46,7 @@ fn help_names_every_verb_and_the_exit_codes() {
 }
 
 /// All verbs.
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 16] = [
     "load",
     "generate",
     "profile",
@@ -55,6 +56,7 @@ const VERBS: [&str; 15] = [
     "export",
     "info",
     "check",
+    "recover",
     "pack",
     "unpack",
     "advise",
@@ -122,10 +124,12 @@ fn the_flags_of_long_help_are_grouped_by_task() {
         "Arguments:",
         "Options:",
         "Columns and types:",
+        "SQL on the way in:",
         "Existing tables:",
         "Keys and indexes:",
         "File format:",
         "Bad rows:",
+        "Servers:",
         "Writing:",
         "Resources:",
         "URLs:",
@@ -185,21 +189,77 @@ fn help_fits_terminals_of_80_and_of_100_columns() {
 }
 
 #[test]
-fn completions_are_scripts_of_each_shell_that_know_every_verb_and_flag() {
+fn completions_are_scripts_that_call_the_program() {
     for (shell, sign) in [
-        ("bash", "complete -F _sqluice"),
+        ("bash", "complete -o nospace"),
         ("zsh", "#compdef sqluice"),
-        ("fish", "complete -c sqluice"),
+        ("fish", "complete --keep-order --exclusive --command sqluice"),
         ("elvish", "edit:completion:arg-completer[sqluice]"),
         ("powershell", "Register-ArgumentCompleter"),
     ] {
         let script = run(Path::new("/"), ["completions", shell]).ok();
         assert_eq!(script.stderr, "");
-        for word in
-            [sign, "generate", "load", "check", "info", "max-rejects", "page-size", "preset", "integers"]
-        {
-            assert!(script.stdout.contains(word), "{shell}: {word}");
+        for word in [sign, "SQLUICE_COMPLETE", "sqluice"] {
+            assert!(script.stdout.contains(word), "{shell}: {word} in {}", script.stdout);
         }
     }
     run(Path::new("/"), ["completions", "tcsh"]).failed(2, "invalid value 'tcsh' for '<SHELL>'");
+}
+
+/// Returns the values that a shell shows behind the words of a line, of which the last is being typed.
+fn completed(folder: &Path, words: &[&str]) -> Vec<String> {
+    let mut command = sqluice(folder);
+    command.env("SQLUICE_COMPLETE", "fish").arg("--").args(words);
+    let shown = finish(&mut command).ok().stdout;
+    // Behind the value, fish shows its description.
+    shown.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn completions_know_verbs_flags_and_their_values() {
+    let folder = folder();
+    let completed = |words: &[&str]| completed(folder.path(), words);
+    let verbs = completed(&["sqluice", ""]);
+    for verb in VERBS {
+        assert!(verbs.iter().any(|shown| shown == verb), "{verb} of {verbs:?}");
+    }
+    assert_eq!(completed(&["sqluice", "load", "x.db", "--max-rej"]), ["--max-rejects"]);
+    assert_eq!(completed(&["sqluice", "generate", "x.db", "--preset", "sh"]), ["shop"]);
+    assert_eq!(completed(&["sqluice", "export", "x.db", "--format", "pa"]), ["parquet"]);
+    fs::write(folder.path().join("orders.csv"), "a\n").unwrap();
+    assert_eq!(completed(&["sqluice", "load", "x.db", "ord"]), ["orders.csv"]);
+}
+
+#[test]
+fn completions_know_the_tables_of_the_database_on_the_line() {
+    let folder = folder();
+    let db = rusqlite::Connection::open(folder.path().join("shop.db")).unwrap();
+    db.execute_batch("CREATE TABLE orders(a); CREATE TABLE \"old orders\"(a); CREATE VIEW open AS SELECT 1;")
+        .unwrap();
+    drop(db);
+    let completed = |words: &[&str]| completed(folder.path(), words);
+    assert_eq!(completed(&["sqluice", "export", "shop.db", ""])[..3], ["orders", "old orders", "open"]);
+    assert_eq!(completed(&["sqluice", "export", "shop.db", "or"]), ["orders"]);
+    assert_eq!(completed(&["sqluice", "load", "x.db", "shop.db", "--table", "or"]), ["orders"]);
+    assert!(completed(&["sqluice", "export", "gone.db", "or"]).is_empty());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn bash_completes_a_line_with_the_script() {
+    let folder = folder();
+    let script = run(folder.path(), ["completions", "bash"]).ok().stdout;
+    fs::write(folder.path().join("script"), script).unwrap();
+    rusqlite::Connection::open(folder.path().join("shop.db"))
+        .unwrap()
+        .execute_batch("CREATE TABLE orders(a)")
+        .unwrap();
+    let programs = Path::new(SQLUICE).parent().unwrap();
+    let line = "source ./script; COMP_WORDS=(sqluice export shop.db or); COMP_CWORD=3; \
+                _clap_complete_sqluice sqluice or shop.db; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let mut bash = program("bash");
+    bash.args(["-c", line])
+        .current_dir(folder.path())
+        .env("PATH", format!("{}:/usr/bin:/bin", programs.display()));
+    assert_eq!(finish(&mut bash).ok().stdout, "orders\n");
 }

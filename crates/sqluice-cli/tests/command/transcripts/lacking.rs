@@ -7,7 +7,10 @@
     feature = "bzip2-xz",
     feature = "cloud",
     feature = "lab",
+    feature = "mysql",
     feature = "parquet",
+    feature = "postgres",
+    feature = "spreadsheets",
     feature = "tpch"
 )))]
 #[track_caller]
@@ -34,6 +37,24 @@ fn urls_of_files_and_databases_need_the_feature_cloud() {
     lacks(&[], "export s3://bucket/x.db --to x.csv", &what("s3://bucket/x.db"), "cloud");
     lacks(&[], "merge x.db 's3://bucket/*.db'", &what("s3://bucket/*.db"), "cloud");
     lacks(&[], "copy https://example.org/x.db?key=secret y.db", &what("https://example.org/x.db"), "cloud");
+}
+
+#[cfg(not(feature = "postgres"))]
+#[test]
+fn databases_of_postgresql_need_the_feature_postgres() {
+    for url in ["postgres://ann@localhost:1/shop", "postgresql://ann@localhost:1/shop"] {
+        let what = format!("{url} is a database of a server, which this build does not read");
+        lacks(&[], &format!("load x.db {url}"), &what, "postgres");
+    }
+}
+
+#[cfg(not(feature = "mysql"))]
+#[test]
+fn databases_of_mysql_need_the_feature_mysql() {
+    for url in ["mysql://ann@localhost:1/shop", "mariadb://ann@localhost:1/shop"] {
+        let what = format!("{url} is a database of a server, which this build does not read");
+        lacks(&[], &format!("load x.db {url}"), &what, "mysql");
+    }
 }
 
 #[cfg(not(feature = "parquet"))]
@@ -63,6 +84,16 @@ fn avro_files_need_the_feature_avro_whatever_they_are_called() {
     }
     let what = "in.csv is Avro, which this build does not read";
     lacks(&[("in.csv", "a\n1\n")], "load x.db in.csv --format avro", what, "avro");
+}
+
+#[cfg(not(feature = "spreadsheets"))]
+#[test]
+fn workbooks_need_the_feature_spreadsheets_whatever_they_are_called() {
+    for name in ["in.xlsx", "in.csv"] {
+        let what = format!("{name} is an Excel workbook, which this build does not read");
+        let head = "PK\u{3}\u{4}\u{14}xl/workbook.xml";
+        lacks(&[(name, head)], &format!("load x.db {name}"), &what, "spreadsheets");
+    }
 }
 
 #[cfg(not(feature = "bzip2-xz"))]

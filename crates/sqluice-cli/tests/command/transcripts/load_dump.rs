@@ -67,7 +67,7 @@ fn a_dump_of_sqlite_makes_its_tables_and_runs_its_statements() {
     load(SHOP, "")
         .succeeds()
         .prints("")
-        .says("Loaded 3 rows into x.db: [..]\nread dump.sql: sql\ncustomers: id INTEGER, name TEXT\norders: id INTEGER, customer, item TEXT")
+        .says("Loaded 3 rows into x.db: [..]\nread dump.sql: sql of SQLite\ncustomers: id INTEGER, name TEXT\norders: id INTEGER, customer, item TEXT")
         .holds("SELECT customer, item FROM orders", "1|'INK'");
 }
 
@@ -79,16 +79,35 @@ fn a_dump_of_mysql_says_what_is_left_out() {
             "note: left out: fulltext index t.words (line 2): SQLite has no such index\n\
              note: left out: trigger fires (line 10): SQLite has no counterpart\n\
              Loaded 2 rows into x.db: [..]\n\
+             read dump.sql: sql of MySQL\n\
              t: id INTEGER, name TEXT",
         )
         .holds("SELECT id, name FROM t", "1|'it's'\n2|NULL");
 }
 
 #[test]
+fn a_schema_and_its_rows_are_two_files_of_one_dump() {
+    sqluice("load x.db schema.sql rows.sql")
+        .file("schema.sql", "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT);\n")
+        .file("rows.sql", "INSERT INTO t VALUES (1,'a');\nINSERT INTO t VALUES (2,'b');\n")
+        .succeeds()
+        .says("Loaded 2 rows into x.db: [..]\nread 2 files: sql of SQLite\nt: id INTEGER, name TEXT")
+        .holds("SELECT * FROM t", "1|'a'\n2|'b'");
+}
+
+#[test]
+fn a_dump_on_standard_input_needs_no_name() {
+    sqluice("load x.db -")
+        .stdin("SET NAMES utf8mb4;\nDROP SCHEMA IF EXISTS shop;\nCREATE TABLE t (id int) ENGINE=InnoDB;\nINSERT INTO t VALUES (1);\n")
+        .succeeds()
+        .holds("SELECT * FROM t", "1");
+}
+
+#[test]
 fn the_data_of_copy_become_rows() {
     load(POSTGRES, "")
         .succeeds()
-        .says("Loaded 2 rows into x.db: [..]\nt: id INTEGER, at TEXT, ok INTEGER")
+        .says("Loaded 2 rows into x.db: [..]\nread dump.sql: sql of PostgreSQL\nt: id INTEGER, at TEXT, ok INTEGER")
         .holds("SELECT * FROM t", "1|'2024-01-31 12:45:00+00:00'|1\n2|NULL|0");
 }
 
@@ -149,7 +168,8 @@ fn named_tables_of_a_dump_are_loaded_alone() {
 fn a_database_of_a_dump_is_chosen_by_its_name() {
     load(TWO, "").fails(
         2,
-        "error: dump.sql: the dump has 2 databases with tables: one, two\n\nhint: choose one: --database one",
+        "error: dump.sql: the dump has 2 databases with tables: one, two\n\nhint: choose one: --database one\n\
+         sqluice load x.db dump.sql --database one",
     );
     load(TWO, "--database tow").fails(
         2,

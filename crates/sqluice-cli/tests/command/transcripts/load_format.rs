@@ -58,9 +58,9 @@ fn delimiters_are_recognised_or_named() {
     }
     holds("-d none", "a,b\n1,x\n", "'1,x'");
     refused(
-        "-f xlsx",
+        "-f pdf",
         "",
-        "error: invalid value 'xlsx' for '--format <FORMAT>'\n  [possible values: csv, tsv, ndjson, json, parquet, arrow, avro, sqlite, sql]\n\n\
+        "error: invalid value 'pdf' for '--format <FORMAT>'\n  [possible values: csv, tsv, ndjson, json, parquet, arrow, avro, xlsx, xlsb, ods, xls, sqlite, sql]\n\n\
          For more information, try '--help'.",
     );
 }
@@ -255,11 +255,75 @@ fn an_encoding_is_named() {
 }
 
 #[test]
+fn a_text_of_utf_8_that_is_read_in_another_encoding_has_a_note() {
+    let content = "a,b\n1,x\n2,café\n";
+    let note = "note: t.csv: the text is read as [..], and is UTF-8, too, where \"[..]\" is \"é\"; --encoding utf-8 reads it so\nLoaded [..]\nt: [..]";
+    for encoding in ["windows-1252", "iso-8859-15", "koi8-r", "macintosh"] {
+        load(&format!("--encoding {encoding}"), content).succeeds().says(note);
+    }
+    load("--encoding utf-8", content)
+        .succeeds()
+        .says("Loaded [..]\nt: [..]")
+        .holds("SELECT b FROM t", "'x'\n'café'");
+    // Neither ASCII nor what is no UTF-8 has a note.
+    load("-E windows-1252", "a,b\n1,x\n").succeeds().says("Loaded [..]\nt: [..]");
+    load("-E windows-1252", b"a,b\n1,caf\xe9\n2,\xc3\xa9\n").succeeds().says("Loaded [..]\nt: [..]");
+}
+
+#[test]
+fn a_guess_about_the_header_is_no_note_before_an_error_of_the_encoding() {
+    for content in [&b"Jos\xe9,1\nAnn,2\n"[..], b"Ann,1\nJos\xe9,2\n", b"nam\xe9,n\nAnn,2\nBob,3\n"] {
+        load("", content).fails(1, "error: t.csv:[..]: this is not UTF-8: byte 0xe9\n\nhint: [..]\n[..]");
+    }
+    load("--reject bad.csv", b"Ann,1\nJos\xe9,2\n")
+        .succeeds()
+        .says("note: t.csv: the first record is taken for a row; if it names the columns: --header\nLoaded [..]\n[..]\nt: [..]");
+}
+
+#[test]
+fn the_last_comment_before_the_rows_names_the_columns() {
+    let content = "# zones\n#codes\tTZ\nAD\tEurope/Andorra\nAE\tAsia/Dubai\n# more\nAF\tAsia/Kabul\n";
+    let rows = "'AD'|'Europe/Andorra'\n'AE'|'Asia/Dubai'\n'AF'|'Asia/Kabul'";
+    load("", content)
+        .succeeds()
+        .says(
+            "note: t.csv: the first line is skipped, as \"# zones\" is not part of the table; --skip-lines 0 keeps all lines\n\
+             note: t.csv: the comment in line 2 names the columns; --comment '#' skips it\n\
+             note: t.csv: lines that begin with # are skipped as comments (1 in the sample); --comment none keeps them\n\
+             Loaded 3 rows into [..]\nt: codes TEXT, TZ TEXT",
+        )
+        .holds("SELECT codes, TZ FROM t", rows);
+    holds("--comment # --no-header", content, rows);
+    // A setting that names the column with the sign of the comment finds it.
+    load("--type #codes=BLOB", content).succeeds().holds("SELECT \"#codes\", TZ FROM t", rows);
+    load("", "# x y z\n1.5 2 7\n3.5 4 8\n").succeeds().holds("SELECT x, y, z FROM t", "1.5|2|7\n3.5|4|8");
+}
+
+#[test]
+fn an_error_above_a_larger_table_has_the_number_of_lines_to_skip() {
+    let hours: String = (10..60).map(|hour| format!("{hour}:10,{hour}.5,3.0\n")).collect();
+    let content =
+        format!("Latitude: 45.0,\nmonth,year,\n1,2005,\n2,2006,\n\n3,2007,1,1\ntime,T2m,RH\n{hours}");
+    let (above, below) = (content.replace(",\n", "\n"), "SELECT count(*), sum(T2m) FROM t");
+    load("", &above).fails(
+        1,
+        "error: t.csv:2:7: field 2 of this record: the header has only 1\n\n\
+         hint: line 7 looks like the header of the table; to begin there: --skip-lines 6\n\
+         sqluice load x.db t.csv --skip-lines 6",
+    );
+    load("--skip-lines 6", &above).succeeds().holds(below, "50|1750.0");
+    // An odd row within or below the table has no such hint.
+    let odd = format!("time,T2m,RH\n{hours}1,2\n");
+    load("", &odd).fails(1, "error: t.csv:52:4: [..]\n\nhint: --pad [..]");
+}
+
+#[test]
 fn bytes_that_the_encoding_does_not_have_are_at_their_place() {
     load("", b"a,b\n1,x\n2,caf\xe9\n").fails(
         1,
         "error: t.csv:3:6: this is not UTF-8: byte 0xe9\n\n\
-         hint: if the file is in another encoding, name it, for example: --encoding windows-1252",
+         hint: if the file is in another encoding, name it, for example: --encoding windows-1252\n\
+         sqluice load x.db t.csv --encoding windows-1252",
     );
     load("-E shift_jis", b"a,b\n1,x\n2,\xff\n").fails(
         1,
@@ -313,7 +377,7 @@ fn a_compressed_file_that_ends_early_or_is_damaged_is_refused() {
 fn other_compressions_are_refused_with_how_to_read_them() {
     for (head, format, remedy) in [
         (&b"\x04\x22\x4d\x18........"[..], "LZ4 data", "decompress it first, for example with lz4 -dk"),
-        (b"PK\x03\x04........", "a ZIP archive", "extract it, and load the files in it"),
+        (b"7z\xbc\xaf\x27\x1c........", "a 7z archive", "extract it, and load the files in it"),
     ] {
         load("", head).fails(
             1,

@@ -1,5 +1,7 @@
 //! `load`: JSON in its layouts, and files that are something else than their names say.
 
+use sqluice_testkit::archives::zip;
+
 use crate::transcript::{Transcript, sqluice};
 
 fn load(flags: &str, name: &str, content: &[u8]) -> Transcript {
@@ -63,20 +65,21 @@ fn files_that_are_no_rows_are_named_as_what_they_are() {
             "download the data instead of the page that shows it; a table in a page must be saved as CSV",
         ),
         (
-            b"PK\x03\x04\x14\0\x06\0[Content_Types].xml xl/workbook.xml",
-            "an Excel workbook (.xlsx)",
-            "save the sheet as CSV in a spreadsheet program, and load that",
-        ),
-        (
             b"%PDF-1.7\n%\xe2\xe3",
             "a PDF file",
             "export its tables as CSV with another program, and load that",
         ),
-        (b"PK\x03\x04\x14\0data.csv", "a ZIP archive", "extract it, and load the files in it"),
+        (b"7z\xbc\xaf\x27\x1cdata.csv", "a 7z archive", "extract it, and load the files in it"),
     ] {
         load("", "t.csv", content)
             .fails(1, &format!("error: t.csv: this is {error}, which is not read here\n\nhint: {hint}"));
     }
+    let document = zip(&[("[Content_Types].xml", "<Types/>"), ("word/document.xml", "<document/>")]);
+    load("", "t.csv", &document).fails(
+        1,
+        "error: t.csv: this is a document of a word processor, which is not read here\n\n\
+         hint: copy its tables to a spreadsheet, save them as CSV, and load these",
+    );
     // A database is read in any order, which a pipe can't be.
     let database = b"SQLite format 3\0";
     sqluice("load x.db - -t t").stdin(database).fails(

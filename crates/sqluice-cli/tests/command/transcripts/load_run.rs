@@ -321,7 +321,8 @@ fn files_that_cannot_be_loaded_are_left_out_and_the_exit_code_says_so() {
     load("").fails(
         1,
         "error: 2 of 3 files can't be loaded:\n  b.csv: the file is empty\n  c.csv:3:2: the record ends after field 1: \
-         the header has 2\n\nhint: --skip-bad-files loads the others",
+         the header has 2\n\nhint: --skip-bad-files loads the others\n\
+         sqluice load x.db a.csv b.csv c.csv --skip-bad-files",
     );
     load("--skip-bad-files").exits(1).says(
         "Loaded 1 row into x.db: [..]\na: a INTEGER, b INTEGER\nskipped b.csv: the file is empty\nskipped c.csv: line 3: the record ends after field 1: the header \

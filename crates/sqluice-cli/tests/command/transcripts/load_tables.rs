@@ -27,6 +27,23 @@ fn a_file_makes_a_table_of_its_name_with_the_types_of_its_values() {
 }
 
 #[test]
+fn a_name_with_a_line_end_is_printed_on_one_line() {
+    load("in.csv")
+        .file("in.csv", "a,\"code\n(of 2024)\"\n1,x\n")
+        .succeeds()
+        .says("Loaded 1 row into x.db: [..]\nin: a INTEGER, code\\n(of 2024) TEXT")
+        .holds("SELECT \"code\n(of 2024)\" FROM \"in\"", "'x'");
+}
+
+#[test]
+fn a_string_of_digits_in_json_is_text_without_a_note() {
+    load("in.ndjson")
+        .file("in.ndjson", "{\"id\":\"8000410\"}\n{\"id\":\"8000411\"}\n")
+        .succeeds()
+        .says("Loaded 2 rows into x.db: [..]\nread in.ndjson: ndjson\nin: id TEXT");
+}
+
+#[test]
 fn several_files_make_several_tables() {
     load("a.csv b.tsv 'c d.csv'")
         .file("a.csv", "x\n1\n")
@@ -136,10 +153,11 @@ fn what_a_schema_does_not_declare_is_refused_at_its_place() {
         "error: t.csv:1:3: table t has no column \"b\"\n\n\
          hint: its columns are a; --add-columns adds what is missing, --columns names those to load",
     );
-    with("t.csv --schema s.sql", "a\n1\n", "CREATE TABLE t (a, b DEFAULT CURRENT_TIME)").fails(
+    with("t.csv --schema s.sql", "a\n1\n", "CREATE TABLE t (a, b DEFAULT (user_id()))").fails(
         1,
-        "error: the file has no column b, and its DEFAULT CURRENT_TIME is not a constant\n\n\
-         hint: add the column to the file, or declare another DEFAULT",
+        "error: there are no values for column b, and its DEFAULT user_id() can't be computed\n  \
+         caused by: no such function: user_id\n\n\
+         hint: give the column values, or declare another DEFAULT",
     );
     with("t.csv --schema s.sql --no-header", "1,2\n", "CREATE TABLE t (a)").fails(
         1,

@@ -139,6 +139,7 @@ fn tables_that_are_declared_differently_are_named_with_the_flag_that_may_help() 
 error: table t is declared differently: a.db has CREATE TABLE t (a INT); b.db has CREATE TABLE t (a INT, b TEXT)
 
 hint: declare it the same, or, if one of them only lacks columns, let them be added: --add-columns
+      sqluice merge all.db a.db b.db --add-columns
 ";
     assert_eq!((ran.code(), &*ran.stderr), (Some(1), expected), "{ran:?}");
     assert_eq!(names(folder), ["a.db", "b.db"]);
@@ -198,6 +199,7 @@ fn new_numbers_are_refused_where_a_foreign_key_would_not_follow() {
 error: orders.customer refers to table customer, which is renumbered
 
 hint: let it follow: --rewrite-references
+      sqluice merge all.db a.db b.db --renumber customer --renumber orders --rewrite-references
 ";
     assert_eq!((ran.code(), &*ran.stderr), (Some(2), expected), "{ran:?}");
     assert_eq!(names(folder), ["a.db", "b.db"]);

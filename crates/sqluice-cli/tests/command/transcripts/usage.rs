@@ -255,9 +255,6 @@ fn files_that_cannot_be_read_are_named() {
         if cfg!(windows) { "Permission denied (os error 13)" } else { "Is a directory (os error 21)" };
     let is_folder = format!("error: cannot read d\n  caused by: {cause}");
     fails(folder, "generate x.db d --rows 3", 1, &is_folder);
-    fails(folder, "load x.db d", 1, "error: d is a folder\n\nhint: name the files in it: d/*.csv");
-    let hint = "error: my d is a folder\n\nhint: name the files in it: 'my d/*.csv'";
-    fails(&[("my d/", "")], "load x.db 'my d'", 1, hint);
     fails(folder, "check d", 1, "error: d is a folder, and no database file\n\nhint: name a database file");
     fails(folder, "info d", 1, "error: d is a folder, and no database file\n\nhint: name a database file");
     fails(

@@ -2,11 +2,12 @@
 //! by SQLite.
 
 use sqluice_core::error::{Error, Result};
-use sqluice_core::schema::index::Index;
-use sqluice_core::schema::{Schema, Table};
+use sqluice_core::schema::index::{Index, IndexColumn, Indexed};
+use sqluice_core::schema::{Generated, Schema, Table};
 use sqluice_core::similar;
 
-use super::entries::Projection;
+use super::computed::ComputedIndex;
+use super::entries::{Projection, Recipe};
 use super::probe_table::ProbeTable;
 use super::statement::Statement;
 use crate::options::WritePath;
@@ -24,7 +25,7 @@ pub struct Declared<'s> {
 /// The facts about an index whose entries are written as pages.
 pub(crate) struct Ours {
     pub(crate) index: Index,
-    pub(crate) projection: Projection,
+    pub(crate) recipe: Recipe,
     /// The statement, as SQLite keeps it in `sqlite_schema`.
     pub(crate) sql: String,
 }
@@ -123,8 +124,11 @@ impl<'s> Declared<'s> {
         };
         Ok(match ours {
             Ok(ours) => {
-                let why = "what the table holds is sorted".to_owned();
-                Declared { statement, table, ours: Some(ours), why }
+                let why = match &ours.recipe {
+                    Recipe::Fields(_) => "what the table holds is sorted",
+                    Recipe::Computed(_) => "what SQLite computes from the rows is sorted",
+                };
+                Declared { statement, table, ours: Some(ours), why: why.to_owned() }
             }
             Err(why) => by_sqlite(statement, why),
         })
@@ -140,15 +144,20 @@ impl Ours {
         let indexes = schema.table(&table.name).map(|table| &table.indexes[..]).unwrap_or_default();
         let index = indexes.iter().find(|index| index.name.eq_ignore_ascii_case(&statement.name));
         let Some(index) = index else { return Err(unread()) };
-        if index.partial {
-            return Err("only SQLite knows which rows its WHERE takes".to_owned());
-        }
         if index.order().is_none() {
             return Err("only SQLite knows the order of its collations".to_owned());
         }
-        let projection = Projection::new(table, index, probe)?;
+        let is_computed = |column: &IndexColumn| match column.value {
+            Indexed::Column(column) => table.columns[column].generated == Some(Generated::Virtual),
+            Indexed::Rowid => false,
+            Indexed::Expression => true,
+        };
+        let recipe = match index.partial || index.columns.iter().any(is_computed) {
+            true => Recipe::Computed(Box::new(ComputedIndex::new(table, index, probe)?)),
+            false => Recipe::Fields(Projection::new(table, index, probe)?),
+        };
         let sql = index.sql.clone().ok_or_else(unread)?;
-        Ok(Ours { index: index.clone(), projection, sql })
+        Ok(Ours { index: index.clone(), recipe, sql })
     }
 }
 

@@ -13,8 +13,8 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use sqluice_core::error::{Error, Result};
+use sqluice_core::schema::Table;
 use sqluice_core::schema::index::{Index, Indexed};
-use sqluice_core::schema::{Generated, Table};
 use sqluice_format::page::Geometry;
 use sqluice_format::record;
 use sqluice_format::scan::{Kind, Reader, Scan, Tree};
@@ -22,6 +22,8 @@ use sqluice_format::value::{FIXED_BYTES, SerialType};
 use sqluice_format::varint;
 use sqluice_reader::pages::{FileView, damaged};
 
+use super::computed::{ComputedEntries, ComputedIndex};
+use super::fields::{Missing, stored_field};
 use super::probe_table::ProbeTable;
 use crate::sort::{Buffer, Item, SLACK_BYTES, Sorter};
 use crate::trees::Changes;
@@ -32,6 +34,23 @@ pub(crate) struct TreePosition {
     pub(crate) root_page: u32,
     pub(crate) geometry: Geometry,
     pub(crate) page_count: u32,
+}
+
+/// The way to make the entries of an index.
+pub(crate) enum Recipe {
+    /// From fields of the records.
+    Fields(Projection),
+    /// By expressions.
+    Computed(Box<ComputedIndex>),
+}
+
+impl Recipe {
+    fn wanted(&self) -> usize {
+        match self {
+            Recipe::Fields(projection) => projection.wanted(),
+            Recipe::Computed(index) => index.wanted(),
+        }
+    }
 }
 
 /// The fields of a table's records that the entries of an index contain.
@@ -49,13 +68,6 @@ enum Field {
         field: usize,
         missing: Missing,
     },
-}
-
-/// The value that replaces a field missing from a record.
-#[derive(Clone, Debug)]
-struct Missing {
-    serial: u64,
-    content: Vec<u8>,
 }
 
 impl Projection {
@@ -95,29 +107,6 @@ impl Projection {
     }
 }
 
-/// Returns the index of a column's field in the records of the table, or `None` if the column is computed.
-fn stored_field(table: &Table, column: usize) -> Option<usize> {
-    let is_stored = |column: usize| table.columns[column].generated != Some(Generated::Virtual);
-    if !is_stored(column) {
-        return None;
-    }
-    match &table.clustered {
-        Some(key) => key.columns.iter().position(|of_key| of_key.value == Indexed::Column(column)),
-        None => Some((0..column).filter(|column| is_stored(*column)).count()),
-    }
-}
-
-impl Missing {
-    /// Returns the first value of a record.
-    fn of(record: &[u8]) -> Option<Missing> {
-        let (header, at) = varint::read(record)?;
-        let (serial, _) = varint::read(record.get(at..)?)?;
-        let start = usize::try_from(header).ok()?;
-        let bytes = usize::try_from(SerialType(serial).content_bytes()?).ok()?;
-        Some(Missing { serial, content: record.get(start..start + bytes)?.to_vec() })
-    }
-}
-
 /// Pushes the entries of all rows to the sorter of each index. Returns the number of rows.
 ///
 /// # Errors
@@ -126,22 +115,23 @@ pub(crate) fn of_rows(
     view: FileView<'_>,
     table: &Table,
     place: TreePosition,
-    indexes: &[(&Projection, &Sorter)],
+    indexes: &[(&Recipe, &Sorter)],
     threads: usize,
 ) -> Result<u64> {
     let kind = if table.without_rowid { Kind::Index } else { Kind::Table };
-    let wanted = indexes.iter().map(|(projection, _)| projection.wanted()).max().unwrap_or(0);
+    let wanted = indexes.iter().map(|(recipe, _)| recipe.wanted()).max().unwrap_or(0);
     let scan = place.scan(view, kind)?.with_fields(wanted);
     let rows = AtomicU64::new(0);
-    in_parts((view, &table.name), &scan, threads, || RowsTaker {
-        wanted,
-        found: Vec::with_capacity(wanted),
-        indexes: indexes
-            .iter()
-            .map(|(projection, sorter)| OfIndex::new(projection, sorter.buffer()))
-            .collect(),
-        rows: 0,
-        all_rows: &rows,
+    in_parts((view, &table.name), &scan, threads, || {
+        let (mut plain, mut computed) = (Vec::new(), Vec::new());
+        for (recipe, sorter) in indexes {
+            match recipe {
+                Recipe::Fields(projection) => plain.push(OfIndex::new(projection, sorter.buffer())),
+                Recipe::Computed(index) => computed.push(index.entries(sorter)?),
+            }
+        }
+        let found = Vec::with_capacity(wanted);
+        Ok(RowsTaker { wanted, found, indexes: plain, computed, rows: 0, all_rows: &rows })
     })?;
     Ok(rows.into_inner())
 }
@@ -160,13 +150,15 @@ pub(crate) fn of_index(
 ) -> Result<u64> {
     let scan = place.scan(view, Kind::Index)?;
     let entries = AtomicU64::new(0);
-    in_parts((view, name), &scan, threads, || EntriesTaker {
-        fields: fields.clone(),
-        changes,
-        changed: Vec::new(),
-        buffer: sorter.buffer(),
-        entries: 0,
-        all_entries: &entries,
+    in_parts((view, name), &scan, threads, || {
+        Ok(EntriesTaker {
+            fields: fields.clone(),
+            changes,
+            changed: Vec::new(),
+            buffer: sorter.buffer(),
+            entries: 0,
+            all_entries: &entries,
+        })
     })?;
     Ok(entries.into_inner())
 }
@@ -180,24 +172,32 @@ impl TreePosition {
 }
 
 /// A consumer of a tree's entries, on one thread.
-trait Take {
+pub(in crate::existing) trait Take {
     /// Takes an entry. Returns `Err(None)` if the entry is no valid record of the tree.
     fn take(&mut self, rowid: i64, record: &[u8]) -> std::result::Result<(), Option<Error>>;
+
+    /// Ends a part: the next entry may be anywhere in the tree.
+    fn end_part(&mut self) -> Result<()> {
+        Ok(())
+    }
 
     /// Ends the input of this thread: passes on what is still buffered.
     fn finish(self) -> Result<()>;
 }
 
 /// Reads the entries of the tree `name` in parts, on `threads` threads. `taker` creates the consumer of each thread.
-fn in_parts<T: Take>(
+///
+/// # Errors
+/// The error of a consumer, or if the tree can't be read or is damaged.
+pub(in crate::existing) fn in_parts<T: Take>(
     (view, name): (FileView<'_>, &str),
     scan: &Scan,
     threads: usize,
-    taker: impl Fn() -> T + Sync,
+    taker: impl Fn() -> Result<T> + Sync,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
     let work = || {
-        let (mut pages, mut reader, mut taker) = (view.pages(), Reader::default(), taker());
+        let (mut pages, mut reader, mut taker) = (view.pages(), Reader::default(), taker()?);
         loop {
             let part = next.fetch_add(1, Ordering::Relaxed);
             if part >= scan.parts() {
@@ -212,10 +212,11 @@ fn in_parts<T: Take>(
                     })
                 })
             };
-            scan.read(part, &mut pages, &mut reader, each).map_err(|error| {
+            let read = scan.read(part, &mut pages, &mut reader, each);
+            let read = read.map_err(|error| view.failed(error)).and_then(|()| taker.end_part());
+            read.inspect_err(|_| {
                 // After an error, no worker begins another part of the tree.
                 next.store(scan.parts(), Ordering::Relaxed);
-                view.failed(error)
             })?;
         }
     };
@@ -237,6 +238,7 @@ struct RowsTaker<'a> {
     /// The serial types and offsets of the parsed fields of the current record.
     found: Vec<(u64, usize)>,
     indexes: Vec<OfIndex<'a>>,
+    computed: Vec<ComputedEntries<'a>>,
     rows: u64,
     all_rows: &'a AtomicU64,
 }
@@ -271,19 +273,25 @@ impl Take for RowsTaker<'_> {
     fn take(&mut self, rowid: i64, record: &[u8]) -> std::result::Result<(), Option<Error>> {
         find_fields(record, self.wanted, &mut self.found).ok_or(None)?;
         self.rows += 1;
-        self.indexes.iter_mut().try_for_each(|index| index.push(rowid, record, &self.found).map_err(Some))
+        self.indexes.iter_mut().try_for_each(|index| index.push(rowid, record, &self.found).map_err(Some))?;
+        self.computed.iter_mut().try_for_each(|index| index.push(rowid, record, &self.found).map_err(Some))
     }
 
     fn finish(mut self) -> Result<()> {
         self.all_rows.fetch_add(self.rows, Ordering::Relaxed);
-        self.indexes.iter_mut().try_for_each(|index| index.buffer.flush())
+        self.indexes.iter_mut().try_for_each(|index| index.buffer.flush())?;
+        self.computed.iter_mut().try_for_each(ComputedEntries::finish)
     }
 }
 
 /// Finds the serial types and offsets of the first `wanted` fields of a record, or of all fields if it has fewer: the record may be older
 /// than a column. Returns `None` if the record is malformed.
 #[inline]
-fn find_fields(record: &[u8], wanted: usize, found: &mut Vec<(u64, usize)>) -> Option<()> {
+pub(in crate::existing) fn find_fields(
+    record: &[u8],
+    wanted: usize,
+    found: &mut Vec<(u64, usize)>,
+) -> Option<()> {
     found.clear();
     let short = |at: usize| match *record.get(at)? {
         byte @ ..0x80 => Some((u64::from(byte), 1)),

@@ -18,13 +18,14 @@ use std::sync::Arc;
 use rusqlite::OptionalExtension;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Context, Progress};
-use sqluice_core::schema::index::{Index, Indexed};
+use sqluice_core::schema::index::Index;
 use sqluice_core::schema::{Table, quoted};
 use sqluice_core::sqlite_error::said;
 
 use super::declared::{Declared, Ours};
 use super::entries::{self, TreePosition};
 use crate::existing::Transaction;
+use crate::expressions::{Terms, prepare_by_index, terms};
 use crate::phases::Phases;
 use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
 use crate::trees::{Appender, IndexJob, Settings, WrittenTree, write_indexes};
@@ -155,8 +156,8 @@ fn read(
     let Settings { geometry, page_count, workers, .. } = *settings;
     let view = transaction.view(page_count, phases.progress());
     let place = TreePosition { root_page: transaction.root_page(&table.name)?, geometry, page_count };
-    let projections: Vec<_> = group.iter().map(|(_, _, ours)| &ours.projection).zip(sorters).collect();
-    entries::of_rows(view, table, place, &projections, workers)?;
+    let recipes: Vec<_> = group.iter().map(|(_, _, ours)| &ours.recipe).zip(sorters).collect();
+    entries::of_rows(view, table, place, &recipes, workers)?;
     Ok(())
 }
 
@@ -211,30 +212,28 @@ fn enter(
     entered.and(reset).map_err(|error| transaction.failed(error, "change the schema of"))
 }
 
-/// Checks that SQLite finds the first and the last entry of a new index. These queries pass through all levels of the tree.
+/// Checks that SQLite finds the first and the last entry of a new index, if a query can use it. These queries pass through all levels of the
+/// tree.
 fn look_at_ends(transaction: &Transaction<'_>, table: &Table, index: &Index, entries: u64) -> Result<()> {
+    // A query needs the terms of the index, which are found in its statement.
+    let Some(Terms { key, filter }) = terms(index, table) else { return Ok(()) };
+    let filter = filter.map_or_else(String::new, |filter| format!(" WHERE {filter}\n"));
     let order = |backwards: bool| {
-        let terms = index.columns[..index.key_columns].iter().map(|column| {
-            let Indexed::Column(of_table) = column.value else { return "NULL".to_owned() };
-            let name = quoted(&table.columns[of_table].name);
-            let descending = column.descending != backwards;
-            format!(
-                "{name} COLLATE {} {}",
-                quoted(&column.collation),
-                if descending { "DESC" } else { "ASC" }
-            )
+        let terms = key.iter().zip(&index.columns).map(|(term, column)| {
+            let order = if column.descending != backwards { "DESC" } else { "ASC" };
+            format!("({term}\n) COLLATE {} {order}", quoted(&column.collation))
         });
         terms.collect::<Vec<_>>().join(", ")
     };
     for backwards in [false, true] {
         let (name, table) = (quoted(&index.name), quoted(&table.name));
         let order = order(backwards);
-        let sql = format!("SELECT 1 FROM main.{table} INDEXED BY {name} ORDER BY {order} LIMIT 1");
-        let found: Option<i64> = transaction
-            .connection()
-            .query_row(&sql, [], |row| row.get(0))
-            .optional()
-            .map_err(|error| transaction.failed(error, "read an index of"))?;
+        let sql = format!("SELECT 1 FROM main.{table} INDEXED BY {name}{filter} ORDER BY {order} LIMIT 1");
+        let cannot = |error| transaction.failed(error, "read an index of");
+        let Some(mut query) = prepare_by_index(transaction.connection(), &sql).map_err(cannot)? else {
+            return Ok(());
+        };
+        let found: Option<i64> = query.query_row([], |row| row.get(0)).optional().map_err(cannot)?;
         if found.is_some() != (entries > 0) {
             let what = format!("index {} does not show what was written", index.name);
             return Err(damaged(transaction.existing().name(), &what));

@@ -131,7 +131,7 @@ impl Spill {
     }
 
     /// Returns the error for blocks that can't be what was written.
-    pub(in crate::sort) fn damaged(&self) -> Error {
+    pub(crate) fn damaged(&self) -> Error {
         spill_file::damaged(&self.folder)
     }
 }

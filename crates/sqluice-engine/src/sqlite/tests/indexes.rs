@@ -1,7 +1,7 @@
 //! Tests of partial indexes, and of indexes on expressions and generated columns.
 
 use super::*;
-use crate::sqlite::indexes::terms;
+use crate::expressions::terms;
 
 #[test]
 fn automatic_indexes_that_are_there_without_entries_get_them() {
@@ -20,7 +20,7 @@ fn automatic_indexes_that_are_there_without_entries_get_them() {
             .unwrap();
         drop(connection);
         let schema = Schema::parse(format!("{sql}; CREATE TABLE e (x)"), Path::new("x.sql")).unwrap();
-        let plan = Plan::new(&schema, None, &WriteOptions::default()).unwrap();
+        let plan = planned(&schema, None, &WriteOptions::default());
         let waiting = Waiting { schema, plan, ..waiting };
         if twice {
             let failure = waiting.fails();

@@ -112,7 +112,7 @@ fn what_the_schema_says_of_conflicts_is_not_followed() {
 fn rows_that_no_number_tells_apart_are_refused() {
     let sql = "CREATE TABLE t (rowid, _rowid_, oid, b AS (oid) STORED)";
     let schema = Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap();
-    let plan = Plan::new(&schema, None, &WriteOptions::default()).unwrap();
+    let plan = planned(&schema, None, &WriteOptions::default());
     let error = Work { schema: &schema, plan: &plan }.staging_schema().unwrap_err();
     assert!(error.message().contains("rowid, _rowid_ and oid") && error.remedy().is_some());
     // A virtual column has no field in the record.
@@ -142,7 +142,7 @@ fn columns_keep_their_affinity_while_they_wait() {
                 "CREATE TABLE t (a {declared} NOT NULL DEFAULT 1 CHECK (a > 0) COLLATE nocase, b INT AS (1) STORED){strict}"
             );
             let Ok(schema) = Schema::parse(sql.clone(), Path::new("x.sql")) else { continue };
-            let plan = Plan::new(&schema, None, &WriteOptions::default()).unwrap();
+            let plan = planned(&schema, None, &WriteOptions::default());
             let staged = Work { schema: &schema, plan: &plan }.staging_schema().unwrap().unwrap();
             let (column, waiting) = (&schema.tables[0].columns[0], &staged.tables[0].columns[0]);
             assert_eq!(staged.tables[0].columns.len(), 1);

@@ -147,7 +147,9 @@ impl Unique<'_> {
         let Table { name: table, columns, rowid_alias, .. } = self.table;
         let name_of = |value| match value {
             Indexed::Column(column) => format!("{table}.{}", columns[column].name),
-            Indexed::Rowid | Indexed::Expression => format!("{table}.rowid"),
+            Indexed::Rowid => format!("{table}.rowid"),
+            // SQLite names the index instead.
+            Indexed::Expression => "an expression".to_owned(),
         };
         let values = record::decode(b.record).unwrap_or_default();
         let (names, values): (Vec<String>, Vec<String>) = match self.index {
@@ -161,7 +163,14 @@ impl Unique<'_> {
             }
         };
         let value = if values.len() == 1 { values.concat() } else { format!("({})", values.join(", ")) };
-        let message = format!("UNIQUE constraint failed: {} = {value}", names.join(", "));
+        let computed = self.index.filter(|index| {
+            index.columns[..index.key_columns].iter().any(|column| column.value == Indexed::Expression)
+        });
+        let names = match computed {
+            Some(index) => format!("index '{}'", index.name),
+            None => names.join(", "),
+        };
+        let message = format!("UNIQUE constraint failed: {names} = {value}");
         let rowid = |item: Item<'_>| match record::decode(item.record).unwrap_or_default().last() {
             Some(Value::Int(rowid)) => *rowid,
             _ => item.rowid,

@@ -3,11 +3,14 @@
 use sqluice_core::batch::Batch;
 use sqluice_core::error::Result;
 use sqluice_core::schema::Table;
+use sqluice_core::source::kept::{Kept, Picked};
 use sqluice_core::source::{BadRow, Refused, Sink};
 
 use crate::encode::entries::Entries;
-use crate::encode::{AnyOrder, Coercion, Encoder, RowidRange, no_rowids_left};
+use crate::encode::{AnyOrder, Coercion, Encoder, RowidRange, Rowids, no_rowids_left};
+use crate::expressions::Expressions;
 use crate::options::WritePath;
+use crate::plan::TablePlan;
 use crate::trees::Settings;
 use crate::trees::existing_trees::{Edge, ExistingTrees};
 use crate::trees::table_sorters::TableSorters;
@@ -18,6 +21,8 @@ use crate::trees::workers::worker::{Done, Filling};
 /// A table to write whose rows arrive from a source.
 pub(crate) struct RowsTree<'a> {
     pub(crate) table: &'a Table,
+    /// The expressions that are evaluated for each row.
+    pub(crate) expressions: Option<&'a Expressions>,
     pub(crate) coercion: Coercion,
     /// `Pages` if the rows arrive in the order of their keys and go directly onto pages; `Sorted` if they go to a sorter.
     pub(crate) write_path: WritePath,
@@ -35,12 +40,14 @@ pub(crate) struct RowsTree<'a> {
 impl<'a> RowsTree<'a> {
     pub(crate) fn new(
         table: &'a Table,
+        plan: &'a TablePlan,
         coercion: Coercion,
         sorted: Option<(WritePath, &'a TableSorters)>,
         existing_trees: Option<ExistingTrees>,
     ) -> RowsTree<'a> {
         RowsTree {
             table,
+            expressions: plan.expressions.as_deref().filter(|expressions| expressions.evaluates()),
             coercion,
             write_path: sorted.map_or(WritePath::Pages, |(write_path, _)| write_path),
             in_sequence: false,
@@ -65,7 +72,8 @@ impl<'a> RowsEncoder<'a> {
         RowsEncoder {
             tree,
             encoder: Encoder::new(tree.table, settings.geometry, tree.coercion),
-            entries: tree.sorters.map_or_else(Vec::new, |sorters| sorters.entries(tree.table)),
+            entries: (tree.sorters)
+                .map_or_else(Vec::new, |sorters| sorters.entries(tree.table, tree.expressions)),
             largest: None,
         }
     }
@@ -75,6 +83,13 @@ impl<'a> RowsEncoder<'a> {
         let Task::Decode(mut part) = task else { unreachable!("rows are decoded") };
         let place = part.place();
         let settings = filling.worker.settings;
+        if let Some(expressions) = self.tree.expressions {
+            let indexes = self.tree.sorters.map_or_else(Vec::new, TableSorters::index_numbers);
+            let ignores_checks = settings.ignores_checks;
+            if let Err(error) = self.encoder.compute(self.tree.table, expressions, &indexes, ignores_checks) {
+                return (Err(error), PartEnds::None);
+            }
+        }
         let counted_from = self.tree.edge.as_ref().map_or(settings.counted_from, |edge| edge.counted_from);
         let next_rowid = counted_from.wrapping_add(part.first_row() as i64).wrapping_add(1);
         let mut encoding = Encoding { filling, rows: self, next_rowid, rowids: None, sorted: 0 };
@@ -102,18 +117,15 @@ struct Encoding<'f, 'e, 'a, 'w, 's> {
     sorted: u64,
 }
 
-impl Sink for Encoding<'_, '_, '_, '_, '_> {
-    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
-        let Encoding { filling, rows, next_rowid, .. } = self;
-        filling.cancelled()?;
+impl Encoding<'_, '_, '_, '_, '_> {
+    /// Encodes rows, whose records have these numbers, counted from 1.
+    fn encode(&mut self, batch: &Batch<'_>, numbers: Rowids<'_>) -> Result<(), Refused> {
+        let Encoding { filling, rows, .. } = self;
         let RowsEncoder { tree, encoder, entries, largest } = &mut **rows;
         if tree.write_path == WritePath::Pages {
             filling.open()?;
-            if tree.table.rowid_alias.is_none() && next_rowid.checked_add(batch.rows as i64 - 1).is_none() {
-                return Err(no_rowids_left(&tree.table.name).into());
-            }
             let last = self.rowids.map(|rowids| rowids.last);
-            let rowids = encoder.encode_in_order(batch, *next_rowid, last, *filling, entries)?;
+            let rowids = encoder.encode_in_order(batch, numbers, last, *filling, entries)?;
             self.rowids = Some(match self.rowids {
                 Some(before) => RowidRange { last: rowids.last, ..before },
                 None => rowids,
@@ -121,10 +133,42 @@ impl Sink for Encoding<'_, '_, '_, '_, '_> {
             filling.hash_finished();
         } else {
             let largest = tree.in_sequence.then_some(largest);
-            encoder.encode_in_any_order(batch, *next_rowid, &tree.seen, largest, entries)?;
+            encoder.encode_in_any_order(batch, numbers, &tree.seen, largest, entries)?;
             self.sorted += batch.rows as u64;
         }
-        *next_rowid = next_rowid.wrapping_add(batch.rows as i64);
+        Ok(())
+    }
+
+    /// Checks that all rows of a batch can get rowids.
+    fn check_rowids(&self, batch: &Batch<'_>) -> Result<()> {
+        self.filling.cancelled()?;
+        let tree = self.rows.tree;
+        let is_numbered = tree.write_path == WritePath::Pages && tree.table.rowid_alias.is_none();
+        match self.next_rowid.checked_add(batch.rows as i64 - 1) {
+            None if is_numbered => Err(no_rowids_left(&tree.table.name)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Sink for Encoding<'_, '_, '_, '_, '_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        self.check_rowids(batch)?;
+        self.encode(batch, Rowids::From(self.next_rowid))?;
+        self.next_rowid = self.next_rowid.wrapping_add(batch.rows as i64);
+        Ok(())
+    }
+
+    fn kept_rows(&mut self, batch: &Batch<'_>, kept: &Kept<'_>) -> Result<(), Refused> {
+        self.check_rowids(batch)?;
+        if !kept.rows.is_empty() {
+            let number = |row: &u32| self.next_rowid.wrapping_add(i64::from(*row));
+            let numbers: Vec<i64> = kept.rows.iter().map(number).collect();
+            let picked = Picked::new(batch, kept);
+            let encoded = self.encode(&picked.batch(), Rowids::Each(&numbers));
+            encoded.map_err(|refused| kept.of_all(refused))?;
+        }
+        self.next_rowid = self.next_rowid.wrapping_add(batch.rows as i64);
         Ok(())
     }
 

@@ -41,7 +41,7 @@ impl<'s> Field<'s> {
 }
 
 /// A record.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Row<'s> {
     /// The fields; empty if the record is malformed.
     pub(super) fields: Vec<Field<'s>>,

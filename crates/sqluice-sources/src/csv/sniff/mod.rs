@@ -163,7 +163,11 @@ impl<'s> Sniffer<'s> {
         let reading = chosen.reading;
         let before = &reading.rows[..reading.body.start];
         let from = reading.rows.get(reading.body.start).map_or(self.skipped + 1, |row| row.line);
-        let preamble_lines = if before.is_empty() { 0 } else { from - 1 - self.skipped };
+        let lines_before = from - 1 - self.skipped;
+        // Empty lines are skipped anyway.
+        let has_lines = !before.is_empty()
+            || reading.commented_header.is_some() && !first_line(self.text, lines_before).is_empty();
+        let preamble_lines = if has_lines { lines_before } else { 0 };
         let rows = &reading.rows[reading.body.start..];
         let values = reading.values(reading.body.start + 1);
         let decided = rows.first().map(|first| header::decide(&first.fields, &values, self.given.columns));
@@ -193,7 +197,9 @@ impl<'s> Sniffer<'s> {
         Sniffed {
             dialect: reading.dialect,
             header,
-            header_is_close: self.given.header.is_none() && decided.is_some_and(|decided| decided.close),
+            header_is_close: self.given.header.is_none()
+                && reading.commented_header.is_none()
+                && decided.is_some_and(|decided| decided.close),
             certain: usual == rows.len(),
             fields: rows.first().map_or(0, |_| width),
             trailing_delimiter,
@@ -203,7 +209,9 @@ impl<'s> Sniffer<'s> {
             skip_lines: self.skipped + preamble_lines,
             preamble,
             comments: chosen.comments,
+            commented_header: reading.commented_header.filter(|_| header).map(|row| reading.rows[row].line),
             footer,
+            table_below: if usual == rows.len() { None } else { self.table_below(&reading) },
             records: rows.len() as u64,
             odd_records: (rows.len() - usual) as u64,
             numbers: reading.numbers(reading.body.start + usize::from(header)),
@@ -219,6 +227,25 @@ impl<'s> Sniffer<'s> {
             },
             candidates: chosen.candidates,
         }
+    }
+
+    /// Returns the line of the header of a table below other records, if this table has more records than precede it, and loads if the
+    /// lines before it are skipped.
+    fn table_below(&self, reading: &Reading<'s>) -> Option<u64> {
+        if self.given.skip_lines.is_some() || self.given.header == Some(false) {
+            return None;
+        }
+        let start = reading.last_table();
+        let line = reading.rows[..reading.body.end].get(start)?.line;
+        if start <= reading.body.start || reading.body.end - start <= start - reading.body.start {
+            return None;
+        }
+        let text = &self.text[lines_bytes(self.text, (line - 1 - self.skipped) as usize)..];
+        let given = Given { skip_lines: Some(0), ..*self.given };
+        let below = Sniffer::new(text, self.whole, &given).sniff();
+        let is_sure = below.header && !below.header_is_close && below.candidates.is_empty();
+        let is_sound = below.odd_records == (reading.rows.len() - reading.body.end) as u64;
+        (is_sure && is_sound && below.fields >= 2).then_some(line)
     }
 
     /// Chooses the reading with the best score.
@@ -487,6 +514,7 @@ impl<'s> Sniffer<'s> {
     fn read(&self, dialect: Dialect) -> Reading<'s> {
         let around = Around {
             comments: self.given.comment.is_none() && self.given.skip_lines.is_none(),
+            header: self.given.header != Some(false),
             titles: self.given.skip_lines.is_none() && self.given.header != Some(false),
             footer: self.whole,
         };
@@ -499,12 +527,20 @@ impl<'s> Sniffer<'s> {
             return Chosen { reading, candidates, comments: 0 };
         }
         let dialect = Dialect { comment: Some(b'#'), ..reading.dialect };
-        let comments =
-            self.text.split(|&byte| is_line_end(byte)).filter(|line| line.starts_with(b"#")).count() as u64;
         if dialect.check().is_err() {
             return Chosen { reading, candidates, comments: 0 };
         }
-        Chosen { reading: self.read(dialect), candidates, comments }
+        let header = reading.commented_header.map(|header| reading.rows[header].clone());
+        let skipped = header.as_ref().map_or(0, |header| header.line - self.skipped);
+        let text = &self.text[lines_bytes(self.text, skipped as usize)..];
+        let comments =
+            text.split(|&byte| is_line_end(byte)).filter(|line| line.starts_with(b"#")).count() as u64;
+        let reading = self.read(dialect);
+        let reading = match header {
+            Some(header) => reading.with_commented_header(header),
+            None => reading,
+        };
+        Chosen { reading, candidates, comments }
     }
 }
 

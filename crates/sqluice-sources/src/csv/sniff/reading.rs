@@ -11,6 +11,7 @@
 use std::collections::HashMap;
 
 use super::super::TrailingDelimiter;
+use super::super::delimiter::is_blank;
 use super::super::dialect::Dialect;
 use super::cell::CellKind;
 use super::field::{Field, Row, rows};
@@ -40,6 +41,8 @@ pub(super) struct Reading<'s> {
     pub(super) width: usize,
     /// The range of the table in `rows`.
     pub(super) body: std::ops::Range<usize>,
+    /// The position of the header in `rows` if the header is a comment. Its fields lack the sign of the comment.
+    pub(super) commented_header: Option<usize>,
 }
 
 /// The kinds of lines that may stand around the table.
@@ -47,6 +50,8 @@ pub(super) struct Reading<'s> {
 pub(super) struct Around {
     /// `true` if lines that begin with `#` may precede the table.
     pub(super) comments: bool,
+    /// `true` if the table may have a header.
+    pub(super) header: bool,
     /// `true` if titles may precede the table.
     pub(super) titles: bool,
     /// `true` if a footer may follow the table, because the sample is the whole file.
@@ -63,8 +68,12 @@ impl<'s> Reading<'s> {
         around: Around,
     ) -> Reading<'s> {
         let rows = rows(sample, line, whole, dialect);
-        let mut reading = Reading { dialect, width: 1, body: 0..rows.len(), rows };
+        let mut reading = Reading { dialect, width: 1, body: 0..rows.len(), rows, commented_header: None };
         reading.width = reading.usual_width();
+        if let Some((header, names)) = reading.find_commented_header(around) {
+            reading.rows[header].fields = names;
+            reading.commented_header = Some(header);
+        }
         reading.body = reading.find_body(around);
         reading
     }
@@ -93,7 +102,10 @@ impl<'s> Reading<'s> {
             let leading = self.rows.iter().take_while(|row| row.begins_as_comment()).count();
             return if around.comments && leading < rows { leading..rows } else { 0..rows };
         }
-        let start = self.after_titles(self.start(around), around);
+        let start = match self.commented_header {
+            Some(header) => header,
+            None => self.after_titles(self.start(around), around),
+        };
         let mut end = rows;
         while around.footer && end > start + 2 && rows - end < FOOTER_MAX && !self.is_usual(end - 1) {
             end -= 1;
@@ -104,6 +116,55 @@ impl<'s> Reading<'s> {
         }
         let looks_like_one = (end..rows).any(|row| self.rows[row].is_title()) || end == rows;
         start..if looks_like_one { end } else { rows }
+    }
+
+    /// Returns the position of the last comment before the first record, if this comment names the columns: `#chrom<tab>start`. Returns
+    /// the names, too.
+    fn find_commented_header(&self, around: Around) -> Option<(usize, Vec<Field<'s>>)> {
+        if self.width < 2 || !around.comments || !around.header {
+            return None;
+        }
+        let first = self.rows.iter().take_while(|row| row.begins_as_comment()).count();
+        let (header, next) = (first.checked_sub(1)?, self.rows.get(first)?);
+        let names = self.names_in_comment(&self.rows[header], next)?;
+        let score = header::score(&names, &self.values(first));
+        let rest = self.values(first + 1);
+        let decided = header::decide(&next.fields, &rest, &[]);
+        let next_is_header = next.fields.len() == self.width
+            && decided.header
+            && (!decided.close || header::score(&next.fields, &rest) >= score);
+        (score > 0.0 && !next_is_header).then_some((header, names))
+    }
+
+    /// Returns the fields of a comment without its sign, if they can be names of columns.
+    fn names_in_comment(&self, comment: &Row<'s>, next: &Row<'s>) -> Option<Vec<Field<'s>>> {
+        let delimiter = self.dialect.delimiter;
+        let mut names = comment.fields.clone();
+        let first = &names.first()?.value;
+        let is_spaced = first.get(1).is_none_or(|&byte| is_blank(byte));
+        match delimiter.comment_sign_bytes(first) {
+            0 if delimiter.is_whitespace() => drop(names.remove(0)),
+            0 => return None,
+            bytes => names[0] = Field::new(first[bytes..].to_vec(), false),
+        }
+        // Values and sentences may begin with `# `, or have commas.
+        let is_name = |name: &Field<'_>| matches!(name.kind(), CellKind::Text | CellKind::Truth);
+        let are_names = || comment.line + 1 == next.line && names.iter().all(is_name);
+        let fits = names.len() == self.width
+            && !names[0].value.starts_with(b"#")
+            && !names[0].value.starts_with(b"!")
+            && !names.iter().any(|name| name.value.starts_with(b" "));
+        (fits && (!is_spaced || are_names())).then_some(names)
+    }
+
+    /// Returns this reading, whose dialect has comments, with the header that stands in a comment.
+    pub(super) fn with_commented_header(mut self, header: Row<'s>) -> Reading<'s> {
+        let footer = self.rows.len() - self.body.end;
+        self.rows.retain(|row| row.line > header.line);
+        self.rows.insert(0, header);
+        self.body = 0..self.rows.len() - footer.min(self.rows.len() - 1);
+        self.commented_header = Some(0);
+        self
     }
 
     fn start(&self, around: Around) -> usize {
@@ -226,6 +287,12 @@ impl<'s> Reading<'s> {
         }
         let header_alone = header.len() == self.width + 1 && is_named && ends_empty(header);
         header_alone.then_some(TrailingDelimiter::Header)
+    }
+
+    /// Returns the position from which on all records of the table have the usual width.
+    pub(super) fn last_table(&self) -> usize {
+        let usual = self.body.clone().rev().take_while(|&row| self.is_usual(row)).count();
+        self.body.end - usual
     }
 
     fn is_usual(&self, row: usize) -> bool {

@@ -26,9 +26,13 @@ pub struct Sniffed {
     pub preamble: Option<Preamble>,
     /// The number of comments in the sample, if the comment character was recognised, not given.
     pub comments: u64,
+    /// The line of the header if it is a comment, as in `#chrom<tab>start`.
+    pub commented_header: Option<u64>,
     /// The line of the record at the end of the file that looks like a footer. The footer stays a record, and becomes a bad row if its
     /// number of fields is wrong.
     pub footer: Option<u64>,
+    /// The line of the header of a larger table that begins below other records, if these have other numbers of fields.
+    pub table_below: Option<u64>,
     /// A flag for each field, `true` if the records of the sample have numbers in the field, and else only missing values.
     pub numbers: Vec<bool>,
     /// `true` if some fields of the sample are quoted.
@@ -99,6 +103,13 @@ impl Sniffed {
                 format!("{skipped}, as {why}; "),
                 Setting::SkipLines.to("0"),
                 " keeps all lines",
+            ]);
+        }
+        if let Some(line) = self.commented_header {
+            notes.push(message![
+                format!("the comment in line {line} names the columns; "),
+                Setting::Comment.to("#"),
+                " skips it",
             ]);
         }
         if self.comments > 0 {

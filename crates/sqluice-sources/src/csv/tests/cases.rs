@@ -258,6 +258,31 @@ fn comments_are_no_records_whatever_they_hold() {
 }
 
 #[test]
+fn a_header_may_be_a_comment_whose_sign_is_left_out() {
+    let of = |delimiter: u8, comment| CsvOptions {
+        commented_header: true,
+        ..dialect(delimiter, Some(b'"'), None, comment)
+    };
+    let names = |input: &[u8], options: &CsvOptions| {
+        let outcome = fast(input, options.clone());
+        assert_eq!(outcome, slow(input, options.clone()));
+        outcome.header.join("|")
+    };
+    for comment in [None, Some(b'#')] {
+        let commas = of(b',', comment);
+        assert_eq!(names(b"#a,b\n1,2\n", &commas), "a|b");
+        assert_eq!(names(b"\n# \ta,\"b\"\n1,2\n", &commas), "a|b");
+        assert_eq!(names(b"# \"a,b\"\tc\n1\t2\n", &of(b'\t', comment)), "a,b|c");
+        assert_eq!(names(b"#,b\n1,2\n", &commas), "#|b");
+        assert_eq!(names(b"a,b\n1,2\n", &commas), "a|b");
+    }
+    says_with(&of(b',', Some(b'#')), b"#a,b\n1,2\n# no row\n3,4\n", &["1|2", "3|4"], None);
+    // The header of a file behind another is no row.
+    let numbers = CsvOptions { numbers: vec![true, true], ..of(b',', None) };
+    says_with(&numbers, b"#a,b\n1,2\n#a,b\n3,4\n", &["1|2", "3|4"], None);
+}
+
+#[test]
 fn a_dialect_that_makes_no_sense_is_refused() {
     let error = reader(b"a\n", dialect(b'"', Some(b'"'), None, None)).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Usage);

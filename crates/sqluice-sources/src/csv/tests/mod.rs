@@ -13,7 +13,6 @@ use std::io::Cursor;
 use std::path::Path;
 
 use sqluice_core::error::Result;
-use sqluice_core::progress::Cancel;
 
 use super::twins::{Drip, Outcome, Row, Setup, Taken, Taking, Taste, fast, lenient, options, shown, slow};
 use super::{ColumnFrom, Constant, CsvOptions, CsvReader, CsvSource, Dialect};
@@ -50,8 +49,7 @@ fn sampled(text: &str, encoding: &str) -> Vec<u8> {
     let path = folder.path().join("t.csv");
     std::fs::write(&path, bytes).unwrap();
     let given = (encoding == "windows-1252").then(|| encoding.parse().unwrap());
-    let mut input =
-        InputFile::new(&path, InputOptions { encoding: given, cancel: Cancel::default() }).unwrap();
+    let mut input = InputFile::new(&path, InputOptions::new().encoding(given)).unwrap();
     input.sample(1 << 20).unwrap().text
 }
 

@@ -206,17 +206,19 @@ fn any_options() -> impl Strategy<Value = CsvOptions> {
     let tokens = prop_oneof![2 => Just(Vec::new()), 1 => prop::collection::vec(token, 1..3)];
     let skip = prop_oneof![3 => Just(0u64), 1 => 0..4u64];
     let fields = prop_oneof![2 => Just(None), 1 => (1..5usize).prop_map(Some)];
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let trailing = select(vec![None, None, Some(TrailingDelimiter::Rows), Some(TrailingDelimiter::Header)]);
     (part_bytes(), flags, limit(), limit(), tokens, skip, (fields, trailing)).prop_map(
         |(part_bytes, flags, field_bytes_max, record_bytes_max, tokens, skip_lines, (fields, trailing))| {
-            let (header, empty_as_text, pad, strict_quotes) = flags;
+            let (header, empty_as_text, pad, strict_quotes, commented) = flags;
             CsvOptions {
                 dialect: Dialect::default(),
                 header,
+                commented_header: commented,
                 fields,
                 skip_lines,
                 footer: None,
+                table_below: None,
                 null_tokens: tokens.into_iter().map(<[u8]>::to_vec).collect(),
                 empty_as_text,
                 pad,
@@ -467,4 +469,23 @@ fn all_columns(taken: &Taken) -> usize {
         Taken::Row(row) => row.len() + 1,
         Taken::Bad { .. } => unreachable!("the file is well-formed"),
     }
+}
+
+#[test]
+fn an_escape_that_stands_for_a_line_end_makes_no_line() {
+    let dialect = Dialect {
+        quote: Some(b'\''),
+        escape: Some(b'\\'),
+        escapes_unquoted: true,
+        line_end: LineEnd::Crlf,
+        ..Dialect::default()
+    };
+    let options =
+        CsvOptions { dialect, fields: Some(2), pad: true, strict_quotes: true, ..CsvOptions::default() };
+    let taste = Taste { bad_rows: true, refuses: 0, names: usize::MAX, seed: 0 };
+    let setup = Setup { options, rows: 0..u64::MAX, fails_at: None, sink: taste };
+    let input = b"c0,c1\r\n'\\n',1.50\ra\\,\n";
+    let outcome = fast(input, setup.clone());
+    assert_eq!(outcome, slow(input, setup));
+    assert!(outcome.taken.iter().all(|taken| matches!(taken, Taken::Row(..))), "{outcome:?}");
 }

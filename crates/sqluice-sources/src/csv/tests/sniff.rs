@@ -236,6 +236,80 @@ fn a_line_of_names_may_begin_as_a_comment() {
 }
 
 #[test]
+fn the_last_comment_before_the_rows_names_the_columns() {
+    let zones = "AD\t+4230+00131\tEurope/Andorra\tx\nAE\t+2518+05518\tAsia/Dubai\ty\nAF\t+3431+06912\tAsia/Kabul\tz\n";
+    for (file, line) in [
+        // All columns are text, so that nothing but the sign tells the names from the rows.
+        (format!("# zones\n#codes\tcoordinates\tTZ\tcomments\n{zones}"), 2),
+        // Comments between the rows.
+        (format!("# zones\n#codes\tcoordinates\tTZ\tcomments\n{zones}#\n# more\n{zones}"), 2),
+        // The first row lacks a field.
+        (format!("#codes\tcoordinates\tTZ\tcomments\nAD\t+4230+00131\tEurope/Andorra\n{zones}# more\n"), 1),
+        // As numpy writes names.
+        ("# x,y\n1.5,2\n3,4.25\n".to_owned(), 1),
+        ("# x y z\n1.5 2 7\n3 4.25 8\n".to_owned(), 1),
+        ("#x y z\n1.5 2 7\n3 4.25 8\n".to_owned(), 1),
+    ] {
+        let sniffed = sniffed(&file);
+        assert_eq!((sniffed.commented_header, sniffed.header), (Some(line), true), "{file}");
+        assert_eq!(sniffed.skip_lines, line - 1, "{file}");
+    }
+    let sniffed = sniffed(&format!("# zones\n#codes\tcoordinates\tTZ\tcomments\n{zones}#\n# more\n{zones}"));
+    let notes: Vec<String> = sniffed.notes().iter().map(ToString::to_string).collect();
+    assert_eq!(notes[1], "the comment in line 2 names the columns; `comment = #` skips it");
+    assert_eq!((sniffed.comments, sniffed.records), (2, 7));
+}
+
+#[test]
+fn a_comment_names_no_columns_where_a_header_follows_or_it_is_no_list_of_names() {
+    for file in [
+        "#source,2024\nname,city\nAnn,Paris\nBob,Rome\n",
+        "#id,name\nid,name\n1,ann\n2,bob\n3,cid\n",
+        "#x,y\nid,price\n1,2\n3,4\n",
+        "##x,y\n1,2\n3,4\n",
+        "# made by Ann, Bob\n1,2\n3,4\n",
+        "# of 2024-01-01,5\n1,2\n3,4\n",
+        "# x,y\n\n1,2\n3,4\n",
+        "# x,y,z\n1,2\n3,4\n",
+        "# x\n1\n2\n",
+        "#,name,price\n1,ann,2\n2,bob,3\n",
+        "tag,n\n#a,1\nb,2\n#c,3\n",
+        "#a,1\n#b,2\nc,3\n",
+    ] {
+        assert_eq!(sniffed(file).commented_header, None, "{file}");
+    }
+    let file = "#x,y\n1,2\n3,4\n";
+    assert_eq!(sniffed(file).commented_header, Some(1));
+    for given in [
+        Given { header: Some(false), ..Given::default() },
+        Given { comment: Some(Some(b'#')), ..Given::default() },
+        Given { comment: Some(None), ..Given::default() },
+        Given { skip_lines: Some(0), ..Given::default() },
+    ] {
+        assert_eq!(sniff(file.as_bytes(), true, &given).commented_header, None, "{given:?}");
+    }
+}
+
+#[test]
+fn a_larger_table_below_another_is_found() {
+    let months: String = (1..13).map(|month| format!("{month},{}\n", 2005 + month)).collect();
+    let hours: String =
+        (0..60).map(|hour| format!("20200101:{hour:02}10,{hour}.5,{},0.0\n", hour % 7)).collect();
+    let titles = "Latitude (decimal degrees): 45.0\nElevation (m): 250.0\nmonth,year\n";
+    let file = format!("{titles}{months}time,T2m,RH,G\n{hours}");
+    assert_eq!(sniffed(&file).table_below, Some(16));
+    assert_eq!(sniffed(&format!("{file}T2m: air temperature\n")).table_below, Some(16));
+    // Skipping the lines, as the hint says, leaves a table without odd records.
+    let skipped = Given { skip_lines: Some(15), ..Given::default() };
+    let below = sniff(file.as_bytes(), true, &skipped);
+    assert_eq!((below.odd_records, below.records, below.table_below), (0, 61, None));
+    // Neither the rows of a table with a few odd records, nor a smaller table, nor rows without a header.
+    assert_eq!(sniffed(&format!("a,b,c,d\n{hours}1,2\n{hours}")).table_below, None);
+    assert_eq!(sniffed(&format!("time,T2m,RH,G\n{hours}month,year\n{months}")).table_below, None);
+    assert_eq!(sniffed(&format!("{titles}{months}{hours}")).table_below, None);
+}
+
+#[test]
 fn lines_that_the_user_keeps_are_not_skipped() {
     let file = "Sales of May\na;b\n1;2\n3;4\n";
     assert_eq!(sniffed(file).skip_lines, 1);
@@ -288,7 +362,7 @@ fn several_columns_are_never_one() {
             message.to_string(),
             "the delimiter can't be recognised: columns may be separated by semicolon"
         );
-        assert!(hint.to_string().contains("`delimiter = ';'`"));
+        assert!(hint.to_string().contains("`delimiter = ;`"));
     }
 }
 

@@ -98,7 +98,14 @@ fn load(mut source: Box<dyn Source>) -> (usize, Result<()>) {
 
 fn watch(guess: Inferred, sample: &[&str]) -> Watch {
     let sample: Vec<String> = sample.iter().map(|&text| text.to_owned()).collect();
-    Watch::new(&[Watched { column: 1, guess, evidence: of(&sample), is_number: false, counting: None }])
+    Watch::new(&[Watched {
+        column: 1,
+        guess,
+        evidence: of(&sample),
+        is_number: false,
+        is_result: false,
+        counting: None,
+    }])
 }
 
 proptest! {
@@ -110,7 +117,7 @@ proptest! {
         threads in 1..5usize,
     ) {
         let mut source = Rows(parts.clone().into());
-        let (columns, read) = scan(&mut source, &[1, 0, 1], threads, &Context::default());
+        let (columns, read) = scan(&mut source, &[1, 0, 1], &[], threads, &Context::default());
         read.unwrap();
         let evidence: Vec<Evidence> = columns.iter().map(|column| column.evidence).collect();
         let expected = of(parts.iter().flatten());
@@ -124,7 +131,7 @@ proptest! {
     ) {
         let all = of(parts.iter().flatten());
         let evidence = of(parts[0].iter().take(sample));
-        let watch = Watch::new(&[Watched { column: 1, guess: evidence.conclude(), evidence, is_number: false, counting: None }]);
+        let watch = Watch::new(&[Watched { column: 1, guess: evidence.conclude(), evidence, is_number: false, is_result: false, counting: None }]);
         let (rows, loaded) = load(watch.over(Box::new(Rows(parts.clone().into()))));
         prop_assert_eq!(loaded.is_err(), watch.broken());
         if loaded.is_ok() {
@@ -143,9 +150,10 @@ fn the_error_of_the_first_part_is_returned() {
     for threads in 1..6 {
         let parts: &[&[&str]] =
             &[&["1"], &["2"], &["3", "fault a"], &["fault b"], &["4"], &["fault c"], &["cut"]];
-        let error = scan(&mut Rows::new(parts), &[1], threads, &Context::default()).1.unwrap_err();
+        let error = scan(&mut Rows::new(parts), &[1], &[], threads, &Context::default()).1.unwrap_err();
         assert_eq!(error.message(), "fault a", "{threads} threads");
-        let error = scan(&mut Rows::new(&[&["1"], &["cut"], &["2"]]), &[1], threads, &Context::default()).1;
+        let error =
+            scan(&mut Rows::new(&[&["1"], &["cut"], &["2"]]), &[1], &[], threads, &Context::default()).1;
         assert_eq!(error.unwrap_err().message(), "cut");
     }
 }
@@ -160,12 +168,12 @@ fn a_scan_says_how_far_it_is_and_stops_when_asked() {
     }
     let noted = Noted(Mutex::new(Vec::new()));
     let source = Rows::new(&[&["1"], &[], &["2"]]);
-    scan(&mut source.clone(), &[1], 2, &Context::default().progress(&noted)).1.unwrap();
+    scan(&mut source.clone(), &[1], &[], 2, &Context::default().progress(&noted)).1.unwrap();
     assert_eq!(*noted.0.lock().unwrap(), [Amount { rows: 0, bytes: 10 }; 3]);
 
     let cancel = Cancel::new();
     cancel.cancel();
-    let stopped = scan(&mut source.clone(), &[1], 2, &Context::default().cancel(&cancel)).1.unwrap_err();
+    let stopped = scan(&mut source.clone(), &[1], &[], 2, &Context::default().cancel(&cancel)).1.unwrap_err();
     assert_eq!(stopped.kind(), ErrorKind::Interrupted);
 }
 
@@ -245,7 +253,7 @@ fn a_value_that_is_refused_for_another_reason_breaks_nothing() {
 #[test]
 fn a_scan_leaves_bad_rows_out() {
     let mut source = Rows::new(&[&["1"], &["bad", "2"], &["1.5", "bad"]]);
-    let (columns, read) = scan(&mut source, &[1], 2, &Context::default());
+    let (columns, read) = scan(&mut source, &[1], &[], 2, &Context::default());
     read.unwrap();
     assert_eq!(columns[0].evidence.conclude(), Inferred::Real);
 }
@@ -254,7 +262,7 @@ fn a_scan_leaves_bad_rows_out() {
 fn a_scan_that_fails_reports_everything_before() {
     for threads in 1..4 {
         let mut source = Rows::new(&[&["1"], &["1.5", "2"], &["cut"], &["x"]]);
-        let (columns, read) = scan(&mut source, &[1], threads, &Context::default());
+        let (columns, read) = scan(&mut source, &[1], &[], threads, &Context::default());
         assert_eq!(read.unwrap_err().message(), "cut");
         assert_eq!(columns[0].evidence.conclude(), Inferred::Real);
     }

@@ -1,9 +1,10 @@
 //! Binary data: formats that more than one signature shows, and encodings that are not supported.
 
 use super::signatures::{self, PICKLE, PROGRAM, R, SIGNATURES, ZLIB};
-use super::{ARCHIVE, Foreign, MAGIC_BYTES_MAX, SHEET};
+use super::{ARCHIVE, Foreign, MAGIC_BYTES_MAX, Workbook, zipped};
 
 const CPIO: Foreign = Foreign::certain("a cpio archive", ARCHIVE);
+pub(super) const TAR: Foreign = Foreign::certain("a tar archive", ARCHIVE);
 const PICTURE: Foreign = Foreign::certain("a picture", signatures::PICTURE);
 
 /// Returns `true` if [`MAGIC_BYTES_MAX`] bytes may begin a format with a signature.
@@ -25,7 +26,7 @@ pub(in super::super) fn is_likely(magic: &[u8]) -> bool {
 /// Returns the format of a file that begins with `head`, if the format has a signature.
 pub(super) fn of_bytes(head: &[u8]) -> Option<Foreign> {
     if is_zip(head) {
-        return Some(of_zip(head));
+        return Some(zipped::of_start(head));
     }
     let found = SIGNATURES.iter().find(|(signature, _)| head.starts_with(signature));
     found
@@ -114,7 +115,7 @@ pub(super) fn of_tar(head: &[u8]) -> Option<Foreign> {
     let is_tar = head.get(257..262) == Some(b"ustar") || is_old_tar(head);
     is_tar.then(|| match head.starts_with(b"toc.dat\0") {
         true => signatures::PG_DUMP,
-        false => Foreign::certain("a tar archive", ARCHIVE),
+        false => TAR,
     })
 }
 
@@ -208,25 +209,24 @@ fn is_zip(head: &[u8]) -> bool {
     matches!(head, [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..])
 }
 
-/// Returns the format of a ZIP file, by its first entries.
-fn of_zip(head: &[u8]) -> Foreign {
+/// Returns `true` if the first parts of a ZIP file show nothing about it.
+pub(super) fn is_unknown_zip(head: &[u8]) -> bool {
+    is_zip(head) && zipped::of_start(head) == zipped::ZIP
+}
+
+/// Returns the kind of a workbook, if the first bytes show it.
+pub(super) fn workbook_of(head: &[u8]) -> Option<Workbook> {
     let has = |name: &[u8]| memchr::memmem::find(head, name).is_some();
-    let document = "copy its tables to a spreadsheet, save them as CSV, and load these";
-    if has(b"opendocument.spreadsheet") {
-        Foreign::certain("an OpenDocument spreadsheet (.ods)", SHEET)
-    } else if has(b"opendocument.text") || has(b"word/") {
-        Foreign::certain("a document of a word processor", document)
-    } else if has(b"ppt/") {
-        Foreign::certain("a presentation", document)
-    } else if has(b".iwa") {
-        Foreign::certain("a document of Numbers, Pages or Keynote", "export it as CSV, and load that")
-    } else if has(b"xl/") || has(b"[Content_Types].xml") {
-        Foreign::certain("an Excel workbook (.xlsx)", SHEET)
-    } else if has(b"doc.kml") {
-        Foreign::certain("a KMZ archive", "extract it, convert its places to CSV or GeoJSON, and load that")
-    } else if has(b".npy") {
-        Foreign::certain("an archive of NumPy arrays (.npz)", "write them as CSV or Parquet, and load these")
-    } else {
-        Foreign::certain("a ZIP archive", ARCHIVE)
+    if head.starts_with(signatures::COMPOUND) {
+        return Some(Workbook::Compound);
+    }
+    if !is_zip(head) {
+        return None;
+    }
+    match zipped::of_start(head) {
+        zipped::SPREADSHEET => Some(Workbook::Ods),
+        zipped::WORKBOOK if has(b"xl/workbook.bin") => Some(Workbook::Xlsb),
+        zipped::WORKBOOK => Some(Workbook::Xlsx),
+        _ => None,
     }
 }

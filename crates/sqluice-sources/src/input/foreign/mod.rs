@@ -21,6 +21,7 @@ mod settings;
 mod signatures;
 #[cfg(test)]
 mod tests;
+mod zipped;
 
 use std::path::Path;
 
@@ -35,6 +36,9 @@ pub(super) const MAGIC_BYTES_MAX: usize = 10;
 
 /// The number of bytes that show the format, also the format within a ZIP file, by its first entries.
 pub(super) const HEAD_BYTES: usize = 4096;
+
+/// The name of a database that can't be read at any offset.
+pub const DATABASE_IN_STREAM: &str = "a SQLite database in a stream or in compressed data";
 
 /// A format that is not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,10 +62,15 @@ impl Foreign {
         Foreign { name, remedy, has_lines: true }
     }
 
+    /// Returns `true` for a workbook, which is read if its name or its first parts show what it is.
+    #[cfg(feature = "archives")]
+    pub(super) fn is_workbook(self) -> bool {
+        self == zipped::SPREADSHEET || self == zipped::WORKBOOK
+    }
+
     /// Returns the error for a file of this format.
     pub fn error(self, file: &Path) -> Error {
-        let error =
-            Error::input(format!("this is {}, which is not read here", self.name)).at(Place::file(file));
+        let error = Error::unread_format(self.name).at(Place::file(file));
         match self.has_lines {
             true => error.hint(message![
                 self.remedy,
@@ -74,12 +83,63 @@ impl Foreign {
     }
 }
 
+const OTHER_SETTING: &str = "leave out the setting that names another format";
 const SHEET: &str = "save the sheet as CSV in a spreadsheet program, and load that";
 const ARCHIVE: &str = "extract it, and load the files in it";
 
 /// Returns the format of a file that begins with `head`, if the format has a signature. [`HEAD_BYTES`] bytes are enough.
 pub(super) fn of_bytes(head: &[u8]) -> Option<Foreign> {
     binary::of_bytes(head)
+}
+
+/// Returns `true` if a file begins as a tar archive, and not as one with a format of its own. [`HEAD_BYTES`] bytes are enough.
+#[cfg(feature = "archives")]
+pub(super) fn is_tar_archive(head: &[u8]) -> bool {
+    binary::of_tar(head) == Some(binary::TAR)
+}
+
+/// Returns `true` if a ZIP file that begins with `head` is a document of a program, by the names of its first entries.
+#[cfg(feature = "archives")]
+pub(super) fn is_zip_document(head: &[u8]) -> bool {
+    zipped::of_head(head).is_some()
+}
+
+/// Returns the document that a ZIP file is, by the names of all its entries.
+#[cfg(feature = "archives")]
+pub(super) fn of_zip_names<'a>(names: impl Iterator<Item = &'a str>) -> Option<Foreign> {
+    zipped::of_names(names)
+}
+
+/// A kind of workbook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workbook {
+    /// Office Open XML.
+    Xlsx,
+    /// The binary format of Excel since 2007.
+    Xlsb,
+    /// OpenDocument.
+    Ods,
+    /// A compound file, as Excel wrote before 2007. Word and PowerPoint wrote such files, too.
+    Compound,
+}
+
+/// The extensions of workbooks, in lower case.
+const WORKBOOK_EXTENSIONS: [&str; 9] = ["xlsx", "xlsm", "xltx", "xltm", "xlsb", "ods", "ots", "xls", "xlt"];
+
+/// Returns the kind of a workbook that begins with `head`, if its first parts show it.
+pub fn workbook_of(head: &[u8]) -> Option<Workbook> {
+    binary::workbook_of(head)
+}
+
+/// Returns `true` if a file is a workbook by its first bytes or, if it is a ZIP file of an unknown kind, by its name.
+pub(super) fn is_workbook(head: &[u8], name: &Path) -> bool {
+    workbook_of(head).is_some() || binary::is_unknown_zip(head) && is_named_as_workbook(name)
+}
+
+/// Returns `true` if a file has the extension of a workbook, perhaps before that of a compression.
+pub(super) fn is_named_as_workbook(name: &Path) -> bool {
+    let name = name.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
+    name.rsplit('.').take(2).any(|part| WORKBOOK_EXTENSIONS.contains(&part))
 }
 
 /// Returns the format of binary data without a signature, by the extension of its file.

@@ -33,14 +33,13 @@ const LOG_OF_SQLITE: Foreign = Foreign::certain(
 );
 pub(super) const PACKETS: Foreign =
     Foreign::certain("a recording of network packets", "export its packets as CSV, and load that");
+/// The first bytes of a compound file, as Excel, Word and PowerPoint wrote them before 2007.
+pub(super) const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 const RECORDING: Foreign = Foreign::certain("a recording", "it has no rows: is it the right file?");
 
 /// Formats and their signatures.
 pub(super) const SIGNATURES: &[(&[u8], Foreign)] = &[
-    (
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-        Foreign::certain("an old Microsoft Office file, such as .xls", SHEET),
-    ),
+    (COMPOUND, Foreign::certain("an old Microsoft Office file, such as .xls", SHEET)),
     (
         b"%PDF-",
         Foreign::certain("a PDF file", "export its tables as CSV with another program, and load that"),
@@ -48,7 +47,7 @@ pub(super) const SIGNATURES: &[(&[u8], Foreign)] = &[
     (
         MAGIC,
         Foreign::certain(
-            "a SQLite database in a stream or in compressed data",
+            super::DATABASE_IN_STREAM,
             "save it as a file that is not compressed, and load that",
         ),
     ),

@@ -5,7 +5,7 @@ use std::path::Path;
 use sqluice_core::error::{Error, ErrorKind};
 
 use super::super::decoded::Decoded;
-use super::super::{Compression, Encoding};
+use super::super::{Compression, Encoding, InputOptions};
 use super::{gzip, text_of, zstd};
 
 fn decoded(bytes: &[u8], encoding: Option<&str>) -> String {
@@ -105,7 +105,7 @@ fn what_is_compressed_can_be_encoded() {
     assert_eq!(decoded(&gzip(b"\xff\xfea\0"), None), "a");
     assert_eq!(decoded(&zstd(b"\xe9"), Some("latin1")), "é");
     let bytes = gzip(b"\xff\xfea\0");
-    let text = Decoded::new(Box::new(&bytes[..]), Path::new("x"), None).unwrap();
+    let text = Decoded::new(Box::new(&bytes[..]), Path::new("x"), false, &InputOptions::new()).unwrap();
     assert_eq!(text.compression, Some(Compression::Gzip));
     assert_eq!(text.encoding.unwrap().name(), "UTF-16LE");
 }
@@ -197,7 +197,9 @@ fn zeros_in_fours_and_streams_may_follow_xz_data_and_nothing_else() {
 #[cfg(not(feature = "bzip2-xz"))]
 fn bzip2_and_xz_data_are_refused_with_the_feature_that_reads_them() {
     for (data, name) in [(&b"\xfd7zXZ\0\0\x04"[..], "xz"), (b"BZh91AY&SY", "bzip2")] {
-        let error = Decoded::new(Box::new(data), Path::new("x.csv"), None).err().expect("an error");
+        let error = Decoded::new(Box::new(data), Path::new("x.csv"), false, &InputOptions::new())
+            .err()
+            .expect("an error");
         let what = format!("x.csv is compressed with {name}, which this build does not read");
         assert_eq!(error.without_hint(), what);
         assert_eq!(error.missing_feature(), Some("bzip2-xz"));
@@ -208,12 +210,12 @@ fn bzip2_and_xz_data_are_refused_with_the_feature_that_reads_them() {
 fn other_formats_are_named_with_a_way_out_also_when_they_are_compressed() {
     let refused = |bytes: Vec<u8>| -> Error {
         let read = Box::new(std::io::Cursor::new(bytes));
-        Decoded::new(read, Path::new("d/x.csv"), None).err().expect("an error")
+        Decoded::new(read, Path::new("d/x.csv"), false, &InputOptions::new()).err().expect("an error")
     };
     for (bytes, format, way) in [
         (&b"\x04\x22\x4d\x18"[..], "LZ4 data", "lz4 -dk"),
         (b"PK\x03\x04\x14", "a ZIP archive", "extract it"),
-        (b"PK\x03\x04\x14xl/workbook.xml", "an Excel workbook (.xlsx)", "save the sheet as CSV"),
+        (b"PK\x03\x04\x14xl/workbook.xml", "an Excel workbook (.xlsx)", "leave out the setting"),
         (b"%PDF-1.4", "a PDF file", "export its tables as CSV"),
     ] {
         for error in [refused(bytes.to_vec()), refused(gzip(bytes))] {

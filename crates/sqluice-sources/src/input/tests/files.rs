@@ -98,8 +98,7 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(error.without_hint(), format!("cannot read {}", missing.display()));
     let error = Input::open(folder.path(), &options(None)).unwrap_err();
     assert_eq!(error.without_hint(), format!("{} is a folder", folder.path().display()));
-    let files = folder.path().join("*.csv");
-    assert!(error.hint_text().unwrap().contains(&files.display().to_string()));
+    assert_eq!(error.hint_text().unwrap(), "name the folder to load the files in it");
     fs::write(folder.path().join("toc.dat"), b"PGDMP").unwrap();
     let error = Input::open(folder.path(), &options(None)).unwrap_err();
     assert!(error.without_hint().ends_with("is a folder that pg_dump wrote"));

@@ -50,7 +50,9 @@ fn drain(mut reader: impl Read) -> (Vec<u8>, Option<Error>) {
 /// Returns the text of `raw`, which messages call `x.csv`.
 fn text_of(raw: impl Read + Send, encoding: Option<&str>) -> (Vec<u8>, Option<Error>) {
     let encoding = encoding.map(|label| label.parse().unwrap());
-    let text = Decoded::new(Box::new(raw), Path::new("x.csv"), encoding).unwrap();
+    let text =
+        Decoded::new(Box::new(raw), Path::new("x.csv"), false, &InputOptions::new().encoding(encoding))
+            .unwrap();
     drain(text.reader)
 }
 
@@ -66,14 +68,14 @@ fn whole(input: Result<Input>) -> Vec<u8> {
     text
 }
 
-fn gzip(data: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(data: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::new(6));
     encoder.write_all(data).unwrap();
     encoder.finish().unwrap()
 }
 
 /// Compresses `data` to one frame with a checksum.
-fn zstd(data: &[u8]) -> Vec<u8> {
+pub(super) fn zstd(data: &[u8]) -> Vec<u8> {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
     encoder.include_checksum(true).unwrap();
     encoder.write_all(data).unwrap();
@@ -82,7 +84,7 @@ fn zstd(data: &[u8]) -> Vec<u8> {
 
 /// Compresses `data` to one stream of bzip2.
 #[cfg(feature = "bzip2-xz")]
-fn bzip2(data: &[u8]) -> Vec<u8> {
+pub(super) fn bzip2(data: &[u8]) -> Vec<u8> {
     let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
     encoder.write_all(data).unwrap();
     encoder.finish().unwrap()
@@ -90,7 +92,7 @@ fn bzip2(data: &[u8]) -> Vec<u8> {
 
 /// Compresses `data` to one stream of xz with a checksum.
 #[cfg(feature = "bzip2-xz")]
-fn xz(data: &[u8]) -> Vec<u8> {
+pub(super) fn xz(data: &[u8]) -> Vec<u8> {
     let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 0);
     encoder.write_all(data).unwrap();
     encoder.finish().unwrap()
@@ -98,12 +100,12 @@ fn xz(data: &[u8]) -> Vec<u8> {
 
 /// A compression that this build reads.
 #[derive(Clone, Copy)]
-struct Packer {
+pub(super) struct Packer {
     name: &'static str,
     /// The number of bytes that show the compression.
     magic_bytes: usize,
     /// Compresses data to one member.
-    pack: fn(&[u8]) -> Vec<u8>,
+    pub(super) pack: fn(&[u8]) -> Vec<u8>,
 }
 
 impl std::fmt::Debug for Packer {
@@ -113,7 +115,7 @@ impl std::fmt::Debug for Packer {
 }
 
 /// All compressions that this build reads.
-const PACKERS: &[Packer] = &[
+pub(super) const PACKERS: &[Packer] = &[
     Packer { name: "gzip", magic_bytes: 2, pack: gzip },
     Packer { name: "zstd", magic_bytes: 4, pack: zstd },
     #[cfg(feature = "bzip2-xz")]
@@ -128,12 +130,12 @@ fn skippable(data: &[u8]) -> Vec<u8> {
     [&[0x5a, 0x2a, 0x4d, 0x18], &length[..], data].concat()
 }
 
-fn utf_16(text: &str, to_bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+pub(super) fn utf_16(text: &str, to_bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
     text.encode_utf16().flat_map(to_bytes).collect()
 }
 
 /// Returns an input that is a pipe, as standard input would be, and the pipe's other end.
-fn pipe(options: InputOptions) -> (InputFile, io::PipeWriter) {
+pub(super) fn pipe(options: InputOptions) -> (InputFile, io::PipeWriter) {
     let (reader, writer) = io::pipe().unwrap();
     #[cfg(unix)]
     let file = File::from(std::os::fd::OwnedFd::from(reader));
@@ -143,7 +145,7 @@ fn pipe(options: InputOptions) -> (InputFile, io::PipeWriter) {
 }
 
 /// Returns a pipe with the given content.
-fn piped(content: &[u8], options: InputOptions) -> InputFile {
+pub(super) fn piped(content: &[u8], options: InputOptions) -> InputFile {
     let (input, mut writer) = pipe(options);
     let content = content.to_vec();
     // A reader that does not read everything closes the pipe.

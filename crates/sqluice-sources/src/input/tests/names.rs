@@ -7,7 +7,7 @@ use sqluice_core::error::ErrorKind;
 use sqluice_platform::paths::{bytes, from_bytes};
 use tempfile::TempDir;
 
-use super::super::{expand, stem};
+use super::super::{MemberPattern, Named, expand, is_named_as_archive, named, stem};
 
 #[test]
 fn a_table_is_named_after_its_file() {
@@ -132,4 +132,69 @@ fn standard_input_stays_and_is_read_once() {
     let error = expand(&["-", "x.csv", "-"]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert_eq!(error.without_hint(), "standard input (-) is named twice");
+}
+
+#[test]
+fn a_path_goes_on_within_a_file() {
+    let folder = folder(&[b"data.zip", b"d/more.tar.gz", b"d/x.csv", b"sub.zip/a.csv", b"plain/b.csv"]);
+    let at = |name: &str| folder.path().join(name);
+    let named = |pattern: &str| named(&[at(pattern)]).unwrap();
+    assert_eq!(named("data.zip"), [Named::whole(at("data.zip"))]);
+    assert_eq!(named("d"), [Named::whole(at("d"))]);
+    assert_eq!(named("missing.csv"), [Named::whole(at("missing.csv"))]);
+    assert_eq!(named("data.zip/a.csv"), [Named::within(at("data.zip"), "a.csv")]);
+    assert_eq!(named("data.zip/d/*.csv"), [Named::within(at("data.zip"), "d/*.csv")]);
+    assert_eq!(named("d/x.csv/a.csv"), [Named::within(at("d/x.csv"), "a.csv")]);
+    assert_eq!(named("d/*.tar.gz/a.csv"), [Named::within(at("d/more.tar.gz"), "a.csv")]);
+    // A folder with the name of an archive is a folder.
+    let is_one_of_many = true;
+    let both = [
+        Named { is_one_of_many, ..Named::within(at("data.zip"), "a.csv") },
+        Named { is_one_of_many, ..Named::whole(at("sub.zip/a.csv")) },
+    ];
+    assert_eq!(named("*.zip/a.csv"), both);
+    assert_eq!(named("*/b.csv"), [Named::whole(at("plain/b.csv"))]);
+    let error = super::super::named(&[at("*/no.csv")]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Input);
+}
+
+#[test]
+fn a_pattern_matches_members_as_it_matches_files() {
+    let matches =
+        |pattern: &str, member: &str| MemberPattern::new(Path::new(pattern)).unwrap().matches(member);
+    for (pattern, member) in [
+        ("*.csv", "a.csv"),
+        ("./a.csv", "a.csv"),
+        ("d/?.csv", "d/a.csv"),
+        ("*/[ab].csv", "d/a.csv"),
+        (".*.csv", ".a.csv"),
+        ("d/a.csv", "d/a.csv"),
+    ] {
+        assert!(matches(pattern, member), "{pattern} {member}");
+    }
+    for (pattern, member) in [
+        ("*.csv", "d/a.csv"),
+        ("*.csv", ".a.csv"),
+        ("*/a.csv", ".d/a.csv"),
+        ("a.csv", "A.csv"),
+        ("d", "d/a.csv"),
+        ("d/*", "d"),
+    ] {
+        assert!(!matches(pattern, member), "{pattern} {member}");
+    }
+    assert!(MemberPattern::new(Path::new("d/[a")).is_err());
+    assert!(MemberPattern::new(Path::new("d/*")).unwrap().is_wild());
+    assert!(!MemberPattern::new(Path::new("d/a")).unwrap().is_wild());
+}
+
+#[test]
+fn names_say_what_is_an_archive() {
+    for name in
+        ["x.zip", "d/x.ZIP", "x.tar", "x.tgz", "x.tar.gz", "x.tar.zst", "x.tar.bz2", "x.tar.XZ", "x.txz"]
+    {
+        assert!(is_named_as_archive(Path::new(name)), "{name}");
+    }
+    for name in ["x", "zip", "x.gz", "x.csv.gz", "x.zip.csv", "tar.gz", "x.xlsx"] {
+        assert!(!is_named_as_archive(Path::new(name)), "{name}");
+    }
 }

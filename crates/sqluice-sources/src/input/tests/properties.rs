@@ -127,6 +127,7 @@ fn slow(encoding: &'static Encoding, bytes: &[u8]) -> (String, Option<Place>) {
                 line: Some(lines.matches('\n').count() as u64 + 1),
                 column: Some(line.chars().count() as u64 + 1),
                 byte: Some((at + read) as u64 - u64::from(bad) - u64::from(after)),
+                ..Place::default()
             };
             return (text, Some(place));
         }

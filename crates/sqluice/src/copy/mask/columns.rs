@@ -18,9 +18,11 @@ use sqluice_reader::Snapshot;
 
 use super::Masking;
 use super::report::MaskedColumn;
-use super::undeclared::{self, Decisions, Place};
+use super::undeclared::{self, Place};
+use crate::references::{Known, Origin};
 
 /// The masks of all tables.
+#[derive(Default)]
 pub(in crate::copy) struct Masks {
     /// The masks of tables, by the number of the table in the schema.
     pub(super) tables: BTreeMap<usize, TableMasks>,
@@ -65,7 +67,7 @@ struct Resolving<'f> {
     schema: &'f Schema,
     snapshot: &'f Snapshot,
     chosen: BTreeMap<Place, Chosen<'f>>,
-    decisions: Decisions,
+    known: Known,
     /// The expressions that must map different values to different values.
     distinct: HashSet<&'f str>,
 }
@@ -91,15 +93,17 @@ impl Masks {
         cancel: &Cancel,
     ) -> Result<Masks> {
         let file = &masking.file;
-        let decisions = Decisions::new(masking, schema)?;
+        let tables: Vec<&Table> = schema.tables.iter().collect();
+        let known = Known::new(&tables, &masking.references, &masking.no_references)?;
         let (chosen, distinct) = (BTreeMap::new(), HashSet::new());
-        let mut resolving = Resolving { file, schema, snapshot, chosen, decisions, distinct };
+        let mut resolving = Resolving { file, schema, snapshot, chosen, known, distinct };
         let of_virtual = resolving.choose()?;
         resolving.follow()?;
         let is_masked =
             |place: Place| resolving.chosen.get(&place).is_some_and(|chosen| !chosen.mask.is_kept());
-        let is_decided =
-            |place| resolving.chosen.contains_key(&place) || resolving.decisions.decided.contains(&place);
+        let is_decided = |place: Place| {
+            resolving.chosen.contains_key(&place) || resolving.known.is_decided(place.0, place.1)
+        };
         undeclared::refuse((snapshot, schema), is_masked, is_decided, is_copied, cancel)?;
         resolving.find_distinct()?;
         resolving.refuse_constraints()?;
@@ -124,6 +128,16 @@ impl Masks {
 }
 
 impl TableMasks {
+    /// Returns the masks of a table whose columns keep their values.
+    pub(super) fn none(table: &str, columns: usize) -> TableMasks {
+        TableMasks { table: table.to_owned(), columns: vec![None; columns], masks_rowids: false }
+    }
+
+    /// Returns `true` if a column of the table is masked.
+    pub(super) fn is_masked(&self) -> bool {
+        self.columns.iter().any(Option::is_some)
+    }
+
     /// Returns `true` if a column gets other values.
     pub(super) fn has(&self, column: usize) -> bool {
         self.columns.get(column).is_some_and(Option::is_some)
@@ -244,7 +258,8 @@ impl<'f> Resolving<'f> {
                 pairs.extend(of_child.zip(columns.into_iter().map(|column| (number, column))));
             }
         }
-        pairs.extend(&self.decisions.pairs);
+        let given = self.known.list.iter().filter(|reference| reference.origin == Origin::Given);
+        pairs.extend(given.map(|given| ((given.child, given.columns[0]), (given.parent, given.keys[0]))));
         pairs
     }
 
@@ -353,7 +368,7 @@ impl<'f> Resolving<'f> {
             decided: HashSet::new(),
             columns: Vec::new(),
         };
-        for &(table, column) in &self.decisions.decided {
+        for (table, column) in self.known.decided() {
             let declared = &self.schema.tables[table];
             masks.decided.insert(lower(&declared.name, &declared.columns[column].name));
         }

@@ -12,17 +12,21 @@ use std::path::Path;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::{Cancel, Context};
+use sqluice_core::progress::Context;
 use sqluice_core::schema::quoted;
 use sqluice_core::sqlite_error::failed;
+use sqluice_engine::full_text::declaration::Declaration;
+use sqluice_engine::full_text::table::{Means, rebuild};
+use sqluice_engine::options::WriteOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
 use super::columns::{Masks, TableMasks, column_names};
 use super::insert::Insertion;
 use super::source::Masking;
-use crate::copy::by_sqlite::in_new_file;
+use crate::copy::Opened;
+use crate::copy::by_sqlite::{in_new_file, means_of_text};
 use crate::copy::verify::of_application;
-use crate::virtual_table::VirtualTableSql;
+use sqluice_core::schema::virtual_table::VirtualTableSql;
 
 /// A full-text table to rebuild.
 pub(in crate::copy) struct FullText {
@@ -85,6 +89,25 @@ impl FullText {
         Ok(all)
     }
 
+    /// Returns the full-text tables that must be made again: their text is in a table with left-out rows, or in a view.
+    ///
+    /// # Errors
+    /// As [`FullText::all`].
+    pub(in crate::copy) fn of_fewer_rows(opened: &Opened) -> Result<Vec<FullText>> {
+        let is_reduced = |object: &&StoredObject| {
+            let made = VirtualTableSql::of(object.sql.as_deref().unwrap_or_default());
+            let Some(content) = made.option("content") else { return false };
+            let is_stored =
+                opened.schema.tables.iter().any(|table| table.name.eq_ignore_ascii_case(&content));
+            !content.trim().is_empty() && (opened.remade(&content).is_some() || !is_stored)
+        };
+        let copied = opened
+            .objects
+            .iter()
+            .filter(|object| object.kind == "table" && object.tree.is_none() && opened.selection.has(object));
+        FullText::all(&copied.filter(is_reduced).collect::<Vec<_>>(), &Masks::default())
+    }
+
     /// Returns `true` if the table stores its text itself.
     pub(super) fn keeps_text(&self) -> bool {
         !self.is_external
@@ -104,15 +127,17 @@ impl FullText {
     pub(in crate::copy) fn finish(
         tables: &[FullText],
         source: &Snapshot,
-        path: &Path,
-        cancel: &Cancel,
+        (path, options): (&Path, &WriteOptions),
+        context: &Context<'_>,
     ) -> Result<()> {
-        in_new_file(path, cancel, |connection| {
-            tables.iter().try_for_each(|table| table.make(connection, source, cancel))
+        let means = means_of_text(options, path, context)?;
+        in_new_file(path, &context.cancel, |connection| {
+            tables.iter().try_for_each(|table| table.make(connection, source, &means))
         })
     }
 
-    fn make(&self, to: &Connection, source: &Snapshot, cancel: &Cancel) -> Result<()> {
+    fn make(&self, to: &Connection, source: &Snapshot, means: &Means<'_>) -> Result<()> {
+        let cancel = means.cancel;
         let cannot = |error| of_application(failed(error, &format!("make table {}", self.name)), &self.name);
         to.execute_batch(&self.sql).map_err(cannot)?;
         let name = quoted(&self.name);
@@ -120,27 +145,40 @@ impl FullText {
         if self.is_fts5 {
             self.configure(&from, to).map_err(cannot)?;
         }
+        let fill = || {
+            let filled = rebuild(to, &self.name, means).map(drop);
+            filled.map_err(|error| of_application(error, &self.name))
+        };
         if self.is_external {
-            return to
-                .execute_batch(&format!("INSERT INTO {name} ({name}) VALUES ('rebuild')"))
-                .map_err(cannot);
+            return fill();
         }
         let columns = column_names(&from, &self.name);
-        let masks = self.masks.clone().unwrap_or_else(|| TableMasks {
-            table: self.name.clone(),
-            columns: vec![None; columns.len()],
-            masks_rowids: false,
-        });
+        let masks = self.masks.clone().unwrap_or_else(|| TableMasks::none(&self.name, columns.len()));
         let rowid = columns.len();
-        let masking = Masking { masks, read: (0..=rowid).collect(), columns: rowid + 1, shows_keys: false };
+        let masking = Masking {
+            masks,
+            read: (0..=rowid).collect(),
+            columns: rowid + 1,
+            shows_keys: false,
+            left_out: None,
+        };
         let listed: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
         let listed = format!("{}, rowid", listed.join(", "));
-        let places = vec!["?"; rowid + 1].join(", ");
+        // The rowid is the last value, and the first column of the table of texts.
+        let own_content = Declaration::of(to, &self.name).map_err(cannot)?.ok();
+        let own_content = own_content.and_then(|declaration| declaration.own_content());
+        let values: Vec<String> = (1..=rowid).map(|number| format!("?{number}")).collect();
+        let values = values.join(", ");
+        let insert = match &own_content {
+            Some(content) => format!("INSERT INTO main.{content} VALUES (?{}, {values})", rowid + 1),
+            None => format!("INSERT INTO {name} ({listed}) VALUES ({values}, ?{})", rowid + 1),
+        };
         let is_converted = source.header().used_text_encoding() != 1;
         let context = Context::default().cancel(cancel);
         let insertion = Insertion { table: &self.name, masking: &masking, is_converted, context: &context };
         let select = format!("SELECT {listed} FROM {name}");
-        insertion.copy(&from, &select, to, &format!("INSERT INTO {name} ({listed}) VALUES ({places})"))
+        insertion.copy(&from, &select, to, &insert)?;
+        if own_content.is_some() { fill() } else { Ok(()) }
     }
 
     /// Gives the new table the settings of the old one.

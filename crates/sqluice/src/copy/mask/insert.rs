@@ -1,7 +1,7 @@
 //! Has SQLite insert the rows of a table, with their new values.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, Statement, params_from_iter};
+use rusqlite::{Connection, ErrorCode, Statement, params_from_iter};
 use sqluice_core::batch::{Batch, Column, Value, Values};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Context};
@@ -96,8 +96,15 @@ impl Insertion<'_> {
 
     /// Returns the error for a refused row. SQLite's message names the constraint, but no value.
     fn refused(&self, error: rusqlite::Error) -> Error {
-        Error::input(format!("a masked row of table {} can't be stored: {}", self.table, said(error)))
-            .hint("choose masks whose values keep the constraints of the table")
+        if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) {
+            return failed(error, &format!("fill table {}", self.table));
+        }
+        let (masked, hint) = match self.masking.masks.is_masked() {
+            true => ("masked ", "choose masks whose values keep the constraints of the table"),
+            false => ("", "the table has rows that break its constraints: change them, or copy all rows"),
+        };
+        let message = format!("a {masked}row of table {} can't be stored: {}", self.table, said(error));
+        Error::input(message).hint(hint)
     }
 }
 

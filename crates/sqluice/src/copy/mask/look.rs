@@ -18,7 +18,7 @@ use super::weak::weak_masks;
 use super::{FullText, Masking};
 use crate::personal::{self, Personal, Why};
 use crate::schema_text::{Names, literals};
-use crate::virtual_table::VirtualTableSql;
+use sqluice_core::schema::virtual_table::VirtualTableSql;
 
 /// The largest number of listed places of one object's text.
 const PLACES_MAX: usize = 20;

@@ -12,9 +12,11 @@ use sqluice_core::batch::{Batch, Column, Value};
 use sqluice_core::error::Result;
 use sqluice_core::progress::Amount;
 use sqluice_core::schema::Table;
+use sqluice_core::source::kept::{Kept, Picked};
 use sqluice_core::source::{BadRow, BadText, Part, Refused, Sink, Source};
 use sqluice_generator::mask::MaskSpace;
 
+use super::super::subset::Lookup;
 use super::columns::TableMasks;
 
 /// The conversion of a batch of old rows to new rows.
@@ -26,6 +28,8 @@ pub(super) struct Masking {
     pub(super) columns: usize,
     /// `true` if errors may identify the row.
     pub(super) shows_keys: bool,
+    /// The rows that are left out, if any.
+    pub(super) left_out: Option<Arc<Lookup>>,
 }
 
 /// Buffers for the masked columns of a batch.
@@ -54,6 +58,7 @@ impl Masking {
             read: given.chain(rowid).collect(),
             columns: table.columns.len() + usize::from(with_rowid),
             shows_keys: !key.unwrap_or_default().iter().any(|&column| masks.has(column)),
+            left_out: None,
         }
     }
 
@@ -83,13 +88,33 @@ impl Masking {
         Ok(())
     }
 
-    /// Converts an old batch, and passes the new batch to `give`.
-    pub(super) fn apply<T>(
+    /// Converts an old batch, without left-out rows, and passes the new batch to `give`.
+    pub(super) fn apply(
         &self,
         batch: &Batch<'_>,
         spaces: &mut Spaces,
-        give: impl FnOnce(&Batch<'_>) -> Result<T, Refused>,
-    ) -> Result<T, Refused> {
+        give: impl FnOnce(&Batch<'_>) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
+        let Some(left_out) = &self.left_out else { return self.convert(batch, spaces, give) };
+        let kept = left_out.kept(batch, &self.read)?;
+        let kept = Kept { rows: &kept };
+        match kept.rows.len() {
+            0 => Ok(()),
+            rows if rows == batch.rows => self.convert(batch, spaces, give),
+            _ => {
+                let picked = Picked::new(batch, &kept);
+                self.convert(&picked.batch(), spaces, give).map_err(|refused| kept.of_all(refused))
+            }
+        }
+    }
+
+    /// Converts an old batch, and passes the new batch to `give`.
+    fn convert(
+        &self,
+        batch: &Batch<'_>,
+        spaces: &mut Spaces,
+        give: impl FnOnce(&Batch<'_>) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
         self.fill(batch, spaces)?;
         let mixed: Vec<Vec<Value<'_>>> = spaces.iter().map(MaskSpace::mixed_values).collect();
         let mut columns = vec![Column::NULL; self.columns];

@@ -10,7 +10,7 @@ use super::columns::{column_names, lower};
 use super::report::MaskPlan;
 use crate::copy::Opened;
 use crate::references::{Names, column_name, unquoted};
-use crate::virtual_table::VirtualTableSql;
+use sqluice_core::schema::virtual_table::VirtualTableSql;
 
 /// Refuses findings in columns that the user does not accept.
 ///

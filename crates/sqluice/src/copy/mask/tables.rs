@@ -1,20 +1,21 @@
-//! Writes the masked tables with their indexes to temporary databases. The copy takes the trees from these.
+//! Writes the masked tables, and the tables with left-out rows, with their indexes to temporary databases. The copy takes the trees from
+//! these.
 //!
 //! | table | rows |
 //! |---|---|
 //! | plain | read and encoded on all cores; sorted if its rowid or PRIMARY KEY is masked |
-//! | with stored or checked computed columns; of a database in UTF-16 | inserted by SQLite |
+//! | of a database in UTF-16; WITHOUT ROWID, by a collation of an application | inserted by SQLite |
 //!
-//! SQLite builds the indexes that only SQLite can compute. Foreign keys are not checked, as masks keep references.
+//! Foreign keys are not checked, as masks keep references.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::Connection;
 use sqluice_core::error::{Error, Result, message};
 use sqluice_core::progress::Context;
-use sqluice_core::schema::{Generated, Table, quoted};
+use sqluice_core::schema::{Table, quoted};
 use sqluice_core::sqlite_error::failed;
 use sqluice_engine::attempts;
 use sqluice_engine::encode::Coercion;
@@ -28,6 +29,7 @@ use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
+use super::super::subset::{Lookup, Subset};
 use super::super::{Copy, Opened, begin_temporary, of_application};
 use super::columns::{Masks, TableMasks};
 use super::insert::Insertion;
@@ -48,8 +50,12 @@ struct Made {
     _file: Scratch,
 }
 
-/// A table with the indexes that are copied, and its masks.
-type Declared<'a> = (Table, &'a TableMasks);
+/// A table with the indexes that are copied, its masks, and its left-out rows.
+struct Declared {
+    table: Table,
+    masks: TableMasks,
+    left_out: Option<Arc<Lookup>>,
+}
 
 /// The inputs for writing masked tables.
 struct Making<'a> {
@@ -71,8 +77,9 @@ impl MaskedTables {
         context: &Context<'_>,
     ) -> Result<MaskedTables> {
         let making = Making { copy, opened, masks, header, context };
-        context.progress.phase("mask", None);
-        let mut phases = Phases::new(context.progress, "mask");
+        let name = if copy.mask.is_some() { "mask" } else { "keep rows" };
+        context.progress.phase(name, None);
+        let mut phases = Phases::new(context.progress, name);
         let (encoded, inserted) = making.divide();
         let mut files = Vec::new();
         if !encoded.is_empty() {
@@ -128,10 +135,12 @@ pub(in crate::copy) fn sequences(connection: &Connection) -> Result<Vec<(String,
 
 impl<'a> Making<'a> {
     /// Returns the tables to encode, and the tables whose rows SQLite inserts, each with the copied indexes.
-    fn divide(&self) -> (Vec<Declared<'a>>, Vec<Declared<'a>>) {
+    fn divide(&self) -> (Vec<Declared>, Vec<Declared>) {
         let Making { opened, masks, .. } = self;
         let mut divided = (Vec::new(), Vec::new());
-        for (&number, masks) in &masks.tables {
+        let reduced = opened.subset.iter().flat_map(Subset::tables);
+        let numbers: BTreeSet<usize> = masks.tables.keys().copied().chain(reduced).collect();
+        for number in numbers {
             let declared = &opened.schema.tables[number];
             let is_kept = |name: &str| {
                 let found = opened.objects.iter().find(|object| object.name.eq_ignore_ascii_case(name));
@@ -144,7 +153,10 @@ impl<'a> Making<'a> {
             table.indexes.retain(|index| is_kept(&index.name));
             let is_inserted = self.header.text_encoding != UTF_8 || is_for_sqlite(&table);
             let list = if is_inserted { &mut divided.1 } else { &mut divided.0 };
-            list.push((table, masks));
+            let none = || TableMasks::none(&declared.name, declared.columns.len());
+            let masks = masks.tables.get(&number).cloned().unwrap_or_else(none);
+            let left_out = opened.subset.as_ref().and_then(|subset| subset.of(number).cloned());
+            list.push(Declared { table, masks, left_out });
         }
         divided
     }
@@ -167,11 +179,11 @@ impl<'a> Making<'a> {
     }
 
     /// Encodes the rows of tables.
-    fn encode(&self, tables: &[Declared<'_>], phases: &mut Phases<'_>) -> Result<Made> {
+    fn encode(&self, tables: &[Declared], phases: &mut Phases<'_>) -> Result<Made> {
         let Making { copy, opened, header, context, .. } = self;
         let mut schema = opened.schema.clone();
         schema.others.clear();
-        schema.tables = tables.iter().map(|(table, _)| with_rowids(table)).collect();
+        schema.tables = tables.iter().map(|declared| with_rowids(&declared.table)).collect();
         let names: Vec<&String> = schema
             .tables
             .iter()
@@ -188,28 +200,30 @@ impl<'a> Making<'a> {
             .foreign_keys(false);
         options.tuning = copy.write.tuning;
         let mut plan = Plan::new(&schema, Some(self.target().clone()), &options)?;
-        for (number, (_, masks)) in tables.iter().enumerate() {
-            if masks.masks_rowids {
+        for (number, declared) in tables.iter().enumerate() {
+            if declared.masks.masks_rowids {
                 plan.sort_rows((number, &schema.tables[number]), false, "its rowid is masked", &options)?;
             }
         }
         let mut jobs = Vec::new();
-        for ((declared, masks), table) in tables.iter().zip(&schema.tables) {
-            let source = Box::new(self.rows(declared, masks)?);
+        for (declared, table) in tables.iter().zip(&schema.tables) {
+            let source = Box::new(self.rows(declared)?);
             jobs.push(Job { table, coercion: Coercion::All, source });
         }
         let mut file = self.scratch()?;
         let written =
-            attempts::write_scratch(&plan, &schema, jobs, &mut file, phases, &context.cancel.child());
-        written.map_err(explained)?;
+            attempts::write_unfinished(&plan, &schema, jobs, &mut file, phases, &context.cancel.child());
+        let is_masked = tables.iter().any(|declared| declared.masks.is_masked());
+        written.map_err(|error| if is_masked { explained(error) } else { error })?;
         self.open(file)
     }
 
     /// Returns a source of the rows of a table, with their new values.
-    fn rows(&self, table: &Table, masks: &TableMasks) -> Result<MaskedRows<'static>> {
+    fn rows(&self, Declared { table, masks, left_out }: &Declared) -> Result<MaskedRows<'static>> {
         let Making { opened: Opened { snapshot, schema, .. }, context, .. } = self;
         let rowid = rowid_column(table);
-        let masking = Masking::new(masks, table, rowid.is_some());
+        let left_out = left_out.clone();
+        let masking = Masking { left_out, ..Masking::new(masks, table, rowid.is_some()) };
         let names = masking.read.iter().map(|&column| match table.columns.get(column) {
             Some(column) => column.name.clone(),
             None => rowid.unwrap_or_default().to_owned(),
@@ -223,16 +237,17 @@ impl<'a> Making<'a> {
     }
 
     /// Has SQLite insert the rows of tables.
-    fn insert(&self, tables: &[Declared<'_>]) -> Result<Made> {
+    fn insert(&self, tables: &[Declared]) -> Result<Made> {
         let Making { opened, header, context, .. } = self;
         let file = self.scratch()?;
         let connection = begin_temporary(file.path(), header, &context.cancel)?;
-        for (table, masks) in tables {
+        for Declared { table, masks, left_out } in tables {
             let cannot =
                 |error| of_application(failed(error, &format!("make table {}", table.name)), &table.name);
             connection.execute_batch(&table.sql).map_err(cannot)?;
             let rowid = rowid_column(table);
-            let masking = Masking::new(masks, table, rowid.is_some());
+            let left_out = left_out.clone();
+            let masking = Masking { left_out, ..Masking::new(masks, table, rowid.is_some()) };
             let columns = masking.read.iter().map(|&column| match table.columns.get(column) {
                 Some(column) => quoted(&column.name),
                 None => rowid.unwrap_or_default().to_owned(),
@@ -263,17 +278,13 @@ fn write_place(write: &WriteOptions, target: &Path) -> std::path::PathBuf {
     write.temp_dir.clone().unwrap_or_else(|| target.to_owned())
 }
 
-/// Returns `true` if only SQLite can store the rows of a table.
+/// Returns `true` if only SQLite can store the rows of a table: it alone knows the collations of an application.
 fn is_for_sqlite(table: &Table) -> bool {
-    let is_stored = |generated: Option<Generated>| generated == Some(Generated::Stored);
-    let is_checked = |not_null: bool| not_null || table.strict;
-    let by_order = table.clustered.as_ref().is_some_and(|key| key.order().is_none());
-    let mut columns = table.columns.iter().filter(|column| column.generated.is_some());
-    by_order || columns.any(|column| is_stored(column.generated) || is_checked(column.not_null))
+    table.clustered.as_ref().is_some_and(|key| key.order().is_none())
 }
 
 /// Returns a name of the rowid, if no column of the table is the rowid.
-fn rowid_column(table: &Table) -> Option<&'static str> {
+pub(super) fn rowid_column(table: &Table) -> Option<&'static str> {
     table.rowid_name().filter(|_| table.rowid_alias.is_none() && !table.without_rowid)
 }
 

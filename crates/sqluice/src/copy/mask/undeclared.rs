@@ -6,51 +6,16 @@
 //!  found by name and values ───────────────> the copy is refused: rows would lose the rows that they refer to
 //! ```
 
-use std::collections::HashSet;
-
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::{Schema, Table};
 use sqluice_reader::Snapshot;
 use sqluice_reader::connection::unreadable;
 
-use super::Masking;
-use crate::references::{Names, by_name, described, question, refuse_no_reference, share_of_keys};
+use crate::references::{by_name, described, question, share_of_keys};
 
 /// A column, as the numbers of its table and column.
 pub(super) type Place = (usize, usize);
-
-/// The decisions of the user about columns without REFERENCES.
-#[derive(Default)]
-pub(super) struct Decisions {
-    /// The references, as child and parent.
-    pub(super) pairs: Vec<(Place, Place)>,
-    /// The columns about which the user has decided: they refer to a key, or they do not.
-    pub(super) decided: HashSet<Place>,
-}
-
-impl Decisions {
-    /// Parses the decisions.
-    ///
-    /// # Errors
-    /// If a name is unknown, or a reference names no key.
-    pub(super) fn new(masking: &Masking, schema: &Schema) -> Result<Decisions> {
-        let names = Names::new(schema.tables.iter().collect());
-        let mut decisions = Decisions::default();
-        for given in &masking.references {
-            let reference = names.reference(given)?;
-            let child = (reference.child, reference.column);
-            decisions.decided.insert(child);
-            decisions.pairs.push((child, (reference.parent, reference.key)));
-        }
-        for given in &masking.no_references {
-            let child = names.column(given)?;
-            let is_given = !decisions.decided.insert(child);
-            refuse_no_reference(given, &schema.tables[child.0], child.1, is_given)?;
-        }
-        Ok(decisions)
-    }
-}
 
 /// Refuses undecided columns that seem to refer to masked keys. `is_decided` holds for columns that need no decision.
 pub(super) fn refuse(

@@ -10,6 +10,8 @@
 //!  translated   the walk over a dump of MySQL or Postgres: its declarations become those of SQLite
 //! ```
 //!
+//! A server is a dump whose declarations are read first, and whose rows arrive while they become pages.
+//!
 //! Literal rows become pages, whatever statements stand between them, as long as no other statement has read or changed their table: from
 //! then on, the rows of the table are inserted by SQLite, in the order of the dump.
 //!
@@ -24,15 +26,20 @@ mod statement;
 mod translated;
 mod walk;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use sqluice_core::affinity::{Rowid, to_rowid};
+use sqluice_core::batch::Batch;
 use sqluice_core::error::{
     Assumption, Duplicate, DuplicateRows, Error, Message, Place, Result, Setting, message,
 };
 use sqluice_core::progress::{Amount, Context};
+use sqluice_core::remote::is_server;
 use sqluice_core::schema::Schema;
 use sqluice_core::source::recognised::Recognised;
+use sqluice_core::source::{Refused, Source};
 use sqluice_engine::attempts::{self, Outcome, Refuted};
 use sqluice_engine::encode::Coercion;
 use sqluice_engine::options::{IfExists, WriteOptions};
@@ -40,13 +47,19 @@ use sqluice_engine::plan::{ExpectedRows, LastWork, Plan};
 use sqluice_engine::report::{InputReport, PhaseReport, Report};
 use sqluice_engine::target::TargetSnapshot;
 use sqluice_engine::trees::Job;
+use sqluice_format::page::PageSize;
 use sqluice_sources::dump::rows::TableRows;
+use sqluice_sources::dump::sent::SentRows;
 use sqluice_sources::dump::split::{Script, Splitter};
 use sqluice_sources::dump::{Dialect, DumpFile, recognise};
 use sqluice_sources::input::InputFile;
 
-use super::request::Request;
+use super::files::file::LoadFile;
 use super::request::options::Load;
+use super::request::{Request, if_exists, not_to_change};
+use super::server::Sender;
+use super::tables::existing::check_key;
+use crate::expressions::functions::Functions;
 use last::Last;
 use statement::{first_words, text_of};
 use walk::{Walk, Walked};
@@ -63,6 +76,8 @@ const STATEMENT_BYTES_MAX: u64 = 1_000_000_000;
 /// A dump that was read once, and the plan of its load.
 pub(super) struct PreparedDump {
     load: Load,
+    /// The functions that compute DEFAULTs.
+    functions: Functions,
     file: Arc<DumpFile>,
     script: Script,
     dialect: Dialect,
@@ -75,57 +90,112 @@ pub(super) struct PreparedDump {
     existing: Option<TargetSnapshot>,
     pub(super) schema: Schema,
     pub(super) plan: Plan,
-    recognised: Recognised,
+    /// The files, with what was recognised.
+    recognised: Vec<(String, Recognised)>,
+    /// The server that sends the rows, if the dump is made while it is loaded.
+    server: Option<Sender>,
     phases: Vec<PhaseReport>,
     seconds: f64,
 }
 
 impl PreparedDump {
-    /// Reads the dump, and plans the load.
+    /// Reads the files of the dump, in their order, and plans the load.
     pub(super) fn prepare(
         request: &Request,
-        mut input: InputFile,
+        mut inputs: Vec<InputFile>,
         context: &Context<'_>,
     ) -> Result<PreparedDump> {
         let started = Instant::now();
-        let load = Load::clone(request);
-        refuse_settings(&load, &input)?;
+        let (load, functions) = (Load::clone(request), request.functions.clone());
         let folder = request.temp_folder()?;
-        let sample = input.sample(HEAD_BYTES)?;
-        let mut recognised = Recognised::new("sql");
-        recognised.compression = sample.compression.map(|compression| compression.to_string());
-        recognised.encoding = sample.encoding.map(|encoding| encoding.to_string());
-        context.progress.phase("copy", None);
-        input.decode(&folder, context.progress)?;
-        input.keep(&folder, context.progress)?;
-        let file = Arc::new(DumpFile::new(&input)?);
-        let statement_bytes_max =
-            (load.write.memory_bytes / STATEMENT_SHARE).min(STATEMENT_BYTES_MAX) as usize;
-        let head = input.sample(HEAD_BYTES)?.text;
-        refuse_other_database(&head, &input)?;
-        let dialect = recognise::dialect(&head);
-        let script = Splitter::new(&file, dialect.rules(), statement_bytes_max, context).split()?;
+        let mut dialect = Dialect::Sqlite;
+        let mut recognised = Vec::with_capacity(inputs.len());
+        for input in &mut inputs {
+            refuse_settings(&load, input.name())?;
+            let sample = input.sample(HEAD_BYTES)?;
+            let mut of_input = Recognised::new("sql");
+            of_input.compression = sample.compression.map(|compression| compression.to_string());
+            of_input.encoding = sample.encoding.map(|encoding| encoding.to_string());
+            context.progress.phase("copy", None);
+            input.decode(&folder, context.progress)?;
+            input.keep(&folder, context.progress)?;
+            let head = input.sample(HEAD_BYTES)?.text;
+            refuse_other_database(&head, input)?;
+            // Plain rows are SQL of any database.
+            match (dialect, recognise::dialect(&head)) {
+                (Dialect::Sqlite, of_head) => dialect = of_head,
+                (known, of_head) if of_head != Dialect::Sqlite && of_head != known => {
+                    return Err(two_dialects(input, known, of_head));
+                }
+                _ => {}
+            }
+            recognised.push((input.name().display().to_string(), of_input));
+        }
+        recognised.iter_mut().for_each(|(_, of_input)| of_input.dialect = Some(dialect.name()));
+        let file = Arc::new(DumpFile::new(&inputs)?);
+        let script = Splitter::new(&file, dialect.rules(), statement_bytes_max(&load), context).split()?;
         let walked = match dialect {
-            Dialect::Sqlite => match Walk::new(&load, &file, &script, true)?.run(context)? {
-                walked if walked.asks_session => Walk::new(&load, &file, &script, false)?.run(context)?,
+            Dialect::Sqlite => match Walk::new((&load, &functions), &file, &script, true)?.run(context)? {
+                walked if walked.asks_session => {
+                    Walk::new((&load, &functions), &file, &script, false)?.run(context)?
+                }
                 walked => walked,
             },
             _ => translated(&load, &file, (&script, dialect), &[], context)?,
         };
+        let read = Read { file, script, dialect, walked };
+        PreparedDump::planned(request, (load, functions), read, recognised, None, started)
+    }
+
+    /// Reads the declarations of a server, and plans the load.
+    pub(super) fn of_server(
+        request: &Request,
+        mut server: Sender,
+        context: &Context<'_>,
+    ) -> Result<PreparedDump> {
+        let started = Instant::now();
+        let (load, functions) = (Load::clone(request), request.functions.clone());
+        refuse_settings(&load, server.name())?;
+        let read = Read::of_server(&load, &mut server, &[], context)?;
+        let mut recognised = Recognised::new("tables");
+        recognised.dialect = Some(read.dialect.name());
+        let recognised = vec![(server.name().display().to_string(), recognised)];
+        PreparedDump::planned(request, (load, functions), read, recognised, Some(server), started)
+    }
+
+    /// Plans the load of a dump that was read.
+    fn planned(
+        request: &Request,
+        (load, functions): (Load, Functions),
+        Read { file, script, dialect, walked }: Read,
+        recognised: Vec<(String, Recognised)>,
+        server: Option<Sender>,
+        started: Instant,
+    ) -> Result<PreparedDump> {
         let schema = walked.schema.clone();
         let plan = Plan::new(&schema, Some(request.to.clone()), &load.write)?;
+        // An attempt that finds rows out of order costs another reading of the server.
+        let sorts = server.as_ref().is_some_and(|server| {
+            let mut tables = schema.tables.iter().zip(&walked.rows);
+            tables.any(|(table, rows)| {
+                table.rowid_alias.is_some()
+                    && rows.sent.iter().any(|(number, _)| !server.is_in_order(*number))
+            })
+        });
         let mut prepared = PreparedDump {
             load,
+            functions,
             file,
             script,
             dialect,
             walked,
-            sorts: false,
+            sorts,
             with_nan: Vec::new(),
             existing: request.existing.clone(),
             schema,
             plan,
             recognised,
+            server,
             phases: Vec::new(),
             seconds: 0.0,
         };
@@ -137,19 +207,31 @@ impl PreparedDump {
         Ok(prepared)
     }
 
-    /// Returns the report about the dump. Its table is empty, unless the dump makes only one.
-    pub(super) fn input(&self) -> InputReport {
+    /// Returns the number of rows of a table of the schema: as counted in a dump, or as a server expects them.
+    fn rows_of(&self, index: usize) -> Option<u64> {
+        let rows = &self.walked.rows[index];
+        match &self.server {
+            None => Some(rows.rows()),
+            Some(server) => rows.sent.iter().map(|(table, _)| server.rows_of(*table)).sum(),
+        }
+    }
+
+    /// Returns the reports about the files. Their table is empty, unless the dump makes only one.
+    pub(super) fn inputs(&self) -> Vec<InputReport> {
         let table = match &*self.schema.tables {
             [only] => &*only.name,
             _ => "",
         };
-        let mut input =
-            InputReport::new(self.file.name().display().to_string(), table, self.recognised.clone());
+        let files = self.recognised.iter();
+        let mut inputs: Vec<InputReport> =
+            files.map(|(name, recognised)| InputReport::new(name, table, recognised.clone())).collect();
         let without_not_null = self.with_nan.iter().map(|(table, column)| {
             format!("{table}.{column} is declared without NOT NULL, because rows have NaN, which SQLite stores as NULL")
         });
-        input.notes.extend(without_not_null.map(Message::from));
-        input
+        if let Some(first) = inputs.first_mut() {
+            first.notes.extend(without_not_null.map(Message::from));
+        }
+        inputs
     }
 
     /// Plans again with all facts known by now.
@@ -159,14 +241,29 @@ impl PreparedDump {
         let target = self.plan.target.clone();
         if let Some(existing) = &self.existing {
             self.refuse_other_statements()?;
-            let hint = message![Setting::Append, " adds the rows of the dump to it"];
-            self.schema = existing.combine_all(self.schema.clone(), &options.if_exists, &hint)?;
+            self.schema = existing.combine_all(self.schema.clone(), &options.if_exists, &if_exists())?;
+        }
+        if let IfExists::Upsert(keys) = &options.if_exists {
+            for table in &self.schema.tables {
+                match self.existing.as_ref().and_then(|existing| existing.table(&table.name)) {
+                    Some(own) => check_key(keys, own)?,
+                    None => {
+                        let hint = message![
+                            "create it first: load it alone, without ",
+                            Setting::Upsert,
+                            ": ",
+                            Setting::Table.to(&table.name)
+                        ];
+                        return Err(not_to_change(&self.load.target, &table.name).hint(hint));
+                    }
+                }
+            }
         }
         let mut plan = Plan::of(&self.schema, target.as_ref(), self.existing.as_ref(), &options)?;
         if let Some(existing) = &self.existing {
             for (index, table) in self.schema.tables.iter().enumerate() {
                 let expected = ExpectedRows {
-                    about: Some(self.walked.rows[index].rows()),
+                    about: self.rows_of(index),
                     with_rowids: table.rowid_alias.is_some(),
                     ascending: !self.sorts,
                     overlaps: self.sorts && plan.tables[index].appends(),
@@ -176,20 +273,21 @@ impl PreparedDump {
             }
         }
         for (index, table) in self.schema.tables.iter().enumerate() {
-            let rows = &self.walked.rows[index];
-            plan.tables[index].rows = Some(rows.rows());
-            plan.tables[index].sources = vec![self.file.name().display().to_string()];
+            plan.tables[index].rows = self.rows_of(index);
+            plan.tables[index].sources = self.recognised.iter().map(|(name, _)| name.clone()).collect();
             if self.sorts && table.rowid_alias.is_some() && !plan.tables[index].appends() {
                 plan.sort_rows((index, table), true, "rows are not in the order of their rowids", &options)?;
             }
         }
         plan.ignores_checks = self.walked.ignores_checks;
-        plan.estimated_bytes = Some(self.file.bytes());
+        plan.estimated_bytes = self.server.is_none().then(|| self.file.bytes());
+        plan.notes.extend(self.server.iter().flat_map(Sender::notes));
         plan.notes.extend(self.walked.notes.iter().cloned());
         if !self.walked.last.is_empty() && self.existing.is_none() {
             let last = Last::new(&self.walked, &self.file, &self.load);
             plan.last = Some(LastWork(Arc::new(move |connection, progress| last.run(connection, progress))));
         }
+        plan.left_out = std::mem::take(&mut self.plan.left_out);
         self.plan = plan;
         Ok(())
     }
@@ -226,7 +324,12 @@ impl PreparedDump {
     }
 
     fn options(&self) -> WriteOptions {
-        let options = self.load.write.clone();
+        let mut options = self.load.write.clone();
+        if options.page_size == PageSize::DEFAULT
+            && let Some(size) = self.walked.page_size
+        {
+            options.page_size = size;
+        }
         let checked = options.foreign_keys.unwrap_or(self.walked.foreign_keys);
         // The foreign keys are checked after the statements for SQLite.
         options.foreign_keys(checked && self.walked.last.is_empty())
@@ -248,20 +351,37 @@ impl PreparedDump {
         report.seconds = self.seconds + began.elapsed().as_secs_f64();
         report.phases.splice(0..0, std::mem::take(&mut self.phases));
         report.rows += self.walked.rows_by_sqlite;
-        report.inputs = vec![self.input()];
+        report.inputs = self.inputs();
         Ok(report)
     }
 
-    fn attempt(&self, context: &Context<'_>) -> Result<Report> {
+    fn attempt(&mut self, context: &Context<'_>) -> Result<Report> {
+        // An attempt that fails ends the connections of its own, not those of the next one.
+        let context = &context.child();
+        let rows = (0..self.schema.tables.len()).map(|table| self.rows_of(table)).sum::<Option<u64>>();
         let bytes = self.walked.rows.iter().map(|rows| rows.bytes()).sum();
-        context.progress.phase("load", Some(Amount { rows: 0, bytes }));
+        let (sent, total) = match &mut self.server {
+            Some(server) => {
+                let in_order = attempts::reading_order(&self.plan).into_iter();
+                let sent = in_order.flat_map(|table| &self.walked.rows[table].sent);
+                let tables: Vec<usize> = sent.map(|(number, _)| *number).collect();
+                let blocks = server.rows(&tables, &context.cancel)?;
+                let name = Arc::new(server.name().to_owned());
+                (Some((blocks, name)), rows.map(|rows| Amount { rows, bytes: 0 }))
+            }
+            None => (None, Some(Amount { rows: 0, bytes })),
+        };
+        context.progress.phase("load", total);
         let tables = self.schema.tables.iter().zip(&self.walked.rows);
         let jobs = tables.map(|(table, rows)| {
-            let source = Box::new(Arc::clone(rows).source(Arc::clone(&self.file)));
+            let rows = Arc::clone(rows);
+            let source: Box<dyn Source> = match &sent {
+                Some((blocks, name)) => Box::new(SentRows::new(rows, blocks, Arc::clone(name))),
+                None => Box::new(rows.source(Arc::clone(&self.file))),
+            };
             Job { table, coercion: Coercion::All, source }
         });
-        let written =
-            attempts::write(&self.plan, &self.schema, jobs.collect(), None, "load", &context.child());
+        let written = attempts::write(&self.plan, &self.schema, jobs.collect(), None, "load", context);
         written.map_err(|error| self.located(error))
     }
 
@@ -274,9 +394,11 @@ impl PreparedDump {
             }
             // SQLite reads all rows that are not literals, and all rows after them.
             Assumption::LiteralRows if self.walked.by_pages && self.dialect == Dialect::Sqlite => {
-                self.walked = Walk::new(&self.load, &self.file, &self.script, false)?.run(context)?;
+                self.walked = Walk::new((&self.load, &self.functions), &self.file, &self.script, false)?
+                    .run(context)?;
             }
             Assumption::StoredValues => match self.refusing_column(&error) {
+                Some(column) if self.server.is_some() => self.with_nan.push(column),
                 Some(column) => {
                     self.with_nan.push(column);
                     let (script, with_nan) = ((&self.script, self.dialect), &self.with_nan);
@@ -286,26 +408,64 @@ impl PreparedDump {
             },
             _ => return Err(error),
         }
+        // The snapshot of a server ends with its rows. The next attempt reads another one.
+        if let Some(server) = &mut self.server {
+            let read = Read::of_server(&self.load, server, &self.with_nan, context)?;
+            (self.file, self.script, self.walked) = (read.file, read.script, read.walked);
+        }
         self.plan_again()
     }
 
     /// Returns the table and the NOT NULL column that refuse a value, if the table is new and the column may be declared otherwise.
     fn refusing_column(&self, error: &Error) -> Option<(String, String)> {
-        let offset = error.place()?.byte?;
-        let has_row = |rows: &Arc<TableRows>| {
-            rows.pieces.iter().any(|(piece, _)| (piece.start..piece.end).contains(&offset))
+        let place = match (error.record(), error.place().and_then(|place| self.file.offset_of(place))) {
+            (Some((table, _)), _) => self.walked.schema.place(table)?,
+            (None, Some(offset)) => {
+                let has_row = |rows: &Arc<TableRows>| {
+                    rows.pieces.iter().any(|(piece, _)| (piece.start..piece.end).contains(&offset))
+                };
+                self.walked.rows.iter().position(has_row)?
+            }
+            (None, None) => return None,
         };
-        let place = self.walked.rows.iter().position(has_row)?;
         let table = &self.walked.schema.tables[place].name;
         let is_new = self.existing.as_ref().is_none_or(|existing| existing.table(table).is_none());
         let column = (table.clone(), error.column()?.to_owned());
         (is_new && !self.with_nan.contains(&column)).then_some(column)
     }
 
+    /// Returns the number, counted from 0, of the later one of the records that have two rowids, or one rowid twice.
+    fn later_record(&self, table: &str, rowids: [i64; 2]) -> Option<u64> {
+        let place = self.schema.place(table)?;
+        let declared = &self.schema.tables[place];
+        // Rows that bring their rowids have them behind the columns.
+        let column = declared.rowid_alias.unwrap_or(declared.columns.len());
+        let mut source = Arc::clone(&self.walked.rows[place]).source(Arc::clone(&self.file));
+        let (mut before, mut found) = (0u64, Vec::new());
+        while found.len() < 2
+            && let Ok(Some(mut part)) = source.next_part()
+        {
+            let mut look = |batch: &Batch<'_>| -> std::result::Result<(), Refused> {
+                let of_row = |row: usize| batch.columns.get(column).map(|values| to_rowid(values.get(row)));
+                let wanted = |row: &usize| matches!(of_row(*row), Some(Rowid::Given(rowid)) if rowids.contains(&rowid));
+                found.extend((0..batch.rows).filter(wanted).map(|row| before + row as u64));
+                before += batch.rows as u64;
+                Ok(())
+            };
+            if part.decode(&mut look).is_err() {
+                break;
+            }
+        }
+        found.get(1).copied()
+    }
+
     /// Adds the place in the dump to an error about a row, or about two rows with the same key.
     fn located(&self, mut error: Error) -> Error {
         let row = match (error.take_duplicate(), error.record()) {
             (Some(Duplicate { table, rows: DuplicateRows::Records(_, row), .. }), _) => Some((table, row)),
+            (Some(Duplicate { table, rows: DuplicateRows::Rowids(first, second), .. }), _) => {
+                self.later_record(&table, [first, second]).map(|row| (table, row))
+            }
             // Records count from 1.
             (None, Some((table, record))) if error.place().is_none() => Some((table.to_owned(), record - 1)),
             _ => None,
@@ -319,6 +479,37 @@ impl PreparedDump {
             None => error,
         }
     }
+}
+
+/// The text of a dump that was read.
+struct Read {
+    file: Arc<DumpFile>,
+    script: Script,
+    dialect: Dialect,
+    walked: Walked,
+}
+
+impl Read {
+    /// Reads the declarations of a server, in a new snapshot. `with_nan` has the tables and columns that get NULL for NaN.
+    fn of_server(
+        load: &Load,
+        server: &mut Sender,
+        with_nan: &[(String, String)],
+        context: &Context<'_>,
+    ) -> Result<Read> {
+        let text = server.begin(&context.cancel)?;
+        let dialect = recognise::dialect(&text.as_bytes()[..text.len().min(HEAD_BYTES)]);
+        let file = Arc::new(DumpFile::of_text(text, server.name().to_owned()));
+        let splitter = Splitter::new(&file, dialect.rules(), statement_bytes_max(load), context);
+        let script = splitter.split_before(server.inserts())?;
+        let walked = translated(load, &file, (&script, dialect), with_nan, context)?;
+        Ok(Read { file, script, dialect, walked })
+    }
+}
+
+/// Returns the largest number of bytes of a statement.
+fn statement_bytes_max(load: &Load) -> usize {
+    (load.write.memory_bytes / STATEMENT_SHARE).min(STATEMENT_BYTES_MAX) as usize
 }
 
 /// Walks over a dump of another database.
@@ -341,6 +532,14 @@ fn translated(
     Err(Error::without_feature(what, "dialects"))
 }
 
+/// Returns the error about a file whose SQL is of another database than that of the files before it.
+fn two_dialects(input: &InputFile, known: Dialect, other: Dialect) -> Error {
+    let message = format!("this is SQL of {}, and the files before it of {}", other.name(), known.name());
+    Error::input(message)
+        .at(Place::file(input.name()))
+        .hint("load the files into two databases, and merge them")
+}
+
 /// Refuses a script of a database whose SQL is not read.
 fn refuse_other_database(head: &[u8], input: &InputFile) -> Result<()> {
     let Some(database) = recognise::other_database(head) else { return Ok(()) };
@@ -351,13 +550,31 @@ fn refuse_other_database(head: &[u8], input: &InputFile) -> Result<()> {
     .hint("export each table as CSV, and load these files"))
 }
 
+/// Refuses files of another format beside a dump.
+pub(super) fn refuse_other_files(dump: &InputFile, files: &[LoadFile]) -> Result<()> {
+    let Some(other) = files.first() else { return Ok(()) };
+    let message =
+        format!("{} is a dump, and {} has the rows of a table", dump.name().display(), other.name());
+    Err(Error::usage(message).hint("load the dump first, and then the other files into its database"))
+}
+
+/// Returns the kind of a source that makes a whole database, in words.
+fn kind_of(name: &Path) -> &'static str {
+    if is_server(name) { "database of a server" } else { "dump" }
+}
+
 /// Refuses settings about tables that the dump itself declares.
-fn refuse_settings(load: &Load, input: &InputFile) -> Result<()> {
+fn refuse_settings(load: &Load, name: &Path) -> Result<()> {
     let given = [
         (load.schema.is_some(), Setting::Schema),
         (!load.types.is_empty(), Setting::Type),
         (load.strict, Setting::Strict),
         (load.columns.is_some(), Setting::Columns),
+        (load.filter.is_some(), Setting::Where),
+        (!load.sets.is_empty(), Setting::Set),
+        (!load.excluded.is_empty(), Setting::ExcludeColumns),
+        (!load.renames.is_empty(), Setting::Rename),
+        (load.select.is_some(), Setting::Select),
         (load.add_columns, Setting::AddColumns),
         (load.limit.is_some(), Setting::Limit),
         (load.lossy, Setting::Lossy),
@@ -368,20 +585,15 @@ fn refuse_settings(load: &Load, input: &InputFile) -> Result<()> {
         (load.without_rowid, Setting::WithoutRowid),
     ];
     if let Some((_, setting)) = given.into_iter().find(|(is_given, _)| *is_given) {
-        let message =
-            message![setting, format!(" is about tables of files, and {} is a dump", input.name().display())];
-        return Err(Error::usage(message).hint("leave it out: the statements of the dump declare its tables"));
-    }
-    if !matches!(load.write.if_exists, IfExists::Fail | IfExists::Append) {
-        let message = format!("{} is a dump, whose rows are added to others at most", input.name().display());
-        return Err(Error::usage(message).hint(message!["load it into a new database, or ", Setting::Append]));
-    }
-    if load.files.len() > 1 {
-        return Err(Error::usage(format!(
-            "{} is a dump, and a dump is loaded alone",
-            input.name().display()
-        ))
-        .hint(message!["load the other files afterwards, with ", Setting::Append]));
+        let message = message![
+            setting,
+            format!(" is about tables of files, and {} is a {}", name.display(), kind_of(name))
+        ];
+        let hint = match is_server(name) {
+            true => "leave it out: the server declares its tables",
+            false => "leave it out: the statements of the dump declare its tables",
+        };
+        return Err(Error::usage(message).hint(hint));
     }
     Ok(())
 }

@@ -5,10 +5,12 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
 use sqluice_core::progress::Context;
+use sqluice_core::remote::is_server;
 use sqluice_core::schema::{Column, Schema, Table};
 use sqluice_core::similar;
 use sqluice_core::source::columns::Constant;
@@ -70,7 +72,7 @@ pub(super) fn walk(
                 let database = &mut databases[current].1;
                 database.declares |= declares_table(&sql);
                 let taken = database.translator.take(&sql, lines.at(range.start)?);
-                taken.map_err(|error| with_file(error, file))?;
+                taken.map_err(|error| with_file(error, file.name_at(range.start)))?;
             }
             Item::Command(range) => {
                 let line = file.text(range.clone())?;
@@ -101,14 +103,19 @@ pub(super) fn walk(
 /// Refuses a dump that lacks the last line that its program writes: rows may be missing without a trace.
 fn refuse_cut_off(load: &Load, file: &DumpFile) -> Result<()> {
     const BYTES: usize = 1000;
-    let (head, mut tail) = (beginning(file)?, Vec::new());
-    file.read(file.bytes().saturating_sub(BYTES as u64), BYTES, &mut tail)?;
-    if load.commit_anyway || !recognise::is_cut_off(&head, &tail) {
-        return Ok(());
+    for part in file.files().filter(|_| !load.commit_anyway) {
+        let bytes = (part.end - part.start).min(BYTES as u64);
+        let (mut head, mut tail) = (Vec::new(), Vec::new());
+        file.read(part.start, bytes as usize, &mut head)?;
+        file.read(part.end - bytes, bytes as usize, &mut tail)?;
+        if recognise::is_cut_off(&head, &tail) {
+            let cut = "the dump was cut off: its last line, which says that it is complete, is missing";
+            return Err(Error::input(cut)
+                .at(file.place(part.end))
+                .hint(message!["make the dump again, or load what it has: ", Setting::CommitAnyway]));
+        }
     }
-    Err(Error::input("the dump was cut off: its last line, which says that it is complete, is missing")
-        .at(file.place(file.bytes()))
-        .hint(message!["make the dump again, or load what it has: ", Setting::CommitAnyway]))
+    Ok(())
 }
 
 /// Returns the place of a database, which is added if it is new.
@@ -162,7 +169,11 @@ fn choose<'d>(
 /// Returns the declarations and rows of a database.
 fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Walked> {
     let Translated { statements, tables, left_out, notes, .. } =
-        database.translator.finish().map_err(|error| with_file(error, file))?;
+        database.translator.finish().map_err(|error| match file.files().count() {
+            1 => with_file(error, file.name()),
+            // The line may be one of any file.
+            _ => error.at(Place::file(file.name())),
+        })?;
     let mut schema = Schema::parse(statements.join(";\n"), file.name())?;
     for table in tables.iter().filter(|table| table.largest_given.is_some()) {
         if let Some(place) = schema.place(&table.into) {
@@ -214,19 +225,26 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
         match &shapes[&key] {
             Some((table, shape)) => {
                 rows[*table].pieces.extend(pieces.iter().map(|piece| (*piece, Arc::clone(shape))));
+                rows[*table].sent.extend(of_item.sent.map(|number| (number, Arc::clone(shape))));
             }
             None if unselected.contains(&key) => {}
             None => unknown += pieces.iter().map(|piece| piece.rows).sum::<u64>(),
         }
     }
+    // The text that is made of a server's tables is not kept, so that its lines say nothing.
+    let has_lines = !is_server(file.name());
     let mut all_notes: Vec<Message> = left_out
         .iter()
         .map(|left| {
-            format!("left out: {} {} (line {}): {}", left.kind, left.name, left.line, left.why).into()
+            let line = if has_lines { format!(" (line {})", left.line) } else { String::new() };
+            format!("left out: {} {}{line}: {}", left.kind, left.name, left.why).into()
         })
         .collect();
     all_notes.extend(selection::notes(&lost_parents));
-    all_notes.extend(notes.iter().map(|note| Message::from(format!("line {}: {}", note.line, note.text))));
+    all_notes.extend(notes.iter().map(|note| match has_lines {
+        true => Message::from(format!("line {}: {}", note.line, note.text)),
+        false => Message::from(note.text.to_string()),
+    }));
     if all_notes.len() > NOTES_MAX {
         let more = all_notes.len() - NOTES_MAX;
         all_notes.truncate(NOTES_MAX);
@@ -245,6 +263,7 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
         by_pages: true,
         asks_session: false,
         ignores_checks: false,
+        page_size: None,
         selects,
         notes: all_notes,
     })
@@ -360,6 +379,7 @@ fn shape(
             false => Vec::new(),
         },
         table: from.name.clone(),
+        into: table.name.clone(),
         defaults,
         default_values,
         columns: table
@@ -404,9 +424,9 @@ fn declares_table(sql: &str) -> bool {
 }
 
 /// Adds the file to the place of an error, which has a line only.
-fn with_file(error: Error, file: &DumpFile) -> Error {
+fn with_file(error: Error, name: &Path) -> Error {
     match error.place().and_then(|place| place.line) {
-        Some(line) => error.at(Place { line: Some(line), ..Place::file(file.name()) }),
-        None => error.at(Place::file(file.name())),
+        Some(line) => error.at(Place { line: Some(line), ..Place::file(name) }),
+        None => error.at(Place::file(name)),
     }
 }

@@ -15,6 +15,7 @@ use sqluice_core::schema::token::{self, Token};
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::source::columns::Constant;
 use sqluice_core::sqlite_error::failed;
+use sqluice_format::page::PageSize;
 use sqluice_sources::dump::rows::{Shape, TableRows};
 use sqluice_sources::dump::split::{Item, RowsOfItem, Script};
 use sqluice_sources::dump::{DumpFile, Header};
@@ -25,6 +26,7 @@ use super::declared::Declared;
 use super::guard::{Guard, Seen, is_schema};
 use super::selection::{self, Deferred, Effect, Selection};
 use super::statement::{explained, first_words, text_of};
+use crate::expressions::functions::Functions;
 
 /// The result of a walk.
 pub(super) struct Walked {
@@ -46,6 +48,8 @@ pub(super) struct Walked {
     pub(super) asks_session: bool,
     /// `true` if the dump allows rows that break a CHECK.
     pub(super) ignores_checks: bool,
+    /// The page size that the dump asks for before it makes a table.
+    pub(super) page_size: Option<PageSize>,
     /// `true` if some tables of the dump are not loaded.
     pub(super) selects: bool,
     pub(super) notes: Vec<Message>,
@@ -54,6 +58,7 @@ pub(super) struct Walked {
 /// A walk; see the module's description.
 pub(super) struct Walk<'d> {
     load: &'d Load,
+    functions: &'d Functions,
     file: &'d DumpFile,
     script: &'d Script,
     all: Declared,
@@ -83,6 +88,7 @@ pub(super) struct Walk<'d> {
     asks_session: bool,
     /// `true` if `ignore_check_constraints` was on when the first rows came.
     ignores_checks: bool,
+    page_size: Option<PageSize>,
     /// The present state of `ignore_check_constraints`.
     ignores_checks_now: bool,
     /// The offset of the BEGIN of the open transaction.
@@ -95,7 +101,7 @@ pub(super) struct Walk<'d> {
 impl<'d> Walk<'d> {
     /// Begins a walk. With `literal` false, SQLite inserts all rows.
     pub(super) fn new(
-        load: &'d Load,
+        (load, functions): (&'d Load, &'d Functions),
         file: &'d DumpFile,
         script: &'d Script,
         literal: bool,
@@ -106,6 +112,7 @@ impl<'d> Walk<'d> {
         let guard = Guard::set(all.known_mut())?;
         Ok(Walk {
             load,
+            functions,
             file,
             script,
             all,
@@ -125,6 +132,7 @@ impl<'d> Walk<'d> {
             writes_schema: false,
             asks_session: false,
             ignores_checks: false,
+            page_size: None,
             ignores_checks_now: false,
             transaction: None,
             rolled_back: None,
@@ -175,6 +183,7 @@ impl<'d> Walk<'d> {
             by_pages: self.literal,
             asks_session: self.asks_session,
             ignores_checks: self.ignores_checks,
+            page_size: self.page_size,
             selects: !self.load.tables.is_empty(),
             notes: self.notes,
         })
@@ -376,10 +385,16 @@ impl<'d> Walk<'d> {
                 self.notes.push(format!("the database is UTF-8, and the dump asks for {value}").into());
             }
             "ENCODING" => {}
-            "PAGE_SIZE" | "AUTO_VACUUM" => {
-                self.notes
-                    .push(format!("PRAGMA {} of the dump is left out", name.to_ascii_lowercase()).into());
+            // SQLite takes no other size for a database that has pages, and ignores sizes that it does not have.
+            "PAGE_SIZE" if self.tables.is_empty() && self.last.is_empty() => {
+                let size = value.trim_matches('\'').parse().ok().and_then(PageSize::new);
+                self.page_size = size.or(self.page_size);
             }
+            "PAGE_SIZE" => {}
+            "AUTO_VACUUM" if is_on || matches!(&*value, "2" | "FULL" | "INCREMENTAL") => {
+                self.notes.push("PRAGMA auto_vacuum of the dump is left out".into());
+            }
+            "AUTO_VACUUM" => {}
             "DEFER_FOREIGN_KEYS" | "RECURSIVE_TRIGGERS" => self.defer(range, false, None),
             "IGNORE_CHECK_CONSTRAINTS" => {
                 if self.rows.is_empty() {
@@ -711,7 +726,7 @@ impl<'d> Walk<'d> {
             defaults.push(match () {
                 () if targets.contains(&index) => None,
                 () if column.generated.is_some() => Some(Constant::Null),
-                () => match default_value::constant(column) {
+                () => match default_value::constant(column, self.functions) {
                     Ok(constant) => Some(constant),
                     Err(_) => return Ok(None),
                 },
@@ -729,6 +744,7 @@ impl<'d> Walk<'d> {
             targets,
             conversions: Vec::new(),
             table: table.name.clone(),
+            into: table.name.clone(),
             defaults,
             columns,
             default_values: Vec::new(),

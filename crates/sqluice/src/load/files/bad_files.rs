@@ -10,13 +10,13 @@
 //! load, and the next attempt leaves out their file.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 use sqluice_core::error::{Error, ErrorKind, Message, Result, Setting, message};
 use sqluice_core::remote::without_secrets;
 use sqluice_engine::report::SkippedFile;
 
 use super::file::LoadFile;
+use crate::load::inputs::input::LoadInput;
 use crate::load::request::Request;
 
 /// A file that can't be loaded.
@@ -70,11 +70,11 @@ pub(crate) fn judge(load: &Request, good: usize, mut bad: Vec<BadFile>) -> Resul
 }
 
 /// Sorts bad files in the order of `inputs`, the files of the load.
-pub(crate) fn in_order(bad: &mut [BadFile], inputs: &[PathBuf]) {
+pub(crate) fn in_order(bad: &mut [BadFile], inputs: &[LoadInput]) {
     let places: HashMap<String, usize> = inputs
         .iter()
         .enumerate()
-        .map(|(place, path)| (without_secrets(path).display().to_string(), place))
+        .map(|(place, input)| (without_secrets(&input.path).display().to_string(), place))
         .collect();
     bad.sort_by_key(|bad| places.get(&bad.name).copied());
 }

@@ -15,14 +15,20 @@ use sqluice_engine::reject::Tally;
 use sqluice_engine::report::{InputReport, Recognised};
 use sqluice_sources::convert::{Conversion, ConvertedColumn, Converting, MomentForm};
 use sqluice_sources::formats::{Columns, Content, Opened, SampledRows, WantedRows};
-use sqluice_sources::infer::{Evidence, Found, Inferred, Kinds};
+use sqluice_sources::infer::{Evidence, Found, Inferred, Kinds, Watch};
 use sqluice_sources::input::InputFile;
 
 use super::conversions::FieldConversions;
-use super::default_value;
+use super::default_value::{DefaultValue, Defaults};
 use super::refusing;
+use super::results::ResultObserver;
 use super::rowid_order::Ascending;
 use super::tally::Tallied;
+use crate::expressions::functions::Functions;
+use crate::load::expressions::checked::{Checked, Origin, SOURCE_FILE};
+use crate::load::expressions::columns::{FIRST_ROWS, FileInputs, FirstRows};
+use crate::load::expressions::inputs;
+use crate::load::expressions::source::{Computing, Outputs, Program, Spread};
 use crate::load::request::Request;
 
 /// The columns of a table whose declared type is TEXT or BLOB.
@@ -34,10 +40,84 @@ pub(crate) struct Classes {
     pub(crate) as_blob: Vec<bool>,
 }
 
-impl Classes {
-    fn wanted(&self, map: Vec<ColumnFrom>, rows: Range<u64>) -> WantedRows<'_> {
-        WantedRows { map, as_text: &self.as_text, as_blob: &self.as_blob, rows }
+/// The fields of a file that are read, in the order of the columns of batches. No field is read twice.
+#[derive(Default)]
+struct WantedFields {
+    map: Vec<ColumnFrom>,
+    as_text: Vec<bool>,
+    as_blob: Vec<bool>,
+}
+
+impl WantedFields {
+    /// Adds a column, and returns its index. Each field is added once.
+    fn add(&mut self, from: ColumnFrom, (as_text, as_blob): (bool, bool)) -> usize {
+        let is_field = matches!(from, ColumnFrom::Field(_));
+        if let Some(index) = self.map.iter().position(|other| is_field && *other == from) {
+            return index;
+        }
+        self.map.push(from);
+        self.as_text.push(as_text);
+        self.as_blob.push(as_blob);
+        self.map.len() - 1
     }
+
+    /// Adds the fields that expressions use, and returns their indexes.
+    fn add_used(&mut self, inputs: &FileInputs) -> Vec<usize> {
+        let used = inputs.used.iter().zip(&inputs.classes);
+        let used = used.map(|(from, classes)| self.add(from.clone(), *classes));
+        used.collect()
+    }
+
+    fn rows(&self, rows: Range<u64>) -> WantedRows<'_> {
+        WantedRows { map: self.map.clone(), as_text: &self.as_text, as_blob: &self.as_blob, rows }
+    }
+}
+
+/// The expressions that compute columns of the batches of a file.
+#[derive(Default)]
+struct Computed {
+    outputs: Option<Outputs>,
+    /// The column of the file's batches for each column of the table, and for each column that expressions use; `None` if they are the
+    /// same.
+    places: Option<Vec<usize>>,
+    watch: Option<Watch>,
+}
+
+impl Computed {
+    fn over(self, source: Box<dyn Counted>) -> Box<dyn Counted> {
+        let source = match self.places {
+            Some(places) => Spread::over(source, places),
+            None => source,
+        };
+        let source = match &self.watch {
+            Some(watch) => watch.over_counted(source),
+            None => source,
+        };
+        match self.outputs {
+            Some(outputs) => Computing::over(source, outputs),
+            None => source,
+        }
+    }
+}
+
+/// The fields, constants and DEFAULTs that fill the columns of a table.
+pub(crate) struct FileMap {
+    /// The field or the constant that fills each column.
+    pub(crate) from: Vec<ColumnFrom>,
+    /// The columns whose DEFAULT has another value in each row, with the DEFAULT. NULL fills them before.
+    defaults: Vec<(usize, String)>,
+}
+
+/// Returns the results of DEFAULTs in the columns of a table with `columns` columns.
+pub(crate) fn outputs_of_defaults(
+    defaults: &[(usize, String)],
+    columns: usize,
+    functions: &Functions,
+) -> Outputs {
+    let checked = Checked::of_defaults(defaults.iter().map(|(_, sql)| sql), functions);
+    let program = Arc::new(Program::new(Arc::new(checked), Vec::new()));
+    let results = defaults.iter().enumerate().map(|(result, (column, _))| (*column, result)).collect();
+    Outputs { program, columns, results, first_row: 0 }
 }
 
 /// A file and the facts that its sample shows.
@@ -87,6 +167,8 @@ pub(crate) struct LoadFile {
     pub(crate) all_bad: bool,
     /// The counter of the rows that the load has read from the file.
     pub(crate) tally: Tally,
+    /// The columns as they are in the file, if expressions change them; the other fields describe the columns after the expressions.
+    pub(crate) inputs: Option<FileInputs>,
 }
 
 /// The counts of the values that a field or a column has in the samples.
@@ -157,6 +239,7 @@ impl LoadFile {
             first_fault: None,
             all_bad: false,
             tally,
+            inputs: None,
         };
         match rows {
             SampledRows::Read(source) => file.observe(source, load, rows_max)?,
@@ -167,6 +250,9 @@ impl LoadFile {
         let accepted = load.reject.is_some() && load.rejects_max != u64::MAX;
         if let Some(error) = all_malformed.filter(|_| file.all_bad && !accepted) {
             return Err(error);
+        }
+        if load.reject.is_none() && file.first_fault.as_ref().is_some_and(is_of_encoding) {
+            file.notes.retain(|note| !is_about_header(note));
         }
         file.find_conversions(load)?;
         file.input.forget_sample();
@@ -228,13 +314,17 @@ impl LoadFile {
 
     /// Returns `true` if the load takes the column of this name: the user selects the column, or selects no columns at all.
     pub(crate) fn selects(&self, load: &Request, name: &str) -> bool {
+        if self.inputs.is_some() {
+            return true;
+        }
         let named = |columns: &Vec<String>| columns.iter().any(|column| column.eq_ignore_ascii_case(name));
         load.columns.as_ref().is_none_or(named)
     }
 
     /// Returns `true` if the file's fields fill the columns of a declared table in order, as neither the file nor the user names columns.
     pub(crate) fn is_by_position(&self, load: &Request) -> bool {
-        self.places.is_none() && load.columns.is_none() && load.declared(&self.table).is_some()
+        let names_nothing = self.places.is_none() && load.columns.is_none() && self.inputs.is_none();
+        names_nothing && load.declared(&self.table).is_some()
     }
 
     /// Returns `true` if the file has a value for the column of this name.
@@ -265,9 +355,13 @@ impl LoadFile {
         self.input.spool(folder, progress)
     }
 
-    /// Returns the field or the constant that fills each column of the table. `left_out` has the columns that no file of the table has and
-    /// that SQLite fills.
-    pub(crate) fn map(&self, table: &Table, left_out: &[usize], load: &Request) -> Result<Vec<ColumnFrom>> {
+    /// Returns the sources of the columns of the table. `left_out` has the columns that no file of the table has and that SQLite fills.
+    pub(crate) fn map(
+        &self,
+        (table, values): (&Table, &Defaults<'_>),
+        left_out: &[usize],
+        load: &Request,
+    ) -> Result<FileMap> {
         if self.is_by_position(load) {
             self.refuse_width(table)?;
             let mut fields = (0..self.names.len()).map(ColumnFrom::Field);
@@ -276,8 +370,10 @@ impl LoadFile {
                 Some(_) => None,
             };
             let from = table.columns.iter().map(next);
-            return Ok(from.map(|from| from.unwrap_or(ColumnFrom::Constant(Constant::Null))).collect());
+            let from = from.map(|from| from.unwrap_or(ColumnFrom::Constant(Constant::Null))).collect();
+            return Ok(FileMap { from, defaults: Vec::new() });
         }
+        let mut defaults = Vec::new();
         let from = |(index, column): (usize, &Column)| {
             let named = |name: &String| name.eq_ignore_ascii_case(&column.name);
             match self.names.iter().position(named).filter(|_| self.selects(load, &column.name)) {
@@ -287,10 +383,17 @@ impl LoadFile {
                 // NULL makes SQLite choose the next rowid.
                 None if table.rowid_alias == Some(index) => Ok(ColumnFrom::Constant(Constant::Null)),
                 None if left_out.contains(&index) => Ok(ColumnFrom::Constant(Constant::Null)),
-                None => default_value::constant(column).map(ColumnFrom::Constant),
+                None => match values.of(index)? {
+                    DefaultValue::Constant(constant) => Ok(ColumnFrom::Constant(constant.clone())),
+                    DefaultValue::Varying(sql) => {
+                        defaults.push((index, sql.clone()));
+                        Ok(ColumnFrom::Constant(Constant::Null))
+                    }
+                },
             }
         };
-        table.columns.iter().enumerate().map(from).collect()
+        let from = table.columns.iter().enumerate().map(from).collect::<Result<_>>()?;
+        Ok(FileMap { from, defaults })
     }
 
     /// Refuses a file without column names whose number of columns differs from the number in the table.
@@ -315,15 +418,74 @@ impl LoadFile {
     /// Opens the file for its rows. The numbers of the rows begin at `rows.start`. `forms` has the form of the timestamps of each column.
     pub(crate) fn source(
         &mut self,
-        map: Vec<ColumnFrom>,
+        map: FileMap,
         classes: &Classes,
         forms: &[Option<MomentForm>],
         rows: Range<u64>,
+        functions: &Functions,
     ) -> Result<Box<dyn Counted>> {
-        let (converted, formed) = (self.conversions.converted(&map), self.formed(&map, forms));
-        let source = self.content.source(&mut self.input, classes.wanted(map, rows))?;
-        let source = Converting::over(Converting::over(source, converted), formed);
-        Ok(Tallied::over(source, &self.tally))
+        let (formed, columns) = (self.formed(&map.from, forms), map.from.len());
+        let (wanted, mut computed) = self.wanted(map.from, classes);
+        computed.outputs.iter_mut().for_each(|outputs| outputs.first_row = rows.start);
+        let converted = self.converted(&wanted);
+        let source = self.content.source(&mut self.input, wanted.rows(rows))?;
+        let source = computed.over(Converting::over(source, converted));
+        let source = match map.defaults.is_empty() {
+            true => source,
+            false => Computing::over(source, outputs_of_defaults(&map.defaults, columns, functions)),
+        };
+        Ok(Tallied::over(Converting::over(source, formed), &self.tally))
+    }
+
+    /// Returns the conversions of the fields that are read.
+    fn converted(&self, wanted: &WantedFields) -> Vec<ConvertedColumn> {
+        match &self.inputs {
+            Some(inputs) => self.conversions.of_inputs(inputs, &wanted.map),
+            None => self.conversions.converted(&wanted.map),
+        }
+    }
+
+    /// Returns the fields of the file to read for some columns of the table, and the expressions that compute the other columns.
+    fn wanted(&self, map: Vec<ColumnFrom>, classes: &Classes) -> (WantedFields, Computed) {
+        let Some(inputs) = &self.inputs else {
+            let (as_text, as_blob) = (classes.as_text.clone(), classes.as_blob.clone());
+            return (WantedFields { map, as_text, as_blob }, Computed::default());
+        };
+        let (mut wanted, columns) = (WantedFields::default(), map.len());
+        let (mut results, mut places) = (Vec::new(), Vec::new());
+        for (index, from) in map.into_iter().enumerate() {
+            let from = match from {
+                ColumnFrom::Field(field) => match inputs.origins[field] {
+                    Origin::Input(of_file) => ColumnFrom::Field(of_file),
+                    Origin::Result(result) => {
+                        results.push((index, result));
+                        ColumnFrom::Constant(Constant::Null)
+                    }
+                },
+                constant => constant,
+            };
+            let of = |classes: &[bool]| classes.get(index) == Some(&true);
+            places.push(wanted.add(from, (of(&classes.as_text), of(&classes.as_blob))));
+        }
+        let program = inputs.program.as_ref().filter(|program| program.checked.evaluates());
+        let outputs = program.map(|program| {
+            places.extend(wanted.add_used(inputs));
+            Outputs { program: Arc::clone(program), columns, results, first_row: 0 }
+        });
+        let is_same = places.iter().copied().eq(0..wanted.map.len());
+        let watch = outputs.as_ref().and_then(|_| inputs.watch.clone());
+        (wanted, Computed { outputs, places: if is_same { None } else { Some(places) }, watch })
+    }
+
+    /// Opens the columns that expressions use, as they are before the expressions.
+    pub(crate) fn inputs_source(&mut self, rows: Range<u64>) -> Result<Box<dyn Counted>> {
+        let (mut wanted, mut computed) = (WantedFields::default(), Computed::default());
+        if let Some(inputs) = &self.inputs {
+            computed.places = Some(wanted.add_used(inputs));
+        }
+        let converted = self.converted(&wanted);
+        let source = self.content.source(&mut self.input, wanted.rows(rows))?;
+        Ok(computed.over(Converting::over(source, converted)))
     }
 
     /// Returns the timestamp columns whose text is rewritten in the notation that the column of the existing table has. `forms` has this
@@ -346,11 +508,11 @@ impl LoadFile {
         classes: &Classes,
         rows_max: u64,
     ) -> Result<Box<dyn Counted>> {
-        let (sample_bytes, rows, converted) =
-            (self.sample_bytes, 0..self.sample_rows.min(rows_max), self.conversions.converted(&map));
-        let wanted = classes.wanted(map, rows);
-        let source = self.content.sample_source(&mut self.input, sample_bytes, wanted)?;
-        Ok(Converting::over(source, converted))
+        let (sample_bytes, rows) = (self.sample_bytes, 0..self.sample_rows.min(rows_max));
+        let (wanted, computed) = self.wanted(map, classes);
+        let converted = self.converted(&wanted);
+        let source = self.content.sample_source(&mut self.input, sample_bytes, wanted.rows(rows))?;
+        Ok(computed.over(Converting::over(source, converted)))
     }
 
     /// Returns the counts of the values that a field has in the sample.
@@ -400,6 +562,11 @@ impl LoadFile {
     /// Replaces the names of the columns by those that the last `names_source` has found, if any is new.
     pub(crate) fn take_new_names(&mut self) {
         if let Some(Columns { names, places, notes }) = self.content.take_new_columns() {
+            if let Some(inputs) = &mut self.inputs {
+                inputs.evidence.resize(names.len(), Evidence::new());
+                (inputs.names, inputs.places, self.notes) = (names, places, notes);
+                return;
+            }
             self.evidence.resize(names.len(), Evidence::new());
             (self.names, self.places, self.notes) = (names, places, notes);
         }
@@ -444,7 +611,17 @@ impl LoadFile {
         if load.conversions.is_empty() {
             return Ok(());
         }
-        self.conversions = FieldConversions::of_columns(self.column_names(load), load);
+        let names = self.column_names(load);
+        // Settings about the file name its columns, and not those of the expressions.
+        let of_file = names.iter().enumerate().map(|(field, name)| match &self.inputs {
+            Some(inputs) => inputs.field_of(field).map(|field| inputs.names[field].clone()),
+            None => Some(name.clone()),
+        });
+        let of_file: Vec<Option<String>> = of_file.collect();
+        self.conversions = FieldConversions::of_columns(names.into_iter().zip(of_file), load);
+        if let Some(inputs) = &self.inputs {
+            self.conversions.add_inputs(&inputs.names, load);
+        }
         let misplaced = self.conversions.iter().find(|conversion| !self.content.can_convert(conversion));
         misplaced.map_or(Ok(()), |conversion| Err(self.typed(conversion)))
     }
@@ -458,6 +635,191 @@ impl LoadFile {
                 taking.map(|column| column.name.clone()).take(self.names.len()).collect()
             }
         }
+    }
+
+    /// Describes the columns as they are in the file, before expressions change them. `load` may select columns and put them in order.
+    ///
+    /// # Errors
+    /// If the file has no names, and not as many columns as its table.
+    pub(crate) fn begin_expressions(&mut self, load: &Request) -> Result<()> {
+        if let Some(inputs) = &mut self.inputs {
+            inputs.selected = selected(&inputs.names, load);
+            return Ok(());
+        }
+        if let Some(table) = load.declared(&self.table).filter(|_| self.is_by_position(load)) {
+            self.refuse_width(table)?;
+        }
+        let names = self.column_names(load);
+        self.inputs = Some(FileInputs {
+            selected: selected(&names, load),
+            names,
+            places: self.places.clone(),
+            evidence: std::mem::take(&mut self.evidence),
+            kinds: std::mem::take(&mut self.kinds),
+            types: std::mem::take(&mut self.types),
+            moments: std::mem::take(&mut self.moments),
+            origins: Vec::new(),
+            used: Vec::new(),
+            source_file: self.can_reopen().then(|| self.name()),
+            program: None,
+            classes: Vec::new(),
+            watch: None,
+        });
+        Ok(())
+    }
+
+    /// Gives the file the columns that its expressions make, and observes their values in the sample.
+    pub(crate) fn apply_expressions(
+        &mut self,
+        program: &Arc<Program>,
+        classes: &[(bool, bool)],
+        load: &Request,
+    ) -> Result<()> {
+        let Some(inputs) = &mut self.inputs else { return Ok(()) };
+        let checked = &program.checked;
+        let field_of = |input: usize| inputs.field_named(&checked.inputs[input]);
+        let (mut names, mut origins) = (Vec::new(), Vec::new());
+        for (name, origin) in &checked.results {
+            let origin = match origin {
+                Origin::Result(result) => Origin::Result(*result),
+                Origin::Input(input) => match field_of(*input) {
+                    Some(field) => Origin::Input(field),
+                    None => continue,
+                },
+            };
+            names.push(name.clone());
+            origins.push(origin);
+        }
+        let used = checked.used.iter().map(|input| match field_of(*input) {
+            Some(field) => ColumnFrom::Field(field),
+            None if checked.inputs[*input].eq_ignore_ascii_case(SOURCE_FILE) => {
+                ColumnFrom::Constant(inputs.source_file.clone().map_or(Constant::Null, Constant::Text))
+            }
+            None => ColumnFrom::Constant(Constant::Null),
+        });
+        inputs.used = used.collect();
+        inputs.program = Some(Arc::clone(program));
+        inputs.classes = classes.to_vec();
+        let passed: Vec<Option<usize>> = origins
+            .iter()
+            .map(|origin| if let Origin::Input(field) = origin { Some(*field) } else { None })
+            .collect();
+        let file = Place::file(self.input.name());
+        self.places = inputs.places.as_ref().map(|places| {
+            passed
+                .iter()
+                .map(|field| field.map_or_else(|| file.clone(), |field| places[field].clone()))
+                .collect()
+        });
+        let of_field = |field: &Option<usize>| field.and_then(|field| inputs.evidence.get(field).copied());
+        self.evidence = passed.iter().map(|field| of_field(field).unwrap_or_default()).collect();
+        self.kinds = match inputs.kinds.is_empty() {
+            true => Vec::new(),
+            false => passed
+                .iter()
+                .map(|field| field.and_then(|field| inputs.kinds.get(field).cloned()).unwrap_or_default())
+                .collect(),
+        };
+        self.types = passed.iter().map(|field| inputs.types.get((*field)?).copied().flatten()).collect();
+        self.moments = passed
+            .iter()
+            .map(|field| field.is_some_and(|field| inputs.moments.get(field) == Some(&true)))
+            .collect();
+        inputs.origins = origins;
+        self.names = names;
+        self.places_of_values.clear();
+        self.find_conversions(load)?;
+        self.observe_results(load)
+    }
+
+    /// Gathers evidence for the types of results from the sample, and the order of rowids.
+    fn observe_results(&mut self, load: &Request) -> Result<()> {
+        let rowid = self.rowid_field(load);
+        let Some(inputs) = &self.inputs else { return Ok(()) };
+        let is_result = |field: &usize| inputs.field_of(*field).is_none();
+        let results: Vec<usize> = (0..self.names.len()).filter(is_result).collect();
+        self.rowids = None;
+        if results.is_empty() && rowid.is_none() {
+            return Ok(());
+        }
+        let mut observer = ResultObserver {
+            evidence: results.iter().enumerate().map(|(at, _)| (at, Evidence::new())).collect(),
+            rowids: rowid.map(|_| (results.len(), Ascending::default())),
+            first_fault: None,
+        };
+        let map = results.iter().chain(&rowid).map(|field| ColumnFrom::Field(*field)).collect();
+        let mut source = self.sample_source(map, &Classes::default(), u64::MAX)?;
+        while let Ok(Some(mut part)) = source.next_part() {
+            if let Err(error) = part.decode(&mut observer) {
+                observer.first_fault.get_or_insert(error);
+                break;
+            }
+        }
+        drop(source);
+        for (field, (_, evidence)) in results.into_iter().zip(observer.evidence) {
+            self.evidence[field] = evidence;
+        }
+        self.rowids = rowid.zip(observer.rowids.map(|(_, ascending)| ascending));
+        if self.first_fault.is_none() {
+            self.first_fault = observer.first_fault;
+        }
+        Ok(())
+    }
+
+    /// Returns the first value of the sample that makes a field of the file TEXT, and its place. The field is one that expressions may use.
+    pub(crate) fn first_text(&mut self, field: usize) -> Option<(String, Option<Place>)> {
+        let wanted = WantedFields { map: vec![ColumnFrom::Field(field)], ..WantedFields::default() };
+        let rows = wanted.rows(0..self.sample_rows);
+        let mut source = self.content.sample_source(&mut self.input, self.sample_bytes, rows).ok()?;
+        inputs::first_text(&mut *source, 0)
+    }
+
+    /// Returns the first rows of the sample before and after the expressions, in words.
+    pub(crate) fn first_rows(&mut self) -> Vec<String> {
+        let Some(inputs) = &self.inputs else { return Vec::new() };
+        let names: Vec<String> = inputs.selected_names().cloned().collect();
+        let wanted = WantedFields {
+            map: inputs.selected.iter().copied().map(ColumnFrom::Field).collect(),
+            ..WantedFields::default()
+        };
+        let converted = self.converted(&wanted);
+        let rows = wanted.rows(0..self.sample_rows.min(FIRST_ROWS as u64));
+        let before = self.content.sample_source(&mut self.input, self.sample_bytes, rows);
+        let before = before.map(|source| FirstRows::of(&names, &mut *Converting::over(source, converted)));
+        let all = (0..self.names.len()).map(ColumnFrom::Field).collect();
+        let names = self.names.clone();
+        let after = self.sample_source(all, &Classes::default(), u64::MAX);
+        let after = after.map(|mut source| FirstRows::of(&names, &mut *source));
+        let before = before.unwrap_or_default().into_iter().map(|row| format!("before {row}"));
+        before.chain(after.unwrap_or_default().into_iter().map(|row| format!("after  {row}"))).collect()
+    }
+
+    /// Returns `true` if a field has results of an expression.
+    pub(crate) fn is_result(&self, field: usize) -> bool {
+        self.inputs.as_ref().is_some_and(|inputs| inputs.field_of(field).is_none())
+    }
+
+    /// Returns the type that the user gives the column of a field. Types are those of the columns of the file, or of results whose names no
+    /// column of the file has.
+    pub(crate) fn given_type<'l>(&self, load: &'l Request, field: usize) -> Option<&'l str> {
+        let named = match &self.inputs {
+            None => self.names.get(field),
+            Some(inputs) => match inputs.field_of(field) {
+                Some(of_file) => {
+                    if let Some(given) = load.type_of(&inputs.names[of_file]) {
+                        return Some(given);
+                    }
+                    self.names.get(field).filter(|name| inputs.field_named(name).is_none())
+                }
+                None => self.names.get(field).filter(|name| inputs.field_named(name).is_none()),
+            },
+        };
+        load.type_of(named?)
+    }
+
+    /// Returns the names that settings about the file may use: those of its columns.
+    pub(crate) fn own_names(&self) -> &[String] {
+        self.inputs.as_ref().map_or(&self.names, |inputs| &inputs.names)
     }
 
     fn typed(&self, conversion: &Conversion) -> Error {
@@ -481,6 +843,24 @@ impl LoadFile {
         }
         self.names.iter().position(|found| found.eq_ignore_ascii_case(name))
     }
+}
+
+/// Returns the fields that the load selects, in its order.
+fn selected(names: &[String], load: &Request) -> Vec<usize> {
+    let Some(columns) = &load.columns else { return (0..names.len()).collect() };
+    let place = |column: &String| names.iter().position(|name| name.eq_ignore_ascii_case(column));
+    columns.iter().filter_map(place).collect()
+}
+
+/// Returns `true` if the text may be encoded in another way than it is read.
+fn is_of_encoding(error: &Error) -> bool {
+    error.remedy().is_some_and(|hint| hint.settings().any(|setting| setting == Setting::Encoding))
+}
+
+/// Returns `true` if a note is about the guess that a file has a header, or has none. Nothing follows from this guess if the load ends with
+/// an error of the encoding.
+fn is_about_header(note: &Message) -> bool {
+    note.settings().any(|setting| matches!(setting, Setting::Header | Setting::NoHeader))
 }
 
 /// A sink that gathers evidence for the types of all fields.

@@ -4,6 +4,7 @@
 //!
 //! * `conversions`, `rowid_order`, `default_value`: facts about columns; `tally`: the number of rows read so far
 //! * `refusing`: the place of a value
+//! * `results`: the types of results of expressions
 //! * [`file`]: one file; `open`, `open_all`: opening files; `bad_files`: files that can't be loaded
 
 pub(crate) mod bad_files;
@@ -13,5 +14,6 @@ pub(crate) mod file;
 mod open;
 pub(crate) mod open_all;
 pub(crate) mod refusing;
+mod results;
 pub(crate) mod rowid_order;
 mod tally;

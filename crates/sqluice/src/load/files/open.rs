@@ -4,16 +4,19 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::error::{Error, Message, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::remote::RemoteFile;
 use sqluice_engine::options::IfExists;
 use sqluice_format::database::MAGIC;
 use sqluice_reader::snapshot::ReadOptions;
-use sqluice_sources::formats::{self, OpenRequest};
-use sqluice_sources::input::{self, InputFile, InputOptions};
+use sqluice_sources::formats::{self, FileFormat, FormatOptions, OpenRequest};
+use sqluice_sources::input::foreign::DATABASE_IN_STREAM;
+use sqluice_sources::input::{self, InputFile};
 
 use super::file::LoadFile;
+use crate::load::inputs::choice::{DATABASE, DUMP, PROSE};
+use crate::load::inputs::input::LoadInput;
 use crate::load::request::options::NameFrom;
 use crate::load::request::{Request, key_specs};
 use crate::remote;
@@ -26,12 +29,19 @@ pub(crate) enum Found {
     /// The tables of a file: one for each table of a database, or one for any other file.
     Tables(Vec<LoadFile>),
     /// A dump, which makes a whole database.
-    Dump(InputFile),
+    Dump(Box<InputFile>),
+    /// A file of a folder that is not loaded unless it is named, with the reason.
+    LeftOut(Message),
 }
 
 /// Opens a file, of which at most `rows_max` rows are loaded.
-pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<Found> {
-    let file = remote::file(path, &load.write.requests, cancel)?;
+pub(crate) fn open(from: &LoadInput, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<Found> {
+    let path = &*from.path;
+    let file = match from.remote() {
+        Some(file) => Some(Arc::clone(file)),
+        None if from.is_member() => None,
+        None => remote::file(path, &load.write.requests, cancel)?,
+    };
     let mut options = load.format.clone();
     if let Some(file) = &file
         && options.format.is_none()
@@ -40,18 +50,19 @@ pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
         options.format = Some(&formats::SQLITE);
     }
     let open_input = || {
-        let options = InputOptions::new().encoding(load.format.encoding).cancel(cancel.clone());
+        let options = load.input_options(cancel);
         match &file {
-            Some(file) => InputFile::of_remote(Arc::clone(file), options),
-            None => InputFile::new(path, options),
+            Some(file) if from.remote().is_none() => InputFile::of_remote(Arc::clone(file), options),
+            _ => from.open(options),
         }
     };
     let mut input = open_input()?;
     // A URL may have a query after the name of the file, so the name without it decides the table.
     let named = if file.is_some() { input.name().to_owned() } else { path.to_owned() };
+    let named_after = if file.is_some() { &named } else { &from.named_after };
     let named_in_messages = input.name().to_owned();
     let table = || {
-        let table = table_name(&named, &named_in_messages, load)?;
+        let table = table_name(from, named_after, &named_in_messages, load)?;
         load.refuse_table(&table)?;
         Ok(table)
     };
@@ -61,19 +72,27 @@ pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
         table()?;
     }
     let record_bytes_max = usize::try_from(load.write.memory_bytes / RECORD_SHARE).unwrap_or(usize::MAX);
-    let format = formats::recognise(&mut input, &named, &options, record_bytes_max)?;
+    let format = formats::recognise(&mut input, &named, &options, record_bytes_max);
+    if from.is_found
+        && let Some(why) = why_not(&mut input, &named, &format, &options)?
+    {
+        return Ok(Found::LeftOut(why));
+    }
+    let is_database = |error: &Error| error.format() == Some(DATABASE_IN_STREAM);
+    if from.is_member() && format.as_ref().is_err_and(is_database) {
+        return Err(from.no_database_file(&named_in_messages));
+    }
+    let format = format?;
     if *format == formats::SQL {
-        return Ok(Found::Dump(input));
+        return Ok(Found::Dump(Box::new(input)));
     }
     let table = if format.has_tables { None } else { Some(table()?) };
     let declared = table.as_ref().and_then(|table| load.declared(table));
     let declared: Vec<&str> =
         declared.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str()).collect();
     let open_database = || {
-        if file.is_none() && !path.is_file() {
-            let message =
-                format!("{} is a stream, and a database is read in any order", named_in_messages.display());
-            return Err(Error::input(message).hint("save it as a file, and load that"));
+        if file.is_none() && (from.is_member() || !path.is_file()) {
+            return Err(from.no_database_file(&named_in_messages));
         }
         let mut options = ReadOptions::new();
         options.busy_timeout = load.write.busy_timeout;
@@ -110,7 +129,7 @@ pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
         let name = match (&opened.table, &table) {
             (Some(of_file), _) => of_file.clone(),
             (None, Some(table)) => table.clone(),
-            (None, None) => table_name(&named, opened.input.name(), load)?,
+            (None, None) => table_name(from, named_after, opened.input.name(), load)?,
         };
         if format.has_tables {
             load.refuse_table(&name)?;
@@ -129,6 +148,8 @@ fn named_columns(load: &Request) -> Vec<String> {
     let mut named: Vec<String> = load.columns.iter().flatten().cloned().collect();
     named.extend(load.types.iter().map(|(name, _)| name.clone()));
     named.extend(load.convert.iter().map(|(name, _)| name.clone()));
+    named.extend(load.excluded.iter().cloned());
+    named.extend(load.renames.iter().map(|(name, _)| name.clone()));
     named.extend(load.primary_key.iter().cloned());
     if let IfExists::Upsert(keys) = &load.write.if_exists {
         named.extend(keys.iter().cloned());
@@ -153,11 +174,30 @@ fn begins_as_database(file: &dyn RemoteFile) -> Result<bool> {
     Ok(start == MAGIC)
 }
 
+/// Returns the reason to leave out a file of a folder because of its content.
+fn why_not(
+    input: &mut InputFile,
+    path: &Path,
+    format: &Result<&'static FileFormat>,
+    options: &FormatOptions,
+) -> Result<Option<Message>> {
+    Ok(match format {
+        Err(error) if error.format() == Some(DATABASE_IN_STREAM) => Some(DATABASE.into()),
+        Err(error) => error.format().map(Into::into),
+        Ok(format) if **format == formats::SQLITE => Some(DATABASE.into()),
+        Ok(format) if **format == formats::SQL => Some(DUMP.into()),
+        Ok(format) if **format == formats::CSV && formats::is_named_as_text(path) => {
+            (!formats::has_columns(input, options)?).then(|| PROSE.into())
+        }
+        Ok(_) => None,
+    })
+}
+
 /// Returns the name of the table for the file at `path`. Messages name the file `name`.
-fn table_name(path: &Path, name: &Path, load: &Request) -> Result<String> {
+fn table_name(from: &LoadInput, path: &Path, name: &Path, load: &Request) -> Result<String> {
     let of_file = || match load.name_from {
-        NameFrom::File => input::stem(path),
-        NameFrom::Path => input::stem_with_folders(path, &load.shared_folder),
+        NameFrom::File if !from.with_folders => input::stem(path),
+        NameFrom::File | NameFrom::Path => input::stem_with_folders(path, &load.shared_folder),
     };
     if load.tables.len() > 1 {
         let message = message![
@@ -170,7 +210,9 @@ fn table_name(path: &Path, name: &Path, load: &Request) -> Result<String> {
     }
     let named = load.one_table().map(str::to_owned).or_else(of_file).filter(|table| !table.contains('\0'));
     named.ok_or_else(|| {
-        Error::usage(format!("no table can be named after {}", name.display()))
-            .hint(message!["name it: ", Setting::Table.to("NAME")])
+        let message = format!("no table can be named after {}", name.display());
+        // A file that is not named is at fault, and can be skipped.
+        let error = if from.is_found { Error::input(message) } else { Error::usage(message) };
+        error.hint(message!["name it: ", Setting::Table.to("NAME")])
     })
 }

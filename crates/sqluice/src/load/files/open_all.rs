@@ -2,7 +2,6 @@
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -10,11 +9,13 @@ use std::time::{Duration, Instant};
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Amount, Cancel, Context, Progress};
 use sqluice_core::remote::without_secrets;
+use sqluice_engine::plan::LeftOutFile;
 use sqluice_sources::input::InputFile;
 
 use super::bad_files::BadFile;
 use super::file::LoadFile;
 use super::open::{self, Found};
+use crate::load::inputs::input::LoadInput;
 use crate::load::request::Request;
 
 /// The memory that a sample takes while it is examined, as a multiple of its text: copies exist as text, as fields, and as columns.
@@ -30,17 +31,19 @@ pub(crate) struct OpenedFiles {
     pub(crate) files: Vec<LoadFile>,
     /// The dumps.
     pub(crate) dumps: Vec<InputFile>,
+    /// The files of folders that are left out because of their content.
+    pub(crate) left_out: Vec<LeftOutFile>,
     /// The files that can't be loaded.
     pub(crate) bad: Vec<BadFile>,
 }
 
 /// Opens all files of a load on all cores. The result does not depend on the number of cores. The files that can't be loaded are returned
 /// separately.
-pub(crate) fn open_all(load: &Request, paths: &[PathBuf], context: &Context<'_>) -> Result<OpenedFiles> {
+pub(crate) fn open_all(load: &Request, inputs: &[LoadInput], context: &Context<'_>) -> Result<OpenedFiles> {
     let cancel = &context.cancel;
-    let watched = SampledFiles::new(context.progress, paths.len());
+    let watched = SampledFiles::new(context.progress, inputs.len());
     if load.one_table().is_some() && load.limit.is_some() {
-        return open_in_turn(load, paths, cancel, &watched);
+        return open_in_turn(load, inputs, cancel, &watched);
     }
     let rows_max = load.limit.unwrap_or(u64::MAX);
     let next = AtomicUsize::new(0);
@@ -48,9 +51,9 @@ pub(crate) fn open_all(load: &Request, paths: &[PathBuf], context: &Context<'_>)
         let mut opened = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            match paths.get(index) {
-                Some(path) if cancel.check().is_ok() => {
-                    opened.push((index, open::open(path, load, cancel, rows_max)));
+            match inputs.get(index) {
+                Some(input) if cancel.check().is_ok() => {
+                    opened.push((index, open::open(input, load, cancel, rows_max)));
                     watched.one_more();
                 }
                 _ => return opened,
@@ -63,7 +66,7 @@ pub(crate) fn open_all(load: &Request, paths: &[PathBuf], context: &Context<'_>)
             // If a thread can't be started, the other threads open its files.
             thread.spawn_scoped(scope, open_some).ok()
         };
-        let others: Vec<_> = (1..threads(load, paths.len())).filter_map(start).collect();
+        let others: Vec<_> = (1..threads(load, inputs.len())).filter_map(start).collect();
         let mut opened = open_some();
         for thread in others {
             opened.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
@@ -72,19 +75,19 @@ pub(crate) fn open_all(load: &Request, paths: &[PathBuf], context: &Context<'_>)
     });
     cancel.check()?;
     opened.sort_unstable_by_key(|(index, _)| *index);
-    Ok(divide(paths, opened.into_iter().map(|(_, file)| file)))
+    Ok(divide(inputs, opened.into_iter().map(|(_, file)| file)))
 }
 
 /// Separates the opened files from the errors about files that can't be loaded.
-fn divide(paths: &[PathBuf], opened: impl Iterator<Item = Result<Found>>) -> OpenedFiles {
+fn divide(inputs: &[LoadInput], opened: impl Iterator<Item = Result<Found>>) -> OpenedFiles {
     let mut divided = OpenedFiles::default();
-    for (path, file) in paths.iter().zip(opened) {
+    for (input, file) in inputs.iter().zip(opened) {
+        let name = || without_secrets(&input.path).display().to_string();
         match file {
             Ok(Found::Tables(of_path)) => divided.files.extend(of_path),
-            Ok(Found::Dump(dump)) => divided.dumps.push(dump),
-            Err(error) => {
-                divided.bad.push(BadFile { name: without_secrets(path).display().to_string(), error });
-            }
+            Ok(Found::Dump(dump)) => divided.dumps.push(*dump),
+            Ok(Found::LeftOut(why)) => divided.left_out.push(LeftOutFile::new(name(), why)),
+            Err(error) => divided.bad.push(BadFile { name: name(), error }),
         }
     }
     divided
@@ -101,16 +104,16 @@ fn threads(load: &Request, files: usize) -> usize {
 /// Opens all files of a load one by one: the row limit of each file depends on the rows of the files before it.
 fn open_in_turn(
     load: &Request,
-    paths: &[PathBuf],
+    inputs: &[LoadInput],
     cancel: &Cancel,
     watched: &SampledFiles<'_>,
 ) -> Result<OpenedFiles> {
     // The row limit of the next file; `None` if the number of rows in an earlier file is unknown.
     let mut rows_left = Some(load.limit.unwrap_or(u64::MAX));
     let mut opened = Vec::new();
-    for path in paths {
+    for input in inputs {
         cancel.check()?;
-        let mut found = open::open(path, load, cancel, rows_left.unwrap_or(0));
+        let mut found = open::open(input, load, cancel, rows_left.unwrap_or(0));
         let tables = match &mut found {
             Ok(Found::Tables(tables)) => &mut tables[..],
             _ => &mut [],
@@ -124,7 +127,7 @@ fn open_in_turn(
         opened.push(found);
         watched.one_more();
     }
-    Ok(divide(paths, opened.into_iter()))
+    Ok(divide(inputs, opened.into_iter()))
 }
 
 /// A counter of opened files. The count is reported if opening takes long.

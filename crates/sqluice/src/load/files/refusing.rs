@@ -2,6 +2,7 @@
 
 use sqluice_core::batch::Batch;
 use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::source::kept::Kept;
 use sqluice_core::source::{BadRow, Part, Refused, Sink, Source};
 
 /// Returns the place of a value by its row in the part, and by its column.
@@ -35,6 +36,11 @@ impl Sink for Refusing {
             return Ok(());
         }
         Err(Refused::Stop { at: Some(((self.row - first) as usize, self.column)), error: Error::input("") })
+    }
+
+    /// Takes all rows.
+    fn kept_rows(&mut self, batch: &Batch<'_>, _: &Kept<'_>) -> Result<(), Refused> {
+        self.rows(batch)
     }
 
     fn bad_row(&mut self, _: BadRow) -> Result<()> {

@@ -8,6 +8,8 @@ use sqluice_core::error::Result;
 use sqluice_core::schema::{Schema, Table};
 use sqluice_engine::plan::{ColumnReport, Plan};
 
+use crate::full_text::OverOthers;
+use crate::load::expressions::checked::SOURCE_FILE;
 use crate::load::files::file::LoadFile;
 use crate::load::order;
 use crate::load::request::{Request, of_made_sql};
@@ -20,6 +22,9 @@ pub(crate) fn plan(load: &Request, tables: &mut [LoadTable]) -> Result<(Schema, 
     let plan = Plan::of(&schema, Some(&load.to), load.existing.as_ref(), &load.write);
     let plan = if load.schema.is_none() { plan.map_err(of_made_sql) } else { plan };
     let mut plan = plan?;
+    if load.existing.is_none() {
+        OverOthers::of(&schema)?.add_to(&mut plan);
+    }
     for table in tables.iter().filter(|table| table.exists()) {
         plan.tables[table.index_in(&schema)].alter = table.alter().collect();
     }
@@ -30,8 +35,16 @@ pub(crate) fn plan(load: &Request, tables: &mut [LoadTable]) -> Result<(Schema, 
     for table in &*tables {
         let plan = &mut plan.tables[table.index_in(&schema)];
         plan.sources = table.files.iter().map(LoadFile::describe).collect();
+        plan.first_rows = table.first_rows().to_vec();
         if !table.is_settled() {
             plan.why += "; types are those of a sample, and checked with every value";
+        }
+    }
+    for table in tables.iter() {
+        for source in table.own_sources() {
+            let what = if *source == SOURCE_FILE { "the name of the file" } else { "the line of the record" };
+            let note = format!("table {}: {source} is the column of that name, not {what}", table.name());
+            plan.notes.push(note.into());
         }
     }
     note_files(tables, &mut plan);

@@ -127,7 +127,7 @@ fn just_missed(values: &mut Values<'_>, column: &str) -> Option<MissedType> {
     let is_settled = others == 0 && reading.is_none() && kinds.concluded().is_some();
     let texts = others - kinds.quoted.min(others);
     let is_rare = reading.is_none() && kinds.numbers < (ONE_OF - 1) * texts.max(1);
-    if is_settled || is_rare || kinds.given_up || kinds.has_codes || all == 0 || texts * ONE_OF > all {
+    if is_settled || is_rare || kinds.given_up || kinds.are_codes() || all == 0 || texts * ONE_OF > all {
         return None;
     }
     let found = match reading {

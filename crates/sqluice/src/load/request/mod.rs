@@ -2,7 +2,9 @@
 
 pub(crate) mod key_specs;
 pub(crate) mod names;
+mod of_server;
 pub(crate) mod options;
+pub(crate) mod server;
 pub(crate) mod shared_paths;
 pub(crate) mod type_names;
 
@@ -11,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Message, Result, Setting, message};
+use sqluice_core::progress::Cancel;
 use sqluice_core::schema::{Schema, Table, quoted};
 use sqluice_engine::attempts;
 use sqluice_engine::options::{IfExists, OnConflict};
@@ -19,13 +22,15 @@ use sqluice_engine::plan::Plan;
 use sqluice_engine::reject::RejectFile;
 use sqluice_engine::target::TargetSnapshot;
 use sqluice_sources::convert::{Conversion, MomentForm};
+use sqluice_sources::input::InputOptions;
 
+use crate::expressions::functions::Functions;
 use names::{moment_forms, refuse_twice};
 use options::Load;
 use type_names::{GivenType, VALID};
 
 /// Returns the hint for a table that already exists: the settings that add to its rows, replace them or change them.
-fn if_exists() -> Message {
+pub(crate) fn if_exists() -> Message {
     message![
         Setting::Append,
         " adds to its rows, ",
@@ -34,6 +39,11 @@ fn if_exists() -> Message {
         Setting::Upsert.to("KEYS"),
         " changes those whose keys are repeated"
     ]
+}
+
+/// Returns the error for an upsert of a table that the database does not have.
+pub(crate) fn not_to_change(target: &Path, table: &str) -> Error {
+    Error::target(format!("{} has no table {table} whose rows could be changed", target.display()))
 }
 
 /// A load, and the existing database that it changes, if any.
@@ -46,6 +56,8 @@ pub(crate) struct Request {
     pub(crate) existing: Option<TargetSnapshot>,
     /// The conversions of the text of columns, with the names of the columns.
     pub(crate) conversions: Vec<(String, Arc<Conversion>)>,
+    /// The functions that expressions call.
+    pub(crate) functions: Functions,
     /// The deepest folder that contains all files of the load. Tables may be named after the folders below it.
     pub(crate) shared_folder: PathBuf,
 }
@@ -64,12 +76,13 @@ impl Request {
     pub(crate) fn of_new(load: Load) -> Request {
         let conversions = Conversion::all(&load.convert, load.lossy).unwrap();
         let to = Target::resolve(&load.target, &load.write);
-        let (type_notes, shared_folder) = (Vec::new(), PathBuf::new());
-        Request { load, to, type_notes, existing: None, conversions, shared_folder }
+        let (type_notes, shared_folder, functions) =
+            (Vec::new(), PathBuf::new(), Functions::of_run(&load.write).unwrap());
+        Request { load, to, type_notes, existing: None, conversions, functions, shared_folder }
     }
 
     /// Completes a load with the tables of its database, SQLite's names of the types, and the conversions.
-    pub(crate) fn new(mut load: Load, inputs: &[PathBuf]) -> Result<Request> {
+    pub(crate) fn new(mut load: Load) -> Result<Request> {
         let to = Target::resolve(&load.target, &load.write);
         let existing = attempts::look(Some(&to), &load.write)?;
         let mut type_notes = Vec::new();
@@ -80,13 +93,33 @@ impl Request {
             }
         }
         let conversions = Conversion::all(&load.convert, load.lossy)?;
-        Ok(Request { load, to, type_notes, existing, conversions, shared_folder: shared_folder(inputs) })
+        let functions = Functions::of_run(&load.write)?;
+        let shared_folder = PathBuf::new();
+        Ok(Request { load, to, type_notes, existing, conversions, functions, shared_folder })
+    }
+
+    /// Returns the type that the user gives the column of this name.
+    pub(crate) fn type_of(&self, name: &str) -> Option<&str> {
+        let mut types = self.load.types.iter().rev();
+        let given = types.find(|(column, _)| column.eq_ignore_ascii_case(name));
+        given.map(|(_, declared)| declared.as_str())
+    }
+
+    /// Sets the folder that contains all of `files`.
+    pub(crate) fn share_folder_of<'p>(&mut self, files: impl IntoIterator<Item = &'p Path>) {
+        self.shared_folder = shared_folder(files);
     }
 
     /// Returns, for each column of an existing table, the notation of its timestamps if a new table would have another. New timestamps
     /// follow it.
     pub(crate) fn moment_forms(&self, table: &str) -> Vec<Option<MomentForm>> {
         self.existing.as_ref().map_or(Vec::new(), |existing| moment_forms(existing, table))
+    }
+
+    /// Returns the functions that compute DEFAULTs, in the text encoding of the database.
+    pub(crate) fn functions_of_defaults(&self) -> Functions {
+        let encoding = self.existing.as_ref().map_or("UTF-8", |existing| existing.encoding);
+        self.functions.of_schema().in_encoding(encoding)
     }
 
     /// Returns the table of this name in the existing database.
@@ -105,18 +138,21 @@ impl Request {
             existing.refuse_name(name, &self.write.if_exists, if_exists())?;
         }
         match &self.write.if_exists {
-            IfExists::Upsert(keys) if self.has(name).is_none() => {
-                let message =
-                    format!("{} has no table {name} whose rows could be changed", self.target.display());
-                Err(Error::target(message).hint(message![
+            IfExists::Upsert(keys) if self.has(name).is_none() => Err(not_to_change(&self.target, name)
+                .hint(message![
                     "create it first: load without ",
                     Setting::Upsert,
                     ", and with ",
                     Setting::PrimaryKey.to(keys.join(","))
-                ]))
-            }
+                ])),
             _ => Ok(()),
         }
+    }
+
+    /// Returns the options for opening a file of the load.
+    pub(crate) fn input_options(&self, cancel: &Cancel) -> InputOptions {
+        let may_be_workbook = self.format.format.is_none_or(|format| format.is_spreadsheet());
+        InputOptions::new().encoding(self.format.encoding).cancel(cancel.clone()).workbooks(may_be_workbook)
     }
 
     /// Returns the folder for data that does not fit the memory.
@@ -139,8 +175,8 @@ impl Request {
 }
 
 /// Returns the deepest folder that contains all files.
-fn shared_folder(files: &[PathBuf]) -> PathBuf {
-    let mut folders = files.iter().filter_map(|file| file.parent());
+fn shared_folder<'p>(files: impl IntoIterator<Item = &'p Path>) -> PathBuf {
+    let mut folders = files.into_iter().filter_map(Path::parent);
     let Some(first) = folders.next() else { return PathBuf::new() };
     folders.fold(first.to_owned(), |shared, folder| {
         let both = shared.components().zip(folder.components());
@@ -169,6 +205,18 @@ pub(crate) fn check(load: &Load) -> Result<()> {
         ]));
     }
     check_if_exists(load)?;
+    let replaced = [
+        (!load.sets.is_empty(), Setting::Set),
+        (!load.excluded.is_empty(), Setting::ExcludeColumns),
+        (!load.renames.is_empty(), Setting::Rename),
+    ];
+    if let (Some(_), Some((_, other))) = (&load.select, replaced.into_iter().find(|(given, _)| *given)) {
+        let message = message![Setting::Select, " has all columns of the table, so ", other, " changes none"];
+        return Err(Error::usage(message).hint("leave one of the two out"));
+    }
+    refuse_twice(Setting::ExcludeColumns, &load.excluded)?;
+    let renamed: Vec<String> = load.renames.iter().map(|(old, _)| old.clone()).collect();
+    refuse_twice(Setting::Rename, &renamed)?;
     refuse_twice(Setting::Columns, load.columns.as_deref().unwrap_or_default())?;
     key_specs::check(load)?;
     Conversion::all(&load.convert, load.lossy)?;

@@ -42,13 +42,3 @@ pub(crate) fn names_in(schema: &Schema) -> Vec<String> {
     let others = schema.others.iter().map(|object| &object.name);
     tables.chain(indexes).chain(others).map(|name| name.to_ascii_lowercase()).collect()
 }
-
-/// Lists names for a hint. Of many names, only the first ones are listed.
-pub(crate) fn listed(names: &[&str]) -> String {
-    const NAMES_MAX: usize = 20;
-    let shown = names[..names.len().min(NAMES_MAX)].join(", ");
-    match names.len().saturating_sub(NAMES_MAX) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
-}

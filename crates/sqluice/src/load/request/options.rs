@@ -10,6 +10,8 @@ use sqluice_engine::options::{Tuning, WriteOptions};
 use sqluice_sources::convert::Convert;
 use sqluice_sources::formats::FormatOptions;
 
+use super::server::ServerOptions;
+
 /// The bytes of text at the start of each file that are read before the load is planned.
 pub const SAMPLE_BYTES: usize = Tuning::DEFAULT.sample_bytes;
 
@@ -51,6 +53,17 @@ pub struct Load {
     pub strict: bool,
     /// The columns to load, in this order. For files without a header, the names of their columns.
     pub columns: Option<Vec<String>>,
+    /// The SQL expression that is true for the records to load; `None` for all records. It sees the values of the file.
+    pub filter: Option<String>,
+    /// Columns that are added or replaced, by name, each with the SQL expression of its values. Each sees those before.
+    pub sets: Vec<(String, String)>,
+    /// The columns that are left out, after all expressions.
+    pub excluded: Vec<String>,
+    /// Columns with their new names, after all expressions.
+    pub renames: Vec<(String, String)>,
+    /// The columns and SQL expressions to load, as after SELECT; `None` for the columns of the file. Not with `sets`, `excluded` and
+    /// `renames`.
+    pub select: Option<String>,
     /// `true` if columns that the table, or its first file, does not have are added. Otherwise such a column is an error.
     pub add_columns: bool,
     /// The largest number of records to read for each table.
@@ -84,6 +97,8 @@ pub struct Load {
     pub uniques: Vec<String>,
     /// `true` if tables with a `primary_key` are WITHOUT ROWID.
     pub without_rowid: bool,
+    /// The options for the database of a server.
+    pub server: ServerOptions,
     /// The options for writing the database. Copies of pipes that must be read twice are also kept in the `temp_dir` of these options.
     pub write: WriteOptions,
 }
@@ -118,6 +133,11 @@ impl TakesSettings for Load {
             Setting::Percent => self.convert_each(value.to()?, &Convert::Percent),
             Setting::Strict => self.strict = value.to()?,
             Setting::Columns => self.columns = Some(value.to()?),
+            Setting::Where => self.set_conditions(value.to()?)?,
+            Setting::Set => self.sets = value.to()?,
+            Setting::ExcludeColumns => self.excluded = value.to()?,
+            Setting::Rename => self.renames = value.to()?,
+            Setting::Select => self.select = Some(value.to()?),
             Setting::AddColumns => self.add_columns = value.to()?,
             Setting::Limit => self.limit = Some(value.to()?),
             Setting::Lossy => self.lossy = value.to()?,
@@ -136,7 +156,10 @@ impl TakesSettings for Load {
             // A build without Parquet and Arrow ignores the settings for their decimals and timestamps.
             #[cfg(not(feature = "parquet"))]
             Setting::Decimal | Setting::Timestamp => {}
-            _ => return Ok(self.format.set(setting, value)? || self.write.set(setting, value)?),
+            _ => {
+                let taken = self.server.set(setting, value)? || self.format.set(setting, value)?;
+                return Ok(taken || self.write.set(setting, value)?);
+            }
         }
         Ok(true)
     }
@@ -161,6 +184,11 @@ impl Load {
             convert: Vec::new(),
             strict: false,
             columns: None,
+            filter: None,
+            sets: Vec::new(),
+            excluded: Vec::new(),
+            renames: Vec::new(),
+            select: None,
             add_columns: false,
             limit: None,
             #[cfg(feature = "parquet")]
@@ -176,6 +204,7 @@ impl Load {
             indexes: Vec::new(),
             uniques: Vec::new(),
             without_rowid: false,
+            server: ServerOptions::default(),
             write: WriteOptions::default(),
         }
     }
@@ -186,12 +215,40 @@ impl Load {
         self.tables([name])
     }
 
+    /// Returns `true` if the table's columns or rows differ from those of the files.
+    pub(crate) fn has_expressions(&self) -> bool {
+        let changes_names = !self.excluded.is_empty() || !self.renames.is_empty();
+        self.filter.is_some() || !self.sets.is_empty() || self.select.is_some() || changes_names
+    }
+
     /// Returns the table that all files fill, if one is named.
     pub(crate) fn one_table(&self) -> Option<&str> {
         match &self.tables[..] {
             [only] => Some(only),
             _ => None,
         }
+    }
+
+    /// Adds a column, or replaces one, by an SQL expression over the columns of the same record. It also sees the columns that were set
+    /// before.
+    #[must_use]
+    pub fn set(mut self, column: impl Into<String>, expression: impl Into<String>) -> Load {
+        self.sets.push((column.into(), expression.into()));
+        self
+    }
+
+    /// Leaves out these columns, after all expressions.
+    #[must_use]
+    pub fn exclude_columns(mut self, columns: impl IntoIterator<Item = impl Into<String>>) -> Load {
+        self.excluded = columns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Renames a column, after all expressions.
+    #[must_use]
+    pub fn rename(mut self, column: impl Into<String>, new: impl Into<String>) -> Load {
+        self.renames.push((column.into(), new.into()));
+        self
     }
 
     /// Changes sizes and limits for tests.
@@ -223,6 +280,25 @@ setters! { Load:
     /// Loads only these columns, in this order. For files without a header, these are the names of their columns.
     columns(columns: impl IntoIterator<Item = impl Into<String>>) =
         Some(columns.into_iter().map(Into::into).collect());
+    /// Loads only the records for which this SQL expression is true, such as `price > 0`. It sees the values of the file.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let [db, csv] = ["people.db", "people.csv"].map(|name| folder.path().join(name));
+    /// std::fs::write(&csv, "id,email,age\n1, Ann@Example.org,31\n2,bob@example.org,17\n")?;
+    /// let report = sqluice::load::Load::new(&db, [&csv])
+    ///     .filter("age >= 18")
+    ///     .set("email", "lower(trim(email))")
+    ///     .exclude_columns(["age"])
+    ///     .rename("id", "person_id")
+    ///     .run()?;
+    /// assert_eq!((report.rows, report.tables[0].filtered), (1, 1));
+    /// # Ok(()) }
+    /// ```
+    filter(expression: impl Into<String>) = Some(expression.into());
+    /// Loads these columns and SQL expressions, in this order, written as after SELECT: `id, lower(email) AS email`.
+    select(list: impl Into<String>) = Some(list.into());
     /// Adds columns that the table, or its first file, does not have, instead of refusing them.
     add_columns(add: bool) = add;
     /// Reads at most this many records for each table.
@@ -255,6 +331,8 @@ setters! { Load:
         indexes.into_iter().map(Into::into).collect();
     /// Creates tables that have a primary key as WITHOUT ROWID tables.
     without_rowid(without_rowid: bool) = without_rowid;
+    /// Sets the options for the database of a server.
+    server(options: ServerOptions) = options;
     /// Sets the options for writing the database.
     write(options: WriteOptions) = options;
 }

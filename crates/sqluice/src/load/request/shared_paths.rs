@@ -25,10 +25,9 @@ enum FileMeant {
 }
 
 /// Refuses to overwrite one of `inputs` or the schema file, or to write two outputs to one file.
-pub(crate) fn refuse_shared(load: &Load, inputs: &[PathBuf]) -> Result<()> {
-    let schema = load.schema.iter().map(|schema| schema.file.as_path());
-    let inputs = inputs.iter().map(PathBuf::as_path);
-    let read: Vec<FileMeant> = inputs.chain(schema).filter_map(meant).collect();
+pub(crate) fn refuse_shared<'p>(load: &Load, inputs: impl IntoIterator<Item = &'p Path>) -> Result<()> {
+    let mut read: Vec<FileMeant> = inputs.into_iter().filter_map(meant).collect();
+    read.extend(load.schema.iter().filter_map(|schema| meant(&schema.file)));
     let target = meant(&load.target);
     if target.as_ref().is_some_and(|target| read.contains(target)) {
         let message = format!("{} is read by this load, and can't be its database", load.target.display());
@@ -48,6 +47,26 @@ pub(crate) fn refuse_shared(load: &Load, inputs: &[PathBuf]) -> Result<()> {
     };
     let message = format!("{} {is}, and can't have the rejected rows", path.display());
     Err(Error::usage(message).hint(message!["name another file: ", Setting::Reject.to("FILE")]))
+}
+
+/// The files that a load writes, and the sidecar files of its database.
+pub(crate) struct Outputs(Vec<(FileMeant, &'static str)>);
+
+impl Outputs {
+    /// Returns the outputs of a load.
+    pub(crate) fn of(load: &Load) -> Outputs {
+        let target = [(load.target.clone(), "the database of this load")];
+        let beside = siblings(&load.target).map(|path| (path, "a file of the database of this load"));
+        let reject = load.reject.iter().map(|path| (path.clone(), "the file of the rejected rows"));
+        let all = target.into_iter().chain(beside).chain(reject);
+        Outputs(all.filter_map(|(path, why)| Some((meant(&path)?, why))).collect())
+    }
+
+    /// Returns the reason why the file at `path` is no input, if the load writes it.
+    pub(crate) fn why_not(&self, path: &Path) -> Option<&'static str> {
+        let file = meant(path)?;
+        self.0.iter().find(|(output, _)| *output == file).map(|(_, why)| *why)
+    }
 }
 
 /// Returns the paths of the sidecar files of the database that `target` means.
@@ -88,7 +107,7 @@ mod tests {
         fs::create_dir(at("below")).unwrap();
         let refused = |target: &str, reject: &str| {
             let load = Load { reject: Some(at(reject)), ..Load::new(at(target), [at("a.csv")]) };
-            refuse_shared(&load, &load.files).is_err()
+            refuse_shared(&load, load.files.iter().map(PathBuf::as_path)).is_err()
         };
         for name in ["a.csv", "hard.csv", "soft.csv", "below/../a.csv"] {
             assert!(refused("x.db", name), "rejects to {name}");
@@ -105,6 +124,6 @@ mod tests {
     #[cfg_attr(windows, ignore = "Windows has no /dev/null")]
     fn a_terminal_or_the_like_may_be_named_as_often_as_one_likes() {
         let load = Load { reject: Some("/dev/null".into()), ..Load::new("x.db", ["/dev/null"]) };
-        assert!(refuse_shared(&load, &load.files).is_ok());
+        assert!(refuse_shared(&load, load.files.iter().map(PathBuf::as_path)).is_ok());
     }
 }

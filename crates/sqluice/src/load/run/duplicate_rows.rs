@@ -18,8 +18,10 @@ use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::index::Indexed;
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::source::columns::ColumnFrom;
+use sqluice_core::source::kept::Kept;
 use sqluice_core::source::{BadRow, Part, Refused, RefusedRow, Sink};
 
+use crate::load::files::file::FileMap;
 use crate::load::request::Request;
 use crate::load::tables::table::LoadTable;
 
@@ -148,7 +150,7 @@ fn find(
 /// Returns the column that holds the rowid, if some file has values for it.
 fn gives_rowids(table: &LoadTable, load: &Request, declared: &Table) -> Result<Option<usize>> {
     let Some(alias) = declared.rowid_alias else { return Ok(None) };
-    let gives = |map: &Vec<ColumnFrom>| matches!(map[alias], ColumnFrom::Field(_));
+    let gives = |map: &FileMap| matches!(map.from[alias], ColumnFrom::Field(_));
     Ok(table.maps(declared, load)?.iter().any(gives).then_some(alias))
 }
 
@@ -249,6 +251,11 @@ impl Sink for Finder {
         }
         self.next += batch.rows as u64;
         Ok(())
+    }
+
+    /// Takes all rows.
+    fn kept_rows(&mut self, batch: &Batch<'_>, _: &Kept<'_>) -> Result<(), Refused> {
+        self.rows(batch)
     }
 
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {

@@ -25,10 +25,12 @@ use sqluice_engine::report::Report;
 use sqluice_sources::infer::{Watch, Watched};
 
 use crate::load::PreparedLoad;
+use crate::load::dump::PreparedDump;
 use crate::load::files::bad_files;
 use crate::load::files::bad_files::BadFile;
 use crate::load::files::file::LoadFile;
 use crate::load::files::rowid_order::Order;
+use crate::load::server::Sender;
 use crate::load::tables::existing;
 use crate::load::tables::jobs;
 use crate::load::tables::table::LoadTable;
@@ -42,8 +44,15 @@ impl PreparedLoad {
     pub fn run(mut self, context: &Context<'_>) -> Result<Report> {
         let context = &self.begin(context);
         self.load.check_targets()?;
+        if let Some(url) = self.server.take() {
+            let server = Sender::new(&self.load, &url, false)?;
+            return PreparedDump::of_server(&self.load, server, context)?.run(context);
+        }
         if let Some(dump) = self.dump.take() {
-            return dump.run(context);
+            let left_out = dump.plan.left_out.clone();
+            let mut report = dump.run(context)?;
+            report.left_out = left_out;
+            return Ok(report);
         }
         self.refuse_bad_files()?;
         let (began, before) = (Instant::now(), self.spent.seconds);
@@ -72,11 +81,14 @@ impl PreparedLoad {
         report.inputs = self.inputs();
         for table in &self.tables {
             let padded = table.files.iter().map(LoadFile::padded).sum();
-            report.tables[table.index_in(&self.schema)].padded = padded;
+            let report = &mut report.tables[table.index_in(&self.schema)];
+            report.padded = padded;
+            (report.filtered, report.filtered_null) = table.filtered();
         }
         self.explain_types(&mut report);
         report.phases.splice(0..0, self.spent.phases);
         report.skipped = self.skipped;
+        report.left_out = self.plan.left_out;
         report
     }
 
@@ -136,7 +148,8 @@ impl PreparedLoad {
             Err(error) if context.cancel.check().is_err() => return Err(error),
             Err(error) => error,
         };
-        let new_types = watches.iter().any(Watch::broken) || tables.iter().any(LoadTable::met_new_name);
+        let wrong = |table: &LoadTable| table.met_new_name() || table.has_wrong_inputs();
+        let new_types = watches.iter().any(Watch::broken) || tables.iter().any(wrong);
         let refuted = match error.refuted() {
             _ if new_types => Some(Assumption::Types),
             Some(Assumption::RowOrder) if guessed => Some(Assumption::RowOrder),

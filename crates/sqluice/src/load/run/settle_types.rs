@@ -45,6 +45,10 @@ impl PreparedLoad {
         self.keep_streams(context)?;
         let mut read = self.settle_names(context)?;
         context.progress.phase("types", self.total(|table| !table.is_settled()));
+        let PreparedLoad { load, tables, plan, .. } = self;
+        for table in tables {
+            table.settle_inputs(load, plan.threads, context)?;
+        }
         for index in 0..self.tables.len() {
             if !self.tables[index].is_settled() {
                 read = read.and(self.settle_table(index, context));
@@ -65,7 +69,7 @@ impl PreparedLoad {
         let PreparedLoad { load, tables, plan, skipped, .. } = self;
         for table in tables.iter_mut().filter(|table| table.lacks_names()) {
             context.cancel.check()?;
-            let scanned = infer::scan(&mut *table.names_source(load), &[], plan.threads, context);
+            let scanned = infer::scan(&mut *table.names_source(load), &[], &[], plan.threads, context);
             read = read.and(scanned.1);
             context.cancel.check()?;
             let bad = table.take_new_names(load)?;
@@ -81,10 +85,10 @@ impl PreparedLoad {
         let PreparedLoad { load, tables, schema, plan, .. } = self;
         context.cancel.check()?;
         let table = &mut tables[index];
-        let columns = table.columns_in_doubt(schema);
+        let (columns, results) = (table.columns_in_doubt(schema), table.results_in_doubt(schema));
         let (scanned, read) = {
             let mut source = table.types_source(&columns, load, schema)?;
-            infer::scan(&mut *source, &columns, plan.threads, context)
+            infer::scan(&mut *source, &columns, &results, plan.threads, context)
         };
         let mut places: Vec<Places> = scanned.iter().map(shown).collect();
         let mut sought = sought(&columns, &mut places);

@@ -7,7 +7,7 @@ use sqluice_engine::options::IfExists;
 use sqluice_engine::target::TargetSnapshot;
 
 use super::table::LoadTable;
-use crate::load::request::names::listed;
+use crate::expressions::row::listed;
 use crate::load::request::{Request, of_made_sql};
 
 /// Checks that the load's types, declarations and upsert columns fit the tables that the database already has.
@@ -58,29 +58,38 @@ fn refuse_declarations(load: &Request, table: &LoadTable) -> Result<()> {
 /// Returns `true` if the load adds a column of this name to some table.
 fn is_new(column: &str, tables: &[LoadTable], load: &Request) -> bool {
     let in_files = |table: &LoadTable| table.files.iter().any(|file| file.gives(load, column));
-    tables.iter().any(|table| table.makes(column) || (!table.exists() && in_files(table)))
+    tables
+        .iter()
+        .any(|table| table.makes(column) || (!table.exists() && in_files(table)) || table.has_input(column))
 }
 
 /// Checks that the columns of an upsert are in the files, and that they are a key of the table.
 fn check_keys(keys: &[String], table: &LoadTable, own: &Table, load: &Request) -> Result<()> {
-    let name = table.name();
-    for key in keys {
-        let Some(column) = own.column(key) else {
-            let names: Vec<&str> = own.columns.iter().map(|column| column.name.as_str()).collect();
-            return Err(Error::usage(message![
-                Setting::Upsert,
-                format!(" names the column {key:?}, which table {name} does not have")
-            ])
-            .hint(format!("the columns are: {}", listed(&names))));
-        };
-        if !table.given(own, load).any(|(index, given)| index == column && given) {
-            return Err(Error::usage(message![
-                Setting::Upsert,
-                format!(" names the column {key:?}, which no file has")
-            ])
-            .hint("rows are found by the values of these columns"));
-        }
+    check_columns(keys, own)?;
+    let is_given =
+        |key: &&String| table.given(own, load).any(|(index, given)| Some(index) == own.column(key) && given);
+    if let Some(key) = keys.iter().find(|key| !is_given(key)) {
+        let message = message![Setting::Upsert, format!(" names the column {key:?}, which no file has")];
+        return Err(Error::usage(message).hint("rows are found by the values of these columns"));
     }
+    check_key(keys, own)
+}
+
+/// Checks that a table has the columns of an upsert.
+fn check_columns(keys: &[String], own: &Table) -> Result<()> {
+    let Some(key) = keys.iter().find(|key| own.column(key).is_none()) else { return Ok(()) };
+    let names: Vec<&str> = own.columns.iter().map(|column| column.name.as_str()).collect();
+    let message = message![
+        Setting::Upsert,
+        format!(" names the column {key:?}, which table {} does not have", own.name)
+    ];
+    Err(Error::usage(message).hint(format!("the columns are: {}", listed(&names))))
+}
+
+/// Checks that the columns of an upsert are a key of a table.
+pub(crate) fn check_key(keys: &[String], own: &Table) -> Result<()> {
+    check_columns(keys, own)?;
+    let name = &own.name;
     let is_key = |names: &Vec<&str>| {
         names.len() == keys.len()
             && keys.iter().all(|key| names.iter().any(|name| name.eq_ignore_ascii_case(key)))

@@ -3,9 +3,10 @@
 use sqluice_core::error::{Error, Result, Setting, message};
 
 use super::table::LoadTable;
+use crate::expressions::row::listed;
 use crate::load::request::Request;
 use crate::load::request::key_specs::specs;
-use crate::load::request::names::{listed, names_in};
+use crate::load::request::names::names_in;
 
 /// Checks that each requested key and index has a new table with all of its columns.
 pub(crate) fn check_columns(load: &Request, tables: &[LoadTable]) -> Result<()> {

@@ -14,9 +14,9 @@ use sqluice_core::source::{NoRows, Source};
 use sqluice_engine::encode::Coercion;
 use sqluice_engine::trees::Job;
 
+use crate::expressions::row::listed;
 use crate::load::files::bad_files::BadFile;
 use crate::load::files::file::LoadFile;
-use crate::load::request::names::listed;
 use crate::load::request::options::NameFrom;
 use crate::load::request::{Request, of_made_sql};
 use table::LoadTable;
@@ -35,6 +35,7 @@ pub(crate) fn assign(load: &Request, files: Vec<LoadFile>, bad: &mut Vec<BadFile
         }
     }
     for table in &mut tables {
+        table.find_expressions(load)?;
         bad.extend(table.make_columns(load)?);
     }
     tables.retain(|table| !table.files.is_empty());
@@ -83,16 +84,18 @@ fn no_column(file: &LoadFile) -> Error {
 
 /// Checks that each column that `types` or `columns` of the load names is in some file.
 fn check_names(load: &Request, tables: &[LoadTable]) -> Result<()> {
-    let in_files = |name: &str| {
-        let files = tables.iter().flat_map(|table| &table.files);
-        files.flat_map(|file| &file.names).any(|found| found.eq_ignore_ascii_case(name))
-    };
+    let files = || tables.iter().flat_map(|table| &table.files);
+    let is_it = |name: &str, found: &String| found.eq_ignore_ascii_case(name);
+    let in_files = |name: &str| files().flat_map(LoadFile::own_names).any(|found| is_it(name, found));
+    // Results of expressions may get a type.
+    let in_tables = |name: &str| files().flat_map(|file| &file.names).any(|found| is_it(name, found));
     let typed = load.types.iter().map(|(name, _)| (Setting::Type, name));
     let selected = load.columns.iter().flatten().map(|name| (Setting::Columns, name));
     check_converted(load, tables)?;
     for (flag, name) in typed.chain(selected) {
-        if !in_files(name) {
-            let names: Vec<&str> = tables[0].files[0].names.iter().map(String::as_str).collect();
+        let is_found = in_files(name) || (flag == Setting::Type && in_tables(name));
+        if !is_found {
+            let names: Vec<&str> = tables[0].files[0].own_names().iter().map(String::as_str).collect();
             return Err(Error::usage(message![
                 flag,
                 format!(" names the column {name:?}, which no file has")
@@ -108,14 +111,18 @@ fn check_converted(load: &Request, tables: &[LoadTable]) -> Result<()> {
     let files = || tables.iter().flat_map(|table| &table.files);
     for (name, conversion) in &load.conversions {
         let is_it = |found: &String| found.eq_ignore_ascii_case(name);
-        let exists = files().any(|file| file.column_names(load).iter().any(is_it));
+        let own_names = |file: &LoadFile| match &file.inputs {
+            Some(inputs) => inputs.names.clone(),
+            None => file.column_names(load),
+        };
+        let exists = files().any(|file| own_names(file).iter().any(is_it));
         let what = match exists {
             true if load.columns.as_ref().is_none_or(|selected| selected.iter().any(is_it)) => continue,
             true => "is not loaded",
             false => "no file has",
         };
         let message = message![conversion.setting(), format!(" names the column {name:?}, which {what}")];
-        let first = files().next().map_or(Vec::new(), |file| file.column_names(load));
+        let first = files().next().map_or(Vec::new(), own_names);
         let names: Vec<&str> = first.iter().map(String::as_str).collect();
         let near = nearest(name, names.iter().copied()).filter(|_| !exists);
         let near = near.map_or(String::new(), |near| format!("did you mean {near}? "));

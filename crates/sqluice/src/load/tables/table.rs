@@ -1,9 +1,11 @@
 //! A table of a load: its files, the columns that the load creates for them, and the field of each file that fills each column.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::error::{Error, Place, Result, Setting, message};
+use sqluice_core::progress::Context;
 use sqluice_core::schema::{Column, Schema, Table, quoted, token};
 use sqluice_core::source::Source;
 use sqluice_core::source::chain::Chain;
@@ -12,14 +14,18 @@ use sqluice_engine::plan::ExpectedRows;
 use sqluice_engine::report::InputReport;
 use sqluice_sources::convert::Conversion;
 use sqluice_sources::csv::COLUMNS_MAX;
-use sqluice_sources::infer::{Counting, Evidence, Found, Inferred, Kinds, Scanned, Watched};
+use sqluice_sources::infer::{self, Counting, Evidence, Found, Inferred, Kinds, Scanned, Watch, Watched};
 
+use crate::expressions::row::listed;
+use crate::load::expressions::checked::{Checked, Origin, SOURCES};
+use crate::load::expressions::columns::{FileInputs, TableExpressions};
+use crate::load::expressions::inputs::{self, UsedInput};
 use crate::load::files::bad_files::BadFile;
-use crate::load::files::default_value;
-use crate::load::files::file::{Classes, LoadFile, Sampled};
+use crate::load::files::default_value::Defaults;
+use crate::load::files::file::{Classes, FileMap, LoadFile, Sampled};
 use crate::load::files::rowid_order::Order;
 use crate::load::request::Request;
-use crate::load::request::names::{listed, refuse_nul};
+use crate::load::request::names::refuse_nul;
 
 /// A table and the files that fill it.
 pub(crate) struct LoadTable {
@@ -41,6 +47,8 @@ pub(crate) struct LoadTable {
     pub(crate) first_rowid: Option<i64>,
     /// `true` if an attempt to append rows has failed because some rowids are not above the largest rowid of the existing table.
     pub(crate) overlaps: bool,
+    /// The expressions between the files and the table, if any.
+    expressions: Option<TableExpressions>,
 }
 
 /// The least number of sampled values of a TEXT column that show well enough why it is TEXT, if most of them are numbers. Otherwise its
@@ -58,6 +66,8 @@ struct MadeColumn {
     by_user: bool,
     /// `true` if a conversion that the user requests makes numbers of the column's text.
     is_number: bool,
+    /// `true` if the values are results of an expression.
+    is_result: bool,
     evidence: Evidence,
     sampled: Sampled,
     /// The counts of numbers, dates, NULL markers and other values in the column; `None` if only samples were read.
@@ -84,7 +94,7 @@ impl MadeColumn {
     /// Returns the values whose kinds are counted while rows are loaded, for notes; `None` if the samples show why the column is TEXT.
     fn counting(&self) -> Option<Counting> {
         let Sampled { values, numbers, given_up } = self.sampled;
-        if self.kinds.is_some() || self.inferred() != Inferred::Text || self.is_number {
+        if self.kinds.is_some() || self.inferred() != Inferred::Text || self.is_number || self.is_result {
             return None;
         }
         match () {
@@ -121,6 +131,7 @@ impl LoadTable {
             order: Order::Ascending,
             first_rowid: None,
             overlaps: false,
+            expressions: None,
             place,
             name,
         }
@@ -199,15 +210,13 @@ impl LoadTable {
                         Some(place) => error.at(place),
                         None => error,
                     })?;
-                    let mut types = load.types.iter().rev();
-                    let given = types.find(|(column, _)| column.eq_ignore_ascii_case(name));
+                    let given = file.given_type(load, field);
                     self.made.push(MadeColumn {
                         name: name.clone(),
                         by_user: given.is_some(),
                         is_number: file.conversions.of_field(field).is_some_and(Conversion::is_number),
-                        given: given
-                            .map(|(_, declared)| declared.clone())
-                            .or(file.type_of(field).map(str::to_owned)),
+                        given: given.map(str::to_owned).or(file.type_of(field).map(str::to_owned)),
+                        is_result: file.is_result(field),
                         evidence: file.evidence[field],
                         sampled: file.sampled(field),
                         kinds: None,
@@ -335,9 +344,10 @@ impl LoadTable {
         let given: Vec<usize> =
             self.given(declared, load).filter(|(_, given)| *given).map(|(index, _)| index).collect();
         let mut left_out = self.given(declared, load).filter(|(_, given)| !given).map(|(index, _)| index);
-        let computed = left_out.find(|&index| {
-            declared.rowid_alias != Some(index) && default_value::constant(&declared.columns[index]).is_err()
-        });
+        let functions = load.functions_of_defaults();
+        let defaults = Defaults::new(declared, &functions);
+        let computed =
+            left_out.find(|&index| declared.rowid_alias != Some(index) && defaults.of(index).is_err());
         let sample_rows = self.files[0].sample_rows as f64;
         let with_rowids = declared.rowid_alias.is_some_and(|alias| given.contains(&alias));
         ExpectedRows {
@@ -357,20 +367,21 @@ impl LoadTable {
         }
     }
 
-    /// Returns, for each file, the field or the constant that fills each column.
-    pub(crate) fn maps(&self, declared: &Table, load: &Request) -> Result<Vec<Vec<ColumnFrom>>> {
-        let left_out = self.left_out(declared, load);
-        self.files.iter().map(|file| file.map(declared, &left_out, load)).collect()
+    /// Returns, for each file, the sources of the columns.
+    pub(crate) fn maps(&self, declared: &Table, load: &Request) -> Result<Vec<FileMap>> {
+        let functions = load.functions_of_defaults();
+        let defaults = Defaults::new(declared, &functions);
+        let left_out = self.left_out(&defaults, declared, load);
+        self.files.iter().map(|file| file.map((declared, &defaults), &left_out, load)).collect()
     }
 
     /// Returns the columns that no file has and whose DEFAULT only SQLite can compute. A new database has none.
-    fn left_out(&self, declared: &Table, load: &Request) -> Vec<usize> {
+    fn left_out(&self, defaults: &Defaults<'_>, declared: &Table, load: &Request) -> Vec<usize> {
         let mut left_out = Vec::new();
         // SQLite computes a DEFAULT as it inserts the row, and it inserts rows only into an existing database.
         if load.existing.is_some() {
-            let columns = self.given(declared, load).filter(|(index, given)| {
-                !given && default_value::constant(&declared.columns[*index]).is_err()
-            });
+            let columns =
+                self.given(declared, load).filter(|(index, given)| !given && defaults.of(*index).is_err());
             left_out.extend(columns.map(|(index, _)| index));
         }
         left_out
@@ -389,9 +400,11 @@ impl LoadTable {
     /// Returns `true` if the types of the table are final: all values were read, or none that is left can change a type.
     pub(crate) fn is_settled(&self) -> bool {
         let types = || !self.made.iter().any(MadeColumn::is_in_doubt);
-        self.settled
-            || (types() && self.files.iter().all(LoadFile::has_all_names))
-            || self.files.iter().all(|file| file.seen && file.is_observed())
+        let is_seen = || self.files.iter().all(|file| file.seen && file.is_observed());
+        if self.expressions.as_ref().is_some_and(TableExpressions::is_in_doubt) && !is_seen() {
+            return false;
+        }
+        self.settled || (types() && self.files.iter().all(LoadFile::has_all_names)) || is_seen()
     }
 
     pub(crate) fn index_in(&self, schema: &Schema) -> usize {
@@ -414,6 +427,12 @@ impl LoadTable {
         self.inferred(schema).filter(|(_, made)| made.is_in_doubt()).map(|(column, _)| column).collect()
     }
 
+    /// Returns the columns in doubt that have results of expressions.
+    pub(crate) fn results_in_doubt(&self, schema: &Schema) -> Vec<usize> {
+        let results = self.inferred(schema).filter(|(_, made)| made.is_in_doubt() && made.is_result);
+        results.map(|(column, _)| column).collect()
+    }
+
     pub(crate) fn watched(&self, schema: &Schema) -> Vec<Watched> {
         let seen = self.files.iter().all(|file| file.seen);
         let watched = self.inferred(schema).map(|(column, made)| Watched {
@@ -421,6 +440,7 @@ impl LoadTable {
             guess: made.inferred(),
             evidence: made.evidence,
             is_number: made.is_number,
+            is_result: made.is_result,
             counting: if seen { None } else { made.counting() },
         });
         watched.collect()
@@ -486,6 +506,7 @@ impl LoadTable {
             file.take_new_names();
             file.find_conversions(load)?;
         }
+        self.find_expressions(load)?;
         self.remake_columns(load)
     }
 
@@ -528,7 +549,9 @@ impl LoadTable {
 
     /// Opens the rows of all files. Each file is opened when the file before it has been read.
     pub(crate) fn source<'a>(&'a mut self, load: &Request, schema: &Schema) -> Result<Box<dyn Source + 'a>> {
-        let maps = self.maps(&schema.tables[self.index_in(schema)], load)?;
+        let table = &schema.tables[self.index_in(schema)];
+        let maps = self.maps(table, load)?;
+        self.watch_inputs(table.columns.len());
         self.source_of(maps, load, schema)
     }
 
@@ -540,7 +563,8 @@ impl LoadTable {
         schema: &Schema,
     ) -> Result<Box<dyn Source + 'a>> {
         let mut maps = self.maps(&schema.tables[self.index_in(schema)], load)?;
-        for (column, from) in maps.iter_mut().flat_map(|map| map.iter_mut().enumerate()) {
+        self.watch_nothing();
+        for (column, from) in maps.iter_mut().flat_map(|map| map.from.iter_mut().enumerate()) {
             if !columns.contains(&column) {
                 *from = ColumnFrom::Constant(Constant::Null);
             }
@@ -550,7 +574,7 @@ impl LoadTable {
 
     fn source_of<'a>(
         &'a mut self,
-        maps: Vec<Vec<ColumnFrom>>,
+        maps: Vec<FileMap>,
         load: &Request,
         schema: &Schema,
     ) -> Result<Box<dyn Source + 'a>> {
@@ -561,8 +585,209 @@ impl LoadTable {
         }
         let (classes, forms) = (self.classes(table), load.moment_forms(&self.name));
         let mut files = self.files.iter_mut().zip(maps);
-        let open = move |rows| files.next().map(|(file, map)| file.source(map, &classes, &forms, rows));
+        let functions = load.functions_of_defaults();
+        let open =
+            move |rows| files.next().map(|(file, map)| file.source(map, &classes, &forms, rows, &functions));
         Ok(Box::new(Chain::new(open, load.limit, None)))
+    }
+
+    /// Checks the expressions of the load for this table, and gives the files the columns that the expressions make.
+    ///
+    /// # Errors
+    /// If an expression is wrong, or depends on the type of a column that is TEXT although nearly all of its values are numbers.
+    pub(crate) fn find_expressions(&mut self, load: &Request) -> Result<()> {
+        if !load.has_expressions() {
+            return Ok(());
+        }
+        let mut names: Vec<String> = Vec::new();
+        for file in &mut self.files {
+            file.begin_expressions(load)?;
+            for name in file.inputs.iter().flat_map(FileInputs::selected_names) {
+                if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+                    names.push(name.clone());
+                }
+            }
+        }
+        let checked = Checked::new(load, &load.functions, &self.name, names)?;
+        let used = checked.used.iter().map(|input| self.used_input(&checked, *input, load)).collect();
+        let expressions = TableExpressions::new(Arc::new(checked), used, load);
+        for input in &expressions.inputs {
+            if input.is_nearly_numbers() {
+                let field = |file: &LoadFile| file.inputs.as_ref()?.field_named(&input.name);
+                let mut files = self.files.iter_mut();
+                let found = files.find_map(|file| field(file).and_then(|field| file.first_text(field)));
+                return Err(input.misfit(found));
+            }
+        }
+        self.expressions = Some(expressions);
+        self.apply_expressions(load)
+    }
+
+    /// Gives the files the columns that the expressions make, by the types that their inputs have now.
+    fn apply_expressions(&mut self, load: &Request) -> Result<()> {
+        let Some(expressions) = &self.expressions else { return Ok(()) };
+        let classes: Vec<(bool, bool)> =
+            expressions.inputs.iter().map(|input| (input.is_text(load), input.is_blob())).collect();
+        let program = &expressions.program;
+        self.files.iter_mut().try_for_each(|file| file.apply_expressions(program, &classes, load))?;
+        if let (Some(expressions), Some(file)) = (&mut self.expressions, self.files.first_mut()) {
+            expressions.first_rows = file.first_rows();
+        }
+        Ok(())
+    }
+
+    /// Returns the names of [`SOURCES`] that expressions use and that are columns of the files.
+    pub(crate) fn own_sources(&self) -> &[&'static str] {
+        self.expressions.as_ref().map_or(&[], |expressions| &expressions.checked.own_sources)
+    }
+
+    /// Returns the first rows before and after the expressions, in words.
+    pub(crate) fn first_rows(&self) -> &[String] {
+        self.expressions.as_ref().map_or(&[], |expressions| &expressions.first_rows)
+    }
+
+    /// Returns what is known of a column that expressions use.
+    fn used_input(&self, checked: &Checked, input: usize, load: &Request) -> UsedInput {
+        let name = &checked.inputs[input];
+        // A column that passes to a column of a declared table unchanged has its type.
+        let passed = checked.results.iter().filter(|(_, origin)| *origin == Origin::Input(input));
+        let declared = load.declared(&self.name);
+        let mut used = UsedInput {
+            name: name.clone(),
+            declared: load.type_of(name).map(str::to_owned),
+            is_number: false,
+            evidence: Evidence::new(),
+            kinds: Kinds::default(),
+        };
+        let is_input = |name: &str| checked.inputs.iter().any(|input| input.eq_ignore_ascii_case(name));
+        let names = passed.clone().map(|(result, _)| result).filter(|result| !is_input(result));
+        let of_result = names.filter_map(|result| load.type_of(result)).next();
+        used.declared = used.declared.or(of_result.map(str::to_owned));
+        let mut of_table =
+            passed.filter_map(|(result, _)| Some(&declared?.columns[declared?.column(result)?]));
+        if let (None, Some(column)) = (&used.declared, of_table.next()) {
+            used.declared = Some(column.declared_type.clone());
+        }
+        let (mut of_files, mut is_first) = (None, true);
+        for file in &self.files {
+            let Some((inputs, field)) =
+                file.inputs.as_ref().and_then(|inputs| Some((inputs, inputs.field_named(name)?)))
+            else {
+                continue;
+            };
+            let conversion = file.conversions.of_input(name).or(file.conversions.of_column(name));
+            let converted = conversion.and_then(Conversion::declared_type);
+            let of_file = converted.or(inputs.types.get(field).copied().flatten());
+            of_files = if is_first || of_files == of_file { of_file } else { None };
+            is_first = false;
+            used.is_number |= conversion.is_some_and(Conversion::is_number);
+            used.evidence.merge(inputs.evidence.get(field).copied().unwrap_or_default());
+            if let Some(kinds) = inputs.kinds.get(field) {
+                used.kinds.follow(kinds);
+            }
+        }
+        used.declared = used.declared.or(of_files.map(str::to_owned));
+        if is_first
+            && let Some((_, declared)) = SOURCES.iter().find(|(source, _)| name.eq_ignore_ascii_case(source))
+        {
+            used.declared = Some((*declared).to_owned());
+        }
+        used
+    }
+
+    /// Watches the types of the columns that expressions use, in the next source. They follow the `columns` of the table.
+    fn watch_inputs(&mut self, columns: usize) {
+        let seen = self.files.iter().all(|file| file.seen && file.is_observed());
+        let Some(expressions) = &mut self.expressions else { return };
+        expressions.program.forget_filtered();
+        let inputs = expressions.inputs.iter().enumerate();
+        let watched: Vec<Watched> = inputs
+            .filter(|(_, input)| input.is_in_doubt() && !seen)
+            .map(|(at, input)| input.watched(columns + at))
+            .collect();
+        expressions.watch = if watched.is_empty() { None } else { Some(Watch::new(&watched)) };
+        for inputs in self.files.iter_mut().filter_map(|file| file.inputs.as_mut()) {
+            inputs.watch.clone_from(&expressions.watch);
+        }
+    }
+
+    fn watch_nothing(&mut self) {
+        for inputs in self.files.iter_mut().filter_map(|file| file.inputs.as_mut()) {
+            inputs.watch = None;
+        }
+    }
+
+    /// Returns `true` if a record has shown that the type of a column that expressions use is wrong.
+    pub(crate) fn has_wrong_inputs(&self) -> bool {
+        self.expressions.as_ref().is_some_and(TableExpressions::is_broken)
+    }
+
+    /// Returns the numbers of records that the filter has left out in the last attempt: all, and those for which it was NULL.
+    pub(crate) fn filtered(&self) -> (u64, u64) {
+        self.expressions.as_ref().map_or((0, 0), |expressions| expressions.program.filtered())
+    }
+
+    /// Returns `true` if expressions use the column of this name of the files.
+    pub(crate) fn has_input(&self, name: &str) -> bool {
+        let inputs = self.files.iter().filter_map(|file| file.inputs.as_ref());
+        inputs.into_iter().any(|inputs| inputs.field_named(name).is_some())
+    }
+
+    /// Makes the types of the columns final that expressions use: reads all of their values, if the samples leave a type open.
+    ///
+    /// # Errors
+    /// If the values make a column TEXT that had numbers in the samples, or that has nearly only numbers.
+    pub(crate) fn settle_inputs(
+        &mut self,
+        load: &Request,
+        threads: usize,
+        context: &Context<'_>,
+    ) -> Result<()> {
+        let seen = self.files.iter().all(|file| file.seen && file.is_observed());
+        let Some(expressions) = self.expressions.as_mut().filter(|expressions| expressions.is_in_doubt())
+        else {
+            return Ok(());
+        };
+        expressions.settled = true;
+        if seen {
+            return Ok(());
+        }
+        let inputs = expressions.inputs.iter().enumerate();
+        let in_doubt: Vec<usize> =
+            inputs.filter(|(_, input)| input.is_in_doubt()).map(|(at, _)| at).collect();
+        let inputs_source = |files: &mut Vec<LoadFile>, use_it: &mut dyn FnMut(&mut dyn Source)| {
+            let mut files = files.iter_mut();
+            let open = move |rows| files.next().map(|file| file.inputs_source(rows));
+            use_it(&mut Chain::new(open, load.limit, None));
+        };
+        let mut scanned = Vec::new();
+        inputs_source(&mut self.files, &mut |source| {
+            // The load itself finds a read error again.
+            scanned = infer::scan(source, &in_doubt, &[], threads, context).0;
+        });
+        context.cancel.check()?;
+        let mut is_retyped = false;
+        for (at, Scanned { evidence, kinds }) in in_doubt.into_iter().zip(scanned) {
+            let input = &mut expressions.inputs[at];
+            let before = input.inferred();
+            let was_empty = input.evidence.is_empty();
+            (input.evidence, input.kinds) = (evidence, kinds);
+            let turned = before != Inferred::Text && !was_empty && input.inferred() == Inferred::Text;
+            if turned || input.is_nearly_numbers() {
+                let mut found = None;
+                inputs_source(&mut self.files, &mut |source| found = inputs::first_text(source, at));
+                return Err(input.misfit(found));
+            }
+            is_retyped |= before != input.inferred();
+        }
+        if is_retyped {
+            expressions.retype(load);
+            self.apply_expressions(load)?;
+            for made in self.made.iter_mut().filter(|made| made.is_result) {
+                made.evidence = Evidence::new();
+            }
+        }
+        Ok(())
     }
 
     /// Opens the first `rows_max` rows in the sample of the first file.
@@ -573,7 +798,10 @@ impl LoadTable {
         rows_max: u64,
     ) -> Result<Box<dyn Source + 'a>> {
         let table = &schema.tables[self.index_in(schema)];
-        let map = self.files[0].map(table, &self.left_out(table, load), load)?;
+        let functions = load.functions_of_defaults();
+        let defaults = Defaults::new(table, &functions);
+        let left_out = self.left_out(&defaults, table, load);
+        let map = self.files[0].map((table, &defaults), &left_out, load)?.from;
         let classes = self.classes(table);
         let mut opens = Some((&mut self.files[0], map));
         let open = move |_| opens.take().map(|(file, map)| file.sample_source(map, &classes, rows_max));

@@ -18,7 +18,7 @@ const NUMBERS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 F
     k(i) AS (SELECT i * 7919 % 1009 FROM n)";
 
 /// Databases to damage: all kinds of tables and indexes whose entries can be derived from the rows.
-const SCHEMAS: [&str; 9] = [
+const SCHEMAS: [&str; 11] = [
     "PRAGMA page_size = 512;
      CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT NOT NULL, b INTEGER, c REAL, d);
      CREATE INDEX ta ON t (a COLLATE NOCASE); CREATE INDEX tb ON t (b DESC, c); CREATE UNIQUE INDEX td ON t (d);
@@ -54,6 +54,15 @@ const SCHEMAS: [&str; 9] = [
      CREATE TABLE l (id INTEGER PRIMARY KEY, area CHAR(6), age INTEGER, active INTEGER, stored AS (age * 2) STORED);
      CREATE INDEX l1 ON l (area); CREATE INDEX l2 ON l (age, area); CREATE INDEX l3 ON l (active); CREATE INDEX l4 ON l (stored, id DESC);
      {N} INSERT INTO l (id, area, age, active) SELECT i, printf('%06d', i * 37 % 1000), i % 90, i % 2 FROM k;",
+    "PRAGMA page_size = 512;
+     CREATE TABLE c (id INTEGER PRIMARY KEY, a TEXT, b INTEGER, v AS (b * 2), w TEXT AS (substr(a, 2)) STORED);
+     CREATE INDEX ca ON c (upper(a), b); CREATE INDEX cb ON c (b) WHERE b % 3 = 0; CREATE INDEX cv ON c (v DESC, a);
+     CREATE UNIQUE INDEX cw ON c (w || id) WHERE b > 100;
+     {N} INSERT INTO c (id, a, b) SELECT i, 'k' || i * 31 % 70, i FROM k;",
+    "PRAGMA encoding = 'UTF-16le'; PRAGMA page_size = 1024;
+     CREATE TABLE d (a INT, b INTEGER, PRIMARY KEY (b)) WITHOUT ROWID;
+     CREATE INDEX da ON d (b % 7 DESC, a); CREATE INDEX dp ON d (a) WHERE b > 200;
+     {N} INSERT INTO d SELECT i * 3, i FROM k;",
 ];
 
 /// The databases, made once.

@@ -3,6 +3,7 @@
 mod auto_vacuum;
 pub(crate) mod content;
 mod damaged;
+mod fewer_rows;
 mod in_place;
 mod invalid_text;
 mod order;

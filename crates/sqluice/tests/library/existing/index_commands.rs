@@ -117,11 +117,17 @@ fn names_are_looked_at_before_any_work() {
 #[test]
 fn sqlite_makes_what_only_it_can() {
     let home = Home::new();
-    let path = database(&home, 2000, "");
+    let columns: String = (0..1998).map(|column| format!(", c{column}")).collect();
+    let path = database(
+        &home,
+        2000,
+        &format!("CREATE TABLE wide (a{columns}); INSERT INTO wide (a) VALUES (1), (1)"),
+    );
     let sql = [
         "CREATE INDEX part ON t (b) WHERE c = 1",
         "CREATE INDEX plain ON t (c)",
         "CREATE INDEX computed ON t (a + 1, b)",
+        "CREATE INDEX of_wide ON wide (abs(a))",
     ];
     let prepared = Index::new(&path, sql).prepare(&Context::default()).unwrap();
     let planned = prepared.plan();
@@ -130,19 +136,48 @@ fn sqlite_makes_what_only_it_can() {
     assert_eq!(
         write_paths,
         [
-            (WritePath::Sqlite, "only SQLite knows which rows its WHERE takes"),
+            (WritePath::Sorted, "what SQLite computes from the rows is sorted"),
             (WritePath::Sorted, "what the table holds is sorted"),
-            (WritePath::Sqlite, "SQLite computes its expressions"),
+            (WritePath::Sorted, "what SQLite computes from the rows is sorted"),
+            (WritePath::Sqlite, "it has more columns than a batch can have"),
         ]
     );
     index(&path, &sql).unwrap();
     let connection = Connection::open(&path).unwrap();
     assert_eq!(integrity(&connection), "ok");
-    assert_eq!(schema_rows(&connection).iter().filter(|row| row.0 == "index").count(), 3);
-    let error =
-        index(&path, &["CREATE INDEX new ON t (a)", "CREATE UNIQUE INDEX twice ON t (c + 1)"]).unwrap_err();
-    assert!(error.message().contains("UNIQUE constraint failed"), "{error:?}");
-    assert_eq!(schema_rows(&connection).iter().filter(|row| row.0 == "index").count(), 3);
+    let count = || schema_rows(&connection).iter().filter(|row| row.0 == "index").count();
+    assert_eq!(count(), 4);
+    for (unique, said) in [
+        ("CREATE UNIQUE INDEX twice ON t (c + 1)", "UNIQUE constraint failed: index 'twice' = "),
+        ("CREATE UNIQUE INDEX twice ON wide (abs(a))", "index twice: UNIQUE constraint failed"),
+        (
+            "CREATE INDEX wrong ON t (json_extract(b || '{', '$.a'))",
+            "row 1 of t: index wrong can't be computed",
+        ),
+    ] {
+        let error = index(&path, &["CREATE INDEX new ON t (a)", unique]).unwrap_err();
+        assert!(error.message().starts_with(said), "{error:?}");
+        assert_eq!(count(), 4);
+    }
+}
+
+#[test]
+fn an_index_asks_rows_only_for_the_columns_that_it_needs() {
+    let home = Home::new();
+    let path = home.path("x.db");
+    let old = Connection::open(&path).unwrap();
+    // The second row has a column that can't be computed.
+    let sql = "CREATE TABLE t (a INT, b TEXT, c INT AS (a * 2), d INT AS (c + 1), e AS (json_type(b)));
+               INSERT INTO t (a, b) VALUES (1, '{}'), (5, '[]'); PRAGMA writable_schema = on;
+               UPDATE sqlite_schema SET sql = replace(sql, 'json_type(b)', 'json_type(b || a || ''{'')');
+               PRAGMA writable_schema = reset";
+    old.execute_batch(sql).unwrap();
+    index(&path, &["CREATE INDEX i ON t (d + 1, a) WHERE c > 2", "CREATE INDEX j ON t (d)"]).unwrap();
+    let found = |sql: &str| old.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(found("SELECT a FROM t INDEXED BY i WHERE d + 1 = 12 AND c > 2"), 5);
+    assert_eq!(found("SELECT count(*) FROM t INDEXED BY j WHERE d > 0"), 2);
+    let error = index(&path, &["CREATE INDEX k ON t (e)"]).unwrap_err();
+    assert!(error.message().contains("column e of table t can't be computed"), "{error:?}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use sqluice::index::{Index, Report};
 use sqluice::options::{WriteOptions, WritePath};
 
 /// What is indexed: all that a table may have, in any order and collation.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 21] = [
     "a",
     "a DESC",
     "b",
@@ -27,6 +27,26 @@ const KEYS: [&str; 14] = [
     "a, b, c, d, k",
     "a, a COLLATE NOCASE",
     "b, d DESC",
+    "lower(b)",
+    "a || k, c",
+    "c + d DESC",
+    "length(a), b COLLATE NOCASE DESC",
+    "typeof(d) COLLATE RTRIM, d",
+    "CAST(a AS REAL), \"d\"",
+    "coalesce(a, c) -- a comment\n, k",
+];
+
+/// The rows of a partial index.
+const FILTERS: [&str; 9] = [
+    "",
+    "",
+    "",
+    "",
+    " WHERE a > 5",
+    " WHERE b IS NOT NULL",
+    " WHERE typeof(c) = 'real'",
+    " WHERE d = 5 OR k < 9",
+    " WHERE c -- a comment",
 ];
 
 fn index(path: &Path, statements: &[String], threads: usize, chunk_pages: usize) -> Result<Report, Error> {
@@ -67,7 +87,8 @@ proptest! {
         let statements: Vec<String> = (0..1 + random.below(3))
             .map(|at| {
                 let unique = if random.one_in(4) { "UNIQUE " } else { "" };
-                format!("create {unique}index  if not exists main.\"i {at}\" ON T ({}) -- end", random.pick(&KEYS))
+                let (key, filter) = (random.pick(&KEYS), random.pick(&FILTERS));
+                format!("create {unique}index  if not exists main.\"i {at}\" ON T ({key}){filter} -- end")
             })
             .collect();
         let said = format!("{said}; {mode}; {statements:?}");

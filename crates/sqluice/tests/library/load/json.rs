@@ -347,7 +347,7 @@ fn what_is_no_table_is_refused_by_its_real_name() {
         ("<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "an HTML page"),
         ("<?xml version=\"1.0\"?>\n<rows/>\n", "an XML file"),
         ("%PDF-1.7\n1 0 obj\n", "a PDF file"),
-        ("PK\u{3}\u{4}00000000000000000000000000[Content_Types].xml", "an Excel workbook (.xlsx)"),
+        ("PK\u{3}\u{4}0000000000000000000000\u{11}\0\0\0word/document.xml", "a document of a word processor"),
         ("SQLite format 3\0", "a SQLite database"),
     ] {
         for name in ["x.csv", "x.data"] {

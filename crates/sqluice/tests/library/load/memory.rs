@@ -12,6 +12,8 @@ use crate::support::files::Home;
 use crate::support::load::{feed, gzip, plain, run, schema};
 use sqluice::load::Load;
 use sqluice::options::WriteOptions;
+#[cfg(feature = "archives")]
+use sqluice_testkit::archives;
 use sqluice_testkit::effort::tries;
 use sqluice_testkit::own_process::test_of;
 
@@ -28,6 +30,24 @@ enum From {
     Path,
     Pipe,
     Gzip,
+    /// A member of a ZIP archive.
+    #[cfg(feature = "archives")]
+    Zip,
+    /// A member of a compressed tar archive.
+    #[cfg(feature = "archives")]
+    Tar,
+}
+
+impl From {
+    fn file(self) -> &'static str {
+        match self {
+            #[cfg(feature = "archives")]
+            From::Zip => "t.zip",
+            #[cfg(feature = "archives")]
+            From::Tar => "t.tar.gz",
+            _ => "t.csv",
+        }
+    }
 }
 
 /// How its rows are handled.
@@ -39,7 +59,7 @@ enum Rows {
     Rejected,
 }
 
-const CASES: [(&str, From, Rows); 8] = [
+const CASES: &[(&str, From, Rows)] = &[
     ("declared, path", From::Path, Rows::Declared),
     ("declared, pipe", From::Pipe, Rows::Declared),
     ("declared, gzip", From::Gzip, Rows::Declared),
@@ -48,6 +68,10 @@ const CASES: [(&str, From, Rows); 8] = [
     ("inferred, gzip", From::Gzip, Rows::Inferred),
     ("rejected, path", From::Path, Rows::Rejected),
     ("rejected, gzip", From::Gzip, Rows::Rejected),
+    #[cfg(feature = "archives")]
+    ("inferred, zip", From::Zip, Rows::Inferred),
+    #[cfg(feature = "archives")]
+    ("declared, tar", From::Tar, Rows::Declared),
 ];
 
 #[test]
@@ -55,9 +79,9 @@ fn memory_is_bounded_whatever_the_size_of_the_input() {
     if let Ok(case) = std::env::var(CASE) {
         return child(&case);
     }
-    for (case, from, rows) in CASES {
+    for &(case, from, rows) in CASES {
         let home = Home::new();
-        put(&home.path("t.csv"), from, rows);
+        put(&home.path(from.file()), from, rows);
         for memory_mib in
             if from == From::Pipe { vec![32] } else { tries(vec![32], vec![32, 64], vec![32, 64]) }
         {
@@ -98,13 +122,24 @@ fn put(path: &Path, from: From, rows: Rows) {
     match from {
         From::Pipe => feed(path, write),
         From::Path | From::Gzip => write(&mut std::fs::File::create(path).unwrap()),
+        #[cfg(feature = "archives")]
+        From::Zip | From::Tar => {
+            let plain = path.with_extension("plain");
+            write(&mut std::fs::File::create(&plain).unwrap());
+            let members = [("t.csv", std::fs::read(&plain).unwrap())];
+            let packed = match from {
+                From::Zip => archives::zip(&members),
+                _ => archives::gzip(&archives::tar(&members)),
+            };
+            std::fs::write(path, packed).unwrap();
+        }
     }
 }
 
 /// Loads the file, and notes the most that was resident.
 fn child(case: &str) {
     let (case, memory_mib) = case.split_once(';').unwrap();
-    let (.., rows) = *CASES.iter().find(|(name, ..)| *name == case).unwrap();
+    let (_, from, rows) = *CASES.iter().find(|(name, ..)| *name == case).unwrap();
     let memory_bytes = memory_mib.parse::<u64>().unwrap() << 20;
     let target = format!("{memory_mib}.db");
     let schema = match rows {
@@ -112,7 +147,7 @@ fn child(case: &str) {
         Rows::Inferred => None,
         Rows::Rejected => Some(schema("CREATE TABLE t (a INTEGER NOT NULL) STRICT")),
     };
-    let mut load = Load::new(&target, ["t.csv"])
+    let mut load = Load::new(&target, [from.file()])
         .format(plain())
         .schema(schema)
         // All of them are bad.

@@ -265,6 +265,23 @@ fn numbers_behind_a_sample_of_text_or_dates_are_reported() {
 }
 
 #[test]
+fn codes_with_an_e_among_their_digits_are_no_numbers_that_just_missed_their_type() {
+    let of = |values: &[&str]| {
+        let home = Home::new();
+        let text: String = values.iter().map(|value| format!("1,{value}\n")).collect();
+        column(&home, vec![Way::Path.put(&home, "codes.csv", format!("id,v\n{text}").as_bytes())]).missed
+    };
+    let codes = ["110E0010", "12E5", "13e6", "14E7", "15E8", "16E9"];
+    assert!(of(&codes).is_none());
+    assert!(of(&[&codes[..], &["1AE3"]].concat()).is_none());
+    // Numbers with a point, a sign or no exponent show that the others are numbers, too.
+    for number in ["1.5E3", "1E+05", "2e-4", "-3E5", "17", "2.5"] {
+        let numbers = [&codes[1..], &[number, "unknown"]].concat();
+        assert_eq!(of(&numbers).map(|missed| missed.near), Some("REAL"), "{number}");
+    }
+}
+
+#[test]
 fn a_date_among_numbers_is_reported() {
     let home = Home::new();
     let (paths, line) = files(&home, "csv", 1, 1000, 0.5, "2024-01-31");

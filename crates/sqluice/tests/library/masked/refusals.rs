@@ -106,7 +106,10 @@ fn a_file_of_masks_is_refused_where_it_is_wrong() {
 #[test]
 fn rows_that_masks_make_impossible_end_the_copy_without_an_old_value() {
     for (masks, said) in [
-        ("CREATE TABLE customers (age /* gen: int(300, 400) */)", "CHECK (age < 200) fails"),
+        (
+            "CREATE TABLE customers (age /* gen: int(300, 400) */)",
+            "CHECK (age < 200) of table customers fails",
+        ),
         ("CREATE TABLE exact (n /* gen: name() */)", "STRICT"),
         ("CREATE TABLE exact (n /* gen: permute(1, 99) */)", "outside of the range"),
         ("CREATE TABLE pairs (n /* gen: permute(1, 99) */, a /* gen: shape() */)", "outside of the range"),

@@ -61,3 +61,18 @@ fn a_collation_that_is_not_known_is_refused() {
     let made = Made::by(&[script, script]);
     assert!(made.refused(&made.merge()).contains("collation backwards"));
 }
+
+#[test]
+fn an_index_on_a_function_of_an_application_is_refused_where_rows_are_inserted() {
+    let made = Made::by(&["CREATE TABLE t (a)", "CREATE TABLE t (a)"]);
+    for source in &made.sources {
+        let connection = rusqlite::Connection::open(source).unwrap();
+        let flags = rusqlite::functions::FunctionFlags::SQLITE_DETERMINISTIC;
+        connection.create_scalar_function("shout", 1, flags, |_| Ok(1)).unwrap();
+        connection.execute_batch("CREATE INDEX i ON t (shout(a))").unwrap();
+    }
+    let error = made.merge().source_column("origin".to_owned()).run().unwrap_err();
+    let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    assert!(cause.contains("no such function: shout"), "{cause}");
+    assert!(error.to_string().contains("leaves the table out"), "{error}");
+}

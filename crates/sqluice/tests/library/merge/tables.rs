@@ -100,6 +100,36 @@ fn short_records_keep_their_default() {
 }
 
 #[test]
+fn inserted_tables_have_the_indexes_that_create_index_makes() {
+    let table = |offset: i64| {
+        format!(
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, b TEXT COLLATE NOCASE, c AS (length(b)));
+             CREATE INDEX i ON t (lower(b) DESC, id); CREATE INDEX j ON t (b) WHERE id % 3 = 0; CREATE INDEX k ON t (c); CREATE UNIQUE INDEX u ON t (id + 1);
+             {}",
+            numbers("t", offset, offset + 5000)
+        )
+    };
+    let made = Made::by(&[&table(10_001), &table(1)]);
+    let report = made.run(&made.merge().source_column("origin".to_owned())).unwrap();
+    assert_eq!((report.tables[0].method, report.tables[0].rows), ("inserted", 10_002));
+    for index in ["i", "j", "k", "u"] {
+        let entries = |sql: &str| made.query(&format!("{sql} ORDER BY 1"));
+        let made_again =
+            format!("SELECT id FROM t NOT INDEXED WHERE {}", if index == "j" { "id % 3 = 0" } else { "1" });
+        let indexed = format!(
+            "SELECT id FROM t INDEXED BY {index} WHERE {}",
+            match index {
+                "i" => "lower(b) > ''",
+                "j" => "id % 3 = 0 AND b > ''",
+                "k" => "c > 0",
+                _ => "id + 1 > 0",
+            }
+        );
+        assert_eq!(entries(&indexed), entries(&made_again), "{index}");
+    }
+}
+
+#[test]
 fn a_column_with_the_name_of_the_source_is_added() {
     let made = Made::by(&[
         "CREATE TABLE t (a); INSERT INTO t VALUES (1);",

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use rusqlite::Connection;
+use rusqlite::types::ValueRef;
 use sqluice::checksum::{Checksum, PageHash};
 use sqluice_format::cell;
 use sqluice_format::check::{self, Options, Report};
@@ -10,6 +11,8 @@ use sqluice_format::database::Header;
 use sqluice_format::page::{Geometry, PENDING_BYTE};
 use sqluice_format::varint;
 pub(crate) use sqluice_testkit::sqlite::{integrity, open};
+
+use super::tables::quoted;
 
 /// A folder that goes away with it.
 pub(crate) struct Home(tempfile::TempDir);
@@ -97,4 +100,32 @@ fn read_rows(bytes: &[u8], geometry: Geometry, number: u32, rows: &mut Vec<(i64,
     if !leaf {
         read_rows(bytes, geometry, word(page, 8), rows);
     }
+}
+
+/// Returns the rows of a table in words, by their rowids: `7: 1 integer, 'a' text`. Text that is not UTF-8 is shown as bytes.
+pub(crate) fn rows_of(database: &Connection, table: &str) -> Vec<String> {
+    let mut names = database.prepare("SELECT name FROM pragma_table_xinfo(?1)").unwrap();
+    let names = names.query_map([table], |row| row.get::<_, String>(0)).unwrap();
+    let columns: String = names
+        .map(|name| quoted(&name.unwrap()))
+        .map(|name| format!(", {name}, quote(CAST({name} AS BLOB)), quote({name}), typeof({name})"))
+        .collect();
+    let sql = format!("SELECT rowid{columns} FROM {} ORDER BY rowid", quoted(table));
+    let mut statement = database.prepare(&sql).unwrap();
+    let values = statement.column_count() / 4;
+    let rows = statement.query_map([], |row| {
+        let shown = (0..values).map(|value| {
+            let at = 1 + value * 4;
+            Ok(match row.get_ref(at)? {
+                ValueRef::Text(text) => match std::str::from_utf8(text) {
+                    Ok(text) => format!("'{}' text", text.replace('\'', "''")),
+                    Err(_) => format!("{} text", row.get::<_, String>(at + 1)?),
+                },
+                _ => format!("{} {}", row.get::<_, String>(at + 2)?, row.get::<_, String>(at + 3)?),
+            })
+        });
+        let shown = shown.collect::<rusqlite::Result<Vec<_>>>()?;
+        Ok(format!("{}: {}", row.get::<_, i64>(0)?, shown.join(", ")))
+    });
+    rows.unwrap().map(|row| row.unwrap()).collect()
 }

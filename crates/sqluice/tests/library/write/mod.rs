@@ -3,6 +3,7 @@
 mod affinity_oracle;
 mod by_sqlite;
 mod encoder;
+pub(crate) mod expressions;
 mod insert;
 mod lock_page;
 mod lock_page_real;

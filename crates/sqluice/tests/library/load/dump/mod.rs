@@ -3,6 +3,7 @@
 #![cfg(feature = "load")]
 
 mod databases;
+mod files;
 mod hostile;
 #[cfg(target_os = "linux")] // The peak of memory is in /proc.
 mod memory;

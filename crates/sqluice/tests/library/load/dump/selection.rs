@@ -62,6 +62,10 @@ fn drop_others(connection: &Connection, kept: &[String]) {
         // Not every database has the table.
         let _ = connection.execute_batch(&delete);
     }
+    // Only a table with AUTOINCREMENT makes this table, and gives its rows a meaning.
+    let _ = connection.execute_batch(
+        "DELETE FROM sqlite_sequence WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%')",
+    );
 }
 
 /// Returns the content of a database without empty tables of SQLite: which of these exist is no matter of the loaded tables.
@@ -256,6 +260,42 @@ fn rows_of_a_named_table_are_added_to_an_existing_database() {
         home.query("SELECT group_concat(name) FROM sqlite_schema WHERE type = 'table'"),
         "sqlite_sequence,orders"
     );
+}
+
+#[test]
+fn rows_of_a_dump_change_or_replace_those_of_existing_tables() {
+    use sqluice::options::IfExists;
+
+    let declared = "CREATE TABLE orders (id INTEGER PRIMARY KEY, item UNIQUE);\n";
+    let first = format!("{declared}INSERT INTO orders VALUES (1, 'ink'), (2, 'pen'), (4, 'cap');\n");
+    let second = format!("{declared}INSERT INTO orders VALUES (2, 'cup'), (3, 'pot'), (4, 'cap');\n");
+    let changed = |if_exists: IfExists, first: &str, second: &str| {
+        let home = home();
+        home.load(first, &[]).unwrap();
+        let dump = home.folder.path().join("more.sql");
+        fs::write(&dump, second).unwrap();
+        let write = WriteOptions::new().if_exists(if_exists);
+        let loaded = Load::new(home.folder.path().join("x.db"), [&dump]).write(write).run();
+        assert_eq!(home.query("SELECT group_concat(integrity_check) FROM pragma_integrity_check"), "ok");
+        loaded.map(|_| home.query("SELECT group_concat(id || item) FROM (SELECT * FROM orders ORDER BY id)"))
+    };
+    let upsert = || IfExists::Upsert(vec!["id".to_owned()]);
+    assert_eq!(changed(upsert(), &first, &second).unwrap(), "1ink,2cup,3pot,4cap");
+    assert_eq!(changed(IfExists::Replace, &first, &second).unwrap(), "2cup,3pot,4cap");
+    for (if_exists, second, expected) in [
+        (IfExists::Upsert(vec!["name".to_owned()]), &*second, "which table orders does not have"),
+        (
+            upsert(),
+            "CREATE TABLE other (id INTEGER PRIMARY KEY);\n",
+            "has no table other whose rows could be changed",
+        ),
+        (IfExists::Replace, "CREATE TABLE orders (id);\n", "orders"),
+    ] {
+        let error = changed(if_exists, &first, second).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    let twice = format!("{declared}INSERT INTO orders VALUES (1, 'ink'), (2, 'ink');\n");
+    assert!(changed(IfExists::Replace, &first, &twice).is_err());
 }
 
 #[cfg(feature = "dialects")]

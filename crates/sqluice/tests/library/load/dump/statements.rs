@@ -395,3 +395,31 @@ proptest! {
         prop_assert_eq!(integrity(&at("loaded.db")), sound, "{}", text);
     }
 }
+
+#[test]
+fn rows_that_bring_their_rowids_and_have_the_same_key_are_named_by_the_line_of_the_later_one() {
+    for (sql, line) in [
+        (
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, d INT UNIQUE);\nINSERT INTO t VALUES (9,5);\nINSERT INTO t VALUES (2,5);\n",
+            3,
+        ),
+        (
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, d INT);\nINSERT INTO t VALUES (2,5),\n(9,5),\n(1,6);\nCREATE UNIQUE INDEX i ON t (d);\n",
+            3,
+        ),
+        (
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, d DEFAULT 'y');\nINSERT INTO t (id) VALUES (2),\n(100);\nCREATE UNIQUE INDEX i ON t (d);\n",
+            3,
+        ),
+        (
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, d INT);\nINSERT INTO t VALUES (2,5);\nINSERT INTO t VALUES (3,6);\nINSERT INTO t VALUES (2,7);\n",
+            4,
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let dump = folder.path().join("dump.sql");
+        fs::write(&dump, sql).unwrap();
+        let error = load(&dump, &folder.path().join("loaded.db"), 2).unwrap_err();
+        assert_eq!(error.place().and_then(|place| place.line), Some(line), "{error}: {sql}");
+    }
+}

@@ -1,0 +1,285 @@
+"""Tables of PostgreSQL and MariaDB servers into a database, in alternating rounds.
+
+A load is compared with the server's own client, which reads the same rows by as many connections and throws them away: for PostgreSQL COPY
+in its binary format, for MariaDB a SELECT in quick mode. The tools db-to-sqlite and mysql-to-sqlite3 load fewer rows, and are compared by rate.
+What was loaded is counted and summed before its time counts. Seconds of processors are those of the client's processes; the servers have their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import socket
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+COLUMNS = (
+    "l_orderkey bigint, l_partkey bigint, l_suppkey bigint, l_linenumber int, l_quantity decimal(15,2), l_extendedprice decimal(15,2), "
+    "l_discount decimal(15,2), l_tax decimal(15,2), l_returnflag char(1), l_linestatus char(1), l_shipdate date, l_commitdate date, "
+    "l_receiptdate date, l_shipinstruct char(25), l_shipmode char(10), l_comment varchar(44)"
+)
+
+
+@dataclass
+class Way:
+    """A way to read a table: what it runs, the rows that it has, and what it took each time."""
+
+    run: Callable[[], None]
+    rows: int
+    seconds: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    def lap(self) -> None:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        began = time.monotonic()
+        self.run()
+        self.seconds.append(time.monotonic() - began)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+def run(*command: str, text: str | None = None, into: Path | None = None) -> str:
+    """Runs a command to its end. Its output goes to a file, or is returned."""
+    with open(into or os.devnull, "wb") as out:
+        done = subprocess.run(command, input=text, stdout=out if into else subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{command[0]} failed:\n{done.stderr[-2000:]}")
+    return done.stdout or ""
+
+
+def together(commands: list[list[str]]) -> None:
+    """Runs commands side by side, and throws their output away."""
+    processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in commands]
+    if any([process.wait() != 0 for process in processes]):
+        raise SystemExit(f"{commands[0][0]} failed")
+
+
+def facts(db: Path, table: str = "lineitem") -> tuple[int, int]:
+    """The number of rows, and the sum of a column in hundredths; the database is removed."""
+    with closing(sqlite3.connect(db)) as connection:
+        found: tuple[int, int] = connection.execute(f"SELECT count(*), sum(CAST(round(l_extendedprice * 100) AS INTEGER)) FROM {table}").fetchone()
+    os.remove(db)
+    return found
+
+
+def forwarded(path: str) -> int:
+    """Listens at a port of this machine, and forwards connections to a socket: mysql-to-sqlite3 takes no other. Returns the port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def copy(source: socket.socket, to: socket.socket) -> None:
+        while data := source.recv(1 << 20):
+            to.sendall(data)
+        to.close()
+
+    def serve() -> None:
+        while True:
+            client, _ = listener.accept()
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(path)
+            for pair in ((client, server), (server, client)):
+                threading.Thread(target=copy, args=pair, daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    port: int = listener.getsockname()[1]
+    return port
+
+
+class Server:
+    """A server with the tables `lineitem`, and `few` with some rows of it."""
+
+    name: str
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.url, self.folder = url, folder
+        query = {key: values[0] for key, values in parse_qs(urlsplit(url).query).items()}
+        self.user = urlsplit(url).username or "root"
+        self.socket = query.get("host") or query["socket"]
+
+    def database(self) -> str:
+        """The URL of the database."""
+        beginning, _, query = self.url.partition("?")
+        return f"{beginning.rstrip('/')}/bench?{query}"
+
+    def client(self, *arguments: str, database: str = "bench") -> list[str]:
+        raise NotImplementedError
+
+    def fill(self, csv: Path, few: int) -> None:
+        raise NotImplementedError
+
+    def value(self, sql: str) -> str:
+        raise NotImplementedError
+
+    def reads(self, connections: int) -> list[list[str]]:
+        """The commands by which the client of the server reads the table with so many connections."""
+        raise NotImplementedError
+
+    def peer(self, db: Path) -> list[str]:
+        raise NotImplementedError
+
+    def facts(self, table: str) -> tuple[int, int]:
+        rows, total = self.value(f"SELECT count(*), sum(l_extendedprice * 100) FROM {table}").replace("|", "\t").split("\t")
+        return int(rows), round(float(total))
+
+
+class Postgres(Server):
+    name = "PostgreSQL"
+    peer_name = "db-to-sqlite"
+    wanted = 20.0
+
+    def client(self, *arguments: str, database: str = "bench") -> list[str]:
+        return ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", self.socket, "-U", self.user, "-d", database, *arguments]
+
+    def value(self, sql: str) -> str:
+        return run(*self.client("-At", "-c", sql)).strip()
+
+    def fill(self, csv: Path, few: int) -> None:
+        run(*self.client("-c", "CREATE DATABASE bench", database="postgres"))
+        # A few minutes less of writing: nothing has to survive.
+        run(*self.client("-c", f"CREATE UNLOGGED TABLE lineitem ({COLUMNS})"))
+        run(*self.client("-c", f"\\copy lineitem FROM '{csv}' (FORMAT csv, HEADER)"))
+        run(*self.client("-c", f"CREATE UNLOGGED TABLE few AS SELECT * FROM lineitem LIMIT {few}", "-c", "VACUUM ANALYZE"))
+
+    def reads(self, connections: int) -> list[list[str]]:
+        if connections == 1:
+            return [self.client("-c", "COPY lineitem TO STDOUT (FORMAT binary)")]
+        pages = int(self.value("SELECT relpages FROM pg_class WHERE relname = 'lineitem'"))
+        cut = pages // 2
+        halves = [f"ctid < '({cut},0)'", f"ctid >= '({cut},0)'"]
+        return [self.client("-c", f"COPY (SELECT * FROM lineitem WHERE {half}) TO STDOUT (FORMAT binary)") for half in halves]
+
+    def peer(self, db: Path) -> list[str]:
+        return ["db-to-sqlite", f"postgresql+psycopg2://{self.user}@/bench?host={self.socket}", str(db), "--table", "few"]
+
+
+class MariaDb(Server):
+    name = "MariaDB"
+    peer_name = "mysql-to-sqlite3"
+    wanted = 12.0
+
+    def client(self, *arguments: str, database: str = "bench") -> list[str]:
+        return ["mariadb", "--no-defaults", "-u", self.user, "-S", self.socket, "--quick", "-NB", *arguments, database]
+
+    def value(self, sql: str) -> str:
+        return run(*self.client("-e", sql)).strip()
+
+    def fill(self, csv: Path, few: int) -> None:
+        run(*self.client("-e", "CREATE DATABASE bench", database="mysql"))
+        # A key of its own, so that two connections can read halves of the table.
+        make = f"CREATE TABLE lineitem (id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, {COLUMNS})"
+        names = ", ".join(column.split()[0] for column in COLUMNS.split(", "))
+        load = f"LOAD DATA LOCAL INFILE '{csv}' INTO TABLE lineitem FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' IGNORE 1 LINES ({names})"
+        run(*self.client("--local-infile=1", "-e", make), text=None)
+        run(*self.client("--local-infile=1", "-e", load))
+        run(*self.client("-e", f"CREATE TABLE few AS SELECT * FROM lineitem LIMIT {few}; ANALYZE TABLE lineitem, few"))
+
+    def reads(self, connections: int) -> list[list[str]]:
+        if connections == 1:
+            return [self.client("-e", "SELECT * FROM lineitem")]
+        cut = int(self.value("SELECT max(id) DIV 2 FROM lineitem"))
+        return [self.client("-e", f"SELECT * FROM lineitem WHERE id {half} {cut}") for half in ("<", ">=")]
+
+    def peer(self, db: Path) -> list[str]:
+        port = str(forwarded(self.socket))
+        return ["mysql2sqlite", "-f", str(db), "-d", "bench", "-u", self.user, "-h", "127.0.0.1", "-P", port, "-t", "few", "--quiet"]
+
+
+def data(folder: Path, rows: int) -> Path:
+    """Rows of lineitem as CSV."""
+    db, csv = folder / "tpch.db", folder / "lineitem.csv"
+    # Smaller scales have the same supplier twice for a part.
+    scale = max(rows / 6_000_000 * 1.01, 0.03)
+    run("sqluice", "generate", str(db), "--preset", "tpch", "--scale", f"{scale:.4f}", "-q")
+    run("sqluice", "export", str(db), "lineitem", "--limit", str(rows), "--to", str(csv), "-q")
+    os.remove(db)
+    csv.chmod(0o644)
+    return csv
+
+
+def compare(server: Server, folder: Path, rows: int, few: int, rounds: int) -> bool:
+    db = folder / "out.db"
+    expected, expected_few = server.facts("lineitem"), server.facts("few")
+    assert (expected[0], expected_few[0]) == (rows, few), (expected, expected_few)
+
+    def checked(found: tuple[int, int], wanted: tuple[int, int]) -> None:
+        if found != wanted:
+            raise SystemExit(f"{server.name}: {found} instead of {wanted}")
+
+    ways: dict[str, Way] = {}
+    for connections in (1, 2):
+        lock = ["--lock"] if connections > 1 and isinstance(server, MariaDb) else []
+        command = ["sqluice", "load", str(db), server.database(), "--table", "lineitem", "--connections", str(connections), *lock, "-q"]
+        reads = server.reads(connections)
+        ways[f"sqluice, {connections}"] = Way(lambda command=command: run(*command) and None, rows)  # type: ignore[misc]
+        ways[f"client, {connections}"] = Way(lambda reads=reads: together(reads), rows)  # type: ignore[misc]
+    ways[server.peer_name] = Way(lambda: run(*server.peer(db)) and None, few)
+    for lap in range(rounds):
+        for name in ways if lap % 2 == 0 else reversed(ways):
+            ways[name].lap()
+            if "client" not in name:
+                checked(facts(db, "few" if name == server.peer_name else "lineitem"), expected_few if name == server.peer_name else expected)
+    print(f"\n{server.name}, lineitem", flush=True)
+    for name, way in ways.items():
+        median = statistics.median(way.seconds)
+        spread = f"{min(way.seconds):.2f}..{max(way.seconds):.2f}"
+        cpu = statistics.median(way.cpu)
+        print(f"  {name:18} {way.rows:11,} rows {median:8.2f} s ({spread})  {way.rows / median:11,.0f} rows/s  {cpu:7.2f} s of processors", flush=True)
+    is_met = True
+
+    def claim(what: str, ratios: list[float], bound: float, at_most: bool) -> None:
+        nonlocal is_met
+        median = statistics.median(ratios)
+        met = median <= bound if at_most else median >= bound
+        is_met &= met
+        kind = "at most" if at_most else "at least"
+        print(f"  {what}: {median:.2f} ({min(ratios):.2f}..{max(ratios):.2f}), {kind} {bound:g}: {'met' if met else 'short'}", flush=True)
+
+    for connections, bound in ((1, 1.2), (2, 1.6)):
+        mine, client = ways[f"sqluice, {connections}"], ways[f"client, {connections}"]
+        ratios = [a / b for a, b in zip(mine.seconds, client.seconds, strict=True)]
+        claim(f"time with {connections} to that of the client", ratios, bound, at_most=True)
+    mine, peer = ways["sqluice, 2"], ways[server.peer_name]
+    ratios = [(rows / a) / (few / b) for a, b in zip(mine.seconds, peer.seconds, strict=True)]
+    claim(f"rate to that of {server.peer_name}", ratios, server.wanted, at_most=False)
+    return is_met
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=5_000_000, help="of lineitem [default: 5000000]")
+    parser.add_argument("--few", type=int, default=100_000, help="that the other tools load [default: 100000]")
+    parser.add_argument("--rounds", type=int, default=3, help="[default: 3]")
+    parser.add_argument("--only", choices=["mariadb", "postgres"], help="one of the servers")
+    parser.add_argument("--dir", type=Path, help="where databases are made")
+    args = parser.parse_args()
+    kinds: dict[str, type[Server]] = {"postgres": Postgres, "mariadb": MariaDb}
+    is_met = True
+    with tempfile.TemporaryDirectory(dir=args.dir) as name:
+        folder = Path(name)
+        # The servers run as another user.
+        folder.chmod(0o755)
+        csv = data(folder, args.rows)
+        for kind, make in kinds.items():
+            url = os.environ.get(f"{kind.upper()}_URL")
+            if args.only in (None, kind):
+                if url is None:
+                    print(f"skipped: {make.name}, because {kind.upper()}_URL is not set", file=sys.stderr)
+                    continue
+                server = make(url, folder)
+                server.fill(csv, args.few)
+                is_met &= compare(server, folder, args.rows, args.few, args.rounds)
+    return 0 if is_met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,201 @@
+//! Rows that are filtered and get columns while they are loaded: by sqluice, and by DuckDB with its extension for SQLite.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+use rusqlite::{Connection, OpenFlags};
+
+use super::frames::Seconds;
+use super::way::Way;
+use crate::process::{Runner, Took};
+
+/// The program that Python runs.
+const PROGRAM: &str = include_str!("duck.py");
+
+/// The columns that are added, each with its expression. SQLite and DuckDB compute the same values.
+const ADDED: [(&str, &str); 3] = [
+    ("comment_lower", "lower(l_comment)"),
+    ("net", "l_extendedprice * (1 - l_discount)"),
+    ("month", "substr(l_shipdate, 1, 7)"),
+];
+
+/// A filter that keeps all rows.
+const ALL: &str = "l_quantity > 0";
+
+/// A filter that keeps half of the rows.
+const HALF: &str = "l_quantity <= 25";
+
+/// Expressions of numbers whose sums must be the same in all databases. Floats have at most two decimals.
+const SUMMED: [&str; 10] = [
+    "l_orderkey",
+    "l_partkey",
+    "l_suppkey",
+    "l_linenumber",
+    "CAST(round(l_quantity * 100) AS INTEGER)",
+    "CAST(round(l_extendedprice * 100) AS INTEGER) * (l_orderkey % 1009)",
+    "CAST(round(l_discount * 100) AS INTEGER) * (l_partkey % 1009)",
+    "CAST(round(l_tax * 100) AS INTEGER) * (l_partkey % 1013)",
+    "length(l_returnflag || l_linestatus || l_shipdate || l_commitdate || l_receiptdate) * l_linenumber",
+    "length(l_shipinstruct || l_shipmode || l_comment) * (l_orderkey % 1013)",
+];
+
+/// A Python interpreter with DuckDB and its extension for SQLite.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ducks<'a> {
+    pub(crate) runner: &'a Runner,
+    pub(crate) python: &'a Path,
+}
+
+impl Ducks<'_> {
+    /// Returns the versions of the packages, in a line.
+    pub(crate) fn versions(self) -> anyhow::Result<String> {
+        let said = self.run(&["versions".as_ref()]).with_context(|| {
+            format!(
+                "{} lacks DuckDB or its extension for SQLite: tools/setup bench installs them",
+                self.python.display()
+            )
+        })?;
+        Ok(said.stdout.trim().to_owned())
+    }
+
+    /// Loads half of the rows of a CSV file with the columns. The time is without Python's start and imports, which favours DuckDB.
+    pub(crate) fn load(self, file: &Path, target: &Path) -> anyhow::Result<(Took, Option<String>)> {
+        let added: String = ADDED.map(|(name, expression)| format!(", {expression} AS {name}")).concat();
+        let columns = format!("*{added}");
+        let arguments = ["select".as_ref(), file.as_os_str(), target.as_os_str()];
+        let took = self.run(&[&arguments[..], &[columns.as_ref(), HALF.as_ref()]].concat())?;
+        Ok((Seconds::counted(took)?.0, None))
+    }
+
+    fn run(self, arguments: &[&OsStr]) -> anyhow::Result<Took> {
+        self.runner.run(Command::new(self.python).args(["-c", PROGRAM]).args(arguments))
+    }
+}
+
+/// Returns the flags of sqluice for a way.
+pub(crate) fn flags(way: Way) -> Vec<String> {
+    let added =
+        || ADDED.iter().flat_map(|(name, expression)| ["--set".to_owned(), format!("{name}={expression}")]);
+    let filter = |filter: &str| vec!["--where".to_owned(), filter.to_owned()];
+    match way {
+        Way::Filtered => filter(ALL),
+        Way::Added => added().collect(),
+        Way::Half => added().chain(filter(HALF)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns `true` if a way leaves rows out.
+pub(crate) fn is_half(way: Way) -> bool {
+    matches!(way, Way::Half | Way::Duck)
+}
+
+/// The content that the ways must produce alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Content {
+    /// The number of rows, and the sums.
+    all: Vec<i64>,
+    /// The number of the rows that the filter keeps, and their sums.
+    half: Vec<i64>,
+}
+
+impl Content {
+    /// Reads a database, after a quick_check. Added columns must have the values that SQLite computes.
+    pub(crate) fn of(way: Way, file: &Path) -> anyhow::Result<Content> {
+        let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let found: String = db.query_row("PRAGMA quick_check", [], |row| row.get(0))?;
+        ensure!(found == "ok", "quick_check says: {found}");
+        if !matches!(way, Way::Whole | Way::Filtered) {
+            for (name, expression) in ADDED {
+                let sql = format!("SELECT count(*) FROM lineitem WHERE {name} IS NOT {expression}");
+                let wrong: i64 = db.query_row(&sql, [], |row| row.get(0))?;
+                ensure!(wrong == 0, "{wrong} rows have a wrong {name}");
+            }
+        }
+        Ok(Content { all: sums(&db, "1")?, half: sums(&db, HALF)? })
+    }
+
+    /// Returns the number of rows.
+    pub(crate) fn rows(&self) -> i64 {
+        self.all[0]
+    }
+
+    /// Returns `true` if the filter leaves some rows out, and keeps some.
+    pub(crate) fn is_filtered_by_half(&self) -> bool {
+        self.half[0] > 0 && self.half[0] < self.all[0]
+    }
+
+    /// Returns the content of a database whose rows are filtered.
+    pub(crate) fn filtered(&self) -> Content {
+        Content { all: self.half.clone(), half: self.half.clone() }
+    }
+}
+
+/// Returns the number of rows for which a condition is true, and the sums of their values.
+fn sums(db: &Connection, condition: &str) -> anyhow::Result<Vec<i64>> {
+    let sums: String = SUMMED.map(|expression| format!(", coalesce(sum({expression}), 0)")).concat();
+    let sql = format!("SELECT count(*){sums} FROM lineitem WHERE {condition}");
+    Ok(db.query_row(&sql, [], |row| (0..=SUMMED.len()).map(|at| row.get(at)).collect())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::data::SCHEMA;
+
+    /// Returns the content of four rows, of which the filter keeps three, after a change.
+    fn content(way: Way, change: &str) -> anyhow::Result<Content> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("x.db");
+        let db = Connection::open(&file)?;
+        db.execute_batch(SCHEMA)?;
+        let row = "17.0, 17954.55, 0.04, 0.02, 'N', 'O', '1996-03-13', 'b', 'c', 'd', 'TRUCK', 'Egular'";
+        for order in 1..=4 {
+            db.execute_batch(&format!("INSERT INTO lineitem VALUES ({order}, 2, 3, 1, {row})"))?;
+        }
+        db.execute_batch("UPDATE lineitem SET l_quantity = 26 WHERE l_orderkey = 2")?;
+        for (name, expression) in ADDED {
+            db.execute_batch(&format!(
+                "ALTER TABLE lineitem ADD COLUMN {name}; UPDATE lineitem SET {name} = {expression}"
+            ))?;
+        }
+        db.execute_batch(change)?;
+        drop(db);
+        Content::of(way, &file)
+    }
+
+    #[test]
+    fn the_content_of_filtered_rows_is_a_part_of_that_of_all() {
+        let all = content(Way::Added, "").unwrap();
+        assert_eq!((all.rows(), all.is_filtered_by_half()), (4, true));
+        let half = content(Way::Half, "DELETE FROM lineitem WHERE l_orderkey = 2").unwrap();
+        assert_eq!(all.filtered(), half);
+        assert!(!half.is_filtered_by_half());
+    }
+
+    #[test]
+    fn a_wrong_value_is_found() {
+        let expected = content(Way::Added, "").unwrap();
+        for change in [
+            "l_partkey = 3",
+            "l_quantity = 18",
+            "l_tax = 0.03, l_discount = l_discount",
+            "l_comment = 'egulars', comment_lower = 'egulars'",
+            "l_shipmode = 'MAIL'",
+        ] {
+            let sql = format!("UPDATE lineitem SET {change} WHERE l_orderkey = 1");
+            assert_ne!(content(Way::Added, &sql).unwrap(), expected, "{change}");
+        }
+        for (name, change) in [
+            ("comment_lower", "comment_lower = 'Egular'"),
+            ("net", "net = net + 0.001"),
+            ("month", "month = NULL"),
+        ] {
+            let sql = format!("UPDATE lineitem SET {change} WHERE l_orderkey = 1");
+            let error = content(Way::Half, &sql).unwrap_err().to_string();
+            assert_eq!(error, format!("1 rows have a wrong {name}"));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The descriptors of files that the SQLite of this library has open, which differ from those of another SQLite in the process.
+//!
+//! SQLite opens and closes files by two functions that a program may replace. Those here call the functions that were there before. Where the
+//! system has no descriptors SQLite has no such functions, and nothing is noted.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, c_char, c_int};
+use std::fs;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rusqlite::ffi;
+use sqluice_platform::identity;
+
+type Open = unsafe extern "C" fn(*const c_char, c_int, c_int) -> c_int;
+type Close = unsafe extern "C" fn(c_int) -> c_int;
+
+/// The functions that were there before.
+static REAL: OnceLock<(Open, Close)> = OnceLock::new();
+
+static OPEN: Mutex<BTreeSet<c_int>> = Mutex::new(BTreeSet::new());
+
+fn open_now() -> MutexGuard<'static, BTreeSet<c_int>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the descriptors that are open.
+pub fn open() -> Vec<c_int> {
+    open_now().iter().copied().collect()
+}
+
+/// Returns `true` if something else than the SQLite of this library has a file open in this process: closing its descriptor would release the
+/// locks of a connection. Where the system does not list descriptors, no file is seen as open.
+pub fn is_open_elsewhere(file: &Path) -> bool {
+    let Ok(wanted) = identity::of_path(file) else { return false };
+    let Ok(listed) = fs::read_dir("/dev/fd") else { return false };
+    let ours = open();
+    let descriptors = listed.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<c_int>().ok());
+    descriptors.filter(|descriptor| !ours.contains(descriptor)).any(|descriptor| {
+        let path = format!("/dev/fd/{descriptor}");
+        identity::of_path(Path::new(&path)).is_ok_and(|found| found == wanted)
+    })
+}
+
+/// Notes all files that are opened from now on. Must be called before the first is.
+pub fn note_from_now_on() {
+    // SAFETY: SQLite's default VFS lives as long as the process, and its functions are those of its version.
+    unsafe {
+        let vfs = ffi::sqlite3_vfs_find(std::ptr::null());
+        if vfs.is_null() || (*vfs).iVersion < 3 {
+            return;
+        }
+        let (Some(get), Some(set)) = ((*vfs).xGetSystemCall, (*vfs).xSetSystemCall) else { return };
+        let current = |name: &CStr| get(vfs, name.as_ptr());
+        let (Some(open), Some(close)) = (current(c"open"), current(c"close")) else { return };
+        // SQLite calls these two with such parameters.
+        let open = std::mem::transmute::<unsafe extern "C" fn(), Open>(open);
+        let close = std::mem::transmute::<unsafe extern "C" fn(), Close>(close);
+        if REAL.set((open, close)).is_err() {
+            return;
+        }
+        let (open, close): (Open, Close) = (noted_open, noted_close);
+        let replace = |name: &CStr, function: unsafe extern "C" fn()| set(vfs, name.as_ptr(), Some(function));
+        replace(c"open", std::mem::transmute::<Open, unsafe extern "C" fn()>(open));
+        replace(c"close", std::mem::transmute::<Close, unsafe extern "C" fn()>(close));
+    }
+}
+
+unsafe extern "C" fn noted_open(path: *const c_char, flags: c_int, mode: c_int) -> c_int {
+    let Some((real, _)) = REAL.get() else { return -1 };
+    // Under the lock: whoever asks meanwhile sees the descriptor as SQLite's.
+    let mut open = open_now();
+    // SAFETY: these are the arguments that SQLite has given.
+    let descriptor = unsafe { real(path, flags, mode) };
+    if descriptor >= 0 {
+        open.insert(descriptor);
+    }
+    descriptor
+}
+
+unsafe extern "C" fn noted_close(descriptor: c_int) -> c_int {
+    let Some((_, real)) = REAL.get() else { return -1 };
+    let mut open = open_now();
+    open.remove(&descriptor);
+    // SAFETY: this is the argument that SQLite has given.
+    unsafe { real(descriptor) }
+}

@@ -1,0 +1,42 @@
+//! Errors as ADBC has them.
+
+use adbc_core::error::{Error, Status};
+use rusqlite::ErrorCode;
+use rusqlite::ffi;
+
+/// Returns an error of the driver.
+pub(crate) fn error(status: Status, message: impl Into<String>) -> Error {
+    Error::with_message_and_status(format!("[sqluice] {}", message.into()), status)
+}
+
+/// Returns the error for an option that is not known.
+pub(crate) fn unknown_option(of: &str, key: &str, value: &str) -> Error {
+    error(Status::NotImplemented, format!("Unknown {of} option {key}={value}"))
+}
+
+/// Returns the error of SQLite with the code, the message and what was done.
+pub(crate) fn of_code(code: i32, message: &str, doing: &str) -> Error {
+    let status = match ffi::Error::new(code).code {
+        ErrorCode::ConstraintViolation => Status::Integrity,
+        ErrorCode::OperationInterrupted => Status::Cancelled,
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Status::Timeout,
+        ErrorCode::SystemIoFailure | ErrorCode::DiskFull | ErrorCode::CannotOpen => Status::IO,
+        ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied => {
+            Status::Unauthorized
+        }
+        ErrorCode::TypeMismatch | ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt => Status::InvalidData,
+        _ => Status::Internal,
+    };
+    Error { vendor_code: code, ..error(status, format!("{doing}: {message}")) }
+}
+
+/// Returns an error of SQLite.
+pub(crate) fn of_sqlite(found: &rusqlite::Error, doing: &str) -> Error {
+    match found {
+        rusqlite::Error::SqliteFailure(code, message) => {
+            let message = message.clone().unwrap_or_else(|| code.to_string());
+            of_code(code.extended_code, &message, doing)
+        }
+        other => error(Status::Internal, format!("{doing}: {other}")),
+    }
+}

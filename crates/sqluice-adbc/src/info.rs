@@ -1,0 +1,108 @@
+//! The descriptions of the driver and of the database.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use adbc_core::constants::ADBC_VERSION_1_1_0;
+use adbc_core::error::Result;
+use adbc_core::options::InfoCode;
+use adbc_core::schemas::GET_INFO_SCHEMA;
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, UInt32Array, UnionArray,
+    new_empty_array,
+};
+use arrow_buffer::ScalarBuffer;
+use arrow_schema::DataType;
+
+/// The place of texts, of booleans and of integers in the union of values.
+const TEXT: i8 = 0;
+const TRUTH: i8 = 1;
+const INT: i8 = 2;
+
+/// All codes that are known.
+const CODES: [InfoCode; 7] = [
+    InfoCode::VendorName,
+    InfoCode::VendorVersion,
+    InfoCode::VendorSql,
+    InfoCode::DriverName,
+    InfoCode::DriverVersion,
+    InfoCode::DriverArrowVersion,
+    InfoCode::DriverAdbcVersion,
+];
+
+/// The version of the Arrow crates. A test compares it with the one that is compiled.
+const ARROW_VERSION: &str = "60.1.0";
+
+/// Returns what is asked for, or everything.
+pub(crate) fn info(codes: Option<&HashSet<InfoCode>>) -> Result<RecordBatch> {
+    let (mut names, mut kinds, mut offsets) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut texts, mut truths, mut ints) = (Vec::new(), Vec::new(), Vec::new());
+    // Programs that ask for everything expect what the driver of the Arrow project says.
+    let is_wanted =
+        |code: &&InfoCode| codes.map_or(**code != InfoCode::VendorSql, |codes| codes.contains(code));
+    for code in CODES.iter().filter(is_wanted) {
+        names.push(u32::from(code));
+        let mut text = |text: &'static str| {
+            texts.push(text);
+            (TEXT, texts.len() - 1)
+        };
+        let (kind, offset) = match code {
+            // Programs choose what they do by this name.
+            InfoCode::VendorName => text("SQLite"),
+            InfoCode::VendorVersion => text(rusqlite::version()),
+            InfoCode::DriverName => text("sqluice"),
+            InfoCode::DriverArrowVersion => text(ARROW_VERSION),
+            InfoCode::DriverVersion => text(env!("CARGO_PKG_VERSION")),
+            InfoCode::VendorSql => {
+                truths.push(true);
+                (TRUTH, truths.len() - 1)
+            }
+            _ => {
+                ints.push(i64::from(ADBC_VERSION_1_1_0));
+                (INT, ints.len() - 1)
+            }
+        };
+        kinds.push(kind);
+        offsets.push(i32::try_from(offset).unwrap_or_default());
+    }
+    let DataType::Union(fields, _) = GET_INFO_SCHEMA.field(1).data_type() else { return Ok(empty()) };
+    let children = fields.iter().map(|(kind, field)| -> ArrayRef {
+        match kind {
+            TEXT => Arc::new(StringArray::from(texts.clone())),
+            TRUTH => Arc::new(BooleanArray::from(truths.clone())),
+            INT => Arc::new(Int64Array::from(ints.clone())),
+            _ => new_empty_array(field.data_type()),
+        }
+    });
+    let children = children.collect();
+    let values = UnionArray::try_new(
+        fields.clone(),
+        ScalarBuffer::from(kinds),
+        Some(ScalarBuffer::from(offsets)),
+        children,
+    )?;
+    let columns: Vec<ArrayRef> = vec![Arc::new(UInt32Array::from(names)), Arc::new(values) as Arc<dyn Array>];
+    Ok(RecordBatch::try_new(Arc::clone(&GET_INFO_SCHEMA), columns)?)
+}
+
+fn empty() -> RecordBatch {
+    RecordBatch::new_empty(Arc::clone(&GET_INFO_SCHEMA))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_of_arrow_is_the_one_that_is_compiled() {
+        let workspace = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        let lock = std::fs::read_to_string(workspace.join("Cargo.lock")).unwrap();
+        assert!(lock.contains(&format!("name = \"arrow-schema\"\nversion = \"{ARROW_VERSION}\"")));
+    }
+
+    #[test]
+    fn everything_that_is_asked_for_is_said_once() {
+        let all = info(Some(&CODES.into_iter().collect())).unwrap();
+        assert_eq!((all.num_rows(), info(None).unwrap().num_rows()), (CODES.len(), CODES.len() - 1));
+    }
+}

@@ -1,0 +1,264 @@
+//! Rows of Arrow into a table, by `INSERT ... SELECT` over a whole batch at a time.
+//!
+//! All of them, or none: a savepoint surrounds them, which is the transaction if none is open.
+
+use std::sync::Arc;
+
+use adbc_core::error::{Error, Result, Status};
+use adbc_core::options::IngestMode;
+use arrow_array::RecordBatchReader;
+use arrow_schema::Schema;
+use sqluice_core::rows::Rows;
+
+use crate::errors::{error, of_sqlite};
+use crate::names::quoted;
+use crate::shared::{Shared, State};
+use crate::values::{cells, declared};
+
+/// The table that rows go to.
+#[derive(Clone, Default)]
+pub(crate) struct Target {
+    pub(crate) table: Option<String>,
+    pub(crate) catalog: Option<String>,
+    pub(crate) temporary: bool,
+    pub(crate) mode: Option<IngestMode>,
+}
+
+impl Target {
+    /// Returns the table's name in SQL.
+    fn name(&self) -> Result<String> {
+        let catalog = match (&self.catalog, self.temporary) {
+            (Some(_), true) => {
+                let message = "Cannot set both adbc.ingest.target_catalog and adbc.ingest.temporary";
+                return Err(error(Status::InvalidState, message));
+            }
+            (_, true) => "temp",
+            (catalog, false) => catalog.as_deref().unwrap_or("main"),
+        };
+        Ok(format!("{}.{}", quoted(catalog), quoted(self.table.as_deref().unwrap_or_default())))
+    }
+}
+
+/// Writes all rows; returns how many.
+pub(crate) fn ingest(
+    shared: &Arc<Shared>,
+    target: &Target,
+    rows: Box<dyn RecordBatchReader + Send>,
+) -> Result<i64> {
+    let name = target.name()?;
+    let schema = rows.schema();
+    let cancellations = shared.cancellations();
+    {
+        let state = shared.lock();
+        // The savepoint of the one that ends first would take the other with it.
+        if state.is_ingesting.get() {
+            let message =
+                "rows are being written by this connection already: use a connection for each thread";
+            return Err(error(Status::InvalidState, message));
+        }
+        state.begin()?;
+        state.run("SAVEPOINT sqluice_ingest")?;
+        state.is_ingesting.set(true);
+    }
+    let _ending = Ending(shared);
+    let made = make_table(&shared.lock(), target, &name, &schema);
+    // Without the lock: the rows may come from this connection.
+    let written = made.and_then(|()| insert(shared, &name, &schema, rows, cancellations));
+    let state = shared.lock();
+    match written {
+        Ok(rows) => {
+            state.run("RELEASE sqluice_ingest").inspect_err(|_| take_back(&state))?;
+            Ok(rows)
+        }
+        Err(error) => {
+            take_back(&state);
+            Err(error)
+        }
+    }
+}
+
+/// The end of an ingestion, also by a panic.
+struct Ending<'s>(&'s Shared);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.lock().is_ingesting.set(false);
+    }
+}
+
+/// Takes all changes back. SQLite has done so itself after some errors.
+fn take_back(state: &State) {
+    state.note_transaction(true, true);
+    let _ = state.run("ROLLBACK TO sqluice_ingest");
+    let _ = state.run("RELEASE sqluice_ingest");
+}
+
+fn make_table(state: &State, target: &Target, name: &str, schema: &Schema) -> Result<()> {
+    let mode = target.mode.unwrap_or(IngestMode::Create);
+    let unless = match mode {
+        IngestMode::Append => return Ok(()),
+        IngestMode::CreateAppend => "IF NOT EXISTS ",
+        IngestMode::Replace => {
+            state.run(&format!("DROP TABLE IF EXISTS {name}"))?;
+            ""
+        }
+        IngestMode::Create => "",
+    };
+    if schema.fields().is_empty() {
+        return Err(error(Status::InvalidArguments, "rows without columns make no table"));
+    }
+    let columns = schema.fields().iter().map(|field| {
+        let declared = declared(field.data_type());
+        let space = if declared.is_empty() { "" } else { " " };
+        format!("{}{space}{declared}", quoted(field.name()))
+    });
+    let columns: Vec<String> = columns.collect();
+    let sql = format!("CREATE TABLE {unless}{name} ({})", columns.join(", "));
+    state.run(&sql).map_err(|found| match found.message.contains("already exists") {
+        true => Error { status: Status::AlreadyExists, ..found },
+        false => found,
+    })
+}
+
+fn insert(
+    shared: &Arc<Shared>,
+    name: &str,
+    schema: &Schema,
+    rows: Box<dyn RecordBatchReader + Send>,
+    cancellations: u64,
+) -> Result<i64> {
+    let columns: Vec<String> = schema.fields().iter().map(|field| quoted(field.name())).collect();
+    let places: Vec<String> = (1..=columns.len()).map(|number| format!("c{number}")).collect();
+    let sql = format!(
+        "INSERT INTO {name} ({}) SELECT {} FROM sqluice_rows(?1)",
+        columns.join(", "),
+        places.join(", ")
+    );
+    // A table that lacks a column is an error also without rows.
+    let failed = |found: &rusqlite::Error| {
+        let error = of_sqlite(found, "cannot insert the rows");
+        match error.message.contains("has no column named") {
+            true => Error { status: Status::AlreadyExists, ..error },
+            false if error.message.contains("no such table") => Error { status: Status::NotFound, ..error },
+            false => error,
+        }
+    };
+    drop(shared.lock().connection.prepare_cached(&sql).map_err(|found| failed(&found))?);
+    let mut written = 0;
+    for batch in rows {
+        let batch = batch?;
+        let rows = Rows::from_cells(batch.num_rows(), cells(&batch)?);
+        // Between batches, others may use the connection: the rows may come from it.
+        let state = shared.lock();
+        shared.check_cancelled(cancellations)?;
+        let mut statement = state.connection.prepare_cached(&sql).map_err(|found| failed(&found))?;
+        let inserted = rows.lend(&mut statement, 1, |insert| insert.execute());
+        let inserted = inserted.and_then(|inserted| inserted).map_err(|found| failed(&found))?;
+        written += i64::try_from(inserted).unwrap_or(i64::MAX);
+    }
+    Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Int64Array, RecordBatch, RecordBatchIterator};
+    use arrow_schema::ArrowError;
+
+    use super::*;
+    use crate::names::shared_memory;
+    use crate::query::execute;
+    use crate::raw::Statement;
+
+    type Found = std::result::Result<RecordBatch, ArrowError>;
+
+    fn connection() -> Arc<Shared> {
+        let shared = Shared::open(&shared_memory()).unwrap();
+        shared.lock().run("CREATE TABLE t (a UNIQUE)").unwrap();
+        shared
+    }
+
+    fn batch(number: i64) -> RecordBatch {
+        RecordBatch::try_from_iter([("a", Arc::new(Int64Array::from(vec![number])) as _)]).unwrap()
+    }
+
+    /// Writes batches that are made one after another.
+    fn written(
+        shared: &Arc<Shared>,
+        batches: impl Iterator<Item = RecordBatch> + Send + 'static,
+    ) -> Result<i64> {
+        let rows = batches.map(|batch| -> Found { Ok(batch) });
+        let target =
+            Target { table: Some("t".to_owned()), mode: Some(IngestMode::Append), ..Target::default() };
+        ingest(shared, &target, Box::new(RecordBatchIterator::new(rows, batch(0).schema())))
+    }
+
+    fn sql(shared: &Arc<Shared>, sql: &str) -> Result<()> {
+        execute(Statement::new(shared, sql)?, None).map(drop)
+    }
+
+    fn count(shared: &Shared) -> i64 {
+        let state = shared.lock();
+        state.connection.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn the_commit_of_a_transaction_that_sqlite_has_rolled_back_fails() {
+        let shared = connection();
+        shared.lock().set_autocommit(false).unwrap();
+        sql(&shared, "INSERT INTO t VALUES (1)").unwrap();
+        sql(&shared, "INSERT OR ROLLBACK INTO t VALUES (1)").unwrap_err();
+        sql(&shared, "INSERT INTO t VALUES (2)").unwrap();
+        let error = shared.lock().end("COMMIT").unwrap_err();
+        assert!(error.message.contains("has rolled the transaction back"), "{}", error.message);
+        assert_eq!(count(&shared), 0);
+
+        sql(&shared, "INSERT OR ROLLBACK INTO t VALUES (3), (3)").unwrap_err();
+        shared.lock().end("ROLLBACK").unwrap();
+        sql(&shared, "INSERT INTO t VALUES (4)").unwrap();
+        shared.lock().end("COMMIT").unwrap();
+
+        sql(&shared, "INSERT OR ROLLBACK INTO t VALUES (5), (5)").unwrap_err();
+        shared.lock().set_autocommit(true).unwrap_err();
+        shared.lock().set_autocommit(true).unwrap();
+        assert_eq!(count(&shared), 1);
+    }
+
+    #[test]
+    fn a_connection_takes_rows_for_one_table_at_a_time() {
+        let shared = connection();
+        let inner = Arc::clone(&shared);
+        let batches = (1..4).map(move |number| {
+            let refused = written(&inner, std::iter::once(batch(9))).unwrap_err();
+            assert!(refused.message.contains("already"), "{}", refused.message);
+            batch(number)
+        });
+        assert_eq!(written(&shared, batches).unwrap(), 3);
+        assert_eq!(written(&shared, std::iter::once(batch(9))).unwrap(), 1);
+        assert_eq!(count(&shared), 4);
+
+        shared.lock().set_autocommit(false).unwrap();
+        let inner = Arc::clone(&shared);
+        let batches = (11..13).map(move |number| {
+            inner.lock().end("COMMIT").unwrap_err();
+            batch(number)
+        });
+        assert_eq!(written(&shared, batches).unwrap(), 2);
+        shared.lock().end("ROLLBACK").unwrap();
+        assert_eq!(count(&shared), 4);
+    }
+
+    #[test]
+    fn a_cancellation_between_two_batches_ends_the_ingestion() {
+        let shared = connection();
+        let inner = Arc::clone(&shared);
+        let batches = (1..9).map(move |number| {
+            if number == 5 {
+                inner.interrupt();
+            }
+            batch(number)
+        });
+        assert_eq!(written(&shared, batches).unwrap_err().status, Status::Cancelled);
+        assert_eq!(count(&shared), 0);
+        assert_eq!(written(&shared, std::iter::once(batch(9))).unwrap(), 1);
+    }
+}

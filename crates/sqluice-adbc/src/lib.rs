@@ -1,0 +1,35 @@
+//! [ADBC](https://arrow.apache.org/adbc/) for SQLite databases: statements of SQL in, data of Arrow out, and the other way round.
+//!
+//! ```text
+//!  driver manager ──C──> adbc_ffi ──> Driver ──> Database ──> Connection ──> Statement
+//!                                                                 │              │ query    rows of SQLite ──> types of the first rows ──> batches
+//!                                                                 │              │ ingest   batches ──> cells ──> INSERT ... SELECT
+//!                                                                 └── one connection of SQLite, which all of its statements share
+//! ```
+//!
+//! Modules, from the bottom up, each using only modules above it in this list:
+//!
+//! * [`descriptors`]: files that SQLite has open; `errors`: errors of ADBC; `names`: names in SQL, and URIs
+//! * `values`: columns of Arrow as values of SQLite; `shared`: the connection; `raw`: statements of SQLite
+//! * `columns`, `query`: results; `ingest`: rows into a table; `objects`, `info`: descriptions
+//! * [`driver`]: what the driver manager calls
+//!
+//! Invariant: a transaction begins with the first statement after it was asked for, not before. Programs ask for one as soon as they connect,
+//! and a connection that does nothing locks nothing.
+
+#![deny(unsafe_code)]
+
+mod columns;
+#[allow(unsafe_code, reason = "SQLite's functions are pointers")]
+pub mod descriptors;
+pub mod driver;
+mod errors;
+mod info;
+mod ingest;
+mod names;
+mod objects;
+mod query;
+#[allow(unsafe_code, reason = "statements outlive the call that prepares them")]
+mod raw;
+mod shared;
+mod values;

@@ -1,0 +1,247 @@
+//! Results of statements, and the parameters that statements are executed with.
+
+use std::sync::Arc;
+
+use adbc_core::error::{Error, Result, Status};
+use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+use sqluice_core::batch::Value;
+use sqluice_core::rows::Cells;
+
+use crate::columns::{Column, Refused};
+use crate::errors::error;
+use crate::raw::Statement;
+use crate::shared::State;
+use crate::values::cells;
+
+/// Rows of a batch, unless a program asks for another number. The types of a result are those of the first batch.
+pub(crate) const BATCH_ROWS: usize = 1024;
+
+/// The bytes of texts and blobs from which a batch ends, however few rows it has: a column of Arrow has room for 2 GiB.
+const BATCH_BYTES: usize = 64 << 20;
+
+/// The rows that a statement is executed with, one after another.
+pub(crate) struct Parameters {
+    batches: Box<dyn RecordBatchReader + Send>,
+    by_name: bool,
+    /// The parameter of each column, counted from 1; found with the first row.
+    numbers: Option<Vec<usize>>,
+    columns: Vec<Cells>,
+    rows: usize,
+    row: usize,
+}
+
+impl Parameters {
+    /// Creates the parameters of a statement; by their names, or in their order.
+    pub(crate) fn new(batches: Box<dyn RecordBatchReader + Send>, by_name: bool) -> Parameters {
+        Parameters { batches, by_name, numbers: None, columns: Vec::new(), rows: 0, row: 0 }
+    }
+
+    /// Reads until there is a row; returns `false` at the end. The lock of the connection must not be held: the rows may come from it.
+    fn fetch(&mut self) -> Result<bool> {
+        while self.row >= self.rows {
+            let Some(batch) = self.batches.next() else { return Ok(false) };
+            let batch = batch?;
+            (self.columns, self.rows, self.row) = (cells(&batch)?, batch.num_rows(), 0);
+        }
+        Ok(true)
+    }
+
+    /// Binds the next row, which was fetched.
+    fn bind(&mut self, statement: &mut Statement, state: &State) -> Result<()> {
+        let numbers = match self.numbers.take() {
+            Some(numbers) => numbers,
+            None => self.numbers_in(statement)?,
+        };
+        for (column, number) in self.columns.iter().zip(&numbers) {
+            statement.bind(state, *number, column.get(self.row).unwrap_or(Value::Null))?;
+        }
+        self.numbers = Some(numbers);
+        self.row += 1;
+        Ok(())
+    }
+
+    fn numbers_in(&self, statement: &Statement) -> Result<Vec<usize>> {
+        let (expected, found) = (statement.parameters(), self.columns.len());
+        if !self.by_name {
+            return match expected == found {
+                true => Ok((1..=found).collect()),
+                false => {
+                    let message = format!("parameter count mismatch: expected {expected} but found {found}");
+                    Err(error(Status::InvalidState, message))
+                }
+            };
+        }
+        let names: Vec<String> = (1..=expected).map(|number| statement.parameter_name(number)).collect();
+        let schema = self.batches.schema();
+        let numbers = schema.fields().iter().map(|field| {
+            let is_it = |name: &String| name == field.name() || name.get(1..) == Some(field.name());
+            names.iter().position(is_it).map(|position| position + 1).ok_or_else(|| {
+                error(Status::InvalidState, format!("parameter not found: '{}'", field.name()))
+            })
+        });
+        numbers.collect()
+    }
+}
+
+/// Executes a statement with each row of its parameters, and drops its results. Returns the number of changed rows.
+pub(crate) fn execute(mut statement: Statement, mut parameters: Option<Parameters>) -> Result<Option<i64>> {
+    let shared = Arc::clone(statement.shared());
+    let cancellations = shared.cancellations();
+    shared.lock().begin()?;
+    let before = shared.lock().connection.total_changes();
+    loop {
+        if let Some(parameters) = &mut parameters
+            && !parameters.fetch()?
+        {
+            break;
+        }
+        let state = shared.lock();
+        if let Some(parameters) = &mut parameters {
+            shared.check_cancelled(cancellations)?;
+            parameters.bind(&mut statement, &state)?;
+        }
+        while statement.step(&state)? {}
+        statement.reset();
+        if parameters.is_none() {
+            break;
+        }
+    }
+    let changed = shared.lock().connection.total_changes() - before;
+    Ok((!statement.only_reads()).then(|| i64::try_from(changed).unwrap_or(i64::MAX)))
+}
+
+/// The rows of a statement, batch by batch.
+pub(crate) struct Results {
+    statement: Statement,
+    parameters: Option<Parameters>,
+    schema: SchemaRef,
+    rows_max: usize,
+    first: Option<RecordBatch>,
+    /// The statement has a row that was not taken, or may have one.
+    running: bool,
+}
+
+impl Results {
+    /// Executes a statement until the types of its columns are known.
+    pub(crate) fn new(
+        statement: Statement,
+        parameters: Option<Parameters>,
+        rows_max: usize,
+    ) -> Result<Results> {
+        let shared = Arc::clone(statement.shared());
+        shared.lock().begin()?;
+        let names: Vec<String> =
+            (0..statement.columns()).map(|column| statement.column_name(column)).collect();
+        let mut results = Results {
+            statement,
+            parameters,
+            schema: Arc::new(Schema::empty()),
+            rows_max: rows_max.max(1),
+            first: None,
+            running: false,
+        };
+        results.running = results.start()?;
+        let mut columns: Vec<Column> = names.iter().map(|_| Column::Nulls(0)).collect();
+        let rows = results.fill(&mut columns, true)?;
+        let fields =
+            names.into_iter().zip(&columns).map(|(name, column)| Field::new(name, column.kind(), true));
+        results.schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        results.first = results.batch(columns, rows)?;
+        Ok(results)
+    }
+
+    /// Binds the next row of the parameters; returns `false` after the last.
+    fn start(&mut self) -> Result<bool> {
+        let Some(parameters) = &mut self.parameters else { return Ok(true) };
+        if !parameters.fetch()? {
+            return Ok(false);
+        }
+        let shared = Arc::clone(self.statement.shared());
+        parameters.bind(&mut self.statement, &shared.lock())?;
+        Ok(true)
+    }
+
+    /// Appends rows to the columns, as many as a batch has at most. Returns how many.
+    fn fill(&mut self, columns: &mut [Column], finding: bool) -> Result<usize> {
+        let shared = Arc::clone(self.statement.shared());
+        let (mut rows, mut bytes) = (0, 0);
+        while self.running && rows < self.rows_max && bytes < BATCH_BYTES {
+            let state = shared.lock();
+            while self.running && rows < self.rows_max && bytes < BATCH_BYTES {
+                if !self.statement.step(&state)? {
+                    self.running = false;
+                    break;
+                }
+                for (index, column) in columns.iter_mut().enumerate() {
+                    let (value, text) =
+                        (self.statement.value(index), || self.statement.as_text(index).to_vec());
+                    if let Value::Text(content) | Value::Blob(content) = value {
+                        bytes += content.len();
+                    }
+                    column
+                        .push(value, text, finding)
+                        .map_err(|refused| self.refused(index, column, &refused))?;
+                }
+                rows += 1;
+            }
+            drop(state);
+            if !self.running {
+                self.statement.reset();
+                self.running = self.parameters.is_some() && self.start()?;
+            }
+        }
+        Ok(rows)
+    }
+
+    fn refused(&self, index: usize, column: &Column, refused: &Refused) -> Error {
+        let name = self.statement.column_name(index);
+        let message = match refused {
+            Refused::NotUtf8 => format!("column {name} has text that is not UTF-8"),
+            Refused::Kind(found) => {
+                let kind = column.kind();
+                format!(
+                    "Type mismatch in column {name}: the first rows made it {kind}, and a later one has a value of the kind {found}"
+                )
+            }
+        };
+        error(Status::InvalidData, message)
+    }
+
+    fn batch(&self, mut columns: Vec<Column>, rows: usize) -> Result<Option<RecordBatch>> {
+        if rows == 0 {
+            return Ok(None);
+        }
+        let columns = columns.iter_mut().map(Column::finish).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        Ok(Some(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?))
+    }
+
+    fn read(&mut self) -> Result<Option<RecordBatch>> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
+        let mut columns: Vec<Column> =
+            self.schema.fields().iter().map(|field| Column::of(field.data_type())).collect();
+        let rows = self.fill(&mut columns, false)?;
+        self.batch(columns, rows)
+    }
+}
+
+impl Iterator for Results {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let read = self.read();
+        if read.is_err() {
+            self.running = false;
+        }
+        read.map_err(|error| ArrowError::ExternalError(error.message.into())).transpose()
+    }
+}
+
+impl RecordBatchReader for Results {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

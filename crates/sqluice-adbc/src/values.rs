@@ -1,0 +1,238 @@
+//! Columns of Arrow as values of SQLite, and the types that a table for them declares.
+//!
+//! ```text
+//!  booleans, integers    integers                              timestamps    2024-02-29T01:02:03.450, with all digits of their unit,
+//!  floats                floats; a NaN is NULL                               in UTC, without an offset
+//!  text, binary          the same                              dates         2024-02-29
+//!  dictionaries          their values                          others        refused
+//! ```
+
+use adbc_core::error::{Error, Result, Status};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowDictionaryKeyType, Date32Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type,
+    Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrowPrimitiveType, DictionaryArray, PrimitiveArray, RecordBatch};
+use arrow_schema::{DataType, TimeUnit};
+use sqluice_core::batch::Value;
+use sqluice_core::rows::Cells;
+
+use crate::errors::error;
+
+/// Returns the type that a new table declares for a column; empty if it declares none.
+pub(crate) fn declared(kind: &DataType) -> &'static str {
+    match kind {
+        DataType::Boolean
+        | DataType::Int8
+        | DataType::Int16
+        | DataType::Int32
+        | DataType::Int64
+        | DataType::UInt8
+        | DataType::UInt16
+        | DataType::UInt32
+        | DataType::UInt64 => "INTEGER",
+        DataType::Float32 | DataType::Float64 => "REAL",
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Date32 => "TEXT",
+        DataType::Binary => "BLOB",
+        _ => "",
+    }
+}
+
+/// Returns the values of all columns.
+pub(crate) fn cells(batch: &RecordBatch) -> Result<Vec<Cells>> {
+    let columns = batch.columns().iter().enumerate();
+    columns.map(|(number, column)| of_array(column.as_ref(), number)).collect()
+}
+
+fn of_array(array: &dyn Array, number: usize) -> Result<Cells> {
+    let mut cells = Cells::default();
+    match array.data_type() {
+        DataType::Null => cells.extend_nulls(array.len()),
+        DataType::Boolean => {
+            for value in array.as_boolean() {
+                cells.push(value.map_or(Value::Null, |value| Value::Int(value.into())));
+            }
+        }
+        DataType::Int8 => ints::<Int8Type>(array, &mut cells),
+        DataType::Int16 => ints::<Int16Type>(array, &mut cells),
+        DataType::Int32 => ints::<Int32Type>(array, &mut cells),
+        DataType::Int64 if array.null_count() == 0 => {
+            cells.extend_ints(array.as_primitive::<Int64Type>().values());
+        }
+        DataType::Int64 => ints::<Int64Type>(array, &mut cells),
+        DataType::UInt8 => ints::<UInt8Type>(array, &mut cells),
+        DataType::UInt16 => ints::<UInt16Type>(array, &mut cells),
+        DataType::UInt32 => ints::<UInt32Type>(array, &mut cells),
+        DataType::UInt64 => {
+            for value in array.as_primitive::<UInt64Type>() {
+                let int = value.map(i64::try_from).transpose().map_err(|_| too_large(number, value))?;
+                cells.push(int.map_or(Value::Null, Value::Int));
+            }
+        }
+        DataType::Float16 => reals::<Float16Type>(array, &mut cells),
+        DataType::Float32 => reals::<Float32Type>(array, &mut cells),
+        DataType::Float64 => reals::<Float64Type>(array, &mut cells),
+        DataType::Utf8 => texts(array.as_string::<i32>().iter(), &mut cells),
+        DataType::LargeUtf8 => texts(array.as_string::<i64>().iter(), &mut cells),
+        DataType::Utf8View => texts(array.as_string_view().iter(), &mut cells),
+        DataType::Binary => blobs(array.as_binary::<i32>().iter(), &mut cells),
+        DataType::LargeBinary => blobs(array.as_binary::<i64>().iter(), &mut cells),
+        DataType::BinaryView => blobs(array.as_binary_view().iter(), &mut cells),
+        DataType::FixedSizeBinary(_) => blobs(array.as_fixed_size_binary().iter(), &mut cells),
+        DataType::Date32 => {
+            for value in array.as_primitive::<Date32Type>() {
+                written(value, &mut cells, |days, to| date(i64::from(days), to));
+            }
+        }
+        DataType::Timestamp(unit, _) => match unit {
+            TimeUnit::Second => moments::<TimestampSecondType>(array, 0, &mut cells),
+            TimeUnit::Millisecond => moments::<TimestampMillisecondType>(array, 3, &mut cells),
+            TimeUnit::Microsecond => moments::<TimestampMicrosecondType>(array, 6, &mut cells),
+            TimeUnit::Nanosecond => moments::<TimestampNanosecondType>(array, 9, &mut cells),
+        },
+        DataType::Dictionary(keys, _) => match keys.as_ref() {
+            DataType::Int8 => dictionary::<Int8Type>(array.as_dictionary(), number, &mut cells)?,
+            DataType::Int16 => dictionary::<Int16Type>(array.as_dictionary(), number, &mut cells)?,
+            DataType::Int32 => dictionary::<Int32Type>(array.as_dictionary(), number, &mut cells)?,
+            DataType::Int64 => dictionary::<Int64Type>(array.as_dictionary(), number, &mut cells)?,
+            DataType::UInt8 => dictionary::<UInt8Type>(array.as_dictionary(), number, &mut cells)?,
+            DataType::UInt16 => dictionary::<UInt16Type>(array.as_dictionary(), number, &mut cells)?,
+            DataType::UInt32 => dictionary::<UInt32Type>(array.as_dictionary(), number, &mut cells)?,
+            _ => dictionary::<UInt64Type>(array.as_dictionary(), number, &mut cells)?,
+        },
+        other => {
+            let message = format!("column {} has the type {other}, which SQLite does not have", number + 1);
+            return Err(error(Status::NotImplemented, message + ": cast it to text, or to a number"));
+        }
+    }
+    Ok(cells)
+}
+
+fn too_large(number: usize, value: Option<u64>) -> Error {
+    let value = value.unwrap_or_default();
+    error(
+        Status::InvalidData,
+        format!("column {}: {value} is too large, SQLite's integers have 64 bits and a sign", number + 1),
+    )
+}
+
+fn ints<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &dyn Array, cells: &mut Cells) {
+    for value in array.as_primitive::<T>() {
+        cells.push(value.map_or(Value::Null, |value| Value::Int(value.into())));
+    }
+}
+
+fn reals<T: ArrowPrimitiveType<Native: Into<f64>>>(array: &dyn Array, cells: &mut Cells) {
+    for value in array.as_primitive::<T>() {
+        let value: Option<f64> = value.map(Into::into);
+        cells.push(value.filter(|value| !value.is_nan()).map_or(Value::Null, Value::Real));
+    }
+}
+
+fn texts<'a>(values: impl Iterator<Item = Option<&'a str>>, cells: &mut Cells) {
+    for value in values {
+        cells.push(value.map_or(Value::Null, |value| Value::Text(value.as_bytes())));
+    }
+}
+
+fn blobs<'a>(values: impl Iterator<Item = Option<&'a [u8]>>, cells: &mut Cells) {
+    for value in values {
+        cells.push(value.map_or(Value::Null, Value::Blob));
+    }
+}
+
+fn dictionary<K: ArrowDictionaryKeyType>(
+    array: &DictionaryArray<K>,
+    number: usize,
+    cells: &mut Cells,
+) -> Result<()> {
+    let values = of_array(array.values().as_ref(), number)?;
+    for key in array.keys_iter() {
+        cells.push(key.and_then(|key| values.get(key)).unwrap_or(Value::Null));
+    }
+    Ok(())
+}
+
+fn moments<T: ArrowPrimitiveType<Native = i64>>(array: &dyn Array, digits: u32, cells: &mut Cells) {
+    let array: &PrimitiveArray<T> = array.as_primitive();
+    for value in array {
+        written(value, cells, |value, to| moment(value, digits, to));
+    }
+}
+
+fn written<T>(value: Option<T>, cells: &mut Cells, write: impl FnOnce(T, &mut Vec<u8>)) {
+    let Some(value) = value else { return cells.push(Value::Null) };
+    let wrote: std::result::Result<(), std::convert::Infallible> = cells.push_text_by(|to| {
+        write(value, to);
+        Ok(())
+    });
+    match wrote {
+        Ok(()) => {}
+    }
+}
+
+const SECONDS_OF_DAY: i64 = 24 * 60 * 60;
+
+/// Writes a moment that is counted in units of `digits` digits of a second since 1970.
+fn moment(value: i64, digits: u32, to: &mut Vec<u8>) {
+    let units = 10_i64.pow(digits);
+    let (seconds, fraction) = (value.div_euclid(units), value.rem_euclid(units));
+    date(seconds.div_euclid(SECONDS_OF_DAY), to);
+    let second = seconds.rem_euclid(SECONDS_OF_DAY);
+    let (hours, minutes, seconds) = (second / 3600, second / 60 % 60, second % 60);
+    to.extend(format!("T{hours:02}:{minutes:02}:{seconds:02}").bytes());
+    if digits > 0 {
+        to.extend(format!(".{fraction:0width$}", width = digits as usize).bytes());
+    }
+}
+
+/// Writes the date that is this number of days after 1970-01-01, by the Gregorian calendar.
+fn date(days: i64, to: &mut Vec<u8>) {
+    // Years begin in March here, so that a leap day is the last day of a year. 400 years have 146,097 days.
+    let days = days + 719_468;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    to.extend(format!("{year:04}-{month:02}-{day:02}").bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sqlite(sql: &str) -> String {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn moments_are_those_of_sqlite() {
+        for seconds in (-62_167_219_200..253_402_300_799_i64).step_by(987_654_321) {
+            let mut text = Vec::new();
+            moment(seconds * 1000 + 45, 3, &mut text);
+            let wanted =
+                sqlite(&format!("SELECT strftime('%Y-%m-%dT%H:%M:%S', {seconds}, 'unixepoch') || '.045'"));
+            assert_eq!(String::from_utf8(text).unwrap(), wanted);
+        }
+    }
+
+    #[test]
+    fn a_moment_has_all_digits_of_its_unit() {
+        for (value, digits, wanted) in [
+            (-1, 0, "1969-12-31T23:59:59"),
+            (-1, 9, "1969-12-31T23:59:59.999999999"),
+            (1_500, 3, "1970-01-01T00:00:01.500"),
+            (0, 6, "1970-01-01T00:00:00.000000"),
+        ] {
+            let mut text = Vec::new();
+            moment(value, digits, &mut text);
+            assert_eq!(String::from_utf8(text).unwrap(), wanted);
+        }
+    }
+}

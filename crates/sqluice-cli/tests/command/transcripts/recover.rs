@@ -1,0 +1,84 @@
+//! `recover`.
+
+use std::fs;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::support::{folder, integrity, names, run};
+use crate::transcript::matches;
+
+/// Makes a database of 3,000 rows, with an index.
+fn make(folder: &Path) {
+    let sql = "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+        CREATE INDEX by_name ON t (name);
+        WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000) INSERT INTO t SELECT i, 'name ' || i FROM n";
+    Connection::open(folder.join("x.db")).unwrap().execute_batch(sql).unwrap();
+}
+
+/// Overwrites a leaf of the table with zeros.
+fn damage(folder: &Path) {
+    let mut bytes = fs::read(folder.join("x.db")).unwrap();
+    let leaf = (1..bytes.len() / 4096).find(|page| bytes[page * 4096] == 13).unwrap();
+    bytes[leaf * 4096..][..4096].fill(0);
+    fs::write(folder.join("x.db"), bytes).unwrap();
+}
+
+#[test]
+fn a_sound_database_exits_with_0_and_a_damaged_one_with_3() {
+    let folder = folder();
+    let folder = folder.path();
+    make(folder);
+    let ran = run(folder, ["recover", "x.db", "sound.db"]).ok();
+    let expected = "Recovered 3,000 rows of 1 table to sound.db: [..] kB in [..]s ([..] rows/s)\n  x.db shows no damage\n";
+    assert!(matches(&ran.stderr, expected), "{ran:?}");
+    damage(folder);
+    let ran = run(folder, ["recover", "x.db", "new.db"]);
+    assert_eq!(ran.code(), Some(3), "{ran:?}");
+    let expected = "\
+Recovered [..] rows of 1 table to new.db: [..] kB in [..]s ([..] rows/s)
+  t: [..] rows, 1 page lost
+warning: x.db is damaged: rows may be missing in new.db
+";
+    assert!(matches(&ran.stderr, expected), "{ran:?}");
+    assert_eq!(integrity(&folder.join("new.db")), "ok");
+    assert_eq!(names(folder), ["new.db", "sound.db", "x.db"]);
+    let ran = run(folder, ["recover", "x.db", "json.db", "--json"]);
+    assert_eq!(ran.code(), Some(3), "{ran:?}");
+    let report = ran.json();
+    assert_eq!(report["damaged"], true);
+    assert_eq!(report["tables"][0]["lost_pages"][0]["why"], "all its bytes are zeros");
+}
+
+#[test]
+fn a_dry_run_reports_what_could_be_saved_and_writes_nothing() {
+    let folder = folder();
+    let folder = folder.path();
+    make(folder);
+    damage(folder);
+    let ran = run(folder, ["recover", "x.db", "new.db", "--dry-run"]);
+    assert_eq!(ran.code(), Some(3), "{ran:?}");
+    let expected = "\
+x.db is damaged: [..] pages of 4096 bytes, [..] rows can be saved to new.db
+  t: [..] rows, 1 page lost
+    page [..]: all its bytes are zeros ([..])
+";
+    assert!(matches(&ran.stdout, expected), "{ran:?}");
+    assert_eq!(names(folder), ["x.db"]);
+}
+
+#[test]
+fn other_files_and_taken_names_are_errors() {
+    let folder = folder();
+    let folder = folder.path();
+    make(folder);
+    fs::write(folder.join("a.csv"), "id\n1\n").unwrap();
+    let ran = run(folder, ["recover", "a.csv", "new.db"]);
+    assert_eq!(ran.code(), Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("a.csv has no page of a SQLite database"), "{ran:?}");
+    let ran = run(folder, ["recover", "x.db", "x.db"]);
+    assert_eq!(ran.code(), Some(2), "{ran:?}");
+    let ran = run(folder, ["recover", "x.db", "a.csv"]);
+    assert_eq!(ran.code(), Some(1), "{ran:?}");
+    assert_eq!(names(folder), ["a.csv", "x.db"]);
+}

@@ -1,0 +1,242 @@
+//! The declaration of a full-text table in a database: CREATE VIRTUAL TABLE ... USING fts5(...), and the options that FTS5 stores.
+
+use rusqlite::{Connection, OptionalExtension};
+use sqluice_core::schema::virtual_table::{Parts, VirtualTableSql, value_of};
+use sqluice_core::schema::{quoted, quoted_text};
+use sqluice_format::fts5::{Detail, PAGE_BYTES_DEFAULT, PAGE_BYTES_MAX, PAGE_BYTES_MIN};
+
+use super::shadow::Shadows;
+use super::tokenizer::Tokenizer;
+use super::{TextIndex, tokenize_option};
+
+/// The place of the text of a full-text table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// The full-text table itself.
+    Own,
+    /// Another table or a view, with the name of the rowid there.
+    External {
+        /// The name of the table or view.
+        table: String,
+        /// The name of the rowid.
+        rowid: String,
+    },
+    /// Nowhere.
+    None,
+}
+
+/// A column of a full-text table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextColumn {
+    /// The name.
+    pub name: String,
+    /// `false` for a column that is UNINDEXED.
+    pub is_indexed: bool,
+}
+
+/// The declaration of a full-text table that can be filled here.
+#[derive(Clone, Debug)]
+pub struct Declaration {
+    /// The name of the table.
+    pub name: String,
+    /// The columns.
+    pub columns: Vec<TextColumn>,
+    /// The place of the text.
+    pub content: Content,
+    /// `true` with `contentless_delete=1`.
+    pub has_tombstones: bool,
+    /// `true` if rows may have been removed from pages in place: the option `secure-delete` changes the version of the table.
+    pub(super) is_edited: bool,
+    pub(super) index: TextIndex,
+    pub(super) page_bytes: usize,
+    /// The number of segments of a level from which they are merged; `None`: never.
+    pub(super) segments_merged: Option<usize>,
+}
+
+/// The version of a table from whose pages rows may have been removed in place.
+const VERSION_OF_EDITED: i64 = 5;
+
+/// The number of segments of a level that FTS5 merges by default.
+const AUTOMERGE_DEFAULT: i64 = 4;
+
+/// The number of segments of a level that FTS5 merges even without automatic merges, by default.
+const CRISISMERGE_DEFAULT: i64 = 16;
+
+impl Declaration {
+    /// Reads the declaration of the full-text table `name`. The inner error is the reason why only SQLite can fill the table, as a sentence.
+    ///
+    /// # Errors
+    /// If SQLite can't read the schema.
+    pub fn of(connection: &Connection, name: &str) -> rusqlite::Result<Result<Declaration, String>> {
+        let sql = "SELECT name, sql FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(?1)";
+        let found: Option<(String, Option<String>)> =
+            connection.query_row(sql, [name], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let Some((name, Some(sql))) = found else {
+            return Ok(Err(format!("{name} is no full-text table")));
+        };
+        if !VirtualTableSql::of(&sql).module.eq_ignore_ascii_case("fts5") {
+            return Ok(Err(format!("{name} is no table of FTS5")));
+        }
+        let encoding: String = connection.query_row("PRAGMA encoding", [], |row| row.get(0))?;
+        if encoding != "UTF-8" {
+            return Ok(Err("only SQLite reads texts in UTF-16".to_owned()));
+        }
+        let names = format!(
+            "SELECT name FROM pragma_table_xinfo({}) WHERE hidden <> 1 ORDER BY cid",
+            quoted_text(&name)
+        );
+        let names: Vec<String> =
+            connection.prepare(&names)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let config = Shadows::new(connection, &name).config()?;
+        let parsed = Parsed::of(&sql);
+        Ok(parsed.and_then(|parsed| parsed.declaration(&name, names, |key| config.get(key).copied())))
+    }
+
+    /// Returns the declaration of a table of a schema that is not created. The inner error is as that of [`Declaration::of`].
+    ///
+    /// # Errors
+    /// If SQLite can't create the schema in an empty database.
+    pub fn in_schema(sql: &str, name: &str) -> rusqlite::Result<Result<Declaration, String>> {
+        let connection = Connection::open_in_memory()?;
+        connection.execute_batch(sql)?;
+        Declaration::of(&connection, name)
+    }
+
+    /// Returns the quoted name of the table that keeps the text of the full-text table itself, with the names of its columns, the rowid first;
+    /// `None` for other tables.
+    pub fn own_content(&self) -> Option<String> {
+        let columns = (0..self.columns.len()).map(|column| format!(", c{column}"));
+        let name = quoted(&format!("{}_content", self.name));
+        (self.content == Content::Own).then(|| format!("{name}(id{})", columns.collect::<String>()))
+    }
+
+    /// Returns the query for the rows of the content: the rowid, and the indexed columns; `None` without content.
+    pub(super) fn content_query(&self) -> Option<String> {
+        let indexed = self.indexed();
+        let (table, rowid, columns): (String, String, Vec<String>) = match &self.content {
+            Content::None => return None,
+            Content::Own => (
+                quoted(&format!("{}_content", self.name)),
+                "id".to_owned(),
+                indexed.iter().map(|column| format!("c{column}")).collect(),
+            ),
+            Content::External { table, rowid } => (
+                quoted(table),
+                quoted(rowid),
+                indexed.iter().map(|column| quoted(&self.columns[*column].name)).collect(),
+            ),
+        };
+        let columns: String = columns.iter().map(|column| format!(", t.{column}")).collect();
+        Some(format!("SELECT t.{rowid}{columns} FROM main.{table} AS t ORDER BY t.{rowid}"))
+    }
+
+    /// Returns the numbers of the indexed columns.
+    pub(super) fn indexed(&self) -> Vec<usize> {
+        (0..self.columns.len()).filter(|column| self.columns[*column].is_indexed).collect()
+    }
+}
+
+/// The arguments of the statement.
+struct Parsed {
+    /// `false` for each column that is UNINDEXED.
+    columns: Vec<bool>,
+    options: Vec<(String, String)>,
+}
+
+impl Parsed {
+    fn of(sql: &str) -> Result<Parsed, String> {
+        let mut parsed = Parsed { columns: Vec::new(), options: Vec::new() };
+        for argument in Parts::of(sql).arguments {
+            match &argument[..] {
+                [name, equal, value] if equal.is_symbol(sql, "=") => {
+                    let name = name.name(sql).unwrap_or_default().to_ascii_lowercase();
+                    parsed.options.push((name, value_of(value, sql)));
+                }
+                [_] => parsed.columns.push(true),
+                [_, word] if word.is_word(sql, "UNINDEXED") => parsed.columns.push(false),
+                _ => return Err("only SQLite understands how its columns are declared".to_owned()),
+            }
+        }
+        Ok(parsed)
+    }
+
+    fn declaration(
+        self,
+        name: &str,
+        names: Vec<String>,
+        config: impl Fn(&str) -> Option<i64>,
+    ) -> Result<Declaration, String> {
+        if self.columns.len() != names.len() {
+            return Err("only SQLite understands how its columns are declared".to_owned());
+        }
+        let mut index = TextIndex { columns: names.len(), keeps_sizes: true, ..TextIndex::default() };
+        let (mut tokenize, mut content, mut rowid) = (String::new(), None, "rowid".to_owned());
+        let mut has_tombstones = false;
+        for (option, value) in &self.options {
+            let is_on = || match &**value {
+                "0" => Ok(false),
+                "1" => Ok(true),
+                _ => Err(format!("only SQLite understands its option {option}")),
+            };
+            match &**option {
+                "prefix" => {
+                    let numbers = value.split([' ', ',']).filter(|number| !number.is_empty()).map(str::parse);
+                    let numbers: Result<Vec<usize>, _> = numbers.collect();
+                    index.prefixes.extend(numbers.map_err(|_| "only SQLite understands its prefixes")?);
+                }
+                "tokenize" => tokenize.clone_from(value),
+                "content" => content = Some(value.clone()),
+                "content_rowid" => rowid.clone_from(value),
+                "columnsize" => index.keeps_sizes = is_on()?,
+                "contentless_delete" => has_tombstones = is_on()?,
+                // The texts are tokenized in the same way, and the columns are stored by SQLite.
+                "contentless_unindexed" | "tokendata" => {
+                    is_on()?;
+                }
+                "locale" if !is_on()? => {}
+                "locale" => return Err("only SQLite knows the locales of texts".to_owned()),
+                "detail" => {
+                    index.detail = match &**value {
+                        "full" => Detail::Full,
+                        "column" => Detail::Column,
+                        "none" => Detail::None,
+                        _ => return Err("only SQLite understands its detail".to_owned()),
+                    }
+                }
+                _ => return Err(format!("only SQLite knows its option {option}")),
+            }
+        }
+        index.tokenizer = tokenize_option::arguments(&tokenize)
+            .ok_or("only SQLite understands the arguments of its tokenizer")?;
+        if Tokenizer::new(&index.tokenizer).is_err() {
+            return Err(format!("SQLite has no tokenizer {} here", index.tokenizer[0]));
+        }
+        if !matches!(config("version"), Some(4 | 5)) {
+            return Err("its version of FTS5 is unknown here".to_owned());
+        }
+        let page_bytes = config("pgsz").map_or(Ok(PAGE_BYTES_DEFAULT), usize::try_from);
+        let page_bytes = page_bytes.ok().filter(|bytes| (PAGE_BYTES_MIN..=PAGE_BYTES_MAX).contains(bytes));
+        let page_bytes = page_bytes.ok_or("its pages have a size that FTS5 can't read")?;
+        let merged = match config("automerge").unwrap_or(AUTOMERGE_DEFAULT) {
+            0 => config("crisismerge").unwrap_or(CRISISMERGE_DEFAULT),
+            // FTS5 takes 1 for the default.
+            1 => AUTOMERGE_DEFAULT,
+            merged => merged,
+        };
+        let columns = names.into_iter().zip(self.columns);
+        Ok(Declaration {
+            name: name.to_owned(),
+            columns: columns.map(|(name, is_indexed)| TextColumn { name, is_indexed }).collect(),
+            content: match content {
+                None => Content::Own,
+                Some(table) if table.trim().is_empty() => Content::None,
+                Some(table) => Content::External { table, rowid },
+            },
+            has_tombstones,
+            is_edited: config("version") == Some(VERSION_OF_EDITED),
+            index,
+            page_bytes,
+            segments_merged: usize::try_from(merged).ok().filter(|merged| *merged > 1),
+        })
+    }
+}

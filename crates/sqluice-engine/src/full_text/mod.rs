@@ -1,0 +1,94 @@
+//! Full-text indexes, built from rows on all cores.
+//!
+//! ```text
+//!  rows in the order of rowids, in parts
+//!    │ one worker a part
+//!  tokenizer (SQLite's own) ──> dictionary: a number for each term ──> occurrences: (number, cell, position)
+//!    │                                                                    │ sorted by number: a run
+//!    │                                                            doclists of the run
+//!  sizes of rows                                                          │ (term, first rowid) -> doclist
+//!    │                                                                    │
+//!  sorter                                                              sorter, which spills within the memory
+//!    │                                                                    │ merged by term, on all cores
+//!  rows of t_docsize                              one thread: doclists of a term, one after another ──> pages
+//! ```
+//!
+//! Single occurrences are never sorted outside memory. The rows of a run are consecutive, so the doclist of a term is the concatenation of
+//! the doclists of its runs; only the first rowid of each is written as a delta.
+//!
+//! A look-up of a term in a large table waits for memory. So the tokens of many words are looked up at once: all of their slots are read
+//! first, side by side. A slot holds short terms as a whole.
+//!
+//! Modules, from the bottom up:
+//!
+//! * `tokenize_option`: the arguments in the option `tokenize`; `tokenizer`: SQLite's tokenizers
+//! * `dictionary`: numbers for terms; `occurrences`: the occurrences of a run, and their order
+//! * `item`: doclists as items of the sorter
+//! * `rows`: the worker, which takes rows; `collected`: what all workers have collected, and the merge by term
+//! * `join`: doclists of several segments as one; `shadow`: the shadow tables
+//! * `query`: rows of a query for the workers; `segments`: doclists of existing segments for the sorter
+//! * `declaration`: the options of a table in a database; `table`: fills, optimizes and extends its index
+//!
+//! Invariant: the terms, doclists and sizes that come out depend on the rows alone, not on parts, threads or memory.
+
+pub mod check;
+mod collected;
+pub mod declaration;
+mod dictionary;
+mod item;
+mod join;
+mod occurrences;
+mod query;
+mod rows;
+mod segments;
+pub(crate) mod shadow;
+pub mod table;
+#[cfg(test)]
+mod tests;
+pub(crate) mod tokenize_option;
+pub(crate) mod tokenizer;
+
+use sqluice_format::fts5::Detail;
+
+pub(crate) use collected::{Collected, Collector};
+pub(crate) use join::Joined;
+pub(crate) use rows::{RowIndexer, no_tokenizer};
+
+/// The declaration of a full-text index.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TextIndex {
+    /// The number of columns, including those that are not indexed.
+    pub(crate) columns: usize,
+    /// The detail of the doclists.
+    pub(crate) detail: Detail,
+    /// The number of characters of each prefix index.
+    pub(crate) prefixes: Vec<usize>,
+    /// The tokenizer and its arguments.
+    pub(crate) tokenizer: Vec<String>,
+    /// `true` if the table keeps the sizes of rows.
+    pub(crate) keeps_sizes: bool,
+}
+
+/// The content of a full-text index that was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WrittenTextIndex {
+    /// The number of rows.
+    pub rows: u64,
+    /// The number of tokens in all texts.
+    pub tokens: u64,
+    /// The number of different terms, with those of prefix indexes.
+    pub terms: u64,
+    /// The number of leaf pages in the shadow table.
+    pub leaves: u32,
+    /// The bytes of the leaf pages.
+    pub bytes: u64,
+}
+
+/// The totals of all rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    /// The number of rows.
+    pub(crate) rows: u64,
+    /// The number of tokens of each column.
+    pub(crate) tokens: Vec<u64>,
+}

@@ -1,0 +1,330 @@
+//! Doclists: the rows that have a term, with the positions of the term in each row.
+//!
+//! ```text
+//!  first rowid |  size, positions | delta, size, positions | delta, size, positions | ...       last rowid
+//!   apart      |  entries                                                                        apart
+//! ```
+//!
+//! A [`Doclist`] has its first rowid apart, so that doclists of consecutive ranges of rows become one without a change of their entries: only
+//! the first rowid of each is written as a delta from the last rowid of the one before.
+
+use crate::varint;
+
+/// The detail of an index: its option `detail`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Detail {
+    /// Rows, columns and positions.
+    #[default]
+    Full,
+    /// Rows and columns.
+    Column,
+    /// Rows.
+    None,
+}
+
+/// A doclist, or a part of one, of at least one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Doclist<'a> {
+    /// The rowid of the first row.
+    pub first: i64,
+    /// The rowid of the last row.
+    pub last: i64,
+    /// The entry of the first row; then for each other row the distance of its rowid from the one before, and its entry.
+    pub entries: &'a [u8],
+}
+
+/// The entries of a doclist do not end where the doclist ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MalformedDoclist;
+
+/// A row of a doclist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// The rowid.
+    pub rowid: i64,
+    /// `true` if the row was deleted from older segments.
+    pub is_deleted: bool,
+    /// `true` if the row has the term.
+    pub is_present: bool,
+    /// The positions as they are stored.
+    pub positions: &'a [u8],
+    /// The whole entry as it is stored, without the rowid.
+    pub stored: &'a [u8],
+}
+
+impl<'a> Doclist<'a> {
+    /// Returns the entries, one after another.
+    pub fn entries(
+        &self,
+        detail: Detail,
+    ) -> impl Iterator<Item = Result<Entry<'a>, MalformedDoclist>> + use<'a> {
+        let mut cursor = DoclistCursor::new(self.first);
+        let entries = self.entries;
+        std::iter::from_fn(move || cursor.next(entries, detail))
+    }
+}
+
+/// A place in the entries of a doclist, which the caller keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct DoclistCursor {
+    at: usize,
+    rowid: i64,
+    is_first: bool,
+}
+
+impl DoclistCursor {
+    /// Creates a cursor before the first entry, whose rowid is `first`.
+    pub const fn new(first: i64) -> DoclistCursor {
+        DoclistCursor { at: 0, rowid: first, is_first: true }
+    }
+
+    /// Returns the offset of the end of the last entry.
+    pub const fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Returns the next entry of `entries`; `None` after the last one.
+    #[inline]
+    pub fn next<'a>(
+        &mut self,
+        entries: &'a [u8],
+        detail: Detail,
+    ) -> Option<Result<Entry<'a>, MalformedDoclist>> {
+        let mut rest = &entries[self.at..];
+        let is_first = std::mem::take(&mut self.is_first);
+        if rest.is_empty() && !(is_first && detail == Detail::None) {
+            return None;
+        }
+        let next = next_entry(&mut rest, &mut self.rowid, is_first, detail);
+        self.at = if next.is_some() { entries.len() - rest.len() } else { entries.len() };
+        Some(next.ok_or(MalformedDoclist))
+    }
+}
+
+/// Removes the next entry from the start of `rest`.
+#[inline]
+fn next_entry<'a>(rest: &mut &'a [u8], rowid: &mut i64, is_first: bool, detail: Detail) -> Option<Entry<'a>> {
+    if !is_first {
+        let (delta, n) = varint::first(rest)?;
+        *rest = &rest[n..];
+        *rowid = rowid.wrapping_add(delta as i64);
+    }
+    let start = *rest;
+    let (is_deleted, is_present, positions);
+    if detail == Detail::None {
+        // No distance of rowids is 0, so a 0 is a mark.
+        let marks = rest.iter().take(2).take_while(|byte| **byte == 0).count();
+        (is_deleted, is_present, positions) = (marks > 0, marks != 1, &[][..]);
+        *rest = &rest[marks..];
+    } else {
+        let (size, n) = varint::first(rest)?;
+        let others;
+        (positions, others) = rest[n..].split_at_checked(usize::try_from(size / 2).ok()?)?;
+        (is_deleted, is_present) = (size & 1 == 1, !positions.is_empty());
+        *rest = others;
+    }
+    let stored = &start[..start.len() - rest.len()];
+    Some(Entry { rowid: *rowid, is_deleted, is_present, positions, stored })
+}
+
+/// A builder of a doclist from entries of others. The entries come in ascending order of their rowids.
+#[derive(Clone, Debug, Default)]
+pub struct EntryList {
+    rowids: Option<(i64, i64)>,
+    entries: Vec<u8>,
+}
+
+impl EntryList {
+    /// Appends an entry as it is stored.
+    #[inline]
+    pub fn push(&mut self, rowid: i64, stored: &[u8]) {
+        self.rowid(rowid);
+        self.entries.extend_from_slice(stored);
+    }
+
+    /// Appends an entry with these positions and marks.
+    pub fn push_row(
+        &mut self,
+        detail: Detail,
+        rowid: i64,
+        (is_deleted, is_present): (bool, bool),
+        positions: &[u8],
+    ) {
+        self.rowid(rowid);
+        if detail == Detail::None {
+            let marks = usize::from(is_deleted) + usize::from(is_deleted && is_present);
+            self.entries.extend_from_slice(&[0, 0][..marks]);
+        } else {
+            push(&mut self.entries, 2 * positions.len() as u64 + u64::from(is_deleted));
+            self.entries.extend_from_slice(positions);
+        }
+    }
+
+    fn rowid(&mut self, rowid: i64) {
+        self.rowids = match self.rowids {
+            None => Some((rowid, rowid)),
+            Some((first, last)) => {
+                push(&mut self.entries, rowid.wrapping_sub(last) as u64);
+                Some((first, rowid))
+            }
+        };
+    }
+
+    /// Returns the doclist; `None` without entries.
+    pub fn doclist(&self) -> Option<Doclist<'_>> {
+        self.rowids.map(|(first, last)| Doclist { first, last, entries: &self.entries })
+    }
+
+    /// Returns the number of bytes of the entries.
+    pub fn bytes(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Removes all entries.
+    pub fn clear(&mut self) {
+        self.rowids = None;
+        self.entries.clear();
+    }
+}
+
+/// A builder of the entries of one doclist after another. Rows come in ascending order of their rowids, and the occurrences in a row in the
+/// order of columns and positions.
+#[derive(Clone, Debug)]
+pub struct DoclistBuilder {
+    detail: Detail,
+    rowids: Option<(i64, i64)>,
+    /// The offset of the size of the current entry.
+    size_at: usize,
+    column: Option<u32>,
+    position: u32,
+}
+
+impl DoclistBuilder {
+    /// Creates a builder.
+    pub const fn new(detail: Detail) -> DoclistBuilder {
+        DoclistBuilder { detail, rowids: None, size_at: 0, column: None, position: 0 }
+    }
+
+    /// Begins the entry of a row. [`DoclistBuilder::end_row`] must have ended the entry before.
+    #[inline]
+    pub fn begin_row(&mut self, rowid: i64, out: &mut Vec<u8>) {
+        self.rowids = match self.rowids {
+            None => Some((rowid, rowid)),
+            Some((first, last)) => {
+                push(out, rowid.wrapping_sub(last) as u64);
+                Some((first, rowid))
+            }
+        };
+        if self.detail != Detail::None {
+            self.size_at = out.len();
+            out.push(0);
+        }
+        (self.column, self.position) = (None, 0);
+    }
+
+    /// Adds an occurrence of the term to the row. Occurrences at one position are all kept, as FTS5 keeps them.
+    #[inline]
+    pub fn occurrence(&mut self, column: u32, position: u32, out: &mut Vec<u8>) {
+        let is_same = self.column == Some(column);
+        match self.detail {
+            Detail::Full => {
+                if !is_same && (column != 0 || self.column.is_some()) {
+                    out.push(1);
+                    push(out, u64::from(column));
+                    self.position = 0;
+                }
+                push(out, u64::from(position - self.position) + 2);
+                self.position = position;
+            }
+            Detail::Column if !is_same => push(out, u64::from(column - self.column.unwrap_or(0)) + 2),
+            Detail::Column | Detail::None => {}
+        }
+        self.column = Some(column);
+    }
+
+    /// Ends the entry of a row.
+    #[inline]
+    pub fn end_row(&mut self, out: &mut Vec<u8>) {
+        if self.detail == Detail::None {
+            return;
+        }
+        let bytes = out.len() - self.size_at - 1;
+        if bytes < 64 {
+            out[self.size_at] = 2 * bytes as u8;
+            return;
+        }
+        // The size takes more bytes than the one that was left for it.
+        let mut size = [0; varint::BYTES_MAX];
+        let n = varint::write(&mut size, 2 * bytes as u64);
+        out[self.size_at] = size[0];
+        out.splice(self.size_at + 1..self.size_at + 1, size[1..n].iter().copied());
+    }
+
+    /// Ends the doclist. Returns the first and the last rowid, or `None` if there were no rows.
+    pub fn finish(&mut self) -> Option<(i64, i64)> {
+        self.rowids.take()
+    }
+}
+
+/// Appends a varint, most of which have one byte.
+#[inline]
+fn push(out: &mut Vec<u8>, value: u64) {
+    match value {
+        0..0x80 => out.push(value as u8),
+        _ => varint::push(out, value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DETAILS: [Detail; 3] = [Detail::Full, Detail::Column, Detail::None];
+
+    fn built(detail: Detail, rows: &[(i64, &[(u32, u32)])]) -> (Vec<u8>, i64, i64) {
+        let (mut builder, mut out) = (DoclistBuilder::new(detail), Vec::new());
+        for (rowid, occurrences) in rows {
+            builder.begin_row(*rowid, &mut out);
+            occurrences
+                .iter()
+                .for_each(|(column, position)| builder.occurrence(*column, *position, &mut out));
+            builder.end_row(&mut out);
+        }
+        let (first, last) = builder.finish().unwrap();
+        (out, first, last)
+    }
+
+    #[test]
+    fn an_entry_has_the_positions_of_each_column() {
+        let rows: &[(i64, &[(u32, u32)])] =
+            &[(7, &[(0, 0), (0, 0), (0, 5), (2, 1)]), (200, &[(1, 3), (1, 4)])];
+        assert_eq!(built(Detail::Full, rows).0, [12, 2, 2, 7, 1, 2, 3, 0x81, 0x41, 8, 1, 1, 5, 3]);
+        assert_eq!(built(Detail::Column, rows).0, [4, 2, 4, 0x81, 0x41, 2, 3]);
+        assert_eq!(built(Detail::None, rows), (vec![0x81, 0x41], 7, 200));
+    }
+
+    #[test]
+    fn entries_are_read_back_with_their_rowids() {
+        let many: Vec<(u32, u32)> = (0..3_000).map(|position| (0, 3 * position)).collect();
+        let rows: &[(i64, &[(u32, u32)])] =
+            &[(i64::MIN, &[(0, 1)]), (-1, &many), (0, &[(3, 0)]), (i64::MAX, &many[..64])];
+        for detail in DETAILS {
+            let (entries, first, last) = built(detail, rows);
+            let doclist = Doclist { first, last, entries: &entries };
+            let read: Result<Vec<_>, _> = doclist.entries(detail).collect();
+            let rowids: Vec<i64> = read.unwrap().iter().map(|entry| entry.rowid).collect();
+            assert_eq!(rowids, [i64::MIN, -1, 0, i64::MAX]);
+            assert_eq!((first, last), (i64::MIN, i64::MAX));
+        }
+    }
+
+    #[test]
+    fn a_doclist_that_ends_within_an_entry_is_malformed() {
+        let (entries, first, last) = built(Detail::Full, &[(1, &[(0, 1), (0, 2)]), (2, &[(0, 900)])]);
+        for end in 0..entries.len() {
+            let doclist = Doclist { first, last, entries: &entries[..end] };
+            let read: Result<Vec<_>, _> = doclist.entries(Detail::Full).collect();
+            assert_eq!(read.is_err(), ![0, 3].contains(&end), "{end}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The head and the footer of a leaf.
+
+use super::super::segment::HEAD_BYTES;
+use super::{Damage, Fault, Numbers};
+
+/// A leaf page.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaf<'a> {
+    block: &'a [u8],
+    id: i64,
+    /// The offset of the first rowid, if a rowid precedes the first term.
+    pub first_rowid: Option<usize>,
+    /// The end of the content.
+    pub end: usize,
+}
+
+impl<'a> Leaf<'a> {
+    /// Parses the head of the leaf with this `id` in `t_data`.
+    ///
+    /// # Errors
+    /// If an offset lies outside of the page.
+    pub fn parse(id: i64, block: &'a [u8]) -> Result<Leaf<'a>, Damage> {
+        let damage = |offset, fault| Damage { row: id, offset, fault };
+        let Some(&[a, b, c, d]) = block.first_chunk::<HEAD_BYTES>() else {
+            return Err(damage(block.len(), Fault::Short));
+        };
+        let (first_rowid, end) =
+            (usize::from(u16::from_be_bytes([a, b])), usize::from(u16::from_be_bytes([c, d])));
+        if !(HEAD_BYTES..=block.len()).contains(&end) {
+            return Err(damage(2, Fault::Range));
+        }
+        if first_rowid != 0 && !(HEAD_BYTES..end).contains(&first_rowid) {
+            return Err(damage(0, Fault::Range));
+        }
+        Ok(Leaf { block, id, first_rowid: Some(first_rowid).filter(|offset| *offset != 0), end })
+    }
+
+    /// Returns `true` if a term starts on the page.
+    pub fn has_term(&self) -> bool {
+        self.block.len() > self.end
+    }
+
+    /// Returns the offsets of the terms, in order.
+    pub fn terms(&self) -> impl Iterator<Item = Result<usize, Damage>> + use<'a> {
+        let mut numbers = Numbers::new(self.id, self.block, self.end);
+        let (end, mut term, mut is_first) = (self.end, 0, true);
+        std::iter::from_fn(move || {
+            if numbers.is_at_end() {
+                return None;
+            }
+            let next = next_term(&mut numbers, term, std::mem::take(&mut is_first), end);
+            match next {
+                Ok(offset) => term = offset,
+                Err(_) => numbers.at = usize::MAX,
+            }
+            Some(next)
+        })
+    }
+}
+
+/// Returns the offset of the term after the one at `before`, and steps to the next number of the footer.
+pub(super) fn next_term(
+    footer: &mut Numbers<'_>,
+    before: usize,
+    is_first: bool,
+    end: usize,
+) -> Result<usize, Damage> {
+    let place = footer.damage(Fault::Range);
+    let offset = before + footer.at_most(u16::MAX.into())? as usize;
+    let least = if is_first { HEAD_BYTES } else { before + 1 };
+    if (least..end).contains(&offset) { Ok(offset) } else { Err(place) }
+}

@@ -1,0 +1,302 @@
+//! The reader of a segment: leaves in, terms and rows out.
+
+use super::super::doclist::Detail;
+use super::super::page_id;
+use super::super::segment::HEAD_BYTES;
+use super::leaf::{Leaf, next_term};
+use super::{Damage, Fault, Numbers, Pages, ReadError, SegmentSpan};
+
+/// The largest size of the positions of a row: FTS5 keeps the size in 31 bits.
+const POSITIONS_MAX: u64 = i32::MAX as u64;
+
+/// The next content of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// A term. The rows that have it follow.
+    Term(&'a [u8]),
+    /// A row of the doclist of the term.
+    Row(Row<'a>),
+}
+
+/// An entry of a doclist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// The rowid.
+    pub rowid: i64,
+    /// `true` if the row was deleted from older segments.
+    pub is_deleted: bool,
+    /// `true` if the row has the term.
+    pub is_present: bool,
+    /// The positions as they are stored.
+    pub positions: &'a [u8],
+    /// The number of the page on which the entry starts.
+    pub page: u32,
+    /// `true` if the rowid is the first one on its page, and precedes all terms there.
+    pub is_first_of_page: bool,
+}
+
+/// The reader of a segment.
+#[derive(Clone, Debug)]
+pub struct SegmentReader {
+    segment: u16,
+    last_page: u32,
+    detail: Detail,
+    /// The number of the page in `block`; one less than the first page before any page was read.
+    page: u32,
+    block: Vec<u8>,
+    at: usize,
+    /// The end of the content.
+    end: usize,
+    /// The offset of the first rowid that precedes all terms, until it was read.
+    first_rowid: Option<usize>,
+    /// The offset of the next term.
+    next_term: Option<usize>,
+    /// The place of the next number in the footer.
+    footer: usize,
+    /// `true` if the current term is the first one on its page.
+    is_first_term: bool,
+    term: Vec<u8>,
+    term_page: u32,
+    /// `true` if no doclist can begin before the first page.
+    is_start: bool,
+    /// `true` once a term was read.
+    has_term: bool,
+    /// The last rowid of the doclist.
+    rowid: Option<i64>,
+    /// `true` once a term or a rowid of the page was read: until then, a rowid must be the one that the head of the page names.
+    is_begun: bool,
+    positions: Vec<u8>,
+}
+
+impl SegmentReader {
+    /// Creates a reader of all terms of a segment.
+    pub fn new(segment: &SegmentSpan, detail: Detail) -> SegmentReader {
+        let reader = SegmentReader::of_pages(segment.id, (segment.first, segment.last), detail);
+        SegmentReader { is_start: true, ..reader }
+    }
+
+    /// Creates a reader of the terms that start on pages from `first` to `last`. A doclist that begins before `first` is skipped.
+    pub fn of_pages(segment: u16, (first, last): (u32, u32), detail: Detail) -> SegmentReader {
+        SegmentReader {
+            segment,
+            // Page 0 is no page.
+            last_page: last,
+            detail,
+            page: first.max(1) - 1,
+            block: Vec::new(),
+            at: 0,
+            end: 0,
+            first_rowid: None,
+            next_term: None,
+            footer: 0,
+            is_first_term: false,
+            term: Vec::new(),
+            term_page: 0,
+            is_start: false,
+            has_term: false,
+            rowid: None,
+            is_begun: false,
+            positions: Vec::new(),
+        }
+    }
+
+    /// Returns the number of the page that was read last.
+    pub fn page(&self) -> u32 {
+        self.page
+    }
+
+    /// Returns the current term; an empty one before the first.
+    pub fn term(&self) -> &[u8] {
+        &self.term
+    }
+
+    /// Returns the number of the page on which the current term starts.
+    pub fn term_page(&self) -> u32 {
+        self.term_page
+    }
+
+    /// Returns `true` if the current term is the first one on its page.
+    pub fn is_first_term(&self) -> bool {
+        self.is_first_term
+    }
+
+    /// Returns the positions of the row that was read last, as they are stored.
+    pub fn positions(&self) -> &[u8] {
+        &self.positions
+    }
+
+    fn id(&self) -> i64 {
+        page_id(self.segment, None, self.page)
+    }
+
+    fn damage(&self, fault: Fault) -> Damage {
+        Damage { row: self.id(), offset: self.at, fault }
+    }
+
+    /// Reads on: to the next term, or the next row of the current term. Returns `None` at the end of the segment.
+    ///
+    /// # Errors
+    /// If a page is missing or damaged. The reader must not be used afterwards.
+    pub fn step<P: Pages>(&mut self, pages: &mut P) -> Result<Option<Step<'_>>, ReadError<P::Error>> {
+        loop {
+            if self.at >= self.end {
+                if self.next_term.is_some() {
+                    return Err(self.damage(Fault::Overrun).into());
+                }
+                if !self.load(pages)? {
+                    return self.end_of_segment();
+                }
+                if !self.has_term {
+                    if self.is_start && self.end > HEAD_BYTES && self.next_term != Some(HEAD_BYTES) {
+                        return Err(self.damage(Fault::Overrun).into());
+                    }
+                    // The rest of a doclist whose term is unknown.
+                    self.first_rowid = None;
+                    self.at = self.next_term.unwrap_or(self.end);
+                }
+                continue;
+            }
+            if self.next_term == Some(self.at) {
+                // Each term has a row.
+                if self.has_term && self.rowid.is_none() {
+                    return Err(self.damage(Fault::Overrun).into());
+                }
+                self.read_term()?;
+                return Ok(Some(Step::Term(&self.term)));
+            }
+            return Ok(Some(Step::Row(self.read_row(pages)?)));
+        }
+    }
+
+    fn end_of_segment<E>(&self) -> Result<Option<Step<'_>>, ReadError<E>> {
+        // Each term has a row.
+        if self.has_term && self.rowid.is_none() {
+            return Err(self.damage(Fault::Short).into());
+        }
+        Ok(None)
+    }
+
+    /// Reads the next page. Returns `false` after the last one.
+    fn load<P: Pages>(&mut self, pages: &mut P) -> Result<bool, ReadError<P::Error>> {
+        if self.page >= self.last_page {
+            return Ok(false);
+        }
+        self.page += 1;
+        let id = self.id();
+        if !pages.page(id, &mut self.block).map_err(ReadError::Stopped)? {
+            return Err(Damage { row: id, offset: 0, fault: Fault::Missing }.into());
+        }
+        let leaf = Leaf::parse(id, &self.block)?;
+        (self.at, self.end, self.first_rowid) = (HEAD_BYTES, leaf.end, leaf.first_rowid);
+        (self.footer, self.is_begun) = (self.end, false);
+        self.next_term = self.find_term(0)?;
+        if let (Some(rowid), Some(term)) = (self.first_rowid, self.next_term)
+            && rowid >= term
+        {
+            return Err(Damage { row: id, offset: 0, fault: Fault::Overrun }.into());
+        }
+        Ok(true)
+    }
+
+    /// Returns the offset of the term after the one at `before`.
+    fn find_term(&mut self, before: usize) -> Result<Option<usize>, Damage> {
+        let mut footer = Numbers::new(self.id(), &self.block, self.footer);
+        if footer.is_at_end() {
+            return Ok(None);
+        }
+        let found = next_term(&mut footer, before, before == 0, self.end)?;
+        self.footer = footer.at;
+        Ok(Some(found))
+    }
+
+    fn read_term(&mut self) -> Result<(), Damage> {
+        let start = self.at;
+        let is_first = self.term_page != self.page || !self.has_term;
+        let mut numbers = Numbers::new(self.id(), &self.block[..self.end], self.at);
+        let shared = if is_first { 0 } else { numbers.at_most(self.term.len() as u64)? as usize };
+        let bytes = numbers.at_most(self.end as u64)? as usize;
+        let new = self.block[..self.end].get(numbers.at..numbers.at + bytes);
+        let new = new.filter(|new| !new.is_empty()).ok_or(numbers.damage(Fault::Short))?;
+        let order = new.cmp(self.term.get(shared..).unwrap_or_default());
+        let ascends = match is_first {
+            true => !self.has_term || new > &self.term[..],
+            false => order.is_gt(),
+        };
+        if !ascends {
+            return Err(self.damage(Fault::TermOrder));
+        }
+        let at = numbers.at + bytes;
+        self.term.truncate(shared);
+        self.term.extend_from_slice(new);
+        self.at = at;
+        (self.term_page, self.has_term, self.rowid, self.is_begun) = (self.page, true, None, true);
+        self.is_first_term = is_first;
+        self.next_term = self.find_term(start)?;
+        Ok(())
+    }
+
+    fn read_row<P: Pages>(&mut self, pages: &mut P) -> Result<Row<'_>, ReadError<P::Error>> {
+        let page = self.page;
+        let is_first_of_page = self.first_rowid == Some(self.at);
+        let limit = self.next_term.unwrap_or(self.end);
+        // The first rowid on a page, and the first of a doclist, are absolute.
+        if self.is_begun == is_first_of_page || !self.has_term {
+            return Err(self.damage(Fault::Overrun).into());
+        }
+        let place = self.damage(Fault::RowOrder);
+        let mut numbers = Numbers::new(self.id(), &self.block[..limit], self.at);
+        let value = numbers.next()? as i64;
+        let rowid = match self.rowid {
+            Some(last) if !is_first_of_page => last.wrapping_add(value),
+            _ => value,
+        };
+        if self.rowid.is_some_and(|last| rowid <= last) {
+            return Err(place.into());
+        }
+        let (mut is_deleted, mut is_present) = (false, true);
+        let mut size = 0;
+        if self.detail == Detail::None {
+            let mut mark = || {
+                let is_there = numbers.at < limit && numbers.block[numbers.at] == 0;
+                numbers.at += usize::from(is_there);
+                is_there
+            };
+            if mark() {
+                is_deleted = true;
+                is_present = mark();
+            }
+        } else {
+            let value = numbers.at_most(2 * POSITIONS_MAX + 1)?;
+            is_deleted = value & 1 == 1;
+            size = (value / 2) as usize;
+            is_present = size > 0;
+        }
+        self.at = numbers.at;
+        (self.rowid, self.first_rowid, self.is_begun) = (Some(rowid), None, true);
+        self.read_positions(size, pages)?;
+        let positions = &self.positions[..];
+        Ok(Row { rowid, is_deleted, is_present, positions, page, is_first_of_page })
+    }
+
+    /// Reads the positions of a row, which may continue on other pages.
+    fn read_positions<P: Pages>(&mut self, size: usize, pages: &mut P) -> Result<(), ReadError<P::Error>> {
+        self.positions.clear();
+        loop {
+            let left = size - self.positions.len();
+            // The positions end where the next rowid or term begins.
+            let limit = self.first_rowid.or(self.next_term).unwrap_or(self.end);
+            let here = left.min(limit - self.at);
+            self.positions.extend_from_slice(&self.block[self.at..self.at + here]);
+            self.at += here;
+            if here == left {
+                return Ok(());
+            }
+            if self.at < self.end {
+                return Err(self.damage(Fault::Overrun).into());
+            }
+            if !self.load(pages)? {
+                return Err(self.damage(Fault::Short).into());
+            }
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! The entries of a B-tree page that may be damaged ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages)).
+//!
+//! ```text
+//!  cell pointers   p0   p1   p2   p3          the count may be damaged: pointers end where the first cell begins
+//!                   │    │    │    └─ beyond the page               lost
+//!                   │    │    └────── within the cell of p1         lost: no byte is used twice
+//!                   │    └─────────── a header, types and lengths that agree: an entry
+//!                   └──────────────── as p1, but its rowid follows that of p1: an entry out of order
+//! ```
+//!
+//! A page gives all entries that are sound by themselves, whatever became of the others.
+
+use crate::cell::PAGE_NUMBER_BYTES;
+use crate::page::{CELL_POINTER_BYTES, DATABASE_HEADER_BYTES, Geometry, PageKind};
+use crate::value::SerialType;
+use crate::varint;
+use crate::view::{CellView, PageView};
+
+/// The entries of a page, and what is known about the page.
+#[derive(Clone, Debug, Default)]
+pub struct Salvage {
+    /// The sound entries, in the order of their pointers.
+    pub entries: Vec<Entry>,
+    /// The children that an interior page names, in order, each with the largest rowid below it; the last child has none. Pages of indexes
+    /// have no rowids.
+    pub children: Vec<(u32, Option<i64>)>,
+    /// The number of cells that are not sound.
+    pub lost: usize,
+    /// `true` if the page has no fault.
+    pub is_whole: bool,
+    order: Vec<usize>,
+    missing: Vec<usize>,
+    spans: Vec<(usize, usize)>,
+    /// A bit for each byte of the page at which a cell begins.
+    starts: Vec<u64>,
+}
+
+/// A sound entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The local part of the entry.
+    pub cell: CellView,
+    /// The number of its cell pointer.
+    pub number: usize,
+    /// `true` if the rowids of the page ascend up to this entry and after it.
+    pub in_order: bool,
+}
+
+/// A field's serial types, in the order of the record.
+pub type Types = Vec<u64>;
+
+/// Reads the serial types of a record of `payload_bytes` bytes that begins with `start`. Returns `None` if the record is not sound, and
+/// `Some(false)` if its header does not end within `start`.
+pub fn read_types(start: &[u8], payload_bytes: usize, types: &mut Types) -> Option<bool> {
+    types.clear();
+    let (header, mut at) = varint::read(start)?;
+    let header = usize::try_from(header).ok().filter(|header| *header <= payload_bytes && *header >= at)?;
+    let Some(bytes) = start.get(..header) else { return Some(false) };
+    let mut body = 0u64;
+    while at < header {
+        let (serial, n) = match bytes[at] {
+            byte @ ..0x80 => (u64::from(byte), 1),
+            _ => varint::read(&bytes[at..])?,
+        };
+        at += n;
+        body = body.checked_add(SerialType(serial).content_bytes()?)?;
+        types.push(serial);
+    }
+    (body == (payload_bytes - header) as u64).then_some(true)
+}
+
+impl Salvage {
+    /// Reads the page `number`. Returns its kind, or `None` if the bytes are not a B-tree page.
+    pub fn read(
+        &mut self,
+        bytes: &[u8],
+        number: u32,
+        geometry: Geometry,
+        types: &mut Types,
+    ) -> Option<PageKind> {
+        self.entries.clear();
+        self.children.clear();
+        self.missing.clear();
+        (self.lost, self.is_whole) = (0, false);
+        let clipped: Vec<u8>;
+        let (view, was_clipped) = match PageView::new(bytes, number, geometry) {
+            Some(view) if !has_pointers_in_cells(bytes, number, view.cells()) => (view, false),
+            _ => {
+                clipped = with_natural_count(bytes, number, geometry)?;
+                (PageView::new(&clipped[..], number, geometry)?, true)
+            }
+        };
+        let kind = view.kind();
+        if kind == PageKind::InteriorTable {
+            self.read_interior(&view, was_clipped);
+            return Some(kind);
+        }
+        let mut cell_bytes = 0;
+        let mut ascends = true;
+        let mut before: Option<i64> = None;
+        self.spans.clear();
+        self.starts.clear();
+        self.starts.resize(view.usable_bytes() / 64 + 1, 0);
+        for index in 0..view.cells() {
+            // Thousands of pointers to one cell with many fields would read its header thousands of times.
+            if view.start(index).is_some_and(|start| !self.is_new(start)) {
+                self.lost += 1;
+                continue;
+            }
+            if kind == PageKind::InteriorIndex
+                && let Some(child) = view.child(index)
+            {
+                self.children.push((child, None));
+            }
+            let sound = view.entry(index).filter(|cell| {
+                read_types(view.bytes(cell.local.clone()), cell.payload_bytes, types).is_some()
+            });
+            let Some(cell) = sound else {
+                self.lost += 1;
+                self.missing.push(index);
+                continue;
+            };
+            let bytes = view.cell_bytes(index, &cell);
+            cell_bytes += bytes;
+            ascends &= kind.is_index() || before.is_none_or(|before| before < cell.rowid);
+            before = Some(cell.rowid);
+            let end = cell.local.end + if cell.overflow.is_some() { PAGE_NUMBER_BYTES } else { 0 };
+            self.spans.push((end - bytes.min(end), end));
+            self.entries.push(Entry { cell, number: index, in_order: true });
+        }
+        if kind == PageKind::InteriorIndex
+            && let Some(child) = view.child(view.cells())
+        {
+            self.children.push((child, None));
+        }
+        let is_filled = self.lost == 0 && !was_clipped && view.is_filled_by(cell_bytes);
+        if is_filled && ascends && (!kind.is_index() || self.are_apart()) {
+            self.is_whole = true;
+            return Some(kind);
+        }
+        self.find_by_records(&view, types);
+        self.drop_overlapping(kind.is_index());
+        Some(kind)
+    }
+
+    /// Marks the byte at which a cell begins. Returns `false` if another cell begins there.
+    fn is_new(&mut self, start: usize) -> bool {
+        let (word, bit) = (&mut self.starts[start / 64], 1 << (start % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+
+    /// Finds the cells of a table leaf whose payload size is damaged: their record ends where another cell begins, or the page ends.
+    fn find_by_records(&mut self, view: &PageView<&[u8]>, types: &mut Types) {
+        if view.kind() != PageKind::LeafTable || self.missing.is_empty() {
+            return;
+        }
+        let mut starts: Vec<usize> = (0..view.cells()).filter_map(|index| view.start(index)).collect();
+        starts.push(view.usable_bytes());
+        starts.sort_unstable();
+        for index in std::mem::take(&mut self.missing) {
+            let Some(start) = view.start(index) else { continue };
+            let Some(cell) = view.entry_by_record(index) else { continue };
+            let is_record =
+                read_types(view.bytes(cell.local.clone()), cell.payload_bytes, types) == Some(true);
+            if is_record && starts.binary_search(&cell.local.end).is_ok() {
+                self.spans.push((start, cell.local.end));
+                self.entries.push(Entry { cell, number: index, in_order: true });
+                self.lost -= 1;
+            }
+        }
+        let mut by_number: Vec<usize> = (0..self.entries.len()).collect();
+        by_number.sort_by_key(|&at| self.entries[at].number);
+        self.entries = by_number.iter().map(|&at| self.entries[at].clone()).collect();
+        self.spans = by_number.iter().map(|&at| self.spans[at]).collect();
+    }
+
+    fn read_interior(&mut self, view: &PageView<&[u8]>, was_clipped: bool) {
+        let (mut before, mut ascends) = (None, true);
+        for index in 0..view.cells() {
+            match (view.child(index), view.interior_rowid(index)) {
+                (Some(child), Some(rowid)) => {
+                    ascends &= before.is_none_or(|before| before < rowid);
+                    before = Some(rowid);
+                    self.children.push((child, Some(rowid)));
+                }
+                _ => self.lost += 1,
+            }
+        }
+        if let Some(child) = view.child(view.cells()) {
+            self.children.push((child, None));
+        }
+        self.is_whole = self.lost == 0
+            && ascends
+            && !was_clipped
+            && view.interior_cell_bytes().is_some_and(|bytes| view.is_filled_by(bytes));
+    }
+
+    /// Returns `true` if no two cells overlap.
+    fn are_apart(&mut self) -> bool {
+        let Salvage { order, spans, .. } = self;
+        order.clear();
+        order.extend(0..spans.len());
+        order.sort_unstable_by_key(|&at| spans[at]);
+        order.windows(2).all(|pair| spans[pair[0]].1 <= spans[pair[1]].0)
+    }
+
+    /// Marks the entries out of order, and drops entries so that no byte is used twice. Entries in order are kept before others.
+    fn drop_overlapping(&mut self, is_index: bool) {
+        if !is_index {
+            self.mark_order();
+        }
+        let mut used: Vec<(usize, usize)> = Vec::with_capacity(self.spans.len());
+        let mut kept = vec![false; self.entries.len()];
+        for in_order in [true, false] {
+            for (at, entry) in self.entries.iter().enumerate() {
+                let (start, end) = self.spans[at];
+                if entry.in_order != in_order {
+                    continue;
+                }
+                let place = used.partition_point(|span| span.0 < start);
+                let is_free = used.get(place).is_none_or(|next| end <= next.0)
+                    && (place == 0 || used[place - 1].1 <= start);
+                if is_free {
+                    used.insert(place, (start, end));
+                    kept[at] = true;
+                }
+            }
+        }
+        let mut kept = kept.into_iter();
+        let before = self.entries.len();
+        self.entries.retain(|_| kept.next().unwrap_or(false));
+        self.lost += before - self.entries.len();
+    }
+
+    /// Marks the entries that are not on the longest ascending run of rowids.
+    fn mark_order(&mut self) {
+        let rowids: Vec<i64> = self.entries.iter().map(|entry| entry.cell.rowid).collect();
+        let mut tails: Vec<usize> = Vec::new();
+        let mut before = vec![usize::MAX; rowids.len()];
+        for at in 0..rowids.len() {
+            let place = tails.partition_point(|&tail| rowids[tail] < rowids[at]);
+            before[at] = if place > 0 { tails[place - 1] } else { usize::MAX };
+            match tails.get_mut(place) {
+                Some(tail) => *tail = at,
+                None => tails.push(at),
+            }
+        }
+        self.entries.iter_mut().for_each(|entry| entry.in_order = false);
+        let mut at = tails.last().copied().unwrap_or(usize::MAX);
+        while at != usize::MAX {
+            self.entries[at].in_order = true;
+            at = before[at];
+        }
+    }
+}
+
+/// Returns the offset of the page header, and of the cell pointers.
+fn places(page: &[u8], number: u32) -> Option<(usize, usize)> {
+    let header_at = if number == 1 { DATABASE_HEADER_BYTES } else { 0 };
+    let kind = PageKind::from_byte(*page.get(header_at)?)?;
+    Some((header_at, header_at + kind.header_bytes()))
+}
+
+/// Returns the number of cell pointers up to the byte at which the first of their cells begins.
+fn natural_count(page: &[u8], pointers: usize, max: usize) -> usize {
+    let mut first = page.len();
+    let mut count = 0;
+    while count < max {
+        let at = pointers + count * CELL_POINTER_BYTES;
+        let end = at + CELL_POINTER_BYTES;
+        let Some(&[high, low]) = page.get(at..end) else { break };
+        if end > first {
+            break;
+        }
+        let cell = usize::from(u16::from_be_bytes([high, low]));
+        // A pointer that can't be true ends nothing: the next may be sound.
+        if cell >= end && cell < page.len() {
+            first = first.min(cell);
+        }
+        count += 1;
+    }
+    count
+}
+
+/// Returns `true` if some cell pointers lie within cells, so that the number of cells is wrong.
+fn has_pointers_in_cells(page: &[u8], number: u32, cells: usize) -> bool {
+    let Some((_, pointers)) = places(page, number) else { return false };
+    // All but a few damaged pointers are behind the pointers of a page with a right number of cells.
+    let end = pointers + cells * CELL_POINTER_BYTES;
+    let within = (0..cells).filter(|index| {
+        let at = pointers + index * CELL_POINTER_BYTES;
+        page.get(at..at + CELL_POINTER_BYTES)
+            .is_some_and(|bytes| usize::from(u16::from_be_bytes([bytes[0], bytes[1]])) < end)
+    });
+    within.count() * 4 > cells
+}
+
+/// Returns a copy of the page with as many cells as its cell pointers have.
+fn with_natural_count(bytes: &[u8], number: u32, geometry: Geometry) -> Option<Vec<u8>> {
+    let page = bytes.get(..geometry.usable_bytes())?;
+    let (header_at, pointers) = places(page, number)?;
+    let cells = usize::from(u16::from_be_bytes([page[header_at + 3], page[header_at + 4]]));
+    let count = natural_count(page, pointers, cells);
+    let mut copy = bytes.to_vec();
+    copy[header_at + 3..header_at + 5].copy_from_slice(&(count as u16).to_be_bytes());
+    Some(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::PageSize;
+    use crate::record;
+    use crate::value::Value;
+
+    fn geometry() -> Geometry {
+        Geometry::new(PageSize::new(512).unwrap(), 0).unwrap()
+    }
+
+    /// Returns a leaf with the rows 1 to `rows`, each with one text.
+    fn leaf(rows: i64) -> Vec<u8> {
+        let mut page = vec![0; 512];
+        let mut content = 512;
+        for rowid in 1..=rows {
+            let mut payload = Vec::new();
+            record::encode(&[Value::Text(format!("row {rowid}").as_bytes())], &mut payload);
+            let mut cell = Vec::new();
+            varint::push(&mut cell, payload.len() as u64);
+            varint::push(&mut cell, rowid as u64);
+            cell.extend_from_slice(&payload);
+            content -= cell.len();
+            page[content..content + cell.len()].copy_from_slice(&cell);
+            let pointer = 8 + (rowid as usize - 1) * 2;
+            page[pointer..pointer + 2].copy_from_slice(&(content as u16).to_be_bytes());
+        }
+        crate::page::write_header(&mut page, PageKind::LeafTable, rows as usize, content);
+        page
+    }
+
+    fn rowids(page: &[u8]) -> (Vec<i64>, Vec<i64>, bool) {
+        let mut salvage = Salvage::default();
+        assert_eq!(salvage.read(page, 2, geometry(), &mut Types::new()), Some(PageKind::LeafTable));
+        let of = |in_order: bool| {
+            let entries = salvage.entries.iter().filter(|entry| entry.in_order == in_order);
+            entries.map(|entry| entry.cell.rowid).collect()
+        };
+        (of(true), of(false), salvage.is_whole)
+    }
+
+    #[test]
+    fn a_sound_page_is_whole() {
+        assert_eq!(rowids(&leaf(20)), ((1..=20).collect(), vec![], true));
+    }
+
+    #[test]
+    fn a_damaged_cell_loses_itself_alone() {
+        let mut page = leaf(20);
+        let cell = usize::from(u16::from_be_bytes([page[16], page[17]]));
+        page[cell + 3] = 10;
+        let (found, _, is_whole) = rowids(&page);
+        assert_eq!((found, is_whole), ((1..=20).filter(|rowid| *rowid != 5).collect(), false));
+    }
+
+    #[test]
+    fn of_equal_pointers_one_counts() {
+        let mut page = leaf(20);
+        page.copy_within(16..18, 18);
+        page.copy_within(16..18, 20);
+        let mut salvage = Salvage::default();
+        salvage.read(&page, 2, geometry(), &mut Types::new());
+        assert_eq!((salvage.entries.len(), salvage.lost, salvage.is_whole), (18, 2, false));
+    }
+
+    #[test]
+    fn a_wrong_payload_size_loses_no_cell() {
+        let mut page = leaf(20);
+        let cell = usize::from(u16::from_be_bytes([page[16], page[17]]));
+        for size in [3, 9, 100] {
+            page[cell] = size;
+            assert_eq!(rowids(&page), ((1..=20).collect(), vec![], false), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_number_of_cells_loses_no_cell() {
+        let mut page = leaf(20);
+        for cells in [21u16, 200, 60_000] {
+            page[3..5].copy_from_slice(&cells.to_be_bytes());
+            let (mut found, more, is_whole) = rowids(&page);
+            found.extend(more);
+            found.sort_unstable();
+            assert_eq!((found, is_whole), ((1..=20).collect(), false), "{cells} cells");
+        }
+    }
+
+    #[test]
+    fn swapped_pointers_keep_both_rows_and_a_repeated_pointer_gives_one() {
+        let mut page = leaf(20);
+        let (second, third) = ([page[10], page[11]], [page[12], page[13]]);
+        page[10..12].copy_from_slice(&third);
+        page[12..14].copy_from_slice(&second);
+        let (found, others, is_whole) = rowids(&page);
+        assert_eq!((found.len(), others.len(), is_whole), (19, 1, false));
+        page[10..12].copy_from_slice(&second);
+        let (found, others, _) = rowids(&page);
+        assert_eq!((found, others), ((1..=20).filter(|rowid| *rowid != 3).collect(), vec![]));
+    }
+
+    #[test]
+    fn types_whose_lengths_differ_from_the_payload_are_no_record() {
+        let mut types = Types::new();
+        assert_eq!(read_types(&[2, 1, 9], 3, &mut types), Some(true));
+        assert_eq!(types, [1]);
+        assert_eq!(read_types(&[2, 1, 9], 4, &mut types), None);
+        assert_eq!(read_types(&[2, 10], 2, &mut types), None);
+        assert_eq!(read_types(&[3, 1], 300, &mut types), Some(false), "the header goes on elsewhere");
+        assert_eq!(read_types(&[], 0, &mut types), None);
+    }
+}

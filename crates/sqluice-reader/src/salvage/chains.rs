@@ -1,0 +1,164 @@
+//! Overflow chains of a damaged file: which entry has which page.
+//!
+//! If the chains of two entries that trees name meet, one of the two has a damaged page. Both look alike, so both entries are kept,
+//! and counted. Of more than two, the first is kept, so that the rows of a file are not many times its size. An entry on a leaf of no tree has no page that another entry has.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+
+use sqluice_core::error::Result;
+use sqluice_format::cell::{PAGE_NUMBER_BYTES, overflow_page_payload};
+use sqluice_format::view::CellView;
+
+use super::file::DamagedFile;
+
+/// The bit of a claim by a chain that does not end where the entry ends.
+const DOUBTFUL: u64 = 1 << 63;
+
+/// The bits of a claim below the number of the leaf: those of the number of the entry.
+const LEAF_SHIFT: u32 = 16;
+
+/// The largest number of entries that read a page that several of them name.
+const READERS_MAX: u16 = 2;
+
+/// The largest number of entries that are followed to a page.
+const CLAIMS_MAX: u16 = 16;
+
+/// The claims of entries to overflow pages. Of several claims, the smallest counts, so that the outcome does not depend on threads.
+#[derive(Debug)]
+pub struct Chains {
+    claims: Vec<AtomicU64>,
+    /// For each page, the number of entries that claim it.
+    counts: Vec<AtomicU16>,
+    /// For each page, `true` if it is a leaf that a tree names.
+    of_trees: Vec<AtomicBool>,
+    meeting: AtomicU64,
+}
+
+impl Chains {
+    /// Creates the claims to as many pages.
+    pub fn new(pages: u32) -> Chains {
+        Chains {
+            claims: (0..pages).map(|_| AtomicU64::new(u64::MAX)).collect(),
+            counts: (0..pages).map(|_| AtomicU16::new(0)).collect(),
+            of_trees: (0..pages).map(|_| AtomicBool::new(false)).collect(),
+            meeting: AtomicU64::new(0),
+        }
+    }
+
+    /// Marks a leaf that a tree names.
+    pub fn set_of_tree(&self, leaf: u32) {
+        self.of_trees[leaf as usize - 1].store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the number of pages that the chains of two entries have.
+    pub fn meeting(&self) -> u64 {
+        self.meeting.load(Ordering::Relaxed)
+    }
+
+    /// Returns `true` if an entry claims the page.
+    pub fn has(&self, page: u32) -> bool {
+        self.claims.get(page as usize - 1).is_some_and(|claim| claim.load(Ordering::Relaxed) != u64::MAX)
+    }
+
+    /// Follows the chain of an entry on a leaf, and claims its pages. `may_have` refuses pages that trees have. Returns `false` if the chain
+    /// is broken.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn claim(
+        &self,
+        file: &DamagedFile,
+        (leaf, number, cell): (u32, usize, &CellView),
+        may_have: impl Fn(u32) -> bool,
+    ) -> Result<bool> {
+        let (mut pages, mut known) = (Vec::new(), HashSet::new());
+        let Some(is_ended) = self.follow(file, cell, |page, _| {
+            // A chain of a large value has many pages.
+            let is_free = may_have(page) && self.count(page) < CLAIMS_MAX && known.insert(page);
+            pages.push(page);
+            is_free
+        })?
+        else {
+            return Ok(false);
+        };
+        let claim = key(leaf, number) | if is_ended { 0 } else { DOUBTFUL };
+        for page in pages {
+            self.counts[page as usize - 1].fetch_add(1, Ordering::Relaxed);
+            let other = self.claims[page as usize - 1].fetch_min(claim, Ordering::Relaxed);
+            self.meeting.fetch_add(u64::from(other != u64::MAX && other != claim), Ordering::Relaxed);
+        }
+        Ok(true)
+    }
+
+    /// Reads the whole payload of an entry. Returns `false` if the entry does not have all pages of its chain.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn read(
+        &self,
+        file: &DamagedFile,
+        (leaf, number, cell): (u32, usize, &CellView),
+        local: &[u8],
+        payload: &mut Vec<u8>,
+    ) -> Result<bool> {
+        payload.clear();
+        payload.extend_from_slice(local);
+        let own = key(leaf, number);
+        let whole = self.follow(file, cell, |page, bytes| {
+            let left = cell.payload_bytes - payload.len();
+            payload.extend_from_slice(&bytes[..left.min(bytes.len())]);
+            let claim = self.claims.get(page as usize - 1).map(|claim| claim.load(Ordering::Relaxed));
+            claim.is_some_and(|claim| {
+                let other = (claim & !DOUBTFUL) >> LEAF_SHIFT;
+                let are_of_trees = || self.is_of_tree(leaf) && self.is_of_tree(other as u32);
+                claim & !DOUBTFUL == own
+                    || claim != u64::MAX && self.count(page) <= READERS_MAX && are_of_trees()
+            })
+        })?;
+        Ok(whole.is_some() && payload.len() == cell.payload_bytes)
+    }
+
+    /// Returns the number of entries that claim a page.
+    fn count(&self, page: u32) -> u16 {
+        self.counts.get((page as usize).wrapping_sub(1)).map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    fn is_of_tree(&self, leaf: u32) -> bool {
+        self.of_trees.get((leaf as usize).wrapping_sub(1)).is_some_and(|is| is.load(Ordering::Relaxed))
+    }
+
+    /// Calls `take` with each page of a chain and its content, while it returns `true`. Returns `None` if the chain is broken, and
+    /// `Some(false)` if its last page names another page.
+    fn follow(
+        &self,
+        file: &DamagedFile,
+        cell: &CellView,
+        mut take: impl FnMut(u32, &[u8]) -> bool,
+    ) -> Result<Option<bool>> {
+        let geometry = file.geometry();
+        let Some(mut next) = cell.overflow else { return Ok(Some(true)) };
+        let per_page = overflow_page_payload(geometry);
+        let count = (cell.payload_bytes - cell.local.len()).div_ceil(per_page);
+        if count > self.claims.len() {
+            return Ok(None);
+        }
+        let mut page = vec![0; geometry.page_bytes()];
+        for _ in 0..count {
+            if next < 2 || next as usize > self.claims.len() || next == geometry.lock_page() {
+                return Ok(None);
+            }
+            file.read(next, &mut page)?;
+            let content = &page[PAGE_NUMBER_BYTES..PAGE_NUMBER_BYTES + per_page];
+            if !take(next, content) {
+                return Ok(None);
+            }
+            next = u32::from_be_bytes([page[0], page[1], page[2], page[3]]);
+        }
+        Ok(Some(next == 0))
+    }
+}
+
+fn key(leaf: u32, number: usize) -> u64 {
+    u64::from(leaf) << LEAF_SHIFT | number as u64
+}

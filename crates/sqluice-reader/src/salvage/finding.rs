@@ -1,0 +1,545 @@
+//! Everything that was found in a damaged file: the leaves of each table, those of no table, and the pages that are lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::Context;
+use sqluice_format::check::spec::Table;
+use sqluice_format::page::PageKind;
+use sqluice_format::salvage::{Salvage, Types, read_types};
+
+use super::chains::Chains;
+use super::file::DamagedFile;
+use super::freelist::Freelist;
+use super::orphans::{OrphanGroup, groups};
+use super::owners::{Gap, LostPage, Owners, Root, fills, is_special};
+use super::rows::PageRows;
+use super::shape::{Kinds, fits};
+use super::survey::{PageFacts, on_all_cores};
+
+/// A tree that the schema names, or whose place is not known.
+#[derive(Clone, Debug)]
+pub struct SoughtTree {
+    /// The name of the table or index.
+    pub name: String,
+    /// The root page, if it is known.
+    pub root: Option<u32>,
+    /// `true` if the tree is an index or a WITHOUT ROWID table.
+    pub is_index: bool,
+    /// The table whose rows the tree has; `None` for other trees.
+    pub table: Option<Table>,
+}
+
+/// The trees to find, and what may count as a row.
+#[derive(Debug)]
+pub struct Sought<'a> {
+    /// The trees.
+    pub trees: &'a [SoughtTree],
+    /// The pages of the first tree, that of the schema, which its root may no longer name.
+    pub schema_pages: &'a BTreeSet<u32>,
+    /// The facts of all pages.
+    pub facts: &'a [PageFacts],
+    /// `true` to leave leaves that only their shape joins to a table out of the tables.
+    pub strict: bool,
+    /// `true` to find pages of the freelist, too.
+    pub deleted: bool,
+    /// `true` if no row of the schema is lost: pages of no table are then pages of indexes, whose rows are in tables.
+    pub schema_is_whole: bool,
+    /// The number of threads.
+    pub threads: usize,
+}
+
+/// The reason why a leaf counts as one of its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// The tree names the leaf.
+    Tree,
+    /// Its rowids fill a gap of the tree.
+    Gap,
+    /// Its rows have the columns of the table, and of no other.
+    Shape,
+}
+
+/// A leaf of a table, or a page of an index with rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// The page.
+    pub page: u32,
+    /// The reason why the leaf counts.
+    pub origin: Origin,
+    /// The first and the last rowid, in a rowid table.
+    pub rowids: Option<(i64, i64)>,
+    /// `true` if all rows are in order, and each can be a row of the table.
+    pub is_clean: bool,
+    /// The number of sound rows.
+    pub rows: u64,
+}
+
+/// Leaves of no table whose rows have the same shape.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// The leaves.
+    pub leaves: Vec<u32>,
+    /// The kinds of values in the fields.
+    pub kinds: Kinds,
+    /// The number of rows.
+    pub rows: u64,
+    /// `true` if the rows are on pages of indexes or of WITHOUT ROWID tables, and have no rowids.
+    pub is_index: bool,
+}
+
+/// The findings of a damaged file.
+#[derive(Debug)]
+pub struct Finding {
+    /// The leaves of each sought tree that has rows.
+    pub leaves: Vec<Vec<Leaf>>,
+    /// The leaves of no table.
+    pub groups: Vec<Group>,
+    /// The overflow pages of rows.
+    pub chains: Chains,
+    /// The lost pages of trees.
+    pub lost: Vec<LostPage>,
+    /// The number of rows lost on existing pages, by the sought tree.
+    pub lost_rows: Vec<u64>,
+    /// `true` if the freelist was read whole. If not, leaves that no tree names may be of deleted rows.
+    pub freelist_is_whole: bool,
+    /// The number of pages of indexes that no tree names, and that can't be pages of a WITHOUT ROWID table. Their rows are in tables.
+    pub index_pages: u64,
+    /// The number of pages of tables that have the bytes of another page.
+    pub copied_pages: u64,
+    /// The number of pages of trees that have a fault.
+    pub faulty_pages: u64,
+}
+
+/// The rows of a page that its tree names.
+struct Seen {
+    page: u32,
+    tree: Option<usize>,
+    rows: u64,
+    is_clean: bool,
+    lost: u64,
+}
+
+/// Returns `true` if the file has pages of the pointer map. The first of them is page 2, which is then no page of a tree.
+pub fn has_pointer_map(file: &DamagedFile, facts: &[PageFacts]) -> bool {
+    let is_tree = facts.get(1).is_some_and(|about| about.is_whole);
+    file.header().is_some_and(|header| header.largest_root != 0) && !is_tree
+}
+
+/// Returns the least number of fitting rows for which a page counts as a page of a table.
+fn is_enough(fitting: u64, rows: u64) -> bool {
+    fitting * 2 >= rows
+}
+
+/// Returns the pages that have the bytes of another page of a table, and a weaker claim to be what they are. A table that was made from
+/// another has the same leaves in the same places, without any damage.
+fn copies(facts: &[PageFacts], owners: &Owners, seen: &[Seen]) -> BTreeSet<u32> {
+    let mut by_content: Vec<(u64, u8, u32, usize)> = seen
+        .iter()
+        .filter(|seen| seen.rows > 0)
+        .filter_map(|seen| {
+            let content = facts[seen.page as usize - 1].content;
+            Some((content, u8::MAX - owners.score(seen.page), seen.page, seen.tree?))
+        })
+        .collect();
+    by_content.sort_unstable();
+    // The last rowid of a sound leaf is the key of its parent, unless the row was deleted.
+    let is_full = |page: u32| {
+        let end = owners.range(page).1;
+        end == i64::MAX || facts[page as usize - 1].rowids.is_some_and(|(_, last)| last == end)
+    };
+    let is_exact = |page: u32| is_full(page) && owners.range(page).1 != i64::MAX;
+    let is_in_place = |one: u32, other: u32| {
+        let (of_one, of_other) = (owners.range(one), owners.range(other));
+        of_one == of_other
+            || is_exact(one) && is_exact(other)
+            || of_one.0 == of_other.0 && is_full(one) && is_full(other)
+    };
+    let same = by_content.chunk_by(|one, other| one.0 == other.0);
+    // If claims are equally good, none is known to be right.
+    let best = |same: &[(u64, u8, u32, usize)]| {
+        let trees: BTreeSet<usize> = same.iter().map(|(.., tree)| *tree).collect();
+        // No tree has the same rows twice.
+        let are_apart = trees.len() == same.len();
+        match same.len() > 1 && same[0].1 == same[1].1 {
+            _ if are_apart && same.iter().all(|(_, _, page, _)| is_in_place(*page, same[0].2)) => same.len(),
+            true => 0,
+            false => 1,
+        }
+    };
+    same.flat_map(|same| same.iter().skip(best(same)).map(|(_, _, page, _)| *page)).collect()
+}
+
+impl Finding {
+    /// Finds the rows of a file.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn of(file: &DamagedFile, sought: &Sought<'_>, context: &Context<'_>) -> Result<Finding> {
+        let facts = sought.facts;
+        let map = has_pointer_map(file, facts);
+        let freelist = Freelist::read(file)?;
+        // Trees without a root come last, and have no pages yet.
+        let roots: Vec<Root> = sought
+            .trees
+            .iter()
+            .map(|tree| Root { page: tree.root.unwrap_or(0), is_index: tree.is_index })
+            .collect();
+        let mut owners = Owners::find(file, facts, &roots, map, &context.cancel)?;
+        let stray: Vec<u32> =
+            sought.schema_pages.iter().copied().filter(|page| owners.of(*page).is_none()).collect();
+        for page in stray {
+            owners.give(page, Some(0));
+        }
+        let chains = Chains::new(file.page_count());
+        let mut finding = Finding {
+            leaves: vec![Vec::new(); sought.trees.len()],
+            groups: Vec::new(),
+            chains,
+            lost: Vec::new(),
+            lost_rows: vec![0; sought.trees.len()],
+            freelist_is_whole: freelist.is_whole,
+            index_pages: 0,
+            copied_pages: 0,
+            faulty_pages: 0,
+        };
+        let seen = finding.verify(file, sought, &owners, map, context)?;
+        let copies = copies(facts, &owners, &seen);
+        finding.copied_pages = copies.len() as u64;
+        for seen in seen {
+            let is_doubtful = !owners.is_within(seen.page) || copies.contains(&seen.page);
+            let tree = seen.tree.filter(|_| !(sought.strict && is_doubtful));
+            let Some(tree) = tree else {
+                let why = match seen.tree {
+                    Some(_) => "its rows may be rows of another table",
+                    None => "its rows are not rows of this table",
+                };
+                finding.disown(seen.page, why, &mut owners);
+                continue;
+            };
+            owners.give(seen.page, Some(tree));
+            let rowids = facts[seen.page as usize - 1].rowids.filter(|_| !sought.trees[tree].is_index);
+            finding.lost_rows[tree] += seen.lost;
+            // A tree that names rows outside of their range is no proof that they are its own.
+            let is_own = owners.is_within(seen.page) && !copies.contains(&seen.page);
+            let origin = if is_own { Origin::Tree } else { Origin::Shape };
+            finding.leaves[tree].push(Leaf {
+                page: seen.page,
+                origin,
+                rowids,
+                is_clean: seen.is_clean,
+                rows: seen.rows,
+            });
+        }
+        let is_faulty = |page: &u32| owners.of(*page).is_some() && !facts[*page as usize - 1].is_whole;
+        finding.faulty_pages = (1..=facts.len() as u32).filter(is_faulty).count() as u64;
+        finding.join_orphans(file, sought, (&mut owners, &freelist, map), context)?;
+        let is_root = |lost: &LostPage| lost.page == 0;
+        finding.lost.extend(owners.lost.into_iter().filter(|lost| !is_root(lost)));
+        finding.lost.sort_by_key(|lost| (lost.tree, lost.page));
+        for leaves in &mut finding.leaves {
+            leaves.sort_by_key(|leaf| (leaf.rowids.map(|(first, _)| first), leaf.page));
+        }
+        Ok(finding)
+    }
+
+    fn disown(&mut self, page: u32, why: &'static str, owners: &mut Owners) {
+        if let Some(tree) = owners.of(page) {
+            self.lost.push(LostPage { tree, page, why, gap: (None, None) });
+        }
+        owners.give(page, None);
+    }
+
+    /// Looks at the rows of all pages that trees name, and claims their overflow pages.
+    fn verify(
+        &self,
+        file: &DamagedFile,
+        sought: &Sought<'_>,
+        owners: &Owners,
+        map: bool,
+        context: &Context<'_>,
+    ) -> Result<Vec<Seen>> {
+        let geometry = file.geometry();
+        let may_have = |page: u32| owners.of(page).is_none() && !is_special(page, geometry, map);
+        let runs = on_all_cores(file, sought.threads, context, |first, bytes| {
+            let mut of_run = Vec::new();
+            let (mut salvage, mut types) = (Salvage::default(), Types::new());
+            for (number, page) in (first..).zip(bytes.chunks_exact(geometry.page_bytes())) {
+                let Some(owner) = owners.of(number) else { continue };
+                let about = &sought.facts[number as usize - 1];
+                let has_rows = about.kind.is_some_and(|kind| kind.is_leaf() || kind.is_index());
+                let is_unknown = sought.trees[owner].table.is_none();
+                if !has_rows || is_unknown && !about.overflows {
+                    continue;
+                }
+                salvage.read(page, number, geometry, &mut types);
+                if is_unknown {
+                    for entry in salvage.entries.iter().filter(|entry| entry.cell.overflow.is_some()) {
+                        self.chains.claim(file, (number, entry.number, &entry.cell), may_have)?;
+                    }
+                    continue;
+                }
+                let all = std::iter::once(owner).chain(owners.rivals(number));
+                let mut seen = Seen { page: number, tree: None, rows: 0, is_clean: false, lost: 0 };
+                for tree in all {
+                    let Some(table) = &sought.trees[tree].table else { continue };
+                    let mut fitting = 0;
+                    for entry in &salvage.entries {
+                        let start = &page[entry.cell.local.clone()];
+                        let is_read = read_types(start, entry.cell.payload_bytes, &mut types);
+                        fitting += u64::from(
+                            is_read == Some(false) || fits(table, &types, owners.is_within(number)),
+                        );
+                    }
+                    let rows = salvage.entries.len() as u64;
+                    if is_enough(fitting, rows) {
+                        let is_clean = salvage.is_whole && fitting == rows;
+                        seen = Seen { tree: Some(tree), rows, is_clean, ..seen };
+                        break;
+                    }
+                }
+                if seen.tree.is_some() {
+                    self.chains.set_of_tree(number);
+                    seen.lost = salvage.lost as u64;
+                    for entry in salvage.entries.iter().filter(|entry| entry.cell.overflow.is_some()) {
+                        if !self.chains.claim(file, (number, entry.number, &entry.cell), may_have)? {
+                            seen.lost += 1;
+                            seen.rows -= 1;
+                        }
+                    }
+                }
+                of_run.push(seen);
+            }
+            Ok(of_run)
+        })?;
+        Ok(runs.into_iter().flatten().collect())
+    }
+
+    /// Joins leaves of no tree to tables, or to groups of their own.
+    fn join_orphans(
+        &mut self,
+        file: &DamagedFile,
+        sought: &Sought<'_>,
+        (owners, freelist, map): (&mut Owners, &Freelist, bool),
+        context: &Context<'_>,
+    ) -> Result<()> {
+        let facts = sought.facts;
+        let geometry = file.geometry();
+        let trusted_pages = file.header().filter(|header| {
+            freelist.is_whole && header.page_count > 0 && header.valid_for == header.change_counter
+        });
+        let is_live = |page: u32| {
+            let is_freed = freelist.is_whole && freelist.has(page);
+            let is_beyond = trusted_pages.is_some_and(|header| page > header.page_count);
+            sought.deleted || !is_freed && !is_beyond
+        };
+        let is_candidate = |page: u32| {
+            page > 1
+                && owners.of(page).is_none()
+                && !self.chains.has(page)
+                && !is_special(page, geometry, map)
+                && is_live(page)
+        };
+        let is_of = |page: &u32, index: bool| {
+            let about = &facts[*page as usize - 1];
+            about.kind.is_some_and(|kind| kind.is_index() == index)
+                && (about.entries > 0 || about.kind == Some(PageKind::InteriorTable))
+        };
+        let pages = 1..=facts.len() as u32;
+        let index_pages: Vec<u32> = pages.filter(|page| is_of(page, true) && is_candidate(*page)).collect();
+        let mut orphans = groups(file, facts, |page| is_of(&page, false) && is_candidate(page))?;
+        orphans
+            .extend(index_pages.into_iter().map(|page| OrphanGroup { leaves: vec![page], rowids: (0, -1) }));
+        let mut places = Places::new(sought.trees.len(), owners, &self.leaves, sought.trees);
+        let mut rows = PageRows::default();
+        let may_lack = |tree: usize| places.is_damaged[tree] || places.is_gone[tree];
+        let lacking: Vec<&Table> = (sought.trees.iter().enumerate())
+            .filter(|(at, tree)| tree.is_index && may_lack(*at))
+            .filter_map(|(_, tree)| tree.table.as_ref())
+            .collect();
+        for orphan in orphans {
+            context.cancel.check()?;
+            let is_index = orphan.rowids.0 > orphan.rowids.1;
+            self.claim_chains(file, &orphan.leaves, &|page| {
+                owners.of(page).is_none() && !is_special(page, geometry, map)
+            })?;
+            let Shapes { fitting: seen, kinds, rows: count, lacking } =
+                self.shapes(file, (sought, &lacking), &orphan, is_index, &mut rows)?;
+            if count == 0 {
+                continue;
+            }
+            let found = places.table_for(freelist.is_whole, (&orphan, &seen, count), is_index);
+            // Rows that were deleted are rows of no table.
+            let is_freed =
+                sought.deleted && freelist.is_whole && orphan.leaves.iter().any(|page| freelist.has(*page));
+            let may_be_rows = !sought.schema_is_whole || is_freed || is_enough(lacking, count);
+            let is_refused = |origin: Origin| is_freed || sought.strict && origin == Origin::Shape;
+            let found = found.filter(|(_, origin)| !is_refused(*origin));
+            if let Some((tree, origin)) = found {
+                if !is_index {
+                    places.taken[tree].insert(orphan.rowids.0, orphan.rowids.1);
+                }
+                for page in orphan.leaves {
+                    owners.give(page, Some(tree));
+                    let about = &facts[page as usize - 1];
+                    self.leaves[tree].push(Leaf {
+                        page,
+                        origin,
+                        rowids: about.rowids.filter(|_| !is_index),
+                        is_clean: about.is_whole && seen[tree] == count,
+                        rows: u64::from(about.entries),
+                    });
+                }
+            } else if is_index && !may_be_rows {
+                self.index_pages += 1;
+            } else {
+                let is_like = |group: &&mut Group| group.is_index == is_index && group.kinds.is_like(&kinds);
+                let group = self.groups.iter_mut().find(is_like);
+                match group {
+                    Some(group) => {
+                        group.kinds.add_all(&kinds);
+                        group.leaves.extend(orphan.leaves);
+                        group.rows += count;
+                    }
+                    None => self.groups.push(Group { leaves: orphan.leaves, kinds, rows: count, is_index }),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn claim_chains(&self, file: &DamagedFile, pages: &[u32], may_have: &dyn Fn(u32) -> bool) -> Result<()> {
+        let (mut salvage, mut types) = (Salvage::default(), Types::new());
+        let mut bytes = vec![0; file.geometry().page_bytes()];
+        for &page in pages {
+            file.read(page, &mut bytes)?;
+            salvage.read(&bytes, page, file.geometry(), &mut types);
+            for entry in salvage.entries.iter().filter(|entry| entry.cell.overflow.is_some()) {
+                let is_free = |page: u32| may_have(page) && !self.chains.has(page);
+                self.chains.claim(file, (page, entry.number, &entry.cell), is_free)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the shapes of the rows of a group. `lacking` are the WITHOUT ROWID tables that have lost pages.
+    fn shapes(
+        &self,
+        file: &DamagedFile,
+        (sought, lacking): (&Sought<'_>, &[&Table]),
+        orphan: &OrphanGroup,
+        is_index: bool,
+        rows: &mut PageRows,
+    ) -> Result<Shapes> {
+        let mut shapes = Shapes { fitting: vec![0; sought.trees.len()], ..Shapes::default() };
+        for &page in &orphan.leaves {
+            rows.read(file, &self.chains, page, |row| {
+                shapes.rows += 1;
+                shapes.kinds.add(row.types);
+                let may_be = |table: &&Table| fits(table, row.types, true);
+                shapes.lacking += u64::from(is_index && lacking.iter().any(may_be));
+                for (tree, fitting) in sought.trees.iter().zip(&mut shapes.fitting) {
+                    let may_be = tree.is_index == is_index;
+                    let table = tree.table.as_ref().filter(|_| may_be);
+                    *fitting += u64::from(table.is_some_and(|table| fits(table, row.types, false)));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(shapes)
+    }
+}
+
+/// The shapes of the rows of a group.
+#[derive(Default)]
+struct Shapes {
+    /// The number of rows that each tree's table can have.
+    fitting: Vec<u64>,
+    /// The kinds of values in the fields.
+    kinds: Kinds,
+    /// The number of rows.
+    rows: u64,
+    /// The number of rows that a WITHOUT ROWID table with lost pages can have, also as rows of its first columns.
+    lacking: u64,
+}
+
+/// The places that tables have for leaves of no tree.
+struct Places {
+    /// `true` for a tree of which nothing is left.
+    is_gone: Vec<bool>,
+    /// `true` for a tree that has lost a page.
+    is_damaged: Vec<bool>,
+    /// The rowids of the leaves that the tree names: the last by the first.
+    owned: Vec<BTreeMap<i64, i64>>,
+    /// The gaps of each tree, in order.
+    gaps: Vec<Vec<Gap>>,
+    /// The rowids that leaves of no tree have already, for each tree: the last by the first.
+    taken: Vec<BTreeMap<i64, i64>>,
+}
+
+/// The number of gaps before a rowid that are looked at. Gaps of a tree overlap only where interior pages are damaged.
+const GAPS_MAX: usize = 4;
+
+impl Places {
+    fn new(count: usize, owners: &Owners, leaves: &[Vec<Leaf>], trees: &[SoughtTree]) -> Places {
+        let mut places = Places {
+            is_gone: trees.iter().map(|tree| tree.root.is_none()).collect(),
+            is_damaged: vec![false; count],
+            owned: vec![BTreeMap::new(); count],
+            gaps: vec![Vec::new(); count],
+            taken: vec![BTreeMap::new(); count],
+        };
+        for lost in &owners.lost {
+            places.gaps[lost.tree].push(lost.gap);
+            places.is_damaged[lost.tree] = true;
+            places.is_gone[lost.tree] |= trees[lost.tree].root == Some(lost.page);
+        }
+        places.gaps.iter_mut().for_each(|gaps| gaps.sort_unstable());
+        for (tree, leaves) in leaves.iter().enumerate() {
+            places.is_gone[tree] &= leaves.iter().all(|leaf| leaf.origin == Origin::Shape);
+            places.owned[tree] = leaves.iter().filter_map(|leaf| leaf.rowids).collect();
+        }
+        places
+    }
+
+    fn has_gap(&self, tree: usize, rowids: (i64, i64)) -> bool {
+        let gaps = &self.gaps[tree];
+        let end = gaps.partition_point(|(low, _)| low.is_none_or(|low| low < rowids.0));
+        gaps[end.saturating_sub(GAPS_MAX)..end].iter().any(|gap| fills(rowids, *gap))
+    }
+
+    /// Returns the table of a group, if exactly one is possible: one that has a gap for the rows, or else one that has lost other pages.
+    fn table_for(
+        &self,
+        freelist_is_whole: bool,
+        (orphan, fitting, rows): (&OrphanGroup, &[u64], u64),
+        is_index: bool,
+    ) -> Option<(usize, Origin)> {
+        let (mut likely, mut possible) = (Vec::new(), Vec::new());
+        for (tree, fitting) in fitting.iter().enumerate() {
+            // All rows but damaged ones must fit.
+            if rows == 0 || fitting * 10 < rows * 9 || !is_index && overlaps(&self.taken[tree], orphan.rowids)
+            {
+                continue;
+            }
+            let has_gap =
+                if is_index { !self.gaps[tree].is_empty() } else { self.has_gap(tree, orphan.rowids) };
+            match () {
+                () if self.is_gone[tree] => likely.push((tree, Origin::Shape)),
+                () if has_gap && !is_index && freelist_is_whole => likely.push((tree, Origin::Gap)),
+                () if has_gap => likely.push((tree, Origin::Shape)),
+                () if self.is_damaged[tree] && !overlaps(&self.owned[tree], orphan.rowids) => {
+                    possible.push((tree, Origin::Shape));
+                }
+                () => {}
+            }
+        }
+        let of = if likely.is_empty() { possible } else { likely };
+        of.first().copied().filter(|_| of.len() == 1)
+    }
+}
+
+/// Returns `true` if ranges, the last rowid by the first, have a rowid of another range.
+fn overlaps(ranges: &BTreeMap<i64, i64>, (first, last): (i64, i64)) -> bool {
+    ranges.range(..=last).next_back().is_some_and(|(_, end)| *end >= first)
+}

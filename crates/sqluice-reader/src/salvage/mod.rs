@@ -1,0 +1,32 @@
+//! The remains of a damaged database.
+//!
+//! ```text
+//!  file ──> survey: what each page is          all pages, on all cores
+//!             │
+//!             ├──> owners: trees from their roots, interior pages as hints
+//!             ├──> chains: overflow pages of their entries, each used once
+//!             └──> orphans: leaves of no tree ──> a table by gap or by shape, or groups of their own
+//! ```
+//!
+//! Modules, from the bottom up: `log`: pages of a write-ahead log or a journal; `file`: the file as pages; `survey`: facts of all pages;
+//! `freelist`; `owners`: pages of trees; `chains`: overflow pages; `shape`: rows that a table can have; `orphans`: leaves of no tree;
+//! `rows`: the rows of pages; `finding`: everything together; `schema`: the rows of `sqlite_schema`.
+
+pub mod chains;
+pub mod file;
+pub mod finding;
+pub mod freelist;
+pub mod log;
+pub mod orphans;
+pub mod owners;
+pub mod rows;
+pub mod schema;
+pub mod shape;
+pub mod survey;
+
+pub use file::{DamagedFile, OpenOptions};
+pub use finding::{Finding, Group, Leaf, Origin, Sought, SoughtTree};
+pub use owners::{Gap, LostPage};
+pub use rows::{PageRows, SavedRow};
+pub use schema::{FoundSchema, SchemaRow, read_schema};
+pub use survey::{PageFacts, survey};

@@ -1,0 +1,273 @@
+//! The trees of a damaged file: which page belongs to which tree.
+//!
+//! ```text
+//!  root ── interior page ──┬── leaf with rowids between the keys          owned
+//!                          ├── leaf with other rowids                     owned, unless another tree has a better claim
+//!                          └── no page of such a tree                     a gap: rowids that were on lost pages
+//! ```
+//!
+//! Interior pages of tables are only hints. Of several claims to a page, the best counts: rowids that fit, named by a page without a fault.
+
+use std::collections::HashMap;
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::Cancel;
+use sqluice_format::page::{Geometry, PageKind};
+use sqluice_format::salvage::{Salvage, Types};
+
+use super::file::DamagedFile;
+use super::survey::PageFacts;
+
+/// The largest depth of a tree. A page has at least two children, except in damaged files.
+const DEPTH_MAX: usize = 40;
+
+/// The part of a score for rowids that fit.
+const WITHIN: u8 = 4;
+
+/// The part of a score for a range of rowids with both ends.
+const BOUNDED: u8 = 8;
+
+/// The part of a score for a last rowid that is the key of the parent.
+const EXACT: u8 = 16;
+
+/// The root of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// The root page.
+    pub page: u32,
+    /// `true` if the tree is an index or a WITHOUT ROWID table.
+    pub is_index: bool,
+}
+
+/// A range of rowids whose page is lost: above the first, up to the second.
+pub type Gap = (Option<i64>, Option<i64>);
+
+/// A page that a tree names, and that is lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostPage {
+    /// The number of the tree.
+    pub tree: usize,
+    /// The page.
+    pub page: u32,
+    /// The reason.
+    pub why: &'static str,
+    /// The rowids that the page had, in a rowid table.
+    pub gap: Gap,
+}
+
+/// The owners of pages.
+#[derive(Debug, Default)]
+pub struct Owners {
+    /// For each page, the number of its tree, from 1; 0 if no tree has the page.
+    owner: Vec<u32>,
+    score: Vec<u8>,
+    /// For each page, the rowids that its parent says: above the first, up to the second.
+    ranges: Vec<(i64, i64)>,
+    /// The other trees that claim a page.
+    rivals: HashMap<u32, Vec<u32>>,
+    /// The lost pages of all trees.
+    pub lost: Vec<LostPage>,
+}
+
+/// A claim to a page.
+#[derive(Clone, Copy)]
+struct Claim {
+    page: u32,
+    gap: Gap,
+    is_parent_whole: bool,
+    depth: usize,
+}
+
+/// Returns `true` if a page can't be a page of a tree: the page of SQLite's locks, or a page of the pointer map.
+pub fn is_special(number: u32, geometry: Geometry, has_pointer_map: bool) -> bool {
+    if number == geometry.lock_page() {
+        return true;
+    }
+    if !has_pointer_map || number < 2 {
+        return false;
+    }
+    let per_map = geometry.usable_bytes() as u32 / 5 + 1;
+    let map = (number - 2) / per_map * per_map + 2;
+    number == if map == geometry.lock_page() { map + 1 } else { map }
+}
+
+impl Owners {
+    /// Follows the trees from their roots.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn find(
+        file: &DamagedFile,
+        facts: &[PageFacts],
+        roots: &[Root],
+        has_pointer_map: bool,
+        cancel: &Cancel,
+    ) -> Result<Owners> {
+        let mut owners = Owners {
+            owner: vec![0; facts.len()],
+            score: vec![0; facts.len()],
+            ranges: vec![(i64::MIN, i64::MAX); facts.len()],
+            ..Owners::default()
+        };
+        for (tree, root) in roots.iter().enumerate() {
+            cancel.check()?;
+            owners.follow(file, facts, (tree, *root), has_pointer_map)?;
+        }
+        Ok(owners)
+    }
+
+    /// Returns the tree that has a page.
+    pub fn of(&self, page: u32) -> Option<usize> {
+        let owner = self.owner.get(page as usize - 1).copied()?;
+        (owner as usize).checked_sub(1)
+    }
+
+    /// Returns `true` if the rowids of a page are those that its parent says.
+    pub fn is_within(&self, page: u32) -> bool {
+        self.score.get(page as usize - 1).is_some_and(|score| score & WITHIN != 0)
+    }
+
+    /// Returns how good the claim to a page is.
+    pub fn score(&self, page: u32) -> u8 {
+        self.score.get(page as usize - 1).copied().unwrap_or(0)
+    }
+
+    /// Returns the rowids that the parent of a page says: above the first, up to the second. An end that no parent says is the least or the
+    /// largest rowid.
+    pub fn range(&self, page: u32) -> (i64, i64) {
+        self.ranges.get(page as usize - 1).copied().unwrap_or((i64::MIN, i64::MAX))
+    }
+
+    /// Returns the other trees that claim a page.
+    pub fn rivals(&self, page: u32) -> impl Iterator<Item = usize> {
+        self.rivals.get(&page).into_iter().flatten().map(|tree| *tree as usize - 1)
+    }
+
+    /// Gives a page to a tree, or to none.
+    pub fn give(&mut self, page: u32, tree: Option<usize>) {
+        self.owner[page as usize - 1] = tree.map_or(0, |tree| tree as u32 + 1);
+    }
+
+    fn follow(
+        &mut self,
+        file: &DamagedFile,
+        facts: &[PageFacts],
+        (tree, root): (usize, Root),
+        has_pointer_map: bool,
+    ) -> Result<()> {
+        let geometry = file.geometry();
+        let (mut page, mut salvage, mut types) =
+            (vec![0; geometry.page_bytes()], Salvage::default(), Types::new());
+        let first = Claim { page: root.page, gap: (None, None), is_parent_whole: true, depth: 0 };
+        let mut claims = vec![first];
+        while let Some(claim) = claims.pop() {
+            let lose = |why| LostPage { tree, page: claim.page, why, gap: claim.gap };
+            let Some(about) = (claim.page as usize).checked_sub(1).and_then(|at| facts.get(at)) else {
+                self.lost.push(lose("the file has no such page"));
+                continue;
+            };
+            if is_special(claim.page, geometry, has_pointer_map)
+                || claim.page == 1 && root.page != 1
+                || claim.depth > DEPTH_MAX
+            {
+                self.lost.push(lose("a tree can't have this page"));
+                continue;
+            }
+            let is_interior = match (about.kind, root.is_index) {
+                (Some(PageKind::LeafTable), false) | (Some(PageKind::LeafIndex), true) => false,
+                (Some(PageKind::InteriorTable), false) | (Some(PageKind::InteriorIndex), true) => true,
+                (Some(_), _) => {
+                    self.lost.push(lose("it is a page of another kind"));
+                    continue;
+                }
+                (None, _) if about.is_zero => {
+                    self.lost.push(lose("all its bytes are zeros"));
+                    continue;
+                }
+                (None, _) => {
+                    self.lost.push(lose("it is not a page of a tree"));
+                    continue;
+                }
+            };
+            let fit = fit(about.rowids, claim.gap);
+            // A sound page names a page for other rowids: the page was replaced.
+            if fit == Fit::Apart && claim.is_parent_whole && !is_interior {
+                self.lost.push(lose("it has other rows than its parent says"));
+                continue;
+            }
+            let is_bounded = claim.gap.0.is_some() && claim.gap.1.is_some();
+            let score = 1
+                + 2 * u8::from(claim.is_parent_whole)
+                + WITHIN * u8::from(fit == Fit::Within)
+                + BOUNDED * u8::from(fit == Fit::Within && is_bounded)
+                + EXACT * u8::from(about.rowids.is_some_and(|(_, last)| claim.gap.1 == Some(last)));
+            if !self.claim(claim.page, tree, score) {
+                if self.of(claim.page) == Some(tree) {
+                    self.lost.push(lose("another page names the same page"));
+                }
+                continue;
+            }
+            self.ranges[claim.page as usize - 1] =
+                (claim.gap.0.unwrap_or(i64::MIN), claim.gap.1.unwrap_or(i64::MAX));
+            if !is_interior {
+                continue;
+            }
+            file.read(claim.page, &mut page)?;
+            salvage.read(&page, claim.page, geometry, &mut types);
+            let mut low = claim.gap.0;
+            for &(child, key) in &salvage.children {
+                let high = match key {
+                    Some(key) => Some(claim.gap.1.map_or(key, |high| key.min(high))),
+                    None => claim.gap.1,
+                };
+                let gap = if root.is_index { (None, None) } else { (low, high) };
+                let is_parent_whole = salvage.is_whole;
+                claims.push(Claim { page: child, gap, is_parent_whole, depth: claim.depth + 1 });
+                low = high.or(low);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a page to a tree if its claim is better than others. Returns `false` if it is not.
+    fn claim(&mut self, page: u32, tree: usize, score: u8) -> bool {
+        let at = page as usize - 1;
+        let number = tree as u32 + 1;
+        let old = self.owner[at];
+        if old != 0 && self.score[at] >= score {
+            if old != number {
+                self.rivals.entry(page).or_default().push(number);
+            }
+            return false;
+        }
+        if old != 0 && old != number {
+            self.rivals.entry(page).or_default().push(old);
+        }
+        (self.owner[at], self.score[at]) = (number, score);
+        true
+    }
+}
+
+/// The relation of a page's rowids to those that its parent says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    Within,
+    Overlapping,
+    Apart,
+}
+
+fn fit(rowids: Option<(i64, i64)>, (low, high): Gap) -> Fit {
+    let Some((first, last)) = rowids else { return Fit::Within };
+    let is_above = low.is_none_or(|low| first > low);
+    let is_below = high.is_none_or(|high| last <= high);
+    match () {
+        () if is_above && is_below => Fit::Within,
+        () if low.is_some_and(|low| last <= low) || high.is_some_and(|high| first > high) => Fit::Apart,
+        () => Fit::Overlapping,
+    }
+}
+
+/// Returns `true` if rowids lie within a gap.
+pub fn fills(rowids: (i64, i64), gap: Gap) -> bool {
+    fit(Some(rowids), gap) == Fit::Within
+}

@@ -1,0 +1,67 @@
+//! The rows that a table can have, as far as serial types show.
+
+use sqluice_format::check::spec::Table;
+use sqluice_format::value::{Class, SerialType};
+
+/// Returns `true` if a row with these serial types can be a row of the table. `is_certain` accepts rows with fewer fields, which are older
+/// than the last columns.
+pub fn fits(table: &Table, types: &[u64], may_be_short: bool) -> bool {
+    let fields = table.fields.len();
+    if types.len() > fields || types.is_empty() != (fields == 0) || !may_be_short && types.len() < fields {
+        return false;
+    }
+    table.fields.iter().zip(types).enumerate().all(|(at, (field, serial))| {
+        let takes = &field.takes;
+        match SerialType(*serial).class() {
+            // The rowid stands elsewhere.
+            class if table.rowid_field == Some(at) => class == Some(Class::Null),
+            Some(Class::Null) => takes.null,
+            Some(Class::Int) => takes.int,
+            Some(Class::Real) => takes.real,
+            Some(Class::Text) => takes.text,
+            Some(Class::Blob) => takes.blob,
+            None => false,
+        }
+    })
+}
+
+/// The kinds of values in the fields of rows, which group rows of unknown tables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kinds(Vec<u8>);
+
+/// The kinds of values, as bits.
+const NUMBER: u8 = 1;
+const TEXT: u8 = 2;
+const BLOB: u8 = 4;
+
+impl Kinds {
+    /// Adds a row with these serial types.
+    pub fn add(&mut self, types: &[u64]) {
+        self.0.resize(self.0.len().max(types.len()), 0);
+        for (kinds, serial) in self.0.iter_mut().zip(types) {
+            *kinds |= match SerialType(*serial).class() {
+                Some(Class::Int | Class::Real) => NUMBER,
+                Some(Class::Text) => TEXT,
+                Some(Class::Blob) => BLOB,
+                _ => 0,
+            };
+        }
+    }
+
+    /// Returns the number of fields.
+    pub fn fields(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns `true` if rows of both can be of one table: as many fields, and no field with other kinds of values.
+    pub fn is_like(&self, other: &Kinds) -> bool {
+        self.0.len() == other.0.len()
+            && self.0.iter().zip(&other.0).all(|(one, other)| *one == 0 || *other == 0 || one == other)
+    }
+
+    /// Adds the kinds of other rows.
+    pub fn add_all(&mut self, other: &Kinds) {
+        self.0.resize(self.0.len().max(other.0.len()), 0);
+        self.0.iter_mut().zip(&other.0).for_each(|(kinds, other)| *kinds |= other);
+    }
+}

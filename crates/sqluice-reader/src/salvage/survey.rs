@@ -1,0 +1,130 @@
+//! The first reading of a damaged file: what each page is, all pages on all cores.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::{Amount, Context};
+use sqluice_format::page::PageKind;
+use sqluice_format::salvage::{Salvage, Types};
+
+use super::file::DamagedFile;
+
+/// The number of bytes that a thread reads at once: a multiple of every page size.
+const RUN_BYTES: usize = 1 << 20;
+
+/// The properties of a page.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PageFacts {
+    /// The kind; `None` if the page is not a B-tree page.
+    pub kind: Option<PageKind>,
+    /// `true` if the page has no fault.
+    pub is_whole: bool,
+    /// `true` if the page is empty: all bytes are zeros.
+    pub is_zero: bool,
+    /// A number that pages with the same bytes share; 0 for pages without rows.
+    pub content: u64,
+    /// `true` if an entry overflows to other pages.
+    pub overflows: bool,
+    /// The number of sound entries.
+    pub entries: u16,
+    /// The number of cells that are not sound.
+    pub lost: u16,
+    /// The first and the last rowid of entries in order, or of the children of an interior page.
+    pub rowids: Option<(i64, i64)>,
+}
+
+/// Runs `work` for consecutive runs of pages on all cores: the number of the first page, and the bytes of the run.
+pub(super) fn on_all_cores<T: Send>(
+    file: &DamagedFile,
+    threads: usize,
+    context: &Context<'_>,
+    work: impl Fn(u32, &[u8]) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let page_bytes = file.geometry().page_bytes();
+    let per_run = (RUN_BYTES / page_bytes) as u32;
+    let runs = file.page_count().div_ceil(per_run) as usize;
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(runs)));
+    let one = || -> Result<()> {
+        let mut bytes = vec![0; RUN_BYTES];
+        loop {
+            let run = next.fetch_add(1, Ordering::Relaxed);
+            if run >= runs {
+                return Ok(());
+            }
+            context.cancel.check()?;
+            let first = run as u32 * per_run + 1;
+            let pages = per_run.min(file.page_count() - first + 1) as usize;
+            let bytes = &mut bytes[..pages * page_bytes];
+            file.read_pages(first, bytes)?;
+            let result = work(first, bytes)?;
+            done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((run, result));
+            context.progress.advance(Amount { rows: 0, bytes: bytes.len() as u64 });
+        }
+    };
+    let stopping = || one().inspect_err(|_| next.store(runs, Ordering::Relaxed));
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.min(runs)).map(|_| scope.spawn(stopping)).collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })?;
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_unstable_by_key(|(run, _)| *run);
+    Ok(done.into_iter().map(|(_, result)| result).collect())
+}
+
+/// Reads all pages. The facts of page 1 are the first.
+///
+/// # Errors
+/// When the file can't be read.
+pub fn survey(file: &DamagedFile, threads: usize, context: &Context<'_>) -> Result<Vec<PageFacts>> {
+    let geometry = file.geometry();
+    let runs = on_all_cores(file, threads, context, |first, bytes| {
+        let (mut salvage, mut types) = (Salvage::default(), Types::new());
+        let pages = bytes.chunks_exact(geometry.page_bytes());
+        let facts = (first..).zip(pages).map(|(number, page)| {
+            let kind = salvage.read(page, number, geometry, &mut types);
+            facts(kind, &salvage, page)
+        });
+        Ok(facts.collect::<Vec<_>>())
+    })?;
+    Ok(runs.into_iter().flatten().collect())
+}
+
+fn facts(kind: Option<PageKind>, salvage: &Salvage, page: &[u8]) -> PageFacts {
+    let Some(kind) = kind else {
+        return PageFacts { is_zero: page.iter().all(|byte| *byte == 0), ..PageFacts::default() };
+    };
+    let rowids = match kind {
+        PageKind::LeafTable => {
+            let mut rowids =
+                salvage.entries.iter().filter(|entry| entry.in_order).map(|entry| entry.cell.rowid);
+            rowids.next().map(|first| (first, rowids.next_back().unwrap_or(first)))
+        }
+        PageKind::InteriorTable => {
+            let mut rowids = salvage.children.iter().filter_map(|(_, rowid)| *rowid);
+            rowids.next().map(|first| (first, rowids.next_back().unwrap_or(first)))
+        }
+        _ => None,
+    };
+    let few = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
+    PageFacts {
+        kind: Some(kind),
+        is_whole: salvage.is_whole,
+        is_zero: false,
+        content: if salvage.entries.is_empty() { 0 } else { content(page) },
+        overflows: salvage.entries.iter().any(|entry| entry.cell.overflow.is_some()),
+        entries: few(salvage.entries.len()),
+        lost: few(salvage.lost),
+        rowids,
+    }
+}
+
+/// Returns a number that follows from the bytes of a page.
+fn content(page: &[u8]) -> u64 {
+    let words = page.as_chunks::<8>().0.iter();
+    words.fold(0xcbf2_9ce4_8422_2325, |hash: u64, word| {
+        (hash ^ u64::from_be_bytes(*word)).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23)
+    })
+}

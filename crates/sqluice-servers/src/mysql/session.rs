@@ -1,0 +1,264 @@
+//! The settings of sessions, and their snapshot.
+//!
+//! ```text
+//!  guard:   locks the definitions of all tables ──────────────────────────> ends
+//!  reader:             begins the snapshot ──> locks the definitions ──> reads rows ...
+//! ```
+//!
+//! A snapshot of InnoDB has rows, and no definitions: a table that is truncated or altered behind its beginning would look empty or be an
+//! error. So another connection, the guard, locks the definitions before the snapshot begins, until the reader has locked them in the
+//! transaction of the snapshot. No definition changes between the two; ALTER TABLE and TRUNCATE wait until the rows are read.
+//!
+//! An ALTER TABLE that waits for the guard stops the reader, which would wait for the guard, too: the reader waits a second only, then
+//! everything begins again behind that statement.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Cancel;
+
+use super::connection::{Connection, failure, quoted};
+use super::packets::Fault;
+use super::settings::Settings;
+
+/// The number of lists of all tables before the definitions are locked, and behind the locks, and the pause between two lists. While ALTER
+/// TABLE renames tables, a list can lack its own.
+pub(super) const LISTS: usize = 8;
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The number of times that a snapshot is tried while definitions change.
+const TRIES_MAX: usize = 20;
+
+/// Errors of the server: a lock was not given in time, a deadlock, a table that is gone, a definition that changed.
+const LOCK_WAIT: u16 = 1205;
+const DEADLOCK: u16 = 1213;
+const NO_TABLE: u16 = 1146;
+const DEFINITION_CHANGED: u16 = 1412;
+
+/// A statement that locks definitions.
+pub(super) struct Locking {
+    /// The table or query that errors name.
+    what: String,
+    sql: String,
+    /// `true` if the table was there a moment ago, in a list of all tables.
+    is_listed: bool,
+}
+
+impl Locking {
+    /// Returns the statement that locks the definition of a table. It reads no row.
+    pub(super) fn table(name: &str) -> Locking {
+        let sql = format!("SELECT 1 FROM {} LIMIT 0", quoted(name));
+        Locking { what: format!("the table {name}"), sql, is_listed: true }
+    }
+
+    /// Returns the statement that locks the definitions of the tables of a query.
+    pub(super) fn query(sql: &str, table: &str) -> Locking {
+        let what = format!("the query for the table {table}");
+        Locking { what, sql: format!("EXPLAIN {sql}"), is_listed: false }
+    }
+}
+
+/// Opens a connection whose settings are those of mysqldump.
+pub(super) fn open(settings: &Arc<Settings>, cancel: &Cancel) -> Result<Connection> {
+    let mut connection = Connection::open(settings, cancel)?;
+    let needed = [
+        "SET NAMES utf8mb4",
+        "SET SESSION sql_mode = ''",
+        "SET SESSION time_zone = '+00:00'",
+        "SET SESSION sql_quote_show_create = 1",
+        // Under READ COMMITTED, a transaction has no snapshot.
+        "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        "SET SESSION net_write_timeout = 31536000, net_read_timeout = 31536000, wait_timeout = 31536000",
+        // Defaults of a server may cut off results.
+        "SET SESSION sql_select_limit = 18446744073709551615, sql_big_selects = 1",
+    ];
+    // The limits of the time of a statement: of MariaDB, and of MySQL.
+    let limit = match connection.is_mariadb() {
+        true => "SET SESSION max_statement_time = 0",
+        false => "SET SESSION max_execution_time = 0",
+    };
+    for sql in needed {
+        connection.execute(sql).map_err(|fault| failure(fault, "setting up the session"))?;
+    }
+    match connection.execute(limit) {
+        // Old servers have no limit.
+        Ok(()) | Err(Fault::Server(_)) => {}
+        Err(fault) => return Err(failure(fault, "setting up the session")),
+    }
+    Ok(connection)
+}
+
+/// The reason why a snapshot has to begin again, or can't begin.
+enum Obstacle {
+    /// The definition of this table, or of a table of this query, is changing.
+    Changing(String),
+    Failed(Error),
+}
+
+/// Begins one snapshot on all `readers`, and calls `plan` with the first one while no definition can change. With several readers, the
+/// server is locked for that time.
+///
+/// `list` returns the statements that lock the definitions. It is asked `lists` times before the snapshot begins, and again behind the locks:
+/// tables are made and dropped meanwhile.
+///
+/// # Errors
+/// If definitions change all the time, or the user lacks a right.
+pub(super) fn begin(
+    readers: &mut [Connection],
+    settings: &Arc<Settings>,
+    lists: usize,
+    cancel: &Cancel,
+    list: &mut dyn FnMut(&mut Connection) -> Result<Vec<Locking>>,
+) -> Result<()> {
+    let mut guard = open(settings, cancel)?;
+    let is_shared = readers.len() > 1;
+    let mut last = String::new();
+    for _ in 0..TRIES_MAX {
+        cancel.check()?;
+        let begun = match is_shared {
+            true => begin_locked(readers, &mut guard, list),
+            false => begin_guarded(&mut readers[0], &mut guard, lists, list),
+        };
+        match begun {
+            Ok(()) => return Ok(()),
+            Err(Obstacle::Failed(error)) => return Err(error),
+            Err(Obstacle::Changing(table)) => last = table,
+        }
+    }
+    Err(Error::input(format!("no snapshot could begin, because {last} changes all the time"))
+        .hint("run again when no ALTER TABLE, TRUNCATE or LOCK TABLES runs"))
+}
+
+/// Begins the snapshot of one reader, while the guard has locked the definitions.
+fn begin_guarded(
+    reader: &mut Connection,
+    guard: &mut Connection,
+    lists: usize,
+    list: &mut dyn FnMut(&mut Connection) -> Result<Vec<Locking>>,
+) -> Result<(), Obstacle> {
+    const STARTING: &str = "beginning the snapshot";
+    run(guard, "SET SESSION lock_wait_timeout = 60", STARTING)?;
+    run(guard, "START TRANSACTION READ ONLY", STARTING)?;
+    let mut locked: Vec<Locking> = Vec::new();
+    for number in 0..lists {
+        let listed = list(guard).map_err(Obstacle::Failed)?;
+        let news = listed.into_iter().filter(|listed| !has(&locked, listed)).collect::<Vec<_>>();
+        locked.extend(news);
+        if number + 1 < lists {
+            thread::sleep(PAUSE);
+        }
+    }
+    lock(guard, &locked)?;
+    run(reader, "SET SESSION lock_wait_timeout = 1", STARTING)?;
+    run(reader, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY", STARTING)?;
+    let result = lock(reader, &locked).and_then(|()| list_again(reader, &locked, lists, list));
+    if result.is_err() {
+        run(reader, "ROLLBACK", STARTING)?;
+    }
+    run(guard, "ROLLBACK", STARTING)?;
+    run(reader, "SET SESSION lock_wait_timeout = 31536000", STARTING)?;
+    result
+}
+
+/// Begins the snapshot of several readers, while no session can write.
+fn begin_locked(
+    readers: &mut [Connection],
+    guard: &mut Connection,
+    list: &mut dyn FnMut(&mut Connection) -> Result<Vec<Locking>>,
+) -> Result<(), Obstacle> {
+    const LOCKING: &str = "locking the server for the snapshot of several connections";
+    run(guard, "SET SESSION lock_wait_timeout = 60", LOCKING)?;
+    match guard.execute("FLUSH TABLES WITH READ LOCK") {
+        Ok(()) => {}
+        Err(Fault::Server(error)) if matches!(error.code, LOCK_WAIT | DEADLOCK) => {
+            return Err(Obstacle::Changing("a table that a long statement locks".to_owned()));
+        }
+        Err(fault) => {
+            // ER_SPECIFIC_ACCESS_DENIED_ERROR.
+            let lacks_right = matches!(&fault, Fault::Server(error) if error.code == 1227);
+            let error = failure(fault, LOCKING);
+            return Err(Obstacle::Failed(match lacks_right {
+                true => error.hint("grant the user RELOAD, or read by one connection, which needs no lock"),
+                false => error,
+            }));
+        }
+    }
+    let mut result = Ok(());
+    // No table comes or goes meanwhile, so that the first list is that of all readers.
+    let mut listed = None;
+    for reader in readers.iter_mut() {
+        result = begin_beside(reader, &mut listed, list);
+        if result.is_err() {
+            break;
+        }
+    }
+    run(guard, "UNLOCK TABLES", LOCKING)?;
+    result
+}
+
+/// Begins the snapshot of a reader while the server is locked.
+fn begin_beside(
+    reader: &mut Connection,
+    listed: &mut Option<Vec<Locking>>,
+    list: &mut dyn FnMut(&mut Connection) -> Result<Vec<Locking>>,
+) -> Result<(), Obstacle> {
+    const STARTING: &str = "beginning the snapshot";
+    run(reader, "SET SESSION lock_wait_timeout = 1", STARTING)?;
+    run(reader, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY", STARTING)?;
+    let locked = match listed {
+        Some(locked) => locked,
+        none => none.insert(list(reader).map_err(Obstacle::Failed)?),
+    };
+    lock(reader, locked)?;
+    run(reader, "SET SESSION lock_wait_timeout = 31536000", STARTING)
+}
+
+/// Lists definitions behind the locks. The last list is the one that is used: it has all that are locked, and no list has others.
+fn list_again(
+    reader: &mut Connection,
+    locked: &[Locking],
+    lists: usize,
+    list: &mut dyn FnMut(&mut Connection) -> Result<Vec<Locking>>,
+) -> Result<(), Obstacle> {
+    let mut lacking = None;
+    for number in 1..=2 * lists {
+        let behind = list(reader).map_err(Obstacle::Failed)?;
+        if let Some(other) = behind.iter().find(|listed| !has(locked, listed)) {
+            return Err(Obstacle::Changing(other.what.clone()));
+        }
+        lacking = locked.iter().find(|locking| !has(&behind, locking));
+        if lacking.is_none() && number >= lists {
+            return Ok(());
+        }
+        thread::sleep(PAUSE);
+    }
+    lacking.map_or(Ok(()), |lacking| Err(Obstacle::Changing(lacking.what.clone())))
+}
+
+/// Returns `true` if a list has a definition.
+fn has(list: &[Locking], wanted: &Locking) -> bool {
+    list.iter().any(|locking| locking.sql == wanted.sql)
+}
+
+/// Locks definitions until the transaction ends.
+fn lock(connection: &mut Connection, locked: &[Locking]) -> Result<(), Obstacle> {
+    for Locking { what, sql, is_listed } in locked {
+        match connection.execute(sql) {
+            Ok(()) => {}
+            Err(Fault::Server(error))
+                if matches!(error.code, LOCK_WAIT | DEADLOCK | DEFINITION_CHANGED)
+                    || error.code == NO_TABLE && *is_listed =>
+            {
+                return Err(Obstacle::Changing(what.clone()));
+            }
+            Err(fault) => return Err(Obstacle::Failed(failure(fault, &format!("reading {what}")))),
+        }
+    }
+    Ok(())
+}
+
+fn run(connection: &mut Connection, sql: &str, doing: &str) -> Result<(), Obstacle> {
+    connection.execute(sql).map_err(|fault| Obstacle::Failed(failure(fault, doing)))
+}

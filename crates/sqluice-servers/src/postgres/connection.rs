@@ -1,0 +1,508 @@
+//! A connection to a server of PostgreSQL: its start, queries with small results, and the rows of COPY.
+//!
+//! ```text
+//!  message: 1 byte kind | 4 bytes length, with these 4 | body
+//! ```
+//!
+//! Rows of COPY are given out as they arrive: a row may be larger than any buffer. All other messages are read whole, up to
+//! [`MESSAGE_BYTES_MAX`].
+//!
+//! Invariant: a connection that is dropped while the server works asks the server to stop.
+
+use std::time::Duration;
+
+use bytes::BytesMut;
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::authentication::{md5_hash, sasl};
+use postgres_protocol::message::backend::{Message, RowDescriptionBody};
+use postgres_protocol::message::frontend;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Cancel;
+use sqluice_core::source::blocks::Block;
+
+use super::server_error::ServerError;
+use super::settings::Settings;
+use crate::address::Secret;
+use crate::socket::{Limits, Socket};
+use crate::tls::Mode;
+
+/// The number of bytes that are read at once.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// The largest number of bytes of a message that is no row of COPY. The text of a view may be long.
+const MESSAGE_BYTES_MAX: usize = 256 << 20;
+
+/// The longest time to ask the server to stop.
+const STOP_LIMIT: Duration = Duration::from_secs(2);
+
+/// A row of a query, as text.
+pub(super) type Row = Vec<Option<String>>;
+
+/// A column of a query.
+#[derive(Clone, Debug)]
+pub(super) struct ResultColumn {
+    pub(super) name: String,
+    /// The OID of its type.
+    pub(super) type_oid: u32,
+    /// The modifier of its type, such as the number of digits.
+    pub(super) modifier: i32,
+}
+
+/// An error of the server, or of the connection.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Server(ServerError),
+    Other(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Other(error)
+    }
+}
+
+impl Failure {
+    /// Returns the error for the user. `doing` is the work that failed.
+    pub(super) fn into_error(self, doing: &str) -> Error {
+        match self {
+            Failure::Server(error) => error.into_error(doing),
+            Failure::Other(error) => error,
+        }
+    }
+}
+
+/// A connection.
+pub(super) struct Connection {
+    socket: Socket,
+    settings: Settings,
+    /// Bytes that were read; those from `at` to `end` are not given out yet.
+    buffer: Vec<u8>,
+    at: usize,
+    end: usize,
+    /// The number that stops the work of the server, with its secret.
+    key: Option<(i32, i32)>,
+    /// `true` while the server works.
+    busy: bool,
+    /// The rest of the row of COPY that is being read.
+    row_left: usize,
+    /// The version of the server, such as 150018.
+    pub(super) version: u32,
+}
+
+impl Connection {
+    /// Connects and logs in.
+    ///
+    /// # Errors
+    /// If the server can't be reached, or refuses the user.
+    pub(super) fn open(settings: &Settings, cancel: &Cancel) -> Result<Connection> {
+        let encrypted: &[bool] = match settings.tls.mode {
+            Mode::Disable => &[false],
+            Mode::Allow => &[false, true],
+            Mode::Prefer => &[true, false],
+            _ => &[true],
+        };
+        let mut first = None;
+        for &encrypt in encrypted {
+            let is_second = first.is_some();
+            match Connection::start(settings, encrypt, cancel) {
+                Ok(connection) => return Ok(connection),
+                // A server that refuses connections with or without encryption gets the other kind.
+                Err((failure, may_differ)) => {
+                    let error = failure.into_error(&format!("cannot log in to {}", settings.place));
+                    let is_last = encrypted.len() == 1 || is_second || !may_differ;
+                    let error = match first.take() {
+                        Some(earlier) if !may_differ || is_second => earlier,
+                        _ => error,
+                    };
+                    if is_last {
+                        return Err(error);
+                    }
+                    first = Some(error);
+                }
+            }
+        }
+        Err(first.unwrap_or_else(Error::interrupted))
+    }
+
+    /// Logs in with or without encryption. The error has `true` if the other kind may succeed.
+    fn start(settings: &Settings, encrypt: bool, cancel: &Cancel) -> Result<Connection, (Failure, bool)> {
+        let fixed = |error: Error| (Failure::Other(error), false);
+        let limits = Limits { silence: Some(settings.limits.connect), ..settings.limits };
+        let mut socket = Socket::connect(&settings.place, limits, cancel).map_err(fixed)?;
+        if encrypt && socket.is_tcp() {
+            let mut request = BytesMut::new();
+            frontend::ssl_request(&mut request);
+            socket.send(&request).map_err(fixed)?;
+            let mut answer = [0];
+            socket.read_all(&mut answer).map_err(fixed)?;
+            match (answer, settings.tls.mode) {
+                ([b'S'], _) => {
+                    socket.encrypt(&settings.tls).map_err(|error| (Failure::Other(error), true))?
+                }
+                (_, Mode::Prefer) => {}
+                _ => {
+                    let message = format!("the server at {} does not encrypt connections", settings.place);
+                    return Err(fixed(
+                        Error::input(message)
+                            .hint("let its administrator set ssl=on; sslmode=disable sends all in the clear"),
+                    ));
+                }
+            }
+        }
+        let mut connection = Connection {
+            socket,
+            settings: settings.clone(),
+            buffer: vec![0; BUFFER_BYTES],
+            at: 0,
+            end: 0,
+            key: None,
+            busy: false,
+            row_left: 0,
+            version: 0,
+        };
+        connection.log_in().map_err(|failure| {
+            let may_differ = matches!(&failure, Failure::Server(error) if error.code == "28000");
+            (failure, may_differ)
+        })?;
+        connection.socket.set_silence(settings.limits.silence);
+        Ok(connection)
+    }
+
+    fn log_in(&mut self) -> Result<(), Failure> {
+        let mut parameters = vec![
+            ("user", self.settings.user.clone()),
+            ("database", self.settings.database.clone()),
+            ("client_encoding", "UTF8".to_owned()),
+            ("application_name", "sqluice".to_owned()),
+        ];
+        parameters.extend(self.settings.options.clone().map(|options| ("options", options)));
+        parameters.extend(self.settings.time_zone.clone().map(|zone| ("timezone", zone)));
+        let mut message = BytesMut::new();
+        let pairs = parameters.iter().map(|(key, value)| (*key, value.as_str()));
+        frontend::startup_message(pairs, &mut message).map_err(malformed)?;
+        self.socket.send(&message)?;
+        let mut scram: Option<sasl::ScramSha256> = None;
+        let mut proved = true;
+        loop {
+            let mut answer = BytesMut::new();
+            match self.message()? {
+                Message::AuthenticationOk if proved => {}
+                Message::AuthenticationCleartextPassword => {
+                    frontend::password_message(self.password()?.reveal().as_bytes(), &mut answer)
+                        .map_err(malformed)?;
+                }
+                Message::AuthenticationMd5Password(body) => {
+                    let (user, password) = (self.settings.user.as_bytes(), self.password()?);
+                    let hash = md5_hash(user, password.reveal().as_bytes(), body.salt());
+                    frontend::password_message(hash.as_bytes(), &mut answer).map_err(malformed)?;
+                }
+                Message::AuthenticationSasl(body) => {
+                    let known = body.mechanisms().any(|mechanism| Ok(mechanism == sasl::SCRAM_SHA_256));
+                    if !known.map_err(malformed)? {
+                        return Err(Error::input(
+                            "the server asks for a way to log in that is not supported",
+                        )
+                        .into());
+                    }
+                    let password = self.password()?;
+                    let binding = sasl::ChannelBinding::unsupported();
+                    let begun = sasl::ScramSha256::new(password.reveal().as_bytes(), binding);
+                    frontend::sasl_initial_response(sasl::SCRAM_SHA_256, begun.message(), &mut answer)
+                        .map_err(malformed)?;
+                    (scram, proved) = (Some(begun), false);
+                }
+                Message::AuthenticationSaslContinue(body) => {
+                    let begun = scram.as_mut().ok_or_else(out_of_order)?;
+                    begun.update(body.data()).map_err(malformed)?;
+                    frontend::sasl_response(begun.message(), &mut answer).map_err(malformed)?;
+                }
+                Message::AuthenticationSaslFinal(body) => {
+                    let mut begun = scram.take().ok_or_else(out_of_order)?;
+                    begun.finish(body.data()).map_err(malformed)?;
+                    proved = true;
+                }
+                Message::AuthenticationKerberosV5
+                | Message::AuthenticationGss
+                | Message::AuthenticationSspi
+                | Message::AuthenticationScmCredential => {
+                    return Err(Error::input("the server asks for a way to log in that is not supported")
+                        .hint("passwords are supported: md5 and scram-sha-256 in pg_hba.conf")
+                        .into());
+                }
+                Message::ParameterStatus(body) => {
+                    let value = body.value().map_err(malformed)?;
+                    if body.name().map_err(malformed)? == "server_version" {
+                        self.version = version(value);
+                    }
+                }
+                Message::BackendKeyData(body) => self.key = Some((body.process_id(), body.secret_key())),
+                Message::ReadyForQuery(_) => return Ok(()),
+                Message::ErrorResponse(body) => return Err(Failure::Server(ServerError::of(&body))),
+                Message::NoticeResponse(_) => {}
+                _ => return Err(out_of_order().into()),
+            }
+            if !answer.is_empty() {
+                self.socket.send(&answer)?;
+            }
+        }
+    }
+
+    fn password(&self) -> Result<Secret> {
+        self.settings.password.clone().ok_or_else(|| {
+            let message = format!(
+                "the server at {} asks for the password of {}",
+                self.settings.place, self.settings.user
+            );
+            Error::input(message)
+                .hint("set PGPASSWORD, or write a line of ~/.pgpass: host:port:database:user:password")
+        })
+    }
+
+    /// Runs statements, and returns the rows of all of them.
+    ///
+    /// # Errors
+    /// If the server refuses a statement, or the connection ends.
+    pub(super) fn query(&mut self, sql: &str) -> Result<Vec<Row>, Failure> {
+        self.send(sql)?;
+        let mut rows = Vec::new();
+        let mut failure = None;
+        loop {
+            match self.message()? {
+                Message::DataRow(body) => {
+                    let mut row = Vec::new();
+                    let mut ranges = body.ranges();
+                    while let Some(range) = ranges.next().map_err(malformed)? {
+                        let text = range.map(|range| body.buffer().get(range).map(String::from_utf8_lossy));
+                        row.push(text.map(|text| text.unwrap_or_default().into_owned()));
+                    }
+                    rows.push(row);
+                }
+                Message::ErrorResponse(body) => failure = Some(ServerError::of(&body)),
+                Message::ReadyForQuery(_) => {
+                    self.busy = false;
+                    return match failure {
+                        Some(error) => Err(Failure::Server(error)),
+                        None => Ok(rows),
+                    };
+                }
+                Message::CopyInResponse(_) | Message::CopyOutResponse(_) => return Err(out_of_order().into()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the columns of a query, which is not run.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub(super) fn describe(&mut self, sql: &str) -> Result<Vec<ResultColumn>, Failure> {
+        let mut request = BytesMut::new();
+        frontend::parse("", sql, [], &mut request).map_err(malformed)?;
+        frontend::describe(b'S', "", &mut request).map_err(malformed)?;
+        frontend::sync(&mut request);
+        self.busy = true;
+        self.socket.send(&request)?;
+        let (mut columns, mut failure) = (Vec::new(), None);
+        loop {
+            match self.message()? {
+                Message::RowDescription(body) => columns = result_columns(&body)?,
+                Message::ErrorResponse(body) => failure = Some(ServerError::of(&body)),
+                Message::ReadyForQuery(_) => {
+                    self.busy = false;
+                    return match failure {
+                        Some(error) => Err(Failure::Server(error)),
+                        None => Ok(columns),
+                    };
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Begins `COPY ... TO STDOUT`. [`Connection::copied`] gives its rows.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub(super) fn copy(&mut self, sql: &str) -> Result<(), Failure> {
+        self.send(sql)?;
+        loop {
+            match self.message()? {
+                Message::CopyOutResponse(_) => return Ok(()),
+                Message::ErrorResponse(body) => return Err(self.ended(&ServerError::of(&body))),
+                Message::NoticeResponse(_) | Message::ParameterStatus(_) => {}
+                _ => return Err(out_of_order().into()),
+            }
+        }
+    }
+
+    /// Appends the next rows of COPY to a block, until it has `bytes_max` bytes or the rows end. Returns `false` at their end.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub(super) fn copied(&mut self, block: &mut Block, bytes_max: usize) -> Result<bool, Failure> {
+        loop {
+            if self.row_left > 0 {
+                if self.at == self.end {
+                    self.fill(1)?;
+                }
+                let bytes = self.row_left.min(self.end - self.at);
+                block.text.extend_from_slice(&self.buffer[self.at..self.at + bytes]);
+                (self.at, self.row_left) = (self.at + bytes, self.row_left - bytes);
+                continue;
+            }
+            if block.text.len() >= bytes_max {
+                return Ok(true);
+            }
+            let (kind, bytes) = self.header()?;
+            if kind == b'd' {
+                (self.at, self.row_left) = (self.at + HEADER_BYTES, bytes);
+                // The server sends each row as a message.
+                block.rows += 1;
+                continue;
+            }
+            match self.message()? {
+                Message::CopyDone
+                | Message::CommandComplete(_)
+                | Message::NoticeResponse(_)
+                | Message::ParameterStatus(_) => {}
+                Message::ErrorResponse(body) => return Err(self.ended(&ServerError::of(&body))),
+                Message::ReadyForQuery(_) => {
+                    self.busy = false;
+                    return Ok(false);
+                }
+                _ => return Err(out_of_order().into()),
+            }
+        }
+    }
+
+    /// Reads on until the server is ready again after an error.
+    fn ended(&mut self, error: &ServerError) -> Failure {
+        while let Ok(message) = self.message() {
+            if let Message::ReadyForQuery(_) = message {
+                self.busy = false;
+                break;
+            }
+        }
+        Failure::Server(error.clone())
+    }
+
+    fn send(&mut self, sql: &str) -> Result<()> {
+        let mut request = BytesMut::new();
+        frontend::query(sql, &mut request).map_err(malformed)?;
+        self.busy = true;
+        self.socket.send(&request)
+    }
+
+    /// Returns the kind of the next message, and the number of bytes of its body. The message stays in the buffer.
+    fn header(&mut self) -> Result<(u8, usize)> {
+        self.fill(HEADER_BYTES)?;
+        let header = &self.buffer[self.at..self.at + HEADER_BYTES];
+        let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
+        match length.checked_sub(HEADER_BYTES - 1) {
+            Some(bytes) if length <= i32::MAX as usize => Ok((header[0], bytes)),
+            _ => Err(Error::input("the server sends a message whose length is impossible")),
+        }
+    }
+
+    /// Reads a whole message.
+    fn message(&mut self) -> Result<Message> {
+        let (_, bytes) = self.header()?;
+        if bytes > MESSAGE_BYTES_MAX {
+            return Err(Error::input("the server sends a message that is too long"));
+        }
+        let total = HEADER_BYTES + bytes;
+        let mut whole = BytesMut::with_capacity(total.min(BUFFER_BYTES));
+        while whole.len() < total {
+            if self.at == self.end {
+                self.fill(1)?;
+            }
+            let now = (total - whole.len()).min(self.end - self.at);
+            whole.extend_from_slice(&self.buffer[self.at..self.at + now]);
+            self.at += now;
+        }
+        match Message::parse(&mut whole) {
+            Ok(Some(message)) => Ok(message),
+            Ok(None) => Err(out_of_order()),
+            Err(error) => Err(malformed(error)),
+        }
+    }
+
+    /// Reads until the buffer has `bytes` bytes, at most its size.
+    fn fill(&mut self, bytes: usize) -> Result<()> {
+        if self.end - self.at >= bytes {
+            return Ok(());
+        }
+        self.buffer.copy_within(self.at..self.end, 0);
+        (self.at, self.end) = (0, self.end - self.at);
+        while self.end < bytes {
+            self.end += self.socket.read_some(&mut self.buffer[self.end..])?;
+        }
+        Ok(())
+    }
+
+    /// Asks the server to stop its work, on a connection of its own.
+    fn stop(&self) {
+        let Some((process, secret)) = self.key else { return };
+        let limits = Limits { connect: STOP_LIMIT, silence: Some(STOP_LIMIT) };
+        let mut request = BytesMut::new();
+        frontend::cancel_request(process, secret, &mut request);
+        // The run may be cancelled: this connection has a flag of its own.
+        if let Ok(mut socket) = Socket::connect(&self.settings.place, limits, &Cancel::new()) {
+            let _ = socket.send(&request);
+            // The server ends the connection once it has passed the request on.
+            let _ = socket.read_all(&mut [0]);
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if self.socket.is_lost {
+            // The server has stopped.
+        } else if self.busy {
+            self.stop();
+        } else {
+            let mut message = BytesMut::new();
+            frontend::terminate(&mut message);
+            let _ = self.socket.send(&message);
+        }
+        self.socket.close();
+    }
+}
+
+/// The number of bytes before the body of a message.
+const HEADER_BYTES: usize = 5;
+
+fn result_columns(body: &RowDescriptionBody) -> Result<Vec<ResultColumn>> {
+    let columns = body.fields().map(|field| {
+        Ok(ResultColumn {
+            name: field.name().to_owned(),
+            type_oid: field.type_oid(),
+            modifier: field.type_modifier(),
+        })
+    });
+    columns.collect().map_err(malformed)
+}
+
+/// Returns the number of a version: 150018 for `15.18 (Debian ...)`, 90624 for `9.6.24`.
+fn version(text: &str) -> u32 {
+    let mut parts = text
+        .split(|letter: char| !letter.is_ascii_digit() && letter != '.')
+        .next()
+        .unwrap_or_default()
+        .split('.');
+    let mut part = || parts.next().and_then(|part| part.parse::<u32>().ok()).unwrap_or(0).min(9999);
+    let major = part();
+    if major >= 10 { major * 10_000 + part() } else { major * 10_000 + part() * 100 + part() }
+}
+
+fn malformed(error: std::io::Error) -> Error {
+    Error::input("the server does not speak the protocol of PostgreSQL as expected")
+        .because(error)
+        .hint("look whether the port is that of PostgreSQL")
+}
+
+fn out_of_order() -> Error {
+    Error::input("the server sends a message out of order")
+        .hint("look whether the port is that of PostgreSQL")
+}

@@ -1,0 +1,337 @@
+//! Databases of PostgreSQL, read as the text that pg_dump would write.
+//!
+//! ```text
+//!  settings    the user, the host and the password, as libpq finds them
+//!  connection  messages: queries, and the rows of COPY
+//!  catalog     the tables, types, sequences and constraints of the database
+//!  text        their declarations, in SQL
+//!  rows        the rows of all tables, read by several connections
+//! ```
+//!
+//! **One snapshot.** LOCK TABLE takes no snapshot. So each table of the list is locked in ACCESS SHARE mode first, and the snapshot is taken then.
+//! No TRUNCATE and no ALTER stands between the snapshot and the rows. If the snapshot shows another list of tables, all is done again.
+
+mod catalog;
+mod connection;
+mod rows;
+mod server_error;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use sqluice_core::error::{Error, Message, Result};
+use sqluice_core::progress::Cancel;
+use sqluice_core::similar;
+use sqluice_core::source::blocks::Blocks;
+
+use self::catalog::{Catalog, Table};
+use self::connection::{Connection, Failure};
+use self::rows::{Copy, Workers};
+use self::settings::Settings;
+use crate::address::Address;
+use crate::{Dump, Request, TableOfDump, condition_of_left_out, in_order, numbered};
+
+/// The number of snapshots that are tried while other sessions create, rename and empty tables.
+const SNAPSHOTS_MAX: u32 = 20;
+
+/// The wait before the second snapshot. Each further wait is longer by as much.
+const SNAPSHOT_WAIT: Duration = Duration::from_millis(5);
+
+/// The SQLSTATE for a table that does not exist.
+const NO_TABLE: &str = "42P01";
+
+/// The oldest version that is read.
+const VERSION_MIN: u32 = 100_000;
+
+/// The first version that reads ranges of pages.
+const VERSION_OF_RANGES: u32 = 140_000;
+
+/// The settings of a session, as pg_dump sets them.
+const SESSION: &str = "SET DateStyle = ISO; SET IntervalStyle = postgres; SET extra_float_digits = 3; SET standard_conforming_strings = on; \
+    SET synchronize_seqscans = off; SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0; \
+    SET bytea_output = hex; SET xmloption = content; SELECT pg_catalog.set_config('search_path', '', false);";
+
+/// The start of a transaction that changes nothing.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// Begins to read a database.
+///
+/// # Errors
+/// If the server can't be reached or lacks a table, or the user lacks rights.
+pub(crate) fn begin(address: &Address, request: &Request, cancel: &Cancel) -> Result<Dump> {
+    let stop = cancel.child();
+    let password = request.password.as_ref().map(crate::address::Secret::reveal);
+    let settings = Settings::of(address, password, request.timeout)?;
+    let mut notes: Vec<Message> = settings.notes.iter().cloned().map(Message::from).collect();
+    let mut main = open(&settings, request, &stop)?;
+    let (catalog, mut text) = plan(&mut main, request)?;
+    let wanted = connections(request, &catalog);
+    let mut workers = None;
+    if wanted > 1 {
+        match export(&mut main) {
+            Ok(id) => workers = Some(Workers { snapshot: id, count: wanted }),
+            Err(error) => {
+                let note =
+                    format!("one connection reads all rows, because the server exports no snapshot: {error}");
+                notes.push(note.into());
+                // The failed statement has ended the transaction, and with it the snapshot.
+                query(&mut main, "ROLLBACK", "cannot begin a snapshot")?;
+                (_, text) = plan(&mut main, request)?;
+            }
+        }
+    }
+    let connections = workers.as_ref().map_or(1, |workers| workers.count);
+    let session = rows::Session {
+        settings,
+        memory_bytes: request.memory_bytes,
+        row_security: request.row_security,
+        // Names in conditions and queries of the user mean what they mean in a session of the user.
+        resets_path: request.query.is_some() || !request.filters.is_empty(),
+    };
+    if session.resets_path {
+        query(&mut main, "RESET search_path", "cannot prepare the session")?;
+    }
+    let (tables, pieces) = text.tables.into_iter().unzip();
+    let start = move |order: &[usize], stop: &Cancel| -> Arc<Mutex<dyn Blocks>> {
+        let list = in_order(pieces, order);
+        Arc::new(Mutex::new(rows::start(main, session, list, workers, stop)))
+    };
+    let declarations = text.declarations;
+    Ok(Dump { declarations, tables, connections, notes, start: Box::new(start), stop })
+}
+
+/// The declarations of a dump, and the pieces of each table.
+struct Text {
+    declarations: String,
+    tables: Vec<(TableOfDump, Vec<Copy>)>,
+}
+
+/// Takes a snapshot, and plans the text.
+fn plan(main: &mut Connection, request: &Request) -> Result<(Catalog, Text)> {
+    let catalog = snapshot(main, request)?;
+    let text = match &request.query {
+        Some((sql, table)) => {
+            query(main, "RESET search_path", "cannot prepare the session")?;
+            let text = of_query(main, &catalog, (sql, table))?;
+            query(
+                main,
+                "SELECT pg_catalog.set_config('search_path', '', false)",
+                "cannot prepare the session",
+            )?;
+            text
+        }
+        None => of_tables(&catalog, request, main.version)?,
+    };
+    Ok((catalog, text))
+}
+
+/// Opens a session.
+fn open(settings: &Settings, request: &Request, cancel: &Cancel) -> Result<Connection> {
+    let mut connection = Connection::open(settings, cancel)?;
+    if connection.version < VERSION_MIN {
+        return Err(Error::input(format!("the server at {} is older than PostgreSQL 10", settings.place))
+            .hint("make a dump with pg_dump, and load that"));
+    }
+    prepare(&mut connection, request.row_security)?;
+    Ok(connection)
+}
+
+/// Sets the settings of a session.
+fn prepare(connection: &mut Connection, row_security: bool) -> Result<()> {
+    let row_security = if row_security { "on" } else { "off" };
+    query(
+        connection,
+        &format!("{SESSION} SET row_security = {row_security};"),
+        "cannot prepare the session",
+    )?;
+    Ok(())
+}
+
+fn query(connection: &mut Connection, sql: &str, doing: &str) -> Result<Vec<connection::Row>> {
+    connection.query(sql).map_err(|failure| failure.into_error(doing))
+}
+
+/// Locks the tables, takes a snapshot, and reads the catalog in it.
+fn snapshot(main: &mut Connection, request: &Request) -> Result<Catalog> {
+    let mut changed = String::new();
+    for attempt in 0..SNAPSHOTS_MAX {
+        thread::sleep(SNAPSHOT_WAIT * attempt);
+        let before = Catalog::tables(main)?;
+        query(main, BEGIN, "cannot begin a snapshot")?;
+        let is_read = |table: &&Table| {
+            request.query.is_none() && !request.declarations_only && table.is_wanted(request)
+        };
+        let mut lost = None;
+        for table in before.iter().filter(is_read) {
+            let name = &table.sql_name;
+            match main.query(&format!("LOCK TABLE ONLY {name} IN ACCESS SHARE MODE")) {
+                Ok(_) => {}
+                // Another session has renamed or dropped the table since it was listed.
+                Err(Failure::Server(error)) if error.code == NO_TABLE => {
+                    lost = Some(name.clone());
+                    break;
+                }
+                Err(failure) => return Err(failure.into_error(&format!("cannot lock table {name}"))),
+            }
+        }
+        if lost.is_none() {
+            let catalog = Catalog::read(main)?;
+            let is_locked = |table: &Table| before.iter().any(|known| known.is_same(table));
+            lost = catalog
+                .tables
+                .iter()
+                .filter(is_read)
+                .find(|table| !is_locked(table))
+                .map(|table| table.sql_name.clone());
+            if lost.is_none() {
+                return Ok(catalog);
+            }
+        }
+        changed = lost.unwrap_or_default();
+        query(main, "ROLLBACK", "cannot begin a snapshot")?;
+    }
+    Err(Error::input(format!(
+        "other sessions create, rename or empty tables all the time, at last {changed}, so that no list of tables is that of a snapshot"
+    ))
+    .hint("name the tables to load"))
+}
+
+/// Exports the snapshot for other connections.
+fn export(main: &mut Connection) -> Result<String> {
+    let rows = query(main, "SELECT pg_catalog.pg_export_snapshot()", "cannot export the snapshot")?;
+    let id = rows.into_iter().flatten().flatten().next();
+    id.ok_or_else(|| Error::input("the server exports a snapshot without a name"))
+}
+
+/// Returns the number of connections that read rows.
+fn connections(request: &Request, catalog: &Catalog) -> usize {
+    /// A connection more costs a server more than the time that it saves on fewer pages.
+    const PAGES_MIN: u64 = 2048;
+    const CONNECTIONS_MAX: usize = 8;
+    let pages = catalog.pages(request);
+    if request.query.is_some() || pages < PAGES_MIN {
+        return 1;
+    }
+    let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let wanted = match request.connections {
+        0 => processors.min(CONNECTIONS_MAX),
+        given => given,
+    };
+    let fit = (request.memory_bytes / 2 / rows::WORKER_BYTES).max(1);
+    wanted
+        .min(usize::try_from(fit).unwrap_or(usize::MAX))
+        .min(usize::try_from(pages / PAGES_MIN + 1).unwrap_or(usize::MAX))
+}
+
+/// Returns the text of the tables, in the order of pg_dump.
+fn of_tables(catalog: &Catalog, request: &Request, version: u32) -> Result<Text> {
+    refuse_unknown(catalog, request)?;
+    let declarations = [
+        text::begin(),
+        text::before_rows(catalog, request),
+        text::after_rows(catalog, request),
+        text::END.to_owned(),
+    ];
+    let mut of_rows = Vec::new();
+    for table in catalog.tables.iter().filter(|table| table.has_rows() && table.is_wanted(request)) {
+        let columns = table.given_columns();
+        if columns.is_empty() {
+            continue;
+        }
+        let list = columns.join(", ");
+        let name = &table.sql_name;
+        let shared: Arc<str> = name.as_str().into();
+        let copy = |sql| Copy { sql, table: Arc::clone(&shared), is_table: true };
+        let pieces = match table.condition(request) {
+            Some(condition) => {
+                // A comment in the condition must not end the statement.
+                vec![copy(format!("COPY (SELECT {list} FROM ONLY {name} WHERE ({condition}\n)) TO STDOUT"))]
+            }
+            None if table.is_heap && version >= VERSION_OF_RANGES => {
+                let ranges = rows::ranges(table.pages);
+                let pieces = ranges.map(|range| match range {
+                    None => copy(format!("COPY {name} ({list}) TO STDOUT")),
+                    Some(range) => {
+                        copy(format!("COPY (SELECT {list} FROM ONLY {name} WHERE {range}) TO STDOUT"))
+                    }
+                });
+                pieces.collect()
+            }
+            None => vec![copy(format!("COPY {name} ({list}) TO STDOUT"))],
+        };
+        let insert = format!("COPY {name} ({list}) FROM stdin;\n");
+        of_rows.push((
+            TableOfDump { insert, rows: table.rows(request), is_in_order: !table.is_out_of_order },
+            pieces,
+        ));
+    }
+    Ok(Text { declarations: declarations.concat(), tables: of_rows })
+}
+
+/// Refuses tables of settings that the database does not have.
+fn refuse_unknown(catalog: &Catalog, request: &Request) -> Result<()> {
+    if let Some(schema) = &request.schema_name
+        && !catalog.tables.iter().any(|table| table.schema == *schema)
+    {
+        let mut schemas: Vec<&str> = catalog.tables.iter().map(|table| &*table.schema).collect();
+        schemas.dedup();
+        return Err(Error::usage(format!("the database has no schema {schema} with tables"))
+            .hint(similar::hint(schema, schemas.into_iter())));
+    }
+    let names = || catalog.tables.iter().filter(|table| table.in_schema(request)).map(|table| &*table.name);
+    let filtered = request.filters.iter().map(|(wanted, _)| wanted);
+    for wanted in filtered.chain(&request.tables) {
+        if !catalog.tables.iter().any(|table| table.has_name(wanted) && table.in_schema(request)) {
+            return Err(Error::usage(format!("the database has no table {wanted}"))
+                .hint(similar::hint(wanted, names())));
+        }
+    }
+    for (wanted, _) in &request.filters {
+        if !catalog.tables.iter().any(|table| table.has_name(wanted) && table.is_wanted(request)) {
+            return Err(condition_of_left_out(wanted));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the text of a table with the rows of a query.
+fn of_query(main: &mut Connection, catalog: &Catalog, (sql, table): (&str, &str)) -> Result<Text> {
+    let sql = sql.trim().trim_end_matches(';');
+    let doing = "cannot run the query";
+    let columns = main.describe(sql).map_err(|failure| failure.into_error(doing))?;
+    if columns.is_empty() {
+        return Err(Error::usage("the query returns no columns").hint("begin it with SELECT"));
+    }
+    let types: Vec<String> = columns
+        .iter()
+        .map(|column| format!("pg_catalog.format_type({}, {})", column.type_oid, column.modifier))
+        .collect();
+    let types =
+        query(main, &format!("SELECT {}", types.join(", ")), doing)?.into_iter().next().unwrap_or_default();
+    let names = numbered(columns.iter().map(|column| column.name.as_str()));
+    let declared: Vec<String> = names
+        .iter()
+        .zip(types)
+        .map(|(name, of_type)| format!("    {} {}", text::quoted(name), of_type.unwrap_or_default()))
+        .collect();
+    let name = format!("public.{}", text::quoted(table));
+    let list: Vec<String> = names.iter().map(|name| text::quoted(name)).collect();
+    let declarations = format!(
+        "{}{}CREATE TABLE {name} (\n{}\n);\n\n{}",
+        text::begin(),
+        text::types(catalog),
+        declared.join(",\n"),
+        text::END
+    );
+    let insert = format!("COPY {name} ({}) FROM stdin;\n", list.join(", "));
+    let copy = Copy { sql: format!("COPY ({sql}\n) TO STDOUT"), table: table.into(), is_table: false };
+    Ok(Text {
+        declarations,
+        tables: vec![(TableOfDump { insert, rows: None, is_in_order: true }, vec![copy])],
+    })
+}

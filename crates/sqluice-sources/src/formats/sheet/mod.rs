@@ -1,0 +1,402 @@
+//! Spreadsheets: the sheets of a workbook as tables.
+//!
+//! ```text
+//!  file ──> Package (ZIP) ──> Book: sheets, texts, styles ──> Rows: a sheet's cells, row by row ──> SheetSource ──> batches
+//!                             xlsx, xlsb, ods, xls                └──> table::find: header, columns
+//! ```
+//!
+//! * A sheet is a table. The table of a workbook with one sheet is named after the file, as that of a CSV file is. Several tables are named
+//!   after their sheets. Hidden sheets, and sheets without cells, are left out with a note.
+//! * The header, titles above it and the names of columns follow the rules of CSV (`table`).
+//! * The type of a cell decides about its value: text is never a number, and a number is a date if its format shows one (`moment`).
+//!   Formulas have the values that are stored with them, and errors such as `#N/A` are NULL.
+//!
+//! A workbook is read from a local file, at any offset: other inputs are copied to a temporary file first.
+//!
+//! Invariant: what is held of a workbook (shared texts, styles, names) is counted while it is read, and bounded; a sheet is a stream, of
+//! which one row is held. So neither a bomb nor two cells at the ends of a sheet take memory.
+//!
+//! # Why the formats are read here
+//!
+//! `calamine` 0.38 reads all of these formats; it is well kept, and licensed under MIT. Its reader of XLSX cells is a stream, and the tests
+//! here compare values with it. It does not do for a load:
+//!
+//! * Its cells have either a style or a formula, not both. So formulas without a value look like empty cells, and a date, a time and a date
+//!   with a time are one type.
+//! * It holds a workbook's shared texts, one allocation for each, and all styles with their fonts and fills, and counts no memory. ODS and XLS
+//!   files become dense arrays, of which two cells make one of 16 billion.
+//! * Its readers borrow the workbook, so that a source that owns its file can't keep one. Rows out of order and repeated cells are given
+//!   in the order of the file.
+//!
+//! The XML is read by `quick-xml`, which calamine uses, too: it is a stream, bounds nothing by itself, and needs `memchr` alone (`xml`
+//! bounds it). The parts of a ZIP file are members of an archive (`package`).
+
+mod book;
+mod compound;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub mod fuzzing;
+mod limits;
+#[cfg(any(test, fuzzing))]
+#[cfg_attr(fuzzing, allow(dead_code))]
+mod made;
+mod moment;
+mod ods;
+mod package;
+mod records;
+mod row;
+mod source;
+mod strings;
+mod styles;
+mod table;
+#[cfg(any(test, fuzzing))]
+#[cfg_attr(fuzzing, allow(dead_code))]
+mod taken;
+#[cfg(test)]
+mod tests;
+mod xls;
+mod xlsb;
+mod xlsx;
+mod xml;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
+use sqluice_core::progress::Silent;
+use sqluice_core::similar;
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::columns::ColumnFrom;
+use sqluice_core::source::recognised::Recognised;
+use sqluice_core::source::{Part, Source};
+
+use self::book::{Book, Sheet, SheetKind};
+use self::compound::Compound;
+use self::limits::Limits;
+use self::ods::Ods;
+use self::package::{Bytes, Package};
+use self::source::{AllMet, ReadAs, SheetSource};
+use self::table::Table;
+use self::xls::Xls;
+use self::xlsb::Xlsb;
+use self::xlsx::Xlsx;
+use super::address::Area;
+use super::opened::{Content, OpenRequest, Opened, SampledRows, WantedRows};
+use super::sample::{SampleFacts, changed};
+use super::{FileFormat, Format};
+use crate::convert::Conversion;
+use crate::input::InputFile;
+
+/// The largest number of rows in a sample.
+const SAMPLE_ROWS: u64 = 16 << 10;
+
+/// The bytes of XML that stand for a byte of text in a sample.
+const XML_SHARE: u64 = 4;
+
+/// The reader of spreadsheets.
+pub(super) struct Sheets;
+
+impl Format for Sheets {
+    fn open(
+        &self,
+        this: &'static FileFormat,
+        mut input: InputFile,
+        request: &OpenRequest<'_>,
+    ) -> Result<Vec<Opened>> {
+        let folder = (request.temp_folder)()?;
+        input.decompress(&folder, &Silent)?;
+        input.keep(&folder, &Silent)?;
+        let limits = Limits::new(request.memory_bytes, request.record_bytes_max, request.cancel.clone());
+        let at_file = |error: Error| match error.place() {
+            Some(_) => error,
+            None => error.at(Place::file(input.name())),
+        };
+        let (format, book) = open_book(&input, this, &limits).map_err(at_file)?;
+        let Chosen { sheets: chosen, notes } = choose(&*book, request).map_err(at_file)?;
+        let mut opened = Vec::new();
+        for (sheet, area) in &chosen {
+            let Some((table, columns)) = table::find(&*book, *sheet, area, request)? else {
+                continue;
+            };
+            let input = input.again().ok_or_else(changed)?;
+            opened.push(open_sheet(format, input, &book, *sheet, table, columns, request)?);
+        }
+        let Some(first) = opened.first_mut() else {
+            let error = Error::input(match &chosen[..] {
+                [(sheet, _)] => format!("sheet {} has no cells to load", book.sheets()[*sheet].name),
+                _ => "no sheet has cells to load".to_owned(),
+            });
+            return Err(at_file(error));
+        };
+        first.columns.notes.splice(0..0, notes);
+        // The name of a file says more than Sheet1. Sheets without cells don't count: a new workbook has some.
+        let of_range = request.options.range.as_ref().and_then(|range| range.sheet());
+        let is_named = !request.options.sheets.is_empty() || of_range.is_some();
+        let is_chosen = is_named && visible(&*book) > 1;
+        if !request.tables.is_empty() || opened.len() == 1 && !is_chosen {
+            opened.iter_mut().for_each(|opened| opened.table = None);
+        }
+        Ok(opened)
+    }
+}
+
+/// Opens a workbook, whatever its name says.
+fn open_book(
+    input: &InputFile,
+    this: &'static FileFormat,
+    limits: &Limits,
+) -> Result<(&'static FileFormat, Arc<dyn Book>)> {
+    let (file, start, bytes) = input.file()?;
+    let bytes = Bytes { file, start, bytes, name: input.name().to_owned() };
+    let mut magic = [0; 8];
+    let is_read = bytes.read(0, &mut magic).is_ok();
+    if magic == compound::MAGIC {
+        return Ok((&super::XLS, Arc::new(Xls::open(Compound::open(bytes, limits)?, limits)?)));
+    }
+    if !is_read || !magic.starts_with(b"PK") {
+        let error = Error::input(format!("the file is not {}", this.words));
+        return Err(error.hint("is it the right file?"));
+    }
+    let package = Package::open(bytes, limits, |name| Xlsx::is_wanted(name) || Ods::is_wanted(name))?;
+    if Ods::is_here(&package) {
+        return Ok((&super::ODS, Arc::new(Ods::open(package, limits)?)));
+    }
+    let workbook = xlsx::workbook_part(&package, limits)?;
+    Ok(match workbook.ends_with(".bin") {
+        true => (&super::XLSB, Arc::new(Xlsb::open(package, &workbook, limits)?)),
+        false => (&super::XLSX, Arc::new(Xlsx::open(package, &workbook, limits)?)),
+    })
+}
+
+/// The sheets that are loaded.
+struct Chosen {
+    /// The index of each sheet, and its cells that are loaded.
+    sheets: Vec<(usize, Area)>,
+    /// Notes about the other sheets.
+    notes: Vec<Message>,
+}
+
+/// Chooses the sheets to load.
+fn choose(book: &dyn Book, request: &OpenRequest<'_>) -> Result<Chosen> {
+    let sheets = book.sheets();
+    let options = request.options;
+    let range = options.range.as_ref();
+    let of_range = range.and_then(|range| range.sheet());
+    let named: Vec<&str> = match (&options.sheets[..], of_range) {
+        ([], Some(sheet)) => vec![sheet],
+        (named, _) => named.iter().map(String::as_str).collect(),
+    };
+    let mut notes = Vec::new();
+    let mut chosen: Vec<usize> = Vec::new();
+    for name in &named {
+        let sheet = find(book, name)?;
+        if let SheetKind::Other(what) = sheets[sheet].kind {
+            return Err(Error::input(format!("sheet {} has {what}, and no cells", sheets[sheet].name)));
+        }
+        if !chosen.contains(&sheet) {
+            chosen.push(sheet);
+        }
+    }
+    if named.is_empty() {
+        for (index, sheet) in sheets.iter().enumerate() {
+            match sheet.kind {
+                SheetKind::Other(what) => {
+                    notes.push(
+                        format!("sheet {} is left out: it has {what}, and no cells", sheet.name).into(),
+                    );
+                }
+                SheetKind::Cells if sheet.is_hidden => notes.push(message![
+                    format!("sheet {} is left out, as it is hidden; ", sheet.name),
+                    Setting::Sheet.to(&sheet.name),
+                    " loads it",
+                ]),
+                SheetKind::Cells => chosen.push(index),
+            }
+        }
+    }
+    if chosen.is_empty() {
+        let error = Error::input("the workbook has no sheet with cells that is not hidden");
+        return Err(match sheets.iter().find(|sheet| sheet.kind == SheetKind::Cells) {
+            Some(hidden) => error.hint(message!["name a hidden one: ", Setting::Sheet.to(&hidden.name)]),
+            None => error,
+        });
+    }
+    let of_sheet = of_range.map(|name| find(book, name)).transpose()?;
+    if let Some(sheet) = of_sheet.filter(|sheet| !chosen.contains(sheet)) {
+        let message = message![
+            Setting::Range,
+            format!(" is about sheet {}, which ", sheets[sheet].name),
+            Setting::Sheet,
+            " leaves out"
+        ];
+        return Err(Error::usage(message).hint("leave one of the two out"));
+    }
+    let area = |sheet: usize| match range {
+        Some(range) if of_sheet.is_none_or(|of| of == sheet) => range.area.clone(),
+        _ => Area::ALL,
+    };
+    Ok(Chosen { sheets: chosen.into_iter().map(|sheet| (sheet, area(sheet))).collect(), notes })
+}
+
+/// Returns the number of sheets with cells that are not hidden.
+fn visible(book: &dyn Book) -> usize {
+    let is_visible = |sheet: &&Sheet| sheet.kind == SheetKind::Cells && !sheet.is_hidden;
+    book.sheets().iter().filter(is_visible).count()
+}
+
+/// Returns the index of the sheet of this name or, if no sheet has the name and it is a number, the sheet of this number, from 1 on.
+fn find(book: &dyn Book, name: &str) -> Result<usize> {
+    let sheets = book.sheets();
+    let exact = sheets.iter().position(|sheet| sheet.name == name);
+    // Spreadsheet programs take names in any case for one.
+    let found =
+        exact.or_else(|| sheets.iter().position(|sheet| sheet.name.to_lowercase() == name.to_lowercase()));
+    let number = || name.parse::<usize>().ok()?.checked_sub(1).filter(|index| *index < sheets.len());
+    found.or_else(number).ok_or_else(|| {
+        let hint = similar::hint(name, sheets.iter().map(|sheet| &*sheet.name));
+        Error::input(format!("the workbook has no sheet {name:?}")).hint(hint)
+    })
+}
+
+/// Opens a sheet: reads a sample of its rows.
+fn open_sheet(
+    format: &'static FileFormat,
+    input: InputFile,
+    book: &Arc<dyn Book>,
+    sheet: usize,
+    table: Table,
+    columns: super::opened::Columns,
+    request: &OpenRequest<'_>,
+) -> Result<Opened> {
+    let name = book.sheets()[sheet].name.clone();
+    let content = SheetContent {
+        book: Arc::clone(book),
+        sheet,
+        table,
+        formulas_are_null: request.options.formulas_are_null,
+        part_bytes: request.part_bytes,
+        met: AllMet::default(),
+    };
+    let rows = 0..request.rows_max.min(SAMPLE_ROWS);
+    let map = (0..columns.names.len()).map(ColumnFrom::Field).collect();
+    let bytes = (request.sample_bytes as u64).saturating_mul(XML_SHARE);
+    let wanted = WantedRows { map, as_text: &[], as_blob: &[], rows };
+    let mut source = content.read(wanted, AllMet::default())?.stop_after(bytes);
+    let mut parts = VecDeque::new();
+    let mut error = None;
+    loop {
+        match source.next_part() {
+            Ok(Some(part)) => parts.push_back(part),
+            Ok(None) => break,
+            Err(other) => {
+                error = Some(other);
+                break;
+            }
+        }
+    }
+    let sample = source.rows_done();
+    let whole = error.is_none() && (source.has_ended() || sample >= request.rows_max);
+    let mut facts = SampleFacts::of_rows(source.inflated_bytes().max(1), whole);
+    facts.sample_bytes = request.sample_bytes;
+    let mut recognised = Recognised::new(format.name);
+    recognised.sheet = Some(name.clone());
+    Ok(Opened {
+        table: Some(name.clone()),
+        columns,
+        types: Vec::new(),
+        guesses: Vec::new(),
+        moments: Vec::new(),
+        recognised,
+        words: format!("sheet {name} of a workbook"),
+        sample: facts,
+        rows: SampledRows::Read(Box::new(Sampled { parts, rows: sample, error })),
+        all_malformed: None,
+        content: Box::new(content),
+        input,
+    })
+}
+
+/// The rows of a sample, which were read already.
+struct Sampled {
+    parts: VecDeque<Box<dyn Part>>,
+    rows: u64,
+    error: Option<Error>,
+}
+
+impl Source for Sampled {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        match self.parts.pop_front() {
+            Some(part) => Ok(Some(part)),
+            None => self.error.take().map_or(Ok(None), Err),
+        }
+    }
+}
+
+impl Counted for Sampled {
+    fn rows_done(&self) -> u64 {
+        self.rows
+    }
+}
+
+/// The rows of a sheet.
+struct SheetContent {
+    book: Arc<dyn Book>,
+    sheet: usize,
+    table: Table,
+    formulas_are_null: bool,
+    part_bytes: usize,
+    met: AllMet,
+}
+
+impl SheetContent {
+    /// Opens the rows. What they show is added to `met`.
+    fn read(&self, wanted: WantedRows<'_>, met: AllMet) -> Result<SheetSource> {
+        let WantedRows { map, as_text, rows, .. } = wanted;
+        let place = self.book.place(self.sheet);
+        let reader = self.book.rows(self.sheet)?;
+        let read = ReadAs {
+            map,
+            as_text: as_text.to_vec(),
+            formulas_are_null: self.formulas_are_null,
+            part_bytes: self.part_bytes,
+            rows,
+        };
+        let source = SheetSource::new(reader, place, self.table.clone(), read, met);
+        Ok(source.with_total(self.book.sheet_bytes(self.sheet)))
+    }
+}
+
+impl Content for SheetContent {
+    fn source(&mut self, _: &mut InputFile, wanted: WantedRows<'_>) -> Result<Box<dyn Counted>> {
+        // The notes begin again, because an earlier attempt loaded nothing.
+        self.met = AllMet::default();
+        Ok(Box::new(self.read(wanted, self.met.clone())?))
+    }
+
+    fn sample_source(
+        &mut self,
+        _: &mut InputFile,
+        _: usize,
+        wanted: WantedRows<'_>,
+    ) -> Result<Box<dyn Counted>> {
+        // A sample is also read after the rows, whose notes must stay.
+        Ok(Box::new(self.read(wanted, AllMet::default())?))
+    }
+
+    fn has_untyped_values(&self) -> bool {
+        true
+    }
+
+    fn can_convert(&self, conversion: &Conversion) -> bool {
+        !conversion.is_number()
+    }
+
+    fn late_notes(&self) -> Vec<Message> {
+        self.met.notes()
+    }
+
+    fn warning(&self) -> Option<Message> {
+        self.met.warning().or_else(|| self.table.doubt.clone())
+    }
+}

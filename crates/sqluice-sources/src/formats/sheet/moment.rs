@@ -1,0 +1,249 @@
+//! Numbers that the format of their cell makes dates, times and durations, as text.
+//!
+//! ```text
+//!  45322.5  yyyy-mm-dd hh:mm   2024-01-31 12:00:00        0.5  hh:mm    12:00:00
+//!  45322    d/m/yy             2024-01-31                 1.5  [h]:mm   36:00:00
+//! ```
+//!
+//! A number counts days since the start of 1900, or of 1904. Nothing that was written is lost: a number with a part of a day is a date with
+//! a time, also where the format shows the date alone, and so is a number of days where the format shows the time alone. A number below 1
+//! is a time of day, whatever the format. Numbers beyond the year 9999, and negative ones, are no dates: programs show `####`, and the
+//! number stays. Excel takes 1900 for a leap year, as Lotus 1-2-3 did: number 60 is 1900-02-29, and the days before it are as Excel shows
+//! them. Times are rounded to milliseconds, as Excel does; a float of days has no more.
+
+use std::fmt::Write as _;
+
+use crate::civil::{DAY_SECONDS, clock, date, digits, nanoseconds};
+
+/// The number of days from 1899-12-30 to 1970-01-01.
+const DAYS_OF_1900: i64 = 25_569;
+
+/// The number of days from 1904-01-01 to 1970-01-01.
+const DAYS_OF_1904: i64 = 24_107;
+
+const DAY_MILLISECONDS: i64 = DAY_SECONDS * 1000;
+
+/// The meaning that the format of a cell gives a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Shown {
+    #[default]
+    Number,
+    Date,
+    Time,
+    DateTime,
+    /// Hours, minutes or seconds beyond those of a day.
+    Duration,
+}
+
+/// The day from which the numbers of a workbook count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Epoch {
+    #[default]
+    Of1900,
+    Of1904,
+}
+
+impl Shown {
+    /// Returns what a built-in format shows.
+    pub(super) fn of_built_in(id: u32) -> Shown {
+        match id {
+            14..=17 | 27..=31 | 34..=36 | 50..=54 | 57..=58 => Shown::Date,
+            18..=21 | 32..=33 | 45 | 47 | 55..=56 => Shown::Time,
+            22 => Shown::DateTime,
+            46 => Shown::Duration,
+            _ => Shown::Number,
+        }
+    }
+
+    /// Returns what a format such as `dd/mm/yyyy` shows. Only its first section counts, which is that of positive numbers.
+    pub(super) fn of_code(code: &str) -> Shown {
+        let (mut days, mut months, mut clock) = (false, false, false);
+        let mut characters = code.chars();
+        while let Some(character) = characters.next() {
+            match character {
+                ';' => break,
+                '"' => _ = characters.by_ref().find(|character| *character == '"'),
+                '\\' | '_' | '*' => _ = characters.next(),
+                '[' => {
+                    let inside: String =
+                        characters.by_ref().take_while(|character| *character != ']').collect();
+                    let mut letters = inside.chars().map(|letter| letter.to_ascii_lowercase());
+                    let first = letters.next();
+                    if matches!(first, Some('h' | 'm' | 's')) && letters.all(|letter| Some(letter) == first) {
+                        return Shown::Duration;
+                    }
+                }
+                'G' | 'g'
+                    if code.len() >= 7
+                        && characters
+                            .as_str()
+                            .get(..6)
+                            .is_some_and(|rest| rest.eq_ignore_ascii_case("eneral")) =>
+                {
+                    _ = characters.nth(5);
+                }
+                'y' | 'Y' | 'd' | 'D' => days = true,
+                'm' | 'M' => months = true,
+                'h' | 'H' | 's' | 'S' => clock = true,
+                '0' | '#' | '?' if !(days || months || clock) => return Shown::Number,
+                _ => {}
+            }
+        }
+        // Beside hours or seconds, `m` is minutes.
+        match (days || months && !clock, clock) {
+            (true, true) => Shown::DateTime,
+            (true, false) => Shown::Date,
+            (false, true) => Shown::Time,
+            (false, false) => Shown::Number,
+        }
+    }
+
+    /// Writes a number as its format shows it. Returns `false`, and writes nothing, if it is a plain number.
+    pub(super) fn write(self, number: f64, epoch: Epoch, out: &mut String) -> bool {
+        // The last day of 9999.
+        const NUMBER_END: f64 = 2_958_466.0;
+        let is_moment = match self {
+            Shown::Number => false,
+            Shown::Duration => number.abs() < NUMBER_END,
+            _ => (0.0..NUMBER_END).contains(&number),
+        };
+        if !is_moment {
+            return false;
+        }
+        let milliseconds = (number * DAY_MILLISECONDS as f64).round() as i64;
+        if self == Shown::Duration {
+            write_duration(milliseconds, out);
+            return true;
+        }
+        let (day, time) = (milliseconds / DAY_MILLISECONDS, milliseconds % DAY_MILLISECONDS);
+        // Day 0 is no day of the system of 1900. In that of 1904 it is the first.
+        let is_time = number < 1.0 && (self == Shown::Time || epoch == Epoch::Of1900);
+        if is_time && day == 0 {
+            write_time(time, out);
+            return true;
+        }
+        let start = out.len();
+        if !write_day(day, epoch, out) {
+            out.truncate(start);
+            return false;
+        }
+        if time != 0 || self != Shown::Date {
+            out.push(' ');
+            write_time(time, out);
+        }
+        true
+    }
+}
+
+fn write_day(day: i64, epoch: Epoch, out: &mut String) -> bool {
+    let since_1970 = match epoch {
+        Epoch::Of1904 => day - DAYS_OF_1904,
+        Epoch::Of1900 if day == 60 => {
+            out.push_str("1900-02-29");
+            return true;
+        }
+        Epoch::Of1900 => day - DAYS_OF_1900 + i64::from(day < 60),
+    };
+    date(since_1970, out).is_some()
+}
+
+fn write_time(milliseconds: i64, out: &mut String) {
+    clock(milliseconds / 1000, out);
+    nanoseconds(milliseconds % 1000 * 1_000_000, out);
+}
+
+/// Writes a duration: hours, minutes and seconds, such as `36:00:00`.
+pub(super) fn write_duration(milliseconds: i64, out: &mut String) {
+    if milliseconds < 0 {
+        out.push('-');
+    }
+    let milliseconds = milliseconds.unsigned_abs().cast_signed();
+    let seconds = milliseconds / 1000;
+    _ = write!(out, "{:02}", seconds / 3600);
+    out.push(':');
+    digits(seconds / 60 % 60, 2, out);
+    out.push(':');
+    digits(seconds % 60, 2, out);
+    nanoseconds(milliseconds % 1000 * 1_000_000, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shown(number: f64, code: &str, epoch: Epoch) -> String {
+        let mut text = String::new();
+        match Shown::of_code(code).write(number, epoch, &mut text) {
+            true => text,
+            false => format!("{number}"),
+        }
+    }
+
+    #[test]
+    fn formats_show_dates_times_and_durations() {
+        for (code, expected) in [
+            ("General", Shown::Number),
+            ("0.00", Shown::Number),
+            ("#,##0.00 [$€-407]", Shown::Number),
+            ("0.00E+00", Shown::Number),
+            ("0 \"days\"", Shown::Number),
+            ("\"d\"0", Shown::Number),
+            ("[Red]0;[Blue]-0", Shown::Number),
+            ("@", Shown::Number),
+            ("# ?/?", Shown::Number),
+            ("0\\d", Shown::Number),
+            ("yyyy-mm-dd", Shown::Date),
+            ("[$-409]d-mmm-yy;@", Shown::Date),
+            ("mmm", Shown::Date),
+            ("dd/mm/yyyy hh:mm", Shown::DateTime),
+            ("yyyy\\-mm\\-dd\\Thh:mm:ss.000", Shown::DateTime),
+            ("h:mm AM/PM", Shown::Time),
+            ("mm:ss.0", Shown::Time),
+            ("[h]:mm", Shown::Duration),
+            ("[mm]:ss", Shown::Duration),
+            ("[Color 10]d.m.", Shown::Date),
+            ("General;d", Shown::Number),
+        ] {
+            assert_eq!(Shown::of_code(code), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_the_days_that_excel_shows() {
+        let of_1900 = |number, code| shown(number, code, Epoch::Of1900);
+        assert_eq!(of_1900(1.0, "d/m/yy"), "1900-01-01");
+        assert_eq!(of_1900(59.0, "d/m/yy"), "1900-02-28");
+        assert_eq!(of_1900(60.0, "d/m/yy"), "1900-02-29");
+        assert_eq!(of_1900(61.0, "d/m/yy"), "1900-03-01");
+        assert_eq!(of_1900(45_322.0, "d/m/yy"), "2024-01-31");
+        assert_eq!(of_1900(45_322.5, "d/m/yy"), "2024-01-31 12:00:00");
+        assert_eq!(of_1900(45_322.0, "d/m/yy h:mm"), "2024-01-31 00:00:00");
+        assert_eq!(of_1900(0.75, "h:mm"), "18:00:00");
+        assert_eq!(of_1900(1.75, "h:mm"), "1900-01-01 18:00:00");
+        assert_eq!(of_1900(1.75, "[h]:mm"), "42:00:00");
+        assert_eq!(of_1900(-0.5, "[h]:mm"), "-12:00:00");
+        assert_eq!(of_1900(0.5 + 0.5 / 86_400.0, "h:mm:ss.0"), "12:00:00.500");
+        assert_eq!(of_1900(2_958_465.0, "d/m/yy"), "9999-12-31");
+        assert_eq!(of_1900(2_958_466.0, "d/m/yy"), "2958466");
+        assert_eq!(of_1900(-1.0, "d/m/yy"), "-1");
+        let of_1904 = |number, code| shown(number, code, Epoch::Of1904);
+        assert_eq!(of_1904(0.0, "d/m/yy"), "1904-01-01");
+        assert_eq!(of_1904(43_860.0, "d/m/yy"), "2024-01-31");
+        assert_eq!(of_1904(0.25, "h:mm"), "06:00:00");
+    }
+
+    proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
+        #[test]
+        fn any_number_and_any_format_give_text_or_a_number(number: f64, code in "[ydmhsGe0#;\"\\\\\\[\\]_ .:é]{0,12}") {
+            for epoch in [Epoch::Of1900, Epoch::Of1904] {
+                let mut text = String::new();
+                let is_moment = Shown::of_code(&code).write(number, epoch, &mut text);
+                prop_assert_eq!(is_moment, !text.is_empty());
+            }
+        }
+    }
+}

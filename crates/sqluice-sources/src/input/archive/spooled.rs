@@ -1,0 +1,93 @@
+//! A copy of an archive in a temporary file that has no name: of an archive that can't be read at any offset, and of a tar archive that is
+//! compressed.
+//!
+//! Invariant: a copy leaves room on its disk. An archive that unpacks to more than the disk holds is an error before the disk is full.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use sqluice_core::error::{Error, Place, Result, Setting, message};
+use sqluice_core::progress::{Amount, Context};
+use sqluice_core::size::Bytes;
+use sqluice_platform::space;
+
+use super::Whole;
+use crate::input::InputFile;
+use crate::input::file::cannot_spool;
+
+/// The number of bytes that are copied at once.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// The number of bytes that are copied between two looks at the free space.
+const LOOK_BYTES: u64 = 64 << 20;
+
+/// The number of bytes that stay free, at least, and as a fraction of the free space before the copy.
+const ROOM_BYTES_MIN: u64 = 1 << 20;
+const ROOM_FRACTION: u64 = 20;
+
+/// Copies the decompressed bytes of an input to a temporary file in `folder`.
+pub(super) fn copy(mut input: InputFile, folder: &Path, context: &Context<'_>) -> Result<Whole> {
+    let name = input.name().to_owned();
+    let mut file = tempfile::tempfile_in(folder).map_err(|error| cannot_spool(folder, error))?;
+    let mut opened = input.open_bytes()?;
+    let mut room = Room::new(folder);
+    let mut block = vec![0; BLOCK_BYTES];
+    let (mut copied, mut reported) = (0, 0);
+    loop {
+        context.cancel.check()?;
+        let read = opened.reader.read(&mut block).map_err(|error| Error::from_read(&name, error))?;
+        let raw = opened.bytes_read.load(Ordering::Relaxed);
+        context.progress.advance(Amount { rows: 0, bytes: raw - reported });
+        reported = raw;
+        if read == 0 {
+            break;
+        }
+        if !room.take(read as u64) {
+            return Err(Error::target(format!(
+                "this archive has more bytes than the disk of {} has room for: {} so far",
+                folder.display(),
+                Bytes(copied)
+            ))
+            .at(Place::file(&name))
+            .hint(message!["choose a folder with enough space: ", Setting::TempDir.to("DIR")]));
+        }
+        file.write_all(&block[..read]).map_err(|error| cannot_spool(folder, error))?;
+        copied += read as u64;
+    }
+    Ok(Whole::File { file: Arc::new(file), start: 0, bytes: copied })
+}
+
+/// The room on a disk.
+struct Room<'a> {
+    folder: &'a Path,
+    /// The number of bytes that stay free.
+    kept: u64,
+    /// The number of bytes that may be taken until the next look at the disk.
+    left: u64,
+}
+
+impl<'a> Room<'a> {
+    fn new(folder: &'a Path) -> Room<'a> {
+        let kept = free_bytes(folder).map_or(0, |free| (free / ROOM_FRACTION).max(ROOM_BYTES_MIN));
+        Room { folder, kept, left: 0 }
+    }
+
+    /// Returns `true` if the disk has room for `bytes` more bytes, which may be up to a block. A file system that does not report its free
+    /// space has room.
+    fn take(&mut self, bytes: u64) -> bool {
+        if self.left < bytes {
+            self.left = free_bytes(self.folder)
+                .map_or(LOOK_BYTES, |free| free.saturating_sub(self.kept).min(LOOK_BYTES));
+        }
+        let has_room = self.left >= bytes;
+        self.left = self.left.saturating_sub(bytes);
+        has_room
+    }
+}
+
+/// Returns the number of free bytes; `None` if it is not known.
+fn free_bytes(folder: &Path) -> Option<u64> {
+    space::free_bytes(folder).ok().flatten()
+}

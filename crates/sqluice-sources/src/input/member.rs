@@ -1,0 +1,101 @@
+//! A member of an archive as an input: its bytes are decompressed while they are read, by as many readers as there are.
+//!
+//! ```text
+//!            ┌───────┐     ┌─────────┐     ┌────────────┐     ┌─────────┐
+//!  a range ──│ whole │ ──> │ counted │ ──> │ decompress │ ──> │ checked │ ──> the bytes of the member
+//!            └───────┘     └─────────┘     └────────────┘     └─────────┘
+//!                          for progress    by the method      size and CRC-32
+//! ```
+
+#![cfg_attr(not(feature = "archives"), allow(dead_code))]
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use flate2::bufread::DeflateDecoder;
+use sqluice_core::error::Error;
+
+use super::checked::{Checked, Stated, damaged};
+use super::compression::{Compression, MemberStarts};
+use super::peek::Peek;
+use super::raw::Raw;
+use super::whole::Whole;
+
+/// The number of compressed bytes that are read at once.
+const RAW_BYTES: usize = 128 << 10;
+
+/// The compression of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// The bytes as they are.
+    Stored,
+    /// [RFC 1951](https://www.rfc-editor.org/rfc/rfc1951).
+    Deflate,
+    /// The data of a compressed file.
+    File(Compression),
+}
+
+/// The place of a member in an archive.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub(super) whole: Whole,
+    /// The range of the compressed bytes.
+    pub(super) range: Range<u64>,
+    pub(super) method: Method,
+    pub(super) stated: Stated,
+}
+
+impl Member {
+    /// Returns the number of compressed bytes.
+    pub(super) fn raw_bytes(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+
+    /// Returns the file, the offset of the member and its number of bytes, if the member is a range of a local file.
+    pub(super) fn file(&self) -> Option<(Arc<File>, u64, u64)> {
+        match (&self.whole, self.method) {
+            (Whole::File { file, start, .. }, Method::Stored) => {
+                Some((Arc::clone(file), start + self.range.start, self.raw_bytes()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Opens the bytes of the member, which messages call `name`. Adds the number of compressed bytes that are read to `bytes_read`.
+    pub(super) fn open(&self, name: &Path, bytes_read: &Arc<AtomicU64>) -> io::Result<Box<dyn Read + Send>> {
+        let raw = Raw::new(self.whole.reader(self.range.clone()), name.to_owned(), Arc::clone(bytes_read));
+        let bytes: Box<dyn Read + Send> = match self.method {
+            Method::Stored => Box::new(raw),
+            Method::Deflate => {
+                let inflate = DeflateDecoder::new(BufReader::with_capacity(RAW_BYTES, raw));
+                Box::new(Inflate { inflate, name: name.to_owned() })
+            }
+            Method::File(compression) => {
+                let raw = Peek::new(Box::new(raw));
+                Box::new(compression.decompress(raw, name, true, MemberStarts::default())?)
+            }
+        };
+        Ok(Box::new(Checked::new(bytes, name, self.stated)))
+    }
+}
+
+/// Inflated data, with errors that name the member.
+struct Inflate<R> {
+    inflate: DeflateDecoder<BufReader<R>>,
+    name: PathBuf,
+}
+
+impl<R: Read> Read for Inflate<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inflate.read(buffer).map_err(|error| match error.downcast::<Error>() {
+            Ok(own) => own.into(),
+            Err(error) => damaged("the deflate data of this file is damaged".to_owned(), &self.name)
+                .because(error)
+                .into(),
+        })
+    }
+}

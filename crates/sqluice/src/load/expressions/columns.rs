@@ -1,0 +1,148 @@
+//! The columns that the files of a table have after their expressions.
+//!
+//! ```text
+//!  a.csv   id, email     inputs: id, email, age          a.csv   person_id, email
+//!  b.csv   id, age       of all files of the table       b.csv   person_id, email      a missing input is NULL
+//! ```
+
+use std::sync::Arc;
+
+use sqluice_core::batch::{Batch, describe};
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::source::columns::ColumnFrom;
+use sqluice_core::source::{BadRow, Refused, Sink, Source};
+use sqluice_sources::infer::{Evidence, Kinds, Watch};
+
+use super::checked::{Checked, Origin};
+use super::inputs::UsedInput;
+use super::source::Program;
+use crate::load::request::Request;
+
+/// The columns of a file as they are in the file, and the fields that its expressions make of them.
+pub(crate) struct FileInputs {
+    /// The names of the file's columns, as the table would have them without expressions.
+    pub(crate) names: Vec<String>,
+    pub(crate) places: Option<Vec<Place>>,
+    pub(crate) evidence: Vec<Evidence>,
+    pub(crate) kinds: Vec<Kinds>,
+    pub(crate) types: Vec<Option<&'static str>>,
+    pub(crate) moments: Vec<bool>,
+    /// The fields that are loaded, in their order.
+    pub(crate) selected: Vec<usize>,
+    /// The origin of each field after the expressions: a field of the file, or an expression.
+    pub(crate) origins: Vec<Origin>,
+    /// The field or the constant that fills each used input: NULL if the file lacks it.
+    pub(crate) used: Vec<ColumnFrom>,
+    /// The name of the file; `None` for a pipe.
+    pub(crate) source_file: Option<String>,
+    /// The expressions with the types of the inputs; `None` until they are known.
+    pub(crate) program: Option<Arc<Program>>,
+    /// `true` for each used input that has TEXT affinity, and for each that is declared as BLOB.
+    pub(crate) classes: Vec<(bool, bool)>,
+    /// The watch over the types of the used inputs, for an attempt to load.
+    pub(crate) watch: Option<Watch>,
+}
+
+impl FileInputs {
+    /// Returns the field of the file that passes to this field unchanged.
+    pub(crate) fn field_of(&self, field: usize) -> Option<usize> {
+        match self.origins.get(field)? {
+            Origin::Input(input) => Some(*input),
+            Origin::Result(_) => None,
+        }
+    }
+
+    /// Returns the names of the columns that are loaded, in their order.
+    pub(crate) fn selected_names(&self) -> impl Iterator<Item = &String> {
+        self.selected.iter().map(|field| &self.names[*field])
+    }
+
+    /// Returns the field of a file column.
+    pub(crate) fn field_named(&self, name: &str) -> Option<usize> {
+        self.selected.iter().copied().find(|field| self.names[*field].eq_ignore_ascii_case(name))
+    }
+}
+
+/// The expressions of a table, and the types of the columns that they use.
+pub(crate) struct TableExpressions {
+    pub(crate) checked: Arc<Checked>,
+    pub(crate) inputs: Vec<UsedInput>,
+    pub(crate) program: Arc<Program>,
+    /// `true` if all values of the used inputs were read.
+    pub(crate) settled: bool,
+    /// The watch of the last attempt.
+    pub(crate) watch: Option<Watch>,
+    /// The first rows of the first file before and after the expressions, in words.
+    pub(crate) first_rows: Vec<String>,
+}
+
+impl TableExpressions {
+    /// Creates the expressions of a table, whose used inputs have the types that `inputs` show.
+    pub(crate) fn new(checked: Arc<Checked>, inputs: Vec<UsedInput>, load: &Request) -> TableExpressions {
+        let program = program(&checked, &inputs, load);
+        TableExpressions { checked, inputs, program, settled: false, watch: None, first_rows: Vec::new() }
+    }
+
+    /// Follows a change of the types of the used inputs.
+    pub(crate) fn retype(&mut self, load: &Request) {
+        self.program = program(&self.checked, &self.inputs, load);
+    }
+
+    /// Returns `true` if values that were not read yet may change the type of a used input.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        !self.settled && self.inputs.iter().any(UsedInput::is_in_doubt)
+    }
+
+    /// Returns `true` if a record has shown that the type of a used input is wrong.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.watch.as_ref().is_some_and(Watch::broken)
+    }
+}
+
+fn program(checked: &Arc<Checked>, inputs: &[UsedInput], load: &Request) -> Arc<Program> {
+    let affinities = inputs.iter().map(|input| input.affinity(load)).collect();
+    Arc::new(Program::new(Arc::clone(checked), affinities))
+}
+
+/// The number of rows that a plan shows before and after the expressions.
+pub(crate) const FIRST_ROWS: usize = 3;
+
+/// A sink that takes the first rows, and puts them into words: `id=1, name='Ann'`.
+pub(crate) struct FirstRows<'n> {
+    pub(crate) names: &'n [String],
+    pub(crate) rows: Vec<String>,
+}
+
+impl Sink for FirstRows<'_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> std::result::Result<(), Refused> {
+        for row in 0..batch.rows {
+            let values = self.names.iter().zip(&batch.columns);
+            let values = values.map(|(name, column)| format!("{name}={}", describe(&column.get(row))));
+            self.rows.push(values.collect::<Vec<_>>().join(", "));
+            if self.rows.len() == FIRST_ROWS {
+                return Err(Error::interrupted().into());
+            }
+        }
+        Ok(())
+    }
+
+    fn bad_row(&mut self, _: BadRow) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl FirstRows<'_> {
+    /// Takes the first rows of a source.
+    pub(crate) fn of(names: &[String], source: &mut dyn Source) -> Vec<String> {
+        let mut first = FirstRows { names, rows: Vec::new() };
+        while first.rows.len() < FIRST_ROWS
+            && let Ok(Some(mut part)) = source.next_part()
+        {
+            // The load itself finds an error again.
+            if part.decode(&mut first).is_err() {
+                break;
+            }
+        }
+        first.rows
+    }
+}

@@ -1,0 +1,78 @@
+//! The columns of a table in its records.
+
+use sqluice_core::affinity::Affinity;
+use sqluice_core::batch::Value;
+use sqluice_core::schema::Table;
+use sqluice_format::check::spec::{self, Constant};
+use sqluice_format::record;
+use sqluice_format::value::SerialType;
+use sqluice_format::varint;
+use sqluice_reader::salvage::SavedRow;
+
+use crate::check::spec::columns_of_fields;
+
+/// The positions of a table's columns in its records.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    /// The columns that take values, by their numbers in the table.
+    pub(super) given: Vec<usize>,
+    /// For each field of the record, the place among the given columns, and `true` if integers are floats.
+    fields: Vec<Option<(usize, bool)>>,
+    /// The values of given columns in records that end before them.
+    missing: Vec<Constant>,
+    /// The place of the column that is the rowid.
+    alias: Option<usize>,
+}
+
+impl Layout {
+    /// Creates the layout of a table.
+    pub(super) fn new(table: &Table, spec: &spec::Table) -> Layout {
+        let given: Vec<usize> =
+            (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none()).collect();
+        let place = |column: usize| given.iter().position(|given| *given == column);
+        let mut missing = vec![Constant::Null; given.len()];
+        let columns = columns_of_fields(table);
+        let fields = columns.iter().zip(&spec.fields).enumerate().map(|(at, (&column, field))| {
+            if columns[..at].contains(&column) || table.rowid_alias == Some(column) {
+                return None;
+            }
+            let place = place(column)?;
+            missing[place] = field.default.clone();
+            Some((place, table.columns[column].affinity == Affinity::Real))
+        });
+        let fields = fields.collect();
+        Layout { fields, alias: table.rowid_alias.and_then(place), missing, given }
+    }
+
+    /// Calls `give` with each value of a row, and the place of its column among the given columns.
+    pub(super) fn values<'r>(&'r self, row: &SavedRow<'r>, mut give: impl FnMut(usize, Value<'r>)) {
+        if let Some(alias) = self.alias {
+            give(alias, Value::Int(row.rowid));
+        }
+        let header = varint::read(row.record).map_or(0, |(bytes, _)| bytes as usize);
+        let mut body = row.record.get(header..).unwrap_or_default();
+        for (at, field) in self.fields.iter().enumerate() {
+            let value = match row.types.get(at) {
+                Some(&serial) => {
+                    let bytes = SerialType(serial).content_bytes().unwrap_or(0) as usize;
+                    let (content, rest) = body.split_at(bytes.min(body.len()));
+                    body = rest;
+                    record::value(SerialType(serial), content).unwrap_or(Value::Null)
+                }
+                None => match field {
+                    Some((place, _)) => self.missing[*place].value(),
+                    None => Value::Null,
+                },
+            };
+            let Some((place, is_real)) = *field else { continue };
+            give(
+                place,
+                match value {
+                    Value::Int(int) if is_real => Value::Real(int as f64),
+                    Value::Real(real) if real.is_nan() => Value::Null,
+                    other => other,
+                },
+            );
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The plan and the report of a recovery.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use sqluice_core::size::grouped;
+use sqluice_engine::phases::PhaseReport;
+
+/// The rows that can be saved, which [`Recover::prepare`](super::Recover::prepare) finds.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct RecoverPlan {
+    /// The damaged database.
+    pub source: PathBuf,
+    /// The new database.
+    pub target: PathBuf,
+    /// `true` if damage was found.
+    pub damaged: bool,
+    /// The number of rows that can be saved, with those of no table.
+    pub rows: u64,
+    /// The size of the damaged file.
+    pub source_bytes: u64,
+    /// The number of pages.
+    pub pages: u32,
+    /// The page size in bytes.
+    pub page_bytes: usize,
+    /// The text encoding.
+    pub encoding: &'static str,
+    /// `true` if the freelist was read whole. If not, rows that count by their shape may be deleted rows.
+    pub freelist_whole: bool,
+    /// The number of lost pages, and of pages with a fault.
+    pub damaged_pages: u64,
+    /// The tables.
+    pub tables: Vec<SavedTable>,
+    /// The rows of no table.
+    pub lost_and_found: Vec<FoundRows>,
+    /// The lost pages of indexes, which are built anew.
+    pub lost_index_pages: u64,
+    /// The remarks: what was used, and what could not be made again.
+    pub remarks: Vec<String>,
+}
+
+/// A table, and what is left of it.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct SavedTable {
+    /// The name.
+    pub name: String,
+    /// The number of saved rows.
+    pub rows: u64,
+    /// The number of these rows whose rowids fill a gap of the tree.
+    pub by_gap: u64,
+    /// The number of these rows that only their shape joins to the table.
+    pub by_shape: u64,
+    /// The number of rows whose key another row has; they are in the table `conflicts_` and the name.
+    pub conflicts: u64,
+    /// The number of rows that were found twice with the same values, and are kept once.
+    pub repeated: u64,
+    /// The number of rows that break a constraint; they are in the table `rejected_` and the name.
+    pub rejected: u64,
+    /// The number of rows that are lost on existing pages.
+    pub lost_rows: u64,
+    /// The number of lost pages.
+    pub lost_page_count: u64,
+    /// The first lost pages.
+    pub lost_pages: Vec<LostPageReport>,
+}
+
+/// A lost page of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct LostPageReport {
+    /// The page.
+    pub page: u32,
+    /// The reason.
+    pub why: &'static str,
+    /// The rowid before the gap, if it is known.
+    pub after_rowid: Option<i64>,
+    /// The last rowid of the gap, if it is known.
+    pub last_rowid: Option<i64>,
+}
+
+/// Rows of no table that have the same shape.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FoundRows {
+    /// The name of the table that has the rows.
+    pub table: String,
+    /// The number of rows.
+    pub rows: u64,
+    /// The number of columns.
+    pub columns: usize,
+}
+
+/// The report of a recovery: the plan, with the numbers of written rows.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct RecoverReport {
+    /// The rows that were found and written.
+    #[serde(flatten)]
+    pub saved: RecoverPlan,
+    /// The size of the new database.
+    pub bytes: u64,
+    /// The duration of the run in seconds.
+    pub seconds: f64,
+    /// The time of each phase, in order.
+    pub phases: Vec<PhaseReport>,
+}
+
+impl fmt::Display for SavedTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} rows", self.name, grouped(self.rows))?;
+        let parts = [
+            (self.by_gap, "by their rowids"),
+            (self.by_shape, "by shape"),
+            (self.conflicts, "in conflict"),
+            (self.repeated, "found twice"),
+            (self.rejected, "rejected"),
+            (self.lost_rows, "lost on damaged pages"),
+        ];
+        for (number, what) in parts.into_iter().filter(|(number, _)| *number > 0) {
+            write!(f, ", {} {what}", grouped(number))?;
+        }
+        match self.lost_page_count {
+            0 => Ok(()),
+            1 => write!(f, ", 1 page lost"),
+            pages => write!(f, ", {} pages lost", grouped(pages)),
+        }
+    }
+}
+
+impl fmt::Display for LostPageReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "page {}: {}", self.page, self.why)?;
+        match (self.after_rowid, self.last_rowid) {
+            (None, None) => Ok(()),
+            (Some(after), None) => write!(f, " (rowids after {after})"),
+            (None, Some(last)) => write!(f, " (rowids up to {last})"),
+            (Some(after), Some(last)) => write!(f, " (rowids after {after}, up to {last})"),
+        }
+    }
+}
+
+impl fmt::Display for RecoverPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.damaged { "is damaged" } else { "shows no damage" };
+        writeln!(
+            f,
+            "{} {verdict}: {} pages of {} bytes, {} rows can be saved to {}",
+            self.source.display(),
+            grouped(u64::from(self.pages)),
+            self.page_bytes,
+            grouped(self.rows),
+            self.target.display()
+        )?;
+        for table in &self.tables {
+            writeln!(f, "  {table}")?;
+            for page in &table.lost_pages {
+                writeln!(f, "    {page}")?;
+            }
+        }
+        for found in &self.lost_and_found {
+            writeln!(f, "  {}: {} rows of no known table", found.table, grouped(found.rows))?;
+        }
+        self.remarks.iter().try_for_each(|remark| writeln!(f, "  {remark}"))
+    }
+}

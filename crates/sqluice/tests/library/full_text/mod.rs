@@ -1,0 +1,9 @@
+//! Full-text indexes that `index` makes, beside those of SQLite.
+
+mod appended;
+mod filled;
+mod refused;
+mod remade;
+mod settings;
+mod support;
+mod twin;
