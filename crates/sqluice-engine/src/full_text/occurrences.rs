@@ -14,31 +14,32 @@ pub(super) struct Occurrence {
 /// The memory that an occurrence takes, with its place in the copy that sorting makes.
 pub(super) const OCCURRENCE_BYTES: usize = 2 * size_of::<Occurrence>();
 
-/// The number of bits by which a pass sorts.
-const DIGIT_BITS: u32 = 11;
-
-/// The number of values of a digit.
-const DIGITS: usize = 1 << DIGIT_BITS;
+/// The largest number of bits by which a pass sorts.
+const DIGIT_BITS_MAX: u32 = 11;
 
 /// Sorts the occurrences by term. `terms` is greater than all numbers of terms; `scratch` is a buffer.
 pub(super) fn sort(occurrences: &mut Vec<Occurrence>, terms: usize, scratch: &mut Vec<Occurrence>) {
     scratch.resize(occurrences.len(), Occurrence::default());
-    let mut shift = 0;
-    while shift < u32::BITS && terms.saturating_sub(1) >> shift > 0 {
-        let digit = |occurrence: &Occurrence| (occurrence.term >> shift) as usize % DIGITS;
-        let mut places = [0_usize; DIGITS];
+    let bits = usize::BITS - terms.saturating_sub(1).leading_zeros();
+    // Passes of equal width write to fewer places at once.
+    let passes = bits.div_ceil(DIGIT_BITS_MAX);
+    let digit_bits = bits.div_ceil(passes.max(1));
+    for pass in 0..passes {
+        let shift = pass * digit_bits;
+        let mask = (1 << digit_bits) - 1;
+        let digit = |occurrence: &Occurrence| (occurrence.term >> shift) as usize & mask;
+        let mut places = [0_u32; 1 << DIGIT_BITS_MAX];
         occurrences.iter().for_each(|occurrence| places[digit(occurrence)] += 1);
         let mut start = 0;
-        for place in &mut places {
+        for place in &mut places[..=mask] {
             start += std::mem::replace(place, start);
         }
         for occurrence in &*occurrences {
             let place = &mut places[digit(occurrence)];
-            scratch[*place] = *occurrence;
+            scratch[*place as usize] = *occurrence;
             *place += 1;
         }
         std::mem::swap(occurrences, scratch);
-        shift += DIGIT_BITS;
     }
 }
 

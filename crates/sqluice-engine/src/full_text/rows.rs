@@ -57,9 +57,9 @@ struct Terms {
 struct Waiting {
     bytes: Vec<u8>,
     /// The end of each token in `bytes`, and its position.
-    tokens: Vec<(usize, u32)>,
-    /// The terms of the index that is looked up: the range in `bytes`, and the position.
-    terms: Vec<(usize, usize, u32)>,
+    tokens: Vec<(u32, u32)>,
+    /// The terms of the index that is looked up: the start and length in `bytes`, and the position.
+    terms: Vec<(u32, u32, u32)>,
     keys: Vec<Key>,
 }
 
@@ -256,7 +256,8 @@ impl Terms {
     #[inline]
     fn token(&mut self, token: &[u8], cell: u32, position: u32) {
         self.waiting.bytes.extend_from_slice(token);
-        self.waiting.tokens.push((self.waiting.bytes.len(), position));
+        // Tokens have at most 32 KiB, and few of them wait.
+        self.waiting.tokens.push((self.waiting.bytes.len() as u32, position));
         if self.waiting.tokens.len() == LOOKED_UP {
             self.look_up(cell);
         }
@@ -265,27 +266,30 @@ impl Terms {
     /// Looks up the waiting tokens of the cell, and notes their occurrences.
     fn look_up(&mut self, cell: u32) {
         let Waiting { bytes, tokens, terms, keys } = &mut self.waiting;
+        // Keys are read 16 bytes at a time.
+        bytes.extend_from_slice(&[0; 16]);
         for index in 0..=self.prefixes.len() {
             terms.clear();
             keys.clear();
             let mut start = 0;
             for (end, position) in &*tokens {
-                let token = &bytes[start..*end];
+                let token = &bytes[start as usize..*end as usize];
                 let term_bytes = match index.checked_sub(1) {
                     None => Some(token.len()),
                     Some(prefix) => prefix_bytes(token, self.prefixes[prefix]),
                 };
                 if let Some(term_bytes) = term_bytes {
-                    terms.push((start, start + term_bytes, *position));
-                    keys.push(Key::of(&token[..term_bytes]));
+                    terms.push((start, term_bytes as u32, *position));
+                    keys.push(Key::of(&bytes[start as usize..], term_bytes));
                 }
                 start = *end;
             }
             self.dictionary.fetch(index, keys);
-            for ((start, end, position), key) in terms.iter().zip(&*keys) {
-                let term = self.dictionary.number(index, *key, &bytes[*start..*end]);
-                self.occurrences.push(Occurrence { term, cell, position: *position });
-            }
+            let dictionary = &mut self.dictionary;
+            self.occurrences.extend(terms.iter().zip(&*keys).map(|((start, term_bytes, position), key)| {
+                let term = &bytes[*start as usize..][..*term_bytes as usize];
+                Occurrence { term: dictionary.number(index, *key, term), cell, position: *position }
+            }));
         }
         bytes.clear();
         tokens.clear();
