@@ -1,7 +1,8 @@
 //! Overflow chains of a damaged file: which entry has which page.
 //!
 //! If the chains of two entries that trees name meet, one of the two has a damaged page. Both look alike, so both entries are kept,
-//! and counted. Of more than two, the first is kept, so that the rows of a file are not many times its size. An entry on a leaf of no tree has no page that another entry has.
+//! and counted. Of more than four, the first is kept, so that the rows of a file are not many times its size. Chains that do not end where
+//! their entry ends are not counted among the four. An entry on a leaf of no tree has no page that another entry has.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
@@ -19,7 +20,7 @@ const DOUBTFUL: u64 = 1 << 63;
 const LEAF_SHIFT: u32 = 16;
 
 /// The largest number of entries that read a page that several of them name.
-const READERS_MAX: u16 = 2;
+const READERS_MAX: u16 = 4;
 
 /// The largest number of entries that are followed to a page.
 const CLAIMS_MAX: u16 = 16;
@@ -30,6 +31,8 @@ pub struct Chains {
     claims: Vec<AtomicU64>,
     /// For each page, the number of entries that claim it.
     counts: Vec<AtomicU16>,
+    /// For each page, the number of these entries whose chains end where the entries end.
+    ended: Vec<AtomicU16>,
     /// For each page, `true` if it is a leaf that a tree names.
     of_trees: Vec<AtomicBool>,
     meeting: AtomicU64,
@@ -41,6 +44,7 @@ impl Chains {
         Chains {
             claims: (0..pages).map(|_| AtomicU64::new(u64::MAX)).collect(),
             counts: (0..pages).map(|_| AtomicU16::new(0)).collect(),
+            ended: (0..pages).map(|_| AtomicU16::new(0)).collect(),
             of_trees: (0..pages).map(|_| AtomicBool::new(false)).collect(),
             meeting: AtomicU64::new(0),
         }
@@ -72,6 +76,29 @@ impl Chains {
         (leaf, number, cell): (u32, usize, &CellView),
         may_have: impl Fn(u32) -> bool,
     ) -> Result<bool> {
+        self.claim_if(file, (leaf, number, cell), may_have, |_| true)
+    }
+
+    /// Claims the pages of an entry's chain, as [`Chains::claim`], if the chain ends where the entry ends.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn claim_ended(
+        &self,
+        file: &DamagedFile,
+        entry: (u32, usize, &CellView),
+        may_have: impl Fn(u32) -> bool,
+    ) -> Result<bool> {
+        self.claim_if(file, entry, may_have, |is_ended| is_ended)
+    }
+
+    fn claim_if(
+        &self,
+        file: &DamagedFile,
+        (leaf, number, cell): (u32, usize, &CellView),
+        may_have: impl Fn(u32) -> bool,
+        is_taken: impl Fn(bool) -> bool,
+    ) -> Result<bool> {
         let (mut pages, mut known) = (Vec::new(), HashSet::new());
         let Some(is_ended) = self.follow(file, cell, |page, _| {
             // A chain of a large value has many pages.
@@ -82,9 +109,13 @@ impl Chains {
         else {
             return Ok(false);
         };
+        if !is_taken(is_ended) {
+            return Ok(false);
+        }
         let claim = key(leaf, number) | if is_ended { 0 } else { DOUBTFUL };
         for page in pages {
             self.counts[page as usize - 1].fetch_add(1, Ordering::Relaxed);
+            self.ended[page as usize - 1].fetch_add(u16::from(is_ended), Ordering::Relaxed);
             let other = self.claims[page as usize - 1].fetch_min(claim, Ordering::Relaxed);
             self.meeting.fetch_add(u64::from(other != u64::MAX && other != claim), Ordering::Relaxed);
         }
@@ -105,23 +136,33 @@ impl Chains {
         payload.clear();
         payload.extend_from_slice(local);
         let own = key(leaf, number);
+        // The pages are those of the entry if its chain ends where it ends, and if it does not.
+        let (mut are_own_ended, mut are_own) = (true, true);
         let whole = self.follow(file, cell, |page, bytes| {
             let left = cell.payload_bytes - payload.len();
             payload.extend_from_slice(&bytes[..left.min(bytes.len())]);
             let claim = self.claims.get(page as usize - 1).map(|claim| claim.load(Ordering::Relaxed));
             claim.is_some_and(|claim| {
                 let other = (claim & !DOUBTFUL) >> LEAF_SHIFT;
-                let are_of_trees = || self.is_of_tree(leaf) && self.is_of_tree(other as u32);
-                claim & !DOUBTFUL == own
-                    || claim != u64::MAX && self.count(page) <= READERS_MAX && are_of_trees()
+                let is_first = claim & !DOUBTFUL == own;
+                let may_share = claim != u64::MAX && self.is_of_tree(leaf) && self.is_of_tree(other as u32);
+                let is_one_of = |counts: &[AtomicU16]| may_share && count(counts, page) <= READERS_MAX;
+                are_own_ended &= is_first || is_one_of(&self.ended);
+                are_own &= is_first || is_one_of(&self.counts);
+                are_own_ended || are_own
             })
         })?;
-        Ok(whole.is_some() && payload.len() == cell.payload_bytes)
+        let is_whole = match whole {
+            Some(true) => are_own_ended,
+            Some(false) => are_own,
+            None => false,
+        };
+        Ok(is_whole && payload.len() == cell.payload_bytes)
     }
 
     /// Returns the number of entries that claim a page.
     fn count(&self, page: u32) -> u16 {
-        self.counts.get((page as usize).wrapping_sub(1)).map_or(0, |count| count.load(Ordering::Relaxed))
+        count(&self.counts, page)
     }
 
     fn is_of_tree(&self, leaf: u32) -> bool {
@@ -157,6 +198,10 @@ impl Chains {
         }
         Ok(Some(next == 0))
     }
+}
+
+fn count(counts: &[AtomicU16], page: u32) -> u16 {
+    counts.get((page as usize).wrapping_sub(1)).map_or(0, |count| count.load(Ordering::Relaxed))
 }
 
 fn key(leaf: u32, number: usize) -> u64 {

@@ -115,6 +115,8 @@ pub struct Finding {
 struct Seen {
     page: u32,
     tree: Option<usize>,
+    /// `true` if another tree that can have the rows has an equal claim to the page.
+    is_contested: bool,
     rows: u64,
     is_clean: bool,
     lost: u64,
@@ -132,8 +134,8 @@ fn is_enough(fitting: u64, rows: u64) -> bool {
 }
 
 /// Returns the pages that have the bytes of another page of a table, and a weaker claim to be what they are. A table that was made from
-/// another has the same leaves in the same places, without any damage.
-fn copies(facts: &[PageFacts], owners: &Owners, seen: &[Seen]) -> BTreeSet<u32> {
+/// another has the same leaves in the same places, without any damage: where `has_strays`, trees have lost leaves, and this is no excuse.
+fn copies(facts: &[PageFacts], owners: &Owners, seen: &[Seen], has_strays: bool) -> BTreeSet<u32> {
     let mut by_content: Vec<(u64, u8, u32, usize)> = seen
         .iter()
         .filter(|seen| seen.rows > 0)
@@ -162,7 +164,12 @@ fn copies(facts: &[PageFacts], owners: &Owners, seen: &[Seen]) -> BTreeSet<u32> 
         // No tree has the same rows twice.
         let are_apart = trees.len() == same.len();
         match same.len() > 1 && same[0].1 == same[1].1 {
-            _ if are_apart && same.iter().all(|(_, _, page, _)| is_in_place(*page, same[0].2)) => same.len(),
+            _ if !has_strays
+                && are_apart
+                && same.iter().all(|(_, _, page, _)| is_in_place(*page, same[0].2)) =>
+            {
+                same.len()
+            }
             true => 0,
             false => 1,
         }
@@ -204,10 +211,16 @@ impl Finding {
             faulty_pages: 0,
         };
         let seen = finding.verify(file, sought, &owners, map, context)?;
-        let copies = copies(facts, &owners, &seen);
+        let copies =
+            copies(facts, &owners, &seen, finding.has_strays(file, facts, (&owners, &freelist, map)));
         finding.copied_pages = copies.len() as u64;
+        let replaced = finding.replaced(file, sought, (&owners, &freelist, map), &seen)?;
         for seen in seen {
-            let is_doubtful = !owners.is_within(seen.page) || copies.contains(&seen.page);
+            // A tree that names rows outside of their range is no proof that they are its own.
+            let is_doubtful = !owners.is_within(seen.page)
+                || seen.is_contested
+                || copies.contains(&seen.page)
+                || replaced.contains(&seen.page);
             let tree = seen.tree.filter(|_| !(sought.strict && is_doubtful));
             let Some(tree) = tree else {
                 let why = match seen.tree {
@@ -220,9 +233,7 @@ impl Finding {
             owners.give(seen.page, Some(tree));
             let rowids = facts[seen.page as usize - 1].rowids.filter(|_| !sought.trees[tree].is_index);
             finding.lost_rows[tree] += seen.lost;
-            // A tree that names rows outside of their range is no proof that they are its own.
-            let is_own = owners.is_within(seen.page) && !copies.contains(&seen.page);
-            let origin = if is_own { Origin::Tree } else { Origin::Shape };
+            let origin = if is_doubtful { Origin::Shape } else { Origin::Tree };
             finding.leaves[tree].push(Leaf {
                 page: seen.page,
                 origin,
@@ -279,9 +290,14 @@ impl Finding {
                     }
                     continue;
                 }
-                let all = std::iter::once(owner).chain(owners.rivals(number));
-                let mut seen = Seen { page: number, tree: None, rows: 0, is_clean: false, lost: 0 };
-                for tree in all {
+                let all = std::iter::once((owner, owners.score(number))).chain(owners.rivals(number));
+                let mut seen =
+                    Seen { page: number, tree: None, is_contested: false, rows: 0, is_clean: false, lost: 0 };
+                let mut best = None;
+                for (tree, score) in all {
+                    if best.is_some_and(|best| score < best) {
+                        continue;
+                    }
                     let Some(table) = &sought.trees[tree].table else { continue };
                     let mut fitting = 0;
                     for entry in &salvage.entries {
@@ -292,11 +308,16 @@ impl Finding {
                         );
                     }
                     let rows = salvage.entries.len() as u64;
-                    if is_enough(fitting, rows) {
-                        let is_clean = salvage.is_whole && fitting == rows;
-                        seen = Seen { tree: Some(tree), rows, is_clean, ..seen };
-                        break;
+                    if !is_enough(fitting, rows) {
+                        continue;
                     }
+                    if best == Some(score) {
+                        seen.is_contested |= seen.tree != Some(tree);
+                        continue;
+                    }
+                    best = Some(score);
+                    let is_clean = salvage.is_whole && fitting == rows;
+                    seen = Seen { tree: Some(tree), is_contested: false, rows, is_clean, ..seen };
                 }
                 if seen.tree.is_some() {
                     self.chains.set_of_tree(number);
@@ -315,6 +336,122 @@ impl Finding {
         Ok(runs.into_iter().flatten().collect())
     }
 
+    /// Returns `true` if a page that no tree reaches may be live: the freelist does not list it.
+    fn is_live(file: &DamagedFile, freelist: &Freelist, page: u32) -> bool {
+        let trusted = file.header().filter(|header| {
+            freelist.is_whole && header.page_count > 0 && header.valid_for == header.change_counter
+        });
+        let is_freed = freelist.is_whole && freelist.has(page);
+        !is_freed && trusted.is_none_or(|header| page <= header.page_count)
+    }
+
+    /// Returns `true` if no tree and no entry has the page, and it may be a page of a tree.
+    fn is_stray(&self, file: &DamagedFile, owners: &Owners, page: u32, map: bool) -> bool {
+        page > 1
+            && owners.of(page).is_none()
+            && !self.chains.has(page)
+            && !is_special(page, file.geometry(), map)
+    }
+
+    /// Returns the leaves whose parents say no range of rowids that would prove them, and that may be of another table: their rowids fill a
+    /// gap of that table, or the leaf is the root of its table, and the file has leaves of such rows that no tree names.
+    fn replaced(
+        &self,
+        file: &DamagedFile,
+        sought: &Sought<'_>,
+        (owners, freelist, map): (&Owners, &Freelist, bool),
+        seen: &[Seen],
+    ) -> Result<BTreeSet<u32>> {
+        let facts = sought.facts;
+        let mut replaced = BTreeSet::new();
+        let fills_gap = |tree: usize, rowids: (i64, i64)| {
+            owners.lost.iter().any(|lost| lost.tree == tree && fills(rowids, lost.gap))
+        };
+        let mut gapped: Vec<usize> = owners.lost.iter().map(|lost| lost.tree).collect();
+        gapped.sort_unstable();
+        gapped.dedup();
+        // A gap without any bounds is that of a root, which says nothing about rowids.
+        gapped.retain(|tree| {
+            let mut of_tree = owners.lost.iter().filter(|lost| lost.tree == *tree);
+            of_tree.any(|lost| lost.gap != (None, None))
+        });
+        let mut roots = Vec::new();
+        for about in seen {
+            let Some(tree) = about.tree.filter(|tree| !sought.trees[*tree].is_index) else { continue };
+            let (low, high) = owners.range(about.page);
+            let Some(rowids) = facts[about.page as usize - 1].rowids else { continue };
+            if low != i64::MIN && high != i64::MAX {
+                continue;
+            }
+            let others = gapped.iter().filter(|other| **other != tree && fills_gap(**other, rowids));
+            for other in others {
+                let Some(table) = &sought.trees[*other].table else { continue };
+                if self.are_rows_of(file, about.page, table)? {
+                    replaced.insert(about.page);
+                }
+            }
+            if sought.trees[tree].root == Some(about.page) {
+                roots.push((about.page, tree));
+            }
+        }
+        roots.retain(|(page, _)| !replaced.contains(page));
+        for (page, about) in (1..).zip(facts) {
+            if roots.is_empty() {
+                break;
+            }
+            let Some(rowids) = about.rowids.filter(|_| about.kind == Some(PageKind::LeafTable)) else {
+                continue;
+            };
+            if !self.is_stray(file, owners, page, map)
+                || !Finding::is_live(file, freelist, page)
+                || gapped.iter().any(|tree| fills_gap(*tree, rowids))
+            {
+                continue;
+            }
+            let mut left = Vec::new();
+            for (root, tree) in roots {
+                let Some(table) = &sought.trees[tree].table else { continue };
+                if self.are_rows_of(file, page, table)? {
+                    replaced.insert(root);
+                } else {
+                    left.push((root, tree));
+                }
+            }
+            roots = left;
+        }
+        Ok(replaced)
+    }
+
+    /// Returns `true` if most rows of a leaf can be rows of a table.
+    fn are_rows_of(&self, file: &DamagedFile, page: u32, table: &Table) -> Result<bool> {
+        let (mut salvage, mut types) = (Salvage::default(), Types::new());
+        let mut bytes = vec![0; file.geometry().page_bytes()];
+        file.read(page, &mut bytes)?;
+        salvage.read(&bytes, page, file.geometry(), &mut types);
+        let mut fitting = 0;
+        for entry in &salvage.entries {
+            let start = &bytes[entry.cell.local.clone()];
+            let is_read = read_types(start, entry.cell.payload_bytes, &mut types);
+            fitting += u64::from(is_read == Some(false) || fits(table, &types, false));
+        }
+        Ok(fitting > 0 && is_enough(fitting, salvage.entries.len() as u64))
+    }
+
+    /// Returns `true` if trees have lost leaves: the file has leaves that no tree names.
+    fn has_strays(
+        &self,
+        file: &DamagedFile,
+        facts: &[PageFacts],
+        (owners, freelist, map): (&Owners, &Freelist, bool),
+    ) -> bool {
+        (1..).zip(facts).any(|(page, about)| {
+            about.kind == Some(PageKind::LeafTable)
+                && about.entries > 0
+                && self.is_stray(file, owners, page, map)
+                && Finding::is_live(file, freelist, page)
+        })
+    }
+
     /// Joins leaves of no tree to tables, or to groups of their own.
     fn join_orphans(
         &mut self,
@@ -325,20 +462,9 @@ impl Finding {
     ) -> Result<()> {
         let facts = sought.facts;
         let geometry = file.geometry();
-        let trusted_pages = file.header().filter(|header| {
-            freelist.is_whole && header.page_count > 0 && header.valid_for == header.change_counter
-        });
-        let is_live = |page: u32| {
-            let is_freed = freelist.is_whole && freelist.has(page);
-            let is_beyond = trusted_pages.is_some_and(|header| page > header.page_count);
-            sought.deleted || !is_freed && !is_beyond
-        };
         let is_candidate = |page: u32| {
-            page > 1
-                && owners.of(page).is_none()
-                && !self.chains.has(page)
-                && !is_special(page, geometry, map)
-                && is_live(page)
+            self.is_stray(file, owners, page, map)
+                && (sought.deleted || Finding::is_live(file, freelist, page))
         };
         let is_of = |page: &u32, index: bool| {
             let about = &facts[*page as usize - 1];
@@ -357,10 +483,18 @@ impl Finding {
             .filter(|(at, tree)| tree.is_index && may_lack(*at))
             .filter_map(|(_, tree)| tree.table.as_ref())
             .collect();
+        // The chains that end where their entries end are more likely to be right than others.
+        let has_chains = |page: &&u32| facts[**page as usize - 1].overflows;
+        let with_chains: Vec<u32> =
+            orphans.iter().flat_map(|orphan| orphan.leaves.iter().filter(has_chains)).copied().collect();
+        self.claim_chains(file, &with_chains, true, &|page| {
+            owners.of(page).is_none() && !is_special(page, geometry, map)
+        })?;
         for orphan in orphans {
             context.cancel.check()?;
             let is_index = orphan.rowids.0 > orphan.rowids.1;
-            self.claim_chains(file, &orphan.leaves, &|page| {
+            let with_chains: Vec<u32> = orphan.leaves.iter().filter(has_chains).copied().collect();
+            self.claim_chains(file, &with_chains, false, &|page| {
                 owners.of(page).is_none() && !is_special(page, geometry, map)
             })?;
             let Shapes { fitting: seen, kinds, rows: count, lacking } =
@@ -408,7 +542,13 @@ impl Finding {
         Ok(())
     }
 
-    fn claim_chains(&self, file: &DamagedFile, pages: &[u32], may_have: &dyn Fn(u32) -> bool) -> Result<()> {
+    fn claim_chains(
+        &self,
+        file: &DamagedFile,
+        pages: &[u32],
+        only_ended: bool,
+        may_have: &dyn Fn(u32) -> bool,
+    ) -> Result<()> {
         let (mut salvage, mut types) = (Salvage::default(), Types::new());
         let mut bytes = vec![0; file.geometry().page_bytes()];
         for &page in pages {
@@ -416,7 +556,11 @@ impl Finding {
             salvage.read(&bytes, page, file.geometry(), &mut types);
             for entry in salvage.entries.iter().filter(|entry| entry.cell.overflow.is_some()) {
                 let is_free = |page: u32| may_have(page) && !self.chains.has(page);
-                self.chains.claim(file, (page, entry.number, &entry.cell), is_free)?;
+                let entry = (page, entry.number, &entry.cell);
+                match only_ended {
+                    true => self.chains.claim_ended(file, entry, is_free)?,
+                    false => self.chains.claim(file, entry, is_free)?,
+                };
             }
         }
         Ok(())
@@ -496,6 +640,7 @@ impl Places {
         }
         places.gaps.iter_mut().for_each(|gaps| gaps.sort_unstable());
         for (tree, leaves) in leaves.iter().enumerate() {
+            places.is_gone[tree] |= !leaves.is_empty();
             places.is_gone[tree] &= leaves.iter().all(|leaf| leaf.origin == Origin::Shape);
             places.owned[tree] = leaves.iter().filter_map(|leaf| leaf.rowids).collect();
         }

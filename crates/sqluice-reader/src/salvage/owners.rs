@@ -63,8 +63,8 @@ pub struct Owners {
     score: Vec<u8>,
     /// For each page, the rowids that its parent says: above the first, up to the second.
     ranges: Vec<(i64, i64)>,
-    /// The other trees that claim a page.
-    rivals: HashMap<u32, Vec<u32>>,
+    /// The other trees that claim a page, each with the score of its claim.
+    rivals: HashMap<u32, Vec<(u32, u8)>>,
     /// The lost pages of all trees.
     pub lost: Vec<LostPage>,
 }
@@ -138,9 +138,9 @@ impl Owners {
         self.ranges.get(page as usize - 1).copied().unwrap_or((i64::MIN, i64::MAX))
     }
 
-    /// Returns the other trees that claim a page.
-    pub fn rivals(&self, page: u32) -> impl Iterator<Item = usize> {
-        self.rivals.get(&page).into_iter().flatten().map(|tree| *tree as usize - 1)
+    /// Returns the other trees that claim a page, each with the score of its claim.
+    pub fn rivals(&self, page: u32) -> impl Iterator<Item = (usize, u8)> {
+        self.rivals.get(&page).into_iter().flatten().map(|(tree, score)| (*tree as usize - 1, *score))
     }
 
     /// Gives a page to a tree, or to none.
@@ -190,8 +190,9 @@ impl Owners {
                 }
             };
             let fit = fit(about.rowids, claim.gap);
-            // A sound page names a page for other rowids: the page was replaced.
-            if fit == Fit::Apart && claim.is_parent_whole && !is_interior {
+            // A sound page names a page for other rowids: the page was replaced. Below an interior page that was replaced are rows of other
+            // tables.
+            if fit == Fit::Apart && claim.is_parent_whole && (!is_interior || about.is_whole) {
                 self.lost.push(lose("it has other rows than its parent says"));
                 continue;
             }
@@ -236,12 +237,12 @@ impl Owners {
         let old = self.owner[at];
         if old != 0 && self.score[at] >= score {
             if old != number {
-                self.rivals.entry(page).or_default().push(number);
+                self.rivals.entry(page).or_default().push((number, score));
             }
             return false;
         }
         if old != 0 && old != number {
-            self.rivals.entry(page).or_default().push(old);
+            self.rivals.entry(page).or_default().push((old, self.score[at]));
         }
         (self.owner[at], self.score[at]) = (number, score);
         true
