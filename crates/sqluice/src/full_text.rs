@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use sqluice_core::error::{Message, Result};
 use sqluice_core::schema::{Object, Schema, Table, quoted};
 use sqluice_core::sqlite_error::{failed, said};
-use sqluice_engine::full_text::declaration::Declaration;
+use sqluice_engine::full_text::declaration::{self, Declaration};
 use sqluice_engine::full_text::given;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::sqlite::is_virtual_table;
@@ -122,7 +122,7 @@ fn add_tables_with(
 fn columns(name: &str, sql: &str) -> rusqlite::Result<Vec<String>> {
     let connection = Connection::open_in_memory()?;
     connection.execute_batch(sql)?;
-    given::columns(&connection, name)
+    declaration::columns(&connection, name)
 }
 
 /// Full-text tables whose text is in other tables or views, and the way in which indexes are made.

@@ -1,11 +1,10 @@
 //! The declaration of a full-text table in a database: CREATE VIRTUAL TABLE ... USING fts5(...), and the options that FTS5 stores.
 
 use rusqlite::{Connection, OptionalExtension};
-use sqluice_core::schema::quoted;
 use sqluice_core::schema::virtual_table::{Parts, VirtualTableSql, value_of};
+use sqluice_core::schema::{quoted, quoted_text};
 use sqluice_format::fts5::{Detail, PAGE_BYTES_DEFAULT, PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 
-use super::given::columns;
 use super::shadow::Shadows;
 use super::tokenizer::{NoTokenizer, Tokenizer};
 use super::{TextIndex, tokenize_option};
@@ -177,6 +176,16 @@ impl Declaration {
     pub(super) fn indexed(&self) -> Vec<usize> {
         (0..self.columns.len()).filter(|column| self.columns[*column].is_indexed).collect()
     }
+}
+
+/// Returns the names of the columns of a virtual table.
+///
+/// # Errors
+/// If SQLite can't read the table.
+pub fn columns(connection: &Connection, name: &str) -> rusqlite::Result<Vec<String>> {
+    let list =
+        format!("SELECT name FROM pragma_table_xinfo({}) WHERE hidden <> 1 ORDER BY cid", quoted_text(name));
+    connection.prepare(&list)?.query_map([], |row| row.get(0))?.collect()
 }
 
 /// The arguments of the statement.

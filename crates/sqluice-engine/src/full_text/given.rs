@@ -3,10 +3,10 @@
 //! The rows of a table whose text is in another table are those of the other table.
 
 use rusqlite::Connection;
+use sqluice_core::schema::Table;
 use sqluice_core::schema::virtual_table::VirtualTableSql;
-use sqluice_core::schema::{Table, quoted_text};
 
-use super::declaration::{Content, Declaration};
+use super::declaration::{Content, Declaration, columns};
 use crate::options::OnConflict;
 
 /// The reason why the index of a table is built here, as a sentence.
@@ -24,16 +24,6 @@ pub fn table(connection: &Connection, name: &str, sql: &str) -> rusqlite::Result
         return Ok(None);
     }
     Ok(Some(Table::of_virtual(name, sql, columns(connection, name)?).with_rowid()))
-}
-
-/// Returns the names of the columns of a virtual table.
-///
-/// # Errors
-/// If SQLite can't read the table.
-pub fn columns(connection: &Connection, name: &str) -> rusqlite::Result<Vec<String>> {
-    let list =
-        format!("SELECT name FROM pragma_table_xinfo({}) WHERE hidden <> 1 ORDER BY cid", quoted_text(name));
-    connection.prepare(&list)?.query_map([], |row| row.get(0))?.collect()
 }
 
 /// Chooses if the index of a new table is built here. The error is the reason why SQLite must build it, as a sentence.

@@ -14,7 +14,7 @@ use sqluice_core::schema::{Table, quoted};
 use super::declared::triggers_of;
 use super::request::{Content, Request, TextColumn};
 use crate::existing::Transaction;
-use crate::full_text::given;
+use crate::full_text::declaration::columns;
 use crate::full_text::table::{Means, rebuild};
 use crate::plan::AskedTexts;
 
@@ -83,7 +83,7 @@ impl Transaction<'_> {
         let cannot = |error| self.failed(error, "read");
         let sql = "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(?1)";
         let sql: String = self.connection().query_row(sql, [name], |row| row.get(0)).map_err(cannot)?;
-        let columns = given::columns(self.connection(), name).map_err(cannot)?;
+        let columns = columns(self.connection(), name).map_err(cannot)?;
         let request = Request {
             table: table.name.clone(),
             columns: columns.into_iter().map(|name| TextColumn { name, is_indexed: true }).collect(),
