@@ -80,6 +80,7 @@ def load(
     row_security: bool = False,
     lock: bool = False,
     if_exists: IfExists = "fail",
+    fts: str | Sequence[str] = (),
     primary_key: str | Sequence[str] | None = None,
     index: str | Sequence[str | Sequence[str]] | None = None,
     unique: str | Sequence[str | Sequence[str]] | None = None,

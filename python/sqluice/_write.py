@@ -83,6 +83,7 @@ def write(
     table: str,
     *,
     if_exists: IfExists = "fail",
+    fts: str | Sequence[str] = (),
     primary_key: str | Sequence[str] | None = None,
     index: bool | str | Sequence[str | Sequence[str]] | None = None,
     unique: str | Sequence[str | Sequence[str]] | None = None,
@@ -117,6 +118,7 @@ def write(
         iterable of tuples, dicts, dataclasses, Arrow batches or frames. It is read as it is written, some megabytes ahead.
     if_exists: what to do with an existing table: `fail`; `append` adds the rows; `replace` gives it these rows instead of its own
         (its columns, indexes and triggers stay); `upsert` updates rows whose `primary_key` exists, and inserts the others.
+    fts: full-text tables (FTS5) over an existing table that get the new rows, though no trigger adds them.
     primary_key, index, unique, schema, strict, without_rowid: what a new table is like; an existing one stays as it is. Each index
         is `"name"`, `"area, name DESC"` or `["area", "name"]`. One INTEGER column as the key is another name for the rowid.
     schema: the types of some columns, `{"price": "REAL"}`, or statements that declare the table and what goes with it, or the path

@@ -48,6 +48,7 @@ class Writer:
         db: Path,
         *,
         if_exists: IfExists = "fail",
+        fts: str | Sequence[str] = (),
         on_conflict: OnConflict = "abort",
         overwrite: bool = False,
         threads: int | None = None,

@@ -54,6 +54,8 @@ pub struct WriteOptions {
     pub foreign_keys: Option<bool>,
     /// The treatment of a table that exists in the database.
     pub if_exists: IfExists,
+    /// The full-text tables over existing tables that get the new rows, though no trigger adds them.
+    pub full_text: Vec<String>,
     /// The rowid of the first row of a new table whose rows have no rowids of their own. The rowids of the other rows follow. Rows that
     /// SQLite inserts count from 1.
     pub first_rowid: i64,
@@ -116,6 +118,7 @@ impl Default for WriteOptions {
             analyze: false,
             foreign_keys: None,
             if_exists: IfExists::Fail,
+            full_text: Vec::new(),
             first_rowid: 1,
             busy_timeout: Duration::from_secs(5),
             assume_unused: false,
@@ -161,6 +164,8 @@ setters! { WriteOptions:
     foreign_keys(check: impl Into<Option<bool>>) = check.into();
     /// Sets the treatment of an existing table.
     if_exists(if_exists: IfExists) = if_exists;
+    /// Sets the full-text tables over existing tables that get the new rows, though no trigger adds them.
+    full_text(tables: impl IntoIterator<Item = impl Into<String>>) = tables.into_iter().map(Into::into).collect();
     /// Sets the rowid of the first row of a new table whose rows have no rowids of their own.
     first_rowid(rowid: i64) = rowid;
     /// Sets the time to wait for a database that is in use.
@@ -185,6 +190,7 @@ impl TakesSettings for WriteOptions {
             Setting::Append => self.if_exists = IfExists::Append,
             Setting::ReplaceTable => self.if_exists = IfExists::Replace,
             Setting::Upsert => self.if_exists = IfExists::Upsert(value.to()?),
+            Setting::Fts => self.full_text = value.to()?,
             Setting::FirstRowid => self.first_rowid = value.to()?,
             Setting::BusyTimeout => self.busy_timeout = value.to()?,
             Setting::AssumeUnused => self.assume_unused = value.to()?,

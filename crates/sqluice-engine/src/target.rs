@@ -47,6 +47,8 @@ pub struct TableSnapshot {
     pub(crate) followers: TextFollowers,
     /// The reason why SQLite can't insert into the table, if any.
     pub(crate) refused: Option<String>,
+    /// The reason why only SQLite can index the rows of a full-text table, if any.
+    pub(crate) indexed_by_sqlite: Option<String>,
 }
 
 /// The full-text tables over a table.
@@ -56,6 +58,8 @@ pub(crate) struct TextFollowers {
     pub(crate) full_text: Vec<String>,
     /// The full-text tables that get no new rows, as no trigger of the table that fires for an INSERT leads to them.
     pub(crate) behind: Vec<String>,
+    /// Those of `behind` to which only SQLite can add rows.
+    pub(crate) only_sqlite: Vec<String>,
     /// `true` if all triggers that fire for an INSERT are those of `full_text`.
     pub(crate) are_all: bool,
 }
@@ -83,7 +87,12 @@ impl TargetSnapshot {
     /// existing tables.
     pub fn refuse_name(&self, name: &str, if_exists: &IfExists, hint: impl Into<Message>) -> Result<()> {
         let database = self.target.name().display();
-        if self.table(name).is_some() {
+        if let Some(table) = self.table(name) {
+            if table.is_virtual && matches!(if_exists, IfExists::Upsert(_)) {
+                return Err(Error::target(format!("SQLite has no upsert for {name}, a virtual table")).hint(
+                    format!("delete the old rows, and add the new ones: DELETE FROM {name} WHERE ..."),
+                ));
+            }
             if *if_exists != IfExists::Fail {
                 return self.refuse(name);
             }
@@ -141,6 +150,11 @@ impl TargetSnapshot {
                 if !here.is_some_and(|own| same(&sql(own), &sql(index))) {
                     return Err(self.otherwise("index", &index.name, &schema));
                 }
+            }
+            if own.is_virtual {
+                // Its rows may have no rowids.
+                tables.push(table);
+                continue;
             }
             let mut own = own.clone();
             own.largest_given = table.largest_given;

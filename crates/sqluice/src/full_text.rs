@@ -1,19 +1,20 @@
-//! Full-text tables in look-alikes.
+//! Full-text tables of a schema: those that take rows of their own, and those over other tables.
 //!
-//! | text | rows of a look-alike |
-//! |---|---|
-//! | stored in the table | generated as those of any table, and inserted by SQLite |
-//! | in another table or view | the index is made after that table |
-//! | not kept | no rows, because there is no text to generate |
+//! | text | rows of a load | rows of a look-alike |
+//! |---|---|---|
+//! | stored in the table | given | generated as those of any table |
+//! | in another table or view | none: the index is made after that table | none: the same |
+//! | not kept | given (FTS5), for the index | none: a profile has no text to follow; a schema may describe them |
 //!
-//! A full-text table that stores its text is a table of [`Schema::tables`] here, so that its rows are described, counted and generated like
-//! those of other tables.
+//! A full-text table that takes rows is a table of [`Schema::tables`] here, so that its rows are described, counted, generated and loaded
+//! like those of other tables.
 
 use rusqlite::Connection;
 use sqluice_core::error::{Message, Result};
 use sqluice_core::schema::{Object, Schema, Table, quoted};
 use sqluice_core::sqlite_error::{failed, said};
-use sqluice_engine::full_text::declaration::Declaration;
+use sqluice_engine::full_text::declaration::{self, Declaration};
+use sqluice_engine::full_text::given;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::sqlite::is_virtual_table;
 
@@ -70,11 +71,45 @@ fn virtual_tables(schema: &Schema) -> impl Iterator<Item = (&Object, &str)> {
     tables.filter_map(|object| Some((object, object.sql.as_deref()?)))
 }
 
+/// Returns the full-text tables of a schema that take rows of their own.
+pub(crate) fn taking_rows(schema: &Schema) -> Vec<Table> {
+    // A table that SQLite can't create here needs a tokenizer of an application.
+    let table = |(object, sql): (&Object, &str)| {
+        let connection = Connection::open_in_memory().ok()?;
+        connection.execute_batch(sql).ok()?;
+        given::table(&connection, &object.name, sql).ok()?
+    };
+    virtual_tables(schema).filter_map(table).collect()
+}
+
+/// Adds those of `tables` to the schema that `has` selects.
+pub(crate) fn add_taking_rows(schema: &mut Schema, tables: &[Table], has: impl Fn(&str) -> bool) {
+    schema.tables.extend(tables.iter().filter(|table| has(&table.name)).cloned());
+}
+
 /// Replaces the virtual tables in `schema.tables` by the full-text tables that store their text and that `has` selects.
 pub(crate) fn add_tables(schema: &mut Schema, has: impl Fn(&str) -> bool) {
+    add_tables_with(schema, |content, _| content == Content::Own, has);
+}
+
+/// Replaces the virtual tables in `schema.tables` by the full-text tables for which rows can be generated and that `has` selects.
+pub(crate) fn add_generated(schema: &mut Schema, has: impl Fn(&str) -> bool) {
+    let takes_rows = |content, sql: &str| match content {
+        // Older modules need rowids, which are not generated.
+        Content::Missing => VirtualTableSql::of(sql).module.eq_ignore_ascii_case("fts5"),
+        _ => content == Content::Own,
+    };
+    add_tables_with(schema, takes_rows, has);
+}
+
+fn add_tables_with(
+    schema: &mut Schema,
+    takes_rows: impl Fn(Content, &str) -> bool,
+    has: impl Fn(&str) -> bool,
+) {
     schema.tables.retain(|table| !table.is_virtual);
     let added =
-        virtual_tables(schema).filter(|(object, sql)| Content::of(sql) == Content::Own && has(&object.name));
+        virtual_tables(schema).filter(|(object, sql)| takes_rows(Content::of(sql), sql) && has(&object.name));
     // A table that SQLite can't create here needs a tokenizer of an application.
     let added = added.filter_map(|(object, sql)| {
         Some(Table::of_virtual(&object.name, sql, columns(&object.name, sql).ok()?))
@@ -87,8 +122,7 @@ pub(crate) fn add_tables(schema: &mut Schema, has: impl Fn(&str) -> bool) {
 fn columns(name: &str, sql: &str) -> rusqlite::Result<Vec<String>> {
     let connection = Connection::open_in_memory()?;
     connection.execute_batch(sql)?;
-    let list = "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid";
-    connection.prepare(list)?.query_map([name], |row| row.get(0))?.collect()
+    declaration::columns(&connection, name)
 }
 
 /// Full-text tables whose text is in other tables or views, and the way in which indexes are made.
@@ -114,7 +148,7 @@ impl OverOthers {
             .map(|(object, sql)| (&*object.name, sql, Content::of(sql)))
             .filter(|(name, _, content)| match content {
                 Content::Other => true,
-                Content::Own => is_filled(name),
+                Content::Own | Content::Missing => is_filled(name),
                 _ => false,
             })
             .collect();
@@ -166,12 +200,8 @@ pub(crate) fn without_text(schema: &Schema) -> Vec<(&str, &'static str)> {
 }
 
 /// Returns each full-text table that gets no rows, and each virtual table whose comments have no effect, with a note. `is_described` returns
-/// `true` for tables with comments or a given row count. `is_existing` is `true` if the rows are added to an existing database.
-pub(crate) fn notes(
-    schema: &Schema,
-    is_described: impl Fn(&str) -> bool,
-    is_existing: bool,
-) -> Vec<(String, String)> {
+/// `true` for tables with comments or a given row count.
+pub(crate) fn notes(schema: &Schema, is_described: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let note = |(object, sql): (&Object, &str)| {
         let content = Content::of(sql);
         let (name, is_described) = (&object.name, is_described(&object.name));
@@ -179,7 +209,6 @@ pub(crate) fn notes(
             return None;
         }
         let why = match content {
-            Content::Own if is_existing => "only a new database gets its rows",
             Content::Own if !is_described => "no gen: or rows: comment describes it",
             Content::Other | Content::NoText if !is_described => return None,
             _ => content.why_no_rows(),

@@ -256,7 +256,7 @@ impl Generate {
     fn planned(mut self) -> Result<PreparedGenerate> {
         let target = self.target.as_deref().map(|target| Target::resolve(target, &self.write));
         let existing = attempts::look(target.as_ref(), &self.write)?;
-        let empty = self.add_full_text(existing.is_some());
+        let empty = self.add_full_text();
         let extent = &self.extent;
         let schema = &self.schema;
         let spec = Spec::new(schema)?;
@@ -327,14 +327,13 @@ impl Generate {
         })
     }
 
-    /// Adds the described full-text tables of a new database to the tables of the schema. Returns the virtual tables
-    /// that get no rows, each with a note.
-    fn add_full_text(&mut self, is_existing: bool) -> Vec<(String, String)> {
+    /// Adds the described full-text tables to the tables of the schema. Returns the virtual tables that get no rows, each with a note.
+    fn add_full_text(&mut self) -> Vec<(String, String)> {
         let mut described = described_tables(&self.schema);
         described.extend(self.rows.iter().filter_map(|(name, _)| Some(name.as_ref()?.to_ascii_lowercase())));
         let is_described = |name: &str| described.contains(&name.to_ascii_lowercase());
-        full_text::add_tables(&mut self.schema, |name| !is_existing && is_described(name));
-        full_text::notes(&self.schema, is_described, is_existing)
+        full_text::add_generated(&mut self.schema, is_described);
+        full_text::notes(&self.schema, is_described)
     }
 
     /// Returns the schema of the written tables, and the plan.

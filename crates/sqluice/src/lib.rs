@@ -277,7 +277,7 @@
 //! * [`load`]: loads files into a database; [`write`](mod@write): writes rows of the caller
 //! * [`generate`], [`tpch`]: test data
 //! * [`profile`]: describes the data of a database as a schema for the generator
-//! * [`index`]: creates indexes and full-text indexes in an existing database; [`check`]: verifies a database
+//! * [`index`]: creates indexes and full-text indexes in an existing database; [`tokenizers`]: more tokenizers for these; [`check`]: verifies a database
 //! * [`copy`]: copies a database, or some of its tables, to a new file without free pages
 //! * [`merge`]: merges several databases into one
 //! * [`recover`]: saves what is left of a damaged database
@@ -329,6 +329,7 @@ pub mod recover;
 mod references;
 pub mod remote;
 mod schema_text;
+pub mod tokenizers;
 #[cfg(feature = "tpch")]
 pub mod tpch;
 pub mod write;

@@ -567,6 +567,15 @@ impl Table {
         }
     }
 
+    /// Adds the rowid as the first column, for a virtual table whose rows may be given with their rowids. The module FTS5 refuses columns of
+    /// this name.
+    #[must_use]
+    pub fn with_rowid(mut self) -> Table {
+        self.columns.insert(0, Column::new("rowid".to_owned(), "INTEGER"));
+        self.rowid_alias = Some(0);
+        self
+    }
+
     /// Returns the index of the column with the given name. Names are compared as SQLite does.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))

@@ -152,6 +152,8 @@ settings! {
         Upsert = "upsert": of(Kind::Columns, "A,B,...", "Update rows that have the same values in this key; insert the others")
             .long("Update the existing rows that have the same values in these columns, which must be a key of the table, and insert the other rows. Columns that the file lacks are not changed [default: an existing table is an error]")
             .conflicts(&["overwrite", "on_conflict"]).below(EXISTING);
+        Fts: of(Kind::Names, "NAME", "Add the new rows to this full-text table over an existing table, though no trigger does so; repeatable [default: it stays behind]")
+            .conflicts(&["overwrite"]).below(EXISTING).hidden();
     }
 
     KEYS_OF_FILES {

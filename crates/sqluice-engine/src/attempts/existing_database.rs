@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use sqluice_core::error::{Assumption, Error, Result};
 use sqluice_core::progress::Context;
-use sqluice_core::schema::{Schema, Table, quoted};
+use sqluice_core::schema::{Object, Schema, Table, quoted};
 use sqluice_core::source::BadRow;
 
 use crate::existing::{Existing, Outcome, Transaction};
@@ -82,12 +82,18 @@ pub(crate) fn write(
     drop(existing);
 
     let all = |of: fn(&TablePlan) -> &Vec<String>| plan.tables.iter().flat_map(of).cloned().collect();
+    let mut full_text: Vec<String> = all(|table| &table.full_text);
+    for name in plan.tables.iter().flat_map(|table| &table.asked.names) {
+        if !full_text.contains(name) {
+            full_text.push(name.clone());
+        }
+    }
     let about = ExistingReport {
         journal_mode_before,
         journal_mode_after,
         pages_before,
         pages_written,
-        full_text: all(|table| &table.full_text),
+        full_text,
         full_text_behind: all(|table| &table.full_text_behind),
     };
     let existing = Some(about);
@@ -140,6 +146,10 @@ impl ExistingDatabaseAttempt<'_, '_> {
                 transaction.note_sequence(table, table.largest_given)?;
             }
         }
+        for table in self.plan.tables.iter().filter(|table| table.asked.is_remade) {
+            let means = transaction.means_of_text(self.plan, self.phases.progress())?;
+            transaction.remake_asked(&table.asked, &means)?;
+        }
         self.finish(transaction)?;
         Ok(Outcome { tables, ..outcome })
     }
@@ -174,7 +184,13 @@ impl ExistingDatabaseAttempt<'_, '_> {
             transaction.execute(&plan.sql)?;
             make(&|unique| unique)?;
         }
+        let asked = (!plan.asked.names.is_empty() && !plan.asked.is_remade).then_some(&plan.asked);
+        let state = asked.map(|asked| transaction.begin_asked(table, asked)).transpose()?;
         let written = self.store(transaction, index, job)?;
+        if let (Some(asked), Some(state)) = (asked, state) {
+            let means = transaction.means_of_text(self.plan, self.phases.progress())?;
+            transaction.end_asked(table, asked, state, &means)?;
+        }
         if plan.action == Action::Make {
             self.phases.begin("indexes", None);
             make(&|unique| !unique)?;
@@ -201,8 +217,13 @@ impl ExistingDatabaseAttempt<'_, '_> {
         let before = if replaces { self.counted(transaction, table)? } else { None };
         let mut add = self.rejects.as_deref_mut().map(|rejects| move |bad: &BadRow| rejects.add(bad));
         let rejects = add.as_mut().map(|add| add as &mut insert::Rejects<'_>);
-        let Inserted { rows, ignored, rejected } =
-            insert::insert(transaction.connection(), table, job.source, &how, rejects, self.context)?;
+        let inserted = if table.is_virtual && plan.full_text.contains(&table.name) {
+            let means = transaction.means_of_text(self.plan, self.phases.progress())?;
+            transaction.insert_texts(table, job.source, how, rejects, (self.context, &means))
+        } else {
+            insert::insert(transaction.connection(), table, job.source, &how, rejects, self.context)
+        };
+        let Inserted { rows, ignored, rejected } = inserted?;
         let root_page = transaction.root_page(&table.name)?;
         let tree = WrittenTree { root_page, entries: rows, ..WrittenTree::default() };
         let indexes = vec![None; table.indexes.len()];
@@ -235,7 +256,12 @@ impl ExistingDatabaseAttempt<'_, '_> {
 
     /// Creates views and triggers, checks foreign keys, and runs ANALYZE. All rows must be written already.
     fn finish(&mut self, transaction: &Transaction<'_>) -> Result<()> {
-        for sql in self.schema.others.iter().filter_map(|object| object.sql.as_deref()) {
+        // Virtual tables with rows exist already.
+        let is_made = |object: &&Object| {
+            object.kind == "table" && self.schema.table(&object.name).is_some_and(|table| table.is_virtual)
+        };
+        let others = self.schema.others.iter().filter(|object| !is_made(object));
+        for sql in others.filter_map(|object| object.sql.as_deref()) {
             transaction.execute(sql)?;
         }
         let tables = || self.schema.tables.iter().zip(&self.plan.tables);

@@ -16,8 +16,11 @@ use sqluice_core::sqlite_error::said;
 
 use super::Existing;
 use super::full_text::followers::followers;
+use crate::full_text::declaration::Declaration;
+use crate::full_text::given;
 use crate::options::WriteOptions;
 use crate::output::Target;
+use crate::sqlite::is_virtual_table;
 use crate::target::{TableSnapshot, TargetSnapshot};
 
 /// Reads the facts about the database at `target`. Returns `None` if no database exists or it will be replaced.
@@ -40,7 +43,8 @@ fn read(target: &Target, existing: &Existing) -> rusqlite::Result<TargetSnapshot
     // All queries are in one transaction, so that they see the same state of the database.
     connection.execute_batch("BEGIN")?;
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
-    let schema = Schema::from_catalogue(connection, String::new(), target.name())?;
+    let mut schema = Schema::from_catalogue(connection, String::new(), target.name())?;
+    add_full_text(connection, &mut schema);
     let about = |table| read_table(connection, &schema, table);
     let about = schema.tables.iter().map(about).collect::<rusqlite::Result<Vec<_>>>()?;
     let snapshot = TargetSnapshot {
@@ -63,7 +67,36 @@ fn read(target: &Target, existing: &Existing) -> rusqlite::Result<TargetSnapshot
     Ok(snapshot)
 }
 
+/// Adds the full-text tables that take rows to the tables of the schema. SQLite names a missing module or tokenizer when it is asked for it.
+fn add_full_text(connection: &Connection, schema: &mut Schema) {
+    let others = schema.others.iter().filter(|object| is_virtual_table(object));
+    let table = |object: &Object| given::table(connection, &object.name, object.sql.as_deref()?).ok()?;
+    let tables: Vec<Table> = others.filter_map(table).collect();
+    schema.tables.extend(tables);
+}
+
+/// Reads the facts about a full-text table.
+fn read_full_text(connection: &Connection, table: &Table) -> rusqlite::Result<TableSnapshot> {
+    let unknown = Declaration::unknown_tokenizer(&table.sql);
+    let refused = unknown.map(|name| format!("SQLite has no tokenizer {name} here"));
+    let declaration = Declaration::of(connection, &table.name)?;
+    let last = match &declaration {
+        Ok(declaration) => declaration.last_rowid(connection)?,
+        Err(_) => None,
+    };
+    Ok(TableSnapshot {
+        largest_rowid: last,
+        last_texts: vec![None; table.columns.len()],
+        refused: refused.or_else(|| connection.prepare(&insert(table)).err().map(said)),
+        indexed_by_sqlite: declaration.err(),
+        ..TableSnapshot::default()
+    })
+}
+
 fn read_table(connection: &Connection, schema: &Schema, table: &Table) -> rusqlite::Result<TableSnapshot> {
+    if table.is_virtual {
+        return read_full_text(connection, table);
+    }
     let of_table =
         |trigger: &&Object| trigger.kind == "trigger" && trigger.table.eq_ignore_ascii_case(&table.name);
     let mut about = TableSnapshot {

@@ -80,7 +80,7 @@ impl Transaction<'_> {
     }
 
     /// Returns the means for full-text tables, when all pages are written.
-    fn means_of_text<'m>(&'m self, plan: &Plan, progress: &'m dyn Progress) -> Result<Means<'m>> {
+    pub(crate) fn means_of_text<'m>(&'m self, plan: &Plan, progress: &'m dyn Progress) -> Result<Means<'m>> {
         Ok(Means {
             workers: plan.threads,
             // The rest is for SQLite's cache.

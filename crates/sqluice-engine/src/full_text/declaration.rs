@@ -6,7 +6,7 @@ use sqluice_core::schema::{quoted, quoted_text};
 use sqluice_format::fts5::{Detail, PAGE_BYTES_DEFAULT, PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 
 use super::shadow::Shadows;
-use super::tokenizer::Tokenizer;
+use super::tokenizer::{NoTokenizer, Tokenizer};
 use super::{TextIndex, tokenize_option};
 
 /// The place of the text of a full-text table.
@@ -81,12 +81,7 @@ impl Declaration {
         if encoding != "UTF-8" {
             return Ok(Err("only SQLite reads texts in UTF-16".to_owned()));
         }
-        let names = format!(
-            "SELECT name FROM pragma_table_xinfo({}) WHERE hidden <> 1 ORDER BY cid",
-            quoted_text(&name)
-        );
-        let names: Vec<String> =
-            connection.prepare(&names)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let names = columns(connection, &name)?;
         let config = Shadows::new(connection, &name).config()?;
         let parsed = Parsed::of(&sql);
         Ok(parsed.and_then(|parsed| parsed.declaration(&name, names, |key| config.get(key).copied())))
@@ -102,12 +97,59 @@ impl Declaration {
         Declaration::of(&connection, name)
     }
 
+    /// Returns the name of the tokenizer in the statement of a table, if SQLite has no such tokenizer here.
+    pub fn unknown_tokenizer(sql: &str) -> Option<String> {
+        let parsed = Parsed::of(sql).ok()?;
+        let (_, tokenize) = parsed.options.into_iter().rfind(|(option, _)| option == "tokenize")?;
+        let mut arguments = tokenize_option::arguments(&tokenize)?;
+        let is_unknown = matches!(Tokenizer::new(&arguments), Err(NoTokenizer::Unknown));
+        is_unknown.then(|| arguments.swap_remove(0))
+    }
+
     /// Returns the quoted name of the table that keeps the text of the full-text table itself, with the names of its columns, the rowid first;
     /// `None` for other tables.
     pub fn own_content(&self) -> Option<String> {
-        let columns = (0..self.columns.len()).map(|column| format!(", c{column}"));
+        (self.content == Content::Own).then(|| self.content_table(0..self.columns.len()))
+    }
+
+    fn content_table(&self, columns: impl IntoIterator<Item = usize>) -> String {
+        let columns = columns.into_iter().map(|column| format!(", c{column}"));
         let name = quoted(&format!("{}_content", self.name));
-        (self.content == Content::Own).then(|| format!("{name}(id{})", columns.collect::<String>()))
+        format!("{name}(id{})", columns.collect::<String>())
+    }
+
+    /// Returns the quoted name of the table that keeps columns of the full-text table, with the names of its columns, the rowid first, and the
+    /// numbers of the kept columns; `None` if nothing is kept, or another table has the text.
+    ///
+    /// # Errors
+    /// If SQLite can't read the shadow table.
+    pub fn kept_columns(&self, connection: &Connection) -> rusqlite::Result<Option<(String, Vec<usize>)>> {
+        let names = match self.content {
+            Content::External { .. } => Vec::new(),
+            Content::Own | Content::None => columns(connection, &format!("{}_content", self.name))?,
+        };
+        let kept = names.iter().filter_map(|name| name.strip_prefix('c')?.parse().ok());
+        let kept: Vec<usize> = kept.filter(|column| *column < self.columns.len()).collect();
+        Ok((!kept.is_empty()).then(|| (format!("main.{}", self.content_table(kept.iter().copied())), kept)))
+    }
+
+    /// Returns the largest rowid of a table that takes rows; `None` if the table has no rows, or does not list them.
+    ///
+    /// # Errors
+    /// If SQLite can't read the shadow table.
+    pub(crate) fn last_rowid(&self, connection: &Connection) -> rusqlite::Result<Option<i64>> {
+        let Some(rows) = self.listed_rows() else { return Ok(None) };
+        connection.query_row(&format!("SELECT max(id) FROM {rows}"), [], |row| row.get(0))
+    }
+
+    /// Returns the quoted name of the shadow table that has the rowid of each row as `id`, if there is one.
+    pub(crate) fn listed_rows(&self) -> Option<String> {
+        let suffix = match self.content {
+            Content::Own => "content",
+            _ if self.index.keeps_sizes => "docsize",
+            _ => return None,
+        };
+        Some(format!("main.{}", quoted(&format!("{}_{suffix}", self.name))))
     }
 
     /// Returns the query for the rows of the content: the rowid, and the indexed columns; `None` without content.
@@ -134,6 +176,16 @@ impl Declaration {
     pub(super) fn indexed(&self) -> Vec<usize> {
         (0..self.columns.len()).filter(|column| self.columns[*column].is_indexed).collect()
     }
+}
+
+/// Returns the names of the columns of a virtual table.
+///
+/// # Errors
+/// If SQLite can't read the table.
+pub fn columns(connection: &Connection, name: &str) -> rusqlite::Result<Vec<String>> {
+    let list =
+        format!("SELECT name FROM pragma_table_xinfo({}) WHERE hidden <> 1 ORDER BY cid", quoted_text(name));
+    connection.prepare(&list)?.query_map([], |row| row.get(0))?.collect()
 }
 
 /// The arguments of the statement.

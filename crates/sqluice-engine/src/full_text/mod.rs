@@ -21,24 +21,28 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `tokenize_option`: the arguments in the option `tokenize`; `tokenizer`: SQLite's tokenizers
+//! * `tokenize_option`: the arguments in the option `tokenize`; `tokenizer`: SQLite's tokenizers; `registered`: those of the program
+//! * `cell`: the terms of a text
 //! * `dictionary`: numbers for terms; `occurrences`: the occurrences of a run, and their order
 //! * `item`: doclists as items of the sorter
 //! * `rows`: the worker, which takes rows; `collected`: what all workers have collected, and the merge by term
 //! * `join`: doclists of several segments as one; `shadow`: the shadow tables
 //! * `query`: rows of a query for the workers; `segments`: doclists of existing segments for the sorter
-//! * `declaration`: the options of a table in a database; `table`: fills, optimizes and extends its index
+//! * `declaration`: the options of a table in a database; `given`: tables that take rows of their own; `table`: fills, optimizes and extends its index
 //!
 //! Invariant: the terms, doclists and sizes that come out depend on the rows alone, not on parts, threads or memory.
 
+mod cell;
 pub mod check;
 mod collected;
 pub mod declaration;
 mod dictionary;
+pub mod given;
 mod item;
 mod join;
 mod occurrences;
 mod query;
+pub mod registered;
 mod rows;
 mod segments;
 pub(crate) mod shadow;

@@ -2,8 +2,9 @@
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::sqlite_error::failed;
-use sqluice_format::fts5::{Doclist, DoclistBuilder, TOKEN_BYTES_MAX, prefix_bytes, push_docsize};
+use sqluice_format::fts5::{Doclist, DoclistBuilder, push_docsize};
 
+use super::cell::{each_token, term_bytes};
 use super::dictionary::{Dictionary, Key};
 use super::occurrences::{self, Occurrence};
 use super::query::TextSink;
@@ -107,14 +108,9 @@ impl<'c> RowIndexer<'c> {
     pub(crate) fn text(&mut self, column: usize, text: &[u8]) -> Result<()> {
         let columns = self.sizes.len();
         let cell = ((self.rowids.len() - 1) * columns + column) as u32;
-        let (terms, mut size) = (&mut self.terms, 0_u32);
-        let each = &mut |token: &[u8], is_colocated: bool| {
-            if !is_colocated || size == 0 {
-                size += 1;
-            }
-            terms.token(&token[..token.len().min(TOKEN_BYTES_MAX)], cell, size - 1);
-        };
-        self.tokenizer.tokenize(text, each).map_err(|error| failed(error, "split a text into tokens"))?;
+        let terms = &mut self.terms;
+        let size =
+            each_token(&mut self.tokenizer, text, |token, position| terms.token(token, cell, position))?;
         terms.look_up(cell);
         self.sizes[column] = size;
         self.totals.tokens[column] += u64::from(size);
@@ -274,11 +270,7 @@ impl Terms {
             let mut start = 0;
             for (end, position) in &*tokens {
                 let token = &bytes[start as usize..*end as usize];
-                let term_bytes = match index.checked_sub(1) {
-                    None => Some(token.len()),
-                    Some(prefix) => prefix_bytes(token, self.prefixes[prefix]),
-                };
-                if let Some(term_bytes) = term_bytes {
+                if let Some(term_bytes) = term_bytes(&self.prefixes, index, token) {
                     terms.push((start, term_bytes as u32, *position));
                     keys.push(Key::of(&bytes[start as usize..], term_bytes));
                 }

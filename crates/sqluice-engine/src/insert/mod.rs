@@ -60,6 +60,8 @@ pub struct Insert {
     /// The columns of an upsert, if any: a row with the same values in these columns as an existing row updates that row. The columns are a
     /// key of the table, in any order.
     pub upsert: Vec<String>,
+    /// The quoted name of the table that gets the rows instead, which has the same columns and a rowid; `None` for the table itself.
+    pub into: Option<String>,
     /// The number of threads that decode, in addition to the calling thread; at least 1.
     pub workers: usize,
     /// The rows of a statement.
@@ -77,6 +79,7 @@ impl Insert {
             coercion: Coercion::Lossless,
             on_conflict: OnConflict::Abort,
             upsert: Vec::new(),
+            into: None,
             workers: 1,
             batch_rows: BATCH_ROWS,
             worker_bytes: 8 << 20,

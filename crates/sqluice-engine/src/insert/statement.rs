@@ -69,17 +69,19 @@ impl Statements {
         let (or, on) = match (how.upsert.is_empty(), how.on_conflict) {
             (false, _) => (or_abort, on_conflict_update(table, how)?),
             (true, OnConflict::Abort) => (or_fail, String::new()),
+            // SQLite refuses ON CONFLICT for virtual tables, which have no CHECK.
+            (true, OnConflict::Ignore) if table.is_virtual => (" OR IGNORE", String::new()),
             (true, OnConflict::Ignore) => (or_fail, " ON CONFLICT DO NOTHING".to_owned()),
             (true, OnConflict::Replace) => (" OR REPLACE", String::new()),
         };
-        let into = quoted(&table.name);
+        let into = how.into.clone().unwrap_or_else(|| format!("main.{}", quoted(&table.name)));
         let insert = |without: Option<usize>, range: &str| {
             let given = (0..names.len()).filter(|given| Some(*given) != without);
             let (names, selected): (Vec<&str>, Vec<String>) =
                 given.map(|given| (names[given].as_str(), format!("c{}", given + 1))).unzip();
             let (names, selected) = (names.join(", "), selected.join(", "));
             format!(
-                "INSERT{or} INTO main.{into} ({names}) SELECT {selected} FROM sqluice_rows(?1) WHERE {range}{on}"
+                "INSERT{or} INTO {into} ({names}) SELECT {selected} FROM sqluice_rows(?1) WHERE {range}{on}"
             )
         };
         // A left-out row would get no rowid, BEFORE triggers would see no rowid, and AUTOINCREMENT assigns other rowids.
@@ -89,7 +91,7 @@ impl Statements {
         let numbered = given.map(|given| NumberedSql {
             given,
             insert: insert(Some(given), "true"),
-            last: format!("SELECT max({}) FROM main.{into}", names[given]),
+            last: format!("SELECT max({}) FROM {into}", names[given]),
         });
         Ok(Statements {
             all: insert(None, "true"),

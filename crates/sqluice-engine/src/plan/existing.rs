@@ -10,12 +10,14 @@
 //!  a database into which pages can't be written         insert
 //! ```
 
-use sqluice_core::error::Result;
+use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::{Schema, Table};
-use sqluice_core::similar::nearest_within;
+use sqluice_core::similar::{hint, nearest_within};
 
-use super::{ExistingPlan, Plan, TablePlan, by_sqlite};
+use super::{AskedTexts, ExistingPlan, Plan, TablePlan, by_sqlite};
 use crate::expressions::Expressions;
+use crate::full_text::declaration::Declaration;
+use crate::full_text::given;
 use crate::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
 use crate::output::Target;
 use crate::target::{TableSnapshot, TargetSnapshot};
@@ -64,7 +66,13 @@ impl Plan {
         options: &WriteOptions,
     ) -> Result<Plan> {
         match existing {
-            None => Plan::new(schema, target.cloned(), options),
+            None => match &options.full_text[..] {
+                [] => Plan::new(schema, target.cloned(), options),
+                [name, ..] => {
+                    Err(Error::usage(format!("full-text table {name} does not exist: the database is new"))
+                        .hint("leave it out: the full-text tables of a schema get all rows"))
+                }
+            },
             Some(existing) => Plan::into_existing(schema, existing, options),
         }
     }
@@ -96,10 +104,12 @@ impl Plan {
         for (index, table) in schema.tables.iter().enumerate() {
             plan.choose((index, table), existing, ExpectedRows::default(), &options)?;
             let about = existing.about(&table.name);
-            plan.tables[index].full_text_behind =
-                about.map(|about| about.followers.behind.clone()).unwrap_or_default();
+            let behind = about.map(|about| about.followers.behind.iter());
+            let behind = behind.into_iter().flatten().filter(|name| !is_asked(name, &options));
+            plan.tables[index].full_text_behind = behind.cloned().collect();
         }
         plan.note_full_text_behind();
+        refuse_asked(schema, existing, &options)?;
         Ok(plan)
     }
 
@@ -160,18 +170,118 @@ impl Plan {
         // The choice starts from a plan without earlier decisions.
         let fresh = TablePlan::new(declared, self.on_conflict);
         (plan.write_path, plan.why, plan.indexes) = (fresh.write_path, fresh.why, fresh.indexes);
+        let indexed_here = match declared.is_virtual {
+            true => indexed_here((declared, plan), options, existing),
+            false => Ok(()),
+        };
+        plan.asked = asked((declared, plan), options, existing, &rows);
         let chosen = match plan.action {
+            _ if declared.is_virtual => {
+                Some(indexed_here.clone().err().unwrap_or_else(|| given::BUILT_HERE.to_owned()))
+            }
             Action::Make => made_by_sqlite(plan, existing, &rows),
-            _ => filled_by_sqlite((declared, plan), options, foreign_keys, existing, &rows),
+            _ => filled_by_sqlite((declared, plan), options, foreign_keys, existing, &rows)
+                .or_else(|| asked_of_sqlite((declared, plan), existing)),
         };
         match chosen {
             Some(why) => plan.insert(declared, &why),
             None if plan.action != Action::Make => plan.append(declared, existing, &rows),
             None => {}
         }
+        if plan.write_path == WritePath::Insert || plan.asked.is_remade {
+            plan.tell_asked();
+        }
+        if declared.is_virtual && indexed_here.is_ok() {
+            plan.full_text.push(declared.name.clone());
+        }
         plan.columns = rows.columns;
         self.divide_memory(options)
     }
+}
+
+/// Chooses if the rows of a full-text table are indexed here. The error is the reason why SQLite must index them.
+fn indexed_here(
+    (table, plan): (&Table, &TablePlan),
+    options: &WriteOptions,
+    existing: &TargetSnapshot,
+) -> std::result::Result<(), String> {
+    match (plan.action, existing.about(&table.name)) {
+        (Action::Append, Some(about)) => match &about.indexed_by_sqlite {
+            Some(why) => Err(why.clone()),
+            None => given::decides_no_conflict(options.on_conflict),
+        },
+        (Action::Make, _) => {
+            given::is_built_here(table, options.on_conflict)?;
+            given::decides_no_conflict(options.on_conflict)
+        }
+        // The connection has then read the full-text table.
+        _ => Err("SQLite deletes its rows".to_owned()),
+    }
+}
+
+/// Returns `true` if the user asks that a full-text table gets new rows.
+fn is_asked(name: &str, options: &WriteOptions) -> bool {
+    options.full_text.iter().any(|asked| asked.eq_ignore_ascii_case(name))
+}
+
+/// Refuses full-text tables that the user asks for and that can't get the rows of any table of `schema`.
+fn refuse_asked(schema: &Schema, existing: &TargetSnapshot, options: &WriteOptions) -> Result<()> {
+    for asked in &options.full_text {
+        let all = schema.tables.iter().filter_map(|table| existing.about(&table.name));
+        let all = all.flat_map(|about| about.followers.full_text.iter().chain(&about.followers.behind));
+        let all: Vec<&str> = all.map(|name| &**name).collect();
+        let is_over = all.iter().any(|name| name.eq_ignore_ascii_case(asked));
+        let object = existing.schema.others.iter().find(|object| object.name.eq_ignore_ascii_case(asked));
+        let sql = object.and_then(|object| object.sql.as_deref()).unwrap_or_default();
+        if !is_over {
+            let message = format!("{asked} is no full-text table (FTS5) over a table that gets rows");
+            return Err(Error::target(message).hint(match all.is_empty() {
+                true => {
+                    "no full-text table takes its text from the tables that get rows: leave it out".to_owned()
+                }
+                false => hint(asked, all.into_iter()),
+            }));
+        }
+        if let Some(tokenizer) = Declaration::unknown_tokenizer(sql) {
+            let message =
+                format!("full-text table {asked} can't get rows: SQLite has no tokenizer {tokenizer}");
+            return Err(Error::target(message).hint("its tokenizer is part of an application"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the full-text tables over a table that get the new rows because the user asks for it.
+fn asked(
+    (table, plan): (&Table, &TablePlan),
+    options: &WriteOptions,
+    existing: &TargetSnapshot,
+    rows: &ExpectedRows,
+) -> AskedTexts {
+    let Some(about) = existing.about(&table.name) else { return AskedTexts::default() };
+    let followers = &about.followers;
+    let names: Vec<String> =
+        followers.behind.iter().filter(|name| is_asked(name, options)).cloned().collect();
+    let gives_rowid = table
+        .rowid_alias
+        .is_some_and(|alias| rows.columns.as_ref().is_none_or(|columns| columns.contains(&alias)));
+    let only_sqlite = names.iter().any(|name| followers.only_sqlite.contains(name));
+    let others_fire = about.triggers && !followers.are_all;
+    let is_unique = table.rowid_alias.is_some() || table.indexes.iter().any(|index| index.unique);
+    let replaces = options.on_conflict == OnConflict::Replace && is_unique;
+    AskedTexts {
+        by_triggers: gives_rowid || only_sqlite || others_fire || plan.action == Action::Upsert,
+        is_remade: !names.is_empty() && (plan.action == Action::Replace || replaces),
+        names,
+    }
+}
+
+/// Returns the reason why SQLite must insert the rows of a table for the full-text tables that the user asks for, if any.
+fn asked_of_sqlite((table, plan): (&Table, &TablePlan), existing: &TargetSnapshot) -> Option<String> {
+    let followers = &existing.about(&table.name)?.followers;
+    let mut names = plan.asked.names.iter().filter(|_| !plan.asked.is_remade);
+    let name = names.find(|name| followers.only_sqlite.contains(name))?;
+    Some(format!("only SQLite adds its rows to full-text table {name}"))
 }
 
 /// Returns the reason why SQLite must insert the rows of a new table, if any.
@@ -280,6 +390,20 @@ impl TablePlan {
         }
     }
 
+    /// Adds the way of the full-text tables that the user asks for to the reason of the write path.
+    fn tell_asked(&mut self) {
+        let AskedTexts { names, by_triggers, is_remade } = &self.asked;
+        if names.is_empty() {
+            return;
+        }
+        let names = names.join(", ");
+        self.why += &match (is_remade, by_triggers) {
+            (true, _) => format!("; the index of full-text table {names} is made again"),
+            (false, true) => format!("; SQLite adds each row to full-text table {names}"),
+            (false, false) => format!("; full-text table {names} gets its rows at once"),
+        };
+    }
+
     /// Writes the rows as pages after the existing rows.
     fn append(&mut self, table: &Table, existing: &TargetSnapshot, rows: &ExpectedRows) {
         let old = existing.about(&table.name).and_then(|about| about.rows_max).unwrap_or(0);
@@ -290,6 +414,9 @@ impl TablePlan {
         (self.write_path, self.why) = (WritePath::Pages, why.to_owned());
         let about = existing.about(&table.name).filter(|_| self.action == Action::Append);
         self.full_text = about.map(|about| about.followers.full_text.clone()).unwrap_or_default();
+        if self.action == Action::Append {
+            self.full_text.extend(self.asked.names.iter().cloned());
+        }
         if !self.full_text.is_empty() {
             self.why += &format!(", and their terms go to {}", self.full_text.join(", "));
         }

@@ -25,6 +25,7 @@ pub(crate) use left_out::message_as_text;
 pub use left_out::{LeftOutFile, left_out_in_words};
 
 use crate::expressions::Expressions;
+use crate::full_text::given;
 use crate::options::{
     Action, CHUNKS_PER_WORKER_MAX, CHUNKS_PER_WORKER_MIN, OnConflict, WriteOptions, WritePath,
 };
@@ -132,6 +133,16 @@ pub struct ExistingPlan {
     pub(crate) schema_version: i64,
 }
 
+/// Full-text tables over a table that get the new rows because the user asks for it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AskedTexts {
+    pub(crate) names: Vec<String>,
+    /// `true` if only SQLite knows which rows are new, or how they are indexed.
+    pub(crate) by_triggers: bool,
+    /// `true` if old rows are replaced, so that the index is made again.
+    pub(crate) is_remade: bool,
+}
+
 /// The plan of a table.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -166,6 +177,9 @@ pub struct TablePlan {
     /// The full-text tables over the table that do not get the new rows, as no trigger adds them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub full_text_behind: Vec<String>,
+    /// The full-text tables over the table that get the new rows because the user asks for it.
+    #[serde(skip)]
+    pub(crate) asked: AskedTexts,
     /// `true` if the rows are encoded in sequence: NULL for a rowid means one more than the largest rowid before.
     #[serde(skip)]
     pub(crate) in_sequence: bool,
@@ -404,8 +418,13 @@ impl TablePlan {
         // SQLite refuses a row whose key it can't compute, also if a conflict would leave the row out.
         let computed = |(number, _): (usize, &Index)| unique && by_sqlite(number, table, of_table).is_some();
         let by_order = |key: &Index| key.order().is_none();
+        let of_module = || match given::is_built_here(table, on_conflict) {
+            Ok(()) => given::BUILT_HERE.to_owned(),
+            Err(why) => why,
+        };
+        let of_module = if table.is_virtual { of_module() } else { String::new() };
         let (write_path, why) = match () {
-            () if table.is_virtual => (WritePath::Sqlite, "the module of a virtual table stores its rows"),
+            () if table.is_virtual => (WritePath::Sqlite, &*of_module),
             // Also for a VIRTUAL column, SQLite refuses a row for which it can't be computed.
             () if of_table.is_some_and(|expressions| expressions.generated_by_sqlite().is_some()) => {
                 (WritePath::Sqlite, "SQLite computes a column")
@@ -440,6 +459,7 @@ impl TablePlan {
             indexes,
             full_text: Vec::new(),
             full_text_behind: Vec::new(),
+            asked: AskedTexts::default(),
             in_sequence: false,
             parents_known: false,
             columns: None,

@@ -34,7 +34,8 @@ use sqluice_core::schema::index::{Index, IndexColumn, Indexed};
 use sqluice_core::schema::token::{self, Token};
 use sqluice_core::schema::{Object, Schema, Table};
 
-use crate::full_text::table::{Means, rebuild};
+use crate::full_text::declaration::{Content, Declaration};
+use crate::full_text::table::{Means, TextTable, rebuild};
 use crate::options::{OnConflict, WritePath};
 use crate::plan::{Plan, TablePlan};
 use sqluice_core::database_path::immutable_uri;
@@ -164,7 +165,7 @@ impl<'a> Work<'a> {
         let staging = staging.filter(|_| self.filled().next().is_some());
         let mut stored = vec![0; if staging.is_some() { self.filled().count() } else { 0 }];
         if let Some(staging) = staging {
-            self.fill(connection, staging, &mut stored, false, progress)?;
+            self.fill(connection, staging, &mut stored, None, progress)?;
         }
         if self.has_indexes() {
             progress.phase("indexes", None);
@@ -174,10 +175,11 @@ impl<'a> Work<'a> {
             indexes::make(connection, table, plan, |index| !(first && may_refuse(table, index)))?;
         }
         self.make_others(connection)?;
+        let means = self.means_of_text(path, context);
         if let Some(staging) = staging {
-            self.fill(connection, staging, &mut stored, true, progress)?;
+            self.fill(connection, staging, &mut stored, Some(&means), progress)?;
         }
-        self.fill_full_text(connection, path, context)?;
+        self.fill_full_text(connection, &means)?;
         Ok(stored)
     }
 
@@ -196,19 +198,19 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Copies the rows of the tables that SQLite fills: of the virtual tables if `are_virtual`, otherwise of the others. Writes their row counts
-    /// to `stored`, which has an element for each table that SQLite fills.
+    /// Copies the rows of the tables that SQLite fills: of the virtual tables, with the means for their texts, or of the others. Writes their
+    /// row counts to `stored`, which has an element for each table that SQLite fills.
     fn fill(
         &self,
         connection: &Connection,
         staging: &Path,
         stored: &mut [u64],
-        are_virtual: bool,
+        virtual_tables: Option<&Means<'_>>,
         progress: &dyn Progress,
     ) -> Result<()> {
         let filled = || {
             let numbered = self.filled().enumerate();
-            numbered.filter(|(_, (table, _))| table.is_virtual == are_virtual)
+            numbered.filter(|(_, (table, _))| table.is_virtual == virtual_tables.is_some())
         };
         if filled().next().is_none() {
             return Ok(());
@@ -220,7 +222,14 @@ impl<'a> Work<'a> {
             if self.indexes_first(plan) {
                 indexes::make(connection, table, plan, |index| may_refuse(table, index))?;
             }
-            stored[number] = rows::copy(connection, table, self.plan.on_conflict, progress)?;
+            let indexed = match virtual_tables {
+                Some(means) => self.index_texts(connection, table, means)?,
+                None => None,
+            };
+            stored[number] = match indexed {
+                Some(rows) => rows,
+                None => rows::copy(connection, table, self.plan.on_conflict, progress)?,
+            };
         }
         connection.execute_batch("DETACH staging").map_err(cannot_open)
     }
@@ -238,26 +247,54 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Makes the indexes of full-text tables: of those whose text is in other tables, and of those that keep their text, which is stored.
-    fn fill_full_text(&self, connection: &Connection, path: &Path, context: &Context<'_>) -> Result<()> {
-        let with_text = self.filled().filter(|(table, _)| table.is_virtual);
-        let with_text: Vec<&str> = with_text.map(|(table, _)| &*table.name).collect();
-        let with_text = with_text.into_iter().filter(|name| rows::own_content(connection, name).is_some());
-        let others = self.plan.full_text.iter().map(|name| &**name);
-        let all: Vec<&str> = with_text.chain(others).collect();
-        if all.is_empty() {
-            return Ok(());
+    /// Makes the index of a full-text table that keeps no texts from the rows that wait for SQLite. Returns the number of rows, or `None`, having
+    /// changed nothing, for tables to which SQLite gives the rows.
+    fn index_texts(&self, connection: &Connection, table: &Table, means: &Means<'_>) -> Result<Option<u64>> {
+        let failed = |error| failed(error, &format!("fill table {}", table.name));
+        let Ok(declaration) = Declaration::of(connection, &table.name).map_err(failed)? else {
+            return Ok(None);
+        };
+        if declaration.content != Content::None || self.plan.on_conflict != OnConflict::Abort {
+            return Ok(None);
         }
+        let Some(texts) = rows::texts(connection, table, &declaration)? else { return Ok(None) };
+        // Without a transaction, each row would be one.
+        connection.execute_batch("BEGIN").map_err(failed)?;
+        let filled = TextTable::new(connection, &declaration, means.clone()).fill(&texts.indexed)?;
+        let rows = match filled {
+            Some(filled) => {
+                if let Some(kept) = &texts.kept {
+                    connection.execute_batch(kept).map_err(failed)?;
+                }
+                Some(filled.rows)
+            }
+            None => None,
+        };
+        connection.execute_batch("COMMIT").map_err(failed)?;
+        Ok(rows)
+    }
+
+    /// Returns the means for full-text tables.
+    fn means_of_text<'m>(&self, path: &Path, context: &'m Context<'m>) -> Means<'m> {
         let folder = self.plan.temp_dir.as_deref().or(path.parent());
-        let means = Means {
+        Means {
             workers: self.plan.threads,
             // The rest is for SQLite's cache.
             memory_bytes: (self.plan.memory_bytes / 2) as usize,
             temp_dir: folder.map_or_else(std::env::temp_dir, Path::to_owned),
             cancel: &context.cancel,
             progress: context.progress,
-        };
-        all.iter().try_for_each(|name| rebuild(connection, name, &means).map(drop))
+        }
+    }
+
+    /// Makes the indexes of full-text tables: of those whose text is in other tables, and of those that keep their text, which is stored.
+    fn fill_full_text(&self, connection: &Connection, means: &Means<'_>) -> Result<()> {
+        let with_text = self.filled().filter(|(table, _)| table.is_virtual);
+        let with_text: Vec<&str> = with_text.map(|(table, _)| &*table.name).collect();
+        let with_text = with_text.into_iter().filter(|name| rows::own_content(connection, name).is_some());
+        let others = self.plan.full_text.iter().map(|name| &**name);
+        let all: Vec<&str> = with_text.chain(others).collect();
+        all.iter().try_for_each(|name| rebuild(connection, name, means).map(drop))
     }
 
     fn tables(&self) -> impl Iterator<Item = (&'a Table, &'a TablePlan)> + use<'a> {

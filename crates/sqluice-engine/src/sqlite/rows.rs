@@ -68,7 +68,7 @@ pub(super) fn copy(
 ) -> Result<u64> {
     let cannot_fill = |error| cannot_fill(table, error);
     let last = last_record(connection, table).map_err(cannot_fill)?;
-    let own = own_content(connection, &table.name).filter(|_| table.is_virtual);
+    let own = if table.is_virtual { own_content(connection, &table.name) } else { None };
     let mut insert = connection.prepare(&insert(table, own, on_conflict)).map_err(cannot_fill)?;
     connection.execute_batch("BEGIN").map_err(cannot_fill)?;
     let mut stored = 0;
@@ -110,6 +110,50 @@ pub(super) fn own_content(connection: &Connection, name: &str) -> Option<String>
     Declaration::of(connection, name).ok()?.ok()?.own_content()
 }
 
+/// The statements for the rows of a full-text table that keeps no texts.
+pub(super) struct Texts {
+    /// The query for the rowids and the indexed columns.
+    pub(super) indexed: String,
+    /// The statement that stores the columns that the table keeps; `None` if it keeps none.
+    pub(super) kept: Option<String>,
+}
+
+/// Returns the statements for the rows of a full-text table that keeps no texts, or `None` if SQLite must give rowids to some of the rows.
+pub(super) fn texts(
+    connection: &Connection,
+    table: &Table,
+    declaration: &Declaration,
+) -> Result<Option<Texts>> {
+    let cannot_fill = |error| cannot_fill(table, error);
+    let from = in_staging(table);
+    let record = staging_rowid(table).unwrap_or_default();
+    let rowid = match table.rowid_alias {
+        None => record.to_owned(),
+        Some(alias) => {
+            let rowid = quoted(&table.columns[alias].name);
+            let sql = format!("SELECT count(*), count({rowid}) FROM {from}");
+            let counts = connection.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+            let (all, given): (i64, i64) = counts.map_err(cannot_fill)?;
+            match given {
+                0 => record.to_owned(),
+                given if given == all => rowid,
+                _ => return Ok(None),
+            }
+        }
+    };
+    let select = |columns: &mut dyn Iterator<Item = usize>| {
+        let names = columns.map(|column| format!(", {}", quoted(&declaration.columns[column].name)));
+        format!("SELECT {rowid}{} FROM {from} ORDER BY {rowid}", names.collect::<String>())
+    };
+    let mut indexed = (0..declaration.columns.len()).filter(|column| declaration.columns[*column].is_indexed);
+    let kept = declaration.kept_columns(connection).map_err(cannot_fill)?;
+    Ok(Some(Texts {
+        indexed: select(&mut indexed),
+        kept: kept
+            .map(|(content, columns)| format!("INSERT INTO {content} {}", select(&mut columns.into_iter()))),
+    }))
+}
+
 fn insert(table: &Table, own_content: Option<String>, on_conflict: OnConflict) -> String {
     let mut columns: Vec<String> = given(table).map(|column| quoted(&table.columns[column].name)).collect();
     let mut selected = columns.clone();
@@ -119,8 +163,8 @@ fn insert(table: &Table, own_content: Option<String>, on_conflict: OnConflict) -
         selected.push(record.to_owned());
     }
     let (or, on) = match on_conflict {
-        // No two rows of a virtual table conflict, because the rowid is the number of the record. SQLite refuses ON CONFLICT for virtual tables.
-        _ if table.is_virtual => ("ABORT", ""),
+        // SQLite refuses ON CONFLICT for virtual tables, which have no CHECK.
+        OnConflict::Ignore if table.is_virtual => ("IGNORE", ""),
         OnConflict::Abort => ("ABORT", ""),
         OnConflict::Ignore => ("ABORT", " ON CONFLICT DO NOTHING"),
         OnConflict::Replace => ("REPLACE", ""),
@@ -128,7 +172,9 @@ fn insert(table: &Table, own_content: Option<String>, on_conflict: OnConflict) -
     let (target, selected) = match own_content {
         // The rowid comes first in the table of texts, and last here.
         Some(content) => {
-            selected.rotate_right(1);
+            if table.rowid_alias.is_none() {
+                selected.rotate_right(1);
+            }
             (format!("main.{content}"), selected)
         }
         None => (format!("{} ({})", in_main(table), columns.join(", ")), selected),

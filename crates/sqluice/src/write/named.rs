@@ -28,7 +28,7 @@ use sqluice_sources::convert::MomentForm;
 
 use super::add;
 use crate::expressions::functions::Functions;
-use crate::full_text::OverOthers;
+use crate::full_text::{OverOthers, add_taking_rows, taking_rows};
 use crate::load::expressions::source::{Outputs, computed};
 use crate::load::files::default_value::{self, DefaultValue};
 use crate::load::files::file::outputs_of_defaults;
@@ -191,9 +191,10 @@ impl Write {
         let existing = attempts::look(Some(&target), options)?;
         let encoding = existing.as_ref().map_or("UTF-8", |existing| existing.encoding);
         let functions = functions.in_encoding(encoding);
+        let declared = self.declared();
         let schema = match &existing {
-            None => self.schema.clone(),
-            Some(existing) => self.with_tables(existing)?,
+            None => declared,
+            Some(existing) => self.with_tables(declared, existing)?,
         };
         let mut plan = Plan::of(&schema, Some(&target), existing.as_ref(), options)?;
         if existing.is_none() {
@@ -221,8 +222,17 @@ impl Write {
         Ok(PreparedWrite { write: self, plan, schema, tables, varying, functions })
     }
 
+    /// Returns the schema with the full-text tables that get rows.
+    fn declared(&self) -> Schema {
+        let mut schema = self.schema.clone();
+        let tables = taking_rows(&schema);
+        let gets_rows = |name: &str| self.rows.iter().any(|rows| rows.table.eq_ignore_ascii_case(name));
+        add_taking_rows(&mut schema, &tables, gets_rows);
+        schema
+    }
+
     /// Returns the schema with the existing tables that get rows, and without the existing tables that get none.
-    fn with_tables(&self, existing: &TargetSnapshot) -> Result<Schema> {
+    fn with_tables(&self, declared: Schema, existing: &TargetSnapshot) -> Result<Schema> {
         let if_exists = &self.options.if_exists;
         for rows in &self.rows {
             let hint = message![
@@ -235,7 +245,7 @@ impl Write {
             ];
             existing.refuse_name(&rows.table, if_exists, hint)?;
         }
-        let mut schema = existing.combine(self.schema.clone())?;
+        let mut schema = existing.combine(declared)?;
         schema.tables.retain(|table| existing.table(&table.name).is_none());
         for rows in &self.rows {
             if let Some(table) = existing.table(&rows.table) {

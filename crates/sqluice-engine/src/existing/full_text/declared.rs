@@ -114,7 +114,10 @@ impl<'s> DeclaredTextIndex<'s> {
             Ok(ours) => (Some(ours), "its terms are sorted on all cores".to_owned()),
             Err(why) => (None, why),
         };
-        let triggers = if request.triggers { triggers_of(&request, &table.name, &rowid) } else { Vec::new() };
+        let triggers = match request.triggers {
+            true => triggers_of(&request, "CREATE TRIGGER", &table.name, &rowid),
+            false => Vec::new(),
+        };
         Ok(DeclaredTextIndex { request, table, sql, triggers, rowid, ours, why })
     }
 }
@@ -244,8 +247,8 @@ fn try_in_memory(sql: &str) -> Result<()> {
     })
 }
 
-/// Returns the triggers that keep the index up to date.
-fn triggers_of(request: &Request, table: &str, rowid: &str) -> Vec<String> {
+/// Returns the triggers that keep the index up to date. `create` are the first words of each statement.
+pub(super) fn triggers_of(request: &Request, create: &str, table: &str, rowid: &str) -> Vec<String> {
     let (name, table) = (quoted(&request.name), quoted(table));
     let columns: Vec<String> = request.columns.iter().map(|column| quoted(&column.name)).collect();
     let values = |row: &str| {
@@ -263,7 +266,7 @@ fn triggers_of(request: &Request, table: &str, rowid: &str) -> Vec<String> {
     };
     let trigger = |suffix: &str, event: &str, body: &[&str]| {
         let trigger = quoted(&format!("{}_{suffix}", request.name));
-        format!("CREATE TRIGGER {trigger} AFTER {event} ON {table} BEGIN {} END", body.join(" "))
+        format!("{create} {trigger} AFTER {event} ON {table} BEGIN {} END", body.join(" "))
     };
     vec![
         trigger("ai", "INSERT", &[&insert]),

@@ -12,7 +12,7 @@
 //! Other triggers need SQLite, which then inserts the rows.
 
 use rusqlite::Connection;
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::Result;
 use sqluice_core::schema::token::{Token, tokens};
 use sqluice_core::schema::virtual_table::VirtualTableSql;
 use sqluice_core::schema::{Schema, Table, quoted};
@@ -40,6 +40,11 @@ pub(crate) fn followers(connection: &Connection, schema: &Schema, table: &Table)
             && !inserts.iter().any(|sql| may_reach(schema, table, sql, &object.name))
     });
     followers.behind = over.map(|object| object.name.clone()).collect();
+    let is_ours = |name: &String| {
+        let declaration = Declaration::of(connection, name).ok().and_then(Result::ok);
+        declaration.is_some_and(|declaration| means_rowid(table, &declaration))
+    };
+    followers.only_sqlite = followers.behind.iter().filter(|name| !is_ours(name)).cloned().collect();
     for sql in inserts {
         match follower(connection, table, sql) {
             Some(name) if !followers.full_text.contains(&name) => followers.full_text.push(name),
@@ -78,9 +83,6 @@ fn follower(connection: &Connection, table: &Table, sql: &str) -> Option<String>
     // A table that SQLite can't use here needs an application. SQLite says so if rows go to it.
     let declaration = Declaration::of(connection, &name).ok()?.ok()?;
     let Content::External { table: content, rowid } = &declaration.content else { return None };
-    let alias = table.rowid_alias.map(|alias| &*table.columns[alias].name);
-    let means_rowid = [alias, table.rowid_name()].into_iter().flatten();
-    let means_rowid = means_rowid.into_iter().any(|name| name.eq_ignore_ascii_case(rowid));
     let has = |to: &str, from: &str| {
         pairs.iter().any(|pair| pair.0.eq_ignore_ascii_case(to) && pair.1.eq_ignore_ascii_case(from))
     };
@@ -94,12 +96,19 @@ fn follower(connection: &Connection, table: &Table, sql: &str) -> Option<String>
     };
     let rowids = pairs.iter().filter(|(to, _)| to.eq_ignore_ascii_case("rowid")).count();
     let is_same = content.eq_ignore_ascii_case(&table.name)
-        && means_rowid
+        && means_rowid(table, &declaration)
         && rowids == 1
         && has("rowid", rowid)
         && has_indexed
         && pairs.iter().all(is_known);
     is_same.then_some(declaration.name)
+}
+
+/// Returns `true` if the rowid of a full-text table over `table` is that of `table`.
+fn means_rowid(table: &Table, declaration: &Declaration) -> bool {
+    let Content::External { rowid, .. } = &declaration.content else { return false };
+    let alias = table.rowid_alias.map(|alias| &*table.columns[alias].name);
+    [alias, table.rowid_name()].into_iter().flatten().any(|name| name.eq_ignore_ascii_case(rowid))
 }
 
 /// Returns the full-text table of a trigger of the documented form, and its columns, each with the column of the new row.
@@ -160,17 +169,18 @@ fn documented(sql: &str, table: &str) -> Option<(String, Vec<(String, String)>)>
 impl Transaction<'_> {
     /// Returns the largest rowid of each table of `plan` whose new rows full-text tables get, before the rows are written.
     pub(in crate::existing) fn last_rowids(&self, plan: &Plan, schema: &Schema) -> Result<Vec<Option<i64>>> {
-        let last = |(of, table): (&TablePlan, &Table)| {
-            if of.full_text.is_empty() {
-                return Ok(None);
-            }
-            let Some(rowid) = rowid_of(table) else { return Ok(None) };
-            let sql = format!("SELECT max({rowid}) FROM main.{}", quoted(&table.name));
-            self.connection()
-                .query_row(&sql, [], |row| row.get(0))
-                .map_err(|error| self.failed(error, "read"))
+        let last = |(of, table): (&TablePlan, &Table)| match of.full_text.is_empty() {
+            true => Ok(None),
+            false => self.last_rowid(table),
         };
         plan.tables.iter().zip(&schema.tables).map(last).collect()
+    }
+
+    /// Returns the largest rowid of a table; `None` if it has no rows.
+    pub(super) fn last_rowid(&self, table: &Table) -> Result<Option<i64>> {
+        let Some(rowid) = rowid_of(table) else { return Ok(None) };
+        let sql = format!("SELECT max({rowid}) FROM main.{}", quoted(&table.name));
+        self.connection().query_row(&sql, [], |row| row.get(0)).map_err(|error| self.failed(error, "read"))
     }
 
     /// Adds the new rows of tables to the full-text tables of `plan`: the rows after the rowids in `last`.
@@ -195,12 +205,9 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    fn append_text(&self, name: &str, table: &Table, first: i64, means: &Means<'_>) -> Result<()> {
-        let refused =
-            |why: String| Error::target(format!("full-text table {name} can't get the new rows: {why}"));
-        let declaration =
-            Declaration::of(self.connection(), name).map_err(|error| self.failed(error, "read"))?;
-        let declaration = declaration.map_err(refused)?;
+    /// Adds the rows of a table from the rowid `first` on to a full-text table.
+    pub(super) fn append_text(&self, name: &str, table: &Table, first: i64, means: &Means<'_>) -> Result<()> {
+        let declaration = self.declaration(name)?;
         let text = TextTable::new(self.connection(), &declaration, means.clone())
             .with_errors(|error, what| self.failed(error, what));
         let rowid = rowid_of(table).unwrap_or_default();

@@ -25,6 +25,7 @@ use sqluice_sources::convert::{Conversion, MomentForm};
 use sqluice_sources::input::InputOptions;
 
 use crate::expressions::functions::Functions;
+use crate::full_text::taking_rows;
 use names::{moment_forms, refuse_twice};
 use options::Load;
 use type_names::{GivenType, VALID};
@@ -54,6 +55,8 @@ pub(crate) struct Request {
     /// Notes about types whose name in SQLite differs from the name that the user gives.
     pub(crate) type_notes: Vec<Message>,
     pub(crate) existing: Option<TargetSnapshot>,
+    /// The full-text tables of the schema that take rows.
+    pub(crate) full_text: Vec<Table>,
     /// The conversions of the text of columns, with the names of the columns.
     pub(crate) conversions: Vec<(String, Arc<Conversion>)>,
     /// The functions that expressions call.
@@ -78,7 +81,16 @@ impl Request {
         let to = Target::resolve(&load.target, &load.write);
         let (type_notes, shared_folder, functions) =
             (Vec::new(), PathBuf::new(), Functions::of_run(&load.write).unwrap());
-        Request { load, to, type_notes, existing: None, conversions, functions, shared_folder }
+        Request {
+            load,
+            to,
+            type_notes,
+            existing: None,
+            full_text: Vec::new(),
+            conversions,
+            functions,
+            shared_folder,
+        }
     }
 
     /// Completes a load with the tables of its database, SQLite's names of the types, and the conversions.
@@ -95,7 +107,8 @@ impl Request {
         let conversions = Conversion::all(&load.convert, load.lossy)?;
         let functions = Functions::of_run(&load.write)?;
         let shared_folder = PathBuf::new();
-        Ok(Request { load, to, type_notes, existing, conversions, functions, shared_folder })
+        let full_text = load.schema.as_ref().map_or(Vec::new(), taking_rows);
+        Ok(Request { load, to, type_notes, existing, full_text, conversions, functions, shared_folder })
     }
 
     /// Returns the type that the user gives the column of this name.
@@ -129,7 +142,9 @@ impl Request {
 
     /// Returns the table of this name that the existing database has or the schema declares.
     pub(crate) fn declared(&self, name: &str) -> Option<&Table> {
-        self.has(name).or_else(|| self.schema.as_ref().and_then(|schema| schema.table(name)))
+        let of_schema = || self.schema.as_ref().and_then(|schema| schema.table(name));
+        let full_text = || self.full_text.iter().find(|table| table.name.eq_ignore_ascii_case(name));
+        self.has(name).or_else(of_schema).or_else(full_text)
     }
 
     /// Refuses a table that may not be loaded: it exists already, or an upsert needs it and it does not exist.

@@ -15,6 +15,7 @@ use sqluice_engine::encode::Coercion;
 use sqluice_engine::trees::Job;
 
 use crate::expressions::row::listed;
+use crate::full_text::add_taking_rows;
 use crate::load::files::bad_files::BadFile;
 use crate::load::files::file::LoadFile;
 use crate::load::request::options::NameFrom;
@@ -133,7 +134,9 @@ fn check_converted(load: &Request, tables: &[LoadTable]) -> Result<()> {
 
 /// Returns the schema of the tables to write: what the user declares, and the tables and columns that the load creates for the files.
 pub(crate) fn declare(load: &Request, tables: &[LoadTable]) -> Result<Schema> {
-    let schema = declare_new(load, tables)?;
+    let mut schema = declare_new(load, tables)?;
+    let is_loaded = |name: &str| tables.iter().any(|table| table.name().eq_ignore_ascii_case(name));
+    add_taking_rows(&mut schema, &load.full_text, is_loaded);
     match &load.existing {
         None => Ok(schema),
         Some(existing) => existing::with_tables(schema, existing, tables),

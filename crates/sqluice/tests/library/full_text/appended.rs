@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::load::Load;
-use sqluice::options::{IfExists, WriteOptions, WritePath};
+use sqluice::options::{IfExists, OnConflict, WriteOptions, WritePath};
 use sqluice::progress::Context;
 use sqluice_testkit::cases;
 
@@ -249,4 +249,113 @@ fn a_canceled_append_leaves_the_old_rows_and_the_old_index() {
         assert!(but_for_counters(&copy) == before, "{at}");
     }
     assert!(canceled > 5, "{canceled}");
+}
+
+/// Asserts that the full-text table `f` is that of its content: a twin makes its index again.
+fn is_up_to_date(home: &Home, db: &Path, what: &str) {
+    let copy = home.path("twin.db");
+    fs::copy(db, &copy).unwrap();
+    let twin = Connection::open(&copy).unwrap();
+    twin.execute_batch("INSERT INTO f(f) VALUES ('rebuild')").unwrap();
+    same(&Connection::open(db).unwrap(), &twin, what);
+}
+
+#[test]
+fn a_full_text_table_without_triggers_gets_new_rows_if_it_is_asked_for() {
+    let append = || WriteOptions::new().if_exists(IfExists::Append).full_text(["F"]).threads(2);
+    let upsert = || append().if_exists(IfExists::Upsert(vec!["id".to_owned()]));
+    let replace = || append().if_exists(IfExists::Replace);
+    let (few, many) = (20, 200);
+    for (write, options, from, count, path, why) in [
+        (append(), "", 0, many, WritePath::Pages, "rows follow the last rowid, and their terms go to f"),
+        (append(), "", 1000, many, WritePath::Pages, "and their terms go to f"),
+        (append(), "", 0, few, WritePath::Insert, "; full-text table f gets its rows at once"),
+        (append(), "", -500, many, WritePath::Insert, "; SQLite adds each row to full-text table f"),
+        (
+            append(),
+            ", locale=1",
+            0,
+            many,
+            WritePath::Insert,
+            "only SQLite adds its rows to full-text table f",
+        ),
+        (append().on_conflict(OnConflict::Ignore), "", 5, many, WritePath::Insert, "; SQLite adds each row"),
+        (
+            append().on_conflict(OnConflict::Replace),
+            "",
+            5,
+            many,
+            WritePath::Insert,
+            "; the index of full-text table f is made again",
+        ),
+        (upsert(), "", 5, many, WritePath::Insert, "; SQLite adds each row"),
+        (replace(), "", 5, many, WritePath::Pages, "; the index of full-text table f is made again"),
+    ] {
+        let home = Home::new();
+        let db = home.path("x.db");
+        let connection = Connection::open(&db).unwrap();
+        connection
+            .execute_batch(&format!(
+                "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b TEXT);
+                 CREATE VIRTUAL TABLE f USING fts5(a, b, content=t, content_rowid=id{options});
+                 WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 30)
+                 INSERT INTO t SELECT i, 'every old run', 'w' || i FROM n;
+                 INSERT INTO f(f) VALUES ('rebuild')"
+            ))
+            .unwrap();
+        drop(connection);
+        let csv = file(&home, count, &mut fastrand::Rng::with_seed(1));
+        if from != 0 {
+            let text = fs::read_to_string(&csv).unwrap();
+            let rows = text.lines().skip(1).enumerate();
+            let rows = rows.map(|(number, row)| format!("{},{row}\n", from + number as i64));
+            fs::write(&csv, format!("id,a,b\n{}", rows.collect::<String>())).unwrap();
+        }
+        let load = Load::new(&db, [&csv]).table("t".to_owned()).write(write);
+        let prepared = load.clone().prepare(&Context::default()).unwrap();
+        let table = &prepared.plan().tables[0];
+        assert!(
+            table.write_path == path && table.why.contains(why),
+            "{why}: {:?} {}",
+            table.write_path,
+            table.why
+        );
+        let existing = load.run().unwrap().existing.unwrap();
+        assert_eq!(existing.full_text, ["f"], "{why}");
+        assert_eq!(existing.full_text_behind, [""; 0], "{why}");
+        is_up_to_date(&home, &db, why);
+    }
+}
+
+#[test]
+fn a_full_text_table_that_cannot_get_the_rows_is_refused_by_name() {
+    let home = Home::new();
+    let db = home.path("x.db");
+    database(&db, "", "CREATE TABLE u (x); CREATE VIRTUAL TABLE g USING fts5(x, content=u)");
+    let csv = file(&home, 20, &mut fastrand::Rng::with_seed(1));
+    let before = but_for_counters(&db);
+    let load = |db: &Path, name: &str| {
+        let write = WriteOptions::new().if_exists(IfExists::Append).full_text([name]);
+        Load::new(db, [&csv]).table("t".to_owned()).write(write).run().unwrap_err()
+    };
+    for name in ["g", "h", "t"] {
+        let error = load(&db, name);
+        assert_eq!(
+            error.without_hint(),
+            format!("{name} is no full-text table (FTS5) over a table that gets rows")
+        );
+    }
+    assert!(but_for_counters(&db) == before);
+    let error = load(&home.path("new.db"), "f");
+    assert_eq!(error.without_hint(), "full-text table f does not exist: the database is new");
+    let connection = Connection::open(&db).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA writable_schema = 1;
+             UPDATE sqlite_schema SET sql = replace(sql, 'content=t', 'content=t, tokenize=mecab') WHERE name = 'f'",
+        )
+        .unwrap();
+    drop(connection);
+    let error = load(&db, "f");
+    assert_eq!(error.without_hint(), "full-text table f can't get rows: SQLite has no tokenizer mecab");
 }

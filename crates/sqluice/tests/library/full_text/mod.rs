@@ -2,8 +2,10 @@
 
 mod appended;
 mod filled;
+mod given;
 mod refused;
 mod remade;
 mod settings;
 mod support;
+mod tokenizers;
 mod twin;

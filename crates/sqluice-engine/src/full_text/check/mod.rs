@@ -8,23 +8,29 @@
 //! ```
 //!
 //! Sums need no order, so nothing is sorted. If newer segments hide entries of older ones, the segments are read again, merged.
+//!
+//! * `rows`: the rows of the index, which SQLite reads; `texts`: the workers, which sum up texts
+
+mod rows;
+mod texts;
 
 use std::sync::Mutex;
 
-use rusqlite::{Connection, OptionalExtension, Statement};
+use rusqlite::{Connection, OptionalExtension};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Cancel, Progress};
-use sqluice_format::fts5::check::{self, Checked, Declared, Digest, Entry, Finding, Rows, TermHash};
+use sqluice_format::fts5::check::{self, Checked, Declared, Digest, Entry, Finding, TermHash};
 use sqluice_format::fts5::read::{
-    Damage, MergedReader, MergedRow, Pages, Positions, ReadError, Structure, parse_averages, parse_docsize,
+    Damage, MergedReader, MergedRow, Positions, ReadError, Structure, parse_averages, parse_docsize,
 };
-use sqluice_format::fts5::{AVERAGES_ID, Detail, TOKEN_BYTES_MAX, index_byte, prefix_bytes};
+use sqluice_format::fts5::{AVERAGES_ID, Detail, index_byte};
 
+use super::TextIndex;
 use super::declaration::{Content, Declaration};
-use super::query::{NotCollected, Query, TextSink};
-use super::shadow::{Blocks, Shadows};
-use super::tokenizer::Tokenizer;
-use super::{TextIndex, no_tokenizer};
+use super::query::{NotCollected, Query};
+use super::shadow::Shadows;
+use rows::ShadowRows;
+use texts::{OfText, TextDigest};
 
 /// The number of entries between two checks for cancellation.
 const CHECKED: u64 = 1 << 16;
@@ -103,16 +109,6 @@ impl OfIndex {
     fn new() -> OfIndex {
         OfIndex { digest: Digest::default(), places: Digest::default(), positions: 0, beyond: None }
     }
-}
-
-/// The sums of the text.
-#[derive(Default)]
-struct OfText {
-    digest: Digest,
-    rows: u64,
-    tokens: Vec<u64>,
-    /// The rows whose stored sizes differ.
-    sizes: Vec<i64>,
 }
 
 impl TextCheck<'_> {
@@ -461,170 +457,5 @@ fn named(rows: &[i64]) -> String {
         0 if rows.len() == 1 => format!("row {}", names[0]),
         0 => format!("rows {}", names.join(", ")),
         more => format!("rows {} and {more} more", names.join(", ")),
-    }
-}
-
-/// A worker that sums up texts.
-struct TextDigest<'a> {
-    index: &'a TextIndex,
-    all: &'a Mutex<OfText>,
-    tokenizer: Tokenizer,
-    of_text: OfText,
-    rowid: i64,
-    size: Vec<u64>,
-    stored: Option<Vec<u8>>,
-    /// The terms of the cell or row, if each counts once there.
-    terms: Vec<(u32, TermHash)>,
-}
-
-impl<'a> TextDigest<'a> {
-    fn new(index: &'a TextIndex, empty: &Digest, all: &'a Mutex<OfText>) -> Result<TextDigest<'a>> {
-        let tokenizer = Tokenizer::new(&index.tokenizer);
-        let tokenizer = tokenizer.map_err(|error| no_tokenizer(&index.tokenizer[0], error))?;
-        let tokens = vec![0; index.columns];
-        let of_text = OfText { digest: empty.clone(), tokens: tokens.clone(), ..OfText::default() };
-        Ok(TextDigest {
-            index,
-            all,
-            tokenizer,
-            of_text,
-            rowid: 0,
-            size: tokens,
-            stored: None,
-            terms: Vec::new(),
-        })
-    }
-
-    /// Adds the terms that count once.
-    fn add_terms(&mut self) {
-        self.terms.sort_unstable();
-        self.terms.dedup();
-        for (column, hash) in self.terms.drain(..) {
-            self.of_text.digest.add(self.rowid, hash.at(self.rowid, column, 0));
-        }
-    }
-}
-
-impl TextSink for TextDigest<'_> {
-    fn begin_row(&mut self, rowid: i64) {
-        self.rowid = rowid;
-        self.size.fill(0);
-        self.stored = None;
-    }
-
-    fn text(&mut self, column: usize, text: &[u8]) -> Result<()> {
-        if column == self.index.columns {
-            self.stored = Some(text.to_vec());
-            return Ok(());
-        }
-        let TextDigest { index, tokenizer, of_text, rowid, terms, .. } = self;
-        let mut size = 0_u32;
-        let tokenized = tokenizer.tokenize(text, &mut |token: &[u8], is_colocated: bool| {
-            if !is_colocated || size == 0 {
-                size += 1;
-            }
-            let token = &token[..token.len().min(TOKEN_BYTES_MAX)];
-            let mut add = |hash: TermHash| match index.detail {
-                Detail::Full => of_text.digest.add(*rowid, hash.at(*rowid, column as u32, size - 1)),
-                Detail::Column => terms.push((column as u32, hash)),
-                Detail::None => terms.push((0, hash)),
-            };
-            add(TermHash::new(index_byte(0), token));
-            for (number, characters) in index.prefixes.iter().enumerate() {
-                if let Some(bytes) = prefix_bytes(token, *characters) {
-                    add(TermHash::new(index_byte(number + 1), &token[..bytes]));
-                }
-            }
-        });
-        tokenized.map_err(|error| sqluice_core::sqlite_error::failed(error, "split a text into tokens"))?;
-        self.size[column] = size.into();
-        Ok(())
-    }
-
-    fn end_row(&mut self) -> Result<()> {
-        self.add_terms();
-        let TextDigest { index, of_text, rowid, size, stored, .. } = self;
-        of_text.rows += 1;
-        of_text.tokens.iter_mut().zip(&*size).for_each(|(sum, size)| *sum += size);
-        if index.keeps_sizes {
-            let stored =
-                stored.as_deref().and_then(|stored| parse_docsize(*rowid, stored, index.columns).ok());
-            if stored.as_ref() != Some(size) {
-                of_text.sizes.push(*rowid);
-            }
-        }
-        Ok(())
-    }
-
-    fn end_part(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn finish(self) -> Result<()> {
-        let OfText { digest, rows, tokens, sizes } = self.of_text;
-        let mut all = self.all.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        all.digest.add_all(&digest);
-        all.rows += rows;
-        all.tokens.iter_mut().zip(tokens).for_each(|(sum, tokens)| *sum += tokens);
-        all.sizes.extend(sizes);
-        Ok(())
-    }
-}
-
-/// The rows of the index, which SQLite reads.
-struct ShadowRows<'c> {
-    blocks: Blocks<'c>,
-    first_key: Statement<'c>,
-    next_key: Statement<'c>,
-    ids: Statement<'c>,
-}
-
-impl<'c> ShadowRows<'c> {
-    fn new(check: &TextCheck<'c>) -> rusqlite::Result<ShadowRows<'c>> {
-        let prepare = |sql: String| check.connection.prepare(&sql);
-        let (data, idx) = (check.shadow("data"), check.shadow("idx"));
-        Ok(ShadowRows {
-            blocks: Blocks::new(check.connection, &data)?,
-            first_key: prepare(format!(
-                "SELECT term, pgno FROM {idx} WHERE segid = ?1 ORDER BY term LIMIT 1"
-            ))?,
-            next_key: prepare(format!(
-                "SELECT term, pgno FROM {idx} WHERE segid = ?1 AND term > ?2 ORDER BY term LIMIT 1"
-            ))?,
-            ids: prepare(format!("SELECT id FROM {data}"))?,
-        })
-    }
-}
-
-impl Pages for ShadowRows<'_> {
-    type Error = rusqlite::Error;
-
-    fn page(&mut self, id: i64, block: &mut Vec<u8>) -> rusqlite::Result<bool> {
-        self.blocks.page(id, block)
-    }
-}
-
-impl Rows for ShadowRows<'_> {
-    fn next_split_key(&mut self, segment: u16, after: &mut Option<Vec<u8>>) -> rusqlite::Result<Option<i64>> {
-        let segment = i64::from(segment);
-        let read = |row: &rusqlite::Row<'_>| {
-            Ok((row.get_ref(0)?.as_bytes().unwrap_or_default().to_vec(), row.get(1)?))
-        };
-        let found = match &*after {
-            None => self.first_key.query_row([segment], read),
-            Some(key) => self.next_key.query_row((segment, key), read),
-        };
-        Ok(found.optional()?.map(|(key, page)| {
-            *after = Some(key);
-            page
-        }))
-    }
-
-    fn ids(&mut self, each: &mut dyn FnMut(i64)) -> rusqlite::Result<()> {
-        let mut rows = self.ids.query([])?;
-        while let Some(row) = rows.next()? {
-            each(row.get(0)?);
-        }
-        Ok(())
     }
 }

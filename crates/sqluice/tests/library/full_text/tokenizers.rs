@@ -1,0 +1,78 @@
+//! Tokenizers of the program.
+
+use std::fs;
+
+use rusqlite::Connection;
+use sqluice::error::{Error, Result};
+use sqluice::index::FullText;
+use sqluice::tokenizers::{Purpose, Token, Tokenize, register};
+
+use super::support::{insert, make, same};
+use crate::support::files::Home;
+
+/// Splits texts at blanks, and gives each second word two synonyms at its position.
+struct Synonyms {
+    suffix: String,
+}
+
+impl Tokenize for Synonyms {
+    fn tokenize(&self, text: &[u8], purpose: Purpose, token: &mut dyn FnMut(Token<'_>)) -> Result<()> {
+        let mut start = 0;
+        for (number, word) in text.split(u8::is_ascii_whitespace).enumerate() {
+            let end = start + word.len();
+            if !word.is_empty() {
+                token(Token { term: word, start, end, is_colocated: false });
+                let has_synonyms = number % 2 == 1 && purpose == Purpose::Document;
+                for synonym in ["every", "ant"].into_iter().filter(|_| has_synonyms) {
+                    let term = [synonym, &self.suffix].concat();
+                    token(Token { term: term.as_bytes(), start, end, is_colocated: true });
+                }
+            }
+            start = end + 1;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_tokenizer_of_the_program_splits_texts_here_as_for_sqlite() {
+    register("synonyms", |arguments| match arguments {
+        [] => Ok(Synonyms { suffix: String::new() }),
+        [suffix] => Ok(Synonyms { suffix: (*suffix).to_owned() }),
+        _ => Err(Error::usage("one argument")),
+    })
+    .unwrap();
+    for name in ["synonyms", "Porter", "", "nul\0"] {
+        assert!(register(name, |_| Ok(Synonyms { suffix: String::new() })).is_err(), "{name}");
+    }
+    for (tokenize, detail) in [("synonyms", "full"), ("synonyms x", "column"), ("porter synonyms", "none")] {
+        let home = Home::new();
+        let (ours, twin) = (home.path("ours.db"), home.path("twin.db"));
+        let connection = Connection::open(&ours).unwrap();
+        connection.execute_batch("CREATE TABLE t (a, b, c)").unwrap();
+        insert(&connection, 0, 200, &mut fastrand::Rng::with_seed(5));
+        drop(connection);
+        fs::copy(&ours, &twin).unwrap();
+        let options = [format!("detail={detail}")];
+        let full_text = FullText::new(["t(a, b)"]).name("f".to_owned()).tokenize(tokenize.to_owned());
+        let full_text = full_text.prefix("2 3".to_owned()).options(options);
+        make(&ours, full_text, 2, 64 << 20).unwrap();
+        let twin = Connection::open(&twin).unwrap();
+        twin.execute_batch(&format!(
+            "CREATE VIRTUAL TABLE f USING fts5(a, b, content=t, tokenize='{tokenize}', prefix='2 3', detail={detail});
+             INSERT INTO f(f) VALUES ('rebuild')"
+        ))
+        .unwrap();
+        same(&Connection::open(&ours).unwrap(), &twin, tokenize);
+    }
+    let home = Home::new();
+    let db = home.path("x.db");
+    Connection::open(&db).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+    for (tokenize, why) in
+        [("synonyms x y", "error in tokenizer constructor"), ("synonym", "no such tokenizer: synonym")]
+    {
+        let full_text = FullText::new(["t(a)"]).tokenize(tokenize.to_owned());
+        let error = make(&db, full_text, 1, 64 << 20).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}
