@@ -1,6 +1,6 @@
-//! Rows of Arrow into a table, by `INSERT ... SELECT` over a whole batch at a time.
+//! Rows of Arrow into a table: as pages, or by `INSERT ... SELECT` over a whole batch at a time.
 //!
-//! All of them, or none: a savepoint surrounds them, which is the transaction if none is open.
+//! All of them, or none: a savepoint surrounds inserted rows, which is the transaction if none is open.
 
 use std::sync::Arc;
 
@@ -8,10 +8,11 @@ use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::IngestMode;
 use arrow_array::RecordBatchReader;
 use arrow_schema::Schema;
-use sqluice_core::rows::Rows;
+use sqluice_core::rows;
 
 use crate::errors::{error, of_sqlite};
 use crate::names::quoted;
+use crate::pages::{self, Rows};
 use crate::shared::{Shared, State};
 use crate::values::{cells, declared};
 
@@ -46,7 +47,6 @@ pub(crate) fn ingest(
     rows: Box<dyn RecordBatchReader + Send>,
 ) -> Result<i64> {
     let name = target.name()?;
-    let schema = rows.schema();
     let cancellations = shared.cancellations();
     {
         let state = shared.lock();
@@ -56,14 +56,33 @@ pub(crate) fn ingest(
                 "rows are being written by this connection already: use a connection for each thread";
             return Err(error(Status::InvalidState, message));
         }
-        state.begin()?;
-        state.run("SAVEPOINT sqluice_ingest")?;
         state.is_ingesting.set(true);
     }
     let _ending = Ending(shared);
-    let made = make_table(&shared.lock(), target, &name, &schema);
+    let mut rows = Rows::new(rows)?;
+    match pages::write(shared, target, &name, &mut rows, cancellations)? {
+        Some(written) => Ok(written),
+        None => insert_all(shared, target, &name, rows, cancellations),
+    }
+}
+
+/// Inserts all rows; returns how many.
+fn insert_all(
+    shared: &Arc<Shared>,
+    target: &Target,
+    name: &str,
+    rows: Rows,
+    cancellations: u64,
+) -> Result<i64> {
+    let schema = rows.schema();
+    {
+        let state = shared.lock();
+        state.begin()?;
+        state.run("SAVEPOINT sqluice_ingest")?;
+    }
+    let made = make_table(&shared.lock(), target, name, &schema);
     // Without the lock: the rows may come from this connection.
-    let written = made.and_then(|()| insert(shared, &name, &schema, rows, cancellations));
+    let written = made.and_then(|()| insert(shared, name, &schema, rows, cancellations));
     let state = shared.lock();
     match written {
         Ok(rows) => {
@@ -93,7 +112,8 @@ fn take_back(state: &State) {
     let _ = state.run("RELEASE sqluice_ingest");
 }
 
-fn make_table(state: &State, target: &Target, name: &str, schema: &Schema) -> Result<()> {
+/// Makes the table, as the mode asks for.
+pub(crate) fn make_table(state: &State, target: &Target, name: &str, schema: &Schema) -> Result<()> {
     let mode = target.mode.unwrap_or(IngestMode::Create);
     let unless = match mode {
         IngestMode::Append => return Ok(()),
@@ -120,13 +140,7 @@ fn make_table(state: &State, target: &Target, name: &str, schema: &Schema) -> Re
     })
 }
 
-fn insert(
-    shared: &Arc<Shared>,
-    name: &str,
-    schema: &Schema,
-    rows: Box<dyn RecordBatchReader + Send>,
-    cancellations: u64,
-) -> Result<i64> {
+fn insert(shared: &Arc<Shared>, name: &str, schema: &Schema, rows: Rows, cancellations: u64) -> Result<i64> {
     let columns: Vec<String> = schema.fields().iter().map(|field| quoted(field.name())).collect();
     let places: Vec<String> = (1..=columns.len()).map(|number| format!("c{number}")).collect();
     let sql = format!(
@@ -147,7 +161,7 @@ fn insert(
     let mut written = 0;
     for batch in rows {
         let batch = batch?;
-        let rows = Rows::from_cells(batch.num_rows(), cells(&batch)?);
+        let rows = rows::Rows::from_cells(batch.num_rows(), cells(&batch)?);
         // Between batches, others may use the connection: the rows may come from it.
         let state = shared.lock();
         shared.check_cancelled(cancellations)?;

@@ -3,7 +3,7 @@
 //! ```text
 //!  driver manager ──C──> adbc_ffi ──> Driver ──> Database ──> Connection ──> Statement
 //!                                                                 │              │ query    rows of SQLite ──> types of the first rows ──> batches
-//!                                                                 │              │ ingest   batches ──> cells ──> INSERT ... SELECT
+//!                                                                 │              │ ingest   batches ──> cells ──> pages, or INSERT ... SELECT
 //!                                                                 └── one connection of SQLite, which all of its statements share
 //! ```
 //!
@@ -11,7 +11,7 @@
 //!
 //! * [`descriptors`]: files that SQLite has open; `errors`: errors of ADBC; `names`: names in SQL, and URIs
 //! * `values`: columns of Arrow as values of SQLite; `shared`: the connection; `raw`: statements of SQLite
-//! * `columns`, `query`: results; `ingest`: rows into a table; `objects`, `info`: descriptions
+//! * `columns`, `query`: results; `ingest`: rows into a table; `pages`: many rows, as pages; `objects`, `info`: descriptions
 //! * [`driver`]: what the driver manager calls
 //!
 //! Invariant: a transaction begins with the first statement after it was asked for, not before. Programs ask for one as soon as they connect,
@@ -28,8 +28,20 @@ mod info;
 mod ingest;
 mod names;
 mod objects;
+mod pages;
 mod query;
 #[allow(unsafe_code, reason = "statements outlive the call that prepares them")]
 mod raw;
 mod shared;
 mod values;
+
+// A driver manager finds the driver by the names of these functions, in this library and in each one that has this crate.
+#[allow(
+    unsafe_code,
+    clippy::undocumented_unsafe_blocks,
+    missing_docs,
+    reason = "the functions that a driver manager calls"
+)]
+mod exported {
+    adbc_ffi::export_driver!(AdbcDriverSqluiceInit, crate::driver::Driver);
+}
