@@ -21,6 +21,8 @@ use crate::{names, raw};
 /// A connection, and how its transactions are.
 pub(crate) struct Shared {
     state: Mutex<State>,
+    /// `true` if the database is a file whose pages no other connection has in its cache, too.
+    has_own_pages: bool,
     /// Wakes threads that wait until rows have become pages.
     turn: Condvar,
     /// Results that may have more rows.
@@ -83,6 +85,7 @@ impl Shared {
         });
         Ok(Arc::new(Shared {
             state,
+            has_own_pages: names::file(name).is_some() && !name.contains("cache=shared"),
             turn: Condvar::new(),
             running_results: AtomicUsize::new(0),
             run: Mutex::new(None),
@@ -160,10 +163,12 @@ impl Drop for Run<'_> {
 pub(crate) struct Turn<'s>(&'s Shared);
 
 impl Turn<'_> {
-    /// Keeps other threads from the connection. Returns `None` if a transaction is open or a result may have more rows.
+    /// Keeps other threads from the connection. Returns `None` if a transaction is open, a result may have more rows, or other connections
+    /// share the pages in memory.
     pub(crate) fn take(shared: &Shared) -> Option<Turn<'_>> {
         let mut state = shared.lock();
-        if !state.connection.is_autocommit() || shared.running_results.load(Ordering::SeqCst) > 0 {
+        let is_reading = shared.running_results.load(Ordering::SeqCst) > 0;
+        if !shared.has_own_pages || !state.connection.is_autocommit() || is_reading {
             return None;
         }
         state.writes_pages = Some(thread::current().id());

@@ -260,6 +260,12 @@ fn rows_are_inserted_where_pages_are_no_way() {
     }
     let home = tempfile::tempdir().unwrap();
     let shared = in_file(&home);
+    let uri = format!("file:{}?cache=shared", home.path().join("shared.db").display());
+    for name in [uri, shared_memory(), ":memory:".to_owned()] {
+        let shared = Shared::open(&name).unwrap();
+        assert_eq!(as_pages(&shared, &into("t"), many()).unwrap(), None, "{name}");
+        assert_eq!(ingest(&shared, &into("t"), many()).unwrap(), MANY, "{name}");
+    }
     let few = stream(ints(0, 0).schema(), [Ok(ints(0, 10))].into_iter());
     assert_eq!(as_pages(&shared, &into("few"), few).unwrap(), None);
 }
