@@ -6,6 +6,7 @@ import datetime
 import decimal
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -679,3 +680,12 @@ def test_a_manifest_that_cannot_be_written_is_an_error_with_a_hint(tmp_path: Pat
     assert failed.returncode == 1 and "name another folder: --folder FOLDER" in failed.stderr
     printed = subprocess.run(command[:3], stdout=subprocess.PIPE, text=True, check=True).stdout
     assert "[Driver]\nshared = " in printed
+
+
+@pytest.mark.parametrize("value", [None, "bar", 3, b"a\0b"], ids=str)
+def test_an_option_that_is_not_known_is_refused_with_its_value(value: Any, connection: Any) -> None:
+    shown = {None: "=(NULL)", "bar": "='bar'", 3: "=3"}.get(value, "=(3 bytes)")
+    with pytest.raises(adbc_driver_manager.NotSupportedError, match=f"Unknown connection option foo{re.escape(shown)}"):
+        connection.adbc_connection.set_options(foo=value)
+    with connection.cursor() as cursor, pytest.raises(adbc_driver_manager.NotSupportedError, match=f"Unknown statement option foo{re.escape(shown)}"):
+        cursor.adbc_statement.set_options(foo=value)

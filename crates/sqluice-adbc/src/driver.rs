@@ -513,7 +513,10 @@ fn unsupported(what: &str) -> Error {
 fn shown(value: &OptionValue) -> String {
     match value {
         OptionValue::String(text) => format!("'{text}'"),
-        OptionValue::Bytes(bytes) => format!("({} bytes)", bytes.len()),
+        OptionValue::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) if !text.contains('\0') => format!("'{text}'"),
+            _ => format!("({} bytes)", bytes.len()),
+        },
         OptionValue::Int(int) => int.to_string(),
         OptionValue::Double(real) => format!("{real:?}"),
         _ => "(unknown)".to_owned(),

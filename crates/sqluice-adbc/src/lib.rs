@@ -12,7 +12,7 @@
 //! * [`descriptors`]: files that SQLite has open; `errors`: errors of ADBC; `names`: names in SQL, and URIs
 //! * `values`: columns of Arrow as values of SQLite; `shared`: the connection; `raw`: statements of SQLite
 //! * `columns`, `query`: results; `ingest`: rows into a table; `pages`: many rows, as pages; `objects`, `info`: descriptions
-//! * [`driver`]: what the driver manager calls
+//! * [`driver`]: what the driver manager calls; `exported`: how it finds the driver
 //!
 //! Invariant: a transaction begins with the first statement after it was asked for, not before. Programs ask for one as soon as they connect,
 //! and a connection that does nothing locks nothing.
@@ -24,6 +24,14 @@ mod columns;
 pub mod descriptors;
 pub mod driver;
 mod errors;
+#[allow(
+    unsafe_code,
+    unsafe_op_in_unsafe_fn,
+    clippy::undocumented_unsafe_blocks,
+    missing_docs,
+    reason = "a driver manager calls functions of C, whose arguments are as ADBC's header says"
+)]
+mod exported;
 mod info;
 mod ingest;
 mod names;
@@ -34,14 +42,3 @@ mod query;
 mod raw;
 mod shared;
 mod values;
-
-// A driver manager finds the driver by the names of these functions, in this library and in each one that has this crate.
-#[allow(
-    unsafe_code,
-    clippy::undocumented_unsafe_blocks,
-    missing_docs,
-    reason = "the functions that a driver manager calls"
-)]
-mod exported {
-    adbc_ffi::export_driver!(AdbcDriverSqluiceInit, crate::driver::Driver);
-}
