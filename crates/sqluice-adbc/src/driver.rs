@@ -14,12 +14,13 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::errors::{error, unknown_option};
 use crate::info::info;
-use crate::ingest::{Target, ingest};
+use crate::ingest::ingest;
 use crate::names::{database, quoted, shared_memory};
 use crate::objects::{Wanted, objects};
 use crate::query::{BATCH_ROWS, Parameters, Results, execute};
 use crate::raw;
 use crate::shared::Shared;
+use crate::target::Target;
 
 /// Rows of Arrow.
 type Reader = Box<dyn RecordBatchReader + Send>;

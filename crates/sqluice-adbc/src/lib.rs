@@ -10,8 +10,10 @@
 //! Modules, from the bottom up, each using only modules above it in this list:
 //!
 //! * [`descriptors`]: files that SQLite has open; `errors`: errors of ADBC; `names`: names in SQL, and URIs
-//! * `values`: columns of Arrow as values of SQLite; `shared`: the connection; `raw`: statements of SQLite
-//! * `columns`, `query`: results; `ingest`: rows into a table; `pages`: many rows, as pages; `objects`, `info`: descriptions
+//! * `values`: columns of Arrow as values of SQLite; `existing`: a database for the engine; `shared`: the connection; `raw`: statements of
+//!   SQLite
+//! * `columns`, `query`: results; `target`: the table that rows go to; `pages`: many rows, as pages; `ingest`: rows into a table
+//! * `objects`, `info`: descriptions
 //! * [`driver`]: what the driver manager calls; `exported`: how it finds the driver
 //!
 //! Invariant: a transaction begins with the first statement after it was asked for, not before. Programs ask for one as soon as they connect,
@@ -24,6 +26,8 @@ mod columns;
 pub mod descriptors;
 pub mod driver;
 mod errors;
+#[allow(unsafe_code, reason = "the engine uses a connection that it does not own")]
+mod existing;
 #[allow(
     unsafe_code,
     unsafe_op_in_unsafe_fn,
@@ -41,4 +45,5 @@ mod query;
 #[allow(unsafe_code, reason = "statements outlive the call that prepares them")]
 mod raw;
 mod shared;
+mod target;
 mod values;

@@ -26,8 +26,8 @@ use sqluice_core::source::{Part, Sink, Source};
 use sqluice_engine::existing::OpenTransaction;
 
 use crate::errors::{error, of_engine};
-use crate::ingest::{Target, make_table};
 use crate::shared::{Shared, Turn};
+use crate::target::{Target, make_table};
 use crate::values::fill;
 
 /// The least number of rows for which pages are written. Fewer rows are inserted into existing pages in less time.

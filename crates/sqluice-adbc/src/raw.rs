@@ -7,19 +7,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use adbc_core::error::{Error, Result, Status};
-use rusqlite::{Connection, ffi};
+use rusqlite::ffi;
 use sqluice_core::batch::Value;
-use sqluice_engine::existing::Existing;
 
 use crate::errors::{error, of_code};
 use crate::shared::{Shared, State};
-
-/// Returns the database of a connection for the engine, or `None` if the engine can't write pages into it. The result must be dropped before
-/// the connection.
-pub(crate) fn existing(connection: &Connection) -> sqluice_core::error::Result<Option<Existing>> {
-    // SAFETY: the connection is open, and callers drop the result before it is closed.
-    unsafe { Existing::of_handle(connection.handle()) }
-}
 
 /// A prepared statement.
 pub(crate) struct Statement {

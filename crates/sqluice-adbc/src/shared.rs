@@ -12,11 +12,11 @@ use adbc_core::error::{Result, Status};
 use rusqlite::{Connection, InterruptHandle, OpenFlags};
 use sqluice_core::progress::Cancel;
 use sqluice_core::rows;
-use sqluice_engine::existing::{self, Existing, OpenTransaction};
+use sqluice_engine::existing::{Existing, OpenTransaction, vfs};
 
 use crate::descriptors;
 use crate::errors::{error, of_engine, of_sqlite};
-use crate::{names, raw};
+use crate::{existing, names};
 
 /// A connection, and how its transactions are.
 pub(crate) struct Shared {
@@ -68,7 +68,7 @@ impl Shared {
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_FULL_MUTEX;
         let doing = format!("cannot open {name}");
-        let opened = match existing::vfs() {
+        let opened = match vfs() {
             Some(vfs) => Connection::open_with_flags_and_vfs(name, flags, vfs),
             None => Connection::open_with_flags(name, flags),
         };
@@ -191,7 +191,7 @@ impl State {
 
     /// Returns the database for the engine, or `None` if pages can't be written into it. The result must be dropped before this.
     pub(crate) fn existing(&self) -> Result<Option<Existing>> {
-        raw::existing(&self.connection).map_err(of_engine)
+        existing::of(&self.connection).map_err(of_engine)
     }
 
     /// Begins a transaction with the write lock. The first page of a new file is stored before: a file that has pages and no first page is no
