@@ -96,7 +96,7 @@ fn insert(shared: &Arc<Shared>, name: &str, schema: &Schema, rows: Rows, cancell
         columns.join(", "),
         places.join(", ")
     );
-    // A table that lacks a column is an error also without rows.
+    // A table that lacks a column is an error also without rows. A statement from the cache would not notice that the table is gone.
     let failed = |found: &rusqlite::Error| {
         let error = of_sqlite(found, "cannot insert the rows");
         match error.message.contains("has no column named") {
@@ -105,7 +105,7 @@ fn insert(shared: &Arc<Shared>, name: &str, schema: &Schema, rows: Rows, cancell
             false => error,
         }
     };
-    drop(shared.lock().connection.prepare_cached(&sql).map_err(|found| failed(&found))?);
+    drop(shared.lock().connection.prepare(&sql).map_err(|found| failed(&found))?);
     let mut written = 0;
     for batch in rows {
         let batch = batch?;
@@ -208,6 +208,14 @@ mod tests {
         assert_eq!(written(&shared, batches).unwrap(), 2);
         shared.lock().end("ROLLBACK").unwrap();
         assert_eq!(count(&shared), 4);
+    }
+
+    #[test]
+    fn a_table_that_is_gone_is_an_error_also_without_rows() {
+        let shared = connection();
+        assert_eq!(written(&shared, std::iter::once(batch(9))).unwrap(), 1);
+        sql(&shared, "DROP TABLE t").unwrap();
+        assert_eq!(written(&shared, std::iter::empty()).unwrap_err().status, Status::NotFound);
     }
 
     #[test]
