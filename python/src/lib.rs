@@ -9,22 +9,19 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `adbc`: the driver of ADBC that this library is as well; `terms`: settings as parameters; `errors`: exceptions; `options`
+//! * `terms`: settings as parameters; `errors`: exceptions; `options`
 //! * `source`, `run`: the channel, and both of its ends; `packed`, `arrow`, `rows`: what rows come from
 //! * `sending`: rows on their way to another process
 //! * `read`, `commands`, `profile`, `places`, `write`, `spool`: runs; `blobs`, `entities`: stores
+//!
+//! The library is a driver of ADBC as well: a driver manager finds the functions of the crate `sqluice_adbc` in it. The module of Python and the
+//! driver have one SQLite, which notes the descriptors of its connections. While a connection has a file open, a child process does the
+//! module's work on the file.
 //!
 //! Invariant: Python is called by the calling thread alone, so what is bound to a thread can be read, such as a cursor of `sqlite3`.
 
 #![deny(unsafe_code)]
 
-#[allow(
-    unsafe_code,
-    clippy::undocumented_unsafe_blocks,
-    missing_docs,
-    reason = "the functions that a driver manager calls"
-)]
-mod adbc;
 #[allow(unsafe_code, reason = "Arrow's C interface is pointers")]
 mod arrow;
 mod blobs;

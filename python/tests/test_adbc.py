@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -496,3 +498,194 @@ def test_a_process_that_is_killed_leaves_what_was_committed(db: Path) -> None:
     process.kill()
     process.communicate()
     assert query(db, "SELECT * FROM t") == [(1,)] and sound(db)
+
+
+# So many rows become pages.
+MANY = pyarrow.table({"a": range(50_000), "b": [f"text {row}" for row in range(50_000)]})
+
+
+OBSERVER = """
+import json, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+print(json.dumps(connection.execute(sys.argv[2]).fetchall()))
+"""
+
+
+def elsewhere(db: Path, sql: str) -> list[list[Any]]:
+    """What another process sees, whose SQLite does not share this process's locks."""
+    seen = subprocess.run([sys.executable, "-c", OBSERVER, db, sql], stdout=subprocess.PIPE, text=True, check=True)
+    rows: list[list[Any]] = json.loads(seen.stdout)
+    return rows
+
+
+@pytest.fixture(params=["delete", "wal"])
+def many(request: pytest.FixtureRequest, db: Path) -> Iterator[Any]:
+    """A connection to a file that has a table, in each journal mode."""
+    query(db, f"PRAGMA journal_mode = {request.param}")
+    query(db, "CREATE TABLE old AS SELECT 1 AS a")
+    with connect(db) as made:
+        yield made
+
+
+def test_pages_are_seen_after_the_commit_and_not_before(many: Any, db: Path) -> None:
+    with many.cursor() as cursor, connect(db) as second, second.cursor() as other:
+        before = os.path.getsize(db)
+        cursor.adbc_ingest("t", MANY)
+        cursor.execute("SELECT count(*), sum(a) FROM t")
+        assert cursor.fetchall() == [(50_000, 1_249_975_000)]
+        other.execute("SELECT name FROM sqlite_schema")
+        assert other.fetchall() == [("old",)]
+        second.rollback()
+        many.rollback()
+        assert elsewhere(db, "SELECT name FROM sqlite_schema") == [["old"]] and os.path.getsize(db) == before
+        cursor.adbc_ingest("t", MANY)
+        many.commit()
+        other.execute("SELECT count(*), sum(a) FROM t")
+        assert other.fetchall() == [(50_000, 1_249_975_000)]
+
+
+def test_pages_savepoints_and_replacements_are_one_transaction(many: Any, db: Path) -> None:
+    with many.cursor() as cursor:
+        cursor.adbc_ingest("t", MANY)
+        cursor.execute("SAVEPOINT mine")
+        cursor.adbc_ingest("t", MANY, mode="append")
+        cursor.execute("DROP TABLE old")
+        cursor.execute("ROLLBACK TO mine")
+        many.commit()
+        cursor.adbc_ingest("t", MANY[:30_000], mode="replace")
+        assert elsewhere(db, "SELECT count(*) FROM t") == [[50_000]]
+        many.rollback()
+        assert elsewhere(db, "SELECT count(*) FROM t") == [[50_000]]
+        cursor.adbc_ingest("t", MANY[:30_000], mode="replace")
+        many.commit()
+    assert elsewhere(db, "SELECT (SELECT count(*) FROM t), (SELECT count(*) FROM old)") == [[30_000, 1]]
+
+
+def test_pages_are_left_out_if_the_connection_closes(many: Any, db: Path) -> None:
+    with many.cursor() as cursor:
+        cursor.adbc_ingest("t", MANY)
+    many.close()
+    assert elsewhere(db, "SELECT name FROM sqlite_schema") == [["old"]]
+    ingested(adbc_driver_sqluice.dbapi, db, MANY)
+    assert elsewhere(db, "SELECT count(*) FROM t") == [[50_000]]
+
+
+def test_threads_write_pages_by_connections_of_their_own(many: Any, db: Path) -> None:
+    with many.cursor() as cursor:
+        cursor.execute("CREATE TABLE t (a, b)")
+        many.commit()
+    failures: list[BaseException] = []
+
+    def write() -> None:
+        try:
+            for _ in range(3):
+                with connect(db) as made, made.cursor() as cursor:
+                    cursor.execute("PRAGMA busy_timeout = 120000")
+                    made.rollback()
+                    cursor.adbc_ingest("t", MANY, mode="append")
+                    made.commit()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert elsewhere(db, "SELECT count(*), count(DISTINCT a) FROM t") == [[24 * 50_000, 50_000]]
+
+
+def test_an_ingestion_of_pages_is_cancelled(many: Any, db: Path) -> None:
+    with many.cursor() as cursor:
+
+        def batches() -> Iterator[pyarrow.RecordBatch]:
+            for number in range(1000):
+                if number == 30:
+                    cursor.adbc_cancel()
+                yield from MANY[:10_000].to_batches()
+
+        reader = pyarrow.RecordBatchReader.from_batches(MANY.schema, batches())
+        with pytest.raises((adbc_driver_manager.Error, OSError), match="interrupt"):
+            cursor.adbc_ingest("t", reader)
+        assert elsewhere(db, "SELECT name FROM sqlite_schema") == [["old"]]
+        cursor.adbc_ingest("t", MANY)
+        many.commit()
+    assert elsewhere(db, "SELECT count(*) FROM t") == [[50_000]]
+
+
+FULL = """
+import resource, sys, pyarrow, adbc_driver_sqluice.dbapi as dbapi
+table = pyarrow.table({"a": range(500_000)})
+with dbapi.connect(sys.argv[1]) as connection, connection.cursor() as cursor:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+    try:
+        cursor.adbc_ingest("t", table)
+        connection.commit()
+    except dbapi.Error as error:
+        print("failed")
+    connection.rollback()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    cursor.adbc_ingest("t", table[:20_000])
+    connection.commit()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="this system has no such limit")
+def test_a_full_disk_leaves_what_was_there(many: Any, db: Path) -> None:
+    many.close()
+    process = subprocess.run([sys.executable, "-c", FULL, db], stdout=subprocess.PIPE, text=True, check=True)
+    assert process.stdout == "failed\n"
+    assert elsewhere(db, "SELECT (SELECT count(*) FROM t), (SELECT count(*) FROM old)") == [[20_000, 1]]
+
+
+KILLED_LATER = """
+import sys, pyarrow, adbc_driver_sqluice.dbapi as dbapi
+table = pyarrow.table({"a": range(100_000)})
+with dbapi.connect(sys.argv[1]) as connection, connection.cursor() as cursor:
+    cursor.adbc_ingest("t", table)
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_process_that_is_killed_with_pages_leaves_what_was_committed(many: Any, db: Path) -> None:
+    many.close()
+    process = subprocess.Popen([sys.executable, "-c", KILLED_LATER, db], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    process.kill()
+    process.communicate()
+    assert elsewhere(db, "SELECT name FROM sqlite_schema") == [["old"]]
+    ingested(adbc_driver_sqluice.dbapi, db, MANY)
+    assert elsewhere(db, "SELECT count(*) FROM t") == [[50_000]]
+
+
+def test_a_manifest_lets_driver_managers_find_the_driver_by_its_name(db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "drivers"
+    made = subprocess.run([sys.executable, "-m", "adbc_driver_sqluice", "--folder", folder], stdout=subprocess.PIPE, text=True, check=True)
+    assert made.stdout == f"{folder / 'sqluice.toml'}\n"
+    monkeypatch.setenv("ADBC_DRIVER_PATH", str(folder))
+    with adbc_driver_manager.dbapi.connect(driver="sqluice", db_kwargs={"uri": str(db)}) as connection, connection.cursor() as cursor:
+        assert connection.adbc_get_info()["driver_name"] == "sqluice"
+        cursor.adbc_ingest("t", TABLE)
+        connection.commit()
+    assert query(db, "SELECT count(*) FROM t") == [(3,)]
+
+
+def test_a_manifest_that_cannot_be_written_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    command = [sys.executable, "-m", "adbc_driver_sqluice", "--folder", tmp_path / "file"]
+    failed = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    assert failed.returncode == 1 and "name another folder: --folder FOLDER" in failed.stderr
+    printed = subprocess.run(command[:3], stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert "[Driver]\nshared = " in printed
+
+
+@pytest.mark.parametrize("value", [None, "bar", 3, b"a\0b"], ids=str)
+def test_an_option_that_is_not_known_is_refused_with_its_value(value: Any, connection: Any) -> None:
+    shown = {None: "=(NULL)", "bar": "='bar'", 3: "=3"}.get(value, "=(3 bytes)")
+    with pytest.raises(adbc_driver_manager.NotSupportedError, match=f"Unknown connection option foo{re.escape(shown)}"):
+        connection.adbc_connection.set_options(foo=value)
+    with connection.cursor() as cursor, pytest.raises(adbc_driver_manager.NotSupportedError, match=f"Unknown statement option foo{re.escape(shown)}"):
+        cursor.adbc_statement.set_options(foo=value)

@@ -14,12 +14,13 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::errors::{error, unknown_option};
 use crate::info::info;
-use crate::ingest::{Target, ingest};
+use crate::ingest::ingest;
 use crate::names::{database, quoted, shared_memory};
 use crate::objects::{Wanted, objects};
 use crate::query::{BATCH_ROWS, Parameters, Results, execute};
 use crate::raw;
 use crate::shared::Shared;
+use crate::target::Target;
 
 /// Rows of Arrow.
 type Reader = Box<dyn RecordBatchReader + Send>;
@@ -107,10 +108,7 @@ impl Optionable for Database {
     }
 
     fn get_option_string(&self, key: OptionDatabase) -> Result<String> {
-        match key {
-            OptionDatabase::Uri => Ok(self.uri.clone()),
-            key => Err(no_option("database", key.as_ref())),
-        }
+        self.option(&key).and_then(as_text).ok_or_else(|| no_option("database", key.as_ref()))
     }
 
     fn get_option_bytes(&self, key: OptionDatabase) -> Result<Vec<u8>> {
@@ -118,14 +116,22 @@ impl Optionable for Database {
     }
 
     fn get_option_int(&self, key: OptionDatabase) -> Result<i64> {
-        match key.as_ref() {
-            OPTION_BATCH_ROWS => Ok(i64::try_from(self.batch_rows).unwrap_or(i64::MAX)),
-            key => Err(no_option("database", key)),
-        }
+        self.option(&key).and_then(as_int).ok_or_else(|| no_option("database", key.as_ref()))
     }
 
     fn get_option_double(&self, key: OptionDatabase) -> Result<f64> {
         Err(no_option("database", key.as_ref()))
+    }
+}
+
+impl Database {
+    /// Returns the value of an option, if the option is known.
+    fn option(&self, key: &OptionDatabase) -> Option<OptionValue> {
+        match key {
+            OptionDatabase::Uri => Some(OptionValue::String(self.uri.clone())),
+            key if key.as_ref() == OPTION_BATCH_ROWS => Some(of_rows(self.batch_rows)),
+            _ => None,
+        }
     }
 }
 
@@ -248,12 +254,7 @@ impl Optionable for Connection {
     }
 
     fn get_option_string(&self, key: OptionConnection) -> Result<String> {
-        match key {
-            OptionConnection::AutoCommit => Ok(self.shared.lock().autocommit.to_string()),
-            OptionConnection::CurrentCatalog => Ok("main".to_owned()),
-            OptionConnection::CurrentSchema => Ok(String::new()),
-            key => Err(no_option("connection", key.as_ref())),
-        }
+        self.option(&key).and_then(as_text).ok_or_else(|| no_option("connection", key.as_ref()))
     }
 
     fn get_option_bytes(&self, key: OptionConnection) -> Result<Vec<u8>> {
@@ -261,14 +262,26 @@ impl Optionable for Connection {
     }
 
     fn get_option_int(&self, key: OptionConnection) -> Result<i64> {
-        match key.as_ref() {
-            OPTION_BATCH_ROWS => Ok(i64::try_from(self.batch_rows).unwrap_or(i64::MAX)),
-            key => Err(no_option("connection", key)),
-        }
+        self.option(&key).and_then(as_int).ok_or_else(|| no_option("connection", key.as_ref()))
     }
 
     fn get_option_double(&self, key: OptionConnection) -> Result<f64> {
         Err(no_option("connection", key.as_ref()))
+    }
+}
+
+impl Connection {
+    /// Returns the value of an option, if the option is known.
+    fn option(&self, key: &OptionConnection) -> Option<OptionValue> {
+        match key {
+            OptionConnection::AutoCommit => {
+                Some(OptionValue::String(self.shared.lock().autocommit.to_string()))
+            }
+            OptionConnection::CurrentCatalog => Some(OptionValue::String("main".to_owned())),
+            OptionConnection::CurrentSchema => Some(OptionValue::String(String::new())),
+            key if key.as_ref() == OPTION_BATCH_ROWS => Some(of_rows(self.batch_rows)),
+            _ => None,
+        }
     }
 }
 
@@ -333,6 +346,7 @@ impl adbc_core::Statement for Statement {
             execute(statement, parameters)?;
             return Ok(empty(&Arc::new(Schema::empty())));
         }
+        self.shared.lock().begin()?;
         Ok(Box::new(Results::new(statement, parameters, self.batch_rows)?))
     }
 
@@ -410,10 +424,7 @@ impl Optionable for Statement {
     }
 
     fn get_option_string(&self, key: OptionStatement) -> Result<String> {
-        match key {
-            OptionStatement::Other(key) if key == OPTION_BY_NAME => Ok(self.by_name.to_string()),
-            key => Err(no_option("statement", key.as_ref())),
-        }
+        self.option(&key).and_then(as_text).ok_or_else(|| no_option("statement", key.as_ref()))
     }
 
     fn get_option_bytes(&self, key: OptionStatement) -> Result<Vec<u8>> {
@@ -421,17 +432,43 @@ impl Optionable for Statement {
     }
 
     fn get_option_int(&self, key: OptionStatement) -> Result<i64> {
-        match key {
-            OptionStatement::Other(key) if key == OPTION_BATCH_ROWS => {
-                Ok(i64::try_from(self.batch_rows).unwrap_or(i64::MAX))
-            }
-            key => Err(no_option("statement", key.as_ref())),
-        }
+        self.option(&key).and_then(as_int).ok_or_else(|| no_option("statement", key.as_ref()))
     }
 
     fn get_option_double(&self, key: OptionStatement) -> Result<f64> {
         Err(no_option("statement", key.as_ref()))
     }
+}
+
+impl Statement {
+    /// Returns the value of an option, if the option is known.
+    fn option(&self, key: &OptionStatement) -> Option<OptionValue> {
+        match key.as_ref() {
+            OPTION_BY_NAME => Some(OptionValue::String(self.by_name.to_string())),
+            OPTION_BATCH_ROWS => Some(of_rows(self.batch_rows)),
+            _ => None,
+        }
+    }
+}
+
+/// Returns an option's value if it is a text.
+fn as_text(value: OptionValue) -> Option<String> {
+    match value {
+        OptionValue::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// Returns an option's value if it is an integer.
+fn as_int(value: OptionValue) -> Option<i64> {
+    match value {
+        OptionValue::Int(int) => Some(int),
+        _ => None,
+    }
+}
+
+fn of_rows(rows: usize) -> OptionValue {
+    OptionValue::Int(i64::try_from(rows).unwrap_or(i64::MAX))
 }
 
 /// Returns one batch as a stream.
@@ -477,7 +514,10 @@ fn unsupported(what: &str) -> Error {
 fn shown(value: &OptionValue) -> String {
     match value {
         OptionValue::String(text) => format!("'{text}'"),
-        OptionValue::Bytes(bytes) => format!("({} bytes)", bytes.len()),
+        OptionValue::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) if !text.contains('\0') => format!("'{text}'"),
+            _ => format!("({} bytes)", bytes.len()),
+        },
         OptionValue::Int(int) => int.to_string(),
         OptionValue::Double(real) => format!("{real:?}"),
         _ => "(unknown)".to_owned(),

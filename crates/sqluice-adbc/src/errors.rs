@@ -3,6 +3,7 @@
 use adbc_core::error::{Error, Status};
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
+use sqluice_core::error::ErrorKind;
 
 /// Returns an error of the driver.
 pub(crate) fn error(status: Status, message: impl Into<String>) -> Error {
@@ -28,6 +29,19 @@ pub(crate) fn of_code(code: i32, message: &str, doing: &str) -> Error {
         _ => Status::Internal,
     };
     Error { vendor_code: code, ..error(status, format!("{doing}: {message}")) }
+}
+
+/// Returns an error of the engine.
+pub(crate) fn of_engine(found: sqluice_core::error::Error) -> Error {
+    let status = match found.kind() {
+        ErrorKind::Interrupted => Status::Cancelled,
+        // A row breaks a constraint.
+        ErrorKind::Input => Status::Integrity,
+        ErrorKind::Target => Status::IO,
+        _ => Status::Internal,
+    };
+    let cause = std::error::Error::source(&found).map_or(String::new(), |cause| format!(": {cause}"));
+    error(status, found.without_hint() + &cause)
 }
 
 /// Returns an error of SQLite.

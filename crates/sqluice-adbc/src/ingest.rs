@@ -1,43 +1,20 @@
-//! Rows of Arrow into a table, by `INSERT ... SELECT` over a whole batch at a time.
+//! Rows of Arrow into a table: as pages, or by `INSERT ... SELECT` over a whole batch at a time.
 //!
-//! All of them, or none: a savepoint surrounds them, which is the transaction if none is open.
+//! All of them, or none: a savepoint surrounds inserted rows, which is the transaction if none is open.
 
 use std::sync::Arc;
 
 use adbc_core::error::{Error, Result, Status};
-use adbc_core::options::IngestMode;
 use arrow_array::RecordBatchReader;
 use arrow_schema::Schema;
-use sqluice_core::rows::Rows;
+use sqluice_core::rows;
 
 use crate::errors::{error, of_sqlite};
 use crate::names::quoted;
+use crate::pages::{self, Rows};
 use crate::shared::{Shared, State};
-use crate::values::{cells, declared};
-
-/// The table that rows go to.
-#[derive(Clone, Default)]
-pub(crate) struct Target {
-    pub(crate) table: Option<String>,
-    pub(crate) catalog: Option<String>,
-    pub(crate) temporary: bool,
-    pub(crate) mode: Option<IngestMode>,
-}
-
-impl Target {
-    /// Returns the table's name in SQL.
-    fn name(&self) -> Result<String> {
-        let catalog = match (&self.catalog, self.temporary) {
-            (Some(_), true) => {
-                let message = "Cannot set both adbc.ingest.target_catalog and adbc.ingest.temporary";
-                return Err(error(Status::InvalidState, message));
-            }
-            (_, true) => "temp",
-            (catalog, false) => catalog.as_deref().unwrap_or("main"),
-        };
-        Ok(format!("{}.{}", quoted(catalog), quoted(self.table.as_deref().unwrap_or_default())))
-    }
-}
+use crate::target::{Target, make_table};
+use crate::values::cells;
 
 /// Writes all rows; returns how many.
 pub(crate) fn ingest(
@@ -46,7 +23,6 @@ pub(crate) fn ingest(
     rows: Box<dyn RecordBatchReader + Send>,
 ) -> Result<i64> {
     let name = target.name()?;
-    let schema = rows.schema();
     let cancellations = shared.cancellations();
     {
         let state = shared.lock();
@@ -56,14 +32,33 @@ pub(crate) fn ingest(
                 "rows are being written by this connection already: use a connection for each thread";
             return Err(error(Status::InvalidState, message));
         }
-        state.begin()?;
-        state.run("SAVEPOINT sqluice_ingest")?;
         state.is_ingesting.set(true);
     }
     let _ending = Ending(shared);
-    let made = make_table(&shared.lock(), target, &name, &schema);
+    let mut rows = Rows::new(rows)?;
+    match pages::write(shared, target, &name, &mut rows, cancellations)? {
+        Some(written) => Ok(written),
+        None => insert_all(shared, target, &name, rows, cancellations),
+    }
+}
+
+/// Inserts all rows; returns how many.
+fn insert_all(
+    shared: &Arc<Shared>,
+    target: &Target,
+    name: &str,
+    rows: Rows,
+    cancellations: u64,
+) -> Result<i64> {
+    let schema = rows.schema();
+    {
+        let state = shared.lock();
+        state.begin()?;
+        state.run("SAVEPOINT sqluice_ingest")?;
+    }
+    let made = make_table(&shared.lock(), target, name, &schema);
     // Without the lock: the rows may come from this connection.
-    let written = made.and_then(|()| insert(shared, &name, &schema, rows, cancellations));
+    let written = made.and_then(|()| insert(shared, name, &schema, rows, cancellations));
     let state = shared.lock();
     match written {
         Ok(rows) => {
@@ -93,40 +88,7 @@ fn take_back(state: &State) {
     let _ = state.run("RELEASE sqluice_ingest");
 }
 
-fn make_table(state: &State, target: &Target, name: &str, schema: &Schema) -> Result<()> {
-    let mode = target.mode.unwrap_or(IngestMode::Create);
-    let unless = match mode {
-        IngestMode::Append => return Ok(()),
-        IngestMode::CreateAppend => "IF NOT EXISTS ",
-        IngestMode::Replace => {
-            state.run(&format!("DROP TABLE IF EXISTS {name}"))?;
-            ""
-        }
-        IngestMode::Create => "",
-    };
-    if schema.fields().is_empty() {
-        return Err(error(Status::InvalidArguments, "rows without columns make no table"));
-    }
-    let columns = schema.fields().iter().map(|field| {
-        let declared = declared(field.data_type());
-        let space = if declared.is_empty() { "" } else { " " };
-        format!("{}{space}{declared}", quoted(field.name()))
-    });
-    let columns: Vec<String> = columns.collect();
-    let sql = format!("CREATE TABLE {unless}{name} ({})", columns.join(", "));
-    state.run(&sql).map_err(|found| match found.message.contains("already exists") {
-        true => Error { status: Status::AlreadyExists, ..found },
-        false => found,
-    })
-}
-
-fn insert(
-    shared: &Arc<Shared>,
-    name: &str,
-    schema: &Schema,
-    rows: Box<dyn RecordBatchReader + Send>,
-    cancellations: u64,
-) -> Result<i64> {
+fn insert(shared: &Arc<Shared>, name: &str, schema: &Schema, rows: Rows, cancellations: u64) -> Result<i64> {
     let columns: Vec<String> = schema.fields().iter().map(|field| quoted(field.name())).collect();
     let places: Vec<String> = (1..=columns.len()).map(|number| format!("c{number}")).collect();
     let sql = format!(
@@ -134,7 +96,7 @@ fn insert(
         columns.join(", "),
         places.join(", ")
     );
-    // A table that lacks a column is an error also without rows.
+    // A table that lacks a column is an error also without rows. A statement from the cache would not notice that the table is gone.
     let failed = |found: &rusqlite::Error| {
         let error = of_sqlite(found, "cannot insert the rows");
         match error.message.contains("has no column named") {
@@ -143,11 +105,11 @@ fn insert(
             false => error,
         }
     };
-    drop(shared.lock().connection.prepare_cached(&sql).map_err(|found| failed(&found))?);
+    drop(shared.lock().connection.prepare(&sql).map_err(|found| failed(&found))?);
     let mut written = 0;
     for batch in rows {
         let batch = batch?;
-        let rows = Rows::from_cells(batch.num_rows(), cells(&batch)?);
+        let rows = rows::Rows::from_cells(batch.num_rows(), cells(&batch)?);
         // Between batches, others may use the connection: the rows may come from it.
         let state = shared.lock();
         shared.check_cancelled(cancellations)?;
@@ -161,6 +123,7 @@ fn insert(
 
 #[cfg(test)]
 mod tests {
+    use adbc_core::options::IngestMode;
     use arrow_array::{Int64Array, RecordBatch, RecordBatchIterator};
     use arrow_schema::ArrowError;
 
@@ -245,6 +208,14 @@ mod tests {
         assert_eq!(written(&shared, batches).unwrap(), 2);
         shared.lock().end("ROLLBACK").unwrap();
         assert_eq!(count(&shared), 4);
+    }
+
+    #[test]
+    fn a_table_that_is_gone_is_an_error_also_without_rows() {
+        let shared = connection();
+        assert_eq!(written(&shared, std::iter::once(batch(9))).unwrap(), 1);
+        sql(&shared, "DROP TABLE t").unwrap();
+        assert_eq!(written(&shared, std::iter::empty()).unwrap_err().status, Status::NotFound);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Results of statements, and the parameters that statements are executed with.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use adbc_core::error::{Error, Result, Status};
@@ -10,8 +11,8 @@ use sqluice_core::rows::Cells;
 
 use crate::columns::{Column, Refused};
 use crate::errors::error;
-use crate::raw::Statement;
-use crate::shared::State;
+use crate::raw::{Statement, refuse_while_pages_are_written};
+use crate::shared::{RunningResult, State};
 use crate::values::cells;
 
 /// Rows of a batch, unless a program asks for another number. The types of a result are those of the first batch.
@@ -88,6 +89,7 @@ impl Parameters {
 pub(crate) fn execute(mut statement: Statement, mut parameters: Option<Parameters>) -> Result<Option<i64>> {
     let shared = Arc::clone(statement.shared());
     let cancellations = shared.cancellations();
+    refuse_change(&shared.lock(), &statement)?;
     shared.lock().begin()?;
     let before = shared.lock().connection.total_changes();
     loop {
@@ -111,26 +113,35 @@ pub(crate) fn execute(mut statement: Statement, mut parameters: Option<Parameter
     Ok((!statement.only_reads()).then(|| i64::try_from(changed).unwrap_or(i64::MAX)))
 }
 
+/// Refuses a statement that is no query while rows become pages.
+fn refuse_change(state: &State, statement: &Statement) -> Result<()> {
+    match statement.only_reads() && statement.columns() > 0 {
+        true => Ok(()),
+        false => refuse_while_pages_are_written(state),
+    }
+}
+
 /// The rows of a statement, batch by batch.
 pub(crate) struct Results {
     statement: Statement,
     parameters: Option<Parameters>,
     schema: SchemaRef,
     rows_max: usize,
-    first: Option<RecordBatch>,
-    /// The statement has a row that was not taken, or may have one.
-    running: bool,
+    /// Batches that were read and not taken: the first, or all of them.
+    read: VecDeque<Result<RecordBatch>>,
+    /// Set if the statement has a row that was not taken, or may have one.
+    running: Option<RunningResult>,
 }
 
 impl Results {
-    /// Executes a statement until the types of its columns are known.
+    /// Executes a statement until the types of its columns are known. Begins no transaction.
     pub(crate) fn new(
         statement: Statement,
         parameters: Option<Parameters>,
         rows_max: usize,
     ) -> Result<Results> {
         let shared = Arc::clone(statement.shared());
-        shared.lock().begin()?;
+        refuse_change(&shared.lock(), &statement)?;
         let names: Vec<String> =
             (0..statement.columns()).map(|column| statement.column_name(column)).collect();
         let mut results = Results {
@@ -138,39 +149,50 @@ impl Results {
             parameters,
             schema: Arc::new(Schema::empty()),
             rows_max: rows_max.max(1),
-            first: None,
-            running: false,
+            read: VecDeque::new(),
+            running: Some(shared.running_result()),
         };
-        results.running = results.start()?;
+        results.start()?;
         let mut columns: Vec<Column> = names.iter().map(|_| Column::Nulls(0)).collect();
         let rows = results.fill(&mut columns, true)?;
         let fields =
             names.into_iter().zip(&columns).map(|(name, column)| Field::new(name, column.kind(), true));
         results.schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        results.first = results.batch(columns, rows)?;
+        results.read.extend(results.batch(columns, rows)?.map(Ok));
+        if shared.lock().writes_pages() {
+            while let Some(batch) = results.read_next().transpose() {
+                let has_failed = batch.is_err();
+                results.read.push_back(batch);
+                if has_failed {
+                    break;
+                }
+            }
+            results.running = None;
+        }
         Ok(results)
     }
 
-    /// Binds the next row of the parameters; returns `false` after the last.
-    fn start(&mut self) -> Result<bool> {
-        let Some(parameters) = &mut self.parameters else { return Ok(true) };
+    /// Binds the next row of the parameters. After the last, the statement is not running.
+    fn start(&mut self) -> Result<()> {
+        let Some(parameters) = &mut self.parameters else { return Ok(()) };
         if !parameters.fetch()? {
-            return Ok(false);
+            self.running = None;
+            return Ok(());
         }
         let shared = Arc::clone(self.statement.shared());
-        parameters.bind(&mut self.statement, &shared.lock())?;
-        Ok(true)
+        parameters.bind(&mut self.statement, &shared.lock())
     }
 
     /// Appends rows to the columns, as many as a batch has at most. Returns how many.
     fn fill(&mut self, columns: &mut [Column], finding: bool) -> Result<usize> {
         let shared = Arc::clone(self.statement.shared());
         let (mut rows, mut bytes) = (0, 0);
-        while self.running && rows < self.rows_max && bytes < BATCH_BYTES {
+        while self.running.is_some() && rows < self.rows_max && bytes < BATCH_BYTES {
             let state = shared.lock();
-            while self.running && rows < self.rows_max && bytes < BATCH_BYTES {
+            let mut is_done = false;
+            while rows < self.rows_max && bytes < BATCH_BYTES {
                 if !self.statement.step(&state)? {
-                    self.running = false;
+                    is_done = true;
                     break;
                 }
                 for (index, column) in columns.iter_mut().enumerate() {
@@ -186,9 +208,12 @@ impl Results {
                 rows += 1;
             }
             drop(state);
-            if !self.running {
+            if is_done {
                 self.statement.reset();
-                self.running = self.parameters.is_some() && self.start()?;
+                match self.parameters {
+                    Some(_) => self.start()?,
+                    None => self.running = None,
+                }
             }
         }
         Ok(rows)
@@ -217,10 +242,7 @@ impl Results {
         Ok(Some(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?))
     }
 
-    fn read(&mut self) -> Result<Option<RecordBatch>> {
-        if let Some(first) = self.first.take() {
-            return Ok(Some(first));
-        }
+    fn read_next(&mut self) -> Result<Option<RecordBatch>> {
         let mut columns: Vec<Column> =
             self.schema.fields().iter().map(|field| Column::of(field.data_type())).collect();
         let rows = self.fill(&mut columns, false)?;
@@ -232,9 +254,12 @@ impl Iterator for Results {
     type Item = std::result::Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let read = self.read();
+        let read = match self.read.pop_front() {
+            Some(read) => read.map(Some),
+            None => self.read_next(),
+        };
         if read.is_err() {
-            self.running = false;
+            self.running = None;
         }
         read.map_err(|error| ArrowError::ExternalError(error.message.into())).transpose()
     }

@@ -26,6 +26,10 @@ impl Statement {
     /// Prepares the only statement of a text.
     pub(crate) fn new(shared: &Arc<Shared>, sql: &str) -> Result<Statement> {
         let state = shared.lock();
+        // SQLite executes some of them while it prepares them.
+        if is_pragma(sql) {
+            refuse_while_pages_are_written(&state)?;
+        }
         let (first, rest) = prepared(&state, sql)?;
         let Some(raw) = first else {
             return Err(error(Status::InvalidArguments, "there is no statement"));
@@ -172,6 +176,22 @@ impl Drop for Statement {
     fn drop(&mut self) {
         // SAFETY: the statement lives, and is not used after this. SQLite's own mutex guards the connection.
         unsafe { ffi::sqlite3_finalize(self.raw.as_ptr()) };
+    }
+}
+
+fn is_pragma(sql: &str) -> bool {
+    sql.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("PRAGMA"))
+}
+
+/// Returns an error if rows become pages now. Until their end, the connection executes queries alone.
+pub(crate) fn refuse_while_pages_are_written(state: &State) -> Result<()> {
+    match state.writes_pages() {
+        true => {
+            let message =
+                "rows are being written by this connection: until their end, it executes queries alone";
+            Err(error(Status::InvalidState, message))
+        }
+        false => Ok(()),
     }
 }
 

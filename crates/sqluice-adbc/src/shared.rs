@@ -1,20 +1,34 @@
 //! The connection of SQLite that statements, results and descriptions share.
+//!
+//! Invariant: while rows become pages, only the thread that has asked for this uses the connection, and opens no statement for longer than a
+//! call. Other threads wait.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 use adbc_core::error::{Result, Status};
 use rusqlite::{Connection, InterruptHandle, OpenFlags};
+use sqluice_core::progress::Cancel;
 use sqluice_core::rows;
+use sqluice_engine::existing::{Existing, OpenTransaction, vfs};
 
 use crate::descriptors;
-use crate::errors::{error, of_sqlite};
-use crate::names;
+use crate::errors::{error, of_engine, of_sqlite};
+use crate::{existing, names};
 
 /// A connection, and how its transactions are.
 pub(crate) struct Shared {
     state: Mutex<State>,
+    /// `true` if the database is a file whose pages no other connection has in its cache, too.
+    has_own_pages: bool,
+    /// Wakes threads that wait until rows have become pages.
+    turn: Condvar,
+    /// Results that may have more rows.
+    running_results: AtomicUsize,
+    /// The flag that cancels the run of the engine, if one is running.
+    run: Mutex<Option<Cancel>>,
     interrupt: InterruptHandle,
     /// The number of cancellations. SQLite ignores a cancellation while no statement runs, such as between two batches of rows.
     cancellations: AtomicU64,
@@ -29,6 +43,10 @@ pub(crate) struct State {
     is_lost: Cell<bool>,
     /// Rows are being written to a table, under a savepoint.
     pub(crate) is_ingesting: Cell<bool>,
+    /// The thread whose rows become pages.
+    writes_pages: Option<ThreadId>,
+    /// The pages of the open transaction.
+    pages: Cell<Option<OpenTransaction>>,
 }
 
 impl Shared {
@@ -50,23 +68,59 @@ impl Shared {
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_FULL_MUTEX;
         let doing = format!("cannot open {name}");
-        let connection =
-            Connection::open_with_flags(name, flags).map_err(|found| of_sqlite(&found, &doing))?;
+        let opened = match vfs() {
+            Some(vfs) => Connection::open_with_flags_and_vfs(name, flags, vfs),
+            None => Connection::open_with_flags(name, flags),
+        };
+        let connection = opened.map_err(|found| of_sqlite(&found, &doing))?;
         rows::register(&connection).map_err(|found| of_sqlite(&found, &doing))?;
         let interrupt = connection.get_interrupt_handle();
-        let (is_lost, is_ingesting) = (Cell::new(false), Cell::new(false));
-        let state = Mutex::new(State { connection, autocommit: true, is_lost, is_ingesting });
-        Ok(Arc::new(Shared { state, interrupt, cancellations: AtomicU64::new(0) }))
+        let state = Mutex::new(State {
+            connection,
+            autocommit: true,
+            is_lost: Cell::new(false),
+            is_ingesting: Cell::new(false),
+            writes_pages: None,
+            pages: Cell::new(None),
+        });
+        Ok(Arc::new(Shared {
+            state,
+            has_own_pages: names::file(name).is_some() && !name.contains("cache=shared"),
+            turn: Condvar::new(),
+            running_results: AtomicUsize::new(0),
+            run: Mutex::new(None),
+            interrupt,
+            cancellations: AtomicU64::new(0),
+        }))
     }
 
     /// Returns the connection; other threads wait until it is let go.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_others =
+            |state: &mut State| state.writes_pages.is_some_and(|one| one != thread::current().id());
+        self.turn.wait_while(state, is_others).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a result that may have more rows, until the guard is dropped. Its statement is open between two calls.
+    pub(crate) fn running_result(self: &Arc<Shared>) -> RunningResult {
+        self.running_results.fetch_add(1, Ordering::SeqCst);
+        RunningResult(Arc::clone(self))
+    }
+
+    /// Returns a flag that [`Shared::interrupt`] sets, until the guard is dropped.
+    pub(crate) fn cancellable(&self) -> Run<'_> {
+        let cancel = Cancel::new();
+        *self.run.lock().unwrap_or_else(PoisonError::into_inner) = Some(cancel.clone());
+        Run { shared: self, cancel }
     }
 
     /// Ends what the connection does now.
     pub(crate) fn interrupt(&self) {
         self.cancellations.fetch_add(1, Ordering::SeqCst);
+        if let Some(run) = &*self.run.lock().unwrap_or_else(PoisonError::into_inner) {
+            run.cancel();
+        }
         self.interrupt.interrupt();
     }
 
@@ -84,7 +138,91 @@ impl Shared {
     }
 }
 
+/// A result that may have more rows.
+pub(crate) struct RunningResult(Arc<Shared>);
+
+impl Drop for RunningResult {
+    fn drop(&mut self) {
+        self.0.running_results.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A run of the engine that can be cancelled.
+pub(crate) struct Run<'s> {
+    shared: &'s Shared,
+    pub(crate) cancel: Cancel,
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        *self.shared.run.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// The time in which rows become pages.
+pub(crate) struct Turn<'s>(&'s Shared);
+
+impl Turn<'_> {
+    /// Keeps other threads from the connection. Returns `None` if a transaction is open, a result may have more rows, or other connections
+    /// share the pages in memory.
+    pub(crate) fn take(shared: &Shared) -> Option<Turn<'_>> {
+        let mut state = shared.lock();
+        let is_reading = shared.running_results.load(Ordering::SeqCst) > 0;
+        if !shared.has_own_pages || !state.connection.is_autocommit() || is_reading {
+            return None;
+        }
+        state.writes_pages = Some(thread::current().id());
+        Some(Turn(shared))
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.lock().writes_pages = None;
+        self.0.turn.notify_all();
+    }
+}
+
 impl State {
+    /// Returns `true` if rows become pages now. Then nothing else may change the database, and no statement may stay open.
+    pub(crate) fn writes_pages(&self) -> bool {
+        self.writes_pages.is_some()
+    }
+
+    /// Returns the database for the engine, or `None` if pages can't be written into it. The result must be dropped before this.
+    pub(crate) fn existing(&self) -> Result<Option<Existing>> {
+        existing::of(&self.connection).map_err(of_engine)
+    }
+
+    /// Begins a transaction with the write lock. The first page of a new file is stored before: a file that has pages and no first page is no
+    /// database to others.
+    pub(crate) fn begin_on_a_page(&self) -> Result<()> {
+        let pages = self.connection.query_row("PRAGMA main.page_count", [], |row| row.get::<_, i64>(0));
+        if pages.map_err(|found| of_sqlite(&found, "cannot read the database"))? == 0 {
+            self.run("PRAGMA main.user_version = 0")?;
+        }
+        self.run("BEGIN IMMEDIATE")
+    }
+
+    /// Keeps the pages of the open transaction until its end, or commits them if no transaction was asked for.
+    pub(crate) fn keep(&self, pages: OpenTransaction) -> Result<()> {
+        self.pages.set(Some(pages));
+        match self.autocommit {
+            true => self.run("COMMIT").inspect_err(|_| self.roll_back_pages()),
+            false => Ok(()),
+        }
+    }
+
+    /// Rolls the transaction back, if it has pages, and takes the pages out of the file. SQLite may have rolled back before.
+    fn roll_back_pages(&self) {
+        let Some(pages) = self.pages.take() else { return };
+        match self.existing() {
+            Ok(Some(mut existing)) => pages.roll_back(&mut existing),
+            // A later transaction takes the pages out of the file.
+            _ => drop(self.run("ROLLBACK")),
+        }
+    }
+
     /// Runs statements without a result.
     pub(crate) fn run(&self, sql: &str) -> Result<()> {
         self.connection.execute_batch(sql).map_err(|found| of_sqlite(&found, sql))
@@ -118,7 +256,18 @@ impl State {
         match self.connection.is_autocommit() {
             // No statement was run in it.
             true => Ok(()),
-            false => self.run(how),
+            false if how == "COMMIT" => {
+                self.run(how)?;
+                self.pages.set(None);
+                Ok(())
+            }
+            false => {
+                self.roll_back_pages();
+                match self.connection.is_autocommit() {
+                    true => Ok(()),
+                    false => self.run(how),
+                }
+            }
         }
     }
 
@@ -127,6 +276,10 @@ impl State {
         if was_open && !self.autocommit && self.connection.is_autocommit() {
             // A statement that has not failed was a COMMIT or ROLLBACK of the caller.
             self.is_lost.set(has_failed);
+        }
+        if was_open && self.connection.is_autocommit() {
+            // After a COMMIT there is nothing to take out of the file.
+            self.roll_back_pages();
         }
     }
 
@@ -137,5 +290,12 @@ impl State {
         }
         self.autocommit = autocommit;
         Ok(())
+    }
+}
+
+/// Rolls back what was not committed.
+impl Drop for State {
+    fn drop(&mut self) {
+        self.roll_back_pages();
     }
 }

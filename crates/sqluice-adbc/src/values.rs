@@ -14,10 +14,11 @@ use arrow_array::types::{
     Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrowPrimitiveType, DictionaryArray, PrimitiveArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, DictionaryArray, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 use sqluice_core::batch::Value;
 use sqluice_core::rows::Cells;
+use sqluice_core::source;
 
 use crate::errors::error;
 
@@ -40,74 +41,104 @@ pub(crate) fn declared(kind: &DataType) -> &'static str {
     }
 }
 
+/// A column that takes values, one after another.
+pub(crate) trait Take {
+    /// Appends a value. A float is not NaN.
+    fn take(&mut self, value: Value<'_>);
+
+    /// Appends integers.
+    fn take_ints(&mut self, ints: &[i64]) {
+        ints.iter().for_each(|int| self.take(Value::Int(*int)));
+    }
+}
+
+impl Take for Cells {
+    fn take(&mut self, value: Value<'_>) {
+        self.push(value);
+    }
+
+    fn take_ints(&mut self, ints: &[i64]) {
+        self.extend_ints(ints);
+    }
+}
+
+impl Take for source::cells::Cells {
+    fn take(&mut self, value: Value<'_>) {
+        self.push_value(value);
+    }
+}
+
 /// Returns the values of all columns.
 pub(crate) fn cells(batch: &RecordBatch) -> Result<Vec<Cells>> {
     let columns = batch.columns().iter().enumerate();
-    columns.map(|(number, column)| of_array(column.as_ref(), number)).collect()
+    let of_column = |(number, column): (usize, &ArrayRef)| {
+        let mut cells = Cells::default();
+        fill(column.as_ref(), number, &mut cells).map(|()| cells)
+    };
+    columns.map(of_column).collect()
 }
 
-fn of_array(array: &dyn Array, number: usize) -> Result<Cells> {
-    let mut cells = Cells::default();
+/// Appends the values of an array, which is the column of this number, counted from 0.
+pub(crate) fn fill(array: &dyn Array, number: usize, cells: &mut impl Take) -> Result<()> {
     match array.data_type() {
-        DataType::Null => cells.extend_nulls(array.len()),
+        DataType::Null => (0..array.len()).for_each(|_| cells.take(Value::Null)),
         DataType::Boolean => {
             for value in array.as_boolean() {
-                cells.push(value.map_or(Value::Null, |value| Value::Int(value.into())));
+                cells.take(value.map_or(Value::Null, |value| Value::Int(value.into())));
             }
         }
-        DataType::Int8 => ints::<Int8Type>(array, &mut cells),
-        DataType::Int16 => ints::<Int16Type>(array, &mut cells),
-        DataType::Int32 => ints::<Int32Type>(array, &mut cells),
+        DataType::Int8 => ints::<Int8Type>(array, cells),
+        DataType::Int16 => ints::<Int16Type>(array, cells),
+        DataType::Int32 => ints::<Int32Type>(array, cells),
         DataType::Int64 if array.null_count() == 0 => {
-            cells.extend_ints(array.as_primitive::<Int64Type>().values());
+            cells.take_ints(array.as_primitive::<Int64Type>().values());
         }
-        DataType::Int64 => ints::<Int64Type>(array, &mut cells),
-        DataType::UInt8 => ints::<UInt8Type>(array, &mut cells),
-        DataType::UInt16 => ints::<UInt16Type>(array, &mut cells),
-        DataType::UInt32 => ints::<UInt32Type>(array, &mut cells),
+        DataType::Int64 => ints::<Int64Type>(array, cells),
+        DataType::UInt8 => ints::<UInt8Type>(array, cells),
+        DataType::UInt16 => ints::<UInt16Type>(array, cells),
+        DataType::UInt32 => ints::<UInt32Type>(array, cells),
         DataType::UInt64 => {
             for value in array.as_primitive::<UInt64Type>() {
                 let int = value.map(i64::try_from).transpose().map_err(|_| too_large(number, value))?;
-                cells.push(int.map_or(Value::Null, Value::Int));
+                cells.take(int.map_or(Value::Null, Value::Int));
             }
         }
-        DataType::Float16 => reals::<Float16Type>(array, &mut cells),
-        DataType::Float32 => reals::<Float32Type>(array, &mut cells),
-        DataType::Float64 => reals::<Float64Type>(array, &mut cells),
-        DataType::Utf8 => texts(array.as_string::<i32>().iter(), &mut cells),
-        DataType::LargeUtf8 => texts(array.as_string::<i64>().iter(), &mut cells),
-        DataType::Utf8View => texts(array.as_string_view().iter(), &mut cells),
-        DataType::Binary => blobs(array.as_binary::<i32>().iter(), &mut cells),
-        DataType::LargeBinary => blobs(array.as_binary::<i64>().iter(), &mut cells),
-        DataType::BinaryView => blobs(array.as_binary_view().iter(), &mut cells),
-        DataType::FixedSizeBinary(_) => blobs(array.as_fixed_size_binary().iter(), &mut cells),
+        DataType::Float16 => reals::<Float16Type>(array, cells),
+        DataType::Float32 => reals::<Float32Type>(array, cells),
+        DataType::Float64 => reals::<Float64Type>(array, cells),
+        DataType::Utf8 => texts(array.as_string::<i32>().iter(), cells),
+        DataType::LargeUtf8 => texts(array.as_string::<i64>().iter(), cells),
+        DataType::Utf8View => texts(array.as_string_view().iter(), cells),
+        DataType::Binary => blobs(array.as_binary::<i32>().iter(), cells),
+        DataType::LargeBinary => blobs(array.as_binary::<i64>().iter(), cells),
+        DataType::BinaryView => blobs(array.as_binary_view().iter(), cells),
+        DataType::FixedSizeBinary(_) => blobs(array.as_fixed_size_binary().iter(), cells),
         DataType::Date32 => {
-            for value in array.as_primitive::<Date32Type>() {
-                written(value, &mut cells, |days, to| date(i64::from(days), to));
-            }
+            let days = array.as_primitive::<Date32Type>().iter();
+            written(days, cells, |days, to| date(i64::from(days), to));
         }
         DataType::Timestamp(unit, _) => match unit {
-            TimeUnit::Second => moments::<TimestampSecondType>(array, 0, &mut cells),
-            TimeUnit::Millisecond => moments::<TimestampMillisecondType>(array, 3, &mut cells),
-            TimeUnit::Microsecond => moments::<TimestampMicrosecondType>(array, 6, &mut cells),
-            TimeUnit::Nanosecond => moments::<TimestampNanosecondType>(array, 9, &mut cells),
+            TimeUnit::Second => moments::<TimestampSecondType>(array, 0, cells),
+            TimeUnit::Millisecond => moments::<TimestampMillisecondType>(array, 3, cells),
+            TimeUnit::Microsecond => moments::<TimestampMicrosecondType>(array, 6, cells),
+            TimeUnit::Nanosecond => moments::<TimestampNanosecondType>(array, 9, cells),
         },
         DataType::Dictionary(keys, _) => match keys.as_ref() {
-            DataType::Int8 => dictionary::<Int8Type>(array.as_dictionary(), number, &mut cells)?,
-            DataType::Int16 => dictionary::<Int16Type>(array.as_dictionary(), number, &mut cells)?,
-            DataType::Int32 => dictionary::<Int32Type>(array.as_dictionary(), number, &mut cells)?,
-            DataType::Int64 => dictionary::<Int64Type>(array.as_dictionary(), number, &mut cells)?,
-            DataType::UInt8 => dictionary::<UInt8Type>(array.as_dictionary(), number, &mut cells)?,
-            DataType::UInt16 => dictionary::<UInt16Type>(array.as_dictionary(), number, &mut cells)?,
-            DataType::UInt32 => dictionary::<UInt32Type>(array.as_dictionary(), number, &mut cells)?,
-            _ => dictionary::<UInt64Type>(array.as_dictionary(), number, &mut cells)?,
+            DataType::Int8 => dictionary::<Int8Type>(array.as_dictionary(), number, cells)?,
+            DataType::Int16 => dictionary::<Int16Type>(array.as_dictionary(), number, cells)?,
+            DataType::Int32 => dictionary::<Int32Type>(array.as_dictionary(), number, cells)?,
+            DataType::Int64 => dictionary::<Int64Type>(array.as_dictionary(), number, cells)?,
+            DataType::UInt8 => dictionary::<UInt8Type>(array.as_dictionary(), number, cells)?,
+            DataType::UInt16 => dictionary::<UInt16Type>(array.as_dictionary(), number, cells)?,
+            DataType::UInt32 => dictionary::<UInt32Type>(array.as_dictionary(), number, cells)?,
+            _ => dictionary::<UInt64Type>(array.as_dictionary(), number, cells)?,
         },
         other => {
             let message = format!("column {} has the type {other}, which SQLite does not have", number + 1);
             return Err(error(Status::NotImplemented, message + ": cast it to text, or to a number"));
         }
     }
-    Ok(cells)
+    Ok(())
 }
 
 fn too_large(number: usize, value: Option<u64>) -> Error {
@@ -118,58 +149,65 @@ fn too_large(number: usize, value: Option<u64>) -> Error {
     )
 }
 
-fn ints<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &dyn Array, cells: &mut Cells) {
+fn ints<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &dyn Array, cells: &mut impl Take) {
     for value in array.as_primitive::<T>() {
-        cells.push(value.map_or(Value::Null, |value| Value::Int(value.into())));
+        cells.take(value.map_or(Value::Null, |value| Value::Int(value.into())));
     }
 }
 
-fn reals<T: ArrowPrimitiveType<Native: Into<f64>>>(array: &dyn Array, cells: &mut Cells) {
+fn reals<T: ArrowPrimitiveType<Native: Into<f64>>>(array: &dyn Array, cells: &mut impl Take) {
     for value in array.as_primitive::<T>() {
         let value: Option<f64> = value.map(Into::into);
-        cells.push(value.filter(|value| !value.is_nan()).map_or(Value::Null, Value::Real));
+        cells.take(value.filter(|value| !value.is_nan()).map_or(Value::Null, Value::Real));
     }
 }
 
-fn texts<'a>(values: impl Iterator<Item = Option<&'a str>>, cells: &mut Cells) {
+fn texts<'a>(values: impl Iterator<Item = Option<&'a str>>, cells: &mut impl Take) {
     for value in values {
-        cells.push(value.map_or(Value::Null, |value| Value::Text(value.as_bytes())));
+        cells.take(value.map_or(Value::Null, |value| Value::Text(value.as_bytes())));
     }
 }
 
-fn blobs<'a>(values: impl Iterator<Item = Option<&'a [u8]>>, cells: &mut Cells) {
+fn blobs<'a>(values: impl Iterator<Item = Option<&'a [u8]>>, cells: &mut impl Take) {
     for value in values {
-        cells.push(value.map_or(Value::Null, Value::Blob));
+        cells.take(value.map_or(Value::Null, Value::Blob));
     }
 }
 
 fn dictionary<K: ArrowDictionaryKeyType>(
     array: &DictionaryArray<K>,
     number: usize,
-    cells: &mut Cells,
+    cells: &mut impl Take,
 ) -> Result<()> {
-    let values = of_array(array.values().as_ref(), number)?;
+    let mut values = Cells::default();
+    fill(array.values().as_ref(), number, &mut values)?;
     for key in array.keys_iter() {
-        cells.push(key.and_then(|key| values.get(key)).unwrap_or(Value::Null));
+        cells.take(key.and_then(|key| values.get(key)).unwrap_or(Value::Null));
     }
     Ok(())
 }
 
-fn moments<T: ArrowPrimitiveType<Native = i64>>(array: &dyn Array, digits: u32, cells: &mut Cells) {
+fn moments<T: ArrowPrimitiveType<Native = i64>>(array: &dyn Array, digits: u32, cells: &mut impl Take) {
     let array: &PrimitiveArray<T> = array.as_primitive();
-    for value in array {
-        written(value, cells, |value, to| moment(value, digits, to));
-    }
+    written(array.iter(), cells, |value, to| moment(value, digits, to));
 }
 
-fn written<T>(value: Option<T>, cells: &mut Cells, write: impl FnOnce(T, &mut Vec<u8>)) {
-    let Some(value) = value else { return cells.push(Value::Null) };
-    let wrote: std::result::Result<(), std::convert::Infallible> = cells.push_text_by(|to| {
-        write(value, to);
-        Ok(())
-    });
-    match wrote {
-        Ok(()) => {}
+/// Appends the texts that `write` makes of values.
+fn written<T>(
+    values: impl Iterator<Item = Option<T>>,
+    cells: &mut impl Take,
+    write: impl Fn(T, &mut Vec<u8>),
+) {
+    let mut text = Vec::new();
+    for value in values {
+        text.clear();
+        match value {
+            Some(value) => {
+                write(value, &mut text);
+                cells.take(Value::Text(&text));
+            }
+            None => cells.take(Value::Null),
+        }
     }
 }
 

@@ -42,12 +42,25 @@ fn read(target: &Target, existing: &Existing) -> rusqlite::Result<TargetSnapshot
     let connection = existing.connection();
     // All queries are in one transaction, so that they see the same state of the database.
     connection.execute_batch("BEGIN")?;
+    let snapshot = read_tables(target, existing, |_| true)?;
+    connection.execute_batch("COMMIT")?;
+    Ok(snapshot)
+}
+
+/// Reads the facts about the tables that `is_wanted` selects, in the transaction that is open. The snapshot has no other tables.
+pub(super) fn read_tables(
+    target: &Target,
+    existing: &Existing,
+    is_wanted: impl Fn(&Table) -> bool,
+) -> rusqlite::Result<TargetSnapshot> {
+    let connection = existing.connection();
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let mut schema = Schema::from_catalogue(connection, String::new(), target.name())?;
     add_full_text(connection, &mut schema);
+    schema.tables.retain(is_wanted);
     let about = |table| read_table(connection, &schema, table);
     let about = schema.tables.iter().map(about).collect::<rusqlite::Result<Vec<_>>>()?;
-    let snapshot = TargetSnapshot {
+    Ok(TargetSnapshot {
         target: target.clone(),
         page_size: existing.geometry().page_size(),
         pages: u32::try_from(number("PRAGMA page_count")?).unwrap_or(u32::MAX),
@@ -62,9 +75,7 @@ fn read(target: &Target, existing: &Existing) -> rusqlite::Result<TargetSnapshot
         },
         schema,
         tables: about,
-    };
-    connection.execute_batch("COMMIT")?;
-    Ok(snapshot)
+    })
 }
 
 /// Adds the full-text tables that take rows to the tables of the schema. SQLite names a missing module or tokenizer when it is asked for it.

@@ -18,10 +18,12 @@
 //! The modules:
 //!
 //! * `look`: the facts about the database for a plan, read before any lock is held
+//! * `database_file`: the file, by a descriptor of its own or by that of a connection
 //! * `transaction`: the transaction, which makes raw pages part of the database
 //! * `indexes`: new indexes of tables, and indexes that are rebuilt because their table gets many rows
 //! * `full_text`: full-text indexes of tables
 //! * `write`: new tables and growing tables; `edge`: the right edge of a growing table
+//! * `on_connection`: rows in a transaction on a connection of the caller
 //! * `trusted`, `verify`: checks of trees before they change, and before COMMIT
 //!
 //! Invariant: until COMMIT, the old pages of the file change only through SQLite's journal. A killed process leaves the old content and at
@@ -29,12 +31,15 @@
 //!
 //! Invariant: the raw descriptor is opened before SQLite opens the file, and closed after SQLite has closed the file: closing any
 //! descriptor of a file drops all POSIX locks of the process on this file. So this crate opens the file in no other way while an
-//! [`Existing`] lives. Other connections of the same process lose their locks when the [`Existing`] is dropped.
+//! [`Existing`] lives. Other connections of the same process lose their locks when the [`Existing`] is dropped. On a connection of the
+//! caller, there is no such descriptor: reads and writes go through the file object of the connection.
 
+mod database_file;
 mod edge;
 pub mod full_text;
 pub mod indexes;
 mod look;
+mod on_connection;
 mod transaction;
 mod trusted;
 mod verify;
@@ -52,10 +57,11 @@ use sqluice_core::schema::Schema;
 use sqluice_core::sqlite_error::{full_disk, said};
 use sqluice_format::aligned::AlignedBuffer;
 use sqluice_format::page::{Geometry, PageSize};
-use sqluice_platform::positioned::Positioned;
 use sqluice_platform::rights;
 
+use database_file::DatabaseFile;
 pub use look::look;
+pub use on_connection::{OpenTransaction, TableRows, vfs};
 pub use transaction::Transaction;
 use transaction::{obstacle, sub_journal};
 pub(crate) use write::Outcome;
@@ -72,7 +78,7 @@ const WAIT: Duration = Duration::from_millis(100);
 pub struct Existing {
     /// The connection. Fields are dropped in order, so it is closed before the descriptor `file`.
     connection: Connection,
-    file: File,
+    file: DatabaseFile,
     /// The path as the user gave it, for messages.
     name: PathBuf,
     /// The absolute path, with symbolic links resolved.
@@ -100,6 +106,7 @@ impl Existing {
         }
         let file = OpenOptions::new().read(true).write(true).open(&path);
         let file = file.map_err(|error| cannot_open(&name, error))?;
+        let file = DatabaseFile::Own(file);
         let geometry = geometry(&file).map_err(|error| cannot_open(&name, error))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = match sub_journal::name() {
@@ -181,9 +188,15 @@ impl Existing {
         }
     }
 
-    /// Returns the descriptor of the file, for reading pages. The descriptor must not be closed: see the invariant of this module.
-    pub(crate) fn file(&self) -> &File {
-        &self.file
+    /// Returns the descriptor of the file, for reading pages on all cores. The descriptor must not be closed: see the invariant of this
+    /// module.
+    ///
+    /// # Errors
+    /// If the connection is one of the caller's, whose descriptor only SQLite has.
+    fn descriptor(&self) -> Result<&File> {
+        let by_sqlite =
+            || Error::target(format!("the pages of {} are SQLite's to read", self.name.display()));
+        self.file.descriptor().ok_or_else(by_sqlite)
     }
 
     /// Returns the path as the user gave it.
@@ -246,7 +259,7 @@ impl Existing {
     /// # Errors
     /// If another program keeps the write lock for the busy timeout, or `cancel` is set.
     pub fn begin(&mut self, cancel: &Cancel) -> Result<Transaction<'_>> {
-        Transaction::begin(self, cancel)
+        Transaction::begin(self, cancel, false)
     }
 
     /// Retries `attempt` while other processes hold locks, for at most the busy timeout.
@@ -324,9 +337,9 @@ const DEFAULT_GEOMETRY: Geometry = match Geometry::new(PageSize::DEFAULT, 0) {
 
 /// Reads the page size and the reserved bytes from the header. Returns `None` for an empty file or an invalid header, which SQLite will
 /// refuse.
-fn geometry(file: &File) -> io::Result<Option<Geometry>> {
+fn geometry(file: &DatabaseFile) -> io::Result<Option<Geometry>> {
     let mut start = [0; 21];
-    if file.metadata()?.len() < start.len() as u64 {
+    if file.len()? < start.len() as u64 {
         return Ok(None);
     }
     file.read_exact_at(&mut start, 0)?;

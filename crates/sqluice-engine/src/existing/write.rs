@@ -67,6 +67,19 @@ impl Transaction<'_> {
             let message = format!("pages can't be written into {}: {why}", self.existing().name().display());
             return Err(Error::target(message).hint("its rows can be stored by SQL"));
         }
+        self.write_unobstructed(plan, schema, jobs, rejects, phases)
+    }
+
+    /// Writes the rows of `jobs` as [`Transaction::write`] does. The caller knows that the database had no obstacle when this transaction
+    /// began.
+    pub(super) fn write_unobstructed(
+        &mut self,
+        plan: &Plan,
+        schema: &Schema,
+        jobs: Vec<Job<'_>>,
+        rejects: Option<&mut RejectFile>,
+        phases: &mut Phases<'_>,
+    ) -> Result<Outcome> {
         let existing = self.roots()?;
         let task = |(table, plan): (_, _)| self.task(table, plan, &existing);
         let tasks = schema.tables.iter().zip(&plan.tables).map(task).collect::<Result<Vec<_>>>()?;

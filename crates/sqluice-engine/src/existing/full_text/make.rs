@@ -132,7 +132,7 @@ impl Making<'_> {
         let Making { transaction, declared, settings } = self;
         let Table { name, .. } = declared.table;
         let Settings { geometry, page_count, workers, .. } = **settings;
-        let view = transaction.view(page_count, progress);
+        let view = transaction.view(page_count, progress)?;
         let tree = Tree { root_page: transaction.root_page(name)?, kind: Kind::Table, geometry, page_count };
         let scan = Scan::in_parts_of(&mut view.pages(), tree, PART_BYTES);
         let scan = scan.and_then(|scan| scan.with_parts(&mut view.pages(), PARTS_OF_WORKER * workers));

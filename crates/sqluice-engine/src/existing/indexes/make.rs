@@ -154,7 +154,7 @@ fn read(
 ) -> Result<()> {
     let (_, table, _) = group[0];
     let Settings { geometry, page_count, workers, .. } = *settings;
-    let view = transaction.view(page_count, phases.progress());
+    let view = transaction.view(page_count, phases.progress())?;
     let place = TreePosition { root_page: transaction.root_page(&table.name)?, geometry, page_count };
     let recipes: Vec<_> = group.iter().map(|(_, _, ours)| &ours.recipe).zip(sorters).collect();
     entries::of_rows(view, table, place, &recipes, workers)?;
@@ -163,17 +163,21 @@ fn read(
 
 impl Transaction<'_> {
     /// Returns a view of the first `page_count` pages of the file, for reading trees that this transaction does not change.
+    ///
+    /// # Errors
+    /// If the connection is one of the caller's.
     pub(in crate::existing) fn view<'v>(
         &'v self,
         page_count: u32,
         progress: &'v dyn Progress,
-    ) -> FileView<'v> {
+    ) -> Result<FileView<'v>> {
         let existing = self.existing();
         let page_bytes = u64::from(page_count) * existing.geometry().page_bytes() as u64;
         // SQLite may count pages that it has not written to the file yet.
-        let file_bytes = existing.file().metadata().map_or(page_bytes, |file| file.len().min(page_bytes));
-        FileView {
-            file: ViewedFile::Open(existing.file()),
+        let file = existing.descriptor()?;
+        let file_bytes = file.metadata().map_or(page_bytes, |file| file.len().min(page_bytes));
+        Ok(FileView {
+            file: ViewedFile::Open(file),
             log: None,
             path: existing.name(),
             file_bytes,
@@ -181,7 +185,7 @@ impl Transaction<'_> {
             at_rest: None,
             progress,
             cancel: self.cancel(),
-        }
+        })
     }
 }
 

@@ -36,7 +36,7 @@ impl OldEntries for OldIndexes<'_> {
     fn give(&self, table: &Table, index: usize, root_page: u32, sorter: &Sorter) -> Result<()> {
         let OldIndexes { transaction, page_count, threads, progress } = *self;
         let place = TreePosition { root_page, geometry: transaction.existing().geometry(), page_count };
-        let view = transaction.view(page_count, progress);
+        let view = transaction.view(page_count, progress)?;
         let index = &table.indexes[index];
         let fields = index.columns.len()..=index.columns.len();
         entries::of_index(view, (&index.name, fields, &Changes::default()), place, sorter, threads).map(drop)

@@ -62,6 +62,8 @@ enum State {
     /// COMMIT has failed, and its effect is unknown.
     Unknown,
     Committed,
+    /// The transaction is open, and the caller of the engine ends it.
+    Left,
 }
 
 /// The number of attempts to bring the database and its WAL into a state in which pages can be written.
@@ -71,7 +73,12 @@ const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(2);
 
 impl<'e> Transaction<'e> {
-    pub(super) fn begin(existing: &'e mut Existing, cancel: &Cancel) -> Result<Transaction<'e>> {
+    /// Begins the transaction. With `is_begun`, the caller has taken the write lock with BEGIN IMMEDIATE.
+    pub(super) fn begin(
+        existing: &'e mut Existing,
+        cancel: &Cancel,
+        is_begun: bool,
+    ) -> Result<Transaction<'e>> {
         cancel.check()?;
         let deadline = Instant::now() + existing.busy_timeout;
         let cancel = cancel.clone();
@@ -84,8 +91,11 @@ impl<'e> Transaction<'e> {
             state: State::Waiting,
         };
         transaction.watch()?;
-        for _ in 0..TRIES {
-            transaction.lock(deadline)?;
+        for attempt in 0..TRIES {
+            match is_begun && attempt == 0 {
+                true => transaction.is_locked()?,
+                false => transaction.lock(deadline)?,
+            }
             if transaction.settle(false)? {
                 return Ok(transaction);
             }
@@ -94,6 +104,21 @@ impl<'e> Transaction<'e> {
         // `checkpointed` is `false`, so no pages can be written, and SQLite must insert the rows ([`Transaction::obstacle`]).
         transaction.lock(deadline)?;
         Ok(transaction)
+    }
+
+    /// Goes on with a transaction that was [left](Transaction::leave) with these facts about its beginning.
+    pub(super) fn resume(
+        existing: &'e mut Existing,
+        (file_bytes, checkpointed, log_tells_size): (u64, bool, bool),
+    ) -> Transaction<'e> {
+        let (cancel, state) = (Cancel::new(), State::Open);
+        Transaction { existing, cancel, file_bytes, checkpointed, log_tells_size, state }
+    }
+
+    /// Ends this value, but not the transaction. Returns the facts about its beginning.
+    pub(super) fn abandon(&mut self) -> (u64, bool, bool) {
+        self.state = State::Left;
+        (self.file_bytes, self.checkpointed, self.log_tells_size)
     }
 
     /// Interrupts SQLite when the cancel flag is set.
@@ -110,6 +135,11 @@ impl<'e> Transaction<'e> {
         self.checkpointed = false;
         let begin = |connection: &Connection| connection.execute_batch("BEGIN IMMEDIATE");
         self.existing.waiting_until(deadline, &self.cancel, "lock", begin)?;
+        self.is_locked()
+    }
+
+    /// Notes that the write lock was taken.
+    fn is_locked(&mut self) -> Result<()> {
         self.state = State::Open;
         // Another process may have changed the journal mode since the database was opened.
         self.existing.journal_mode = self.query("PRAGMA main.journal_mode", "read")?;
@@ -122,8 +152,7 @@ impl<'e> Transaction<'e> {
     fn settle(&mut self, is_own: bool) -> Result<bool> {
         let wal = self.existing.journal_mode == "wal";
         let log_pages = if wal { self.checkpoint()? } else { None };
-        let metadata = self.existing.file.metadata();
-        self.file_bytes = metadata.map_err(|error| self.cannot_cut(error))?.len();
+        self.file_bytes = self.existing.file.len().map_err(|error| self.cannot_cut(error))?;
         self.log_tells_size = log_pages.is_some_and(|pages| pages > 0);
         self.checkpointed = !wal || log_pages.is_some();
         let of_kind = obstacle::of_kind(self.existing).map_err(|error| self.failed(error, "look at"))?;
@@ -344,7 +373,7 @@ impl<'e> Transaction<'e> {
         self.existing.failed(error, what)
     }
 
-    fn query<T: rusqlite::types::FromSql>(&self, sql: &str, what: &str) -> Result<T> {
+    pub(super) fn query<T: rusqlite::types::FromSql>(&self, sql: &str, what: &str) -> Result<T> {
         self.connection().query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error, what))
     }
 
@@ -364,7 +393,7 @@ impl Transaction<'_> {
     /// Rolls back, and cuts off the pages that this transaction has appended.
     fn give_up(&mut self) {
         // Without appended pages, this transaction has no tail, and must not cut off a tail of another process.
-        let bytes = self.existing.file.metadata().map(|metadata| metadata.len());
+        let bytes = self.existing.file.len();
         if self.checkpointed && bytes.is_ok_and(|bytes| bytes <= self.file_bytes) {
             let _ = self.connection().execute_batch("ROLLBACK");
             return;
@@ -399,11 +428,13 @@ impl Transaction<'_> {
     /// SQLite cuts off the tail in a transaction that writes a page to the WAL ([`Transaction::settle`]). This write would fail if the tail
     /// took all space of the disk.
     fn free_tail(&self) {
-        let Ok(len) = self.existing.file.metadata().map(|metadata| metadata.len()) else { return };
+        let (Ok(len), Some(file)) = (self.existing.file.len(), self.existing.file.descriptor()) else {
+            return;
+        };
         if let Some(tail) = len.checked_sub(self.file_bytes).filter(|tail| *tail > 0) {
             // On a file system without holes, nothing is freed. Then the tail is still cut off if the disk has room for that page of the
             // WAL.
-            sqluice_platform::ranges::free(&self.existing.file, self.file_bytes, tail);
+            sqluice_platform::ranges::free(file, self.file_bytes, tail);
         }
     }
 }
@@ -413,7 +444,7 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         self.unwatch();
         match self.state {
-            State::Waiting | State::Committed => {}
+            State::Waiting | State::Committed | State::Left => {}
             State::Open => self.give_up(),
             State::Unknown => {
                 let _ = self.connection().execute_batch("ROLLBACK");

@@ -1,19 +1,18 @@
 //! Writes pages past the end of a database. Other processes may read the database meanwhile: its header does not count these pages yet.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use sqluice_core::error::{Error, Result};
-use sqluice_platform::durable;
 
+use crate::existing::database_file::DatabaseFile;
 use crate::output::{Direct, Output, Replacement, explained};
 
 /// An output past the end of a file. A copy of the last page is kept: SQLite must write this page again itself, to count all pages
 /// ([`Transaction::publish`](super::Transaction::publish)).
 #[derive(Debug)]
 pub(crate) struct PastTheEnd<'f> {
-    file: &'f File,
+    file: &'f DatabaseFile,
     direct: Direct,
     /// The path as the user gave it, for messages.
     name: &'f Path,
@@ -22,8 +21,8 @@ pub(crate) struct PastTheEnd<'f> {
 }
 
 impl<'f> PastTheEnd<'f> {
-    pub(super) fn new(file: &'f File, name: &'f Path, page_bytes: usize) -> PastTheEnd<'f> {
-        PastTheEnd { file, direct: Direct::new(file, page_bytes), name, page_bytes, last: Vec::new() }
+    pub(super) fn new(file: &'f DatabaseFile, name: &'f Path, page_bytes: usize) -> PastTheEnd<'f> {
+        PastTheEnd { file, direct: file.direct(page_bytes), name, page_bytes, last: Vec::new() }
     }
 
     /// Makes the written pages durable, and returns the last page, or no bytes if no page was written.
@@ -31,8 +30,7 @@ impl<'f> PastTheEnd<'f> {
     /// # Errors
     /// If the disk can't be written.
     pub(in crate::existing) fn finish(mut self) -> Result<Vec<u8>> {
-        let synced = durable::sync_content(self.file);
-        synced.map_err(|error| cannot_write(self.name, error))?;
+        self.file.sync().map_err(|error| cannot_write(self.name, error))?;
         Ok(std::mem::take(&mut self.last))
     }
 }
@@ -43,7 +41,7 @@ impl Output for PastTheEnd<'_> {
             self.last.clear();
             self.last.extend_from_slice(&last[last.len() - self.page_bytes..]);
         }
-        self.direct.write(self.file, offset, pages).map_err(|error| cannot_write(self.name, error))
+        self.file.write(&mut self.direct, offset, pages).map_err(|error| cannot_write(self.name, error))
     }
 
     fn commit(self: Box<Self>) -> Result<Option<Replacement>> {
@@ -58,7 +56,7 @@ impl Output for PastTheEnd<'_> {
 /// Turns direct I/O off again, as later reads with this descriptor need not be aligned.
 impl Drop for PastTheEnd<'_> {
     fn drop(&mut self) {
-        self.direct.off(self.file);
+        self.file.end_direct(&mut self.direct);
     }
 }
 
