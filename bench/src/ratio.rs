@@ -123,7 +123,20 @@ pub(crate) fn ratios_of_parts<T, R>(
         let ways = ways.iter().filter(|way| way.part == *part);
         lines_of(
             compared,
-            ways.map(|way| (way.name, Lap { rows: 1, bytes: 1, seconds: 1.0, ..Lap::default() })).collect(),
+            ways.map(|way| {
+                (
+                    way.name,
+                    Lap {
+                        rows: 1,
+                        bytes: 1,
+                        seconds: 1.0,
+                        cpu_seconds: 1.0,
+                        memory_bytes: 1,
+                        ..Lap::default()
+                    },
+                )
+            })
+            .collect(),
         )
         .len()
     };
