@@ -87,7 +87,7 @@ impl<'a> Start<'a> {
         say(&format!("machine: {}\nprogram: {}\n", self.machine, self.version))
     }
 
-    /// Adds a folder for files of so many bytes.
+    /// Adds a folder for files that take at most this number of bytes.
     ///
     /// # Errors
     /// When the disk has no room for them.
@@ -126,7 +126,7 @@ struct Record<'a> {
 }
 
 impl<'a> House<'a> {
-    /// Starts a comparison whose files take so many bytes, and says what is measured.
+    /// Starts a comparison whose files take at most this number of bytes, and says what is measured.
     ///
     /// # Errors
     /// When the program does not run, or the disk has no room.
@@ -182,7 +182,7 @@ impl<'a> House<'a> {
         Ok((took, said))
     }
 
-    /// Generates a database of a preset, which has so many rows.
+    /// Generates a database of a preset with this number of rows.
     ///
     /// # Errors
     /// When sqluice fails.

@@ -98,7 +98,7 @@ pub fn fastest(round: &Round, ways: &[&str], other: &str) -> Option<f64> {
     times.into_iter().reduce(f64::min)
 }
 
-/// Returns the lines of the ratios of a round whose laps took so many seconds.
+/// Returns the lines of the ratios of a round whose laps took these seconds.
 #[cfg(test)]
 pub(crate) fn lines<const N: usize>(compared: &[Compared], laps: [(&'static str, f64); N]) -> Vec<String> {
     let lap =

@@ -292,7 +292,7 @@ const DUMP_ROWS: u64 = 1_000_000;
 /// The maximum number of cells of a workbook.
 const CELLS: u64 = 1_000_000;
 
-/// Returns the format of a part's files, and the maximum disk space of what is made of a CSV file of so many bytes.
+/// Returns the format of a part's files, and the maximum disk space of what is made of the CSV file.
 fn format_of(part: &str, csv: &Input, times: u64) -> (&'static str, f64) {
     let bytes = csv.bytes as f64;
     match part {
@@ -537,7 +537,7 @@ impl Track<'_> {
         Ok((self.house.runner.run(&mut command)?, None))
     }
 
-    /// Imports each of so many files into its own table, in one transaction.
+    /// Imports each of these files into its own table, in one transaction.
     fn import_files(&mut self, files: u64) -> Ran {
         let commands = self.house.write("import.txt", &files::imports(&self.input.file, files)?)?;
         self.read(&commands)
