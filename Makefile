@@ -7,7 +7,7 @@ CARGO ?= cargo
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test checks stale-checks release-checks docs docs-test docs-update lint platforms features feature-pairs semver server-dumps server-tests fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-lookalike bench-search bench-python bench-distributed bench-servers bench-size profile mutants install clean
+.PHONY: help setup demo test checks stale-checks release-checks docs docs-test docs-update lint platforms features feature-pairs semver server-dumps server-tests fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-entities bench-scaling bench-databases bench-generate bench-lookalike bench-search bench-python bench-distributed bench-servers bench-size profile mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -149,6 +149,15 @@ bench-existing: ## Existing databases, beside SQLite's ways to change them (ARGS
 bench-stores: ## A folder as one database beside cp, sqlite3 -A and files (ARGS='--files 1000' or '--only read' for less)
 	@tools/setup bench
 	bench/stores $(ARGS)
+
+bench-entities: ## Entities written by the thousand beside a statement for each (ARGS='--rows-scale 0.1' for fewer)
+	@tools/setup build
+	bench/entities $(ARGS)
+
+bench-scaling: ## Each verb on 1 to 16 cores, in a RAM disk and on disk, with its serial share (ARGS='--rows 2000000' for fewer)
+	@tools/setup build
+	tools/static
+	bench/scaling target/packages/sqluice-$$(uname -m)-unknown-linux-musl $(ARGS)
 
 bench-generate: ## A shop beside prepared INSERTs, TPC-H beside Parquet files (ARGS='--orders 100k --scale 0.01' or '--only tpch' for less)
 	@tools/setup bench

@@ -1,17 +1,17 @@
-//! Laps, which are printed as soon as they are over, and the file of the record.
+//! Laps, which are printed as soon as they are over, and tables of them.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
-use anyhow::Context;
 use serde::Serialize;
+use sqluice_lab::figures::Spread;
 
 use crate::grouped;
 use crate::options::say;
 use crate::process::Took;
-use crate::stats::Spread;
 
 /// One lap of one round.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Lap {
     /// The number of rows; 0 if there are none.
     pub rows: u64,
@@ -26,13 +26,16 @@ pub struct Lap {
     /// The kind of output, if it is known: direct, buffered, discarded. The write paths of tables and indexes precede it if there are
     /// several.
     pub output: Option<String>,
+    /// Other measurements of the same lap, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub also: BTreeMap<&'static str, f64>,
 }
 
 impl Lap {
     /// Creates the lap of a process that wrote rows and bytes.
     pub fn new(took: &Took, rows: u64, bytes: u64, output: Option<String>) -> Lap {
         let Took { seconds, cpu_seconds, memory_bytes, .. } = *took;
-        Lap { rows, bytes, seconds, cpu_seconds, memory_bytes, output }
+        Lap { rows, bytes, seconds, cpu_seconds, memory_bytes, output, also: BTreeMap::new() }
     }
 
     /// Returns the number of rows per second.
@@ -66,35 +69,79 @@ impl Lap {
     }
 }
 
-/// The head of a Markdown table of [`row`]s.
-pub const HEAD: &str =
-    "| | rows | seconds: median (min..max) | M rows/s | peak memory |\n|---|---|---|---|---|\n";
+/// A column of a table of laps: its head, and the text of a cell, made of the laps of one way.
+pub type Column<'a> = (&'a str, &'a dyn Fn(&[&Lap]) -> String);
 
-/// Formats a row of a table: the times of the laps of one way, of which there must be at least one.
-pub fn row(title: &str, laps: &[&Lap]) -> String {
-    let spread = |value: &dyn Fn(&Lap) -> f64| Spread::of(laps.iter().map(|lap| value(lap)));
-    format!(
-        "| {title} | {} | {:.2} | {:.2} | {:.0} MiB |",
-        grouped(laps[0].rows),
-        spread(&|lap| lap.seconds),
-        spread(&|lap| lap.rate() / 1e6),
-        mib(spread(&|lap| lap.memory_bytes as f64).max)
-    )
+/// The usual columns.
+pub const USUAL: [Column<'static>; 4] = [
+    ("rows", &rows),
+    ("seconds: median (min..max)", &seconds),
+    ("M rows/s", &rate),
+    ("peak memory", &memory),
+];
+
+/// The cell with the number of rows.
+pub fn rows(laps: &[&Lap]) -> String {
+    match laps[0].rows {
+        0 => String::new(),
+        rows => grouped(rows),
+    }
+}
+
+/// The cell with the seconds.
+pub fn seconds(laps: &[&Lap]) -> String {
+    format!("{:.2}", spread(laps, |lap| lap.seconds))
+}
+
+/// The cell with the seconds of all cores together.
+pub fn cores(laps: &[&Lap]) -> String {
+    format!("{:.2}", spread(laps, |lap| lap.cpu_seconds))
+}
+
+/// The cell with the millions of rows a second.
+pub fn rate(laps: &[&Lap]) -> String {
+    match laps[0].rows {
+        0 => String::new(),
+        _ => format!("{:.2}", spread(laps, |lap| lap.rate() / 1e6)),
+    }
+}
+
+/// The cell with the gigabytes a second.
+pub fn throughput(laps: &[&Lap]) -> String {
+    format!("{:.2}", spread(laps, |lap| lap.bytes as f64 / lap.seconds / 1e9))
+}
+
+/// The cell with the peak memory.
+pub fn memory(laps: &[&Lap]) -> String {
+    format!("{:.0} MiB", mib(spread(laps, |lap| lap.memory_bytes as f64).max))
+}
+
+/// Returns the spread of a value of laps, of which there must be at least one.
+pub fn spread(laps: &[&Lap], value: impl Fn(&Lap) -> f64) -> Spread {
+    let values: Vec<f64> = laps.iter().map(|lap| value(lap)).collect();
+    Spread::of_samples(&values).unwrap_or_default()
+}
+
+/// Formats the head of a table in Markdown.
+pub fn head(first: &str, columns: &[Column<'_>]) -> String {
+    let heads: String = columns.iter().map(|(head, _)| format!(" {head} |")).collect();
+    format!("| {first} |{heads}\n|---|{}\n", "---|".repeat(columns.len()))
+}
+
+/// Formats a row of a table: the laps of one way. There is no row if nothing was measured.
+pub fn row(title: &str, columns: &[Column<'_>], laps: &[&Lap]) -> String {
+    if laps.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("| {title} |");
+    for (_, cell) in columns {
+        // Writing to a String can't fail.
+        let _ = write!(text, " {} |", cell(laps));
+    }
+    text + "\n"
 }
 
 /// Converts bytes to MiB.
 pub fn mib(bytes: f64) -> f64 {
     bytes / f64::from(1 << 20)
-}
-
-/// Saves the record of a run in a folder; returns the file.
-///
-/// # Errors
-/// When the file can't be written.
-pub fn save(record: &impl Serialize, benchmark: &str, taken: &str, folder: &Path) -> anyhow::Result<PathBuf> {
-    let file = folder.join(format!("{benchmark}-{}.json", taken.replace(':', "")));
-    let json = serde_json::to_string_pretty(record)? + "\n";
-    let save = || std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, json));
-    save().with_context(|| format!("cannot write {}", file.display()))?;
-    Ok(file)
 }

@@ -7,7 +7,12 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * [`found`], [`machine`], [`stats`], [`ratio`], [`process`], [`options`], [`sqluice`], [`lap`], [`rounds`]
+//! * [`words`], [`machine`], [`process`], [`shell`], [`options`], [`sqluice`]
+//! * [`lap`], [`rounds`], [`ratio`], [`house`]: a lap, rounds of laps, ratios within a round, a comparison from start to record
+//! * [`db`], [`found`]: databases by SQLite itself, and what it finds in them
+//!
+//! A comparison is data: a list of ways, each with its part, its name, its title and the function that runs a lap; and a list of ratios,
+//! each with the claim about it in words.
 //!
 //! The comparisons, none of which uses another:
 //!
@@ -17,10 +22,12 @@
 pub mod billion;
 pub mod check;
 pub mod databases;
+pub mod db;
 pub mod entities;
 pub mod existing;
 pub mod found;
 pub mod generate;
+pub mod house;
 pub mod index;
 pub mod lap;
 pub mod load;
@@ -31,13 +38,15 @@ pub mod process;
 pub mod ratio;
 pub mod rounds;
 pub mod search;
+pub mod shell;
 pub mod sqluice;
-pub mod stats;
 pub mod stores;
+pub mod words;
 
 pub use sqluice_lab::{random, scratch};
 
 use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::Context;
@@ -80,6 +89,33 @@ pub fn sync(file: &Path) -> anyhow::Result<()> {
         opened.with_context(|| format!("cannot sync {}", path.display()))?;
     }
     Ok(())
+}
+
+/// Writes a file of lines that begin with a header, and syncs it.
+///
+/// # Errors
+/// When the file can't be written.
+pub fn lines(
+    file: &Path,
+    header: &str,
+    write: impl FnOnce(&mut BufWriter<File>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let write = || -> anyhow::Result<()> {
+        let mut to = BufWriter::with_capacity(1 << 20, File::create(file)?);
+        writeln!(to, "{header}")?;
+        write(&mut to)?;
+        Ok(to.flush()?)
+    };
+    write().with_context(|| format!("cannot write {}", file.display()))?;
+    sync(file)
+}
+
+/// Returns the size of a file.
+///
+/// # Errors
+/// When it does not exist.
+pub fn size(file: &Path) -> anyhow::Result<u64> {
+    Ok(file.metadata().with_context(|| format!("{} is missing", file.display()))?.len())
 }
 
 /// Reads a whole file, so that it is in the page cache if memory allows.

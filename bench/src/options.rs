@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::process::{Runner, this};
+use crate::shell::Programs;
 
 /// Flags of every comparison.
 #[derive(Clone, Debug, Args)]
@@ -24,6 +25,9 @@ pub struct Options {
     /// The program to measure [default: the one beside this program]
     #[arg(long, value_name = "FILE")]
     sqluice: Option<PathBuf>,
+    /// Other programs
+    #[command(flatten)]
+    pub programs: Programs,
 }
 
 impl Options {

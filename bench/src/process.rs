@@ -31,6 +31,19 @@ pub struct Took {
     pub stdout: String,
 }
 
+impl Took {
+    /// Adds the resources of a process that ran after this one; the output is that of the second.
+    #[must_use]
+    pub fn then(self, second: Took) -> Took {
+        Took {
+            seconds: self.seconds + second.seconds,
+            cpu_seconds: self.cpu_seconds + second.cpu_seconds,
+            memory_bytes: self.memory_bytes.max(second.memory_bytes),
+            ..second
+        }
+    }
+}
+
 /// Runs the laps of a comparison, and stops the running lap when this program is asked to end.
 #[derive(Debug)]
 pub struct Runner {
@@ -102,23 +115,14 @@ impl Runner {
         })
     }
 
-    /// Returns a command that starts this program again for a lap of the comparison.
-    ///
-    /// # Errors
-    /// When this program can't be found.
-    pub fn this(&self) -> anyhow::Result<Command> {
-        let mut command = Command::new(this()?);
-        command.arg(self.comparison);
-        Ok(command)
-    }
-
-    /// Runs a lap of this program to its end; SQLite's temporary files are in `folder`.
+    /// Runs a lap of the comparison in a process of this program to its end; SQLite's temporary files are in `folder`.
     ///
     /// # Errors
     /// The errors of [`run`](Self::run).
-    pub fn own(&self, arguments: &[&OsStr], folder: &Path) -> anyhow::Result<Took> {
-        let lap = self.run(self.this()?.args(arguments).env("SQLITE_TMPDIR", folder));
-        lap.with_context(|| format!("the lap {}", arguments.first().unwrap_or(&OsStr::new("")).display()))
+    pub fn own(&self, words: &[impl AsRef<OsStr>], folder: &Path) -> anyhow::Result<Took> {
+        let mut command = Command::new(this()?);
+        let lap = self.run(command.args(["lap", self.comparison]).args(words).env("SQLITE_TMPDIR", folder));
+        lap.with_context(|| format!("the lap {}", words[0].as_ref().display()))
     }
 }
 

@@ -5,19 +5,14 @@ use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 use serde::Serialize;
+use sqluice_lab::figures::Spread;
 
-use crate::stats::Spread;
+use crate::lap::Lap;
+use crate::rounds::Round;
 
-/// A ratio that can be computed from rounds of type `R`.
-#[derive(Debug)]
-pub struct Compared<R> {
-    /// A description of the ratio.
-    pub what: &'static str,
-    /// The function that computes the ratio of a round; `None` if the round lacks a lap.
-    pub ratio: fn(&R) -> Option<f64>,
-    /// The claim about the median, if there is one: in words, and as a range.
-    pub claim: Option<(&'static str, RangeInclusive<f64>)>,
-}
+/// A ratio: a description, the function that computes it (`None` if the round lacks a lap), and the claim about its median in words that
+/// [`range`] reads; empty if nothing is claimed.
+pub type Compared = (&'static str, fn(&Round) -> Option<f64>, &'static str);
 
 /// The measured ratio.
 #[derive(Debug, Serialize)]
@@ -29,31 +24,42 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Computes the ratio of at least one round; `None` if a round lacks a lap.
-    pub fn new<R>(compared: &Compared<R>, rounds: &[R]) -> Option<Ratio> {
-        let spread = Spread::of(rounds.iter().map(compared.ratio).collect::<Option<Vec<f64>>>()?);
-        let claim = compared.claim.as_ref();
-        Some(Ratio {
-            what: compared.what,
-            spread,
-            claim: claim.map(|(claim, _)| *claim),
-            met: claim.map(|(_, range)| range.contains(&spread.median)),
-        })
-    }
-
     /// Computes all ratios that the rounds have the laps for.
-    pub fn all<R>(compared: &[Compared<R>], rounds: &[R]) -> Vec<Ratio> {
+    pub fn all(compared: &[Compared], rounds: &[Round]) -> Vec<Ratio> {
         compared.iter().filter_map(|compared| Ratio::new(compared, rounds)).collect()
     }
 
-    /// Formats a row of the table.
-    pub fn line(&self) -> String {
+    fn new(&(what, ratio, claim): &Compared, rounds: &[Round]) -> Option<Ratio> {
+        let ratios: Option<Vec<f64>> = rounds.iter().map(ratio).collect();
+        let spread = Spread::of_samples(&ratios?)?;
+        let claim = (!claim.is_empty()).then_some(claim);
+        let met = claim.map(|claim| range(claim).is_some_and(|range| range.contains(&spread.median)));
+        Some(Ratio { what, spread, claim, met })
+    }
+
+    fn line(&self) -> String {
         let verdict = match self.met {
             Some(true) => "met",
             Some(false) => "short",
             None => "",
         };
         format!("| {} | {:.2} | {} | {verdict} |", self.what, self.spread, self.claim.unwrap_or(""))
+    }
+}
+
+/// Reads the range of a claim: `at least 5, aim 8`, `at most 1.5`, `aim 20`, `10 within 15%`.
+pub fn range(claim: &str) -> Option<RangeInclusive<f64>> {
+    let after = |words: &str| {
+        let (_, rest) = claim.split_once(words)?;
+        rest.split([' ', ',', '%']).next()?.parse::<f64>().ok()
+    };
+    if let Some(percent) = after(" within ") {
+        let middle: f64 = claim.split(' ').next()?.parse().ok()?;
+        return Some(middle * (1.0 - percent / 100.0)..=middle * (1.0 + percent / 100.0));
+    }
+    match after("at most ") {
+        Some(most) => Some(f64::NEG_INFINITY..=most),
+        None => Some(after("at least ").or_else(|| after("aim "))?..=f64::INFINITY),
     }
 }
 
@@ -66,26 +72,98 @@ pub fn table(ratios: &[Ratio]) -> String {
     text
 }
 
+/// Returns a value of one way, divided by that of another in the same round.
+pub fn ratio(round: &Round, one: &str, other: &str, value: impl Fn(&Lap) -> f64) -> Option<f64> {
+    Some(value(round.get(one)?) / value(round.get(other)?))
+}
+
+/// Returns the seconds of one way, divided by those of another.
+pub fn time(round: &Round, one: &str, other: &str) -> Option<f64> {
+    ratio(round, one, other, |lap| lap.seconds)
+}
+
+/// Returns the processor seconds of one way, divided by those of another.
+pub fn processors(round: &Round, one: &str, other: &str) -> Option<f64> {
+    ratio(round, one, other, |lap| lap.cpu_seconds)
+}
+
+/// Returns the rows a second of one way, divided by those of another.
+pub fn rate(round: &Round, one: &str, other: &str) -> Option<f64> {
+    ratio(round, one, other, Lap::rate)
+}
+
+/// Returns the seconds of the fastest of some ways, divided by those of another.
+pub fn fastest(round: &Round, ways: &[&str], other: &str) -> Option<f64> {
+    let times = ways.iter().map(|way| time(round, way, other)).collect::<Option<Vec<f64>>>()?;
+    times.into_iter().reduce(f64::min)
+}
+
+/// Returns the lines of the ratios of a round whose laps took these seconds.
+#[cfg(test)]
+pub(crate) fn lines<const N: usize>(compared: &[Compared], laps: [(&'static str, f64); N]) -> Vec<String> {
+    let lap =
+        |seconds| Lap { rows: 1, bytes: 1, seconds, cpu_seconds: seconds, memory_bytes: 1, ..Lap::default() };
+    lines_of(compared, laps.map(|(way, seconds)| (way, lap(seconds))).into())
+}
+
+/// Returns the lines of the ratios of a round.
+#[cfg(test)]
+pub(crate) fn lines_of(compared: &[Compared], round: Round) -> Vec<String> {
+    Ratio::all(compared, &[round]).iter().map(Ratio::line).collect()
+}
+
+/// Returns the number of ratios that can be computed from the ways of each part alone.
+#[cfg(test)]
+pub(crate) fn ratios_of_parts<T, R>(
+    ways: &[crate::rounds::Way<T, R>],
+    compared: &[Compared],
+    parts: &[&str],
+) -> Vec<usize> {
+    let of = |part: &&str| {
+        let ways = ways.iter().filter(|way| way.part == *part);
+        lines_of(
+            compared,
+            ways.map(|way| {
+                (
+                    way.name,
+                    Lap {
+                        rows: 1,
+                        bytes: 1,
+                        seconds: 1.0,
+                        cpu_seconds: 1.0,
+                        memory_bytes: 1,
+                        ..Lap::default()
+                    },
+                )
+            })
+            .collect(),
+        )
+        .len()
+    };
+    parts.iter().map(of).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const HALF: Compared<[f64; 2]> = Compared {
-        what: "one to the other",
-        ratio: |round| (round[1] > 0.0).then(|| round[0] / round[1]),
-        claim: Some(("at least 2", 2.0..=f64::INFINITY)),
-    };
+    fn rounds(seconds: &[[f64; 2]]) -> Vec<Round> {
+        let lap = |seconds| Lap { seconds, ..Lap::default() };
+        seconds.iter().map(|[one, other]| Round::from([("one", lap(*one)), ("other", lap(*other))])).collect()
+    }
+
+    const HALF: Compared = ("one to the other", |round| time(round, "one", "other"), "at least 2");
 
     #[test]
     fn ratios_are_taken_within_a_round() {
-        let ratio = Ratio::new(&HALF, &[[20.0, 1.0], [60.0, 2.0], [40.0, 1.0]]).unwrap();
+        let ratio = Ratio::new(&HALF, &rounds(&[[20.0, 1.0], [60.0, 2.0], [40.0, 1.0]])).unwrap();
         assert_eq!(ratio.line(), "| one to the other | 30.00 (20.00..40.00) | at least 2 | met |");
     }
 
     #[test]
     fn a_claim_is_short_or_missing() {
-        let claimless = Compared { claim: None, ..HALF };
-        let lines = table(&Ratio::all(&[HALF, claimless], &[[3.0, 2.0]]));
+        let claimless = (HALF.0, HALF.1, "");
+        let lines = table(&Ratio::all(&[HALF, claimless], &rounds(&[[3.0, 2.0]])));
         let lines: Vec<&str> = lines.lines().skip(2).collect();
         assert_eq!(
             lines,
@@ -98,6 +176,23 @@ mod tests {
 
     #[test]
     fn rounds_that_lack_a_lap_have_no_ratio() {
-        assert!(Ratio::new(&HALF, &[[3.0, 2.0], [3.0, 0.0]]).is_none());
+        let mut lacking = rounds(&[[3.0, 2.0], [3.0, 2.0]]);
+        lacking[1].remove("other");
+        assert!(Ratio::new(&HALF, &lacking).is_none());
+    }
+
+    #[test]
+    fn the_words_of_a_claim_are_its_range() {
+        for (claim, met, short) in [
+            ("at least 5, aim 8", 5.0, 4.9),
+            ("aim 20", 20.0, 19.0),
+            ("at most 1.25", 1.25, 1.3),
+            ("at most 0.90, aim 0.85", 0.9, 0.91),
+            ("10 within 15%", 11.4, 11.6),
+        ] {
+            let range = range(claim).unwrap();
+            assert!(range.contains(&met) && !range.contains(&short), "{claim}: {range:?}");
+        }
+        assert_eq!(range("fast"), None);
     }
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, ensure};
 use serde::Deserialize;
 
 use crate::process::{Runner, Took};
+use crate::words;
 
 /// The required part of a report.
 #[derive(Clone, Debug, Deserialize)]
@@ -78,7 +79,7 @@ impl<'a> Sqluice<'a> {
     ///
     /// # Errors
     /// When the command fails.
-    pub fn run(&self, arguments: &[&OsStr]) -> anyhow::Result<Took> {
+    pub fn run(&self, arguments: &[impl AsRef<OsStr>]) -> anyhow::Result<Took> {
         self.runner.run(Command::new(&self.file).args(arguments).args(["--json", "--no-progress"]))
     }
 
@@ -86,7 +87,7 @@ impl<'a> Sqluice<'a> {
     ///
     /// # Errors
     /// When the command fails, or reports another number of rows.
-    pub fn write(&self, arguments: &[&OsStr], rows: u64) -> anyhow::Result<(Took, Report)> {
+    pub fn write(&self, arguments: &[impl AsRef<OsStr>], rows: u64) -> anyhow::Result<(Took, Report)> {
         let took = self.run(arguments)?;
         let report: Report = serde_json::from_str(&took.stdout).context("sqluice reports something else")?;
         ensure!(report.rows == rows, "sqluice reports {} rows instead of {rows}", report.rows);
@@ -98,7 +99,7 @@ impl<'a> Sqluice<'a> {
     /// # Errors
     /// When the command fails, or finds an error.
     pub fn check(&self, database: &Path) -> anyhow::Result<(Took, Checked)> {
-        let took = self.run(&["check".as_ref(), database.as_os_str()])?;
+        let took = self.run(&words!["check", database])?;
         let checked: Checked = serde_json::from_str(&took.stdout).context("a report is JSON")?;
         ensure!(checked.sound, "sqluice says: {}", took.stdout);
         Ok((took, checked))

@@ -6,9 +6,10 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use anyhow::Context;
-use rusqlite::{Connection, Statement, params};
+use rusqlite::{Statement, params};
 use sqluice::splitmix::SplitMix64;
 
+use crate::db::{close, open};
 use crate::{UNSAFE_PRAGMAS, sync};
 
 /// The number of rows in an INSERT, as in the article.
@@ -64,7 +65,7 @@ fn noise(length: usize) -> Vec<u8> {
 
 /// Fills the table with prepared INSERTs of 50 rows, in one transaction.
 pub(crate) fn insert(file: &Path, rows: u64) -> anyhow::Result<()> {
-    let db = create(file)?;
+    let db = open(file, UNSAFE_PRAGMAS)?;
     db.execute_batch(TABLE)?;
     db.execute_batch("BEGIN")?;
     {
@@ -84,24 +85,13 @@ pub(crate) fn insert(file: &Path, rows: u64) -> anyhow::Result<()> {
 
 /// Copies the table of `source`: if both declarations are equal, SQLite copies records without decoding them.
 pub(crate) fn attach(file: &Path, source: &Path) -> anyhow::Result<()> {
-    let db = create(file)?;
+    let db = open(file, UNSAFE_PRAGMAS)?;
     db.execute("ATTACH ? AS a", params![source.to_str().context("a path is UTF-8")?])?;
     let table: String =
         db.query_row("SELECT sql FROM a.sqlite_schema WHERE name = 'user'", [], |row| row.get(0))?;
     db.execute_batch(&table)?;
     db.execute_batch("BEGIN; INSERT INTO main.user SELECT * FROM a.user; COMMIT; DETACH a")?;
     close(db, file)
-}
-
-fn create(file: &Path) -> anyhow::Result<Connection> {
-    let db = Connection::open(file).with_context(|| format!("cannot make {}", file.display()))?;
-    db.execute_batch(UNSAFE_PRAGMAS)?;
-    Ok(db)
-}
-
-fn close(db: Connection, file: &Path) -> anyhow::Result<()> {
-    db.close().map_err(|(_, error)| error)?;
-    sync(file)
 }
 
 fn statement(rows: usize) -> String {

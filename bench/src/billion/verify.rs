@@ -4,7 +4,9 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::params;
+
+use crate::db::read;
 
 /// The number of rows at each end whose values are checked. All rows are counted.
 const LOOKED_AT: i64 = 1_000_000;
@@ -12,8 +14,7 @@ const LOOKED_AT: i64 = 1_000_000;
 /// Checks that the table has `rows` rows, numbered from 1, and that the rows at both ends have the right values.
 pub(crate) fn verify(file: &Path, rows: u64) -> anyhow::Result<()> {
     let rows = i64::try_from(rows).context("SQLite numbers rows with 63 bits")?;
-    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .with_context(|| format!("cannot open {}", file.display()))?;
+    let db = read(file)?;
     let ask = |sql: &str| db.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
     // Separate queries: SQLite counts without reading rows, and finds both ends without counting.
     let found = ask("SELECT count(*) FROM user")?.unwrap_or(0);
@@ -37,6 +38,7 @@ pub(crate) fn verify(file: &Path, rows: u64) -> anyhow::Result<()> {
 mod tests {
     use super::*;
     use crate::billion::laps::insert;
+    use crate::db::open;
 
     #[test]
     fn a_wrong_number_of_rows_is_found() {
@@ -59,7 +61,7 @@ mod tests {
         ] {
             let file = folder.path().join(file);
             insert(&file, 99).unwrap();
-            Connection::open(&file).unwrap().execute_batch(damage).unwrap();
+            open(&file, damage).unwrap();
             // A row that moved to the end leaves a gap, so the last rowid is too large.
             assert!(verify(&file, 99).is_err(), "{damage}");
         }

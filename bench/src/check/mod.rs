@@ -8,61 +8,131 @@
 //!
 //! Before each lap the file is read once, so it is in the page cache as far as memory allows.
 
-mod compare;
-mod record;
 mod sqlite;
 
-use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use anyhow::ensure;
+use clap::Args;
+use serde_json::{Value, json};
 
-use crate::options::{Options, compare, ended};
+use crate::house::{House, said};
+use crate::lap::{Column, Lap, memory, seconds, spread, throughput};
+use crate::options::{Options, say};
+use crate::process::{Runner, Took};
+use crate::rounds::{Round, Way, laps, rounds, table, way};
+use crate::words::Words;
+use crate::{grouped, size, sync, warm, words};
 
-/// The arguments of the comparison.
-#[derive(Debug, Args)]
+/// The settings of the comparison of checks.
+#[derive(Clone, Debug, Args)]
 #[command(
     about = "Is a database with indexes sound? sqluice beside SQLite's integrity_check, in alternating rounds"
 )]
-pub struct Arguments {
-    #[command(flatten)]
-    settings: Settings,
-    #[command(subcommand)]
-    lap: Option<Lap>,
-}
-
-#[derive(Clone, Debug, Args)]
-struct Settings {
-    /// Rows of the table
+pub struct Settings {
+    /// Rows of the database
     #[arg(long, default_value = "20M", value_name = "N", value_parser = crate::count)]
     rows: u64,
-    /// Rounds in which SQLite checks, too
+    /// Rounds with SQLite's check, which takes minutes
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     theirs: u16,
     #[command(flatten)]
     options: Options,
 }
 
-/// A lap that the program runs as a process of its own.
-#[derive(Clone, Debug, Subcommand)]
-enum Lap {
-    /// Make the indexes
-    #[command(hide = true)]
-    Index { file: PathBuf },
-    /// Have SQLite check, and print what it says
-    #[command(hide = true)]
-    Integrity { file: PathBuf },
+/// The maximum size of a row and its four entries, in bytes.
+const ROW_BYTES_MAX: u64 = 150;
+
+/// The minimum ratio of the medians of `integrity_check` and `check`.
+const CLAIM: f64 = 10.0;
+
+const COLUMNS: [Column<'static>; 3] =
+    [("seconds: median (min..max)", &seconds), ("GB/s", &throughput), ("peak memory", &memory)];
+
+/// Runs a lap in this process.
+///
+/// # Errors
+/// The errors of the lap.
+pub fn lap(name: &str, words: &mut Words) -> anyhow::Result<Value> {
+    match name {
+        "index" => said(sqlite::index(&words.path()?)?),
+        _ => said(sqlite::integrity_check(&words.path()?)?),
+    }
 }
 
-/// Runs the comparison, or one of its laps.
-pub fn main(arguments: &Arguments) -> ExitCode {
-    let done = match &arguments.lap {
-        Some(Lap::Index { file }) => sqlite::index(file),
-        Some(Lap::Integrity { file }) => {
-            sqlite::integrity_check(file).and_then(|said| Ok(io::stdout().write_all(said.as_bytes())?))
+/// Runs the comparison, prints the results and saves the record.
+///
+/// # Errors
+/// When a check finds an error.
+pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
+    let rows = settings.rows;
+    let house = House::open(&settings.options, runner, rows * ROW_BYTES_MAX)?;
+    let mut track = Track { house: &house, database: house.file("check.db"), rows };
+    house.preset("user", rows, &track.database)?;
+    let took = house.own(&words!["index", track.database])?;
+    sync(&track.database)?;
+    let bytes = size(&track.database)?;
+    let input = format!("{} rows with 4 indexes, {:.0} MB", grouped(rows), bytes as f64 / 1e6);
+    say(&format!("input: {input}; CREATE INDEX took {:.1} s\n", took.seconds))?;
+    let ways: [Way<Track<'_>, anyhow::Result<Took>>; 2] = [
+        way("", "integrity", "`PRAGMA integrity_check`", Track::integrity_check),
+        way("", "check", "`sqluice check`", Track::check),
+    ];
+    let rounds = rounds(settings.options.rounds, &ways, |way, number| {
+        if way.name == "integrity" && number > settings.theirs {
+            return Ok(None);
         }
-        None => return compare("check", |runner| compare::run(&arguments.settings, runner)),
-    };
-    ended(done.and_then(|()| Ok(io::stdout().flush()?)), false)
+        warm(&track.database)?;
+        let took = (way.run)(&mut track)?;
+        Lap::new(&took, rows, bytes, None).verified(way.name, || Ok(())).map(Some)
+    })?;
+    // The check of SQLite runs in fewer rounds, so the medians are compared.
+    let ratio = median(&rounds, "integrity") / median(&rounds, "check");
+    let verdict = if ratio >= CLAIM { "met" } else { "short" };
+    let text = table(&input, &COLUMNS, &ways, &rounds)
+        + &format!("\nratio of the medians: {ratio:.1} (at least {CLAIM:.0}: {verdict})\n");
+    let facts = json!({ "rows": rows, "bytes": bytes, "ratio": ratio, "met": ratio >= CLAIM });
+    house.finish("check", facts, &ways, &rounds, &[], &text)
+}
+
+/// Returns the median seconds of a way, of the rounds that have it.
+fn median(rounds: &[Round], way: &str) -> f64 {
+    spread(&laps(rounds, way), |lap| lap.seconds).median
+}
+
+/// The data that all laps share.
+struct Track<'a> {
+    house: &'a House<'a>,
+    database: PathBuf,
+    rows: u64,
+}
+
+impl Track<'_> {
+    fn check(&mut self) -> anyhow::Result<Took> {
+        let (took, checked) = self.house.sqluice.check(&self.database)?;
+        ensure!(checked.rows == self.rows, "sqluice says: {}", took.stdout);
+        Ok(took)
+    }
+
+    fn integrity_check(&mut self) -> anyhow::Result<Took> {
+        let (took, said): (Took, String) = self.house.asked(&words!["integrity", self.database])?;
+        ensure!(said == "ok", "integrity_check says: {said}");
+        Ok(took)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_are_of_the_rounds_that_have_the_lap() {
+        let lap = |seconds| Lap { seconds, ..Lap::default() };
+        let rounds = [
+            Round::from([("check", lap(2.0)), ("integrity", lap(40.0))]),
+            Round::from([("check", lap(3.0))]),
+            Round::from([("check", lap(4.0))]),
+        ];
+        assert_eq!((median(&rounds, "check"), median(&rounds, "integrity")), (3.0, 40.0));
+    }
 }

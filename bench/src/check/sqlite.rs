@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Context;
-use rusqlite::{Connection, OpenFlags};
+use crate::db::{open, read};
 
 /// The indexes: one on text, a composite one, one with two distinct keys, and a descending one.
 pub(crate) const INDEXES: &str = "
@@ -17,17 +16,13 @@ const CACHE_KIB: u32 = 200_000;
 
 /// Creates the indexes.
 pub(crate) fn index(file: &Path) -> anyhow::Result<()> {
-    let connection = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     let pragmas = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA threads = 2;";
-    connection
-        .execute_batch(&format!("{pragmas} PRAGMA cache_size = -{CACHE_KIB}; {INDEXES}"))
-        .context("cannot make the indexes")
+    open(file, &format!("{pragmas} PRAGMA cache_size = -{CACHE_KIB}; {INDEXES}")).map(drop)
 }
 
 /// Returns the result of `PRAGMA integrity_check`.
 pub(crate) fn integrity_check(file: &Path) -> anyhow::Result<String> {
-    let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .with_context(|| format!("cannot open {}", file.display()))?;
+    let connection = read(file)?;
     connection.execute_batch(&format!("PRAGMA cache_size = -{CACHE_KIB}"))?;
     Ok(connection.query_row("PRAGMA integrity_check", [], |row| row.get(0))?)
 }

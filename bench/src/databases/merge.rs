@@ -4,20 +4,19 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use clap::{Args, ValueEnum};
-use rusqlite::Connection;
 use serde::Serialize;
+use serde_json::json;
 
-use crate::lap::{Lap, save};
-use crate::machine::{self, Machine};
+use crate::db::{First, numbers, open};
+use crate::house::{House, Start};
+use crate::lap::{Lap, USUAL};
 use crate::options::{Options, say};
-use crate::process::Runner;
-use crate::ratio::{self, Compared, Ratio};
-use crate::rounds;
-use crate::scratch::{Scratch, remove};
-use crate::sqluice::Sqluice;
-use crate::{UNSAFE_PRAGMAS, count, grouped, warm};
+use crate::process::{Runner, Took};
+use crate::ratio::{self, Compared};
+use crate::rounds::{Way, rounds, table, way};
+use crate::{UNSAFE_PRAGMAS, count, grouped, size, warm, words};
 
 /// The number of merged databases.
 const PARTS: usize = 8;
@@ -30,13 +29,10 @@ const ENTRY_BYTES: u64 = 18;
 const INDEX: &str = "CREATE INDEX by_area ON user (area)";
 
 #[derive(Debug, Args)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// Rows of all databases
     #[arg(long, default_value = "100M", value_name = "N", value_parser = count)]
     rows: u64,
-    /// The shell of SQLite
-    #[arg(long, default_value = "sqlite3", value_name = "FILE")]
-    sqlite3: PathBuf,
     /// What is merged
     #[arg(long, value_enum, default_value_t = Case::Index)]
     case: Case,
@@ -56,168 +52,117 @@ enum Case {
     Interleaved,
 }
 
-/// A method to merge the databases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum Way {
-    Bytes,
-    Insert,
-    Merge,
+fn ways<'a>() -> Vec<Way<Track<'a>, anyhow::Result<Took>>> {
+    vec![
+        way("", "bytes", "`cat`, synced", |track| {
+            let mut command = Command::new("sh");
+            command.args(["-c", "to=\"$1\"; shift; cat \"$@\" > \"$to\" && sync \"$to\"", "sh"]);
+            track.house.runner.run(command.arg(&track.target).args(&track.sources))
+        }),
+        way("", "insert", "ATTACH, `INSERT ... SELECT`, `CREATE INDEX`, unsafe PRAGMAs", |track| {
+            let mut command = track.house.options.programs.shell(&track.target);
+            track.house.runner.run(command.arg(track.inserts()?))
+        }),
+        way("", "merge", "`sqluice merge`, durable", |track| {
+            let sources = track.sources.iter().map(|source| source.clone().into_os_string());
+            let words = words!["merge", track.target].into_iter().chain(sources);
+            track.house.sqluice.run(&words.collect::<Vec<_>>())
+        }),
+    ]
 }
-
-impl Way {
-    const ALL: [Way; 3] = [Way::Bytes, Way::Insert, Way::Merge];
-
-    fn name(self) -> &'static str {
-        match self {
-            Way::Bytes => "bytes",
-            Way::Insert => "insert",
-            Way::Merge => "merge",
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Way::Bytes => "`cat`, synced",
-            Way::Insert => "ATTACH, `INSERT ... SELECT`, `CREATE INDEX`, unsafe PRAGMAs",
-            Way::Merge => "`sqluice merge`, durable",
-        }
-    }
-}
-
-type Round = rounds::Round<Way>;
 
 impl Case {
-    fn compared(self) -> Vec<Compared<Round>> {
-        let bytes = Compared {
-            what: "time of `merge` to `cat` and sync",
-            ratio: |round| rounds::seconds(round, Way::Merge, Way::Bytes),
-            claim: (self == Case::Disjoint).then_some(("at most 1.3", 0.0..=1.3)),
-        };
-        let insert = Compared {
-            what: "time of `INSERT ... SELECT` to `merge`",
-            ratio: |round| rounds::seconds(round, Way::Insert, Way::Merge),
-            claim: (self == Case::Index).then_some(("at least 15", 15.0..=f64::INFINITY)),
-        };
-        vec![bytes, insert]
+    fn compared(self) -> [Compared; 2] {
+        [
+            (
+                "time of `merge` to `cat` and sync",
+                |round| ratio::time(round, "merge", "bytes"),
+                if self == Case::Disjoint { "at most 1.3" } else { "" },
+            ),
+            (
+                "time of `INSERT ... SELECT` to `merge`",
+                |round| ratio::time(round, "insert", "merge"),
+                if self == Case::Index { "at least 15" } else { "" },
+            ),
+        ]
     }
 }
 
-/// The record of a run.
-#[derive(Debug, Serialize)]
-struct Record {
-    benchmark: &'static str,
-    taken: String,
-    sqluice: String,
-    machine: Machine,
-    case: Case,
-    rows: u64,
-    rounds: Vec<Round>,
-    ratios: Vec<Ratio>,
-}
+/// The number of rows, and sums of columns.
+const SUMS: &str =
+    "SELECT count(*), total(id), total(age), (SELECT total(area) FROM user) FROM user NOT INDEXED";
 
 /// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
-    let dir = settings.options.dir();
-    std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
-    let sqluice = Sqluice::new(runner, settings.options.sqluice()?);
-    let (sqluice_version, taken) = (sqluice.version()?, machine::now());
-    let mut machine = Machine::here(&dir);
-    let said = runner.run(Command::new(&settings.sqlite3).arg("--version"))?.stdout;
-    machine.facts.sqlite = said.split_whitespace().next().unwrap_or("unknown").to_owned();
-    say(&format!("machine: {machine}\nprogram: {sqluice_version}\n"))?;
-
-    let entries = if settings.case == Case::Index { ENTRY_BYTES } else { 0 };
-    let scratch = Scratch::new(&dir, 3 * settings.rows * (ROW_BYTES + entries))?;
-    let mut sources = Vec::new();
-    let mut expected = Sums::default();
+    let Settings { rows, case, options } = settings;
+    let entries = if *case == Case::Index { ENTRY_BYTES } else { 0 };
+    let start = Start::new(options, runner)?.with_shell()?;
+    start.introduce()?;
+    let house = start.house(3 * rows * (ROW_BYTES + entries))?;
+    let mut sources: Vec<PathBuf> = Vec::new();
+    let mut expected = vec![0; 4];
     for part in 1..=PARTS {
-        let source = scratch.file(&format!("part-{part}.db"));
-        let (rows, part) = (settings.rows.to_string(), format!("{part}/{PARTS}"));
-        let generate = ["generate", "--preset", "user", "--rows", &rows, "--part", &part].map(AsRef::as_ref);
-        sqluice.run(&[&generate[..], &[source.as_os_str()]].concat())?;
-        match settings.case {
+        let source = house.file(&format!("part-{part}.db"));
+        let of = format!("{part}/{PARTS}");
+        house.sqluice.run(&words!["generate", source, "--preset", "user", "--rows", rows, "--part", of])?;
+        match case {
             Case::Index => {
-                sqluice.run(&["index".as_ref(), source.as_os_str(), INDEX.as_ref()])?;
+                house.sqluice.run(&words!["index", source, INDEX])?;
             }
             Case::Disjoint => {}
             Case::Interleaved => interleave(&source, sources.len())?,
         }
-        expected.add(&Sums::of(&source)?);
+        let sums = numbers(&open(&source, "")?, SUMS)?;
+        expected.iter_mut().zip(sums).for_each(|(all, sum)| *all += sum);
         sources.push(source);
     }
-    say(&format!("input: {} rows\n", grouped(expected.rows)))?;
-    let track = Track { settings, runner, sqluice, scratch: &scratch, sources, expected };
-
-    let rounds = rounds::rounds(settings.options.rounds, &Way::ALL, |way| track.lap(way))?;
-    let mut text = rounds::table(&Way::ALL, Way::title, &rounds);
-    let ratios = Ratio::all(&settings.case.compared(), &rounds);
-    text += &format!("\n{}\nmachine: {machine}\nprogram: {sqluice_version}\n", ratio::table(&ratios));
-    let rows = track.expected.rows;
-    let benchmark = "databases-merge";
-    let (case, sqluice) = (settings.case, sqluice_version);
-    let record = Record { benchmark, taken, sqluice, machine, case, rows, rounds, ratios };
-    let saved = save(&record, benchmark, &record.taken, &settings.options.results())?;
-    say(&format!("\n{text}record: {}\n", saved.display()))
+    let rows = expected[0] as u64;
+    let mut sums = First::default();
+    sums.same((), expected)?;
+    say(&format!("input: {} rows\n", grouped(rows)))?;
+    let target = house.file("all.db");
+    let mut track = Track { house: &house, indexed: *case == Case::Index, sources, target: target.clone() };
+    let ways = ways();
+    let rounds = rounds(options.rounds, &ways, |way, _| {
+        track.sources.iter().try_for_each(|source| warm(source))?;
+        let took = (way.run)(&mut track)?;
+        let lap = Lap::new(&took, rows, size(&target)?, None).verified(way.name, || {
+            if way.name != "bytes" {
+                sums.same((), numbers(&open(&target, "")?, SUMS)?)?;
+            }
+            house.remove("all.db")
+        });
+        lap.map(Some)
+    })?;
+    let facts = json!({ "case": case, "rows": rows });
+    let text = table("", &USUAL, &ways, &rounds);
+    house.finish("databases-merge", facts, &ways, &rounds, &case.compared(), &text)
 }
 
 /// Changes the rowids of a database to every eighth number, beginning with its own.
 fn interleave(source: &Path, place: usize) -> anyhow::Result<()> {
-    let connection = Connection::open(source)?;
-    connection.execute_batch(&format!(
+    let sql = format!(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
          ALTER TABLE user RENAME TO before;
          CREATE TABLE user (id INTEGER NOT NULL PRIMARY KEY, area CHAR(6), age INTEGER NOT NULL, active INTEGER NOT NULL);
          INSERT INTO user SELECT (id - (SELECT min(id) FROM before)) * {PARTS} + {place} + 1, area, age, active FROM before;
          DROP TABLE before; VACUUM"
-    ))?;
-    Ok(())
+    );
+    open(source, &sql).map(drop)
 }
 
 /// The data that all laps share.
 struct Track<'a> {
-    settings: &'a Settings,
-    runner: &'a Runner,
-    sqluice: Sqluice<'a>,
-    scratch: &'a Scratch,
+    house: &'a House<'a>,
+    indexed: bool,
     sources: Vec<PathBuf>,
-    expected: Sums,
+    target: PathBuf,
 }
 
 impl Track<'_> {
-    fn lap(&self, way: Way) -> anyhow::Result<Lap> {
-        self.sources.iter().try_for_each(|source| warm(source))?;
-        let file = self.scratch.file("all.db");
-        let took = match way {
-            Way::Bytes => {
-                let mut command = Command::new("sh");
-                command.args(["-c", "to=\"$1\"; shift; cat \"$@\" > \"$to\" && sync \"$to\"", "sh"]);
-                self.runner.run(command.arg(&file).args(&self.sources))?
-            }
-            Way::Insert => {
-                let mut command = Command::new(&self.settings.sqlite3);
-                command.args(["-batch", "-bail", "-init", "/dev/null"]).arg(&file);
-                self.runner.run(command.arg(self.inserts()?))?
-            }
-            Way::Merge => {
-                let mut arguments = vec!["merge".as_ref(), file.as_os_str()];
-                arguments.extend(self.sources.iter().map(|source| source.as_os_str()));
-                self.sqluice.run(&arguments)?
-            }
-        };
-        let bytes = file.metadata().context("the result exists")?.len();
-        Lap::new(&took, self.expected.rows, bytes, None).verified(way.name(), || {
-            if way != Way::Bytes {
-                let found = Sums::of(&file)?;
-                ensure!(found == self.expected, "{found:?} instead of {:?}", self.expected);
-            }
-            Ok(remove(&file)?)
-        })
-    }
-
-    /// Returns the statements for SQLite.
+    /// Returns the statements that insert the rows of all databases.
     fn inserts(&self) -> anyhow::Result<String> {
-        let first = Connection::open(&self.sources[0])?;
+        let first = open(&self.sources[0], "")?;
         let table: String =
             first.query_row("SELECT sql FROM sqlite_schema WHERE name = 'user'", [], |row| row.get(0))?;
         let mut sql = format!("{UNSAFE_PRAGMAS} PRAGMA threads = 2; {table};");
@@ -225,60 +170,23 @@ impl Track<'_> {
             let name = source.to_str().context("a path is UTF-8")?.replace('\'', "''");
             write!(sql, "ATTACH '{name}' AS part; INSERT INTO user SELECT * FROM part.user; DETACH part;")?;
         }
-        if self.settings.case == Case::Index {
+        if self.indexed {
             sql += INDEX;
         }
         Ok(sql)
     }
 }
 
-/// The content of a database: the row count, sums of numbers, and the entries of its index.
-#[derive(Debug, Default, PartialEq)]
-struct Sums {
-    rows: u64,
-    ids: i64,
-    ages: i64,
-    areas: i64,
-}
-
-impl Sums {
-    fn of(db: &Path) -> anyhow::Result<Sums> {
-        let connection = Connection::open(db)?;
-        let sql =
-            "SELECT count(*), total(id), total(age), (SELECT total(area) FROM user) FROM user NOT INDEXED";
-        Ok(connection.query_row(sql, [], |row| {
-            let total = |column| row.get::<_, f64>(column).map(|total| total as i64);
-            let rows = row.get::<_, i64>(0)?.cast_unsigned();
-            Ok(Sums { rows, ids: total(1)?, ages: total(2)?, areas: total(3)? })
-        })?)
-    }
-
-    fn add(&mut self, other: &Sums) {
-        self.rows += other.rows;
-        self.ids += other.ids;
-        self.ages += other.ages;
-        self.areas += other.areas;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ratio::lines;
 
     #[test]
     fn claims_are_about_ratios_within_a_round() {
-        let lap = |seconds: f64| Lap {
-            rows: 1,
-            bytes: 1,
-            seconds,
-            cpu_seconds: seconds,
-            memory_bytes: 1,
-            output: None,
-        };
-        let round: Round = Way::ALL.into_iter().zip([1.0, 21.0, 1.4].map(lap)).collect();
+        let laps = [("bytes", 1.0), ("insert", 21.0), ("merge", 1.4)];
         let met = |case: Case| {
-            let ratios = Ratio::all(&case.compared(), std::slice::from_ref(&round));
-            ratios.iter().map(|ratio| ratio.line().ends_with("| met |")).collect::<Vec<bool>>()
+            lines(&case.compared(), laps).iter().map(|line| line.ends_with("| met |")).collect::<Vec<bool>>()
         };
         assert_eq!(met(Case::Index), [false, true]);
         assert_eq!(met(Case::Disjoint), [false, false]);

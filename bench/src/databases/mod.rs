@@ -6,22 +6,14 @@ mod mask;
 mod merge;
 mod tables;
 
-use std::process::ExitCode;
+use clap::Subcommand;
 
-use clap::{Args, Subcommand};
+use crate::process::Runner;
 
-use crate::options::compare;
-
-/// The arguments of the comparison.
-#[derive(Debug, Args)]
-#[command(about = "Databases as sources: sqluice beside what else reads them, in alternating rounds")]
-pub struct Arguments {
-    #[command(subcommand)]
-    part: Part,
-}
-
+/// The parts of the comparison.
 #[derive(Debug, Subcommand)]
-enum Part {
+#[command(about = "Databases as sources: sqluice beside what else reads them, in alternating rounds")]
+pub enum Part {
     /// A database to a new file
     Copy(copy::Settings),
     /// Eight databases into one
@@ -34,13 +26,18 @@ enum Part {
     Export(export::Settings),
 }
 
-/// Runs a part of the comparison.
-pub fn main(arguments: &Arguments) -> ExitCode {
-    compare("databases", |runner| match &arguments.part {
-        Part::Copy(settings) => copy::run(settings, runner),
-        Part::Mask(settings) => mask::run(settings, runner),
-        Part::Merge(settings) => merge::run(settings, runner),
-        Part::Tables(settings) => tables::run(settings, runner),
-        Part::Export(settings) => export::run(settings, runner),
-    })
+impl Part {
+    /// Runs the part, prints the results and saves the record.
+    ///
+    /// # Errors
+    /// When a lap fails, or leaves other rows than another.
+    pub fn run(&self, runner: &Runner) -> anyhow::Result<()> {
+        match self {
+            Part::Copy(settings) => copy::run(settings, runner),
+            Part::Mask(settings) => mask::run(settings, runner),
+            Part::Merge(settings) => merge::run(settings, runner),
+            Part::Tables(settings) => tables::run(settings, runner),
+            Part::Export(settings) => export::run(settings, runner),
+        }
+    }
 }

@@ -1,14 +1,11 @@
 //! Rows that are functions of their numbers, so that a file and an INSERT have the same rows.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context;
-use rusqlite::Connection;
-
+use crate::db::{close, open, read};
+use crate::lines;
 use crate::random::mixed;
-use crate::sync;
 
 /// A row of `user` without its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +45,7 @@ pub(crate) fn item(row: u64) -> Item {
 
 /// Writes `rows` rows of `item` from row `first` on as a CSV file, and syncs it.
 pub(crate) fn items(first: u64, rows: u64, file: &Path) -> anyhow::Result<()> {
-    csv(file, "id,key,value", |to| {
+    lines(file, "id,key,value", |to| {
         for row in first..first + rows {
             let [id, key, value] = item(row);
             writeln!(to, "{id},{key},{value}")?;
@@ -70,7 +67,7 @@ pub(crate) fn product(row: u64) -> Product {
 
 /// Writes `rows` rows of `product` from row `first` on as a CSV file, and syncs it.
 pub(crate) fn products(first: u64, rows: u64, file: &Path) -> anyhow::Result<()> {
-    csv(file, "id,name,price,stock", |to| {
+    lines(file, "id,name,price,stock", |to| {
         for row in first..first + rows {
             let (name, cents, stock) = product(row);
             writeln!(to, "{},{name},{}.{:02},{stock}", row + 1, cents / 100, cents % 100)?;
@@ -81,8 +78,7 @@ pub(crate) fn products(first: u64, rows: u64, file: &Path) -> anyhow::Result<()>
 
 /// Makes a database with `rows` rows of `plain`, and of `product`.
 pub(crate) fn with_products(schema: &str, rows: u64, file: &Path) -> anyhow::Result<()> {
-    let db = Connection::open(file)?;
-    db.execute_batch(&format!("BEGIN; {schema}"))?;
+    let db = open(file, &format!("BEGIN; {schema}"))?;
     for table in ["plain", "product"] {
         let mut insert =
             db.prepare(&format!("INSERT INTO {table} (id, name, price, stock) VALUES (?1, ?2, ?3, ?4)"))?;
@@ -92,35 +88,19 @@ pub(crate) fn with_products(schema: &str, rows: u64, file: &Path) -> anyhow::Res
         }
     }
     db.execute_batch("COMMIT")?;
-    drop(db);
-    sync(file)
+    close(db, file)
 }
 
 /// Writes the rows of `user2` in a database as a CSV file, and syncs it.
 pub(crate) fn users(database: &Path, file: &Path) -> anyhow::Result<()> {
-    let db = Connection::open(database)?;
+    let db = read(database)?;
     let mut all = db.prepare("SELECT id, area, age, active FROM user2 ORDER BY id")?;
     let mut rows = all.query([])?;
-    csv(file, "id,area,age,active", |to| {
+    lines(file, "id,area,age,active", |to| {
         while let Some(row) = rows.next()? {
             let (id, age, active): (i64, i64, i64) = (row.get(0)?, row.get(2)?, row.get(3)?);
             writeln!(to, "{id},{},{age},{active}", row.get_ref(1)?.as_str()?)?;
         }
         Ok(())
     })
-}
-
-fn csv(
-    file: &Path,
-    header: &str,
-    rows: impl FnOnce(&mut BufWriter<File>) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let write = || -> anyhow::Result<()> {
-        let mut to = BufWriter::with_capacity(1 << 20, File::create(file)?);
-        writeln!(to, "{header}")?;
-        rows(&mut to)?;
-        Ok(to.flush()?)
-    };
-    write().with_context(|| format!("cannot write {}", file.display()))?;
-    sync(file)
 }

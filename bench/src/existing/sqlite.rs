@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::Context as _;
-use rusqlite::{Connection, Statement, params};
+use rusqlite::{Statement, params};
 use sqluice::batch::{Batch, Bytes, Column, ROWS_MAX, Spans, Values};
 use sqluice::insert::{self, Insert};
 use sqluice::progress::Context;
@@ -13,7 +13,7 @@ use sqluice::schema::Schema;
 use sqluice::source::{Part, Sink, Source};
 
 use super::data::{USER, User, item};
-use crate::sync;
+use crate::db::{close, open};
 
 /// The PRAGMAs of all inserts, so that only the statements differ. All use OR FAIL, too: since a failure rolls the transaction
 /// back, SQLite need not prepare to undo a single statement.
@@ -27,7 +27,7 @@ const TUNED: &str = "PRAGMA cache_size = -200000; PRAGMA threads = 2;";
 
 /// Copies a table of `source` into a new table: if both declarations are equal, SQLite copies records without decoding them.
 pub(crate) fn attach(file: &Path, source: &Path, table: &str) -> anyhow::Result<()> {
-    let db = open(file)?;
+    let db = open(file, PRAGMAS)?;
     db.execute("ATTACH ? AS src", params![source.to_str().context("a path is UTF-8")?])?;
     let declared: String =
         db.query_row("SELECT sql FROM src.sqlite_schema WHERE name = ?", [table], |row| row.get(0))?;
@@ -39,7 +39,7 @@ pub(crate) fn attach(file: &Path, source: &Path, table: &str) -> anyhow::Result<
 
 /// Fills a new table by `sqluice::insert`, which runs such statements too, and creates the rows in a thread meanwhile.
 pub(crate) fn insert(file: &Path, rows: u64) -> anyhow::Result<()> {
-    let db = open(file)?;
+    let db = open(file, PRAGMAS)?;
     db.execute_batch(&format!("BEGIN; {USER}"))?;
     let schema = Schema::parse(USER.to_owned(), "user.sql".as_ref())?;
     let table = &schema.tables[0];
@@ -79,7 +79,7 @@ impl Part for Users {
 
 /// Fills a new table through `sqluice_rows`, a batch at a time.
 pub(crate) fn insert_rows(file: &Path, rows: u64) -> anyhow::Result<()> {
-    let db = open(file)?;
+    let db = open(file, PRAGMAS)?;
     rows::register(&db)?;
     db.execute_batch(&format!("BEGIN; {USER}"))?;
     {
@@ -123,7 +123,7 @@ fn batch<R>(first: u64, next: u64, use_it: impl FnOnce(&Batch<'_>) -> R) -> R {
 
 /// Fills a new table with a prepared INSERT of `degree` rows.
 pub(crate) fn insert_unrolled(file: &Path, rows: u64, degree: usize) -> anyhow::Result<()> {
-    let db = open(file)?;
+    let db = open(file, PRAGMAS)?;
     db.execute_batch(&format!("BEGIN; {USER}"))?;
     {
         let mut full = db.prepare(&unrolled(degree))?;
@@ -159,7 +159,7 @@ fn insert_once(statement: &mut Statement<'_>, rows: Range<u64>) -> anyhow::Resul
 
 /// Appends rows to `item`, with its index in place, or with the index dropped before and created again after.
 pub(crate) fn append(file: &Path, first: u64, rows: u64, drop_index: bool) -> anyhow::Result<()> {
-    let db = open(file)?;
+    let db = open(file, PRAGMAS)?;
     db.execute_batch("BEGIN IMMEDIATE")?;
     let index: String =
         db.query_row("SELECT sql FROM sqlite_schema WHERE name = 'by_key'", [], |row| row.get(0))?;
@@ -187,7 +187,7 @@ pub(crate) const BY_AREA: &str = "CREATE INDEX by_area ON user (area)";
 
 /// Creates an index, with the defaults or with faster settings that have no risk.
 pub(crate) fn create_index(file: &Path, tuned: bool) -> anyhow::Result<()> {
-    let db = open(file)?;
+    let db = open(file, PRAGMAS)?;
     if tuned {
         db.execute_batch(TUNED)?;
     }
@@ -195,24 +195,12 @@ pub(crate) fn create_index(file: &Path, tuned: bool) -> anyhow::Result<()> {
     close(db, file)
 }
 
-fn open(file: &Path) -> anyhow::Result<Connection> {
-    let db = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
-    db.execute_batch(PRAGMAS)?;
-    Ok(db)
-}
-
-/// Closes the database, which in WAL mode writes the last pages to it, and syncs it.
-fn close(db: Connection, file: &Path) -> anyhow::Result<()> {
-    db.close().map_err(|(_, error)| error)?;
-    sync(file)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::existing::verify::{Check, verify};
+    use crate::existing::verify::verify;
 
-    const CHECK: Option<Check> = Some(Check::IntegrityCheck);
+    const CHECK: &str = "integrity_check";
 
     #[test]
     fn every_way_inserts_the_same_rows() {
@@ -237,9 +225,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let found = [false, true].map(|drop_index| {
             let file = folder.path().join(drop_index.to_string());
-            let db = Connection::open(&file).unwrap();
-            db.execute_batch(include_str!("item.sql")).unwrap();
-            drop(db);
+            open(&file, include_str!("item.sql")).unwrap();
             append(&file, 0, 500, false).unwrap();
             append(&file, 500, 300, drop_index).unwrap();
             verify(&file, CHECK).unwrap()

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, ensure};
-use clap::ValueEnum;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
+use crate::db::{open, sound};
 use crate::found::Found;
 
 /// The content of a database.
@@ -17,34 +16,21 @@ pub(crate) struct Content {
     pub(crate) tables: BTreeMap<String, Found>,
 }
 
-/// An additional check by SQLite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub(crate) enum Check {
-    IntegrityCheck,
-    QuickCheck,
-}
-
 /// Reads the content of a database, and has SQLite check it if `check` is given.
-pub(crate) fn verify(file: &Path, check: Option<Check>) -> anyhow::Result<Content> {
+pub(crate) fn verify(file: &Path, check: &str) -> anyhow::Result<Content> {
     // A read-only connection would leave sidecar files in WAL mode.
-    let db = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
-    let pragma = |name: &str| db.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, String>(0));
-    if let Some(check) = check {
-        let name = match check {
-            Check::IntegrityCheck => "integrity_check",
-            Check::QuickCheck => "quick_check",
-        };
-        let said = pragma(name)?;
-        ensure!(said == "ok", "{name} says: {said}");
+    let db = open(file, "")?;
+    if !check.is_empty() {
+        sound(&db, check)?;
     }
+    let journal_mode = db.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
     let mut tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
     let names = tables.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
     let tables = names.into_iter().map(|name| {
         let found = Found::of(&db, &name, &mix(&db, &name)?)?;
         Ok((name, found))
     });
-    Ok(Content { tables: tables.collect::<anyhow::Result<_>>()?, journal_mode: pragma("journal_mode")? })
+    Ok(Content { tables: tables.collect::<anyhow::Result<_>>()?, journal_mode })
 }
 
 /// Returns an expression of all columns of a table, of numbers or texts that begin with one. Its sum changes if a value moves to another row or
@@ -71,7 +57,7 @@ mod tests {
             let sql =
                 format!("CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b); INSERT INTO t VALUES {rows}");
             Connection::open(&file).unwrap().execute_batch(&sql).unwrap();
-            verify(&file, Some(Check::IntegrityCheck)).unwrap().tables["t"].sum
+            verify(&file, "integrity_check").unwrap().tables["t"].sum
         };
         let sums = [
             sum("as it is", "(1, '007', 5), (2, '100', 6)"),
@@ -93,7 +79,7 @@ mod tests {
         // Overwrites the type of the index's page.
         bytes[2 * 4096] = 99;
         std::fs::write(&file, bytes).unwrap();
-        let error = verify(&file, Some(Check::QuickCheck)).unwrap_err();
+        let error = verify(&file, "quick_check").unwrap_err();
         assert!(error.to_string().contains("quick_check says"), "{error}");
     }
 }

@@ -11,7 +11,8 @@ use sqluice::generate::Preset;
 use sqluice::schema::{Schema, Table};
 use sqluice::source::Source;
 
-use crate::{UNSAFE_PRAGMAS, sync};
+use crate::UNSAFE_PRAGMAS;
+use crate::db::{close, open};
 
 /// The default seed of the command.
 const SEED: u64 = 1;
@@ -22,10 +23,7 @@ pub(crate) fn insert(file: &Path, orders: u64, like: bool) -> anyhow::Result<()>
     let (preset, asked) = (Preset::find("shop")?, [(None, orders)]);
     let schema = preset.schema()?;
     let (spec, rows) = (Spec::new(&schema)?, preset.rows(&asked));
-    let db = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
-    if !like {
-        db.execute_batch(UNSAFE_PRAGMAS)?;
-    }
+    let db = open(file, if like { "" } else { UNSAFE_PRAGMAS })?;
     db.pragma_update(None, "foreign_keys", like)?;
     // Indexes are sorted as in bench/index: in files, with two threads, which is faster than in memory.
     db.execute_batch("PRAGMA temp_store = FILE; PRAGMA cache_size = -200000; PRAGMA threads = 2; BEGIN")?;
@@ -42,8 +40,7 @@ pub(crate) fn insert(file: &Path, orders: u64, like: bool) -> anyhow::Result<()>
         db.execute_batch(sql)?;
     }
     db.execute_batch("COMMIT")?;
-    db.close().map_err(|(_, error)| error)?;
-    sync(file)
+    close(db, file)
 }
 
 fn indexes(schema: &Schema) -> impl Iterator<Item = &str> {

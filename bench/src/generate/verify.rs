@@ -5,9 +5,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use anyhow::Context;
+use rusqlite::Connection;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags};
 use serde::{Deserialize, Serialize};
+
+use crate::db::read;
 
 /// The content of a table or an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,8 +24,7 @@ pub(crate) struct Digest {
 pub(crate) type Digests = BTreeMap<String, Digest>;
 
 pub(crate) fn digests(file: &Path) -> anyhow::Result<Digests> {
-    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .with_context(|| format!("cannot open {}", file.display()))?;
+    let db = read(file)?;
     let mut objects = db.prepare(
         "SELECT name, CASE type
            WHEN 'table' THEN 'SELECT * FROM \"' || name || '\" NOT INDEXED ORDER BY rowid'

@@ -1,68 +1,74 @@
 //! Rows in random order of their keys. A row is a function of its number, so that a file and an INSERT have the same rows.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use clap::ValueEnum;
 
+use crate::lines;
 use crate::random::{mixed, permuted};
-use crate::sync;
 
-/// A column of table `user` that gets an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Column {
-    /// Six random digits, as text
-    Area,
-    /// A random integer
-    Number,
-    /// `lower()` of the six digits
-    Lower,
-    /// The six digits, of half of the rows
-    Half,
+/// The schemas of the generated tables, by the names of their files.
+pub(crate) const SCHEMAS: [(&str, &str); 7] = [
+    ("plain.sql", include_str!("plain.sql")),
+    ("area.sql", include_str!("area.sql")),
+    ("two.sql", include_str!("two.sql")),
+    ("number_plain.sql", include_str!("number_plain.sql")),
+    ("number.sql", include_str!("number.sql")),
+    ("lower.sql", include_str!("lower.sql")),
+    ("half.sql", include_str!("half.sql")),
+];
+
+/// An index that SQLite creates on a copy of a table.
+#[derive(Debug)]
+pub(crate) struct Index {
+    /// The name alone, as the list of the indexes of the database.
+    pub(crate) names: [&'static str; 1],
+    pub(crate) create: &'static str,
+    /// The schema of the table without the index, and the file of the table.
+    pub(crate) schema: &'static str,
+    pub(crate) table: &'static str,
 }
 
-impl Column {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Column::Area => "area",
-            Column::Number => "number",
-            Column::Lower => "lower",
-            Column::Half => "half",
-        }
-    }
+static INDEXES: [Index; 4] = [
+    Index {
+        names: ["by_area"],
+        create: "CREATE INDEX by_area ON user (area)",
+        schema: "plain.sql",
+        table: "table.db",
+    },
+    Index {
+        names: ["by_number"],
+        create: "CREATE INDEX by_number ON user (number)",
+        schema: "number_plain.sql",
+        table: "number.db",
+    },
+    Index {
+        names: ["by_lower"],
+        create: "CREATE INDEX by_lower ON user (lower(area))",
+        schema: "plain.sql",
+        table: "table.db",
+    },
+    Index {
+        names: ["by_half"],
+        create: "CREATE INDEX by_half ON user (area) WHERE active = 1",
+        schema: "plain.sql",
+        table: "table.db",
+    },
+];
 
-    /// Returns the statement that creates the index.
-    pub(crate) fn index(self) -> &'static str {
-        match self {
-            Column::Area => "CREATE INDEX by_area ON user (area)",
-            Column::Number => "CREATE INDEX by_number ON user (number)",
-            Column::Lower => "CREATE INDEX by_lower ON user (lower(area))",
-            Column::Half => "CREATE INDEX by_half ON user (area) WHERE active = 1",
-        }
-    }
-
-    /// Returns the schema without the index.
-    pub(crate) fn schema(self) -> &'static str {
-        match self {
-            Column::Area | Column::Lower | Column::Half => "plain.sql",
-            Column::Number => "number_plain.sql",
-        }
-    }
-
-    /// Returns the file of the table without the index.
-    pub(crate) fn table(self) -> &'static str {
-        match self {
-            Column::Area | Column::Lower | Column::Half => "table.db",
-            Column::Number => "number.db",
-        }
+impl Index {
+    pub(crate) fn named(name: &str) -> anyhow::Result<&'static Index> {
+        INDEXES
+            .iter()
+            .find(|index| index.names == [name])
+            .with_context(|| format!("there is no index {name}"))
     }
 }
 
 /// The keys of the rows of table `item`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keys {
     /// Random UUIDs, the PRIMARY KEY of a WITHOUT ROWID table
     Uuid,
@@ -71,6 +77,15 @@ pub(crate) enum Keys {
 }
 
 impl Keys {
+    pub(crate) fn named(name: &str) -> anyhow::Result<Keys> {
+        let mut all = [Keys::Uuid, Keys::Shuffled].into_iter();
+        all.find(|keys| keys.name() == name).with_context(|| format!("there are no keys {name}"))
+    }
+
+    pub(crate) fn csv(self) -> String {
+        format!("{}.csv", self.name())
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Keys::Uuid => "uuid",
@@ -119,18 +134,14 @@ pub(crate) fn value(row: u64) -> i64 {
 
 /// Writes the rows as a CSV file, and syncs it.
 pub(crate) fn csv(keys: Keys, rows: u64, file: &Path) -> anyhow::Result<()> {
-    let write = || -> std::io::Result<()> {
-        let mut to = BufWriter::with_capacity(1 << 20, File::create(file)?);
-        writeln!(to, "{},value", keys.column())?;
+    lines(file, &format!("{},value", keys.column()), |to| {
         let mut key = String::new();
         for row in 0..rows {
             keys.write(row, rows, &mut key);
             writeln!(to, "{key},{}", value(row))?;
         }
-        to.flush()
-    };
-    write().with_context(|| format!("cannot write {}", file.display()))?;
-    sync(file)
+        Ok(())
+    })
 }
 
 #[cfg(test)]

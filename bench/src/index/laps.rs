@@ -2,27 +2,25 @@
 
 use std::path::Path;
 
-use anyhow::Context;
-use rusqlite::Connection;
-
-use super::data::{Column, Keys, value};
-use crate::{UNSAFE_PRAGMAS, sync};
+use super::data::{Index, Keys, value};
+use crate::UNSAFE_PRAGMAS;
+use crate::db::{close, open};
 
 /// A page cache that holds the upper levels of every B-tree here, and with which sorting takes few runs.
 const CACHE: &str = "PRAGMA cache_size = -200000;";
 
 /// Runs `CREATE INDEX` on an existing table, with `threads` helper threads.
-pub(crate) fn create_index(column: Column, file: &Path, threads: u8) -> anyhow::Result<()> {
-    let db = open(file)?;
+pub(crate) fn create_index(index: &Index, file: &Path, threads: u8) -> anyhow::Result<()> {
+    let db = open(file, &format!("{UNSAFE_PRAGMAS} {CACHE}"))?;
     // SQLite sorts in files, as by default; the cache size limits its memory.
     db.execute_batch(&format!("PRAGMA temp_store = FILE; PRAGMA threads = {threads};"))?;
-    db.execute_batch(column.index())?;
+    db.execute_batch(index.create)?;
     close(db, file)
 }
 
 /// Fills the table with a prepared INSERT, in one transaction: fast and not durable, or with SQLite's `defaults`.
 pub(crate) fn insert(keys: Keys, file: &Path, rows: u64, defaults: bool) -> anyhow::Result<()> {
-    let db = if defaults { Connection::open(file)? } else { open(file)? };
+    let db = open(file, &if defaults { String::new() } else { format!("{UNSAFE_PRAGMAS} {CACHE}") })?;
     db.execute_batch(keys.table())?;
     db.execute_batch("BEGIN")?;
     {
@@ -40,16 +38,4 @@ pub(crate) fn insert(keys: Keys, file: &Path, rows: u64, defaults: bool) -> anyh
     }
     db.execute_batch("COMMIT")?;
     close(db, file)
-}
-
-fn open(file: &Path) -> anyhow::Result<Connection> {
-    let db = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
-    db.execute_batch(UNSAFE_PRAGMAS)?;
-    db.execute_batch(CACHE)?;
-    Ok(db)
-}
-
-fn close(db: Connection, file: &Path) -> anyhow::Result<()> {
-    db.close().map_err(|(_, error)| error)?;
-    sync(file)
 }

@@ -2,18 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Context, ensure};
-use rusqlite::{Connection, OpenFlags};
-
+use crate::db::{read, sound};
 use crate::found::Found;
 
 /// Reads the content of a database, and runs SQLite's integrity_check on it if `integrity_check` is `true`.
 pub(crate) fn verify(file: &Path, integrity_check: bool) -> anyhow::Result<Found> {
-    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .with_context(|| format!("cannot open {}", file.display()))?;
+    let db = read(file)?;
     if integrity_check {
-        let found: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
-        ensure!(found == "ok", "integrity_check says: {found}");
+        sound(&db, "integrity_check")?;
     }
     let table: String =
         db.query_row("SELECT name FROM sqlite_schema WHERE type = 'table'", [], |row| row.get(0))?;
@@ -28,8 +24,9 @@ pub(crate) fn verify(file: &Path, integrity_check: bool) -> anyhow::Result<Found
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::data::{Column, Keys};
+    use crate::index::data::{Index, Keys};
     use crate::index::laps::{create_index, insert};
+    use rusqlite::Connection;
 
     const USER: &str = include_str!("plain.sql");
 
@@ -43,7 +40,7 @@ mod tests {
              INSERT INTO user SELECT i, printf('%06d', i * 7919 % 1000000), 5, i % 2 FROM n",
         )?;
         drop(db);
-        create_index(Column::Area, &file, 2)?;
+        create_index(Index::named("by_area")?, &file, 2)?;
         Connection::open(&file)?.execute_batch(damage)?;
         verify(&file, true)
     }

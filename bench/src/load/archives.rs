@@ -78,13 +78,3 @@ pub(crate) fn write_archive(
 pub(crate) fn unzip(runner: &Runner, archive: &Path, folder: &Path) -> anyhow::Result<Took> {
     runner.run(Command::new("unzip").arg("-q").arg(archive).arg("-d").arg(folder)).context("unzip")
 }
-
-/// Adds the resources of a process to those of a process before it.
-pub(crate) fn both(first: &Took, second: Took) -> Took {
-    Took {
-        seconds: first.seconds + second.seconds,
-        cpu_seconds: first.cpu_seconds + second.cpu_seconds,
-        memory_bytes: first.memory_bytes.max(second.memory_bytes),
-        ..second
-    }
-}

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::Runner;
 use crate::scratch::Scratch;
+use crate::shell::version_of;
 use crate::sync;
 
 const FILE: &str = "lineitem.csv";
@@ -121,13 +122,6 @@ fn count(file: &Path) -> anyhow::Result<(u64, u64)> {
         }
     };
     count().with_context(|| format!("cannot read {}", file.display()))
-}
-
-/// Returns the version that a program reports, which `tools/setup` installs.
-pub(crate) fn version_of(runner: &Runner, program: &Path) -> anyhow::Result<String> {
-    let missing = || format!("{} does not run: tools/setup bench installs it", program.display());
-    let said = runner.run(Command::new(program).arg("--version")).with_context(missing)?;
-    Ok(said.stdout.trim().to_owned())
 }
 
 /// Returns the file at a scale, from an earlier run or newly created, and the version of its generator.

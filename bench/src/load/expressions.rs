@@ -1,18 +1,13 @@
 //! Rows that are filtered and get columns while they are loaded: by sqluice, and by DuckDB with its extension for SQLite.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, ensure};
-use rusqlite::{Connection, OpenFlags};
+use anyhow::ensure;
+use rusqlite::Connection;
 
-use super::frames::Seconds;
-use super::way::Way;
-use crate::process::{Runner, Took};
-
-/// The program that Python runs.
-const PROGRAM: &str = include_str!("duck.py");
+use crate::db::{numbers, read, sound};
+use crate::words;
 
 /// The columns that are added, each with its expression. SQLite and DuckDB compute the same values.
 const ADDED: [(&str, &str); 3] = [
@@ -22,10 +17,10 @@ const ADDED: [(&str, &str); 3] = [
 ];
 
 /// A filter that keeps all rows.
-const ALL: &str = "l_quantity > 0";
+pub(crate) const ALL: &str = "l_quantity > 0";
 
 /// A filter that keeps half of the rows.
-const HALF: &str = "l_quantity <= 25";
+pub(crate) const HALF: &str = "l_quantity <= 25";
 
 /// Expressions of numbers whose sums must be the same in all databases. Floats have at most two decimals.
 const SUMMED: [&str; 10] = [
@@ -41,55 +36,14 @@ const SUMMED: [&str; 10] = [
     "length(l_shipinstruct || l_shipmode || l_comment) * (l_orderkey % 1013)",
 ];
 
-/// A Python interpreter with DuckDB and its extension for SQLite.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ducks<'a> {
-    pub(crate) runner: &'a Runner,
-    pub(crate) python: &'a Path,
+/// Returns the words of `sqluice load` that add the columns.
+pub(crate) fn added() -> Vec<OsString> {
+    ADDED.iter().flat_map(|(name, expression)| words!["--set", format!("{name}={expression}")]).collect()
 }
 
-impl Ducks<'_> {
-    /// Returns the versions of the packages, in a line.
-    pub(crate) fn versions(self) -> anyhow::Result<String> {
-        let said = self.run(&["versions".as_ref()]).with_context(|| {
-            format!(
-                "{} lacks DuckDB or its extension for SQLite: tools/setup bench installs them",
-                self.python.display()
-            )
-        })?;
-        Ok(said.stdout.trim().to_owned())
-    }
-
-    /// Loads half of the rows of a CSV file with the columns. The time is without Python's start and imports, which favours DuckDB.
-    pub(crate) fn load(self, file: &Path, target: &Path) -> anyhow::Result<(Took, Option<String>)> {
-        let added: String = ADDED.map(|(name, expression)| format!(", {expression} AS {name}")).concat();
-        let columns = format!("*{added}");
-        let arguments = ["select".as_ref(), file.as_os_str(), target.as_os_str()];
-        let took = self.run(&[&arguments[..], &[columns.as_ref(), HALF.as_ref()]].concat())?;
-        Ok((Seconds::counted(took)?.0, None))
-    }
-
-    fn run(self, arguments: &[&OsStr]) -> anyhow::Result<Took> {
-        self.runner.run(Command::new(self.python).args(["-c", PROGRAM]).args(arguments))
-    }
-}
-
-/// Returns the flags of sqluice for a way.
-pub(crate) fn flags(way: Way) -> Vec<String> {
-    let added =
-        || ADDED.iter().flat_map(|(name, expression)| ["--set".to_owned(), format!("{name}={expression}")]);
-    let filter = |filter: &str| vec!["--where".to_owned(), filter.to_owned()];
-    match way {
-        Way::Filtered => filter(ALL),
-        Way::Added => added().collect(),
-        Way::Half => added().chain(filter(HALF)).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// Returns `true` if a way leaves rows out.
-pub(crate) fn is_half(way: Way) -> bool {
-    matches!(way, Way::Half | Way::Duck)
+/// Returns the columns of a SELECT that adds them.
+pub(crate) fn columns() -> String {
+    format!("*{}", ADDED.map(|(name, expression)| format!(", {expression} AS {name}")).concat())
 }
 
 /// The content that the ways must produce alike.
@@ -103,11 +57,10 @@ pub(crate) struct Content {
 
 impl Content {
     /// Reads a database, after a quick_check. Added columns must have the values that SQLite computes.
-    pub(crate) fn of(way: Way, file: &Path) -> anyhow::Result<Content> {
-        let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let found: String = db.query_row("PRAGMA quick_check", [], |row| row.get(0))?;
-        ensure!(found == "ok", "quick_check says: {found}");
-        if !matches!(way, Way::Whole | Way::Filtered) {
+    pub(crate) fn of(has_added: bool, file: &Path) -> anyhow::Result<Content> {
+        let db = read(file)?;
+        sound(&db, "quick_check")?;
+        if has_added {
             for (name, expression) in ADDED {
                 let sql = format!("SELECT count(*) FROM lineitem WHERE {name} IS NOT {expression}");
                 let wrong: i64 = db.query_row(&sql, [], |row| row.get(0))?;
@@ -137,7 +90,7 @@ impl Content {
 fn sums(db: &Connection, condition: &str) -> anyhow::Result<Vec<i64>> {
     let sums: String = SUMMED.map(|expression| format!(", coalesce(sum({expression}), 0)")).concat();
     let sql = format!("SELECT count(*){sums} FROM lineitem WHERE {condition}");
-    Ok(db.query_row(&sql, [], |row| (0..=SUMMED.len()).map(|at| row.get(at)).collect())?)
+    numbers(db, &sql)
 }
 
 #[cfg(test)]
@@ -146,7 +99,7 @@ mod tests {
     use crate::load::data::SCHEMA;
 
     /// Returns the content of four rows, of which the filter keeps three, after a change.
-    fn content(way: Way, change: &str) -> anyhow::Result<Content> {
+    fn content(change: &str) -> anyhow::Result<Content> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("x.db");
         let db = Connection::open(&file)?;
@@ -163,21 +116,21 @@ mod tests {
         }
         db.execute_batch(change)?;
         drop(db);
-        Content::of(way, &file)
+        Content::of(true, &file)
     }
 
     #[test]
     fn the_content_of_filtered_rows_is_a_part_of_that_of_all() {
-        let all = content(Way::Added, "").unwrap();
+        let all = content("").unwrap();
         assert_eq!((all.rows(), all.is_filtered_by_half()), (4, true));
-        let half = content(Way::Half, "DELETE FROM lineitem WHERE l_orderkey = 2").unwrap();
+        let half = content("DELETE FROM lineitem WHERE l_orderkey = 2").unwrap();
         assert_eq!(all.filtered(), half);
         assert!(!half.is_filtered_by_half());
     }
 
     #[test]
     fn a_wrong_value_is_found() {
-        let expected = content(Way::Added, "").unwrap();
+        let expected = content("").unwrap();
         for change in [
             "l_partkey = 3",
             "l_quantity = 18",
@@ -186,7 +139,7 @@ mod tests {
             "l_shipmode = 'MAIL'",
         ] {
             let sql = format!("UPDATE lineitem SET {change} WHERE l_orderkey = 1");
-            assert_ne!(content(Way::Added, &sql).unwrap(), expected, "{change}");
+            assert_ne!(content(&sql).unwrap(), expected, "{change}");
         }
         for (name, change) in [
             ("comment_lower", "comment_lower = 'Egular'"),
@@ -194,7 +147,7 @@ mod tests {
             ("month", "month = NULL"),
         ] {
             let sql = format!("UPDATE lineitem SET {change} WHERE l_orderkey = 1");
-            let error = content(Way::Half, &sql).unwrap_err().to_string();
+            let error = content(&sql).unwrap_err().to_string();
             assert_eq!(error, format!("1 rows have a wrong {name}"));
         }
     }

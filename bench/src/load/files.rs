@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 
 use super::data::Input;
+use crate::shell::quoted;
 use crate::sync;
 
 /// The number of files.
@@ -50,8 +51,7 @@ pub(crate) fn imports(folder: &Path, files: u64) -> anyhow::Result<String> {
     let mut commands = ".mode csv\nBEGIN;\n".to_owned();
     for number in 0..files {
         let path = folder.join(format!("part-{number:04}.csv"));
-        let path = path.to_str().context("a path is UTF-8")?.replace('\\', r"\\").replace('"', "\\\"");
-        commands += &format!(".import \"{path}\" \"part-{number:04}\"\n");
+        commands += &format!(".import {} \"part-{number:04}\"\n", quoted(&path)?);
     }
     Ok(commands + "COMMIT;\n")
 }

@@ -10,7 +10,8 @@ use rusqlite::{Connection, Statement};
 use serde::Deserialize;
 
 use super::data::{COLUMNS, NUMBERS, SCHEMA};
-use crate::{UNSAFE_PRAGMAS, sync};
+use crate::UNSAFE_PRAGMAS;
+use crate::db::{close, open};
 
 /// The number of rows in an INSERT.
 const ROWS: usize = 50;
@@ -100,15 +101,11 @@ impl Item<'_> {
 
 /// Inserts the rows of an NDJSON file into the declared table, in one transaction, and syncs the database.
 pub(crate) fn insert(file: &Path, target: &Path) -> anyhow::Result<()> {
-    let db = Connection::open(target).with_context(|| format!("cannot open {}", target.display()))?;
-    db.execute_batch(UNSAFE_PRAGMAS)?;
-    db.execute_batch(SCHEMA)?;
-    db.execute_batch("BEGIN")?;
+    let db = open(target, &format!("{UNSAFE_PRAGMAS} {SCHEMA}; BEGIN"))?;
     let lines = File::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     fill(&db, BufReader::with_capacity(BUFFER_BYTES, lines))?;
     db.execute_batch("COMMIT")?;
-    db.close().map_err(|(_, error)| error)?;
-    sync(target)
+    close(db, target)
 }
 
 fn fill(db: &Connection, mut lines: impl BufRead) -> anyhow::Result<()> {

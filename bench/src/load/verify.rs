@@ -8,11 +8,12 @@ use std::path::Path;
 use std::thread;
 
 use anyhow::{Context, ensure};
+use rusqlite::Connection;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags};
 use serde::{Deserialize, Serialize};
 
 use super::data::{COLUMNS, NUMBERS};
+use crate::db::{read, sound};
 
 /// The key of the table: an order, and the number of the line in the order.
 const KEY: [usize; 2] = [0, 3];
@@ -46,17 +47,15 @@ impl Sums {
 /// Sums up the table of a database, and runs SQLite's quick_check on it if `quick_check` is `true`.
 pub(crate) fn verify(file: &Path, quick_check: bool) -> anyhow::Result<Sums> {
     if quick_check {
-        let found: String = open(file)?.query_row("PRAGMA quick_check", [], |row| row.get(0))?;
-        ensure!(found == "ok", "quick_check says: {found}");
+        sound(&read(file)?, "quick_check")?;
     }
     sums(file).with_context(|| format!("{} holds no line items", file.display()))
 }
 
 /// Returns the number of rows of all tables of a database, after a quick_check.
 pub(crate) fn rows_of_all(file: &Path) -> anyhow::Result<u64> {
-    let database = open(file)?;
-    let found: String = database.query_row("PRAGMA quick_check", [], |row| row.get(0))?;
-    ensure!(found == "ok", "quick_check says: {found}");
+    let database = read(file)?;
+    sound(&database, "quick_check")?;
     let mut tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
     let names = tables.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
     let rows = names.iter().map(|name| {
@@ -66,13 +65,8 @@ pub(crate) fn rows_of_all(file: &Path) -> anyhow::Result<u64> {
     Ok(rows.sum::<Result<i64, _>>()? as u64)
 }
 
-fn open(file: &Path) -> anyhow::Result<Connection> {
-    Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .with_context(|| format!("cannot open {}", file.display()))
-}
-
 fn sums(file: &Path) -> anyhow::Result<Sums> {
-    let db = open(file)?;
+    let db = read(file)?;
     let names = db.prepare("SELECT * FROM lineitem")?.column_names().map(str::to_owned).collect::<Vec<_>>();
     ensure!(names.len() == COLUMNS, "it has {} columns", names.len());
     let ends = "SELECT (SELECT min(rowid) FROM lineitem), (SELECT max(rowid) FROM lineitem)";
@@ -86,7 +80,7 @@ fn sums(file: &Path) -> anyhow::Result<Sums> {
     let parts = thread::scope(|scope| {
         let ranges = (first..=last).step_by(range).map(|from| from..=from.saturating_add(range as i64 - 1));
         let parts: Vec<_> =
-            ranges.map(|range| scope.spawn(|| sums_of(&open(file)?, &names, range))).collect();
+            ranges.map(|range| scope.spawn(|| sums_of(&read(file)?, &names, range))).collect();
         let joined = parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)));
         joined.collect::<anyhow::Result<Vec<_>>>()
     })?;

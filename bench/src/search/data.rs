@@ -4,25 +4,22 @@
 //! on. A word in 25 has letters that are not ASCII.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
 use anyhow::Context;
-use clap::ValueEnum;
-use rusqlite::Connection;
 
-use crate::process::Runner;
+use crate::db::{close, open};
+use crate::house::House;
 use crate::random::mixed;
-use crate::scratch::Scratch;
-use crate::{UNSAFE_PRAGMAS, sync};
+use crate::{UNSAFE_PRAGMAS, lines, words};
 
 /// The number of different words of prose.
 const WORDS: u64 = 200_000;
 
 /// The texts of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Texts {
     /// Documents of 60 to 540 words
     Prose,
@@ -33,30 +30,29 @@ pub(super) enum Texts {
 }
 
 impl Texts {
-    /// Writes a table as [`Texts::write`] does, in another process: its memory would count as that of later laps.
-    pub(super) fn written(
-        self,
-        bytes: u64,
-        file: &Path,
-        runner: &Runner,
-        scratch: &Scratch,
-    ) -> anyhow::Result<u64> {
-        let name = match self {
+    /// Returns the texts of this name.
+    pub(super) fn named(name: &str) -> anyhow::Result<Texts> {
+        let mut all = [Texts::Prose, Texts::Short, Texts::Urls].into_iter();
+        all.find(|texts| texts.name() == name).with_context(|| format!("there are no texts {name}"))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
             Texts::Prose => "prose",
             Texts::Short => "short",
             Texts::Urls => "urls",
-        };
-        let bytes = bytes.to_string();
-        let arguments = ["write".as_ref(), name.as_ref(), bytes.as_ref(), file.as_os_str()];
-        let said = runner.own(&arguments, scratch.folder())?.stdout;
-        said.trim().parse().context("a lap reports the number of rows")
+        }
+    }
+
+    /// Writes a table of texts in a process of its own. Returns the number of rows.
+    pub(super) fn written(self, bytes: u64, house: &House<'_>, file: &str) -> anyhow::Result<u64> {
+        Ok(house.asked(&words!["write", house.file(file), self.name(), bytes])?.1)
     }
 
     /// Writes a table `docs(id, body)` with texts of this many bytes in total. Returns the number of rows.
     pub(super) fn write(self, bytes: u64, file: &Path) -> anyhow::Result<u64> {
-        let connection = Connection::open(file)?;
-        connection.execute_batch(UNSAFE_PRAGMAS)?;
-        connection.execute_batch("CREATE TABLE docs (id INTEGER PRIMARY KEY, body TEXT); BEGIN")?;
+        let create = "CREATE TABLE docs (id INTEGER PRIMARY KEY, body TEXT); BEGIN";
+        let connection = open(file, &format!("{UNSAFE_PRAGMAS} {create}"))?;
         let (mut rows, mut written, mut text) = (0, 0, String::new());
         {
             let mut insert = connection.prepare("INSERT INTO docs VALUES (?1, ?2)")?;
@@ -69,25 +65,21 @@ impl Texts {
             }
         }
         connection.execute_batch("COMMIT")?;
-        connection.close().map_err(|(_, error)| error)?;
-        sync(file)?;
+        close(connection, file)?;
         Ok(rows)
     }
 
     /// Writes a CSV file `id,body` with the texts of these rows.
     pub(super) fn write_csv(self, rows: Range<u64>, file: &Path) -> anyhow::Result<()> {
-        let mut out =
-            BufWriter::new(File::create(file).with_context(|| format!("cannot write {}", file.display()))?);
-        writeln!(out, "id,body")?;
-        let mut text = String::new();
-        for row in rows {
-            text.clear();
-            self.push(row, &mut text);
-            writeln!(out, "{},{text}", row + 1)?;
-        }
-        out.flush()?;
-        drop(out);
-        sync(file)
+        lines(file, "id,body", |out| {
+            let mut text = String::new();
+            for row in rows {
+                text.clear();
+                self.push(row, &mut text);
+                writeln!(out, "{},{text}", row + 1)?;
+            }
+            Ok(())
+        })
     }
 
     fn push(self, row: u64, text: &mut String) {
@@ -169,7 +161,7 @@ mod tests {
         for texts in [Texts::Prose, Texts::Short, Texts::Urls] {
             let file = folder.path().join(format!("{texts:?}.db"));
             let rows = texts.write(100_000, &file).unwrap();
-            let connection = Connection::open(file).unwrap();
+            let connection = open(&file, "").unwrap();
             let sql = "SELECT count(*), sum(length(CAST(body AS BLOB))), count(DISTINCT body) FROM docs";
             let (count, bytes, distinct) = connection
                 .query_row(sql, [], |row| {

@@ -16,53 +16,42 @@ mod changed;
 mod data;
 mod laps;
 
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use self::data::Texts;
-use self::laps::{Found, Way};
-use crate::lap::{Lap, save};
-use crate::machine::{self, Machine};
-use crate::options::{Options, compare, ended, say};
-use crate::process::Runner;
-use crate::ratio::{self, Compared, Ratio};
-use crate::rounds::{self, Round};
-use crate::scratch::{Scratch, remove};
-use crate::sqluice::Sqluice;
-use crate::{copy, count, grouped};
+use self::laps::Found;
+use crate::db::First;
+use crate::house::{House, said};
+use crate::lap::{Lap, USUAL};
+use crate::options::{Options, say};
+use crate::process::{Runner, Took};
+use crate::ratio::{self, Compared};
+use crate::rounds::{Way, rounds, table, way};
+use crate::words::Words;
+use crate::{copy, count, grouped, size, words};
 
-/// The memory of sqluice, which is also that of FTS5's best way, in bytes.
+/// The memory of `sqluice index`, in bytes.
 const MEMORY_BYTES: u64 = 256 << 20;
 
-/// The statement that creates an index of the table.
+/// A full-text index of the table.
 const FTS: &str = "CREATE VIRTUAL TABLE docs_fts USING fts5(body, content='docs', content_rowid='id')";
 
-/// The memory that the program takes beside this, in bytes.
+/// The memory of the program itself, in bytes.
 const PROGRAM_BYTES: f64 = 48e6;
 
-/// The arguments of the comparison.
-#[derive(Debug, Args)]
-#[command(about = "Full-text indexes: sqluice beside FTS5, in alternating rounds")]
-pub struct Arguments {
-    #[command(flatten)]
-    settings: Settings,
-    #[command(subcommand)]
-    lap: Option<OwnLap>,
-}
-
+/// The settings of the comparison of full-text indexes.
 #[derive(Clone, Debug, Args)]
-struct Settings {
-    /// The texts and the tokenizer
+#[command(about = "Full-text indexes: sqluice beside FTS5, in alternating rounds")]
+pub struct Settings {
+    /// The texts and the tokenizer, or what changes an index
     #[arg(long, value_enum, default_value_t = Case::Unicode61)]
     case: Case,
-    /// The bytes of all texts [default: 2G; 200M for URLs]
+    /// Bytes of text [default: 2G, of URLs 200M]
     #[arg(long, value_name = "N", value_parser = count)]
     bytes: Option<u64>,
     #[command(flatten)]
@@ -89,26 +78,6 @@ enum Case {
     Optimize,
 }
 
-/// A lap that the program runs as a process of its own.
-#[derive(Clone, Debug, Subcommand)]
-enum OwnLap {
-    /// Write a table of texts, and print its number of rows
-    #[command(hide = true)]
-    Write { texts: Texts, bytes: u64, file: PathBuf },
-    /// Make an index of many segments by FTS5
-    #[command(hide = true)]
-    Segments { file: PathBuf, rows: u64 },
-    /// Make a full-text index by FTS5
-    #[command(hide = true)]
-    Fts5 { way: Way, tokenizer: String, file: PathBuf },
-    /// Merge the segments of a full-text index by FTS5
-    #[command(hide = true)]
-    Optimize { file: PathBuf },
-    /// Sum up a full-text index, as JSON
-    #[command(hide = true)]
-    Verify { file: PathBuf },
-}
-
 impl Case {
     fn texts(self) -> Texts {
         match self {
@@ -126,171 +95,133 @@ impl Case {
         }
     }
 
-    /// Returns the ratios and the claims about them.
-    fn compared(self) -> Vec<Compared<Round<Way>>> {
-        let least = |least: f64, words| Some((words, least..=f64::INFINITY));
+    fn compared(self) -> Vec<Compared> {
         let (best, defaults, cpu) = match self {
-            Case::Unicode61 | Case::Porter => {
-                (least(4.0, "at least 4"), least(5.0, "at least 5"), least(2.4, "at least 2.4"))
-            }
-            Case::Trigram => (least(3.0, "at least 3"), None, None),
-            _ => (None, None, None),
+            Case::Unicode61 | Case::Porter => ("at least 4", "at least 5", "at least 2.4"),
+            Case::Trigram => ("at least 3", "", ""),
+            _ => ("", "", ""),
         };
         vec![
-            Compared {
-                what: "processor time of FTS5's best way to sqluice",
-                ratio: |round| rounds::ratio(round, Way::Best, Way::Sqluice, |lap| lap.cpu_seconds),
-                claim: cpu,
-            },
-            Compared {
-                what: "time of FTS5's best way to sqluice",
-                ratio: |round| rounds::seconds(round, Way::Best, Way::Sqluice),
-                claim: best,
-            },
-            Compared {
-                what: "time of FTS5's defaults to sqluice",
-                ratio: |round| rounds::seconds(round, Way::Defaults, Way::Sqluice),
-                claim: defaults,
-            },
-            Compared {
-                what: "processor time of a row to one among a tenth of the rows",
-                ratio: |round| {
-                    let a_row = |lap: &Lap| lap.cpu_seconds / lap.rows as f64;
-                    rounds::ratio(round, Way::Sqluice, Way::Tenth, a_row)
-                },
-                claim: Some(("at most 1.3", 0.0..=1.3)),
-            },
-            Compared {
-                what: "memory beside the program to 256 MiB",
-                ratio: |round| {
-                    let lap = round.get(&Way::Sqluice)?;
+            (
+                "processor time of FTS5's best way to sqluice",
+                |round| ratio::processors(round, "best", "sqluice"),
+                cpu,
+            ),
+            ("time of FTS5's best way to sqluice", |round| ratio::time(round, "best", "sqluice"), best),
+            (
+                "time of FTS5's defaults to sqluice",
+                |round| ratio::time(round, "defaults", "sqluice"),
+                defaults,
+            ),
+            (
+                "processor time of a row to one among a tenth of the rows",
+                |round| ratio::ratio(round, "sqluice", "tenth", |lap| lap.cpu_seconds / lap.rows as f64),
+                "at most 1.3",
+            ),
+            (
+                "memory beside the program to 256 MiB",
+                |round| {
+                    let lap = round.get("sqluice")?;
                     Some((lap.memory_bytes as f64 - PROGRAM_BYTES) / MEMORY_BYTES as f64)
                 },
-                claim: Some(("at most 1", f64::NEG_INFINITY..=1.0)),
-            },
+                "at most 1",
+            ),
         ]
     }
 }
 
-/// Runs the comparison, or one of its laps.
-pub fn main(arguments: &Arguments) -> ExitCode {
-    let done = match &arguments.lap {
-        Some(OwnLap::Fts5 { way, tokenizer, file }) => laps::fts5(*way, tokenizer, file),
-        Some(OwnLap::Write { texts, bytes, file }) => {
-            texts.write(*bytes, file).and_then(|rows| Ok(serde_json::to_writer(io::stdout(), &rows)?))
-        }
-        Some(OwnLap::Segments { file, rows }) => changed::segments(file, *rows),
-        Some(OwnLap::Optimize { file }) => changed::optimize(file),
-        Some(OwnLap::Verify { file }) => {
-            Found::of(file).and_then(|found| Ok(serde_json::to_writer(io::stdout(), &found)?))
-        }
-        None => return compare("search", |runner| run(&arguments.settings, runner)),
-    };
-    ended(done.and_then(|()| Ok(io::stdout().flush()?)), false)
+fn ways<'a>() -> Vec<Way<Track<'a>, anyhow::Result<Took>>> {
+    vec![
+        way("all", "sqluice", "`sqluice index --fts`, durable", Track::index),
+        way("tenth", "tenth", "the same, a tenth of the rows", Track::index),
+        way(
+            "all",
+            "best",
+            "FTS5, `automerge` 0, `hashsize` 192 MiB, `rebuild`, `optimize`; not durable",
+            |track| track.fts5("best"),
+        ),
+        way("all", "defaults", "FTS5, defaults, `rebuild`", |track| track.fts5("defaults")),
+    ]
 }
 
-/// The record of a run.
-#[derive(Debug, Serialize)]
-struct Record<W: Ord> {
-    benchmark: &'static str,
-    taken: String,
-    sqluice: String,
-    machine: Machine,
-    case: Case,
-    bytes: u64,
-    rows: u64,
-    rounds: Vec<Round<W>>,
-    ratios: Vec<Ratio>,
+/// Runs a lap in this process.
+///
+/// # Errors
+/// The errors of the lap.
+pub fn lap(name: &str, words: &mut Words) -> anyhow::Result<Value> {
+    let file = words.path()?;
+    match name {
+        "fts5" => said(laps::fts5(&words.take::<String>()?, &words.take::<String>()?, &file)?),
+        "write" => said(Texts::named(&words.take::<String>()?)?.write(words.take()?, &file)?),
+        "segments" => said(changed::segments(&file, words.take()?)?),
+        "optimize" => said(changed::optimize(&file)?),
+        _ => said(Found::of(&file)?),
+    }
 }
 
 /// Runs the comparison, prints the results and saves the record.
-fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
-    let options = &settings.options;
+///
+/// # Errors
+/// When a lap fails, or an index has other terms than another.
+pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let case = settings.case;
     let usual = if case == Case::Urls { 200_000_000 } else { 2_000_000_000 };
     let bytes = settings.bytes.unwrap_or(usual);
     if matches!(case, Case::Append | Case::Optimize) {
         return changed::run(settings, runner, bytes);
     }
-    let sqluice = Sqluice::new(runner, options.sqluice()?);
     // The table, a copy of it with an index, and temporary files.
-    let scratch = Scratch::new(&options.dir(), 5 * bytes)?;
-    let machine = Machine::here(scratch.folder());
-    let (taken, version) = (machine::now(), sqluice.version()?);
-    say(&format!("machine: {machine}\nprogram: {version}\n"))?;
-
-    let mut track =
-        Track { runner, sqluice, scratch: &scratch, case, rows: BTreeMap::new(), found: BTreeMap::new() };
-    for (is_tenth, bytes) in [(false, bytes), (true, bytes / 10)] {
-        let rows = case.texts().written(bytes, &track.table(is_tenth), runner, &scratch)?;
-        track.rows.insert(is_tenth, rows);
-    }
-    let rows = track.rows[&false];
+    let house = House::open(&settings.options, runner, 5 * bytes)?;
+    let write = |bytes: u64, part: &str| case.texts().written(bytes, &house, &format!("{part}.db"));
+    let (rows, tenth) = (write(bytes, "all")?, write(bytes / 10, "tenth")?);
     say(&format!("input: {} rows, {} bytes of text\n", grouped(rows), grouped(bytes)))?;
-    let rounds = rounds::rounds(options.rounds, &Way::ALL, |way| track.lap(way))?;
-    let ratios = Ratio::all(&case.compared(), &rounds);
-    let table = rounds::table(&Way::ALL, Way::title, &rounds);
-    let benchmark = "search";
-    let record = Record { benchmark, taken, sqluice: version, machine, case, bytes, rows, rounds, ratios };
-    let saved = save(&record, benchmark, &record.taken, &options.results())?;
-    let Record { machine, sqluice, ratios, .. } = &record;
-    let ratios = ratio::table(ratios);
-    say(&format!(
-        "\n{table}\n{ratios}\nmachine: {machine}\nprogram: {sqluice}\nrecord: {}\n",
-        saved.display()
-    ))
+    let mut track = Track { house: &house, case, found: First::default() };
+    let ways = ways();
+    let rounds = rounds(settings.options.rounds, &ways, |way, _| {
+        let target = track.target();
+        copy(&house.file(&format!("{}.db", way.part)), &target)?;
+        let took = (way.run)(&mut track)?;
+        let rows = if way.part == "tenth" { tenth } else { rows };
+        let lap = Lap::new(&took, rows, size(&target)?, None).verified(way.name, || {
+            track.verify(way.part, rows).with_context(|| format!("the index of {:?}", way.name))?;
+            house.remove(TARGET)
+        });
+        lap.map(Some)
+    })?;
+    let facts = json!({ "case": case, "bytes": bytes, "rows": rows });
+    let text = table("", &USUAL, &ways, &rounds);
+    house.finish("search", facts, &ways, &rounds, &case.compared(), &text)
 }
+
+/// The database of a lap.
+const TARGET: &str = "search.db";
 
 /// The data that all laps share.
 struct Track<'a> {
-    runner: &'a Runner,
-    sqluice: Sqluice<'a>,
-    scratch: &'a Scratch,
+    house: &'a House<'a>,
     case: Case,
-    /// The number of rows: of the table, and of the tenth.
-    rows: BTreeMap<bool, u64>,
-    /// The content of the first index of the table, and of the tenth.
-    found: BTreeMap<bool, Found>,
+    /// The content of the first index, of all rows and of a tenth.
+    found: First<&'static str, Found>,
 }
 
 impl Track<'_> {
-    fn table(&self, is_tenth: bool) -> PathBuf {
-        self.scratch.file(if is_tenth { "tenth.db" } else { "table.db" })
+    fn target(&self) -> PathBuf {
+        self.house.file(TARGET)
     }
 
-    fn lap(&mut self, way: Way) -> anyhow::Result<Lap> {
-        let is_tenth = way == Way::Tenth;
-        let target = self.scratch.file("search.db");
-        copy(&self.table(is_tenth), &target)?;
+    fn index(&mut self) -> anyhow::Result<Took> {
         let tokenizer = self.case.tokenizer();
-        let took = match way {
-            Way::Sqluice | Way::Tenth => {
-                let memory = MEMORY_BYTES.to_string();
-                let options =
-                    ["--fts", "docs(body)", "--tokenize", tokenizer, "--memory", &memory].map(OsStr::new);
-                self.sqluice.run(&[&["index".as_ref(), target.as_os_str()][..], &options].concat())?
-            }
-            Way::Best | Way::Defaults => {
-                let arguments = ["fts5", way.name(), tokenizer].map(OsStr::new);
-                let arguments = [&arguments[..], &[target.as_os_str()]].concat();
-                self.runner.own(&arguments, self.scratch.folder())?
-            }
-        };
-        let bytes = target.metadata().context("there is a file")?.len();
-        Lap::new(&took, self.rows[&is_tenth], bytes, None).verified(way.name(), || {
-            self.verify(is_tenth, &target).with_context(|| format!("the index of {:?}", way.name()))?;
-            Ok(remove(&target)?)
-        })
+        let words = words!["index", self.target(), "--fts", "docs(body)", "--tokenize", tokenizer];
+        self.house.sqluice.run(&[&words[..], &words!["--memory", MEMORY_BYTES]].concat())
     }
 
-    /// Checks that an index has the same content as the others of its table.
-    fn verify(&mut self, is_tenth: bool, target: &Path) -> anyhow::Result<()> {
-        let arguments = ["verify".as_ref(), target.as_os_str()];
-        let said = self.runner.own(&arguments, self.scratch.folder())?.stdout;
-        let found: Found = serde_json::from_str(&said).context("a lap reports JSON")?;
-        ensure!(found.rows == self.rows[&is_tenth], "{found:?}");
-        let first = self.found.entry(is_tenth).or_insert_with(|| found.clone());
-        ensure!(*first == found, "{found:?} instead of {first:?}");
-        Ok(())
+    fn fts5(&mut self, how: &str) -> anyhow::Result<Took> {
+        self.house.own(&words!["fts5", self.target(), how, self.case.tokenizer()])
+    }
+
+    fn verify(&mut self, part: &'static str, rows: u64) -> anyhow::Result<()> {
+        let (_, found): (_, Found) = self.house.asked(&words!["verify", self.target()])?;
+        ensure!(found.rows == rows, "{found:?} instead of {rows} rows");
+        self.found.same(part, found)
     }
 }

@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use sqluice::blob_store::BlobStore;
 
 use super::data::name;
-use super::record::Way;
 use super::stdio;
 use crate::random::{mixed, permuted};
 
@@ -34,11 +33,11 @@ pub(crate) struct Reading {
 const RANGE: (u64, u64) = (5000, 100);
 
 /// Reads all files; the store or the folder is opened before the time starts.
-pub(crate) fn read(from: &Path, files: u64, way: Way) -> anyhow::Result<Reading> {
+pub(crate) fn read(from: &Path, files: u64, way: &str) -> anyhow::Result<Reading> {
     let options = BlobStore::options().read_only(true);
     let mut buffer = Vec::new();
     match way {
-        Way::Files => {
+        "files" => {
             let folder = open_folder(from)?;
             let mut buffer = vec![0; 1 << 16];
             timed(files, |name, sum| {
@@ -52,16 +51,16 @@ pub(crate) fn read(from: &Path, files: u64, way: Way) -> anyhow::Result<Reading>
                 Ok(())
             })
         }
-        Way::ReadFiles => timed(files, |name, sum| {
+        "read_files" => timed(files, |name, sum| {
             sum.add(&std::fs::read(from.join(name))?);
             Ok(())
         }),
-        Way::KvtestFiles => timed(files, |name, sum| {
+        "kvtest_files" => timed(files, |name, sum| {
             let path = CString::new(from.join(name).into_os_string().into_vec())?;
             sum.add(&stdio::read(&path).with_context(|| format!("cannot read {}", from.display()))?);
             Ok(())
         }),
-        Way::RangeFiles => {
+        "range_files" => {
             let folder = open_folder(from)?;
             let mut bytes = [0; RANGE.1 as usize];
             timed(files, |name, sum| {
@@ -71,17 +70,17 @@ pub(crate) fn read(from: &Path, files: u64, way: Way) -> anyhow::Result<Reading>
                 Ok(())
             })
         }
-        Way::Get => {
+        "get" => {
             let store = options.open(from)?;
             timed(files, |name, sum| {
                 sum.add(&store.get(name)?.context("a blob")?);
                 Ok(())
             })
         }
-        Way::GetInto | Way::GetMapped | Way::GetShared => {
+        "get_into" | "get_mapped" | "get_shared" => {
             let options = match way {
-                Way::GetMapped => options.mmap_bytes(1 << 40),
-                Way::GetShared => options.shared(true),
+                "get_mapped" => options.mmap_bytes(1 << 40),
+                "get_shared" => options.shared(true),
                 _ => options,
             };
             let store = options.open(from)?;
@@ -91,15 +90,15 @@ pub(crate) fn read(from: &Path, files: u64, way: Way) -> anyhow::Result<Reading>
                 Ok(())
             })
         }
-        Way::Range => {
+        "range" => {
             let store = options.open(from)?;
             timed(files, |name, sum| {
                 sum.add(&store.range(name, RANGE.0..RANGE.0 + RANGE.1)?.context("a blob")?);
                 Ok(())
             })
         }
-        Way::Select => select(from, files),
-        other => bail!("{other:?} reads nothing"),
+        "select" => select(from, files),
+        other => bail!("{other} reads nothing"),
     }
 }
 

@@ -9,7 +9,6 @@ use sqluice::blob_store::{BlobStore, Durability};
 
 use super::data::{content, name, sync};
 use super::read::Reading;
-use super::record::Way;
 use crate::random::permuted;
 
 /// Puts all files of a folder into a new store, in the order of their names.
@@ -30,7 +29,7 @@ pub(crate) fn fill(store: &Path, folder: &Path) -> anyhow::Result<()> {
 }
 
 /// Overwrites `count` of the files, in random order; the new contents are prepared beforehand.
-pub(crate) fn overwrite(to: &Path, files: u64, count: u64, way: Way) -> anyhow::Result<Reading> {
+pub(crate) fn overwrite(to: &Path, files: u64, count: u64, way: &str) -> anyhow::Result<Reading> {
     let mut text = Vec::new();
     let changes = (0..count).map(|number| {
         let number = permuted(number, files.max(2)) % files;
@@ -41,19 +40,19 @@ pub(crate) fn overwrite(to: &Path, files: u64, count: u64, way: Way) -> anyhow::
     let bytes = changes.iter().map(|(_, text)| text.len() as u64).sum();
     let start;
     match way {
-        Way::PutMany => {
+        "put_many" => {
             let store = BlobStore::open(to)?;
             start = Instant::now();
             store.put_many(changes.iter().map(|(name, text)| (name, text)))?;
         }
-        Way::PutFiles => {
+        "put_files" => {
             start = Instant::now();
             for (name, text) in &changes {
                 fs::write(to.join(name), text).with_context(|| format!("cannot write {name}"))?;
             }
             sync(to)?;
         }
-        other => bail!("{other:?} writes nothing"),
+        other => bail!("{other} writes nothing"),
     }
     Ok(Reading { bytes, checksum: 0, seconds: start.elapsed().as_secs_f64() })
 }

@@ -256,7 +256,7 @@ fn a_run_of_json_loads_a_tenth_of_the_rows() {
 #[test]
 fn a_value_that_differs_fails_the_run() {
     for (part, first) in
-        [("csv", "import"), ("parquet", "adbc"), ("spreadsheets", "pandas"), ("json", "utils")]
+        [("csv", "import"), ("parquet", "adbc"), ("spreadsheets", "pandas"), ("json", "sqlite_utils")]
     {
         let reason = format!("other values than \"{first}\" stored, in l_tax");
         load().assert_part_fails(part, &damaged(WRONG_VALUE), &reason);
@@ -282,7 +282,7 @@ fn a_wrong_value_of_a_rival_fails_the_run() {
     let body =
         SQLITE_UTILS.replace(" ;;\n    *)", &format!(" && sqlite3 \"$2\" \"{WRONG_VALUE}\" ;;\n    *)"));
     stand_in(comparison.folder(), "sqlite-utils", &body);
-    let reason = "the database of \"serde\": other values than \"utils\" stored";
+    let reason = "the database of \"serde_json\": other values than \"sqlite_utils\" stored";
     comparison.assert_fails(sqluice(), &["--rounds", "1", "--only", "json"], reason);
 }
 

@@ -9,9 +9,7 @@
 //! statement to its end.
 
 use rusqlite::types::{Null, ToSql, ToSqlOutput};
-use rusqlite::{Connection, Statement};
-
-use crate::case::Result;
+use rusqlite::{Connection, Error, Statement};
 
 /// Returns `true` if this build of SQLite has carray, which is optional.
 pub(crate) fn is_available() -> bool {
@@ -22,7 +20,8 @@ pub(crate) fn is_available() -> bool {
 }
 
 /// An array that is lent to a statement.
-pub(crate) struct Array<'a>(&'a [i64]);
+#[derive(Debug)]
+pub struct Array<'a>(&'a [i64]);
 
 impl ToSql for Array<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -32,18 +31,21 @@ impl ToSql for Array<'_> {
 
 impl Array<'_> {
     /// Binds integers to the first two parameters while `run` runs the statement to its end.
-    pub(crate) fn with<R>(
+    ///
+    /// # Errors
+    /// When SQLite reports an error, or there are more integers than it counts.
+    pub fn with<R>(
         ints: &[i64],
         statement: &mut Statement<'_>,
         run: impl FnOnce(&mut Statement<'_>) -> rusqlite::Result<R>,
-    ) -> Result<R> {
+    ) -> rusqlite::Result<R> {
         // SQLite counts the elements in 31 bits.
-        let count = i32::try_from(ints.len())?;
+        let count = i32::try_from(ints.len()).map_err(|e| Error::ToSqlConversionFailure(Box::new(e)))?;
         statement.raw_bind_parameter(1, Array(ints))?;
         statement.raw_bind_parameter(2, count)?;
         let done = run(statement);
         statement.raw_bind_parameter(1, Null)?;
-        Ok(done?)
+        done
     }
 }
 

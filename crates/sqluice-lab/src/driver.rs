@@ -20,11 +20,13 @@ use sqluice::setters;
 
 use crate::case::{self, Case, Experiment, Found, Ground, Took};
 use crate::experiments;
+use crate::figures::Spread;
 use crate::machine::{self, Machine};
 use crate::published::published;
 use crate::record::{self, Outcome, Run, Skip, Variant};
 use crate::scale::Scale;
 use crate::scratch::{Scratch, free_bytes};
+use crate::turns::turn;
 
 /// A function that selects variants by experiment and name.
 pub type Chooses<'a> = dyn Fn(&str, &str) -> bool + 'a;
@@ -207,11 +209,7 @@ impl Driver<'_> {
             states.push(State { case, expected: None, took: Vec::new(), over });
         }
         for round in 1..=self.rounds {
-            let mut order: Vec<usize> = (0..states.len()).collect();
-            if round % 2 == 0 {
-                order.reverse();
-            }
-            for at in order {
+            for at in turn(round, states.len()) {
                 self.step += 1;
                 if states[at].over.is_none() && !self.stopped() {
                     self.notify(id, &states[at].case.name, round);
@@ -351,10 +349,7 @@ fn measured(took: Vec<(u32, Took)>) -> Outcome {
     for (_, took) in &took {
         took.also.iter().for_each(|(name, value)| all.entry(name.clone()).or_default().push(*value));
     }
-    let also = all.into_iter().map(|(name, mut values)| {
-        values.sort_by(f64::total_cmp);
-        (name, values[values.len() / 2])
-    });
+    let also = all.into_iter().filter_map(|(name, values)| Some((name, Spread::of_samples(&values)?.median)));
     Outcome::Measured {
         samples: took.iter().map(|(_, took)| took.sample).collect(),
         seconds: took.iter().map(|(_, took)| took.seconds).collect(),

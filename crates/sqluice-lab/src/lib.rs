@@ -11,15 +11,16 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `record`, `published`: a run, and the publications, as data; `random`, `scale`, `scratch`, `titles`, `machine`
+//! * `record`, `published`: a run, and the publications, as data; `random`, `scale`, `scratch`, `titles`, `turns`,
+//!   `machine`
 //! * `case`: a timed case; `sql`, `table`, `carray`, `kv`, `insert`: code that cases share; `experiments`
-//! * `driver`: runs cases in turns; `figures`: figures in words; `advice`, `report`: of a run; `advise`: for a schema
+//! * `figures`: figures in words; `driver`: runs cases in turns; `advice`, `report`: of a run; `advise`: for a schema
 //!
 //! Invariant: a way that leaves other rows than expected has no figure.
 
 pub mod advice;
 pub mod advise;
-mod carray;
+pub mod carray;
 mod case;
 mod driver;
 mod experiments;
@@ -36,6 +37,8 @@ pub mod scratch;
 mod sql;
 mod table;
 mod titles;
+mod turns;
 
 pub use driver::{Chooses, Settings, Step, bytes_to_write, ids, run};
 pub use scale::Scale;
+pub use turns::turn;

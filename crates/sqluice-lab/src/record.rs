@@ -156,17 +156,3 @@ pub enum Skip {
     /// The run was interrupted before the variant.
     Interrupted,
 }
-
-impl Outcome {
-    /// Returns the median sample; of an even number, the mean of the two middle ones. `None` if nothing was measured.
-    pub fn median(&self) -> Option<f64> {
-        let Outcome::Measured { samples, .. } = self else { return None };
-        let mut sorted = samples.clone();
-        sorted.sort_by(f64::total_cmp);
-        let middle = sorted.len() / 2;
-        match sorted.len() % 2 {
-            1 => Some(sorted[middle]),
-            _ => Some(f64::midpoint(*sorted.get(middle.checked_sub(1)?)?, sorted[middle])),
-        }
-    }
-}

@@ -30,6 +30,7 @@ use sqluice::setters;
 use sqluice::size::Bytes;
 
 use crate::record::{Experiment, Outcome, Skip};
+use crate::turns::turn;
 pub use recommend::Recommendation;
 use rows::SampleRows;
 use ways::{Way, WayRun};
@@ -139,13 +140,10 @@ impl Advise {
         let mut tried = vec![Vec::new(); ways.len()];
         let each: u64 = ways.iter().map(|way| way.rows(&rows)).sum();
         progress.phase("measure", Some(Amount { rows: each * u64::from(self.runs.max(1)), bytes: 0 }));
-        for round in 0..self.runs.max(1) {
-            let forward = 0..ways.len();
-            // Forwards and backwards in turns: each way follows different ways, and changes in the speed of the disk affect all.
-            let order: Vec<usize> = if round % 2 == 0 { forward.collect() } else { forward.rev().collect() };
-            for at in order {
+        for round in 1..=self.runs.max(1) {
+            for at in turn(round, ways.len()) {
                 cancel.check()?;
-                if round == 0 || started.elapsed() < self.time {
+                if round == 1 || started.elapsed() < self.time {
                     tried[at].push(ways[at].run(&self.schema, &rows, folder.path(), cancel)?);
                 }
                 progress.advance(Amount { rows: ways[at].rows(&rows), bytes: 0 });

@@ -159,7 +159,7 @@ fn look_up(db: &Connection, how: Ids, sql: &str, ids: Vec<i64>) -> Result<Digest
     };
     match how {
         Ids::Carray => {
-            Array::with(&ids, &mut *db.prepare_cached(sql)?, |select| sum(&mut select.raw_query()))
+            Ok(Array::with(&ids, &mut *db.prepare_cached(sql)?, |select| sum(&mut select.raw_query()))?)
         }
         Ids::Rows | Ids::RowsJoin => Ok(sum(&mut db.prepare_cached(sql)?.query([Rows::keys(ids)])?)?),
         Ids::Text => {

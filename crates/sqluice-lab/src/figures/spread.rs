@@ -1,9 +1,13 @@
-//! The spread of a variant's samples: median, minimum and maximum.
+//! The spread of samples: median, minimum and maximum.
+
+use std::fmt;
+
+use serde::Serialize;
 
 use crate::record::{Outcome, Variant};
 
-/// The spread of several runs of a variant, in the experiment's unit.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The spread of samples, in their unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
     /// The median; of an even number of samples, the mean of the two middle ones.
     pub median: f64,
@@ -54,6 +58,15 @@ impl Spread {
     }
 }
 
+/// Writes `1.10 (1.08..1.14)`; the precision is that of all three.
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = f.precision().unwrap_or(2);
+        let Spread { median, min, max, .. } = self;
+        write!(f, "{median:.digits$} ({min:.digits$}..{max:.digits$})")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +83,22 @@ mod tests {
             prop_assert!(below * 2 <= samples.len() && above * 2 <= samples.len());
             prop_assert!(samples.iter().all(|sample| (spread.min..=spread.max).contains(sample)));
         }
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
+        let spread = |samples: &[f64]| {
+            let Spread { median, min, max, .. } = Spread::of_samples(samples).unwrap();
+            [median, min, max]
+        };
+        assert_eq!(spread(&[4.0, 1.0, 2.0]), [2.0, 1.0, 4.0]);
+        assert_eq!(spread(&[4.0, 1.0, 2.0, 8.0]), [3.0, 1.0, 8.0]);
+        assert_eq!(spread(&[7.0]), [7.0; 3]);
+    }
+
+    #[test]
+    fn a_spread_shows_its_ends() {
+        assert_eq!(format!("{:.1}", Spread::of_samples(&[1.0, 2.0, 4.0]).unwrap()), "2.0 (1.0..4.0)");
     }
 
     #[test]

@@ -72,12 +72,16 @@ pub(super) fn page(run: &Run, old: Option<&Run>) -> String {
 }
 
 fn head(run: &Run) -> Markup {
+    let sources = &published().sources;
+    // A record of another program than the lab has experiments of its own.
+    let is_published =
+        run.experiments.is_empty() || run.experiments.iter().any(|one| sources.contains_key(&one.source));
     html! {
         header {
             p.brand { "sqluice lab" }
             h1 { "Which way into SQLite is fastest on this machine?" }
             p.lead {
-                "Every experiment of five publications, run again on "
+                @if is_published { "Every experiment of five publications, run again on " } @else { "Measured on " }
                 b { (run.machine.cpu) } " with " (run.machine.cores) " cores, " (run.machine.file_system)
                 " and SQLite " (run.machine.sqlite) ", on " (day(&run.taken)) "; sqluice's own ways beside them."
             }

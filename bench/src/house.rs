@@ -1,0 +1,302 @@
+//! A comparison from its start to its record.
+//!
+//! ```text
+//!  Start ── the machine, the program, what is compared
+//!    └─ House ── and a folder for files ── laps in rounds ──> tables, ratios ──> a record in JSON
+//! ```
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::Context;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use sqluice_lab::record::{Experiment, Outcome, Provenance, Run, Variant};
+
+use crate::lap::spread;
+use crate::machine::{self, Machine};
+use crate::options::{Options, say};
+use crate::process::{Runner, Took};
+use crate::ratio::{self, Compared, Ratio};
+use crate::rounds::{Round, Way, laps};
+use crate::scratch::{Scratch, remove};
+use crate::shell::version_of;
+use crate::sqluice::Sqluice;
+
+/// A comparison that has no files yet.
+#[derive(Debug)]
+pub struct Start<'a> {
+    /// The runner of laps.
+    pub runner: &'a Runner,
+    /// The options.
+    pub options: &'a Options,
+    /// The measured program.
+    pub sqluice: Sqluice<'a>,
+    /// The measured machine.
+    pub machine: Machine,
+    /// The other programs, in words.
+    pub beside: Vec<String>,
+    /// The moment of the start.
+    pub taken: String,
+    /// The version of the measured program.
+    pub version: String,
+    begun: Instant,
+}
+
+impl<'a> Start<'a> {
+    /// Creates the folder for files, and looks at the machine and the program.
+    ///
+    /// # Errors
+    /// When the program does not run, or the folder can't be created.
+    pub fn new(options: &'a Options, runner: &'a Runner) -> anyhow::Result<Start<'a>> {
+        let dir = options.dir();
+        std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
+        let sqluice = Sqluice::new(runner, options.sqluice()?);
+        let version = sqluice.version()?;
+        let (machine, taken) = (Machine::here(&dir), machine::now());
+        Ok(Start {
+            runner,
+            options,
+            sqluice,
+            machine,
+            beside: Vec::new(),
+            taken,
+            version,
+            begun: Instant::now(),
+        })
+    }
+
+    /// Takes the version of SQLite's shell as that of SQLite.
+    ///
+    /// # Errors
+    /// When the shell does not run.
+    pub fn with_shell(mut self) -> anyhow::Result<Start<'a>> {
+        let said = version_of(self.runner, &self.options.programs.sqlite3)?;
+        self.machine.facts.sqlite = said.split_whitespace().next().unwrap_or("unknown").to_owned();
+        Ok(self)
+    }
+
+    /// Says what is measured.
+    ///
+    /// # Errors
+    /// When standard output is closed.
+    pub fn introduce(&self) -> anyhow::Result<()> {
+        say(&format!("machine: {}\nprogram: {}\n", self.machine, self.version))
+    }
+
+    /// Adds a folder for files that take at most this number of bytes.
+    ///
+    /// # Errors
+    /// When the disk has no room for them.
+    pub fn house(self, bytes: u64) -> anyhow::Result<House<'a>> {
+        let scratch = Scratch::new(&self.options.dir(), bytes)?;
+        Ok(House { start: self, scratch })
+    }
+}
+
+/// A comparison with a folder for its files, which is removed with it.
+#[derive(Debug)]
+pub struct House<'a> {
+    start: Start<'a>,
+    scratch: Scratch,
+}
+
+impl<'a> std::ops::Deref for House<'a> {
+    type Target = Start<'a>;
+
+    fn deref(&self) -> &Start<'a> {
+        &self.start
+    }
+}
+
+/// The record of a run: that of the lab, so that its reports show it, with what only a comparison has.
+#[derive(Debug, Serialize)]
+struct Record<'a> {
+    benchmark: &'static str,
+    #[serde(flatten)]
+    run: Run,
+    commit: &'a str,
+    input: Value,
+    beside: &'a [String],
+    rounds: &'a [Round],
+    ratios: Vec<Ratio>,
+}
+
+impl<'a> House<'a> {
+    /// Starts a comparison whose files take at most this number of bytes, and says what is measured.
+    ///
+    /// # Errors
+    /// When the program does not run, or the disk has no room.
+    pub fn open(options: &'a Options, runner: &'a Runner, bytes: u64) -> anyhow::Result<House<'a>> {
+        let house = Start::new(options, runner)?.house(bytes)?;
+        house.introduce()?;
+        Ok(house)
+    }
+
+    /// Returns the folder for files.
+    pub fn folder(&self) -> &Path {
+        self.scratch.folder()
+    }
+
+    /// Returns the path of a file in the folder.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.scratch.file(name)
+    }
+
+    /// Writes a text to a file in the folder.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn write(&self, name: &str, text: &str) -> anyhow::Result<PathBuf> {
+        let file = self.file(name);
+        std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+        Ok(file)
+    }
+
+    /// Removes a file of the folder, if it exists.
+    ///
+    /// # Errors
+    /// When it can't be removed.
+    pub fn remove(&self, name: &str) -> anyhow::Result<()> {
+        Ok(remove(&self.file(name))?)
+    }
+
+    /// Runs a lap of this program in its own process.
+    ///
+    /// # Errors
+    /// When the lap fails.
+    pub fn own(&self, words: &[impl AsRef<OsStr>]) -> anyhow::Result<Took> {
+        self.runner.own(words, self.folder())
+    }
+
+    /// Runs a lap of this program in its own process, and parses what it reports.
+    ///
+    /// # Errors
+    /// When the lap fails.
+    pub fn asked<T: DeserializeOwned>(&self, words: &[impl AsRef<OsStr>]) -> anyhow::Result<(Took, T)> {
+        let took = self.own(words)?;
+        let said = serde_json::from_str(&took.stdout).context("a lap reports JSON")?;
+        Ok((took, said))
+    }
+
+    /// Generates a database of a preset with this number of rows.
+    ///
+    /// # Errors
+    /// When sqluice fails.
+    pub fn preset(&self, preset: &str, rows: u64, target: &Path) -> anyhow::Result<Took> {
+        self.sqluice.run(&crate::words!["generate", target, "--preset", preset, "--rows", rows])
+    }
+
+    /// Runs `sqluice load` with more words, and returns its output.
+    ///
+    /// # Errors
+    /// When sqluice fails, or reports another number of rows.
+    pub fn load(
+        &self,
+        target: &Path,
+        source: &Path,
+        rows: u64,
+        more: &[OsString],
+    ) -> anyhow::Result<(Took, Option<String>)> {
+        let words = [&crate::words!["load", target, source], more].concat();
+        let (took, report) = self.sqluice.write(&words, rows)?;
+        Ok((took, Some(report.write_paths())))
+    }
+
+    /// Prints the tables and ratios, and saves the record with what its input was.
+    ///
+    /// # Errors
+    /// When the record can't be written.
+    pub fn finish<T, R>(
+        &self,
+        benchmark: &'static str,
+        input: Value,
+        ways: &[Way<T, R>],
+        rounds: &[Round],
+        ratios: &[Compared],
+        tables: &str,
+    ) -> anyhow::Result<()> {
+        let Start { machine, version, taken, beside, .. } = &self.start;
+        let ratios = Ratio::all(ratios, rounds);
+        let mut text = format!("\n{tables}");
+        if !ratios.is_empty() {
+            text += &format!("\n{}", ratio::table(&ratios));
+        }
+        text += &format!("\nmachine: {machine}\nprogram: {version}\n");
+        if !beside.is_empty() {
+            text += &format!("beside: {}\n", beside.join("; "));
+        }
+        let run = Run {
+            taken: taken.clone(),
+            sqluice: version.clone(),
+            machine: machine.facts.clone(),
+            scale: input.to_string(),
+            runs: u32::from(self.options.rounds),
+            warmup: 0,
+            command: std::env::args().collect::<Vec<_>>().join(" "),
+            seconds: self.begun.elapsed().as_secs_f64(),
+            interrupted: false,
+            experiments: experiments(benchmark, ways, rounds),
+        };
+        let record = Record { benchmark, run, commit: &machine.commit, input, beside, rounds, ratios };
+        let file = self.options.results().join(format!("{benchmark}-{}.json", taken.replace(':', "")));
+        let json = serde_json::to_string_pretty(&record)? + "\n";
+        std::fs::create_dir_all(self.options.results())
+            .and_then(|()| std::fs::write(&file, json))
+            .with_context(|| format!("cannot write {}", file.display()))?;
+        say(&format!("{text}record: {}\n", file.display()))
+    }
+}
+
+/// Returns each part of a comparison as an experiment of the lab.
+fn experiments<T, R>(benchmark: &str, ways: &[Way<T, R>], rounds: &[Round]) -> Vec<Experiment> {
+    let mut experiments: Vec<Experiment> = Vec::new();
+    for way in ways {
+        let laps = laps(rounds, way.name);
+        let Some(first) = laps.first() else { continue };
+        let id = if way.part.is_empty() { benchmark.to_owned() } else { format!("{benchmark}-{}", way.part) };
+        if experiments.last().is_none_or(|last| last.id != id) {
+            experiments.push(Experiment {
+                id,
+                source: format!("make bench-{benchmark}"),
+                what: "Seconds of each way.".to_owned(),
+                unit: "s".to_owned(),
+                more_is_better: false,
+                count: first.rows,
+                published_count: None,
+                variants: Vec::new(),
+                notes: Vec::new(),
+            });
+        }
+        let seconds: Vec<f64> = laps.iter().map(|lap| lap.seconds).collect();
+        let also = BTreeMap::from([
+            ("processor_seconds".to_owned(), spread(&laps, |lap| lap.cpu_seconds).median),
+            ("peak_memory_bytes".to_owned(), spread(&laps, |lap| lap.memory_bytes as f64).max),
+        ]);
+        let ours = way.title.contains("sqluice") || way.title.contains("BlobStore");
+        let variant = Variant {
+            name: way.title.replace('`', ""),
+            provenance: if ours { Provenance::Sqluice } else { Provenance::Added },
+            published: None,
+            published_note: None,
+            settings: Vec::new(),
+            command: way.name.to_owned(),
+            outcome: Outcome::Measured { samples: seconds.clone(), seconds, also },
+        };
+        if let Some(last) = experiments.last_mut() {
+            last.variants.push(variant);
+        }
+    }
+    experiments
+}
+
+/// Returns what a lap reports.
+///
+/// # Errors
+/// When it can't be written as JSON.
+pub fn said(value: impl Serialize) -> anyhow::Result<Value> {
+    Ok(serde_json::to_value(value)?)
+}

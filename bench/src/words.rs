@@ -1,0 +1,92 @@
+//! The words of a command line: written by the process that starts a lap, and read by the lap.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::vec::IntoIter;
+
+use anyhow::{Context, ensure};
+
+/// A value that can be a word of a command line.
+pub trait Word {
+    /// Returns the word.
+    fn word(&self) -> OsString;
+}
+
+impl<T: Word + ?Sized> Word for &T {
+    fn word(&self) -> OsString {
+        (**self).word()
+    }
+}
+
+macro_rules! word {
+    ($($type:ty: $word:ident;)*) => {
+        $(impl Word for $type {
+            fn word(&self) -> OsString {
+                self.$word().into()
+            }
+        })*
+    };
+}
+
+word! {
+    str: to_owned;
+    String: clone;
+    OsStr: to_owned;
+    OsString: clone;
+    Path: as_os_str;
+    PathBuf: as_os_str;
+    u8: to_string;
+    u64: to_string;
+    usize: to_string;
+    f64: to_string;
+}
+
+/// Returns the words of a command line: texts, paths and numbers.
+#[macro_export]
+macro_rules! words {
+    ($($word:expr),* $(,)?) => { [$($crate::words::Word::word(&$word)),*] };
+}
+
+/// The words that a lap was started with, in order.
+#[derive(Debug)]
+pub struct Words(IntoIter<OsString>);
+
+impl Words {
+    /// Creates the words of a lap.
+    pub fn new(words: Vec<OsString>) -> Words {
+        Words(words.into_iter())
+    }
+
+    /// Takes the next word as a path.
+    ///
+    /// # Errors
+    /// When no word is left.
+    pub fn path(&mut self) -> anyhow::Result<PathBuf> {
+        self.0.next().map(PathBuf::from).context("a word is missing")
+    }
+
+    /// Takes the next word as a text or a number.
+    ///
+    /// # Errors
+    /// When no word is left, or the word is no such value.
+    pub fn take<T: FromStr>(&mut self) -> anyhow::Result<T> {
+        let word = self.path()?;
+        let value = word.to_str().and_then(|word| word.parse().ok());
+        value.with_context(|| format!("{} is no such value", word.display()))
+    }
+
+    /// Returns `true` if the words that are left are this one; they must be, or none must be left.
+    ///
+    /// # Errors
+    /// When other words are left.
+    pub fn ends_with(&mut self, word: &str) -> anyhow::Result<bool> {
+        match self.0.next() {
+            None => Ok(false),
+            Some(last) => {
+                ensure!(last == word, "{} is no word of this lap", last.display());
+                Ok(true)
+            }
+        }
+    }
+}

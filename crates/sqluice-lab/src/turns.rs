@@ -1,0 +1,19 @@
+//! The order of a round: every second one runs in reverse, so that no way always follows the same, and a change in the speed of the
+//! machine affects all.
+
+/// Returns the places of `count` ways in the order of a round. Rounds count from 1.
+pub fn turn(round: u32, count: usize) -> impl Iterator<Item = usize> {
+    let backwards = round.is_multiple_of(2);
+    (0..count).map(move |at| if backwards { count - 1 - at } else { at })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_second_round_runs_in_reverse() {
+        assert!(turn(1, 3).eq([0, 1, 2]) && turn(2, 3).eq([2, 1, 0]) && turn(3, 3).eq([0, 1, 2]));
+        assert_eq!(turn(2, 0).count(), 0);
+    }
+}
