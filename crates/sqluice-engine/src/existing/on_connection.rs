@@ -166,7 +166,8 @@ impl Transaction<'_> {
         let options = WriteOptions::new().if_exists(IfExists::Append).foreign_keys(Some(foreign_keys != 0));
         let target = Target::resolve(self.existing().name(), &options);
         let is_it = |name: &str| name.eq_ignore_ascii_case(table);
-        let snapshot = look::read_tables(&target, self.existing(), |table| !table.is_virtual && is_it(&table.name));
+        let snapshot =
+            look::read_tables(&target, self.existing(), |table| !table.is_virtual && is_it(&table.name));
         let snapshot = snapshot.map_err(failed)?;
         let Some(declared) = snapshot.schema.tables.first() else {
             return Ok(Err("it is no table with rows of its own".to_owned()));
