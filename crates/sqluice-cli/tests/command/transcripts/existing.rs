@@ -328,13 +328,21 @@ fn flags_that_describe_a_new_table_are_refused_for_an_existing_one() {
 #[test]
 fn what_is_no_table_is_not_loaded() {
     let sql = "CREATE TABLE t (a); CREATE VIEW one AS SELECT a FROM t; CREATE INDEX more ON t (a);
-               CREATE VIRTUAL TABLE f USING fts5(a)";
+               CREATE VIRTUAL TABLE f USING fts5(a); CREATE VIRTUAL TABLE r USING rtree(a, b, c)";
     let error = |what: &str| {
         format!("error: {what} of x.db, and no table that can be loaded\n\nhint: name another table")
     };
     with(sql, "load x.db one.csv --append").fails(1, &error("one is a view"));
     with(sql, "load x.db more.csv").fails(1, &error("more is an index"));
-    with(sql, "load x.db one.csv -t f --append").fails(1, &error("f is a virtual table"));
+    with(sql, "load x.db one.csv -t r --append").fails(1, &error("r is a virtual table"));
+    // A full-text table takes rows, and has the columns that it has.
+    let unknown = "error: one.csv:1:3: table f has no column \"b\"\n\nhint: its columns are rowid, a; --columns names those to load[..]";
+    for flag in ["", " --add-columns"] {
+        with(sql, &format!("load x.db one.csv -t f --append{flag}")).fails(1, unknown);
+    }
+    with(sql, "load x.db one.csv -t f --append --columns a")
+        .succeeds()
+        .holds("SELECT count(*) > 0 FROM f", "1");
 }
 
 #[test]

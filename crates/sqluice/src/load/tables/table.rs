@@ -182,7 +182,8 @@ impl LoadTable {
         let wanted = || file.names.iter().enumerate().filter(|(_, name)| is_wanted(name));
         let makes = |name: &str| self.made.iter().any(|made| made.name.eq_ignore_ascii_case(name));
         // The file is refused before any of its columns is added.
-        if !(load.add_columns || (declared.is_none() && is_first))
+        let may_add = load.add_columns && declared.is_none_or(|table| !table.is_virtual);
+        if !(may_add || (declared.is_none() && is_first))
             && let Some((field, _)) = wanted().find(|(_, name)| !makes(name))
         {
             return Err(self.unknown_column(declared, file, field));
@@ -234,13 +235,17 @@ impl LoadTable {
             Some(table) => table.columns.iter().map(|column| column.name.as_str()).collect(),
             None => self.made.iter().map(|made| made.name.as_str()).collect(),
         };
-        let error = Error::input(format!("table {} has no column {name:?}", self.name)).hint(message![
-            format!("its columns are {}; ", listed(&columns)),
-            Setting::AddColumns,
-            " adds what is missing, ",
-            Setting::Columns,
-            " names those to load"
-        ]);
+        let its_columns = format!("its columns are {}; ", listed(&columns));
+        let names_those = " names those to load";
+        let error = Error::input(format!("table {} has no column {name:?}", self.name));
+        // SQLite adds no columns to virtual tables.
+        let error = error.hint(match declared.is_some_and(|table| table.is_virtual) {
+            true => message![its_columns, Setting::Columns, names_those],
+            false => {
+                let adds = " adds what is missing, ";
+                message![its_columns, Setting::AddColumns, adds, Setting::Columns, names_those]
+            }
+        });
         match file.place_of(field) {
             Some(place) => error.at(place),
             None => error,
