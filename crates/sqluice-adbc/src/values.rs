@@ -17,6 +17,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, DictionaryArray, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 use sqluice_core::batch::Value;
+use sqluice_core::calendar::{DAY_SECONDS, year_month_day};
 use sqluice_core::rows::Cells;
 use sqluice_core::source;
 
@@ -211,14 +212,12 @@ fn written<T>(
     }
 }
 
-const SECONDS_OF_DAY: i64 = 24 * 60 * 60;
-
 /// Writes a moment that is counted in units of `digits` digits of a second since 1970.
 fn moment(value: i64, digits: u32, to: &mut Vec<u8>) {
     let units = 10_i64.pow(digits);
     let (seconds, fraction) = (value.div_euclid(units), value.rem_euclid(units));
-    date(seconds.div_euclid(SECONDS_OF_DAY), to);
-    let second = seconds.rem_euclid(SECONDS_OF_DAY);
+    date(seconds.div_euclid(DAY_SECONDS), to);
+    let second = seconds.rem_euclid(DAY_SECONDS);
     let (hours, minutes, seconds) = (second / 3600, second / 60 % 60, second % 60);
     to.extend(format!("T{hours:02}:{minutes:02}:{seconds:02}").bytes());
     if digits > 0 {
@@ -226,17 +225,9 @@ fn moment(value: i64, digits: u32, to: &mut Vec<u8>) {
     }
 }
 
-/// Writes the date that is this number of days after 1970-01-01, by the Gregorian calendar.
+/// Writes the date that is this number of days after 1970-01-01; years may have more than four digits, or a sign.
 fn date(days: i64, to: &mut Vec<u8>) {
-    // Years begin in March here, so that a leap day is the last day of a year. 400 years have 146,097 days.
-    let days = days + 719_468;
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (year, month, day) = year_month_day(days);
     to.extend(format!("{year:04}-{month:02}-{day:02}").bytes());
 }
 

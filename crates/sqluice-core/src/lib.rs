@@ -4,7 +4,7 @@
 //!
 //! * `setters`: builder methods of option structs; [`waits`]: waits that no option sets
 //! * [`size`]: bytes, in words; [`similar`]: suggestions for misspelled names; [`checksum`]: of the pages of a file; [`splitmix`]: random
-//!   numbers; [`append`]: short byte strings and digits
+//!   numbers; [`append`]: short byte strings and digits; [`calendar`]: days and seconds as dates
 //! * [`affinity`]: values as SQLite converts them for a column
 //! * [`settings`]: the settings of all verbs, each declared once
 //! * [`error`]: errors with their places and hints; [`progress`]: progress and cancellation of runs
@@ -21,6 +21,8 @@ pub mod affinity;
 #[doc(hidden)]
 pub mod append;
 pub mod batch;
+#[doc(hidden)]
+pub mod calendar;
 pub mod checksum;
 pub mod database_path;
 pub mod error;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use sqluice::archive;
 use sqluice_platform::machine;
 
 pub use crate::record::Machine;
@@ -61,22 +62,12 @@ fn python() -> Option<String> {
 /// Returns the current time, as `2026-11-21T12:03:09Z`.
 pub fn now() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    utc(seconds)
+    utc(i64::try_from(seconds).unwrap_or(i64::MAX))
 }
 
-/// Formats seconds since 1970 as a date. Years are counted from March, so that the leap day is the last of its year; 400 years have
-/// 146,097 days, and 719,468 is the number of days before 1970.
-fn utc(seconds: u64) -> String {
-    let days = seconds / 86400 + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1460 + day / 36524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = era * 400 + year + carry;
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+/// Formats seconds since 1970 as a date and a time with the zone.
+fn utc(seconds: i64) -> String {
+    archive::utc(seconds).replace(' ', "T") + "Z"
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `civil`: dates and times as ISO 8601 text; `input`: files and pipes as UTF-8 text, decompressed
+//! * `input`: files and pipes as UTF-8 text, decompressed
 //! * `convert`: text of other forms as dates, booleans and numbers; `infer`: the types of columns, inferred from their values
 //! * `needles`: the search for some bytes in a block; `text`: the code that text sources share; `give`: gives rows to the sink, and reports
 //!   refused rows
@@ -16,7 +16,6 @@
 #[cfg(feature = "arrow")]
 pub mod arrow;
 #[cfg(any(feature = "arrow", feature = "spreadsheets"))]
-mod civil;
 pub mod convert;
 pub mod csv;
 pub mod dump;

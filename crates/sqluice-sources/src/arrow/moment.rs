@@ -11,8 +11,8 @@ use std::fmt::Write;
 
 use arrow_schema::TimeUnit;
 
-pub(super) use crate::civil::date;
-use crate::civil::{DAY_SECONDS, clock, nanoseconds};
+pub(super) use sqluice_core::calendar::date;
+use sqluice_core::calendar::{DAY_SECONDS, clock, nanoseconds};
 
 const BILLION: i64 = 1_000_000_000;
 

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use sqluice_core::calendar::{DAY_SECONDS, year_month_day};
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 
@@ -90,21 +91,12 @@ pub fn write_file(database: &Path, layout: Option<Layout>, name: &[u8], to: &mut
 /// Formats a time in seconds since 1970 like SQLite's `datetime()`, in UTC: `2026-11-21 23:36:36`. A number out of range is formatted as a
 /// number.
 pub fn utc(seconds: i64) -> String {
-    const DAY: i64 = 86_400;
     // SQLite's range: from year 0 to year 9999.
     if !(-62_167_219_200..=253_402_300_799).contains(&seconds) {
         return seconds.to_string();
     }
-    let (day, second) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
-    // Days are counted from 1 March of year 0, so that leap days end years of 400, 100, 4 and 1.
-    let day = day + 719_468;
-    let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let date = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = era * 400 + year + i64::from(month <= 2);
+    let (day, second) = (seconds.div_euclid(DAY_SECONDS), seconds.rem_euclid(DAY_SECONDS));
+    let (year, month, date) = year_month_day(day);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     format!("{year:04}-{month:02}-{date:02} {hour:02}:{minute:02}:{second:02}")
 }

@@ -13,7 +13,7 @@
 
 use std::fmt::Write as _;
 
-use crate::civil::{DAY_SECONDS, clock, date, digits, nanoseconds};
+use sqluice_core::calendar::{DAY_SECONDS, clock, date, digits, nanoseconds};
 
 /// The number of days from 1899-12-30 to 1970-01-01.
 const DAYS_OF_1900: i64 = 25_569;
