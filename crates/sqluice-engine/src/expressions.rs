@@ -1,20 +1,21 @@
 //! The expressions of a table's declaration: generated columns, CHECKs, and the terms and the WHERE of its indexes.
 //!
-//! SQLite evaluates them for batches of rows, in a connection of each worker ([`Evaluator`]). SQLite's catalogue does not list their texts,
-//! so they are found in the tokens of the statements, and SQLite prepares each once to see what it names.
+//! SQLite evaluates the expressions for batches of rows, in a connection of each worker ([`Evaluator`]). SQLite's catalogue does not list
+//! their texts, so they are taken from the tokens of the statements. SQLite prepares each expression once, which shows the columns and
+//! functions that the expression names.
 //!
 //! ```text
 //!  CREATE TABLE t (a INT CHECK (a > 0), b TEXT, c AS (a * 2), d AS (c || b))      CREATE INDEX i ON t (lower(b), a) WHERE a > 5
 //!
 //!  columns of a batch     a | b | c | d | rowid, oid, _rowid_ (hidden)
-//!  layers                 c, then d, which names it: what is computed gets the affinity of its column before others see it
+//!  layers                 c, then d, which names c: the value of c gets the affinity of its column before d is computed
 //!  CHECKs                 a > 0
-//!  terms                  lower(b), of the rows for which a > 5: a column behind those of the table
+//!  terms                  lower(b), for rows with a > 5: a further column after those of the table
 //! ```
 //!
-//! SQLite itself must do what depends on more than the row: functions that are about the connection. It must also do what it cannot prepare
-//! here, as functions and collations of an application. Rows for which an expression depends on the present time are refused, as SQLite
-//! refuses them ([`PresentTime`]).
+//! Some expressions can be evaluated only in the database itself: those that depend on more than the row (functions about the connection),
+//! and those that SQLite can't prepare here (functions and collations of an application). Rows for which an expression depends on the
+//! present time are refused, as SQLite refuses them ([`PresentTime`]).
 
 use rusqlite::{Connection, Statement};
 use sqluice_core::affinity::Affinity;
@@ -39,7 +40,7 @@ pub(crate) struct Expressions {
     columns: Vec<NamedColumn>,
     /// The columns that any expression names, in ascending order.
     named: Vec<usize>,
-    /// The generated columns, with their expressions. A column stands behind the columns that it names.
+    /// The generated columns, with their expressions. A column is in a later layer than the columns that it names.
     layers: Vec<Layer>,
     /// The reason why SQLite must compute the generated columns, if any.
     generated_by_sqlite: Option<String>,
@@ -47,11 +48,11 @@ pub(crate) struct Expressions {
     checks: Option<Vec<String>>,
     /// The terms of each index, in the order of [`Table::indexes`], or the reason why SQLite must compute them.
     indexes: Vec<Result<Computed, String>>,
-    /// The text encoding that they are evaluated in, as in `PRAGMA encoding`.
+    /// The text encoding in which the expressions are evaluated, as `PRAGMA encoding` names it.
     encoding: &'static str,
 }
 
-/// Generated columns that name none of each other, with their expressions.
+/// Generated columns that do not name each other, as positions in the table, with their expressions.
 pub(crate) type Layer = Vec<(usize, String)>;
 
 /// The parts of an index that are computed.
@@ -200,7 +201,7 @@ impl Expressions {
         self.generated_by_sqlite.as_deref()
     }
 
-    /// Returns the CHECKs, in groups that one query can have; `None` if SQLite must check the rows.
+    /// Returns the CHECKs, in groups that are small enough for a query; `None` if SQLite must check the rows.
     pub(crate) fn checks(&self) -> Option<impl Iterator<Item = &[String]>> {
         self.checks.as_ref().map(|checks| checks.chunks(CHECKS_TOGETHER))
     }
@@ -215,7 +216,7 @@ impl Expressions {
         self.indexes[index].as_ref().map_err(String::as_str)
     }
 
-    /// Returns the columns that indexes need, and those that generated columns among them need.
+    /// Returns the columns that the indexes need, directly or for a generated column.
     ///
     /// # Errors
     /// If SQLite can't prepare an expression.
@@ -259,8 +260,8 @@ fn is_computed(index: &Index, table: &Table) -> bool {
     index.partial || index.columns.iter().any(|column| is_computed(column.value))
 }
 
-/// Returns `true` if the declaration of the table has an expression for a column. A column that is only a name of the rowid, for rows that bring
-/// theirs, has none.
+/// Returns `true` if the declaration of the table has an expression for a column. A rowid alias that only holds the rowids of given rows
+/// counts as generated, but has no expression.
 fn is_generated_by_schema(table: &Table, column: usize) -> bool {
     table.rowid_alias != Some(column) && table.columns.get(column).is_some_and(|c| c.generated.is_some())
 }

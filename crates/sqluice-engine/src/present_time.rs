@@ -9,8 +9,8 @@
 //!                                                                                                   expressions: SQLite decides
 //! ```
 //!
-//! The table is in the private connection of the evaluator. It has no keys, so that an INSERT fails for reasons of the row alone. Reasons
-//! other than the present time are left to those that evaluate the expressions.
+//! The table is in the private connection of the evaluator. It has no keys, so that an INSERT fails for reasons of the row alone. Failures
+//! for other reasons than the present time are ignored here: the evaluation of the expressions reports them.
 
 use rusqlite::ErrorCode;
 use sqluice_core::batch::Value;
@@ -22,7 +22,7 @@ use sqluice_core::sqlite_error::{is_of_present_time, said};
 /// The functions that return the present time without arguments, as words.
 const WITHOUT_ARGUMENTS: [&str; 3] = ["current_date", "current_time", "current_timestamp"];
 
-/// The functions of dates and times, with the number of arguments that make them depend on the arguments alone.
+/// The functions of dates and times, with the least number of arguments with which the result depends on the arguments alone.
 const WITH_ARGUMENTS: [(&str, usize); 7] = [
     ("date", 1),
     ("datetime", 1),
@@ -33,7 +33,7 @@ const WITH_ARGUMENTS: [(&str, usize); 7] = [
     ("unixepoch", 1),
 ];
 
-/// The texts that make a function of date and time depend on more than its arguments have these words.
+/// The words in an argument that make a function of date and time depend on more than its arguments: on the present time or time zone.
 const WORDS: [&str; 4] = ["now", "subsec", "localtime", "utc"];
 
 /// The name of the table that takes the rows in question.
@@ -50,7 +50,7 @@ pub(crate) struct Declared<'a> {
     pub(crate) indexes: Vec<(&'a [String], Option<&'a str>)>,
 }
 
-/// The rows that SQLite must look at.
+/// The rows that SQLite must test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Suspects {
     /// The rows in which one of these columns may have a word of [`WORDS`].
@@ -279,14 +279,14 @@ mod tests {
     }
 
     #[test]
-    fn only_values_of_columns_in_the_arguments_are_in_question() {
+    fn only_columns_in_the_arguments_of_date_functions_are_suspects() {
         assert_eq!(suspects("date(a) > b"), Suspects::With(vec![0]));
         assert_eq!(suspects("strftime('%Y', \"B\", '+1 day') /* now */ || 'now'"), Suspects::With(vec![1]));
         assert_eq!(suspects("\"date\" || date( [date] , 5)"), Suspects::With(vec![2]));
     }
 
     #[test]
-    fn all_rows_are_in_question_where_arguments_are_computed_or_missing() {
+    fn all_rows_are_suspects_if_an_argument_is_computed_or_missing() {
         let all = [
             "date()",
             "strftime('%Y')",

@@ -72,7 +72,8 @@ pub struct Report {
     /// The files of folders and archives that a load has left out, because they are not named: hidden files, databases, pictures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutFile>,
-    /// The constraints that a look-alike is made without: no rows were found that keep them, or the key that they refer to is left out.
+    /// The constraints that a database generated from a profile lacks: no rows were found that satisfy the constraint, or the key to which
+    /// it refers is left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DroppedConstraint>,
     /// Notes on results that a user may not expect. Front ends print them in their own terms.

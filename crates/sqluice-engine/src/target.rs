@@ -1,4 +1,5 @@
-//! The facts about an existing database and its tables for a plan: plain data, read by [`existing::look`](crate::existing::look).
+//! Snapshots of an existing database and its tables, from which a plan is made: plain data, read by
+//! [`existing::look`](crate::existing::look).
 
 use sqluice_core::error::{Error, Message, Result};
 use sqluice_core::schema::token::same;
@@ -27,11 +28,11 @@ pub struct TargetSnapshot {
     pub utf8: bool,
     /// The text encoding, as in `PRAGMA encoding`.
     pub encoding: &'static str,
-    /// The facts about each table, in order.
+    /// The snapshot of each table, in the order of the schema's tables.
     pub(crate) tables: Vec<TableSnapshot>,
 }
 
-/// The facts about a table of an existing database.
+/// A snapshot of a table of an existing database.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TableSnapshot {
@@ -58,7 +59,7 @@ pub(crate) struct TextFollowers {
     pub(crate) full_text: Vec<String>,
     /// The full-text tables that get no new rows, as no trigger of the table that fires for an INSERT leads to them.
     pub(crate) behind: Vec<String>,
-    /// Those of `behind` to which only SQLite can add rows.
+    /// The tables of `behind` to which only SQLite can add rows.
     pub(crate) only_sqlite: Vec<String>,
     /// `true` if all triggers that fire for an INSERT are those of `full_text`.
     pub(crate) are_all: bool,
@@ -70,7 +71,7 @@ impl TargetSnapshot {
         self.schema.table(name)
     }
 
-    /// Returns the facts about an existing table.
+    /// Returns the snapshot of an existing table, or `None` if no table has this name.
     pub fn about(&self, name: &str) -> Option<&TableSnapshot> {
         let index = self.schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name))?;
         self.tables.get(index)
@@ -115,7 +116,7 @@ impl TargetSnapshot {
     /// Calls [`TargetSnapshot::combine`] for a schema whose tables all get rows. `hint` names the options for existing tables.
     ///
     /// # Errors
-    /// As [`TargetSnapshot::combine`] and [`TargetSnapshot::refuse_name`].
+    /// The errors of [`TargetSnapshot::combine`] and [`TargetSnapshot::refuse_name`].
     pub fn combine_all(&self, schema: Schema, if_exists: &IfExists, hint: &Message) -> Result<Schema> {
         for table in &schema.tables {
             self.refuse_name(&table.name, if_exists, hint)?;
@@ -218,7 +219,7 @@ impl TargetSnapshot {
                     self.target.name().display()
                 );
                 Err(Error::target(message).hint(
-                    "it needs what an application brings to SQLite: load into another table, and copy from it",
+                    "load into another table, and copy its rows with the application whose functions this table needs",
                 ))
             }
         }

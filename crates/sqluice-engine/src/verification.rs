@@ -154,7 +154,7 @@ impl<'a> Verification<'a> {
     }
 }
 
-/// Returns the verifications of trees, each once.
+/// Returns the verifications of the trees, without repetitions.
 pub(crate) fn of_trees<'a>(trees: &[VerifiedTree<'a>]) -> Vec<&'a Verification<'a>> {
     let mut seen = HashSet::new();
     let verifications = trees.iter().map(|tree| tree.verification);

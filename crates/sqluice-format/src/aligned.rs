@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_stay_aligned_and_what_they_were_as_the_buffer_grows() {
+    fn a_growing_buffer_stays_aligned_and_keeps_its_bytes() {
         let mut buffer = AlignedBuffer::default();
         buffer.reserve(10);
         assert_eq!(buffer.bytes(), []);

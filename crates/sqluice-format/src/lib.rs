@@ -17,7 +17,7 @@
 //! | [`tree`] | leaves in, interior pages of a table or index out | §1.6 |
 //! | [`database`] | the header, page 1 and the schema table | §1.3, §2.6 |
 //! | [`view`] | a page of an existing file; every number is checked before use | §1.6 |
-//! | [`check`] | a checker that verifies every rule of the format again | all |
+//! | [`check`] | a check of a database against every rule of the format | all |
 //! | [`scan`] | a reader of a tree's content that trusts no byte of it | §1.6, §1.7 |
 //! | [`salvage`] | the entries of a page that may be damaged | §1.6 |
 //! | [`fts5`] | the rows of a full-text index | |

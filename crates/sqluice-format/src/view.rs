@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_found_where_it_lies() {
+    fn the_row_of_a_leaf_is_found() {
         let page = leaf();
         let view = PageView::new(&page[..], 2, geometry()).unwrap();
         assert_eq!((view.kind(), view.cells(), view.number()), (PageKind::LeafTable, 1, 2));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_beyond_the_page_is_none() {
+    fn cells_beyond_the_page_and_invalid_headers_give_none() {
         let with = |at: usize, byte: u8| {
             let mut page = leaf();
             page[at] = byte;

@@ -16,7 +16,7 @@
 //! * [`identity`]: identities of files; [`rights`]: permissions of files
 //! * [`positioned`]: reads and writes at an offset; [`unbuffered`]: direct I/O; [`ranges`]: disk space of parts of files; [`durable`]:
 //!   content on the disk
-//! * [`names`]: durable names that are not overwritten; [`locks`]: files of living processes; [`temporary`]: files without a name
+//! * [`names`]: durable names that are not overwritten; [`locks`]: locks of living processes on files; [`temporary`]: files without a name
 //! * [`users`]: processes that have a file open; [`open_files`]: the limit of open files; [`space`]: disk space; [`memory`]: memory of the
 //!   machine and the process
 //! * [`tree`]: files, folders and links below a folder, never outside

@@ -1,4 +1,5 @@
-//! Sockets of this machine that have a path, as database servers offer them. Windows has none here: connecting fails.
+//! Connections to Unix domain sockets, which have a path, as database servers offer them. They are not supported on Windows: connecting
+//! fails.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::time::Duration;
 
 use crate::system;
 
-/// Returns `true` if this system has such sockets.
+/// Returns `true` if Unix domain sockets are supported on this system.
 pub fn are_supported() -> bool {
     system::local_sockets::ARE_SUPPORTED
 }
@@ -19,7 +20,7 @@ impl LocalSocket {
     /// Connects to the socket at `path`. Reads and writes that wait longer than `patience` fail.
     ///
     /// # Errors
-    /// If no program listens there, or the system has no such sockets.
+    /// If no program listens there, or Unix domain sockets are not supported.
     pub fn connect(path: &Path, patience: Duration) -> io::Result<LocalSocket> {
         system::local_sockets::LocalSocket::connect(path, patience).map(LocalSocket)
     }

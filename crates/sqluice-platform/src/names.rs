@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_taken_once() {
+    fn rename_to_new_does_not_replace_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let open = Folder::open(folder.path()).unwrap();
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_no_folder() {
+    fn opening_a_file_as_a_folder_fails_or_does_no_harm() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let opened = Folder::open(file.path());
         // If a file can be opened as a folder, syncing it does no harm.

@@ -45,14 +45,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_its_bytes_again() {
+    fn the_bytes_of_a_name_give_the_name_again() {
         for name in ["a", "größe", "a/b"] {
             assert_eq!(from_bytes(&bytes(OsStr::new(name))), Path::new(name));
         }
     }
 
     #[test]
-    fn a_folder_may_be_named_with_a_separator_at_its_end() {
+    fn a_separator_at_the_end_of_a_path_is_found() {
         assert!(ends_with_separator(Path::new("a/")) && !ends_with_separator(Path::new("a/b")));
         assert_eq!(ends_with_separator(Path::new(r"a\")), cfg!(windows));
         assert!(!ends_with_separator(Path::new("")));

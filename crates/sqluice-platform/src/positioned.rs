@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_at_places_is_read_at_places() {
+    fn bytes_written_at_an_offset_are_read_back_there() {
         let file = tempfile::tempfile().unwrap();
         file.write_all_at(b"world", 6).unwrap();
         let slices = [&b"hel"[..], b"lo", b" "].map(IoSlice::new);

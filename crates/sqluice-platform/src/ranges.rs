@@ -1,4 +1,4 @@
-//! Freed parts of files.
+//! Frees the disk space of parts of files.
 
 use std::fs::File;
 

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn others_may_open_what_its_mode_and_all_folders_above_it_let_them() {
+    fn others_may_open_a_file_only_if_its_mode_and_all_folders_above_permit_it() {
         let outer = tempfile::tempdir().unwrap();
         let inner = outer.path().join("inner");
         fs::create_dir(&inner).unwrap();

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_has_free_space_and_a_missing_one_has_no_answer() {
+    fn free_space_is_a_number_for_a_folder_and_an_error_for_a_missing_one() {
         let folder = tempfile::tempdir().unwrap();
         assert!(free_bytes(folder.path()).unwrap().unwrap() > 0);
         assert!(is_below(folder.path(), u64::MAX) && !is_below(folder.path(), 0));

@@ -29,7 +29,7 @@ pub fn kind(file: &File) -> io::Result<Stream> {
     system::streams::kind(file)
 }
 
-/// A terminal that shows nothing of what is typed, until this is dropped.
+/// A guard that keeps the terminal of standard input from showing typed characters until the guard is dropped.
 #[derive(Debug)]
 pub struct WithoutEcho {
     _terminal: system::streams::WithoutEcho,

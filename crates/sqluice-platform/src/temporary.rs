@@ -21,7 +21,7 @@ mod tests {
     use crate::positioned::Positioned;
 
     #[test]
-    fn nothing_is_left_of_a_file_that_was_closed() {
+    fn a_closed_file_leaves_nothing_in_its_folder() {
         let folder = tempfile::tempdir().unwrap();
         for unbuffered in [false, true] {
             let (one, other) =

@@ -77,7 +77,7 @@ pub fn unreadable(name: &Path, error: rusqlite::Error) -> Error {
         }
         Some(ReadOnly | CannotOpen) => Error::input(format!("SQLite cannot read {shown}"))
             .because(error)
-            .hint("see whether you may read it, and, where it has a -wal beside it, write to its folder"),
+            .hint("check that you may read it and, if it has a -wal beside it, write to its folder"),
         Some(DatabaseBusy) => {
             Error::target(format!("{shown} is being written")).because(error).hint(message![
                 "wait longer (",

@@ -57,7 +57,7 @@ pub struct CopyJob<'a> {
     pub schema: &'a Schema,
     /// The objects that are copied, in the order in which their trees and schema rows are written.
     pub objects: &'a [CopiedObject<'a>],
-    /// The number of bytes of all sources, for the progress, and of their pages in use, from which the size of the copy is estimated.
+    /// The bytes of all sources, for the progress, and the bytes of their pages in use, from which the size of the copy is estimated.
     pub source_bytes: (u64, u64),
     /// The database header of the copy. Its page count is filled in when it is known.
     pub header: Header,
@@ -298,8 +298,8 @@ fn attempt(job: &CopyJob<'_>, sorts: &mut [bool], context: &Context<'_>) -> Resu
         })
     };
     let (trees, pages, checksum) = if job.auto_vacuum == 0 {
-        // If interior pages come first, their number must be known before. It does not depend on their position, so the copy is made once
-        // without output to count them.
+        // If interior pages come first, their number must be known before the leaves are written. It does not depend on their position, so
+        // the copy is made once without output to count them.
         let first_singles = match job.interior_first {
             true => Some(copying.pages(sorts, None, &mut Discard)?.singles),
             false => None,
@@ -420,8 +420,8 @@ pub struct SharedTree<'a> {
 }
 
 /// Finds the rows of a table that `on_conflict` leaves out because another row has the same key, as if the rows of one source after another
-/// were inserted. Returns each row as the number of its source and its rowid in this source, in ascending order. `trees` has the table or
-/// one of its unique indexes each, and all must list the sources in the same order.
+/// were inserted. Returns each row as the number of its source and its rowid in this source, in ascending order. Each element of `trees` is
+/// the table or one of its unique indexes; all elements must list the sources in the same order.
 ///
 /// # Errors
 /// If a source can't be read or is damaged, or more rows share keys than the memory can hold.
@@ -483,8 +483,8 @@ impl Copying<'_, '_> {
         Ok(written)
     }
 
-    /// Writes all pages of the copy, without the verification of trees that are not verified while they are copied. `sorts` and
-    /// `first_singles` are as in [`Copying::pages`].
+    /// Writes all pages of the copy. Verifies only the trees that are verified while they are copied. `sorts` and `first_singles` are as in
+    /// [`Copying::pages`].
     fn write(
         &mut self,
         sorts: &mut [bool],
@@ -607,7 +607,7 @@ impl Copying<'_, '_> {
             TreeContent::Sorted(_, order) => Some(order.clone()),
             _ => tree.pieces().first().and_then(|first| first.tree.order.clone()),
         };
-        let order = order.expect("only entries that have an order are out of it");
+        let order = order.expect("only entries with an order can be out of order");
         let fields = order.columns().len()..=usize::MAX;
         let spill = Arc::new(Spill::new(settings.temp_dir.clone()));
         let share = settings.sort_bytes / 4 * 3;
@@ -671,7 +671,7 @@ fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Resu
             // The usual cause of this error is a collation or function that only the application that made the database defines.
             true => error.hint(message![
                 Setting::AutoVacuum.to("none"),
-                " makes a copy without SQLite, and so without what only an application has"
+                " makes the copy without SQLite, so that the application's functions and collations are not needed"
             ]),
             false => error,
         }

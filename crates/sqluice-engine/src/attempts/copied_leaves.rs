@@ -47,7 +47,8 @@ impl LeavesJob<'_> {
     pub fn count(&self, context: &Context<'_>) -> Result<u32> {
         context.progress.phase("count pages", Some(Amount { rows: 0, bytes: self.snapshot.bytes() }));
         let copied = self.copy(2, LeafList::discard(), &mut Discard, context)?;
-        u32::try_from(copied.pages()).map_err(|_| Error::input("a table has more pages than a database"))
+        u32::try_from(copied.pages())
+            .map_err(|_| Error::input("a table has more pages than a database can have"))
     }
 
     /// Copies the leaves and overflow pages to their range in the file, syncs the file, and writes the leaf list.
@@ -63,7 +64,7 @@ impl LeavesJob<'_> {
         let list = LeafList::create(range.list)?;
         let copied = self.copy(range.first_page, list, &mut *output, context)?;
         if copied.pages() != u64::from(range.pages) {
-            return Err(Error::input("the source has other pages than were counted"));
+            return Err(Error::input("the source has changed since its pages were counted"));
         }
         output.commit()?;
         let Copied { tree, relocated, checksum, list } = copied;

@@ -34,8 +34,8 @@ use crate::trees::{Job, Written, WrittenTree};
 /// were replaced. Up to this size, counting takes some milliseconds.
 const COUNTED_BYTES_MAX: u64 = 64 << 20;
 
-/// Writes the rows of `jobs` into the existing database as `plan` says: the tables of `schema`, in their order. Bad rows go to `rejects`,
-/// if given. `phase` is the name of the phase, for the times in the report, that the caller has begun.
+/// Writes the rows of `jobs` into the existing database as `plan` says. `jobs` has the rows of each table of `schema`, in the order of the
+/// tables. Bad rows go to `rejects`, if given. `phase` names the phase that the caller has begun; the report lists its time.
 ///
 /// # Errors
 /// If a row can't be stored, another process keeps the database locked, or the database can't be written. The database is unchanged then.

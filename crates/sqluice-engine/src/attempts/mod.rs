@@ -150,8 +150,8 @@ pub fn note_destination(schema: &Schema, plan: &mut Plan) {
 /// Returns the error for a target that is a URL, if the target must be a file.
 fn not_written(target: &Path) -> Error {
     let name = remote::without_secrets(target);
-    Error::usage(format!("{} is a URL, and this needs a file", name.display()))
-        .hint("make a file, and copy that to the URL")
+    Error::usage(format!("{} is a URL, but the target must be a local file", name.display()))
+        .hint("write a local file, then copy it to the URL")
 }
 
 /// Returns the numbers of the tables in the order in which [`write()`] reads their rows.
@@ -166,8 +166,9 @@ pub fn reading_order(plan: &Plan) -> Vec<usize> {
     order
 }
 
-/// Makes one attempt, which writes the rows of `jobs` to a new or an existing database as `plan` says: the tables of `schema`, in their
-/// order. Bad rows go to `rejects`, if given. `phase` is the name of the phase, for the times in the report, that the caller has begun.
+/// Makes one attempt, which writes the rows of `jobs` to a new or an existing database as `plan` says. `jobs` has the rows of each table of
+/// `schema`, in the order of the tables. Bad rows go to `rejects`, if given. `phase` names the phase that the caller has begun; the report
+/// lists its time.
 ///
 /// # Errors
 /// If a row can't be stored or the database can't be written. An existing database is unchanged then, and a new database does not exist.
@@ -191,8 +192,9 @@ pub fn write(
     }
 }
 
-/// Writes the rows of `jobs` to the file `output` as `plan` says: the tables of `schema`, in their order. The file is neither synced nor
-/// renamed: it is a temporary database, or the caller finishes it. `plan.target` is the database for which the file is needed.
+/// Writes the rows of `jobs` to the file `output` as `plan` says. `jobs` has the rows of each table of `schema`, in the order of the
+/// tables. The file is neither synced nor renamed: it is a temporary database, or the caller finishes it. `plan.target` is the database
+/// for which the file is needed.
 ///
 /// # Errors
 /// If a row can't be stored or the file can't be written.
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_caller_cannot_plan_for_is_the_error_of_the_run() {
+    fn a_refuted_assumption_without_another_plan_ends_the_run_with_its_error() {
         let error = run(&mut (), |()| refuting(Assumption::RowOrder), |(), refuted| refuted.by_schema());
         assert_eq!(error.unwrap_err().refuted(), Some(Assumption::RowOrder));
         let bad = |_: &mut ()| Outcome::<Report>::of(Err(Error::input("bad")));

@@ -22,8 +22,8 @@ use crate::trees::{
     self, Appender, Job, Pages, Settings, Written, WrittenTree, append_empty_leaf, sequence_table,
 };
 
-/// Writes the rows of `jobs` to a new database as `plan` says: the tables of `schema`, in their order. Bad rows go to `rejects`, if given.
-/// `phase` is the name of the phase, for the times in the report, that the caller has begun.
+/// Writes the rows of `jobs` to a new database as `plan` says. `jobs` has the rows of each table of `schema`, in the order of the tables.
+/// Bad rows go to `rejects`, if given. `phase` names the phase that the caller has begun; the report lists its time.
 pub(crate) fn write(
     plan: &Plan,
     schema: &Schema,
@@ -114,8 +114,8 @@ fn take_over(schema: &Schema, plan: &Plan, written: &mut [Written], staged: &[Wr
 fn nowhere(plan: &Plan) -> Error {
     let by_sqlite = plan.tables.iter().find(|table| table.write_path == WritePath::Sqlite);
     let why = by_sqlite.map_or("a constraint or an index", |table| table.why.as_str());
-    Error::usage(format!("pages that are thrown away can't be given to SQLite: {why}"))
-        .hint("leave it out of the schema, or name a database")
+    Error::usage(format!("without a target, there is no database for the work that SQLite must do: {why}"))
+        .hint("name a target, or leave this object out of the schema")
 }
 
 /// Divides the jobs into those whose rows are written as pages, and those whose rows SQLite inserts. The second kind gets a source without
@@ -179,7 +179,7 @@ impl NewDatabaseAttempt<'_, '_> {
     /// Writes the rows that SQLite will insert to a temporary database, from which SQLite reads them.
     fn stage(&mut self, schema: &Schema, jobs: Vec<Job<'_>>) -> Result<Staging> {
         let target = self.plan.target.as_ref();
-        let mut file = target.expect("a database that is thrown away needs no SQLite").scratch()?;
+        let mut file = target.expect("`nowhere` has refused a plan without a target").scratch()?;
         let jobs = jobs.into_iter().zip(&schema.tables).map(|(job, table)| Job { table, ..job });
         let plans: Vec<TablePlan> =
             schema.tables.iter().map(|table| TablePlan::new(table, OnConflict::Abort)).collect();

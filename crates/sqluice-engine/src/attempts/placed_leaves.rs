@@ -48,7 +48,10 @@ impl PlacedRanges {
             let reader = LeafReader::open(list)?;
             let LeafRange { first_page, pages, checksum: of_range, .. } = reader.range;
             if first_page != geometry.skip_lock_page(last_page + 1) || pages == 0 {
-                return Err(Error::input(format!("the pages of {} follow no others", list.display())));
+                return Err(Error::input(format!(
+                    "the pages of leaf list {} do not follow those of the list before",
+                    list.display()
+                )));
             }
             last_page = geometry.nth_page(first_page, pages - 1);
             checksum.add_all(of_range);
@@ -79,7 +82,9 @@ impl PlacedRanges {
             reader.read(|leaf| {
                 let follows = last.is_none_or(|last| last < leaf.last_rowid) && last_page < leaf.page;
                 if !follows || !in_range.contains(&leaf.page) {
-                    return Err(Error::input(format!("a leaf of table {table} follows none of the others")));
+                    return Err(Error::input(format!(
+                        "a leaf of table {table} is out of order or outside the pages of its leaf list"
+                    )));
                 }
                 (last, last_page) = (Some(leaf.last_rowid), leaf.page);
                 tree.add_leaf(leaf, pages);

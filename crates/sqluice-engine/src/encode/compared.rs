@@ -25,13 +25,13 @@ pub struct ComputedIndexes {
     expressions: Expressions,
     /// The indexes, as positions in [`Table::indexes`].
     indexes: Vec<usize>,
-    /// The columns that entries depend on, without those that records do not have.
+    /// The columns that entries depend on and that records store.
     columns: Vec<usize>,
 }
 
 impl ComputedIndexes {
-    /// Finds the computed indexes of a table in a database of this text encoding, as in `PRAGMA encoding`. Indexes that can't be computed
-    /// here are returned with the reason. Returns `None` if the table has no computed index.
+    /// Finds the computed indexes of a table. `encoding` is the text encoding of the database, as `PRAGMA encoding` names it. Indexes that
+    /// can't be computed here are returned with the reason. Returns `None` if the table has no computed index.
     pub fn of(table: &Table, encoding: &'static str) -> Option<(ComputedIndexes, Vec<(usize, String)>)> {
         let is_virtual = |column: usize| table.columns[column].generated == Some(Generated::Virtual);
         let is_computed = |index: &Index| {

@@ -6,8 +6,10 @@
 //!                                      └── NOT NULL, STRICT┴──> refused rows
 //! ```
 //!
-//! Rows behind a refused row are not evaluated: the batch is given again without it. So the first row at fault is among the refused ones,
-//! whatever is wrong with it.
+//! A layer is the generated columns that depend only on stored columns and earlier layers.
+//!
+//! Rows after a refused row are not evaluated: the caller passes the batch again without the refused row. So the first bad row is always
+//! among the refused rows.
 //!
 //! Nearly always no row is refused. So all that needs no column of a later layer is first evaluated together with a layer, in one scan of the
 //! batch ([`Stage`]): reading the columns and walking over the rows takes most of the time. A batch with a row at fault is evaluated again,
@@ -30,7 +32,7 @@ use super::{ColumnRules, Refusals, Rowids};
 use crate::expressions::{Expressions, in_line};
 use crate::present_time::{Declared, PresentTime};
 
-/// The work that has failed, in messages.
+/// The operation that messages name if SQLite fails while it evaluates.
 const EVALUATE: &str = "evaluate the expressions of a table";
 
 /// The columns that SQLite computes, and their buffers.
@@ -39,13 +41,14 @@ pub(super) struct Computed {
     evaluator: Evaluator,
     layers: Vec<Group>,
     checks: Vec<Checks>,
-    /// The keys of indexes: first those of all rows, then those of each partial index.
+    /// The computed terms of indexes: first a group for the indexes that have all rows, then one for each partial index.
     keys: Vec<Group>,
     /// The rows that SQLite refuses because of the present time, if any expression has a function of date and time.
     present_time: Option<PresentTime>,
-    /// All of these in few scans; `None` if SQLite can't prepare that number of expressions at once.
+    /// The layers, CHECKs and keys, combined for few scans; `None` if SQLite can't prepare that number of expressions at once.
     stages: Option<Vec<Stage>>,
-    /// `true` if the last batch had a row at fault. It is likely to be given again, with further ones.
+    /// `true` if the last batch had a row at fault. The caller then passes it again without the row, and it may have more such rows: so
+    /// the next batch is evaluated step by step at once.
     at_fault: bool,
     /// The columns of the table that expressions name, without generated ones.
     named: Vec<usize>,
@@ -57,7 +60,7 @@ pub(super) struct Computed {
     given: Vec<rows::Cells>,
     /// The rows of each partial index.
     kept: Vec<Vec<bool>>,
-    /// `true` if the rows are in the table already, so that generated columns need not keep NOT NULL and the types of a STRICT table.
+    /// `true` if the rows are in the table already, so that NOT NULL and the types of a STRICT table are not checked.
     stored: bool,
 }
 
@@ -66,7 +69,7 @@ pub(super) struct Computed {
 struct Group {
     query: Query,
     results: Vec<Output>,
-    /// The position of the rows for which the filter is true in [`Computed::kept`].
+    /// The position in [`Computed::kept`] of the rows for which the filter is true.
     kept: Option<usize>,
 }
 
@@ -78,7 +81,7 @@ struct Output {
     /// The column or the index, for messages.
     name: String,
     affinity: Affinity,
-    /// `true` if whole numbers are floats, also in records: CREATE INDEX stores so what it computes for a REAL column.
+    /// `true` if whole numbers are stored as floats in records, too. CREATE INDEX stores computed values of a REAL column in this way.
     floats: bool,
     cells: Cells,
     scratch: Scratch,
@@ -113,7 +116,7 @@ enum Take {
     Broken,
     /// The WHERE of the group of keys with this index: 1 if it is true for the row.
     Kept(usize),
-    /// A result of a group of keys.
+    /// The result with the second index, of the group of keys with the first index.
     Key(usize, usize),
 }
 
@@ -133,16 +136,16 @@ pub(super) struct Completed<'a> {
     pub(super) kept: &'a [Vec<bool>],
 }
 
-/// The place of what an index takes from [`Completed`].
+/// The positions in [`Completed`] of the computed terms and the rows of an index.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct IndexPlace {
     /// The column of the first computed term of the key; further ones follow it.
     pub(crate) first_term: usize,
-    /// The rows of a partial index.
+    /// The position of a partial index's rows in [`Completed::kept`].
     pub(crate) kept: Option<usize>,
 }
 
-/// Returns the place of what each index takes from a completed batch, in the order of the table's indexes.
+/// Returns the positions of each index in a completed batch, in the order of the table's indexes.
 pub(crate) fn index_places(expressions: &Expressions, table: &Table) -> Vec<IndexPlace> {
     let (mut next, mut partial) = (table.columns.len(), 0);
     let places = (0..table.indexes.len()).map(|index| {
@@ -160,8 +163,8 @@ pub(crate) fn index_places(expressions: &Expressions, table: &Table) -> Vec<Inde
 }
 
 impl Computed {
-    /// Prepares the expressions of a table, for the indexes at `indexes` of [`Table::indexes`]. Rows that are `stored` already have their STORED
-    /// columns, need no checks, and are only asked for what the indexes need.
+    /// Prepares the expressions of a table, for the indexes at `indexes` of [`Table::indexes`]. With `stored`, the rows are in the table
+    /// already and have their STORED columns: only VIRTUAL columns that the indexes need are computed.
     pub(super) fn new(
         expressions: &Expressions,
         (table, rules): (&Table, &[ColumnRules]),
@@ -491,11 +494,11 @@ fn stages(
     let layer_of = |column: &usize| {
         layers.iter().position(|layer| layer.results.iter().any(|output| output.column == *column))
     };
-    // The stage behind the last layer that a query needs.
+    // The stage after the last layer that a query needs.
     let stage_of = |query: &Query| {
         query.named().columns.iter().filter_map(layer_of).map(|layer| layer + 1).max().unwrap_or(0)
     };
-    // An expression may end with a comment.
+    // An expression may end with a comment, so the parenthesis is on the next line.
     let is_true = |condition: &str| format!("({condition}\n) IS TRUE");
     let mut planned: Vec<Vec<(String, Take)>> = (0..=layers.len()).map(|_| Vec::new()).collect();
     for (layer, planned) in layers.iter().zip(&mut planned) {
@@ -554,7 +557,7 @@ fn values_of<'c>(
         .collect()
 }
 
-/// Returns the refusal of rows, each once.
+/// Returns the refusal of these rows, in order and without repetitions.
 fn in_order(mut refused: Vec<RefusedRow>) -> Refused {
     refused.sort_by_key(|refused| (refused.row, refused.column));
     refused.dedup_by_key(|refused| refused.row);
@@ -676,7 +679,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(128))]
 
         #[test]
-        fn stages_give_the_columns_and_the_refusals_of_single_steps(
+        fn stages_give_the_same_columns_and_refusals_as_single_steps(
             batches in prop::collection::vec(
                 prop::collection::vec((prop::option::weighted(0.99, 0..91i64), "[ABx]{1,2}|10"), 1..40),
                 1..4,
@@ -689,7 +692,7 @@ mod tests {
             let indexes: Vec<usize> = (0..table.indexes.len()).collect();
             let new = || Computed::new(&expressions, (table, &rules), &indexes, (false, false)).unwrap();
             let (mut by_stages, mut by_steps) = (new(), new());
-            // All but the keys of the index on the last layer go with the layers: c, d, then e.
+            // Each layer (c, d, e) is in a stage. The fourth stage has the keys of `by_d`, whose WHERE names e.
             prop_assert_eq!(by_stages.stages.as_ref().map(Vec::len), Some(4));
             for batch in &batches {
                 let (mut ints, mut texts) = (Cells::default(), Cells::default());

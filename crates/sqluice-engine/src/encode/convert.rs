@@ -20,7 +20,7 @@ use super::{Coercion, ColumnRules, Refusals, alias_of};
 #[derive(Debug)]
 pub(crate) struct Converter {
     columns: Vec<ColumnRules>,
-    /// The given columns of the table.
+    /// The columns to insert, as positions in the table.
     given: Vec<usize>,
     lossless: bool,
     rowid_alias: Option<usize>,
@@ -30,7 +30,7 @@ pub(crate) struct Converter {
 }
 
 impl Converter {
-    /// Creates a converter for these columns of a table.
+    /// Creates a converter for the columns `given` of a table, which SQLite inserts.
     pub(crate) fn new(table: &Table, given: &[usize], coercion: Coercion) -> Converter {
         Converter {
             columns: ColumnRules::of(table),
@@ -82,7 +82,7 @@ impl Converter {
     }
 }
 
-/// Returns the values of a column that has only integers.
+/// Returns the values of a column, or `None` if any value is not an integer.
 fn plain_ints<'a>(batch: &Batch<'a>, column: usize) -> Option<&'a [i64]> {
     match (batch.columns[column].values, batch.columns[column].validity) {
         (Values::Int(ints), None) => Some(&ints[..batch.rows]),

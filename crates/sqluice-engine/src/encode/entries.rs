@@ -35,7 +35,7 @@ enum Ints<'a> {
 }
 
 impl Ints<'_> {
-    /// Appends the halves of pairs for the first `rows` rows. Returns `true` if all these values can be halves.
+    /// Sets `halves` to the first `rows` values, each as half of a pair. Returns `false` if a value is `i64::MIN`, which can't be a half.
     fn pair(&self, rows: usize, halves: &mut Vec<u64>) -> bool {
         halves.clear();
         match self {
@@ -86,7 +86,7 @@ impl Field {
 /// An encoder of records for a sorter, with its buffer.
 pub(crate) struct Entries<'s> {
     fields: Vec<Field>,
-    /// The rows that a partial index has: their position in those of a completed batch.
+    /// The position of a partial index's rows in [`Completed::kept`](super::computed::Completed::kept).
     kept: Option<usize>,
     buffer: Buffer<'s>,
     /// The serial types of the current row.
@@ -166,7 +166,7 @@ impl<'s> Entries<'s> {
                 if buffer.push_ints(&values)? {
                     continue;
                 }
-                // From here on, the buffer has items in another form.
+                // The buffer has taken a record, and takes no more plain integers.
                 ints = None;
             }
             let rowid = rowids.get(row);

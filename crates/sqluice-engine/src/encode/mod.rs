@@ -135,7 +135,7 @@ struct Sizes {
     types: Vec<u32>,
     /// The bytes of the whole record.
     payload: Vec<u32>,
-    /// The least number of bytes that each row has after its value of each column.
+    /// For each column, the least number of bytes that any row has after its value of this column.
     after: Vec<usize>,
     /// `true` if all rows have the size of the first row.
     alike: bool,
@@ -367,7 +367,7 @@ fn of_records<'a>(
     stored.collect()
 }
 
-/// The columns of a batch that were given, and are stored.
+/// A batch to which computed columns are added: the rules of its columns, its rowid alias and its number of rows.
 struct Given<'r> {
     rules: &'r [ColumnRules],
     rowid_alias: Option<usize>,
@@ -375,7 +375,7 @@ struct Given<'r> {
 }
 
 impl Given<'_> {
-    /// Adds what is computed. Returns the rowids, what was found out about them, and all columns.
+    /// Adds the computed columns. Returns the two values of `rowids`, and all columns.
     fn complete<'a, T>(
         &self,
         computed: Option<&'a mut Computed>,

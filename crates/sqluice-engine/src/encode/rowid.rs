@@ -1,8 +1,8 @@
 //! Rowids from a column that is another name for the rowid.
 //!
-//! SQLite replaces NULL by one more than the largest rowid so far. A part does not know the rows before it, so NULL means the number of the
-//! row here, counted from 1. Both are the same if each row before has its number as rowid. If not, NULL is refused. So the result does not
-//! depend on the division of the input into parts.
+//! SQLite replaces NULL by one more than the largest rowid so far. A worker that encodes a part of the input does not know the rows before
+//! this part, so NULL means the number of the row here, counted from 1. Both are the same if each row before has its number as rowid. If
+//! not, NULL is refused. So the result does not depend on the division of the input into parts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,8 +25,8 @@ pub(super) struct Alias<'n> {
     pub(super) autoincrement: bool,
 }
 
-/// The facts about the column for rows in any order, shared by all workers. NULL means one more than the largest rowid before it, which is
-/// known only if all rows are encoded in sequence.
+/// The kinds of values that all workers have found in the column, for rows in any order. NULL means one more than the largest rowid before
+/// it, which is known only if all rows are encoded in sequence.
 #[derive(Debug, Default)]
 pub(crate) struct AnyOrder {
     null: AtomicBool,
@@ -39,7 +39,7 @@ impl AnyOrder {
         self.null.load(Ordering::Relaxed) && self.number.load(Ordering::Relaxed)
     }
 
-    /// Adds the facts about a stored batch. `largest` is the largest rowid so far, if the worker knows all rows before.
+    /// Adds the values of a stored batch. `largest` is the largest rowid so far, if the worker knows all rows before.
     pub(super) fn note(&self, batch: Seen, largest: Option<&mut Option<i64>>) {
         match largest {
             Some(largest) => *largest = batch.largest,
@@ -51,7 +51,7 @@ impl AnyOrder {
     }
 }
 
-/// The facts about the column in a batch.
+/// The kinds of values that the column has in a batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
     null: bool,
@@ -209,7 +209,7 @@ fn no_rowid_left(name: &str) -> Error {
 
 /// Returns the error for rows that would need rowids above the largest possible rowid.
 pub(crate) fn no_rowids_left(table: &str) -> Error {
-    Error::input(format!("table {table} has no rowids left behind the largest"))
+    Error::input(format!("table {table} has too few free rowids above its largest rowid"))
         .refuting(Assumption::RowOrder)
 }
 

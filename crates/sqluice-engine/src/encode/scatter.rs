@@ -131,7 +131,7 @@ fn write_short_head(cell: &mut [u8; 16], payload: u32, rowid: u64, types: u32) -
     len + 1
 }
 
-/// Writes the types of rows whose payloads are of these sizes.
+/// Writes the serial types of all rows at `places`. Rows with a payload of enough bytes get the whole padded template at once.
 fn write_short_types(bytes: &mut [u8], types: &ShortTypes, places: &[u32], payload: &[u32]) {
     let template = &types.template[..];
     for (&place, &payload) in places.iter().zip(payload) {
@@ -243,7 +243,7 @@ fn put_varying_bytes(
     after: usize,
 ) {
     for ((to, &serial), start) in body.places.iter_mut().zip(serials).zip(starts) {
-        // The span of a NULL is arbitrary.
+        // The span of a NULL is arbitrary, so its length is that of the serial type: 0.
         let len = bytes_of(serial);
         if len > 0 {
             put_bytes(bytes, *to as usize + body.offset, data, start, (len as usize, after));
@@ -339,10 +339,11 @@ fn put_bytes(bytes: &mut [u8], at: usize, data: &[u8], start: usize, (len, after
     copy(&mut bytes[at..], &data[start..start + len]);
 }
 
-/// The size of a word of which only a part is written.
+/// The bytes that [`put_start`] reads and writes at once.
 const WORD_BYTES: usize = 16;
 
-/// Writes the first `len` of these bytes. No branch depends on `len`, which is unpredictable: the other bytes are rewritten unchanged.
+/// Writes the first `len` bytes of `from`. No branch depends on `len`, which is unpredictable: the other bytes of `to` are rewritten
+/// unchanged.
 #[inline]
 fn put_start(to: &mut [u8; WORD_BYTES], from: &[u8; WORD_BYTES], len: usize) {
     // The masks of the lower 0 to 16 bytes of a word.

@@ -107,7 +107,7 @@ impl<'a> Stored<'a> {
             }
             (Values::Blob(bytes), _) => scratch.bytes(bytes, rows, validity, SerialType::of_blob(0).0),
             (Values::Text(bytes), Integer | Numeric | Real) => {
-                // A separate loop for strings at arbitrary positions, as in files.
+                // Texts at arbitrary positions, as in files, get a loop of their own, which need not match the spans for each row.
                 let numbers = match bytes.spans {
                     Spans::Anywhere(spans) => scratch.try_numbers_of_text(
                         (bytes.data, |row: usize| spans[row].range()),
@@ -294,7 +294,7 @@ impl<'a> Serials<'a> {
     }
 }
 
-/// Returns the least and the greatest integer, or `i64::MAX` and `i64::MIN` for no integers.
+/// Returns the least and the greatest integer, or `i64::MAX` and `i64::MIN` if `ints` is empty.
 #[multiversion(targets("x86_64+avx2"))]
 fn smallest_and_largest(ints: &[i64]) -> (i64, i64) {
     // A closure would be called instead of being inlined into the loop.

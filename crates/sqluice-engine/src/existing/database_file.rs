@@ -1,7 +1,8 @@
 //! The file of an existing database, for reads and writes past SQLite's page cache.
 //!
-//! A descriptor of its own is read and written on all cores, and past the cache of the system. The file object of a connection has the only
-//! descriptor that may be used while other connections of this process have locks on the file: closing any other would release them.
+//! A descriptor that this crate opens is read and written on all cores, and past the cache of the system. But while other connections of
+//! this process have locks on the file, only the descriptor inside SQLite's file object may be used: closing any other descriptor of the
+//! file would release these locks.
 
 #![allow(unsafe_code, reason = "a file object of SQLite's is a struct of C functions")]
 
@@ -17,7 +18,7 @@ use crate::output::Direct;
 /// The file of a database.
 #[derive(Debug)]
 pub(super) enum DatabaseFile {
-    /// A descriptor of its own.
+    /// A descriptor that this crate has opened.
     Own(File),
     /// The file object of a connection.
     OfConnection(FileOfConnection),
@@ -55,7 +56,7 @@ impl DatabaseFile {
         is_open.then_some(DatabaseFile::OfConnection(FileOfConnection(file)))
     }
 
-    /// Returns the descriptor, if it is one of its own.
+    /// Returns the descriptor, or `None` if only SQLite has one.
     pub(super) fn descriptor(&self) -> Option<&File> {
         match self {
             DatabaseFile::Own(file) => Some(file),
@@ -63,7 +64,7 @@ impl DatabaseFile {
         }
     }
 
-    /// Returns the number of bytes.
+    /// Returns the size of the file in bytes.
     pub(super) fn len(&self) -> io::Result<u64> {
         match self {
             DatabaseFile::Own(file) => file.metadata().map(|metadata| metadata.len()),
@@ -76,7 +77,7 @@ impl DatabaseFile {
         }
     }
 
-    /// Cuts the file off, or makes it longer.
+    /// Truncates or extends the file to `bytes` bytes.
     pub(super) fn set_len(&self, bytes: u64) -> io::Result<()> {
         match self {
             DatabaseFile::Own(file) => file.set_len(bytes),
@@ -99,7 +100,7 @@ impl DatabaseFile {
         }
     }
 
-    /// Returns the mode for writing pages.
+    /// Returns the mode for writing pages, direct or buffered.
     pub(super) fn direct(&self, page_bytes: usize) -> Direct {
         match self {
             DatabaseFile::Own(file) => Direct::new(file, page_bytes),

@@ -65,7 +65,7 @@ pub(super) fn read(
             _ => return Err(damaged_page(&page, "is no page of a table")),
         }
     }
-    Err(damaged(root, "it has too many levels".to_owned()))
+    Err(damaged(root, format!("the tree has more than {LEVELS_MAX} levels")))
 }
 
 /// Returns the last rowid of a leaf.
@@ -94,7 +94,7 @@ fn children(page: &PageView<&[u8]>, geometry: Geometry) -> Result<Vec<Child>> {
     }
     let room = geometry.usable_bytes() - PageKind::InteriorTable.header_bytes();
     if children.is_empty() || bytes > room {
-        return Err(damaged_page(page, "has cells that can't be"));
+        return Err(damaged_page(page, "has no cells, or more bytes of cells than it can hold"));
     }
     Ok(children)
 }

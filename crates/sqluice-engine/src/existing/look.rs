@@ -1,4 +1,5 @@
-//! Reads the facts about an existing database that a plan needs. The database is not changed, and no lock is kept.
+//! Reads from an existing database what a plan needs, such as its schema, page size and largest rowids. The database is not changed, and no
+//! lock is kept.
 //!
 //! SQLite opens the database as for any program: a hot journal is rolled back first, and a database that SQLite can't read is refused with
 //! SQLite's message. SQLite also decides if rows can be inserted: compiling the INSERT compiles CHECKs, triggers and the keys of all
@@ -23,7 +24,7 @@ use crate::output::Target;
 use crate::sqlite::is_virtual_table;
 use crate::target::{TableSnapshot, TargetSnapshot};
 
-/// Reads the facts about the database at `target`. Returns `None` if no database exists or it will be replaced.
+/// Reads the snapshot of the database at `target`. Returns `None` if no database exists, or if the run will replace it.
 ///
 /// # Errors
 /// If the file is not a database that can be read and written.
@@ -47,7 +48,7 @@ fn read(target: &Target, existing: &Existing) -> rusqlite::Result<TargetSnapshot
     Ok(snapshot)
 }
 
-/// Reads the facts about the tables that `is_wanted` selects, in the transaction that is open. The snapshot has no other tables.
+/// Reads the snapshot of the tables that `is_wanted` selects, in the open transaction. The snapshot has no other tables.
 pub(super) fn read_tables(
     target: &Target,
     existing: &Existing,
@@ -78,7 +79,8 @@ pub(super) fn read_tables(
     })
 }
 
-/// Adds the full-text tables that take rows to the tables of the schema. SQLite names a missing module or tokenizer when it is asked for it.
+/// Adds the full-text tables that take rows to the tables of the schema. Leaves out a table that SQLite can't read, for example because
+/// its module is missing.
 fn add_full_text(connection: &Connection, schema: &mut Schema) {
     let others = schema.others.iter().filter(|object| is_virtual_table(object));
     let table = |object: &Object| given::table(connection, &object.name, object.sql.as_deref()?).ok()?;
@@ -86,7 +88,7 @@ fn add_full_text(connection: &Connection, schema: &mut Schema) {
     schema.tables.extend(tables);
 }
 
-/// Reads the facts about a full-text table.
+/// Reads the snapshot of a full-text table.
 fn read_full_text(connection: &Connection, table: &Table) -> rusqlite::Result<TableSnapshot> {
     let unknown = Declaration::unknown_tokenizer(&table.sql);
     let refused = unknown.map(|name| format!("SQLite has no tokenizer {name} here"));

@@ -17,7 +17,7 @@
 //!
 //! The modules:
 //!
-//! * `look`: the facts about the database for a plan, read before any lock is held
+//! * `look`: reads what a plan needs to know about the database, before any lock is held
 //! * `database_file`: the file, by a descriptor of its own or by that of a connection
 //! * `transaction`: the transaction, which makes raw pages part of the database
 //! * `indexes`: new indexes of tables, and indexes that are rebuilt because their table gets many rows
@@ -94,7 +94,7 @@ impl Existing {
     /// locks of other processes.
     ///
     /// # Errors
-    /// If the file does not exist, is no database, may not be written or is locked all the time.
+    /// If the file does not exist, is no database or may not be written, or if other processes keep it locked for `busy_timeout`.
     pub fn open(target: &Target, busy_timeout: Duration) -> Result<Existing> {
         let name = target.name().to_owned();
         let resolved = target.path()?.path();
@@ -195,7 +195,7 @@ impl Existing {
     /// If the connection is one of the caller's, whose descriptor only SQLite has.
     fn descriptor(&self) -> Result<&File> {
         let by_sqlite =
-            || Error::target(format!("the pages of {} are SQLite's to read", self.name.display()));
+            || Error::target(format!("only SQLite can read the pages of {}", self.name.display()));
         self.file.descriptor().ok_or_else(by_sqlite)
     }
 
@@ -308,7 +308,7 @@ impl Existing {
             message![
                 "another program reads or writes it: wait longer (",
                 Setting::BusyTimeout.to("SECONDS"),
-                "), or run again; it is as it was"
+                "), or run again; the database is unchanged"
             ],
         )
     }

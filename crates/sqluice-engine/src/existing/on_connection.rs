@@ -1,4 +1,4 @@
-//! Rows as pages in a transaction on a connection of the caller, who ends the transaction.
+//! Writes rows as pages in a transaction that the caller has begun on its own connection. The caller also ends the transaction.
 //!
 //! ```text
 //!  caller     BEGIN IMMEDIATE        CREATE TABLE, any SQL                     any SQL         COMMIT, or
@@ -31,8 +31,8 @@ use crate::plan::{ExpectedRows, Plan};
 use crate::trees::Job;
 use sqluice_format::page::{Geometry, PageSize};
 
-/// The VFS with which a connection must be opened so that pages can become part of its transactions; `None` if SQLite's default VFS is not
-/// its own.
+/// The VFS with which a connection must be opened so that pages can become part of its transactions; `None` if the default VFS is not one
+/// of SQLite's built-in VFSes.
 pub fn vfs() -> Option<&'static CStr> {
     sub_journal::name()
 }
@@ -62,7 +62,7 @@ pub struct OpenTransaction {
 }
 
 impl Existing {
-    /// Creates the database of a connection of the caller. Returns `None` if its main database is no file, or the connection does not use
+    /// Returns the main database of the caller's connection. Returns `None` if the main database is no file, or the connection does not use
     /// [`vfs`].
     ///
     /// # Safety
@@ -93,7 +93,7 @@ impl Existing {
             geometry: of_file.unwrap_or(DEFAULT_GEOMETRY),
             encoding: String::new(),
             journal_mode: String::new(),
-            // SQLite waits as long as the connection says.
+            // SQLite waits for locks as long as the connection's own timeout says, so the engine does not wait itself.
             busy_timeout: Duration::ZERO,
         };
         let (encoding, mode, page_bytes) = existing.waiting(&Cancel::new(), "read", |connection| {
@@ -135,7 +135,7 @@ impl Transaction<'_> {
     /// a temporary object of the connection. Called before anything is changed.
     ///
     /// # Errors
-    /// If SQLite can't be asked.
+    /// If a query fails.
     pub fn obstacle_on_connection(&self) -> Result<Option<String>> {
         let number = |sql: &str| self.query::<i64>(sql, "look at");
         let why = match () {
@@ -178,7 +178,7 @@ impl Transaction<'_> {
         let left_out = || declared.columns.iter().zip(&fields).filter(|(_, field)| field.is_none());
         let why = match () {
             () if given != columns.len() => "columns have the same name",
-            () if !declared.indexes.is_empty() => "its indexes take the rows in place",
+            () if !declared.indexes.is_empty() => "it has indexes",
             () if declared.checks => "SQLite checks its rows",
             () if declared.rowid_alias.is_some_and(|alias| fields[alias].is_some()) => {
                 "rows may be in any order of their rowids"

@@ -14,7 +14,7 @@ use sqluice_format::check::{self, Only, Options, ReadPage};
 use super::Transaction;
 use sqluice_reader::pages::damaged;
 
-/// The largest database in which all pages of the trees are read.
+/// The largest size in bytes of a database in which all pages of the trees are read.
 const WHOLE_BYTES_MAX: u64 = 16 << 20;
 
 impl Transaction<'_> {

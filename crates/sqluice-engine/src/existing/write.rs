@@ -60,12 +60,12 @@ impl Transaction<'_> {
         phases: &mut Phases<'_>,
     ) -> Result<Outcome> {
         if let Some(table) = plan.tables.iter().find(|table| table.write_path == WritePath::Sqlite) {
-            return Err(Error::usage(format!("the rows of {} are SQLite's to store", table.name)));
+            return Err(Error::usage(format!("only SQLite can store the rows of {}", table.name)));
         }
         // Nothing was changed yet, so the caller can still store the rows by INSERT.
         if let Some(why) = self.obstacle()? {
             let message = format!("pages can't be written into {}: {why}", self.existing().name().display());
-            return Err(Error::target(message).hint("its rows can be stored by SQL"));
+            return Err(Error::target(message).hint("store the rows with INSERT"));
         }
         self.write_unobstructed(plan, schema, jobs, rejects, phases)
     }
@@ -92,11 +92,11 @@ impl Transaction<'_> {
         Ok(outcome)
     }
 
-    /// Returns the means for full-text tables, when all pages are written.
+    /// Returns the threads, memory and folder for building full-text indexes. Called when all pages are written.
     pub(crate) fn means_of_text<'m>(&'m self, plan: &Plan, progress: &'m dyn Progress) -> Result<Means<'m>> {
         Ok(Means {
             workers: plan.threads,
-            // The rest is for SQLite's cache.
+            // The other half is for SQLite's page cache.
             memory_bytes: (plan.memory_bytes / 2) as usize,
             temp_dir: plan.temp_dir()?,
             cancel: self.cancel(),
@@ -130,8 +130,8 @@ impl Transaction<'_> {
         let sorts = plan.write_path == WritePath::Sorted
             || plan.indexes.iter().any(|index| index.write_path == WritePath::Sqlite);
         if !is_new && (sorts || table.without_rowid) {
-            let message = format!("rows of {} can't be written behind its last as pages", table.name);
-            return Err(Error::target(message).hint("they can be stored by SQL"));
+            let message = format!("new rows of {} can't be appended as pages", table.name);
+            return Err(Error::target(message).hint("store the rows with INSERT"));
         }
         Ok(Task { table, plan, is_new })
     }

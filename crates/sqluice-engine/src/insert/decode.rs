@@ -60,7 +60,7 @@ impl Decoded {
     }
 }
 
-/// Decodes all parts, and passes the results to `take`, in order. `take` may return emptied batches.
+/// Decodes all parts of `source`, and passes the results to `take`, in order. `take` may return emptied batches.
 pub(super) fn each(
     source: Box<dyn Source + '_>,
     table: &Table,
@@ -126,7 +126,7 @@ fn take_all(
             cancel.check()?;
             let end = matches!(message, Message::End { .. });
             if let Some(empty) = take(message)? {
-                // The worker of the batch may have ended.
+                // The worker of the batch may have ended. Then it needs no empty batch.
                 let _ = give_back.send(empty);
             }
             if end {

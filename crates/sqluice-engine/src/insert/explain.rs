@@ -103,7 +103,7 @@ impl Failure<'_> {
             .hint(format!("it has {}{more}", values.join(", ")))
     }
 
-    /// Returns the error if the row is unknown.
+    /// Returns the error for a refused row that was not found: it names the records of the whole batch.
     fn somewhere(&self, message: &str) -> Error {
         let (first, last) = (self.record(0), self.record(self.rows.len().saturating_sub(1)));
         Error::input(format!("table {}, one of the records {first} to {last}: {message}", self.table.name))

@@ -44,7 +44,7 @@ use statement::Statements;
 /// The rows of a statement. More rows would not be faster, as a statement costs only as much as a few rows.
 const BATCH_ROWS: usize = 4096;
 
-/// The bytes that end a batch.
+/// The number of bytes at which a batch ends, even if it has fewer rows than [`BATCH_ROWS`].
 const BATCH_BYTES: usize = 1 << 20;
 
 /// The options for inserting rows.

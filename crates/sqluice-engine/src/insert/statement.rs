@@ -44,6 +44,8 @@ pub(super) struct NumberedSql {
 }
 
 impl Statements {
+    /// Builds the statements that insert the columns of `how` into `table`.
+    ///
     /// # Errors
     /// If no column is given, or the columns that match rows are no key.
     pub(super) fn new(connection: &Connection, table: &Table, how: &Insert) -> Result<Statements> {

@@ -29,10 +29,10 @@ const FEW_ROWS: u64 = 100;
 /// the place of an entry.
 const GROWTH: u64 = 16;
 
-/// The least length of a compared name: shorter names are similar to many others.
+/// The least length of a table name that is compared with existing names: shorter names are similar to many others.
 const NEAR_CHARS_MIN: usize = 4;
 
-/// The facts about the rows that a table will get.
+/// The known properties of the rows that a table will get.
 #[derive(Clone, Debug, Default)]
 pub struct ExpectedRows {
     /// The approximate number of rows.
@@ -58,7 +58,7 @@ impl Plan {
     /// database.
     ///
     /// # Errors
-    /// As [`Plan::new`].
+    /// The errors of [`Plan::new`].
     pub fn of(
         schema: &Schema,
         target: Option<&Target>,
@@ -154,7 +154,7 @@ impl Plan {
         plan
     }
 
-    /// Chooses the write paths of a table, from further facts about its rows. `options` are the options of the plan.
+    /// Chooses the write paths of a table for the rows that it will get. `options` are the options of the plan.
     ///
     /// # Errors
     /// If the memory is too small to sort with.
@@ -199,7 +199,7 @@ impl Plan {
     }
 }
 
-/// Chooses if the rows of a full-text table are indexed here. The error is the reason why SQLite must index them.
+/// Returns `Ok` if the engine indexes the rows of a full-text table, or the reason why SQLite must index them.
 fn indexed_here(
     (table, plan): (&Table, &TablePlan),
     options: &WriteOptions,
@@ -245,7 +245,9 @@ fn refuse_asked(schema: &Schema, existing: &TargetSnapshot, options: &WriteOptio
         if let Some(tokenizer) = Declaration::unknown_tokenizer(sql) {
             let message =
                 format!("full-text table {asked} can't get rows: SQLite has no tokenizer {tokenizer}");
-            return Err(Error::target(message).hint("its tokenizer is part of an application"));
+            return Err(
+                Error::target(message).hint("add the rows with the application that has this tokenizer")
+            );
         }
     }
     Ok(())
@@ -366,8 +368,8 @@ fn few(
         return None;
     }
     Some(match rows.about {
-        Some(new) => format!("its indexes take the rows in place, about {new}"),
-        None => "its indexes take the rows in place".to_owned(),
+        Some(new) => format!("about {new} rows are too few to rebuild its indexes"),
+        None => "its indexes are not rebuilt for an unknown number of rows".to_owned(),
     })
 }
 
@@ -390,7 +392,7 @@ impl TablePlan {
         }
     }
 
-    /// Adds the way of the full-text tables that the user asks for to the reason of the write path.
+    /// Adds to the reason of the write path how the full-text tables that the user asks for get the rows.
     fn tell_asked(&mut self) {
         let AskedTexts { names, by_triggers, is_remade } = &self.asked;
         if names.is_empty() {

@@ -66,7 +66,7 @@ pub struct Plan {
     pub estimated_bytes: Option<u64>,
     /// The plan of each table.
     pub tables: Vec<TablePlan>,
-    /// The statements for other objects than tables: views, triggers, versions.
+    /// The statements for everything but tables and indexes: PRAGMAs of the schema, views and triggers.
     pub others: Vec<String>,
     /// The full-text tables that SQLite fills from the tables with their text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -99,12 +99,12 @@ pub struct Plan {
     pub memory_bytes: u64,
 }
 
-/// Work of the caller in the new file, by SQLite, before the file gets its name. The connection is the only one, and its journal is in
-/// memory: an error discards the file.
+/// Work that the caller does with SQLite in the new file, before the file gets its name. The connection is the only one, and its journal is
+/// in memory: an error discards the file.
 #[derive(Clone)]
 pub struct LastWork(pub Arc<LastWorkFn>);
 
-/// See [`LastWork`].
+/// The function of a [`LastWork`].
 pub type LastWorkFn = dyn Fn(&mut Connection, &dyn Progress) -> Result<()> + Send + Sync;
 
 impl fmt::Debug for LastWork {
@@ -217,7 +217,8 @@ impl Plan {
         let tables: Vec<TablePlan> =
             schema.tables.iter().map(|table| TablePlan::new(table, options.on_conflict)).collect();
         if options.threads == Some(0) {
-            return Err(Error::usage("no threads can do no work").hint("give at least 1"));
+            return Err(Error::usage("threads must be at least 1")
+                .hint("leave the setting out for one thread per core"));
         }
         let memory = Memory::divide(options, tables.iter().any(TablePlan::sorts))?;
         let triggers = schema.others.iter().filter(|object| object.kind == "trigger");
@@ -315,7 +316,7 @@ impl Plan {
     /// Refuses an existing file, or a disk with too little space, that the run would refuse. Changes nothing.
     ///
     /// # Errors
-    /// As [`Wanted::refuse`], or if an existing database has no space to grow.
+    /// The errors of [`Wanted::refuse`], or if an existing database has no space to grow.
     pub fn refuse(&self) -> Result<()> {
         if let Some(wanted) = self.wanted() {
             return wanted.refuse();
@@ -329,7 +330,7 @@ impl Plan {
     /// Adds the content of the replaced database, and the method of the replacement. Changes nothing.
     ///
     /// # Errors
-    /// As [`Wanted::refuse`] and [`Wanted::replacement`].
+    /// The errors of [`Wanted::refuse`] and [`Wanted::replacement`].
     pub fn look_at_replaced(&mut self) -> Result<()> {
         let Some(wanted) = self.wanted() else { return Ok(()) };
         (self.replacement, self.replaced) =
@@ -425,7 +426,7 @@ impl TablePlan {
         let of_module = if table.is_virtual { of_module() } else { String::new() };
         let (write_path, why) = match () {
             () if table.is_virtual => (WritePath::Sqlite, &*of_module),
-            // Also for a VIRTUAL column, SQLite refuses a row for which it can't be computed.
+            // SQLite refuses a row for which a generated column can't be computed, even a VIRTUAL column, which is not stored.
             () if of_table.is_some_and(|expressions| expressions.generated_by_sqlite().is_some()) => {
                 (WritePath::Sqlite, "SQLite computes a column")
             }

@@ -320,7 +320,7 @@ impl<'a> Buffer<'a> {
         if is_word {
             self.samples.see_word(key[0], record_bytes);
         } else {
-            // If the text is shorter, the last 8 bytes of the record reach into its header, and `record_end` can't tell them.
+            // If the text has fewer than 8 bytes, the last 8 bytes of the record reach into its header, which `record_end` does not know.
             let Some(last) = record_end(&data[start..end], int, int_bytes) else { return Ok(false) };
             self.samples.see_words(key[0], last, record_bytes, || Cut::of_whole(&key));
         }

@@ -162,7 +162,7 @@ fn any_uuid() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Generates a record of one value of any type. Most values come from few, so that equal values are common.
+/// Generates a record of one value of any type. Most values are drawn from a few, so that equal values are common.
 fn any_value() -> impl Strategy<Value = Vec<u8>> {
     let int = prop_oneof![
         (-3..3_i64).boxed(),
@@ -277,7 +277,7 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
     prop_oneof![4 => by_record.boxed(), 2 => by_decodable.boxed(), 1 => by_rowid.boxed()]
 }
 
-fn any_road() -> impl Strategy<Value = Course> {
+fn any_course() -> impl Strategy<Value = Course> {
     let bytes = |log2: std::ops::Range<u32>| log2.prop_flat_map(|log2| (1_usize << log2)..(2 << log2));
     (bytes(8..20), bytes(8..20), 1..5_usize, 1..4_usize, any::<bool>()).prop_map(
         |(buffer_bytes, memory_bytes, threads, ranges_at_once, values)| Course {
@@ -302,10 +302,10 @@ proptest! {
     #![proptest_config(cases(32))]
 
     #[test]
-    fn items_are_merged_in_order_and_are_cut_in_the_same_way_on_every_course(
+    fn all_parameters_give_the_same_order_and_the_same_ranges(
         (layout, items) in any_case(),
         ranges in any_ranges(),
-        courses in vec(any_road(), 3),
+        courses in vec(any_course(), 3),
     ) {
         let (_folder, spill) = spill();
         let expected = sort(&layout, ranges, PLAIN, &items, &spill).unwrap();
@@ -479,7 +479,7 @@ fn equal_keys_are_not_cut_apart() {
 }
 
 #[test]
-fn who_asks_to_stop_is_heard_before_runs_are_merged_to_fewer() {
+fn a_cancelled_sort_ends_before_runs_are_merged() {
     let (_folder, spill) = spill();
     let sorter = Sorter::new(by_number(), 20_000, &spill);
     let mut buffer = sorter.buffer();
@@ -494,7 +494,7 @@ fn who_asks_to_stop_is_heard_before_runs_are_merged_to_fewer() {
 }
 
 #[test]
-fn nothing_is_written_when_everything_fits() {
+fn no_file_is_created_if_all_items_fit_in_memory() {
     let spill = Arc::new(Spill::new("/nonexistent".into()));
     let items = items_with(1000, |number| scrambled(number).to_be_bytes().to_vec());
     let course = Course { threads: 3, ..PLAIN };
@@ -503,7 +503,7 @@ fn nothing_is_written_when_everything_fits() {
 }
 
 #[test]
-fn a_folder_that_takes_no_files_is_named_with_what_to_do() {
+fn an_unusable_temporary_folder_is_named_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
@@ -546,7 +546,7 @@ fn the_temporary_file_has_no_name_and_its_space_is_used_again() {
 }
 
 #[test]
-fn what_is_spilled_can_be_a_record_larger_than_everything() {
+fn records_larger_than_all_buffers_are_spilled_and_sorted() {
     let (_folder, spill) = spill();
     let course =
         Course { buffer_bytes: 8 << 10, memory_bytes: 64 << 10, threads: 2, ranges_at_once: 2, ..PLAIN };

@@ -41,7 +41,7 @@ pub(crate) fn refuse_cascade(connection: &Connection, table: &str) -> Result<()>
         found.map_err(|error| failed(error, &format!("look at what refers to {table}")))?;
     let Some((child, on_delete)) = found else { return Ok(()) };
     let message = format!(
-        "to replace the rows of {table} would change {child}, which refers to it ON DELETE {on_delete}"
+        "replacing the rows of {table} would change {child}, which refers to it ON DELETE {on_delete}"
     );
     Err(Error::target(message).hint(message![
         "load without ",
@@ -110,7 +110,7 @@ fn key(connection: &Connection, table: &Table, id: i64) -> rusqlite::Result<Key>
     Ok(key)
 }
 
-/// Describes a row without a parent: `row 17: p has no such row, a = 5`.
+/// Describes a row without a parent: `row 17: p has no row for a = 5`.
 fn describe(
     connection: &Connection,
     schema: &Schema,
@@ -160,5 +160,5 @@ fn explain(table: &Table, error: rusqlite::Error) -> Error {
         return failed(error, &format!("check the foreign keys of table {}", table.name));
     }
     Error::input(format!("table {}: {}", table.name, said(error)))
-        .hint("what a foreign key points to must be the PRIMARY KEY of its table, or UNIQUE with the same collation")
+        .hint("let the foreign key refer to the PRIMARY KEY of its parent, or to columns that are UNIQUE with the same collation")
 }

@@ -100,7 +100,7 @@ impl<'a> Work<'a> {
     /// that decided which rows stay. The schema's first tables are those of the plan; other tables may follow, as parents of foreign keys.
     ///
     /// # Errors
-    /// As [`Work::finish`]. The transaction must then be rolled back.
+    /// The errors of [`Work::finish`]. The transaction must then be rolled back.
     pub(crate) fn finish_in(
         &self,
         connection: &Connection,
@@ -198,8 +198,8 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Copies the rows of the tables that SQLite fills: of the virtual tables, with the means for their texts, or of the others. Writes their
-    /// row counts to `stored`, which has an element for each table that SQLite fills.
+    /// Copies the staged rows into the tables that SQLite fills: only into virtual tables if `virtual_tables` is given, otherwise only into
+    /// the others. Writes their row counts to `stored`, which has an element for each table that SQLite fills.
     fn fill(
         &self,
         connection: &Connection,
@@ -247,8 +247,8 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Makes the index of a full-text table that keeps no texts from the rows that wait for SQLite. Returns the number of rows, or `None`, having
-    /// changed nothing, for tables to which SQLite gives the rows.
+    /// Builds the index of a full-text table that keeps no texts from its staged rows. Returns the number of rows. If the rows of the table
+    /// must be inserted, changes nothing and returns `None`.
     fn index_texts(&self, connection: &Connection, table: &Table, means: &Means<'_>) -> Result<Option<u64>> {
         let failed = |error| failed(error, &format!("fill table {}", table.name));
         let Ok(declaration) = Declaration::of(connection, &table.name).map_err(failed)? else {
@@ -258,7 +258,7 @@ impl<'a> Work<'a> {
             return Ok(None);
         }
         let Some(texts) = rows::texts(connection, table, &declaration)? else { return Ok(None) };
-        // Without a transaction, each row would be one.
+        // Without BEGIN, each INSERT would be a transaction of its own.
         connection.execute_batch("BEGIN").map_err(failed)?;
         let filled = TextTable::new(connection, &declaration, means.clone()).fill(&texts.indexed)?;
         let rows = match filled {
@@ -274,12 +274,12 @@ impl<'a> Work<'a> {
         Ok(rows)
     }
 
-    /// Returns the means for full-text tables.
+    /// Returns the threads, memory and folder for building full-text indexes.
     fn means_of_text<'m>(&self, path: &Path, context: &'m Context<'m>) -> Means<'m> {
         let folder = self.plan.temp_dir.as_deref().or(path.parent());
         Means {
             workers: self.plan.threads,
-            // The rest is for SQLite's cache.
+            // The other half is for SQLite's page cache.
             memory_bytes: (self.plan.memory_bytes / 2) as usize,
             temp_dir: folder.map_or_else(std::env::temp_dir, Path::to_owned),
             cancel: &context.cancel,
@@ -287,7 +287,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Makes the indexes of full-text tables: of those whose text is in other tables, and of those that keep their text, which is stored.
+    /// Builds the indexes of full-text tables whose text is in other tables, and of those that keep their text, which is stored by now.
     fn fill_full_text(&self, connection: &Connection, means: &Means<'_>) -> Result<()> {
         let with_text = self.filled().filter(|(table, _)| table.is_virtual);
         let with_text: Vec<&str> = with_text.map(|(table, _)| &*table.name).collect();
@@ -345,7 +345,7 @@ pub fn is_virtual_table(object: &Object) -> bool {
 
 /// Opens the file exclusively.
 fn open(path: &Path, plan: &Plan, cancel: &Cancel) -> rusqlite::Result<Connection> {
-    // The attached database is named by a URI.
+    // With SQLITE_OPEN_URI, ATTACH takes the staging database as a URI.
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let mut connection = Connection::open_with_flags(path, flags)?;

@@ -32,14 +32,14 @@ const BATCH: i64 = 1000;
 pub(super) fn staging_table(table: &Table) -> Result<String> {
     if staging_rowid(table).is_none() {
         let message = format!("{} has columns rowid, _rowid_ and oid: its rows have no number", table.name);
-        return Err(Error::input(message).hint("name one of these columns otherwise"));
+        return Err(Error::input(message).hint("rename one of these columns"));
     }
     let columns = given(table).map(|index| {
         let column = &table.columns[index];
         // NULL for a rowid means the next rowid.
         let refuses_null = column.not_null && table.rowid_alias != Some(index);
         let not_null = if refuses_null { "NOT NULL" } else { "" };
-        // A type may end with a comment.
+        // A type may end with a comment, so NOT NULL is on the next line.
         format!("{} {}\n{not_null}", quoted(&column.name), column.declared_type)
     });
     let columns: Vec<String> = columns.collect();
@@ -104,8 +104,8 @@ fn count(connection: &Connection, table: &Table) -> rusqlite::Result<u64> {
     connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
 }
 
-/// Returns the table, with its columns, that keeps the text of a full-text table whose index is made afterwards; `None` for tables to which
-/// SQLite gives the rows.
+/// Returns the shadow table that keeps the text of a full-text table, with its columns, as after INSERT INTO: rows are stored there, and
+/// the index is built afterwards. Returns `None` for a table into which rows are inserted directly.
 pub(super) fn own_content(connection: &Connection, name: &str) -> Option<String> {
     Declaration::of(connection, name).ok()?.ok()?.own_content()
 }
@@ -186,7 +186,7 @@ fn insert(table: &Table, own_content: Option<String>, on_conflict: OnConflict) -
     )
 }
 
-/// Returns the columns that take values.
+/// Returns the columns that take values: all that are not generated.
 fn given(table: &Table) -> impl Iterator<Item = usize> + '_ {
     (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none())
 }

@@ -1,5 +1,5 @@
-//! A leaf list: a file in which a process that copied the leaves of a table lists for another process where they are. The other process builds
-//! the interior pages. The list has the page number and the largest rowid of each leaf.
+//! A leaf list: the file in which a process that has copied the leaves of a table lists the page number and the largest rowid of each leaf.
+//! Another process reads the list and builds the interior pages.
 //!
 //! ```text
 //!  OFFSET  SIZE  all numbers are little-endian

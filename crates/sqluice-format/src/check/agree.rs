@@ -61,7 +61,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             if (partial && !computed) || demanded == found {
                 continue;
             }
-            // A broken tree can't be read again; its problems have been reported.
+            // A tree with problems can't be read again to find the differing entries; its problems have been reported.
             if self.details[rows].problem_count == 0 && self.details[i].problem_count == 0 {
                 self.name_differences(rows, i, k)?;
             } else {

@@ -28,7 +28,10 @@ impl<P: ReadPage> Checker<'_, '_, P> {
                 None if is_table(page.layout.kind) == walk.table => return self.page(walk, place, &mut page),
                 None => {
                     let kind = page.layout.kind as u8;
-                    self.problem(Some(place.page), format!("a page of kind {kind} has no place here"));
+                    self.problem(
+                        Some(place.page),
+                        format!("a page of kind {kind} belongs to a tree of another kind"),
+                    );
                 }
                 Some(what) => self.problem(Some(place.page), what),
             }

@@ -12,7 +12,7 @@ pub(super) enum Use {
     Child = 5,
 }
 
-/// The pages of a file that a reader has reached: one bit a page, set by the first to reach the page, on any thread.
+/// The pages of a file that a reader has reached: one bit for each page, set by the first thread that reaches the page.
 #[derive(Debug)]
 pub struct Claims(Vec<AtomicU64>);
 

@@ -284,7 +284,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         let what = match walk.keys.add(key, record) {
             None => return,
             Some(Misplaced::Order) => "does not ascend",
-            Some(Misplaced::Unique) => "is that of the one before it, which UNIQUE forbids",
+            Some(Misplaced::Unique) => "equals the key before it, which UNIQUE forbids",
         };
         self.problem(Some(number), format!("the key in the cell at byte {at} {what}"));
     }
@@ -295,7 +295,7 @@ pub(super) fn why_no_record(error: RecordError) -> &'static str {
     match error {
         RecordError::Header => "its header does not end where it should",
         RecordError::ReservedType => "it has a serial type of 10 or 11",
-        RecordError::Body => "its values do not take the bytes that it has",
+        RecordError::Body => "its values take more or fewer bytes than it has",
     }
 }
 

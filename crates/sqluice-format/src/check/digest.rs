@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_numbers_are_one_value_and_nothing_else_is() {
+    fn only_an_integer_and_the_equal_float_have_the_same_hash() {
         for (int, real) in [
             (0, 0.0),
             (0, -0.0),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_change_places_change_the_sum_and_entries_that_do_so_do_not() {
+    fn swapped_values_change_the_sum_and_swapped_entries_do_not() {
         let sum = |entries: &[[i64; 2]]| {
             let mut sum = Sum::default();
             for values in entries {

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_that_is_a_number_is_one_as_a_whole() {
+    fn only_a_text_that_is_a_number_as_a_whole_counts_as_a_number() {
         for text in [
             "0",
             "-1",

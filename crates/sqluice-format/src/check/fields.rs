@@ -71,7 +71,7 @@ impl Fields {
         self.headers[self.at].fits
     }
 
-    /// Notes that every row with this header fits its table, whatever its values are.
+    /// Marks this header: every row with it fits its table, whatever its values are.
     pub(super) fn set_fits(&mut self) {
         self.headers[self.at].fits = true;
     }
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_wanted_as_far_as_the_last_field_that_is_asked_for() {
+    fn the_wanted_bytes_end_with_the_last_requested_field() {
         let mut record = Vec::new();
         let (text, blob) = ([b'x'; 300], [7; 1000]);
         record::encode(&[Value::Int(300), Value::Text(&text), Value::Blob(&blob), Value::Null], &mut record);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_has_as_many_bytes_as_sqlite_takes() {
+    fn a_header_of_more_bytes_than_sqlite_accepts_is_refused() {
         let header = |bytes: usize| {
             let mut record = vec![0; bytes];
             let mut size = Vec::new();

@@ -98,7 +98,7 @@ impl Layout {
         let pointers_end = pointers + count * CELL_POINTER_BYTES;
         if content > usable || pointers_end > content {
             return Err(format!(
-                "{count} cell pointers end at byte {pointers_end}, cells begin at byte {content} of {usable}"
+                "{count} cell pointers end at byte {pointers_end}, but cells begin at byte {content} of {usable}"
             ));
         }
         self.kind = kind;
@@ -112,7 +112,7 @@ impl Layout {
         {
             let at = usize::from(u16::from_be_bytes(*pointer));
             if at < content || at > usable - CELL_BYTES_MIN {
-                self.faults.push(format!("cell {i} is at byte {at}, outside the cells"));
+                self.faults.push(format!("cell {i} is at byte {at}, outside the cell content area"));
                 continue;
             }
             match read_cell(page, at, kind, geometry) {
@@ -201,7 +201,7 @@ fn coverage(
         }
         let size = half_word(page, at + 2);
         if size < 4 || at + size > page.len() {
-            return Some(format!("the freeblock at byte {at} has {size} bytes"));
+            return Some(format!("the freeblock at byte {at} has an impossible size: {size} bytes"));
         }
         spans.push((at as u32, (at + size) as u32));
         least = at + size + 4;
@@ -221,5 +221,5 @@ fn coverage(
     }
     lost += page.len() - end;
     (lost != usize::from(fragmented))
-        .then(|| format!("{lost} bytes are lost between the cells, the page says {fragmented}"))
+        .then(|| format!("{lost} bytes are lost between the cells, but the page says {fragmented}"))
 }

@@ -1,4 +1,4 @@
-//! A checker that verifies every rule of the file format again.
+//! Checks a database against every rule of the file format.
 //!
 //! [`check`] walks an entire database, from any writer, and reports broken rules and statistics of each tree:
 //!
@@ -315,7 +315,7 @@ fn begin<'o, P: ReadPage>(
 fn no_database(error: HeaderError) -> Report {
     let what = match error {
         HeaderError::Short => "the file is shorter than the 100 bytes of a database header",
-        HeaderError::Magic => "the file does not begin as a SQLite database does",
+        HeaderError::Magic => "the file does not begin with the bytes \"SQLite format 3\"",
         HeaderError::PageSize => "the header names no legal page size and reserved bytes",
         HeaderError::PayloadFractions => "the payload fractions in the header are not 64, 32 and 32",
     };

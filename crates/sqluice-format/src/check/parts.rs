@@ -41,7 +41,7 @@ pub struct Parts<'o> {
 /// A part of a tree.
 #[derive(Clone, Debug)]
 struct SubtreeOfTree {
-    /// The tree, without figures.
+    /// The tree, without statistics.
     tree: Tree,
     /// The index of the tree's row in the schema table.
     row: usize,

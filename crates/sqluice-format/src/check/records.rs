@@ -1,5 +1,5 @@
-//! Checks of records whose tree another reader walks: each must be a record and hold values that the schema permits. The sums over the
-//! entries of an index and of its table must be equal.
+//! Checks the records of a tree that another reader walks: each must be well-formed and hold values that the schema permits. The sums over
+//! the entries of an index and of its table must be equal.
 //!
 //! ```text
 //!  rows of t      ──> Records ──> Totals: a sum for each index of t ──┐

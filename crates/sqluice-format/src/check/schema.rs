@@ -55,9 +55,7 @@ impl Row {
                 Some(format!("{kind} {name} can't have root page {root}"))
             }
             true => None,
-            false => {
-                (root != 0).then(|| format!("{kind} {name} has root page {root}, but nothing to keep there"))
-            }
+            false => (root != 0).then(|| format!("{kind} {name} has root page {root}, not 0")),
         }
     }
 }

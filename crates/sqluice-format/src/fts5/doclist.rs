@@ -33,7 +33,7 @@ pub struct Doclist<'a> {
     pub entries: &'a [u8],
 }
 
-/// The entries of a doclist do not end where the doclist ends.
+/// The error for a doclist that ends within an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MalformedDoclist;
 
@@ -112,7 +112,7 @@ fn next_entry<'a>(rest: &mut &'a [u8], rowid: &mut i64, is_first: bool, detail: 
     let start = *rest;
     let (is_deleted, is_present, positions);
     if detail == Detail::None {
-        // No distance of rowids is 0, so a 0 is a mark.
+        // No distance of rowids is 0, so a 0 is a mark: one 0 for a deleted row, two if the row has the term again.
         let marks = rest.iter().take(2).take_while(|byte| **byte == 0).count();
         (is_deleted, is_present, positions) = (marks > 0, marks != 1, &[][..]);
         *rest = &rest[marks..];
@@ -127,7 +127,7 @@ fn next_entry<'a>(rest: &mut &'a [u8], rowid: &mut i64, is_first: bool, detail: 
     Some(Entry { rowid: *rowid, is_deleted, is_present, positions, stored })
 }
 
-/// A builder of a doclist from entries of others. The entries come in ascending order of their rowids.
+/// A builder of a doclist from entries of other doclists. The entries come in ascending order of their rowids.
 #[derive(Clone, Debug, Default)]
 pub struct EntryList {
     rowids: Option<(i64, i64)>,
@@ -142,7 +142,7 @@ impl EntryList {
         self.entries.extend_from_slice(stored);
     }
 
-    /// Appends an entry with these positions and marks.
+    /// Appends an entry with these positions. `is_deleted` and `is_present` are those of [`Entry`].
     pub fn push_row(
         &mut self,
         detail: Detail,

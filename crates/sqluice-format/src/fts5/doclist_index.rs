@@ -34,12 +34,12 @@ struct Level {
 }
 
 impl DoclistIndex {
-    /// Notes the page of a new term. The index of the term before must have been taken.
+    /// Begins a term on page `page`. The index of the term before must have been [taken](DoclistIndex::take).
     pub(super) fn begin_term(&mut self, page: u32) {
         self.term_page = page;
     }
 
-    /// Notes the end of a page on which no term starts. `has_rowid` is `true` if a rowid starts on the page.
+    /// Counts a page of the term on which no other term starts. `has_rowid` is `true` if a rowid starts on the page.
     pub(super) fn end_page(&mut self, has_rowid: bool) {
         self.pages += 1;
         if let Some(lowest) = self.levels.first_mut().filter(|level| !has_rowid && !level.block.is_empty()) {
@@ -94,7 +94,8 @@ impl DoclistIndex {
         }
     }
 
-    /// Ends the doclist index, and appends its last pages to `rows` if the term has as many pages as an index needs. Returns `true` then.
+    /// Ends the doclist index. If the term has at least [`PAGES_MIN`] further pages, appends the last pages of the index to `rows` and
+    /// returns `true`.
     pub(super) fn take(&mut self, segment: u16, rows: &mut Vec<DataRow>) -> bool {
         let DoclistIndex { pages, levels, .. } = std::mem::take(self);
         let has_index = pages >= PAGES_MIN && !levels.is_empty();

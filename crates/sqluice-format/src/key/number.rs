@@ -41,8 +41,8 @@ impl NumberKey {
         NumberKey { left: u128::from(kind) << 120 | u128::from(value) << 56, bytes }
     }
 
-    /// Returns the integer at the start of a normalized key, and the number of its bytes. It must be neither a float nor the smallest
-    /// integer.
+    /// Returns the integer at the start of a normalized key, and the number of its bytes. The number there must be neither a float nor the
+    /// smallest integer.
     #[inline]
     pub(super) fn int_of(left: u128) -> (i64, u32) {
         // All bits are set if the integer is negative.

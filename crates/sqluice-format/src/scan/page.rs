@@ -24,7 +24,7 @@ impl Page {
     ) -> Result<(), ScanError<P::Error>> {
         let damage = |what| Damage { page: number, what };
         if !tree.may_have(number) {
-            return Err(damage("a tree has no such page").into());
+            return Err(damage("no tree can have this page").into());
         }
         let mut bytes = self.view.take().map(PageView::into_bytes).unwrap_or_default();
         bytes.resize(tree.geometry.page_bytes(), 0);
@@ -34,7 +34,7 @@ impl Page {
             Kind::Index => matches!(view.kind(), PageKind::InteriorIndex | PageKind::LeafIndex),
         };
         let view = PageView::new(bytes, number, tree.geometry).filter(fits);
-        self.view = Some(view.ok_or_else(|| damage("this is no page of such a tree"))?);
+        self.view = Some(view.ok_or_else(|| damage("it is no page of a tree of this kind"))?);
         self.page_count = tree.page_count;
         if self.is_leaf() {
             return Ok(());

@@ -138,10 +138,10 @@ fn rows_of_the_schema_are_what_sqlite_makes_of_them() {
     assert_eq!(object("table", Value::Int(1), sql), one("table o can't have root page 1"));
     assert_eq!(object("table", Value::Int(-7), sql), one("table o can't have root page -7"));
     assert_eq!(object("index", Value::Int(0), sql), one("index o can't have root page 0"));
-    assert_eq!(object("view", Value::Int(1), sql), one("view o has root page 1, but nothing to keep there"));
+    assert_eq!(object("view", Value::Int(1), sql), one("view o has root page 1, not 0"));
     assert_eq!(
         object("table", Value::Int(2), virtual_table)[0],
-        "sqlite_schema: table o has root page 2, but nothing to keep there"
+        "sqlite_schema: table o has root page 2, not 0"
     );
     assert_eq!(object("table", Value::Int(2), sql), ["o: refers to page 2, which is already used elsewhere"]);
     assert_eq!(
@@ -278,7 +278,7 @@ fn the_header_says_what_is_so() {
     assert_eq!(with(47, 5), "page 1: the schema format is 5, not 1 to 4");
     assert_eq!(with(47, 1) + &with(47, 4), "");
     assert_eq!(with(67, 1), "page 1: incremental vacuum is on without auto_vacuum");
-    assert_eq!(with(0, b's'), "page 1: the file does not begin as a SQLite database does");
+    assert_eq!(with(0, b's'), "page 1: the file does not begin with the bytes \"SQLite format 3\"");
     assert_eq!(with(17, 1), "page 1: the header names no legal page size and reserved bytes");
     assert_eq!(with(21, 1), "page 1: the payload fractions in the header are not 64, 32 and 32");
     // What may be anything.

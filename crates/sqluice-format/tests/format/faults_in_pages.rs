@@ -85,11 +85,11 @@ fn a_page_is_of_a_kind_and_of_the_right_one() {
     file.page_mut(leaf)[0] = 0;
     file.expect_among(&format!("t: page {leaf}: 0 is not a kind of B-tree page"));
     file.page_mut(leaf).copy_from_slice(&other);
-    file.expect_among(&format!("t: page {leaf}: a page of kind 10 has no place here"));
+    file.expect_among(&format!("t: page {leaf}: a page of kind 10 belongs to a tree of another kind"));
     file.sqlite_agrees();
     file.page_mut(leaf).copy_from_slice(&whole);
     file.page_mut(index_leaf).copy_from_slice(&whole);
-    file.expect_among(&format!("w: page {index_leaf}: a page of kind 13 has no place here"));
+    file.expect_among(&format!("w: page {index_leaf}: a page of kind 13 belongs to a tree of another kind"));
     file.sqlite_agrees();
 }
 
@@ -103,19 +103,19 @@ fn cell_pointers_end_before_the_cells() {
     let content = file.half(leaf, 5);
     file.set_half(leaf, 3, 260);
     file.expect_among(&format!(
-        "t: page {leaf}: 260 cell pointers end at byte 528, cells begin at byte {content} of 512"
+        "t: page {leaf}: 260 cell pointers end at byte 528, but cells begin at byte {content} of 512"
     ));
     file.page_mut(leaf).copy_from_slice(&whole);
     file.set_half(leaf, 5, 8 + cells * 2 - 1);
     file.expect_among(&format!(
-        "t: page {leaf}: {cells} cell pointers end at byte {}, cells begin at byte {} of 512",
+        "t: page {leaf}: {cells} cell pointers end at byte {}, but cells begin at byte {} of 512",
         8 + cells * 2,
         8 + cells * 2 - 1
     ));
     for (stored, content) in [(513, 513), (0, 65536)] {
         file.set_half(leaf, 5, stored);
         file.expect_among(&format!(
-            "t: page {leaf}: {cells} cell pointers end at byte {}, cells begin at byte {content} of 512",
+            "t: page {leaf}: {cells} cell pointers end at byte {}, but cells begin at byte {content} of 512",
             8 + cells * 2
         ));
     }
@@ -133,7 +133,7 @@ fn cells_lie_within_their_area_and_page() {
     for bad in [content - 1, 509, 65535] {
         file.set_half(leaf, pointer, bad);
         file.expect(&[
-            &format!("t: page {leaf}: cell 1 is at byte {bad}, outside the cells"),
+            &format!("t: page {leaf}: cell 1 is at byte {bad}, outside the cell content area"),
             "index i has 200 entries for 199 rows",
         ]);
         file.sqlite_agrees();
@@ -167,12 +167,12 @@ fn every_byte_of_a_page_is_accounted_for() {
     let content = file.half(leaf, 5);
     // A fragment that does not exist.
     file.page_mut(leaf)[7] = 1;
-    file.expect(&[&format!("t: page {leaf}: 0 bytes are lost between the cells, the page says 1")]);
+    file.expect(&[&format!("t: page {leaf}: 0 bytes are lost between the cells, but the page says 1")]);
     file.sqlite_agrees();
     // The cells begin further left than the first of them.
     file.page_mut(leaf)[7] = 0;
     file.set_half(leaf, 5, content - 3);
-    file.expect(&[&format!("t: page {leaf}: 3 bytes are lost between the cells, the page says 0")]);
+    file.expect(&[&format!("t: page {leaf}: 3 bytes are lost between the cells, but the page says 0")]);
     file.sqlite_agrees();
     file.page_mut(leaf)[7] = 3;
     assert!(file.report().is_sound());
@@ -183,7 +183,9 @@ fn every_byte_of_a_page_is_accounted_for() {
     let size = file.cell(leaf, cells - 2) - gone;
     assert_eq!(gone, content);
     file.set_half(leaf, 3, cells - 1);
-    file.expect_among(&format!("t: page {leaf}: {size} bytes are lost between the cells, the page says 0"));
+    file.expect_among(&format!(
+        "t: page {leaf}: {size} bytes are lost between the cells, but the page says 0"
+    ));
     // One cell twice.
     file.page_mut(leaf).copy_from_slice(&whole);
     let (to, at) = (file.cell(leaf, 1), file.pointer(leaf, 2));
@@ -232,15 +234,15 @@ fn freeblocks_ascend_within_the_cells_and_have_four_bytes() {
                 blocks[0] + size + 4
             ),
         ),
-        (blocks[0] + 2, 3, format!("the freeblock at byte {} has 3 bytes", blocks[0])),
+        (blocks[0] + 2, 3, format!("the freeblock at byte {} has an impossible size: 3 bytes", blocks[0])),
         (
             blocks[2] + 2,
             513 - blocks[2],
-            format!("the freeblock at byte {} has {} bytes", blocks[2], 513 - blocks[2]),
+            format!("the freeblock at byte {} has an impossible size: {} bytes", blocks[2], 513 - blocks[2]),
         ),
         (blocks[1] + 2, 2 * size + 1, format!("byte {} is used twice", blocks[1] + 2 * size)),
-        (blocks[1] + 2, 2 * size - 1, "1 bytes are lost between the cells, the page says 0".to_owned()),
-        (1, blocks[1], format!("{size} bytes are lost between the cells, the page says 0")),
+        (blocks[1] + 2, 2 * size - 1, "1 bytes are lost between the cells, but the page says 0".to_owned()),
+        (1, blocks[1], format!("{size} bytes are lost between the cells, but the page says 0")),
     ];
     for (at, to, what) in cases {
         let mut file = sound.clone();
@@ -398,7 +400,7 @@ fn of_record(bytes: &[u8]) -> String {
 fn a_record_is_described_by_its_header_to_the_last_byte() {
     let header = "its header does not end where it should";
     let reserved = "it has a serial type of 10 or 11";
-    let body = "its values do not take the bytes that it has";
+    let body = "its values take more or fewer bytes than it has";
     let at = |bytes: usize| 512 - bytes - 2;
     for (record, why) in [
         (&[1, 0][..], header),
@@ -438,6 +440,6 @@ fn a_record_header_may_overflow() {
         let mut bad = record(columns);
         bad[columns] = 3;
         let found = of_record(&bad);
-        assert!(found.ends_with("its values do not take the bytes that it has\n"), "{columns}: {found}");
+        assert!(found.ends_with("its values take more or fewer bytes than it has\n"), "{columns}: {found}");
     }
 }

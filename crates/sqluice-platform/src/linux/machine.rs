@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_deepest_mount_counts() {
+    fn a_folder_is_on_the_deepest_mount_above_it() {
         let text = "1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 8:2 / /nowhere rw shared:1 - xfs /dev/b rw\n";
         let found = |kind: &str, device: &str| Some((kind.to_owned(), device.to_owned()));
         assert_eq!(mount_in(text, Path::new("/nowhere/x")), found("xfs", "/dev/b"));

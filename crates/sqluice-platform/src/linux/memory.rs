@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_linux_says_is_read() {
+    fn memory_figures_of_proc_are_parsed() {
         let meminfo = "MemTotal:       24645536 kB\nMemFree:        1 kB\nMemAvailable:   23999488 kB\n";
         assert_eq!(available_in(meminfo), Some(23_999_488 << 10));
         assert_eq!(available_in("MemTotal: 1 kB\n"), None);

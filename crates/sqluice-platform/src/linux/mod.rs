@@ -1,4 +1,5 @@
-//! The implementation for Linux.
+//! The functions of this crate for Linux: each file implements the module of the same name one folder up. `unix` has the functions that
+//! Linux and macOS share.
 
 pub(crate) mod durable;
 pub(crate) mod machine;

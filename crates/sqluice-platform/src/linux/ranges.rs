@@ -1,4 +1,4 @@
-//! Freed parts of files with `FALLOC_FL_PUNCH_HOLE`.
+//! Frees the disk space of parts of files, with `FALLOC_FL_PUNCH_HOLE`.
 
 use std::fs::File;
 

@@ -1,4 +1,4 @@
-//! Files without names with `O_TMPFILE`.
+//! Creates files without names, with `O_TMPFILE`.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,5 @@
-//! The implementation for macOS.
+//! The functions of this crate for macOS: each file implements the module of the same name one folder up. `unix` has the functions that
+//! Linux and macOS share; `sysctl` reads values of the kernel.
 
 pub(crate) mod durable;
 pub(crate) mod machine;

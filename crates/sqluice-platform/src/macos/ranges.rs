@@ -1,4 +1,4 @@
-//! Freed parts of files with `F_PUNCHHOLE`, in whole blocks.
+//! Frees the disk space of parts of files, in whole blocks, with `F_PUNCHHOLE`.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;

@@ -1,4 +1,4 @@
-//! Named values of the kernel.
+//! Reads named values of the kernel, with `sysctlbyname`.
 
 use std::ffi::CStr;
 use std::ptr;
@@ -14,7 +14,7 @@ fn read(name: &CStr, into: &mut [u8]) -> Option<usize> {
     (failed == 0).then_some(bytes)
 }
 
-/// Returns an integer of four or eight bytes.
+/// Returns a value that is an integer of four or eight bytes.
 pub(super) fn integer(name: &CStr) -> Option<u64> {
     let mut value = [0; 8];
     match read(name, &mut value)? {
@@ -24,7 +24,7 @@ pub(super) fn integer(name: &CStr) -> Option<u64> {
     }
 }
 
-/// Returns a text.
+/// Returns a value that is text of at most 255 bytes.
 pub(super) fn text(name: &CStr) -> Option<String> {
     let mut value = [0; 256];
     let bytes = read(name, &mut value)?;

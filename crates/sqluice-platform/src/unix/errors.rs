@@ -1,4 +1,4 @@
-//! System errors by their numbers.
+//! Creates system errors by their numbers on Unix.
 
 use std::io;
 

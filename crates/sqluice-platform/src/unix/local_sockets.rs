@@ -1,4 +1,4 @@
-//! Sockets in the file system.
+//! Connections to Unix domain sockets, by the standard library.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;

@@ -1,4 +1,4 @@
-//! System errors by their numbers.
+//! Creates and recognises system errors by their numbers on Windows.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Sockets in the file system, which the standard library lacks on Windows.
+//! Unix domain sockets are not supported, because the standard library lacks them on Windows.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 pub(crate) const ARE_SUPPORTED: bool = false;
 
-/// No value: nothing connects.
+/// A type without values, because no connection can be made.
 #[derive(Debug)]
 pub(crate) enum LocalSocket {}
 

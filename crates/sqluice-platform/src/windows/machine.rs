@@ -1,4 +1,4 @@
-//! Properties of the machine from Windows.
+//! Properties of the machine from the Windows API.
 
 use std::path::Path;
 use std::ptr;

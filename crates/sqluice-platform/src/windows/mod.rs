@@ -1,4 +1,5 @@
-//! The implementation for Windows.
+//! The functions of this crate for Windows: each file implements the module of the same name one folder up. `reserved` knows the names
+//! that Windows refuses.
 
 pub(crate) mod durable;
 pub(crate) mod errors;

@@ -33,7 +33,7 @@ pub(super) struct Layout {
 struct Field {
     /// The column of the batch; `None` if the field is not wanted.
     column: Option<usize>,
-    /// `true` if integers in the field are floats, as in a column with REAL affinity.
+    /// `true` if integers in the field are read as floats: SQLite stores whole numbers of REAL columns as integers.
     is_real: bool,
     /// The value for records that end before the field.
     missing: Owned,

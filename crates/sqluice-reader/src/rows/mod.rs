@@ -143,8 +143,8 @@ impl Rows {
             });
         }
         if selection.part.is_some() {
-            return Err(Error::usage(format!("{name} has no parts: SQLite itself must read it"))
-                .hint("parts are those of tables whose columns are stored, no views or virtual tables; or read it as a whole"));
+            return Err(Error::usage(format!("{name} can't be read in parts, because only SQLite can read it"))
+                .hint("read it as a whole: only tables whose columns are all stored have parts, not views and virtual tables"));
         }
         let mut sql = String::from("SELECT ");
         for (index, column) in columns.iter().enumerate() {
@@ -338,10 +338,11 @@ fn wanted_columns(
         }
     }
     match found.0.is_empty() {
-        true => {
-            Err(Error::usage("no column is to be read")
-                .hint(message![Setting::Columns, " names at least one"]))
-        }
+        true => Err(Error::usage("select at least one column").hint(message![
+            "leave ",
+            Setting::Columns,
+            " out to read all columns"
+        ])),
         false => Ok(found),
     }
 }

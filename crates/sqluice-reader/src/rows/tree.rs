@@ -99,7 +99,7 @@ impl TreeRows {
             // The scan reads complete records, since the key may be anywhere in them.
             let scan = scan.with_fields(usize::MAX);
             let mut pages = self.snapshot.view(&Silent, &cancel).pages();
-            // The error above ends the scan.
+            // `each` ends the scan with an error when it has found the row.
             let _ = scan.read(part, &mut pages, &mut Reader::default(), each);
         }
         format!("table {}, {found}", self.table)

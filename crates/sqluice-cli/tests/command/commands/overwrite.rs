@@ -29,7 +29,7 @@ fn overwrite_now(rows: &str) -> Vec<&str> {
 #[track_caller]
 fn assert_in_use(ran: &Ran, by: &str) {
     let stderr = format!(
-        "error: x.db is in use\n  caused by: {by}\n\nhint: close what has it open, and run again; it is as it was\n"
+        "error: x.db is in use\n  caused by: {by}\n\nhint: close what has it open, and run again; the database is unchanged\n"
     );
     assert_eq!((ran.code(), &*ran.stderr), (Some(1), &*stderr), "{ran:?}");
 }

@@ -183,7 +183,7 @@ fn check_says_what_is_wrong_with_a_database_that_is_not_sound() {
     unsound(&with(4096, 0xff), "user: page 2: 255 is not a kind of B-tree page");
     unsound(&with(4096 + 4, 0xff), "user: page 2: ");
     unsound(&with(31, 99), &format!("the header counts 99 pages, the file has {pages}"));
-    unsound(&with(0, b'X'), "page 1: the file does not begin as a SQLite database does");
+    unsound(&with(0, b'X'), "page 1: the file does not begin with the bytes \"SQLite format 3\"");
     unsound(
         &sound[..sound.len() - 4096],
         &format!("the header counts {pages} pages, the file has {}", pages - 1),

@@ -367,7 +367,7 @@ fn a_table_that_needs_what_sqlite_does_not_have_is_refused_by_its_name() {
         "\
 error: no rows can be added to table one of x.db: no such collation sequence: german
 
-hint: it needs what an application brings to SQLite: load into another table, and copy from it",
+hint: load into another table, and copy its rows with the application whose functions this table needs",
     );
     let sql = "CREATE TABLE one (a CHECK (abs(a)), b); PRAGMA writable_schema = ON;
                UPDATE sqlite_schema SET sql = replace(sql, 'abs', 'mine')";

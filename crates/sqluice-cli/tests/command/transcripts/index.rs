@@ -51,9 +51,9 @@ fn a_dry_run_prints_the_write_path_of_each_index_and_why() {
     let expected = "\
 -- x.db: one transaction, journal mode delete
 -- pages of 4096 bytes, [..] threads, [..] of buffers
--- a on user: sorted, what the table holds is sorted
+-- a on user: sorted, values of the table's rows are sorted
 CREATE INDEX a ON user (area);
--- b on user: sorted, what SQLite computes from the rows is sorted
+-- b on user: sorted, values that SQLite computes from the rows are sorted
 CREATE INDEX b ON user (date(age));";
     assert!(matches(ran.stdout.trim_end(), expected), "{ran:?}");
     let plan = run(folder, ["index", "x.db", sql, "--dry-run", "--json"]).ok().json();

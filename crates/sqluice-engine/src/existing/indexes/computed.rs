@@ -29,7 +29,7 @@ pub(crate) struct ComputedIndex {
 }
 
 impl ComputedIndex {
-    /// Returns the recipe for an index. `probe` returns the value of a column in records that end before it.
+    /// Prepares the computation of the entries of `index`. `probe` gives the value of a column in records that end before the column.
     ///
     /// # Errors
     /// Returns the reason why SQLite must make the entries, as a sentence.
@@ -90,7 +90,7 @@ pub(super) struct ComputedEntries<'a> {
     /// The values of the needed columns.
     cells: Vec<Cells>,
     rowids: Vec<i64>,
-    /// The bytes of the records that are waiting.
+    /// The bytes of the records whose entries are not encoded yet.
     bytes: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Indexes that CREATE INDEX statements declare: each as SQLite describes it, with the choice whether its entries are written as pages or
-//! by SQLite.
+//! Indexes that CREATE INDEX statements declare, as SQLite describes them. For each index, this module chooses if its entries are written
+//! as pages or by SQLite.
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::index::{Index, IndexColumn, Indexed};
@@ -22,7 +22,7 @@ pub struct Declared<'s> {
     pub why: String,
 }
 
-/// The facts about an index whose entries are written as pages.
+/// An index whose entries are written as pages.
 pub(crate) struct Ours {
     pub(crate) index: Index,
     pub(crate) recipe: Recipe,
@@ -125,8 +125,8 @@ impl<'s> Declared<'s> {
         Ok(match ours {
             Ok(ours) => {
                 let why = match &ours.recipe {
-                    Recipe::Fields(_) => "what the table holds is sorted",
-                    Recipe::Computed(_) => "what SQLite computes from the rows is sorted",
+                    Recipe::Fields(_) => "values of the table's rows are sorted",
+                    Recipe::Computed(_) => "values that SQLite computes from the rows are sorted",
                 };
                 Declared { statement, table, ours: Some(ours), why: why.to_owned() }
             }
@@ -163,5 +163,5 @@ impl Ours {
 
 fn refused(statement: &Statement, message: String) -> Error {
     Error::usage(format!("index {}: {message}", statement.name))
-        .hint("the statement is SQLite's to understand")
+        .hint("correct the statement: it must be one that SQLite accepts")
 }

@@ -71,7 +71,7 @@ enum Field {
 }
 
 impl Projection {
-    /// Returns the projection for the entries of `index`. `probe` returns the value of a column in records that end before it.
+    /// Returns the projection for the entries of `index`. `probe` gives the value of a column in records that end before the column.
     ///
     /// # Errors
     /// Returns the reason why SQLite must make the entries, as a sentence.
@@ -140,7 +140,7 @@ pub(crate) fn of_rows(
 /// number of fields in each entry must be within `fields`. Returns the number of entries.
 ///
 /// # Errors
-/// As [`of_rows`].
+/// The errors of [`of_rows`].
 pub(crate) fn of_index(
     view: FileView<'_>,
     (name, fields, changes): (&str, RangeInclusive<usize>, &Changes<'_>),
@@ -176,7 +176,7 @@ pub(in crate::existing) trait Take {
     /// Takes an entry. Returns `Err(None)` if the entry is no valid record of the tree.
     fn take(&mut self, rowid: i64, record: &[u8]) -> std::result::Result<(), Option<Error>>;
 
-    /// Ends a part: the next entry may be anywhere in the tree.
+    /// Ends a part of the tree: the next entry may be anywhere else in the tree.
     fn end_part(&mut self) -> Result<()> {
         Ok(())
     }
@@ -383,7 +383,7 @@ impl<'a> Piece<'a> {
     #[inline]
     fn of_field(serial: u64, start: usize, record: &[u8]) -> Piece<'a> {
         match serial {
-            // Other writers may store an integer in more bytes than needed; SQLite does not.
+            // Other writers may store an integer in more bytes than needed. The entry gets the shortest form, as SQLite would store it.
             1..=6 => {
                 Piece::of_int(record::int(&record[start..start + usize::from(FIXED_BYTES[serial as usize])]))
             }

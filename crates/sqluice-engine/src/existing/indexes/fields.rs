@@ -26,7 +26,7 @@ pub(in crate::existing) fn stored_field(table: &Table, column: usize) -> Option<
 }
 
 impl Missing {
-    /// Returns the first value of a record.
+    /// Returns the first value of `record`, the index entry of a row that lacks the field; `None` if the record is malformed.
     pub(in crate::existing) fn of(record: &[u8]) -> Option<Missing> {
         let (header, at) = varint::read(record)?;
         let (serial, _) = varint::read(record.get(at..)?)?;
@@ -35,7 +35,7 @@ impl Missing {
         Some(Missing { serial, content: record.get(start..start + bytes)?.to_vec() })
     }
 
-    /// Returns the value.
+    /// Returns the value; `None` if its serial type is reserved.
     pub(in crate::existing) fn value(&self) -> Option<Value<'_>> {
         record::value(SerialType(self.serial), &self.content)
     }

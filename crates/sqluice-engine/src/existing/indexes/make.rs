@@ -165,7 +165,7 @@ impl Transaction<'_> {
     /// Returns a view of the first `page_count` pages of the file, for reading trees that this transaction does not change.
     ///
     /// # Errors
-    /// If the connection is one of the caller's.
+    /// If the connection belongs to the caller, so that there is no descriptor for reads.
     pub(in crate::existing) fn view<'v>(
         &'v self,
         page_count: u32,
@@ -239,7 +239,8 @@ fn look_at_ends(transaction: &Transaction<'_>, table: &Table, index: &Index, ent
         };
         let found: Option<i64> = query.query_row([], |row| row.get(0)).optional().map_err(cannot)?;
         if found.is_some() != (entries > 0) {
-            let what = format!("index {} does not show what was written", index.name);
+            let what =
+                format!("SQLite does not find the first or the last entry of the new index {}", index.name);
             return Err(damaged(transaction.existing().name(), &what));
         }
     }

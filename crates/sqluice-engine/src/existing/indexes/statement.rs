@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_found_whatever_stands_around_them() {
+    fn names_are_found_among_comments_quotes_and_clauses() {
         let plain = read("CREATE INDEX i ON t (a)");
         assert_eq!((&*plain.name, &*plain.table, plain.if_not_exists), ("i", "t", false));
         let quoted =
@@ -105,13 +105,13 @@ mod tests {
     }
 
     #[test]
-    fn several_statements_come_one_after_another() {
+    fn several_statements_are_split_in_their_order() {
         let both = statements("CREATE INDEX a ON t (x); -- one\nCREATE INDEX b ON t (y);").unwrap();
         assert_eq!(both.iter().map(|one| &*one.name).collect::<Vec<_>>(), ["a", "b"]);
     }
 
     #[test]
-    fn what_is_no_create_index_is_refused() {
+    fn other_statements_than_create_index_are_refused() {
         for sql in [
             "",
             ";",

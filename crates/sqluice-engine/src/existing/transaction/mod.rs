@@ -106,7 +106,7 @@ impl<'e> Transaction<'e> {
         Ok(transaction)
     }
 
-    /// Goes on with a transaction that was [left](Transaction::leave) with these facts about its beginning.
+    /// Resumes a transaction that was [left](Transaction::leave). The tuple is the result of [`Transaction::abandon`].
     pub(super) fn resume(
         existing: &'e mut Existing,
         (file_bytes, checkpointed, log_tells_size): (u64, bool, bool),
@@ -115,7 +115,7 @@ impl<'e> Transaction<'e> {
         Transaction { existing, cancel, file_bytes, checkpointed, log_tells_size, state }
     }
 
-    /// Ends this value, but not the transaction. Returns the facts about its beginning.
+    /// Ends this value, but not the transaction. Returns the fields `file_bytes`, `checkpointed` and `log_tells_size`.
     pub(super) fn abandon(&mut self) -> (u64, bool, bool) {
         self.state = State::Left;
         (self.file_bytes, self.checkpointed, self.log_tells_size)
@@ -138,7 +138,7 @@ impl<'e> Transaction<'e> {
         self.is_locked()
     }
 
-    /// Notes that the write lock was taken.
+    /// Marks the transaction as open. Called when the write lock was taken.
     fn is_locked(&mut self) -> Result<()> {
         self.state = State::Open;
         // Another process may have changed the journal mode since the database was opened.
@@ -222,7 +222,7 @@ impl<'e> Transaction<'e> {
     /// Returns the reason why pages can't be written into this database now, as a sentence. SQLite must insert the rows then.
     ///
     /// # Errors
-    /// If SQLite can't be asked.
+    /// If the query fails.
     pub fn obstacle(&self) -> Result<Option<String>> {
         if !self.checkpointed {
             let why = "another process reads what is in its log only, so that the log can't be copied into the file";
@@ -262,7 +262,7 @@ impl<'e> Transaction<'e> {
     /// Returns the number of pages of the database, as this transaction sees it.
     ///
     /// # Errors
-    /// If SQLite can't be asked.
+    /// If the query fails.
     pub fn page_count(&self) -> Result<u32> {
         self.query("PRAGMA main.page_count", "read")
     }
@@ -270,7 +270,7 @@ impl<'e> Transaction<'e> {
     /// Returns the root page of a table or index.
     ///
     /// # Errors
-    /// If no object has that name, or SQLite can't be asked.
+    /// If no object has that name, or the query fails.
     pub(crate) fn root_page(&self, name: &str) -> Result<u32> {
         let sql = "SELECT rootpage FROM main.sqlite_schema
                    WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'index')";
@@ -322,7 +322,7 @@ impl<'e> Transaction<'e> {
     /// pages.
     ///
     /// # Errors
-    /// If SQLite can't be asked.
+    /// If the query fails.
     pub(crate) fn past_the_end(&self) -> Result<(u32, PastTheEnd<'_>)> {
         let Existing { file, name, geometry, .. } = &*self.existing;
         Ok((self.page_count()?, PastTheEnd::new(file, name, geometry.page_bytes())))
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_waited_for_once() {
+    fn without_a_busy_timeout_the_lock_is_tried_once() {
         for (mode, lock) in [("delete", "IMMEDIATE"), ("wal", "IMMEDIATE"), ("wal", "EXCLUSIVE")] {
             let home = tempfile::tempdir().unwrap();
             let path = home.path().join("x.db");

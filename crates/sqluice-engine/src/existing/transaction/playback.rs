@@ -1,8 +1,8 @@
 //! Makes pages part of a database and of SQLite's page cache, through a savepoint that is rolled back.
 //!
 //! ROLLBACK TO copies pages from the sub-journal into the page cache, marks them as dirty, drops their parsed form, and reads the number of
-//! pages again. A page that was built outside of SQLite needs the same steps. So ROLLBACK TO reads these pages as if they were records of
-//! the sub-journal ([`sub_journal`]).
+//! pages again. A page that was built outside of SQLite needs the same steps. So such pages are *lent* to ROLLBACK TO, which reads them as
+//! if they were records of the sub-journal ([`sub_journal`]).
 //!
 //! ```text
 //!  SAVEPOINT s     write page 1 unchanged, until SQLite keeps the sub-journal in a file
@@ -42,7 +42,7 @@ const CELLS: usize = 4;
 /// The name of the scratch table.
 const TABLE: &str = "sqluice pages";
 
-/// Returns `true` if ROLLBACK TO takes pages as described above. The first call tries it with a temporary database.
+/// Returns `true` if ROLLBACK TO takes lent pages in this build of SQLite. The first call tries it with a temporary database.
 pub(super) fn works() -> bool {
     static WORKS: OnceLock<bool> = OnceLock::new();
     *WORKS.get_or_init(|| try_it().unwrap_or(false))
@@ -91,7 +91,7 @@ fn lend(connection: &Connection, pages: &[(u32, &[u8])]) -> rusqlite::Result<Opt
 }
 
 fn not_taken() -> Error {
-    let why = "SQLite did not read its sub-journal as it does otherwise".to_owned();
+    let why = "SQLite did not read the lent pages from its sub-journal".to_owned();
     Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERNAL), Some(why))
 }
 
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_part_of_the_database_before_and_after_commit() {
+    fn published_pages_are_part_of_the_database_before_and_after_commit() {
         each(|mode, change| {
             let connection = change.publish(mode, "");
             assert_eq!(sum(&connection), change.content[1], "{mode} {}", change.page_bytes);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_the_transaction_has_changed_itself_are_replaced() {
+    fn published_pages_replace_pages_that_the_transaction_has_changed_by_sql() {
         each(|mode, change| {
             // The pages are dirty and parsed in the cache.
             let connection = change.publish(mode, "UPDATE t SET c = c + 1; UPDATE t SET c = c - 1;");
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_leaves_the_old_pages_also_when_new_ones_are_in_the_file_already() {
+    fn a_crash_before_commit_leaves_the_old_pages_even_if_new_pages_are_in_the_file() {
         for before in ["", "UPDATE t SET c = c + 1; UPDATE t SET c = c - 1;"] {
             each(|mode, change| {
                 let connection = change.publish(mode, before);

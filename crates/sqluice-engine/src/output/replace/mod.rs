@@ -333,7 +333,7 @@ impl Old {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 Error::target(format!("{} is in use", name.display()))
                     .because(error.to_string())
-                    .hint("close what has it open, and run again; it is as it was")
+                    .hint("close what has it open, and run again; the database is unchanged")
             }
             Some(ErrorCode::ReadOnly) => read_only(name),
             Some(ErrorCode::NotADatabase) => no_database(name),

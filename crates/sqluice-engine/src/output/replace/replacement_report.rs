@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn estimates_of_large_tables_are_near() {
+    fn estimated_row_counts_of_large_tables_are_near_the_real_ones() {
         let sizes = [1u64, 7, 300, 5000, 60_000];
         for (page_size, keys) in
             [(512, "INTEGER PRIMARY KEY"), (4096, "TEXT PRIMARY KEY"), (65536, "INTEGER")]
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_damaged_is_said_and_nothing_fails() {
+    fn damage_is_reported_and_never_an_error() {
         let (folder, _) = read(&format!(
             "PRAGMA page_size = 512; CREATE TABLE t (a); CREATE TABLE u (b);
              {} INSERT INTO t SELECT i FROM n; INSERT INTO u SELECT a FROM t",
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_beside_the_file_are_said_to_be_unread() {
+    fn changes_in_a_journal_or_wal_are_reported_as_unread() {
         let (folder, _) = read("CREATE TABLE t (a)");
         let path = folder.path().join("x.db");
         fs::write(folder.path().join("x.db-journal"), [0; 600]).unwrap();

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_fits_is_refused_with_both_sizes() {
+    fn a_file_larger_than_any_disk_is_refused_with_both_sizes() {
         let folder = tempfile::tempdir().unwrap();
         refuse_too_little(Path::new("x.db"), folder.path(), 1, "h").unwrap();
         let error = refuse_too_little(Path::new("x.db"), folder.path(), u64::MAX, "h").unwrap_err();
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn file_systems_without_numbers_are_not_believed() {
+    fn free_space_is_unknown_on_file_systems_that_report_no_blocks() {
         // `/proc` exists on Linux, and has no free space.
         if cfg!(unix) && Path::new("/proc/self").exists() {
             assert_eq!(free_bytes(Path::new("/proc")), None);

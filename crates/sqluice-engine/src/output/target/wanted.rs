@@ -1,5 +1,5 @@
-//! The request for a new database at a target: checks the existing files of its name and the free space of the disk before anything is
-//! written.
+//! The request for a new database at a target. Before anything is written, it checks that no file, journal or WAL is in the way (or that
+//! the old database may be replaced), and that the disk has enough space.
 
 use std::fs;
 use std::io;

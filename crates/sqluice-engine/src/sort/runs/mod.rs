@@ -1,4 +1,4 @@
-//! Sorted runs, in temporary space or in memory. Each run is what one buffer sorted at a time, or several runs merged to one.
+//! Sorted runs, in temporary space or in memory. A run has the items that a buffer held when it was sorted, or the items of several runs.
 //!
 //! Modules, from the bottom up:
 //!

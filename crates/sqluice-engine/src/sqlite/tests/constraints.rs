@@ -48,7 +48,7 @@ fn orphans_are_named_with_their_values_and_their_parents() {
 }
 
 #[test]
-fn a_parent_that_is_not_declared_is_told() {
+fn a_reference_to_an_undeclared_table_is_reported() {
     let sql = "CREATE TABLE c (a REFERENCES nobody)";
     Waiting::new(sql, "").finished();
     let failure = Waiting::new(sql, "INSERT INTO c VALUES (1), (2)").fails();

@@ -4,7 +4,7 @@ use super::*;
 use crate::expressions::terms;
 
 #[test]
-fn automatic_indexes_that_are_there_without_entries_get_them() {
+fn empty_automatic_indexes_are_filled() {
     let sql = "CREATE TABLE t (a INT, b INT AS (a % 3) UNIQUE)";
     for (rows, twice) in [("(1), (2), (NULL), (NULL)", false), ("(1), (2), (4), (5)", true)] {
         let plain = "CREATE TABLE t (a INT, b INT AS (a % 3)); CREATE TABLE e (x UNIQUE)";
@@ -59,7 +59,7 @@ fn partial_and_expression_indexes_are_made_and_used() {
 }
 
 #[test]
-fn keys_are_the_same_by_the_collation_of_their_index() {
+fn keys_that_are_equal_in_the_collation_of_the_index_are_duplicates() {
     let sql = "CREATE TABLE t (a TEXT, k INTEGER PRIMARY KEY); CREATE UNIQUE INDEX i ON t (a COLLATE nocase) WHERE k > 0";
     let failure = Waiting::new(sql, "INSERT INTO t VALUES ('x', 10), ('y', 11), ('X', 12)").fails();
     assert_eq!(failure.message, "table t: rows 10 and 12 have the same key in unique index i");

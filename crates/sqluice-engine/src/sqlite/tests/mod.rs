@@ -188,7 +188,7 @@ fn declare(waiting: &Waiting, sql: &str) {
 }
 
 #[test]
-fn nothing_is_done_where_nothing_is_needed() {
+fn only_schemas_with_work_for_sqlite_are_opened_with_sqlite() {
     for sql in [
         "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT UNIQUE); CREATE INDEX i ON t (b DESC)",
         "CREATE TABLE t (\"CHECK\" NOT NULL); CREATE VIEW v AS SELECT * FROM t;
@@ -253,7 +253,7 @@ fn a_module_that_is_not_built_in_is_named() {
 }
 
 #[test]
-fn statistics_are_those_of_sqlite() {
+fn analyze_writes_the_same_statistics_as_sqlite_alone() {
     let sql = "CREATE TABLE t (a, b); CREATE INDEX i ON t (a); CREATE TABLE e (a)";
     let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) INSERT INTO t SELECT i % 7, i FROM n;";
     let waiting = Waiting::with(sql, rows, WriteOptions { analyze: true, ..WriteOptions::default() });
@@ -303,7 +303,7 @@ impl Progress for StopIn<'_> {
 }
 
 #[test]
-fn a_run_that_is_stopped_in_any_phase_leaves_nothing_beside() {
+fn a_run_that_is_stopped_in_any_phase_leaves_no_sidecar_files() {
     let sql = "CREATE TABLE s (a INT, b AS (a) STORED); CREATE TABLE t (a INT REFERENCES s (a)); CREATE UNIQUE INDEX u ON s (a);
                CREATE INDEX i ON t (a + 1)";
     let number = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000)";
@@ -320,7 +320,7 @@ fn a_run_that_is_stopped_in_any_phase_leaves_nothing_beside() {
 }
 
 #[test]
-fn a_name_that_looks_like_a_uri_is_a_name() {
+fn a_file_name_that_looks_like_a_uri_is_not_parsed_as_one() {
     let sql = "CREATE TABLE p (a UNIQUE); CREATE TABLE t (a REFERENCES p (a))";
     let waiting = Waiting::new(sql, "INSERT INTO t VALUES (0)");
     // On Windows, a colon in a name means a drive or a stream, and names have no question marks.

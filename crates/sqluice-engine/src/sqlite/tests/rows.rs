@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn stored_columns_are_computed_and_rowids_are_records() {
+fn stored_columns_are_computed_and_rowids_are_record_numbers() {
     let sql = "CREATE TABLE t (a INT, \"b \"\"c\" TEXT AS (a || '!') STORED, d ANY); CREATE INDEX i ON t (\"b \"\"c\");
                CREATE TABLE s (id INTEGER PRIMARY KEY AUTOINCREMENT, a ANY, b ANY AS (a) STORED) STRICT";
     let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2500)
@@ -88,7 +88,7 @@ fn a_value_that_is_no_rowid_is_named_by_its_record() {
 }
 
 #[test]
-fn what_the_schema_says_of_conflicts_is_not_followed() {
+fn on_conflict_clauses_of_the_schema_are_ignored() {
     let rows = "INSERT INTO staging.t VALUES (1), (2), (1)";
     for clause in ["ROLLBACK", "ABORT", "FAIL", "IGNORE", "REPLACE"] {
         let sql = format!(
@@ -109,7 +109,7 @@ fn what_the_schema_says_of_conflicts_is_not_followed() {
 }
 
 #[test]
-fn rows_that_no_number_tells_apart_are_refused() {
+fn a_table_without_a_name_for_the_rowid_is_refused() {
     let sql = "CREATE TABLE t (rowid, _rowid_, oid, b AS (oid) STORED)";
     let schema = Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap();
     let plan = planned(&schema, None, &WriteOptions::default());
@@ -122,7 +122,7 @@ fn rows_that_no_number_tells_apart_are_refused() {
 }
 
 #[test]
-fn columns_keep_their_affinity_while_they_wait() {
+fn columns_of_staging_tables_keep_their_affinity() {
     let types = [
         "INT",
         "",

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_falls_frees_its_other_keys() {
+    fn a_row_that_is_left_out_frees_its_other_keys() {
         // The rows (1, 1), (1, 2), (3, 2), with a unique key on each column.
         let groups: [&[u64]; 2] = [&[0, 1], &[1, 2]];
         assert_eq!(dropped(&groups, OnConflict::Ignore), [1]);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn one_key_keeps_the_first_or_the_last() {
+    fn with_a_single_key_ignore_keeps_the_first_row_and_replace_the_last() {
         let groups: [&[u64]; 2] = [&[3, 5, 8], &[4, 6]];
         assert_eq!(dropped(&groups, OnConflict::Ignore), [5, 6, 8]);
         assert_eq!(dropped(&groups, OnConflict::Replace), [3, 4, 5]);

@@ -24,8 +24,9 @@ pub(crate) struct PartId {
     pub(crate) tree: usize,
 }
 
-/// The task of a worker for one part.
+/// The next work of a worker: a part of a source or of a tree.
 pub(crate) enum Task {
+    /// Decode this part of a source.
     Decode(Box<dyn Part>),
     /// Process the part with this number, counted within its tree.
     Part(usize),

@@ -8,8 +8,8 @@ use crate::encode::RowidRange;
 use crate::sort::Item;
 use crate::trees::keys::unique::{OwnedItem, Unique};
 
-/// The first and the last entry of a part, which the writer compares with the parts before and after. They differ by the source of the
-/// tree.
+/// The first and the last entry of a part, which the writer compares with the parts before and after. Their form depends on the source of
+/// the tree.
 #[derive(Default)]
 pub(crate) enum PartEnds {
     /// Nothing to compare: the part may follow any other part.

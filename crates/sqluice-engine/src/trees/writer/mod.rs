@@ -28,7 +28,7 @@ pub(crate) struct PassContext<'a> {
     pub(crate) cancel: &'a Cancel,
 }
 
-/// The number of bytes of waiting pages from which on the writer writes, even if the chunks of more messages could be added.
+/// The number of bytes of waiting pages at which the writer writes them, even if further messages have arrived.
 const WRITE_BYTES: usize = 32 << 20;
 
 /// The writer of a pass, which handles the messages of all workers in the order of the parts.

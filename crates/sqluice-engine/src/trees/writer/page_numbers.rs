@@ -401,7 +401,7 @@ mod tests {
     use super::split;
 
     #[test]
-    fn slices_are_cut_where_asked_and_never_empty() {
+    fn slices_are_split_at_the_position_without_empty_slices() {
         let slices: [&[u8]; 3] = [&[1, 2], &[3], &[4, 5, 6]];
         for at in 0..9 {
             let (before, after) = split(slices.into_iter(), at);

@@ -31,7 +31,8 @@ fn fold(a: u64, b: u64) -> u64 {
 pub struct TermHash(u64);
 
 impl TermHash {
-    /// Returns the hash of the term of an index, by the first byte of its terms, and a token or its beginning.
+    /// Returns the hash of a term. `index` is the first byte of all terms of its index; `token` is the token, or its beginning in a prefix
+    /// index.
     #[inline]
     pub fn new(index: u8, token: &[u8]) -> TermHash {
         let mut hash = KEYS[0] ^ token.len() as u64 ^ u64::from(index) << 32;

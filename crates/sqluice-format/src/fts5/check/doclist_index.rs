@@ -10,8 +10,8 @@ const HEIGHT_MAX: u32 = 31;
 /// A page and the first rowid on it.
 pub(super) type Child = (u32, Option<i64>);
 
-/// Compares the doclist index of the term on page `page` with the pages of its doclist. Notes the rows of the index in `indexes`. Returns
-/// `false` if the index is missing or damaged, or lists other pages.
+/// Compares the doclist index of the term on page `page` with the pages of its doclist. Adds the ids of the doclist index's rows to
+/// `indexes`. Returns `false` if the doclist index is missing or damaged, or lists other pages.
 ///
 /// # Errors
 /// The error of the source.

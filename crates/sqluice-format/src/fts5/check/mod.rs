@@ -1,4 +1,4 @@
-//! A check of a full-text index: the rules that its rows must keep among themselves.
+//! Checks the rows of a full-text index against each other.
 //!
 //! ```text
 //!  structure ──> each segment:  leaves ──> terms and rows ──> Entry, for a comparison with the text

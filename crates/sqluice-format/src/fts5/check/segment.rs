@@ -43,7 +43,7 @@ pub(super) struct Check<'c> {
     /// The current term, and the term before it.
     term: Vec<u8>,
     before: Vec<u8>,
-    /// The page of the current term, and the mark of its split key; `None` without a split key.
+    /// The page of the current term, and `true` if its split key says that it has a doclist index; `None` without a split key.
     page: u32,
     mark: Option<bool>,
     /// The pages after `page` on which rows of the current term start, and the pages between them.
@@ -54,7 +54,7 @@ pub(super) struct Check<'c> {
 #[derive(Default)]
 struct Keys {
     last: Option<Vec<u8>>,
-    /// The page of `last`, and the mark for a doclist index.
+    /// The page of `last`, and `true` if the key says that the term has a doclist index.
     page: Option<(i64, bool)>,
     is_at_end: bool,
 }
@@ -181,7 +181,7 @@ impl<'c> Check<'c> {
         if page == term_page || term_page == 0 {
             return Ok(());
         }
-        // Pages on which only positions continue are listed, but for one on which another term starts.
+        // Pages on which only positions continue are listed, except a page on which another term starts.
         if page > term_page + 1 && self.leaves.last().is_some_and(|(last, _)| *last < page - 1) {
             self.add_leaf(page - 1, None);
         }

@@ -29,7 +29,7 @@ pub struct MergedRow<'a> {
 pub struct MergedReader {
     /// The segments, the newest first.
     sources: Vec<Source>,
-    /// The next term of each source, after its first bytes, which decide most comparisons.
+    /// The next term of each source: its first bytes, which decide most comparisons, the whole term, and the source.
     terms: BinaryHeap<Reverse<(u64, Vec<u8>, usize)>>,
     /// Buffers of earlier terms.
     free: Vec<Vec<u8>>,
@@ -96,7 +96,7 @@ impl MergedReader {
         Ok(merged)
     }
 
-    /// Steps a source to its next row, or notes its next term.
+    /// Advances a source to its next row, which is added to `rows`, or to its next term, which is added to `terms`.
     fn advance<P: Pages>(&mut self, source: usize, pages: &mut P) -> Result<(), ReadError<P::Error>> {
         if let Some(rowid) = self.step(source, pages)? {
             self.rows.push(Reverse((rowid, source)));
@@ -104,7 +104,7 @@ impl MergedReader {
         Ok(())
     }
 
-    /// Steps a source: returns its next row, or notes its next term.
+    /// Advances a source. Returns its next row, or adds its next term to `terms`.
     fn step<P: Pages>(&mut self, source: usize, pages: &mut P) -> Result<Option<i64>, ReadError<P::Error>> {
         match self.sources[source].next(pages)? {
             Next::Row(rowid) => return Ok(Some(rowid)),

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Levels are numbered from 0, and a lower level is newer; within a level, later segments are newer. If two segments have the same term and
-//! rowid, only the entry of the newer one counts. It may have the mark that the row was deleted from older segments.
+//! rowid, only the entry of the newer segment counts. This entry may be marked: then the row was deleted from older segments.
 //!
 //! * `structure`: row 10; `totals`: averages and sizes of rows
 //! * `leaf`: the head and footer of a leaf; `segment`: the terms and rows of a segment; `positions`: the positions of a row

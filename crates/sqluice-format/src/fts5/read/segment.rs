@@ -79,9 +79,9 @@ impl SegmentReader {
     pub fn of_pages(segment: u16, (first, last): (u32, u32), detail: Detail) -> SegmentReader {
         SegmentReader {
             segment,
-            // Page 0 is no page.
             last_page: last,
             detail,
+            // Pages are numbered from 1. `first` is 0 if the segment has no pages.
             page: first.max(1) - 1,
             block: Vec::new(),
             at: 0,

@@ -7,7 +7,7 @@ use super::{Damage, Numbers};
 /// table has no rows.
 ///
 /// # Errors
-/// If the block has another number of numbers.
+/// If the block has fewer or more numbers.
 pub fn parse_averages(block: &[u8], columns: usize) -> Result<(u64, Vec<u64>), Damage> {
     if block.is_empty() {
         return Ok((0, vec![0; columns]));
@@ -21,7 +21,7 @@ pub fn parse_averages(block: &[u8], columns: usize) -> Result<(u64, Vec<u64>), D
 /// Parses the size of the row `rowid`: the tokens of each column.
 ///
 /// # Errors
-/// If the block has another number of numbers.
+/// If the block has fewer or more numbers.
 pub fn parse_docsize(rowid: i64, block: &[u8], columns: usize) -> Result<Vec<u64>, Damage> {
     all_of(&mut Numbers::new(rowid, block, 0), columns)
 }

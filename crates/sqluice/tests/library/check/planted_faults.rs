@@ -449,7 +449,7 @@ fn what_is_wrong_with_an_index_is_named() {
         "UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX i ON t (substr(a, 1, 1))' WHERE name = 'i'";
     let found = said("CREATE INDEX i ON t (substr(a, 1, 1))", unique);
     assert!(found.starts_with("i: page 4: the key in the cell at byte "), "{found}");
-    assert!(found.ends_with(" is that of the one before it, which UNIQUE forbids\n"), "{found}");
+    assert!(found.ends_with(" equals the key before it, which UNIQUE forbids\n"), "{found}");
     let descending = "UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON t (a DESC)' WHERE name = 'i'";
     assert!(said(index, descending).contains(" does not ascend\n"));
 }

@@ -136,9 +136,9 @@ fn sqlite_makes_what_only_it_can() {
     assert_eq!(
         write_paths,
         [
-            (WritePath::Sorted, "what SQLite computes from the rows is sorted"),
-            (WritePath::Sorted, "what the table holds is sorted"),
-            (WritePath::Sorted, "what SQLite computes from the rows is sorted"),
+            (WritePath::Sorted, "values that SQLite computes from the rows are sorted"),
+            (WritePath::Sorted, "values of the table's rows are sorted"),
+            (WritePath::Sorted, "values that SQLite computes from the rows are sorted"),
             (WritePath::Sqlite, "it has more columns than a batch can have"),
         ]
     );
