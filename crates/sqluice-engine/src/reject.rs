@@ -137,7 +137,7 @@ impl RejectFile {
         self.count(&bad.error);
         if self.rows > self.rows_max {
             let (message, max) = (bad.error.message(), self.rows_max);
-            let error = Error::input(format!("{message} (bad row {}, and at most {max} may be)", self.rows));
+            let error = Error::input(format!("{message} (bad row {}; the limit is {max})", self.rows));
             let error = match bad.error.place() {
                 Some(place) => error.at(place.clone()),
                 None => error,

@@ -143,13 +143,13 @@ impl TargetSnapshot {
                 continue;
             };
             if !same(&own.sql, &table.sql) {
-                return Err(self.otherwise("table", &table.name, &schema));
+                return Err(self.declared_differently("table", &table.name, &schema));
             }
             for index in table.indexes.iter().filter(|index| index.sql.is_some()) {
                 let here = own.indexes.iter().find(|own| own.name.eq_ignore_ascii_case(&index.name));
                 let sql = |index: &sqluice_core::schema::index::Index| index.sql.clone().unwrap_or_default();
                 if !here.is_some_and(|own| same(&sql(own), &sql(index))) {
-                    return Err(self.otherwise("index", &index.name, &schema));
+                    return Err(self.declared_differently("index", &index.name, &schema));
                 }
             }
             if own.is_virtual {
@@ -167,7 +167,7 @@ impl TargetSnapshot {
             let sql = |object: &Object| object.sql.clone().unwrap_or_default();
             match own.find(|own| own.name.eq_ignore_ascii_case(&object.name)) {
                 Some(own) if own.kind == object.kind && same(&sql(own), &sql(object)) => {}
-                Some(_) => return Err(self.otherwise(&object.kind, &object.name, &schema)),
+                Some(_) => return Err(self.declared_differently(&object.kind, &object.name, &schema)),
                 None => self.refuse_taken((&object.kind, &object.name), [].into_iter(), &schema)?,
             }
         }
@@ -192,7 +192,7 @@ impl TargetSnapshot {
         for name in std::iter::once(name).chain(more) {
             if let Some(kind) = self.kind_of(name) {
                 let message =
-                    format!("{} already has another {name}: its {kind}", self.target.name().display());
+                    format!("{} already uses the name {name} for its {kind}", self.target.name().display());
                 return Err(Error::target(message)
                     .at(schema.place_of_table(name))
                     .hint("give the new one another name"));
@@ -201,7 +201,7 @@ impl TargetSnapshot {
         Ok(())
     }
 
-    fn otherwise(&self, kind: &str, name: &str, schema: &Schema) -> Error {
+    fn declared_differently(&self, kind: &str, name: &str, schema: &Schema) -> Error {
         let message =
             format!("{} does not have {kind} {name} as the schema declares it", self.target.name().display());
         Error::input(message)

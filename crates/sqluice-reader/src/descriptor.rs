@@ -76,7 +76,7 @@ pub fn no_file(name: &Path, metadata: &Metadata) -> Option<String> {
     let name = name.display();
     match () {
         () if metadata.is_file() => None,
-        () if metadata.is_dir() => Some(format!("{name} is a folder, and no database file")),
+        () if metadata.is_dir() => Some(format!("{name} is a folder, not a database file")),
         () => Some(format!("{name} is not a file")),
     }
 }

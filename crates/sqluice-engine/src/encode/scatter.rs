@@ -243,7 +243,7 @@ fn put_varying_bytes(
     after: usize,
 ) {
     for ((to, &serial), start) in body.places.iter_mut().zip(serials).zip(starts) {
-        // The span of a NULL is arbitrary, so its length is that of the serial type: 0.
+        // The span of a NULL is arbitrary, so the length comes from the serial type, which gives 0 for NULL.
         let len = bytes_of(serial);
         if len > 0 {
             put_bytes(bytes, *to as usize + body.offset, data, start, (len as usize, after));

@@ -184,7 +184,7 @@ impl Transaction<'_> {
                 "rows may be in any order of their rowids"
             }
             () if left_out().any(|(column, _)| column.default.is_some() || column.not_null) => {
-                "SQLite fills a column"
+                "the rows leave out a column with a DEFAULT or NOT NULL"
             }
             () => "",
         };

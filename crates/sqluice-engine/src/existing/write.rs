@@ -265,7 +265,7 @@ impl Transaction<'_> {
 
     /// Records the largest rowid of an AUTOINCREMENT table in `sqlite_sequence`, as SQLite does for each row.
     pub(crate) fn note_sequence(&self, table: &Table, largest: Option<i64>) -> Result<()> {
-        // A table that never had a row has no entry.
+        // `sqlite_sequence` has no row for a table that never had a row.
         let Some(largest) = largest.map(|largest| largest.max(0)) else { return Ok(()) };
         let noted = || {
             let update =
@@ -276,7 +276,7 @@ impl Transaction<'_> {
             }
             Ok(())
         };
-        noted().map_err(|error| self.failed(error, "note the sequence in"))
+        noted().map_err(|error| self.failed(error, "update sqlite_sequence in"))
     }
 
     /// Has SQLite do the work that is left when the rows are written: other indexes, views, triggers, checks of constraints, ANALYZE.

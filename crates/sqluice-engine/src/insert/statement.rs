@@ -56,7 +56,7 @@ impl Statements {
         }
         if names.len() > COLUMNS_MAX {
             let message = format!(
-                "table {} takes {} columns, and {COLUMNS_MAX} can be inserted",
+                "table {} takes {} columns, but at most {COLUMNS_MAX} can be inserted",
                 table.name,
                 names.len()
             );
@@ -122,7 +122,7 @@ fn on_conflict_update(table: &Table, how: &Insert) -> Result<String> {
             );
         };
         if !how.columns.contains(&column) {
-            let message = format!("rows are matched by {name}, and the input does not give it");
+            let message = format!("rows are matched by {name}, but the input has no column {name}");
             return Err(Error::usage(message).hint(keys_told(table)));
         }
         if key.contains(&column) {
@@ -134,7 +134,7 @@ fn on_conflict_update(table: &Table, how: &Insert) -> Result<String> {
         of_table.len() == key.len() && key.iter().all(|column| of_table.contains(column))
     };
     if !table.unique_keys().iter().any(same) {
-        let message = format!("no key of table {} is ({})", table.name, how.upsert.join(", "));
+        let message = format!("({}) is not a key of table {}", how.upsert.join(", "), table.name);
         return Err(Error::usage(message).hint(keys_told(table)));
     }
     let name = |column: &usize| quoted(&table.columns[*column].name);

@@ -323,7 +323,7 @@ fn filled_by_sqlite(
         }
         () if generates && (generated_by_sqlite || brings_rowids) => "SQLite computes a column",
         () if checked_by_sqlite => "SQLite checks its rows",
-        () if foreign_keys && table.foreign_keys => "SQLite looks for what its foreign keys name",
+        () if foreign_keys && table.foreign_keys => "SQLite checks its foreign keys",
         () if rows.adds_columns => "columns are added to it",
         () if rows.overlaps => "rows do not follow the last rowid",
         () if rows.with_rowids && !rows.ascending => "rows may be in any order of their rowids",
@@ -424,7 +424,7 @@ impl TablePlan {
         }
         let new = rows.about.unwrap_or(0);
         for index in &mut self.indexes {
-            let why = format!("merged anew: about {new} entries are added to about {old}");
+            let why = format!("rebuilt: about {new} entries are merged with about {old}");
             (index.write_path, index.why) = (WritePath::Sorted, why);
         }
     }

@@ -1,4 +1,5 @@
-//! The files of folders and archives that are not loaded, because only their folder or archive is named.
+//! The files that a load leaves out although their folder or archive is named, such as hidden files and pictures: they are loaded only if
+//! they are named themselves.
 
 use serde::Serialize;
 use sqluice_core::error::{Message, Setting};

@@ -33,7 +33,7 @@ pub fn recognised_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String
         });
     }
     if others > 0 {
-        parts.push(format!("{} otherwise", count(others as u64)));
+        parts.push(format!("{} in other formats", count(others as u64)));
     }
     parts.join("; ")
 }

@@ -215,7 +215,7 @@ impl<'a> Work<'a> {
         if filled().next().is_none() {
             return Ok(());
         }
-        let cannot_open = |error| failed(error, "open the rows that wait for SQLite");
+        let cannot_open = |error| failed(error, "open the temporary database with the rows to insert");
         connection.execute("ATTACH ?1 AS staging", [immutable_uri(staging)?]).map_err(cannot_open)?;
         progress.phase("rows", rows::amount(connection, filled().map(|(_, (table, _))| table))?);
         for (number, (table, plan)) in filled() {

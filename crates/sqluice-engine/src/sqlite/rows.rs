@@ -31,7 +31,10 @@ const BATCH: i64 = 1000;
 /// Returns the statement that creates the staging table of a table.
 pub(super) fn staging_table(table: &Table) -> Result<String> {
     if staging_rowid(table).is_none() {
-        let message = format!("{} has columns rowid, _rowid_ and oid: its rows have no number", table.name);
+        let message = format!(
+            "table {} has columns named rowid, _rowid_ and oid, so that its rows can't be numbered",
+            table.name
+        );
         return Err(Error::input(message).hint("rename one of these columns"));
     }
     let columns = given(table).map(|index| {

@@ -52,7 +52,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Adds a record that has all fields of the key, none of them NaN.
+    /// Adds a record that has all fields of the key, none of them NaN. Returns the fault if the key is misplaced.
     #[inline]
     pub(super) fn add(&mut self, key: &Key, record: &[u8]) -> Option<Misplaced> {
         match key.converted {

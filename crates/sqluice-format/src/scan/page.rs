@@ -24,7 +24,7 @@ impl Page {
     ) -> Result<(), ScanError<P::Error>> {
         let damage = |what| Damage { page: number, what };
         if !tree.may_have(number) {
-            return Err(damage("no tree can have this page").into());
+            return Err(damage("it is beyond the file, or the lock-byte page").into());
         }
         let mut bytes = self.view.take().map(PageView::into_bytes).unwrap_or_default();
         bytes.resize(tree.geometry.page_bytes(), 0);

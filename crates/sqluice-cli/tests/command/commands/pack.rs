@@ -149,7 +149,7 @@ fn a_file_that_is_not_an_archive_is_reported_at_once() {
     fs::create_dir(folder.join("d")).unwrap();
     fs::write(folder.join("text file"), "This is a text. ".repeat(100)).unwrap();
     for (name, what) in [
-        ("d", "d is a folder, and no database file"),
+        ("d", "d is a folder, not a database file"),
         ("text file", "text file is not a SQLite database"),
         ("none", "cannot read none"),
     ] {

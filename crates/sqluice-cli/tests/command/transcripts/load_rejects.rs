@@ -252,12 +252,12 @@ fn more_bad_rows_than_allowed_end_the_load_and_are_all_kept() {
     with(2).fails_leaving(
         &[("bad.csv", &[HEADER, &row(2, 1), &row(3, 2), &row(5, 5)].concat())],
         1,
-        &format!("error: t.csv:5:2: the record ends after field 1: the header has 2 (bad row 3, and at most 2 may be)\n\n{hint}"),
+        &format!("error: t.csv:5:2: the record ends after field 1: the header has 2 (bad row 3; the limit is 2)\n\n{hint}"),
     );
     with(0).fails_leaving(
         &[("bad.csv", &[HEADER, &row(2, 1)].concat())],
         1,
-        &format!("error: t.csv:2:2: the record ends after field 1: the header has 2 (bad row 1, and at most 0 may be)\n\n{hint}"),
+        &format!("error: t.csv:2:2: the record ends after field 1: the header has 2 (bad row 1; the limit is 0)\n\n{hint}"),
     );
     load("--max-rejects 3", "", b"a\n1\n").fails(
         2,

@@ -255,8 +255,8 @@ fn files_that_cannot_be_read_are_named() {
         if cfg!(windows) { "Permission denied (os error 13)" } else { "Is a directory (os error 21)" };
     let is_folder = format!("error: cannot read d\n  caused by: {cause}");
     fails(folder, "generate x.db d --rows 3", 1, &is_folder);
-    fails(folder, "check d", 1, "error: d is a folder, and no database file\n\nhint: name a database file");
-    fails(folder, "info d", 1, "error: d is a folder, and no database file\n\nhint: name a database file");
+    fails(folder, "check d", 1, "error: d is a folder, not a database file\n\nhint: name a database file");
+    fails(folder, "info d", 1, "error: d is a folder, not a database file\n\nhint: name a database file");
     fails(
         &[("e.db", "")],
         "info e.db",

@@ -225,7 +225,7 @@ impl<'e> Transaction<'e> {
     /// If the query fails.
     pub fn obstacle(&self) -> Result<Option<String>> {
         if !self.checkpointed {
-            let why = "another process reads what is in its log only, so that the log can't be copied into the file";
+            let why = "another process reads pages that are only in its WAL, so that the WAL can't be copied into the file";
             return Ok(Some(why.to_owned()));
         }
         let of_kind = obstacle::of_kind(self.existing).map_err(|error| self.failed(error, "look at"))?;

@@ -19,7 +19,7 @@ pub(in crate::existing) fn of_kind(existing: &Existing) -> rusqlite::Result<Opti
     let mode = existing.journal_mode();
     let why = match () {
         () if !playback::works() => {
-            "this build of SQLite keeps its temporary files in memory (SQLITE_TEMP_STORE=3), or in a file system of the program's"
+            "this build of SQLite keeps its temporary files in memory (SQLITE_TEMP_STORE=3), or uses a VFS of the program"
                 .to_owned()
         }
         () if connection.db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE)? => {
@@ -30,7 +30,7 @@ pub(in crate::existing) fn of_kind(existing: &Existing) -> rusqlite::Result<Opti
         }
         () if existing.geometry.reserved_bytes() > 0 => {
             let bytes = existing.geometry.reserved_bytes();
-            format!("each page ends with {bytes} bytes of an extension, which only SQLite knows to fill")
+            format!("each page ends with {bytes} bytes of an extension, which only SQLite can fill")
         }
         () if existing.encoding() != "UTF-8" => format!("its text is {}", existing.encoding()),
         () if !["delete", "truncate", "persist", "wal"].contains(&mode) => {
@@ -71,13 +71,16 @@ pub(in crate::existing) fn of_state(
             "its pages have changed their size".to_owned()
         }
         () if !is_new && header.change_counter != header.valid_for => {
-            "an old version of SQLite wrote it last, which did not note how many pages it has".to_owned()
+            "it was last written by an old version of SQLite, which does not store the page count".to_owned()
         }
         () if header.schema_format != 0 && header.schema_format < SCHEMA_FORMAT => {
-            format!("its schema format is {}, which knows fewer types of values", header.schema_format)
+            format!(
+                "its schema format is {}, and pages can be written only in format 4",
+                header.schema_format
+            )
         }
         () if !is_new && file_bytes != bytes => {
-            format!("its file has {file_bytes} bytes, and its {pages} pages take {bytes}")
+            format!("its file has {file_bytes} bytes, but its {pages} pages take {bytes}")
         }
         () => return Ok(None),
     };

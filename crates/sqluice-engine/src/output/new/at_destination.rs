@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finished_file_is_given_to_its_destination_in_order_with_its_beginning_last() {
+    fn a_finished_file_is_uploaded_in_order_except_its_start_which_comes_last() {
         for bytes in [READ_BYTES + 512, 512, READ_BYTES, 2 * READ_BYTES, 3 * READ_BYTES - 512] {
             let folder = tempfile::tempdir().unwrap();
             let kept = Kept::default();

@@ -95,7 +95,9 @@ impl Output for SharedRange {
     fn write(&mut self, offset: u64, pages: &[&[u8]]) -> Result<()> {
         let end = offset + pages.iter().map(|pages| pages.len() as u64).sum::<u64>();
         if offset < self.bytes.start || end > self.bytes.end {
-            return Err(Error::input("the source has more pages than were counted"));
+            return Err(Error::input(
+                "the source has changed since its pages were counted: it has more pages now",
+            ));
         }
         self.direct.write(&self.file, offset, pages).map_err(|error| failed("write", &self.path, error))
     }

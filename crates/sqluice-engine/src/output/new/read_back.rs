@@ -44,7 +44,7 @@ pub(crate) fn read_back(path: &Path, geometry: Geometry, context: &Context<'_>) 
     let page_count = header.page_count;
     if u64::from(page_count) * geometry.page_bytes() as u64 != bytes {
         let message = format!("the new file has {bytes} bytes, but says that it has {page_count} pages");
-        return Err(Error::target(message).hint("look whether the disk is sound, and run again"));
+        return Err(Error::target(message).hint("check the disk, and run again"));
     }
     // The header was already read from the first page. Its bytes are put before the rest again.
     let mut reader = first.chain(reader);

@@ -424,7 +424,7 @@ fn headers_of_old_writers_are_refused() {
         std::fs::remove_file(&path).unwrap();
         why
     };
-    assert!(patched(92, 7).contains("did not note how many pages"));
+    assert!(patched(92, 7).contains("does not store the page count"));
     assert!(patched(44, 1).contains("its schema format is 1"));
 }
 
@@ -445,7 +445,7 @@ fn a_file_that_is_not_a_database_is_reported() {
     assert!(told(&path).ends_with("is not a SQLite database"), "{}", told(&path));
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
-    assert!(told(&path).ends_with("is a folder, and no database file"));
+    assert!(told(&path).ends_with("is a folder, not a database file"));
 }
 
 #[test]

@@ -297,7 +297,7 @@ fn a_row_that_is_one_too_many_says_where_the_others_are() {
     let error = load(&home, "a,b\n1\n2\n3,4\n", |load| load.rejects_max(1).format(plain())).unwrap_err();
     assert_eq!(
         shown(&error, &home),
-        "t.csv:3:2: the record ends after field 1: the header has 2 (bad row 2, and at most 1 may be) \
+        "t.csv:3:2: the record ends after field 1: the header has 2 (bad row 2; the limit is 1) \
          [all of them are in bad.csv; `max_rejects` lets more pass]"
     );
 }

@@ -399,9 +399,9 @@ fn an_upsert_needs_a_key_of_the_table() {
         );
         error.message().to_owned()
     };
-    assert_eq!(refused(&["d"]), "no key of table t is (d)");
-    assert_eq!(refused(&["b"]), "no key of table t is (b)");
-    assert_eq!(refused(&["a", "b", "c"]), "no key of table t is (a, b, c)");
+    assert_eq!(refused(&["d"]), "(d) is not a key of table t");
+    assert_eq!(refused(&["b"]), "(b) is not a key of table t");
+    assert_eq!(refused(&["a", "b", "c"]), "(a, b, c) is not a key of table t");
     assert_eq!(refused(&["nope"]), "table t has no column nope");
     assert_eq!(refused(&["b", "b"]), "rows are matched by b twice");
     let both = vec!["B".to_owned(), "c".to_owned()];
@@ -409,7 +409,7 @@ fn an_upsert_needs_a_key_of_the_table() {
     assert_eq!(done, Inserted { rows: 2, ignored: 0, rejected: Default::default() });
     let without =
         insert_ints(&database, &[1], |how| Insert { upsert: vec!["a".into()], columns: vec![1], ..how });
-    assert_eq!(without.unwrap_err().message(), "rows are matched by a, and the input does not give it");
+    assert_eq!(without.unwrap_err().message(), "rows are matched by a, but the input has no column a");
     let none = open("CREATE TABLE t (a, b)");
     let error = insert_ints(&none, &[1], |how| Insert { upsert: vec!["a".into()], ..how }).unwrap_err();
     assert_eq!(
