@@ -1,4 +1,4 @@
-//! The report of a run.
+//! The report of a run: the rows and pages of each table, the phases and their times, the inputs of a load, and notes for the user.
 
 mod recognised;
 

@@ -153,7 +153,7 @@ impl TargetSnapshot {
                 }
             }
             if own.is_virtual {
-                // Its rows may have no rowids.
+                // The schema's table is used, as it shows if the new rows have rowids. The existing virtual table does not show this.
                 tables.push(table);
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Durable names, and renames that overwrite nothing.
+//! Makes the names in a folder durable, and renames files without overwriting others.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Conversions between paths and bytes.
+//! Converts between paths and bytes.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};

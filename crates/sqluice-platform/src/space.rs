@@ -1,4 +1,4 @@
-//! Disk space.
+//! Free disk space, and the disk space of files and folders.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Requests to end the process.
+//! Requests to end the process, such as Ctrl-C: a handler sets a flag.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Standard input and other streams.
+//! Opens standard input, tells files from pipes, and hides what is typed on the terminal.
 
 use std::fs::File;
 use std::io;

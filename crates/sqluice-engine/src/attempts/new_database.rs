@@ -111,6 +111,7 @@ fn take_over(schema: &Schema, plan: &Plan, written: &mut [Written], staged: &[Wr
     }
 }
 
+/// Returns the error for a run without a target whose plan needs SQLite.
 fn nowhere(plan: &Plan) -> Error {
     let by_sqlite = plan.tables.iter().find(|table| table.write_path == WritePath::Sqlite);
     let why = by_sqlite.map_or("a constraint or an index", |table| table.why.as_str());

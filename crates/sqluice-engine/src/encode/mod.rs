@@ -689,6 +689,6 @@ fn loss_of<'v>(value: &Value<'v>, affinity: Affinity) -> Option<impl Fn(&str) ->
         };
         let message = format!("{} in column {column} {what}", describe(&Value::Text(text)));
         Error::input(message)
-            .hint(message!["declare the column TEXT, or let SQLite's conversion stand: ", Setting::Lossy])
+            .hint(message!["declare the column TEXT, or accept SQLite's conversion: ", Setting::Lossy])
     })
 }

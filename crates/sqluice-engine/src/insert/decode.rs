@@ -227,7 +227,7 @@ impl Worker<'_> {
 }
 
 impl Worker<'_> {
-    /// Notes that the next row is record `record`, counted from 0.
+    /// Records that row `row` of the open batch is record `record` of the source, both counted from 0.
     fn note_record(&mut self, row: usize, record: u64) {
         let last = self.open.records.last();
         if last.is_none_or(|(begin, first)| first + (row - begin) as u64 != record) {

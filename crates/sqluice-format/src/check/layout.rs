@@ -34,7 +34,7 @@ pub(super) struct Layout {
     spans: Vec<Span>,
 }
 
-/// The offsets on a page where some bytes begin and end.
+/// A range of bytes on a page: the offsets at which it begins and ends.
 type Span = (u32, u32);
 
 /// A parsed cell.

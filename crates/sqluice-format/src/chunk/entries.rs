@@ -254,7 +254,7 @@ impl Dividers {
         self.pending
     }
 
-    /// Notes that a leaf follows the last divider.
+    /// Confirms the last divider, because a leaf follows it now.
     pub(super) fn confirm(&mut self) {
         self.pending = false;
     }

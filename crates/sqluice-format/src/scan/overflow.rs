@@ -1,4 +1,4 @@
-//! Payloads with overflow pages ([§1.7](https://www.sqlite.org/fileformat2.html#ovflpgs)).
+//! Assembles records from a cell and its overflow pages ([§1.7](https://www.sqlite.org/fileformat2.html#ovflpgs)).
 
 use super::{Damage, ScanError, Tree};
 use crate::cell::{self, PAGE_NUMBER_BYTES};

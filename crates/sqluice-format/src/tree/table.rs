@@ -81,8 +81,8 @@ impl TableTree {
         self.levels.finish(pages)
     }
 
-    /// Writes the remaining pages except the root, and returns the children of the root. They fit a page whose first `header_at` bytes are
-    /// used otherwise (100 on page 1). A single child is a leaf.
+    /// Writes the remaining pages except the root, and returns the children of the root. They fit a page whose B-tree header begins at
+    /// `header_at` (100 on page 1). A single child is a leaf.
     ///
     /// # Panics
     /// If no leaf was added.

@@ -1,4 +1,4 @@
-//! Durable writes with `fsync`, `fdatasync` and `syncfs`.
+//! Makes writes durable, with `fsync`, `fdatasync` and `syncfs`.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! Properties of the machine from `/proc`.
+//! Reads properties of the machine from `/proc`.
 
 use std::fs;
 use std::path::Path;

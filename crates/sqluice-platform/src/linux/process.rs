@@ -1,4 +1,4 @@
-//! Properties of this process from `/proc`.
+//! Reads properties of this process from `/proc`: ignored signals, the umask, and its memory.
 
 /// Returns a field of the process status.
 pub(super) fn status(name: &str) -> Option<String> {

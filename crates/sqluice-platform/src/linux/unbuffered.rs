@@ -1,4 +1,4 @@
-//! Direct I/O with `O_DIRECT`.
+//! Turns direct I/O on and off, with `O_DIRECT`.
 
 use std::fs::File;
 use std::io;

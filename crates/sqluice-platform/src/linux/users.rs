@@ -1,4 +1,4 @@
-//! Processes and their descriptors from `/proc`.
+//! Finds the processes that have a file open, by the descriptors that `/proc` lists.
 
 use std::ffi::OsStr;
 use std::path::Path;

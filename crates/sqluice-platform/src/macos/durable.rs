@@ -1,4 +1,4 @@
-//! Durable writes with `F_FULLFSYNC`, which the standard library calls, or `fsync` if the file system does not support it.
+//! Makes writes durable, with `F_FULLFSYNC`, which the standard library calls, or with `fsync` if the file system does not support it.
 
 use std::fs::File;
 use std::io;

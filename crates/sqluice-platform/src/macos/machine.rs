@@ -1,4 +1,4 @@
-//! Properties of the machine from sysctl.
+//! Reads properties of the machine with sysctl.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Memory figures from sysctl and `libproc`.
+//! Reads memory figures with sysctl and `libproc`.
 
 use std::fs::File;
 use std::io;

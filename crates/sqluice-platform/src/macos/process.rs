@@ -1,4 +1,4 @@
-//! Properties of this process from the kernel.
+//! Reads properties of this process from the kernel: ignored signals.
 
 /// Returns `true` if the parent process set `signal` to be ignored, as nohup does for SIGHUP.
 pub(crate) fn is_ignored(signal: i32) -> bool {

@@ -1,4 +1,4 @@
-//! Uncached I/O with `F_NOCACHE`.
+//! Turns uncached I/O on and off, with `F_NOCACHE`.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! Processes and their descriptors from `libproc`.
+//! Finds the processes that have a file open, by the descriptors that `libproc` lists.
 
 use std::ffi::CStr;
 use std::path::Path;

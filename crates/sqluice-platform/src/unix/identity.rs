@@ -1,4 +1,4 @@
-//! Identities of files: device and inode.
+//! Identities of files on Unix: device and inode.
 
 use std::fs::{self, File, Metadata};
 use std::io;

@@ -1,4 +1,4 @@
-//! Requests to stop from signals.
+//! Turns signals into requests to stop.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Standard input by its descriptor.
+//! Opens standard input by its descriptor, and turns the echo of its terminal off.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! Durable writes with `FlushFileBuffers`.
+//! Makes writes durable, with `FlushFileBuffers`.
 
 use std::fs::File;
 use std::io;

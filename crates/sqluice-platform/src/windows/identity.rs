@@ -1,4 +1,4 @@
-//! Identities of files: volume and file index.
+//! Identities of files on Windows: volume and file index.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,6 +1,6 @@
 //! Reads and writes with an offset, which also move the cursor.
 //!
-//! Locks on Windows are mandatory, and SQLite locks bytes of the database itself, at 1 GiB, in a range that it does not use otherwise. If
+//! Locks on Windows are mandatory, and SQLite locks bytes of the database itself, at 1 GiB, in a range that holds no data. If
 //! another open file holds these locks, a read returns zeros for the range, and a write skips the range.
 
 use std::fs::File;

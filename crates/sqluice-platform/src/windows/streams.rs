@@ -1,4 +1,4 @@
-//! Standard input by its handle.
+//! Opens standard input by its handle, and turns the echo of its console off.
 
 use std::fs::File;
 use std::io::{self, Write};

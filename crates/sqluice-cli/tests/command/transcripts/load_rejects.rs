@@ -47,7 +47,7 @@ impl Bad {
 const SHORT: &str =
     "--pad fills missing fields with NULL; --reject FILE writes such rows to a file and goes on";
 const LONG: &str = "--reject FILE writes such rows to a file and goes on";
-const LOSSY: &str = "declare the column TEXT, or let SQLite's conversion stand: --lossy";
+const LOSSY: &str = "declare the column TEXT, or accept SQLite's conversion: --lossy";
 
 #[test]
 fn a_malformed_record_is_at_its_fault() {

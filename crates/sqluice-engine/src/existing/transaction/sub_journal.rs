@@ -30,7 +30,7 @@ struct Base(*mut sqlite3_vfs);
 
 // SAFETY: SQLite uses a registered VFS from all threads.
 unsafe impl Send for Base {}
-// SAFETY: as above; the VFS never changes.
+// SAFETY: SQLite uses a registered VFS from all threads, and the VFS never changes.
 unsafe impl Sync for Base {}
 
 static BASE: OnceLock<Option<Base>> = OnceLock::new();
@@ -181,7 +181,7 @@ unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, bytes: c_i
             Some(Err(())) => return ffi::SQLITE_IOERR_READ,
             None => {}
         }
-        // SAFETY: as for `pass_on`.
+        // SAFETY: SQLite calls this function for a file that `open` has opened, whose inner file then has methods.
         let done = unsafe {
             let inner = inner(file);
             match (*(*inner).pMethods).xRead {

@@ -94,8 +94,8 @@ fn write_pages(from: &Path, into: &mut Connection, is_wal: bool, cancel: &Cancel
         match backup.step(STEP_PAGES)? {
             StepResult::Done => return Ok(true),
             StepResult::More => {}
-            // This connection holds the exclusive lock. Only a program that scans all files, such as a virus scanner, may lock the file
-            // otherwise, and only briefly.
+            // This connection holds SQLite's exclusive lock. So only a program that scans all files, such as a virus scanner, can have
+            // locked the file, and only briefly.
             _ => std::thread::sleep(AGAIN),
         }
     }

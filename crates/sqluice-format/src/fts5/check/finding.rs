@@ -1,4 +1,4 @@
-//! The faults of a full-text index.
+//! The faults that the check of a full-text index finds, and their messages.
 
 use std::fmt;
 

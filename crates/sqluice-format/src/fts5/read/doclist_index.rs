@@ -1,4 +1,4 @@
-//! A page of a doclist index.
+//! Parses pages of doclist indexes.
 
 use super::super::page_id;
 use super::super::segment::LEAVES_MAX;

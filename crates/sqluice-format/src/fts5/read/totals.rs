@@ -1,4 +1,4 @@
-//! Averages and sizes of rows.
+//! Parses the averages of a table and the sizes of its rows.
 
 use super::super::totals::AVERAGES_ID;
 use super::{Damage, Numbers};

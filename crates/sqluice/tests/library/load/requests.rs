@@ -167,7 +167,7 @@ fn conversions_that_lose_something_need_leave() {
     let types = types(&[("n", "INTEGER")]);
     let csv = "n\n1\n12345678901234567890\n";
     let message = "t.csv:3:1: '12345678901234567890' in column n has more than 64 bits, and would become a float \
-                   [declare the column TEXT, or let SQLite's conversion stand: `lossy`]";
+                   [declare the column TEXT, or accept SQLite's conversion: `lossy`]";
     fails(csv, |load| load.types(types.clone()), ErrorKind::Input, message);
     makes(csv, |load| load.types(types).lossy(true), r#""n" INTEGER"#, 2);
 }
