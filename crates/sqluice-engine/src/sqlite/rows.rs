@@ -173,7 +173,7 @@ fn insert(table: &Table, own_content: Option<String>, on_conflict: OnConflict) -
         OnConflict::Replace => ("REPLACE", ""),
     };
     let (target, selected) = match own_content {
-        // The rowid comes first in the table of texts, and last here.
+        // The FTS5 content table has the rowid as its first column; `selected` has it last.
         Some(content) => {
             if table.rowid_alias.is_none() {
                 selected.rotate_right(1);

@@ -78,7 +78,7 @@ fn file_of(process: i32, descriptor: i32) -> Option<Identity> {
         (libc::proc_pidfdinfo(process, descriptor, FILE_OF_DESCRIPTOR, into, bytes), about)
     };
     let file = about.file.vi_stat;
-    // The device has the sign that `stat` gives it.
+    // `stat` returns a signed device number, so this one is extended with its sign, too.
     let device = file.vst_dev.cast_signed() as u64;
     (read == bytes).then_some(Identity { device, number: file.vst_ino })
 }

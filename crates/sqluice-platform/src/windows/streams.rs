@@ -44,7 +44,7 @@ impl WithoutEcho {
 impl Drop for WithoutEcho {
     fn drop(&mut self) {
         set_mode(self.0);
-        // The end of the line was not shown, either.
+        // The line break that the user typed was not shown, either.
         let _ = io::stderr().write_all(b"\n");
     }
 }

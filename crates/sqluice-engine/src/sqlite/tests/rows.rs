@@ -115,7 +115,7 @@ fn a_table_without_a_name_for_the_rowid_is_refused() {
     let plan = planned(&schema, None, &WriteOptions::default());
     let error = Work { schema: &schema, plan: &plan }.staging_schema().unwrap_err();
     assert!(error.message().contains("rowid, _rowid_ and oid") && error.remedy().is_some());
-    // A virtual column has no field in the record.
+    // Staging tables leave out generated columns, so the name `oid` is free for the rowid.
     let sql = "CREATE TABLE t (rowid, _rowid_, oid AS (rowid) STORED)";
     let connection = Waiting::new(sql, "INSERT INTO staging.t VALUES (5, 6)").finished();
     assert_eq!(text(&connection, "SELECT * FROM t"), "5|6|5");
