@@ -23,6 +23,15 @@ pub fn try_lock_shared(file: &File) -> io::Result<Lock> {
     system::locks::try_lock_shared(file)
 }
 
+/// Tries to lock a database against all connections of SQLite in other processes: none can begin to read it. The lock ends when this process
+/// closes any descriptor of the file.
+///
+/// # Errors
+/// When the file system does not support locks.
+pub fn try_lock_database(file: &File) -> io::Result<Lock> {
+    system::locks::try_lock_database(file)
+}
+
 /// Opens a file in order to lock it. A link is not followed, and opening a FIFO does not wait for a writer.
 ///
 /// # Errors

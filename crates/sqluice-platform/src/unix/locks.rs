@@ -1,4 +1,4 @@
-//! File locks with `flock`.
+//! File locks with `flock`, and with `fcntl` as SQLite takes them.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -19,9 +19,19 @@ pub(crate) fn try_lock_shared(file: &File) -> io::Result<Lock> {
 }
 
 fn lock(file: &File, operation: FlockOperation) -> io::Result<Lock> {
-    match rustix::fs::flock(file, operation) {
+    answer(rustix::fs::flock(file, operation))
+}
+
+/// Locks all bytes of the file, among them those that SQLite locks.
+pub(crate) fn try_lock_database(file: &File) -> io::Result<Lock> {
+    answer(rustix::fs::fcntl_lock(file, FlockOperation::NonBlockingLockExclusive))
+}
+
+fn answer(locked: rustix::io::Result<()>) -> io::Result<Lock> {
+    match locked {
         Ok(()) => Ok(Lock::Taken),
-        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(Lock::Held),
+        // POSIX allows both errors for a lock that another process has.
+        Err(Errno::WOULDBLOCK | Errno::ACCESS | Errno::INTR) => Ok(Lock::Held),
         Err(error) => Err(error.into()),
     }
 }

@@ -28,8 +28,19 @@ pub(crate) fn try_lock_shared(file: &File) -> io::Result<Lock> {
     lock(file, false)
 }
 
+/// The bytes that SQLite locks: `PENDING_BYTE`, `RESERVED_BYTE`, and `SHARED_SIZE` bytes of `SHARED_FIRST`.
+const SQLITE_BYTES: Range<u64> = 0x4000_0000..0x4000_0200;
+
+pub(crate) fn try_lock_database(file: &File) -> io::Result<Lock> {
+    answer(lock_range(file, SQLITE_BYTES, true))
+}
+
 fn lock(file: &File, exclusive: bool) -> io::Result<Lock> {
-    match lock_range(file, LOCK_BYTE, exclusive) {
+    answer(lock_range(file, LOCK_BYTE, exclusive))
+}
+
+fn answer(locked: io::Result<()>) -> io::Result<Lock> {
+    match locked {
         Ok(()) => Ok(Lock::Taken),
         Err(error) if is(&error, ERROR_LOCK_VIOLATION) || is(&error, ERROR_IO_PENDING) => Ok(Lock::Held),
         Err(error) => Err(error),

@@ -38,8 +38,12 @@
 //!   with the old file open would keep reading it.
 //! * A process that opened the old file just before the rename waits for the lock on it. The process gets the lock when this process closes
 //!   the old file, which has no name any more. If that file were still in WAL mode, the other process would write to the WAL of the new
-//!   database, which has the same name. So after the rename, the header of the old file is set to a rollback mode (`clear_and_rename`).
+//!   database, which has the same name. So after the rename, the header of the old file is set to a rollback mode (`Locked::send_away`).
 //!   Then SQLite refuses the writes of the other process (`SQLITE_READONLY_DBMOVED`).
+//! * SQLite uses a WAL or a journal of the right name before it reads the header, so the header alone does not protect the new database: the
+//!   waiting process would commit to the WAL of the new database, from pages of the old one. So the new database is locked before it gets
+//!   the name, and until the processes that had opened the old file have closed it ([`SEND_AWAY`] at most): without a lock, nobody can
+//!   make a WAL or a journal beside it.
 
 mod replacement_report;
 mod transfer;
@@ -58,6 +62,7 @@ use sqluice_core::waits;
 use sqluice_format::database::{Header, MAGIC, VERSIONS_AT};
 use sqluice_format::page::DATABASE_HEADER_BYTES;
 use sqluice_platform::identity::{self, Identity};
+use sqluice_platform::locks;
 use sqluice_platform::names::{self, Folder};
 use sqluice_platform::positioned::Positioned;
 use sqluice_platform::rights::{self, Rights};
@@ -80,6 +85,10 @@ const WAIT_AFTER: Duration = Duration::from_secs(10);
 /// The time that SQLite waits for a lock in each attempt. Meanwhile SQLite blocks new readers, which makes a gap between programs that open
 /// the database repeatedly.
 const LOCK_WAIT: Duration = Duration::from_millis(250);
+
+/// The longest time for which the new database stays locked for processes that opened the old file just before the rename. SQLite tries a
+/// lock again after 100 ms at most. The time is scaled by [`waits`].
+const SEND_AWAY: Duration = Duration::from_secs(2);
 
 /// The time between two attempts to take the lock. Programs that open a database briefly leave only short gaps.
 const AGAIN: Duration = Duration::from_millis(5);
@@ -423,16 +432,33 @@ impl Locked {
             }
         }
         folder.sync()?;
+        let new_file = match names::OPEN_FILES_ARE_REPLACED {
+            true => Some(OpenOptions::new().read(true).write(true).open(temporary)?),
+            false => None,
+        };
+        if let Some(new_file) = &new_file {
+            // On a file system without locks, SQLite has none either.
+            let _ = locks::try_lock_database(new_file);
+        }
         names::rename_over(temporary, &path)?;
-        if let Some(old_file) = old_file {
-            let users = users::find(&path, identity);
-            if users != Users::default() {
-                // A process that waits for the lock of the old file must not find WAL mode: it would write to the WAL of the new database.
-                // The old file has no name any more, so a write error does not harm the new database.
-                let _ = old_file.write_all_at(&ROLLBACK, VERSIONS_AT as u64);
-            }
+        if new_file.is_some() && users::find(&path, identity) != Users::default() {
+            self.send_away(&path, identity, old_file.as_ref());
         }
         Ok(())
+    }
+
+    /// Lets the processes that wait for the lock of the old file, which has no name any more, find out that it was replaced. The new
+    /// database must be locked meanwhile, so that it has no journal and no WAL. The old file is in WAL mode if `old_file` is given.
+    fn send_away(&self, path: &Path, identity: Identity, old_file: Option<&File>) {
+        if let Some(old_file) = old_file {
+            // A write error does not harm the new database.
+            let _ = old_file.write_all_at(&ROLLBACK, VERSIONS_AT as u64);
+        }
+        self.close();
+        let (started, wait) = (Instant::now(), waits::scaled(SEND_AWAY));
+        while !users::find(path, identity).seen.is_empty() && started.elapsed() < wait {
+            std::thread::sleep(AGAIN);
+        }
     }
 
     /// Closes the database file: the connection is replaced by one to an empty database in memory.
