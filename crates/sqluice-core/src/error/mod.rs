@@ -130,7 +130,7 @@ pub enum Assumption {
     StoredValues,
 }
 
-/// An error; see the module's description.
+/// An error with its kind, message, place and hint; see the module's description.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -187,7 +187,7 @@ pub enum DuplicateRows {
     Records(u64, u64),
     /// Their rowids.
     Rowids(i64, i64),
-    /// The two databases that have the rows, which the message names.
+    /// The rows are in two databases, which the message names.
     Databases,
 }
 
@@ -225,8 +225,8 @@ impl Error {
         }))
     }
 
-    /// Returns one error for several. Its message lists the first few dozen below `what`, with their places. Its kind is the kind of the
-    /// first error.
+    /// Returns one error that summarizes several: its message is `what`, and below it the first 24 of `parts` with their places. Its kind
+    /// is the kind of the first error.
     pub fn several(what: impl Into<Message>, parts: Vec<Error>) -> Error {
         let mut message = what.into();
         for part in parts.iter().take(LISTED_MAX) {
@@ -263,21 +263,23 @@ impl Error {
         Error::new(ErrorKind::Usage, message)
     }
 
-    /// Returns the error for a request that needs a cargo feature which this build lacks. `what` names the need, and the hint the feature.
+    /// Returns the error for a request that needs a cargo feature which this build lacks. `what` is the message; the hint names the
+    /// feature.
     pub fn without_feature(what: impl Into<Message>, feature: &'static str) -> Error {
         let mut error = Error::usage(what).hint(format!("build it with the feature {feature}"));
         error.0.feature = Some(feature);
         error
     }
 
-    /// Returns the error for a file whose format is recognised and not read. `format` is its name with an article, such as `a PDF file`.
+    /// Returns the error for a file in a format that sqluice recognises but does not read. `format` is its name with an article, such as
+    /// `a PDF file`.
     pub fn unread_format(format: &'static str) -> Error {
         let mut error = Error::input(format!("this is {format}, which is not read here"));
         error.0.unread_format = Some(format);
         error
     }
 
-    /// Returns the name of the format that is not read, if this is what the error is about.
+    /// Returns the name of the format that is not read, if this error was made by [`Error::unread_format`].
     pub fn format(&self) -> Option<&'static str> {
         self.0.unread_format
     }
@@ -372,7 +374,7 @@ impl Error {
         self
     }
 
-    /// Returns the assumption of the plan that does not hold, if this ended the run.
+    /// Returns the assumption of the plan that does not hold, if the run failed for this reason.
     pub fn refuted(&self) -> Option<Assumption> {
         self.0.refuted
     }

@@ -5,10 +5,10 @@
 //!  in order  -2   7   9                             0  9  11         of as many digits as the largest difference has
 //! ```
 
-/// The number of bits of a digit.
+/// The number of bits of a digit of the radix sort.
 const DIGIT_BITS: u32 = 11;
 
-/// The number of keys from which on sorting by digits pays.
+/// The smallest number of keys for which the radix sort is used.
 const COUNTED_MIN: usize = 1024;
 
 /// Sorts keys, and keeps each once.

@@ -3,7 +3,7 @@
 use super::{Part, Quoting, Sink};
 use crate::error::{Place, Result};
 
-/// A part that `decode` decodes by another part. All else is as in this other part.
+/// A part that `decode` decodes. All other methods are those of `part`.
 struct AroundPart<D> {
     part: Box<dyn Part>,
     decode: D,

@@ -73,12 +73,13 @@ pub trait Part: Send {
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()>;
 }
 
-/// The facts by which the position of a text in its column's data shows that the field was quoted.
+/// The layout of a part's text. It shows from the position of a field's text in the column's data that the field was quoted.
 #[derive(Clone, Copy, Debug)]
 pub struct Quoting {
     /// The byte that stands before the text of a quoted field.
     pub quote: Option<u8>,
-    /// The number of bytes of the input. The texts behind them had an escape or a doubled quote.
+    /// The number of bytes of input at the start of the data. Texts behind them are copies without the escapes or doubled quotes of a
+    /// field.
     pub raw_bytes: usize,
 }
 
@@ -195,7 +196,7 @@ impl BadRow {
 pub enum Refused {
     /// These rows can't be stored. They are in order, each once. The batch may be given again without them.
     Rows(Vec<RefusedRow>),
-    /// The run is over.
+    /// The run must end.
     Stop {
         /// The row within the batch and the column of the value at fault, if known.
         at: Option<(usize, usize)>,
