@@ -26,7 +26,7 @@ impl Words {
         }
     }
 
-    /// Returns the meaning of a text; `None`: the text is none of the words.
+    /// Returns the meaning of a text; `None` if the text is none of the words.
     pub(super) fn meaning(&self, text: &[u8]) -> Option<bool> {
         match self {
             Words::Usual => {

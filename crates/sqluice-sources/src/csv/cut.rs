@@ -278,8 +278,8 @@ impl Cutter {
     }
 }
 
-/// Returns the start of the records at the end of `data` that have `fields` empty fields each, or the end of `data` if the last record
-/// is another. Blank lines between these records are passed over.
+/// Returns the start of the records at the end of `data` that have `fields` empty fields each, or the end of `data` if there are no such
+/// records. Blank lines between these records are passed over.
 fn empty_from(data: &[u8], delimiter: &Delimiter, marks: Marks, fields: usize) -> usize {
     let empty = delimiter.as_bytes().repeat(fields - 1);
     let (mut begin, mut end) = (data.len(), data.len());

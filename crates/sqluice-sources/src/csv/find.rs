@@ -107,7 +107,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn every_byte_value_is_found_and_nothing_else() {
+    fn a_finder_finds_each_byte_value_and_no_other() {
         let data: Vec<u8> = (0..=255).chain(0..=255).collect();
         for needle in 0..=255 {
             let found: Vec<usize> = Finder::new(&data, 0, [needle]).collect();

@@ -23,8 +23,8 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    /// Returns `None` if the record does not repeat the header, and otherwise `true` if the record is no row. The record begins at `byte`
-    /// of the input.
+    /// Returns `Some(true)` if the record repeats the header and is no row, `Some(false)` if it repeats the header and is a row, and `None`
+    /// if it does not repeat the header. The record begins at `byte` of the input.
     #[inline]
     pub(super) fn skips(&self, record: &[u8], byte: u64) -> Option<bool> {
         if self.may_be(record.len()) { self.skips_repeat(record, byte) } else { None }

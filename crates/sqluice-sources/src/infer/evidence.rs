@@ -57,10 +57,10 @@ const BARE_EXPONENT_MIN: u16 = 16;
 /// The least exponent that Java writes. Java always writes a point: `1.0E7`.
 const BARE_EXPONENT_MIN_OF_JAVA: u16 = 7;
 
-/// The least positive exponent of printers of mixed notation: R writes `1e+05`.
+/// The least positive exponent of printers that write other values without an exponent: R writes `1e+05`.
 const EXPONENT_MIN: u16 = 5;
 
-/// The least negative exponent of printers of mixed notation, negated: R writes `1e-04`.
+/// The least negative exponent, negated, of printers that write other values without an exponent: R writes `1e-04`.
 const NEGATIVE_EXPONENT_MIN: u16 = 4;
 
 /// A value is not a 64-bit integer.
@@ -120,7 +120,7 @@ pub struct Evidence {
     flags: u16,
     /// The printers that may have printed all values.
     printers: Printers,
-    /// The styles in which these may have written exponents.
+    /// The styles in which the printers may have written exponents.
     styles: Styles,
     /// The numbers of decimals of values without an exponent.
     decimals: Lengths,
@@ -347,7 +347,7 @@ impl Evidence {
         }
     }
 
-    /// Returns `true` if exponents may stand exactly beyond some powers of ten.
+    /// Returns `true` if a value may have an exponent exactly when it is beyond some power of ten.
     fn has_threshold(&self) -> bool {
         let begins_as_printers_do =
             self.flags & WITHOUT_EXPONENT == 0 || self.negative_exponent_min >= NEGATIVE_EXPONENT_MIN;
@@ -428,7 +428,7 @@ impl Evidence {
         }
     }
 
-    /// Adds the first `rows` values of a column of results: a text is read as a field of CSV, and a number is one.
+    /// Adds the first `rows` values of a column with results of expressions: a text is read as a field of CSV, and a number is a number.
     pub fn see_results(&mut self, column: &Column<'_>, rows: usize) {
         match column.values {
             Values::Text(_) => self.see(column, rows),
@@ -437,12 +437,12 @@ impl Evidence {
         }
     }
 
-    /// Adds a value of a column of results.
+    /// Adds a value of a column with results of expressions.
     pub fn add_result(&mut self, value: Value<'_>) {
         self.add_value(value, !matches!(value, Value::Text(_)));
     }
 
-    /// Adds a value. If `typed`, a text is no number; otherwise only texts are evidence.
+    /// Adds a value. If `typed`, a text is no number; if not, only texts are evidence.
     pub fn add_value(&mut self, value: Value<'_>, typed: bool) {
         match value {
             Value::Text(text) if !typed => self.add(text),
@@ -454,8 +454,7 @@ impl Evidence {
         }
     }
 
-    /// Adds the rows whose bits are set in `present`, a word of a bitmap. A separate function, because the loop runs out of registers
-    /// otherwise.
+    /// Adds the rows whose bits are set in `present`, a word of a bitmap. It is not inlined, because the loop would run out of registers.
     #[inline(never)]
     fn see_some(
         &mut self,

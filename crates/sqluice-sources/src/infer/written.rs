@@ -49,7 +49,7 @@ pub(super) struct Exponent<'a> {
 }
 
 impl<'a> Written<'a> {
-    /// Parses a number, if some printer prints the text. Zero has no sign and no exponent but 0.
+    /// Parses a number; `None` if no printer writes numbers in this form. A zero must have no sign, and no exponent but 0.
     pub(super) fn read(text: &'a [u8]) -> Option<Written<'a>> {
         let text = str::from_utf8(text).ok()?;
         let unsigned = text.strip_prefix('-').unwrap_or(text);
@@ -224,7 +224,7 @@ impl<'a> Exponent<'a> {
         }
         let value: i32 = digits.parse().ok()?;
         let value = if sign == Some(false) { -value } else { value };
-        // No printer prints -0.
+        // No printer writes the exponent -0.
         (value != 0 || sign != Some(false)).then_some(Exponent { capital, sign, digits, value })
     }
 

@@ -11,7 +11,7 @@
 //!           ──────────────────────┴           cut: behind such a bracket
 //! ```
 //!
-//! The array may be anywhere in a document (`path`). Then the text around the array is skipped.
+//! The array may be anywhere in a document ([`super::path`]). Then the text around the array is skipped.
 //!
 //! The cutter runs under a lock, so it looks only for the ends of records. It checks nothing else: whatever is wrong within a record, its
 //! end follows from quotes and brackets alone. A record that is longer than allowed is cut off behind the limit, and is the last.
@@ -358,7 +358,7 @@ impl Scan {
         } else if found + 1 < data.len() || ended {
             self.at = (found + 2).min(data.len());
         } else {
-            // The escaped character follows.
+            // The escaped character has not been read yet.
             self.at = found;
             return false;
         }

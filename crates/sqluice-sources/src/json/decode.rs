@@ -380,7 +380,7 @@ impl<'s> SlotValues<'s> {
                 SlotValues::Reals(reals.collect(), validity(tags))
             }
             TEXT => {
-                // The span of a missing value may be anything within the data.
+                // The bits of NULL are not a span, so any span will do.
                 let span = |(tag, bits): (&u8, &i64)| match *tag {
                     TEXT => span_of_bits(*bits),
                     _ => Span::default(),
@@ -413,7 +413,7 @@ impl<'s> SlotValues<'s> {
     }
 }
 
-/// Returns the validity bitmap of the values; empty: all values exist.
+/// Returns the validity bitmap of the values; empty if no value is NULL.
 fn validity(tags: &[u8]) -> Vec<u64> {
     if tags.iter().all(|tag| *tag != 0) {
         return Vec::new();

@@ -119,7 +119,7 @@ fn any(data: &[u8], start: usize) -> Result<(Number, usize), Fault> {
         let (exponent, end) = exponent(data, at)?;
         (power, at) = (power.saturating_add(exponent), end);
     }
-    // So few digits fit into the mantissa exactly.
+    // A float holds a mantissa of so few digits exactly, so one multiplication or division gives the nearest float.
     let factor = POWERS.get(power.unsigned_abs() as usize);
     if let (Some(factor), true) = (factor, seen <= DIGITS_HELD) {
         let real = mantissa as f64;
@@ -141,7 +141,8 @@ fn digits(data: &[u8], from: usize, number: &mut u64) -> usize {
     at
 }
 
-/// Parses the exponent whose `e` is at `at`. Returns the exponent and its end. An exponent out of range is some exponent out of range.
+/// Parses the exponent whose `e` is at `at`. Returns the exponent and its end. An exponent of more than four digits becomes `i32::MAX`,
+/// with its sign: both are out of range.
 fn exponent(data: &[u8], at: usize) -> Result<(i64, usize), Fault> {
     let sign = data.get(at + 1);
     let from = at + 1 + usize::from(matches!(sign, Some(b'+' | b'-')));
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_those_of_64_bits() {
+    fn an_integer_is_read_if_it_fits_64_bits() {
         assert_eq!(read("0"), Number::Int(0));
         assert_eq!(read("9223372036854775807"), Number::Int(i64::MAX));
         assert_eq!(read("-9223372036854775808"), Number::Int(i64::MIN));
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_are_decimals_that_they_hold() {
+    fn a_decimal_is_read_as_a_float_only_if_the_float_holds_its_digits() {
         for (text, real) in [
             ("0.1", 0.1),
             ("1e3", 1000.0),

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_of_objects_are_found_below_objects_alone() {
+    fn only_arrays_of_objects_below_objects_are_found() {
         assert_eq!(paths(r#"{"type":"x","features":[{"a":[{"b":1}]}]}"#), ["features"]);
         assert_eq!(
             paths(r#" {"n":[1],"data":{"items": [ {"a":1}, {}],"more":[{}"#),

@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_end_of_the_sample_cuts_off_is_left_out() {
+    fn a_record_that_the_end_of_the_sample_cuts_off_is_left_out() {
         let dialect = Dialect::default();
         for (text, whole, expected) in [
             ("a,b\n1,2", false, 1),

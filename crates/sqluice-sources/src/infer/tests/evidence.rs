@@ -1,4 +1,4 @@
-//! The rules: stored values give back the text, a slow twin of the rules, and examples.
+//! Tests of the rules of `Evidence`: they agree with a slow twin, stored values print as the text that was read, and examples.
 
 use proptest::prelude::*;
 use sqluice_core::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
@@ -21,12 +21,12 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(20_000))]
 
     #[test]
-    fn the_conclusion_is_that_of_the_slow_rules(values in column()) {
+    fn the_fast_and_the_slow_rules_conclude_the_same_type(values in column()) {
         prop_assert_eq!(evidence(&values).conclude(), slow(&values), "{:?}", values);
     }
 
     #[test]
-    fn what_a_printer_prints_is_a_number_and_prints_back(floats in prop::collection::vec(float(), 1..20), print in printer()) {
+    fn a_column_from_a_printer_of_floats_is_numeric_unless_it_may_be_codes(floats in prop::collection::vec(float(), 1..20), print in printer()) {
         let values: Vec<String> = floats.iter().map(|float| print.print(*float)).collect();
         let zero = |text: &String| text.starts_with('-') && stored(text) == Some(0.0);
         let beyond = |text: &String| stored(text).is_none_or(|real| print.print(real) != *text);
@@ -102,7 +102,7 @@ proptest! {
     }
 
     #[test]
-    fn a_column_is_seen_as_its_values_are(
+    fn a_whole_column_gives_the_same_evidence_as_its_single_values(
         values in prop::collection::vec((column(), any::<u64>()), 0..8),
         in_front in 0..20usize,
         offsets: bool,
