@@ -10,7 +10,7 @@ pub use sqluice_format::value::Value;
 /// The largest number of rows of a batch: its scratch space stays in the second-level cache.
 pub const ROWS_MAX: usize = 1024;
 
-/// Rows, stored column by column: usually at most [`ROWS_MAX`].
+/// Rows, stored column by column. A part of a source gives at most [`ROWS_MAX`] rows at a time.
 #[derive(Clone, Debug)]
 pub struct Batch<'a> {
     /// The number of rows.

@@ -105,8 +105,8 @@ pub(super) fn doubt(
         .find_map(|(column, at, quotes)| Some(doubted(at, rows_in(text, column, quotes, options, usual)?)))
 }
 
-/// Returns `false` if a record surely has fewer than two rows: it lacks their delimiters. This is cheap to see if the delimiter is one byte.
-/// `text` is the record, perhaps with more behind it.
+/// Returns `false` if a record surely has fewer than two rows: it lacks their delimiters. This is cheap to see if the delimiter is one
+/// byte. `text` is the record, perhaps with more behind it.
 #[inline]
 pub(super) fn may_be_rows(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> bool {
     let delimiter = options.dialect.delimiter;
@@ -150,8 +150,8 @@ fn all_rows_in(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> Option<u6
     (lines >= 2 && usual.fields >= 2).then_some(lines)
 }
 
-/// Returns `true` if the columns from `from` on may have these values: none of a column of numbers is text. A stray quote around a number does
-/// not make the number text.
+/// Returns `true` if the columns from `from` on may have these values: none of a column of numbers is text. A stray quote around a number
+/// does not make the number text.
 fn all_fit(options: &CsvOptions, from: usize, values: &[Field<'_>]) -> bool {
     let is_quote = |byte: &u8| options.dialect.quote == Some(*byte);
     let is_number = |value: &[u8]| {

@@ -69,7 +69,7 @@ impl Scratch {
     }
 }
 
-/// A reader of records, which notes the positions of the fields.
+/// A reader of records, which stores the positions of the fields in a [`Scratch`].
 pub(super) struct Records<'a> {
     pub(super) data: &'a [u8],
     /// The number of fields of every record.
@@ -168,7 +168,7 @@ impl Records<'_> {
             self.run(needles, Narrow(delimiter), from, valid, scratch)
         };
         if let Next::Malformed = read.next {
-            // Removes the notes about the malformed record.
+            // Removes the positions of the malformed record's fields.
             scratch.escaped.retain(|slot| slot % scratch.stride < read.rows);
             scratch.of_lines.retain(|slot| slot % scratch.stride < read.rows);
             scratch.padded.retain(|&row| row < read.rows);
@@ -360,7 +360,7 @@ impl Records<'_> {
             if let Some(skips) = self.repeats.skips(&data[record..at], self.byte + record as u64) {
                 scratch.repeated.push((record, skips));
                 if skips {
-                    // Removes the notes about the skipped record.
+                    // Removes the positions of the skipped record's fields.
                     scratch.escaped.retain(|slot| slot % stride != rows);
                     scratch.of_lines.retain(|slot| slot % stride != rows);
                     record = start.min(data.len());

@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn anything_is_recognised_as_something(rubble in "[a1,;|\t\"'\n\r#\\\\ ]{0,60}", whole: bool, skip_lines in 0..4usize) {
+    fn any_text_is_recognised_as_some_valid_dialect(rubble in "[a1,;|\t\"'\n\r#\\\\ ]{0,60}", whole: bool, skip_lines in 0..4usize) {
         let given = Given { skip_lines: Some(skip_lines), comment: Some(Some(b'#')), escape: Some(Some(b'\\')), ..Given::default() };
         let sniffed = sniff(rubble.as_bytes(), whole, &given);
         prop_assert!(sniffed.dialect.check().is_ok());
@@ -155,7 +155,7 @@ proptest! {
 }
 
 #[test]
-fn the_delimiter_is_the_one_that_parts_all_records_alike() {
+fn the_delimiter_gives_all_records_the_same_number_of_fields() {
     assert_eq!(recognised_as("a\tb\n1,5\t2\n"), "tab, quote \", header");
     assert_eq!(recognised_as("a;b;c\nx|y;1;2\n"), "semicolon, quote \", header");
     assert_eq!(recognised_as("a|b\n1|x\n"), "pipe, quote \", header");
@@ -181,7 +181,7 @@ fn delimiters_and_line_ends_within_quotes_do_not_count() {
 }
 
 #[test]
-fn where_records_differ_most_decide() {
+fn the_number_of_fields_of_most_records_decides() {
     let doubt = "(the first records differ in their number of fields)";
     for delimiter in [",", "\t", ";", "|", "¦", "||", "~"] {
         let file = "a;b;c\n1;2;3\n4;5\n6;7;8\n".replace(';', delimiter);
@@ -201,7 +201,7 @@ fn where_records_differ_most_decide() {
 }
 
 #[test]
-fn what_stands_around_a_table_is_no_part_of_it() {
+fn titles_comments_and_footers_are_no_part_of_the_table() {
     let around = |file: &str| {
         let sniffed = sniffed(file);
         assert_eq!(sniffed.dialect.delimiter, Delimiter::SEMICOLON, "{file:?}");
@@ -325,7 +325,7 @@ fn lines_that_the_user_keeps_are_not_skipped() {
 }
 
 #[test]
-fn what_is_skipped_is_said_with_the_setting_that_keeps_it() {
+fn a_note_about_skipped_lines_names_the_setting_that_keeps_them() {
     let notes = |file: &str| {
         let notes = sniffed(file).notes();
         notes.iter().map(ToString::to_string).collect::<Vec<_>>()
@@ -351,7 +351,7 @@ fn what_is_skipped_is_said_with_the_setting_that_keeps_it() {
 }
 
 #[test]
-fn several_columns_are_never_one() {
+fn a_file_of_several_columns_is_never_recognised_as_one_column() {
     for file in ["a\nb;c\nd\ne;f;g;h\ni;j;k\n", "x\n1|2|3|4\n5\n6|7\n8\n9|1|2\n"] {
         let sniffed = sniffed(file);
         assert!(sniffed.fields >= 2 || !sniffed.candidates.is_empty(), "{sniffed:?}");
@@ -405,7 +405,7 @@ fn a_backslash_is_the_escape_where_more_records_are_sound_with_it() {
 }
 
 #[test]
-fn one_column_is_a_file_with_commas() {
+fn a_file_of_one_column_is_recognised_with_the_comma_as_delimiter() {
     assert_eq!(recognised_as("name\nx\ny\n"), "comma, quote \", header");
     assert_eq!(recognised_as("year\n2019\n2020\n"), "comma, quote \", header");
     assert_eq!(recognised_as("2019\n2020\n"), "comma, quote \", no header");
@@ -413,7 +413,7 @@ fn one_column_is_a_file_with_commas() {
 }
 
 #[test]
-fn without_records_all_is_as_usual() {
+fn a_file_without_records_is_recognised_with_the_default_dialect() {
     for file in ["", "\n\r\n\n", "\"never ends"] {
         let sniffed = sniff(file.as_bytes(), false, &Given::default());
         assert_eq!(sniffed.words(), "comma, quote \", header", "{file:?}");
@@ -426,7 +426,7 @@ fn without_records_all_is_as_usual() {
 }
 
 #[test]
-fn what_a_sample_cuts_off_does_not_count() {
+fn a_record_that_the_end_of_the_sample_cuts_off_does_not_count() {
     let recognised_as = |file: &str, whole| sniff(file.as_bytes(), whole, &Given::default()).words();
     assert_eq!(recognised_as("a;b\n1;2\n3", false), "semicolon, quote \", header");
     let doubt = "(the first records differ in their number of fields)";
@@ -507,7 +507,7 @@ fn a_header_is_distinguished_from_data_by_all_columns() {
 }
 
 #[test]
-fn a_close_decision_says_so() {
+fn a_close_decision_about_the_header_is_noted() {
     let unclear = sniffed("x,y\nz,u\n");
     assert!(unclear.header && unclear.header_is_close);
     assert_eq!(
@@ -520,7 +520,7 @@ fn a_close_decision_says_so() {
 }
 
 #[test]
-fn names_of_the_table_are_a_header() {
+fn a_first_record_of_column_names_of_the_target_table_is_a_header() {
     let recognised_as = |file, columns| recognised_given(file, Given { columns, ..Given::default() });
     assert_eq!(
         recognised_as("COUNTRY,2019\nNorway,7\n", &["country", "2019", "more"]),
@@ -533,7 +533,7 @@ fn names_of_the_table_are_a_header() {
 }
 
 #[test]
-fn what_was_given_is_not_guessed() {
+fn a_given_setting_is_not_guessed() {
     let file = "a;b\n1;2\n";
     let comma = Given { delimiter: Some(b','.into()), ..Given::default() };
     assert_eq!(recognised_given(file, comma), "comma, quote \", header");
@@ -552,7 +552,7 @@ fn what_was_given_is_not_guessed() {
 }
 
 #[test]
-fn a_character_that_means_something_is_not_taken_for_another() {
+fn a_character_with_a_given_role_is_recognised_in_no_other_role() {
     let pipes = Given { comment: Some(Some(b';')), quote: Some(Some(b',')), ..Given::default() };
     assert_eq!(recognised_given("a;b;c|d\n,x|y,|2\n", pipes.clone()), "pipe, quote ,, header");
     assert_eq!(recognised_given("x", pipes), "one column, quote ,, header");
@@ -632,14 +632,14 @@ fn a_quote_is_text_where_all_records_are_regular_without_quotes() {
 }
 
 #[test]
-fn columns_of_numbers_are_noted() {
+fn sniffed_tells_columns_of_numbers_and_quoted_fields() {
     assert_eq!(sniffed("id,name,n\n1,x,\n2,y,3.5\n3,z,NA\n").numbers, [true, false, true]);
     assert_eq!(sniffed("1,x\n2,y\n").numbers, [true, false]);
     assert!(sniffed("a,b\n1,\"x\"\n").has_quoted_fields && !sniffed("a,b\n1,x\n").has_quoted_fields);
 }
 
 #[test]
-fn a_delimiter_that_parts_all_lines_alike_wins_over_one_that_loses_the_first() {
+fn a_delimiter_that_fits_all_lines_beats_one_that_makes_the_first_line_a_title() {
     for (file, delimiter) in [
         ("id,coord\n0,0.5;0.25\n1,1.5;1.25\n", ","),
         ("id,tags\n1,red;green;blue\n", ","),
@@ -670,7 +670,7 @@ fn delimiters_are_counted_by_records_not_by_lines() {
 }
 
 #[test]
-fn what_always_touches_a_delimiter_belongs_to_it() {
+fn a_blank_that_nearly_always_touches_the_delimiter_belongs_to_it() {
     for (delimiter, first) in
         [(",\t", ","), (";\t", ";"), (" ; ", ";"), (" | ", "|"), ("; ", ";"), (" , ", ",")]
     {
@@ -684,7 +684,7 @@ fn what_always_touches_a_delimiter_belongs_to_it() {
 }
 
 #[test]
-fn a_colon_separates_only_where_nothing_else_does() {
+fn a_colon_is_the_delimiter_only_if_no_other_delimiter_fits() {
     let passwd = "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\nann:x:1000:1000:Ann:/srv/ann:/bin/sh\n";
     assert_eq!(sniffed(passwd).dialect.delimiter, Delimiter::from(b':'));
     for file in [
@@ -718,7 +718,7 @@ fn typed_columns_outvote_codes() {
 }
 
 #[test]
-fn the_first_of_records_that_are_all_text_is_a_header_which_is_said() {
+fn the_first_of_records_that_are_all_text_is_a_header_with_a_note() {
     for file in
         ["color,fruit\nred,apple\ngreen,pear\n", "red,apple\ngreen,pear\nblue,red\n", "name\nann\nbob\n"]
     {
@@ -845,7 +845,7 @@ fn a_row_of_units_is_noted_and_stays_a_row() {
 }
 
 #[test]
-fn records_that_end_with_the_separator_of_ascii_are_refused_with_what_makes_lines_of_them() {
+fn records_that_end_with_0x1e_are_refused_with_a_command_that_makes_lines_of_them() {
     let file = "id\u{1f}name\u{1e}1\u{1f}Ann\u{1e}2\u{1f}Bob\u{1e}";
     let (message, hint) = sniffed(file).refusal().unwrap();
     assert_eq!(message.to_string(), "records end with the byte 0x1e, not with line ends");
