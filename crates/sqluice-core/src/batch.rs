@@ -1,4 +1,4 @@
-//! Batches: a few thousand rows, column by column, borrowed from their producer.
+//! Batches: at most [`ROWS_MAX`] rows, column by column, borrowed from their producer.
 //!
 //! Batches pass from sources to the encoder. A column is a slice of numbers, or the positions of byte strings in a buffer of a parser, an
 //! Arrow array or a generator. Nothing is copied to make a column.
@@ -83,7 +83,7 @@ impl Span {
     }
 }
 
-/// A bitmap with a bit for each row, from the lowest bit of the first word on. A set bit: the value is not NULL.
+/// A bitmap with a bit for each row, from the lowest bit of the first word on. A bit is set if the value of its row is not NULL.
 #[derive(Clone, Copy, Debug)]
 pub struct Bitmap<'a>(pub &'a [u64]);
 

@@ -32,7 +32,7 @@ pub enum Value {
     Integer(i64),
     /// A number with a fraction.
     Real(f64),
-    /// A time.
+    /// A duration.
     Duration(Duration),
     /// A text, a name or a word.
     Text(String),
@@ -136,7 +136,7 @@ impl Given {
     /// Collects the values of the settings that `find` has a value for.
     ///
     /// # Errors
-    /// Errors of `find`.
+    /// If `find` fails.
     pub fn collect<E>(
         verb: Verb,
         mut find: impl FnMut(Setting, &Declaration) -> Result<Option<Value>, E>,

@@ -23,7 +23,7 @@ pub trait Progress: Send + Sync {
     }
 }
 
-/// Rows, and bytes of input or output.
+/// An amount of work: rows, and bytes of input or output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
     /// The number of rows.

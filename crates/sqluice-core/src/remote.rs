@@ -76,7 +76,7 @@ pub trait RemoteFile: fmt::Debug + Send + Sync {
     /// If the run is cancelled.
     fn check(&self) -> Result<()>;
 
-    /// Starts to read a range. Another thread calls `done`.
+    /// Starts to read a range. Another thread then calls `done` with the bytes or the error.
     fn fetch(&self, range: Range<u64>, done: Fetched);
 
     /// Reads a range.
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_have_a_known_scheme() {
+    fn is_url_is_true_only_for_urls_with_a_known_scheme() {
         for url in ["s3://bucket/x.db", "gs://b/x", "az://c/x", "https://example.org/x.csv", "http://h"] {
             assert!(is_url(Path::new(url)), "{url}");
         }

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_distance_of_names_counts_changes() {
+    fn nearest_within_counts_changed_added_and_missing_letters() {
         for (a, b, distance) in
             [("int", "INT", 0), ("", "abc", 3), ("digt", "digits", 2), ("tnull", "null", 1)]
         {

@@ -14,7 +14,7 @@ pub(super) const MANTISSA_FULL: u64 = (u64::MAX - 9) / 10;
 /// The largest number of digits of a printed float.
 const DIGITS_MAX: usize = 17;
 
-/// The exponents of [`power_of_ten`].
+/// The exponents that [`power_of_ten`] takes.
 const EXPONENTS: std::ops::RangeInclusive<i64> = -348..=347;
 
 /// The first 96 bits of 10^(27 (i - 13)), at index i. The exception is index 13, which has 10^-1: 10^0 is in [`SMALL_POWERS`].

@@ -226,7 +226,7 @@ impl StrictType {
 /// The rowid that a value of an INTEGER PRIMARY KEY stands for ([rowids](https://www.sqlite.org/lang_createtable.html#rowid)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rowid {
-    /// This rowid.
+    /// The value is this rowid.
     Given(i64),
     /// The value is NULL: SQLite takes the largest rowid of the table, plus one.
     Next,

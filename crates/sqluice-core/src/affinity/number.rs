@@ -115,13 +115,13 @@ pub struct Padded {
 }
 
 impl Padded {
-    /// Creates it from a text at any address; `None` if the text is empty, only a minus, or longer than 16 bytes.
+    /// Pads a text at any address; `None` if the text is empty, only a minus, or longer than 16 bytes.
     #[inline(always)]
     pub fn alone(text: &[u8]) -> Option<Padded> {
         Padded::new(upper_end(text)?, text[0], text.len())
     }
 
-    /// Creates it from `data[start..end]`. The 16 bytes before `end` are loaded at once, if `data` has so many.
+    /// Pads `data[start..end]`. The 16 bytes before `end` are loaded at once, if `data` has so many.
     #[inline(always)]
     pub fn part(data: &[u8], start: usize, end: usize) -> Option<Padded> {
         let text = &data[start..end];
@@ -131,7 +131,7 @@ impl Padded {
         }
     }
 
-    /// Creates it from a word with the text at its upper end. `first` is the first byte of the text, and `bytes` its length.
+    /// Pads the text at the upper end of `word`. `first` is the first byte of the text, and `bytes` its length.
     #[inline(always)]
     fn new(word: u128, first: u8, bytes: usize) -> Option<Padded> {
         let negative = first == b'-';
@@ -148,7 +148,7 @@ impl Padded {
 #[inline(always)]
 fn short(Padded { negative, bytes, word }: Padded, affinity: Affinity) -> Option<Value<'static>> {
     const POINTS: u128 = repeat(POINT);
-    // The lowest flag is the first point's. Flags above it may be false.
+    // The lowest flag is the flag of the first point. Flags above it may be wrong.
     let points = (word ^ POINTS).wrapping_sub(repeat(1)) & !(word ^ POINTS) & repeat(0x80);
     if points == 0 {
         let int = sixteen_digits(word)? as i64;
@@ -203,7 +203,7 @@ pub struct Short {
 }
 
 impl Short {
-    /// Creates it from `data[start..end]`, with one load of the 8 bytes before `end`. Returns `None` if `end` is less than 8, or if the
+    /// Pads `data[start..end]`, with one load of the 8 bytes before `end`. Returns `None` if `end` is less than 8, or if the
     /// text is empty, only a minus, or longer than 8 bytes.
     ///
     /// # Panics
@@ -250,7 +250,7 @@ impl Short {
     }
 }
 
-/// Returns the top bits of the bytes that are points. Bits above the first point may be false.
+/// Returns the top bits of the bytes that are points. Bits above the first point may be wrong.
 #[inline(always)]
 fn points(word: u64) -> u64 {
     let differing = word ^ repeat(POINT) as u64;

@@ -162,7 +162,7 @@ pub struct DamagedTree {
     pub is_index: bool,
     /// The name of the table or index.
     pub name: String,
-    /// The table of an index; a table's own name.
+    /// The table that the index belongs to; for a table, its own name.
     pub table: String,
     /// `true` if all pages and records are sound, but an index has other entries than its table demands, or a row has a value that its
     /// column does not take.

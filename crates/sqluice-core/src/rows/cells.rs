@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_come_back_as_they_went_in() {
+    fn cells_return_the_values_that_were_appended() {
         let values = [
             Value::Int(i64::MIN),
             Value::Null,

@@ -1,4 +1,4 @@
-//! The values of one column, borrowed or owned.
+//! The columns of [`Rows`](super::Rows), which borrow or own their values.
 
 use crate::batch::{self, Bitmap, Spans, Value, Values};
 

@@ -456,7 +456,7 @@ mod tests {
         }
 
         #[test]
-        fn an_error_names_the_first_row_and_the_expression(bad in 0..50usize, further in 0..50usize) {
+        fn a_fault_names_the_first_row_that_fails_and_its_expression(bad in 0..50usize, further in 0..50usize) {
             let columns = ["n", "doc", "unnamed"].map(|name| NamedColumn::new(name, Affinity::Text));
             let mut evaluator = Evaluator::new(Connection::open_in_memory().unwrap(), &columns).unwrap();
             let texts: Vec<&str> =
@@ -556,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_columns_have_names_and_are_not_in_the_list_of_all_columns() {
+    fn hidden_columns_can_be_named_but_are_not_in_select_star() {
         let rowid = NamedColumn { hidden: true, ..NamedColumn::new("rowid", Affinity::Integer) };
         let columns = [NamedColumn::new("sqluice row 0", Affinity::Text), rowid];
         let mut evaluator = Evaluator::new(Connection::open_in_memory().unwrap(), &columns).unwrap();

@@ -123,7 +123,7 @@ pub struct Rows<'a> {
 struct Shared<'a> {
     rows: usize,
     columns: Vec<Column<'a>>,
-    /// The row, counted from 0, at which the last scan is, or has ended.
+    /// The row, counted from 0, that the last scan has reached, or at which it has ended.
     stopped_at: AtomicUsize,
 }
 
@@ -202,8 +202,8 @@ impl<'a> Rows<'a> {
         self.len() == 0
     }
 
-    /// Returns the row, counted from 0, at which the last scan is, or has ended. If a statement that takes the rows one by one in their
-    /// order has failed, this is the row at fault.
+    /// Returns the row, counted from 0, that the last scan has reached, or at which it has ended. If a statement that takes the rows one by
+    /// one in their order has failed, this is the row at fault.
     pub fn stopped_at(&self) -> usize {
         self.shared.stopped_at.load(Ordering::Relaxed)
     }
@@ -218,7 +218,7 @@ impl<'a> Rows<'a> {
         self.shared.columns.get(column)?.get(row)
     }
 
-    /// Returns a row alone. Columns without a value for it have NULL.
+    /// Returns rows that consist of this one row. A column that has no value for the row gets NULL.
     pub fn alone(&self, row: usize) -> Rows<'_> {
         let values = self.shared.columns.iter().map(|column| column.get(row).unwrap_or(Value::Null));
         Rows::share(1, values.map(|value| std::iter::once(value).collect()).collect())

@@ -220,7 +220,7 @@ struct Cursor {
     end: usize,
     /// The rows; `None`: the argument is NULL.
     rows: Option<Arc<Shared<'static>>>,
-    /// The destructor type for text and blobs: SQLite copies them or not.
+    /// The destructor type for text and blobs, which tells SQLite to copy them (of bound rows) or not (of lent rows).
     copies: ffi::sqlite3_destructor_type,
 }
 

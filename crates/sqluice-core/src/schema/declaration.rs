@@ -55,7 +55,7 @@ pub struct Constraint<'s> {
     pub columns: Vec<String>,
     /// The definition of the constraint in normal form: equal constraints have equal definitions.
     pub says: String,
-    /// The text.
+    /// The constraint as it is written.
     pub text: &'s str,
     /// The column whose declaration has the constraint, in lower case; `None`: the constraint follows the columns.
     pub column: Option<String>,
@@ -376,7 +376,9 @@ impl<'s, 't> Walk<'s, 't> {
         Clause::Constraint(Constraint { kind, columns, says, text, column })
     }
 
-    /// Returns the clause of a key. The order of its columns, and whether they descend, are left out: they change no value.
+    /// Returns the clause of a key. The order and the direction (ASC, DESC) of its columns are left out: they do not change which values
+    /// the
+    /// key accepts.
     fn key(&mut self, from: usize, kind: ConstraintKind) -> Clause<'s> {
         let list = self.group();
         let columns = if list.is_empty() { self.own() } else { self.names(list) };
@@ -406,7 +408,7 @@ impl<'s, 't> Walk<'s, 't> {
         let columns = names.map(|name| name.to_ascii_lowercase()).collect();
         let says = format!("({})", normal(self.sql, list));
         let clause = self.constraint(from, ConstraintKind::Check, columns, says);
-        // ON CONFLICT does not matter for a CHECK.
+        // The ON CONFLICT clause of a CHECK is skipped, and is no part of the normal form.
         self.conflict();
         clause
     }

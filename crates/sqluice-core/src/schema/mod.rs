@@ -114,7 +114,9 @@ pub struct Table {
     pub without_rowid: bool,
     /// `true` if the table is declared AUTOINCREMENT.
     pub autoincrement: bool,
-    /// The largest rowid that the rows of an AUTOINCREMENT table have ever had, if it is known from elsewhere than the rows.
+    /// The largest rowid that the rows of an AUTOINCREMENT table have ever had, if it is not known from the rows alone but, for example,
+    /// from
+    /// a sequence of a dump.
     pub largest_given: Option<i64>,
     /// `true` if the table has a CHECK constraint.
     pub checks: bool,
@@ -515,7 +517,8 @@ impl Table {
         }
         let mut indexes = Index::from_catalogue(connection, name, stored)?;
         let primary_key = indexes.iter().position(|index| index.origin == IndexOrigin::PrimaryKey);
-        // INTEGER PRIMARY KEY DESC is no alias, PRIMARY KEY(a DESC) is one: only the missing index shows the difference.
+        // `a INTEGER PRIMARY KEY DESC` is no alias of the rowid, but `PRIMARY KEY (a DESC)` is: only the missing index shows the
+        // difference.
         let rowid_alias = match keys[..] {
             [key]
                 if !without_rowid
@@ -636,8 +639,8 @@ pub fn quoted_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Describes an action that a schema file must not do; `None` if the action is allowed. Virtual tables fill tables of their own while they
-/// are created.
+/// Describes an action that a schema file must not do; `None` if the action is allowed. Changes of the shadow tables of `virtual_tables`
+/// are allowed, because virtual tables fill these while they are created.
 fn forbidden(action: &AuthAction<'_>, virtual_tables: &[String]) -> Option<String> {
     let internal = |table: &str| {
         let shadow =
@@ -658,7 +661,7 @@ fn forbidden(action: &AuthAction<'_>, virtual_tables: &[String]) -> Option<Strin
         | AuthAction::CreateTempTrigger { .. }
         | AuthAction::CreateTempView { .. } => Some("makes something temporary".to_owned()),
         AuthAction::Pragma { pragma_name: "page_size" | "data_version", pragma_value: None } => None,
-        // ALTER TABLE ADD COLUMN reads the existing rows.
+        // SQLite itself runs this PRAGMA for ALTER TABLE ADD COLUMN, to check the existing rows.
         AuthAction::Pragma { pragma_name: "quick_check", .. } => None,
         AuthAction::Pragma { pragma_name, .. } => {
             let harmless = ["foreign_keys", "user_version", "application_id"];

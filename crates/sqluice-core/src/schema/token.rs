@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lose_their_quotes() {
+    fn name_returns_a_quoted_name_without_its_quotes() {
         let name = |sql: &str| tokens(sql)[0].name(sql);
         assert_eq!(name("\"a \"\"b\"").as_deref(), Some("a \"b"));
         assert_eq!(name("[a\"b]").as_deref(), Some("a\"b"));

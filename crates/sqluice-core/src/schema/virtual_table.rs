@@ -25,7 +25,7 @@ impl VirtualTableSql {
         VirtualTableSql { module, options: options.collect() }
     }
 
-    /// Returns the value of an option.
+    /// Returns the value of an option, if the statement has the option.
     pub fn option(&self, name: &str) -> Option<String> {
         let mut options = self.options.iter();
         options.find(|(option, _)| option.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone())

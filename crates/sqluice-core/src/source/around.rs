@@ -1,4 +1,4 @@
-//! A part whose batches are changed on their way to the sink.
+//! A wrapper of a part that changes its batches on their way to the sink.
 
 use super::{Part, Quoting, Sink};
 use crate::error::{Place, Result};

@@ -85,7 +85,7 @@ impl Seen {
         }
     }
 
-    /// Returns the kinds of both.
+    /// Returns the kinds that are in either set.
     pub fn and(self, other: Seen) -> Seen {
         Seen(self.0 | other.0)
     }

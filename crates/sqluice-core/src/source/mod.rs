@@ -60,7 +60,7 @@ pub trait Part: Send {
         false
     }
 
-    /// Returns how the texts of the part show which fields were quoted; `None` if fields are never quoted.
+    /// Returns the layout by which [`Quoting::is_quoted`] recognises quoted fields; `None` if fields are never quoted.
     fn quoting(&self) -> Option<Quoting> {
         None
     }
@@ -73,7 +73,7 @@ pub trait Part: Send {
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()>;
 }
 
-/// The layout of a part's text. It shows from the position of a field's text in the column's data that the field was quoted.
+/// The layout of a part's data, in which the position of a field's text shows if the field was quoted.
 #[derive(Clone, Copy, Debug)]
 pub struct Quoting {
     /// The byte that stands before the text of a quoted field.
@@ -131,7 +131,7 @@ pub trait Sink {
         Err(bad.error)
     }
 
-    /// Decides about a text in a column that is not valid UTF-8. Called once for each such text, before its batch.
+    /// Decides how to handle a text of a column that is not valid UTF-8. Called once for each such text, before its batch.
     fn bad_text(&mut self, _column: usize) -> BadText {
         BadText::Refuse
     }

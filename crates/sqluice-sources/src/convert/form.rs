@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timestamp_takes_separator_zone_and_digits_of_another() {
+    fn a_timestamp_is_written_with_the_separator_zone_and_digits_of_another() {
         for (form, text, expected) in [
             ("2024-01-01T00:00:00", "2024-02-29 01:02:03", "2024-02-29T01:02:03"),
             ("2024-01-01T00:00:00", "2024-02-29 01:02:03.500", "2024-02-29T01:02:03.500"),

@@ -34,9 +34,9 @@ pub(super) struct Notation {
     comma: bool,
     /// The separator between groups of three digits.
     thousands: Option<String>,
-    /// A currency may stand beside the number, a minus behind it, and parentheses around it.
+    /// `true` if a currency may stand beside the number, a minus behind it, and parentheses around it.
     accounting: bool,
-    /// A percent sign stands behind each number.
+    /// `true` if a percent sign stands behind each number.
     percent: bool,
     /// `true` if numbers may be rounded.
     lossy: bool,

@@ -12,7 +12,7 @@ fn conversion(asked: &[Convert]) -> Conversion {
 }
 
 fn converted(conversion: &Conversion, text: &str) -> Result<String, Fault> {
-    // The text of earlier rows must not matter.
+    // `out` has the text of earlier rows, which must not matter.
     let mut out = b"7.5".to_vec();
     Ok(match conversion.text(text.as_bytes(), &mut out)? {
         Converted::Int(int) => int.to_string(),
@@ -94,7 +94,7 @@ proptest! {
                 pieces.push(separators[2 + place].to_owned());
             }
             pieces.pop();
-            // Years of two digits are the years from 1969 on.
+            // A year of two digits is one of 1969 to 2068.
             if pieces.iter().any(|piece| piece == "%y") && !("1969".."2069").contains(&&moment[..4]) {
                 return Ok(());
             }

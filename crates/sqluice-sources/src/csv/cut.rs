@@ -288,7 +288,7 @@ fn empty_from(data: &[u8], delimiter: &Delimiter, marks: Marks, fields: usize) -
         let start = memchr::memrchr2(b'\n', b'\r', &data[..line_end]).map_or(0, |at| at + 1);
         match &data[start..line_end] {
             _ if marks.escapes_unquoted && ends_in_escape(&data[..start], marks.escape) => break,
-            // The line begins with text of the record before it.
+            // The line end before this line is text, so the line belongs to the record before it.
             _ if start > 0 && !ends_record(data, start - 1, marks) => break,
             // Nothing precedes the LF of a CRLF in its line.
             b"" if !is_empty_line(data, line_end) => {}

@@ -37,7 +37,7 @@ pub enum LineEnd {
 }
 
 impl LineEnd {
-    /// The words of the setting.
+    /// The words of the setting `line_end`, with their meanings.
     pub const WORDS: [(&str, LineEnd); 2] = [("any", LineEnd::Any), ("crlf", LineEnd::Crlf)];
 }
 
@@ -158,8 +158,8 @@ pub(super) struct Marks {
     pub(super) only_crlf: bool,
 }
 
-/// Returns the control character that a character behind the escape means, if the escape works outside of quotes. `None`: the character
-/// stands for itself. MySQL writes `\0` and `\Z`, PostgreSQL the others.
+/// Returns the control character that an escape and the character `escaped` mean, if the escape works outside of quotes; `None` if the
+/// character stands for itself. MySQL writes `\0` and `\Z`, PostgreSQL the others.
 pub(super) fn meaning(escaped: u8) -> Option<u8> {
     match escaped {
         b't' => Some(b'\t'),

@@ -23,7 +23,7 @@ pub(super) struct Finder<'a, const N: usize> {
     mask: u64,
     /// The hits of the first needle in the current block.
     first: u64,
-    /// The masks of the next `made` blocks, of which `read` are passed.
+    /// The masks of `made` blocks, of which the first `read` are used up.
     masks: [Masks; BLOCKS],
     read: usize,
     made: usize,

@@ -9,7 +9,7 @@ pub(super) struct Malformed {
     pub(super) what: What,
 }
 
-/// The kind of a fault. Behind the semicolon: the position that is reported.
+/// The kind of a fault. The comment of each variant names the fault and, behind the semicolon, the position that is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// A byte that is not part of UTF-8 text; that byte.

@@ -1,4 +1,4 @@
-//! Recognises the fields that are NULL.
+//! Recognises the fields that are NULL: empty fields, tokens such as `NA`, and missing fields.
 
 use sqluice_core::batch::Span;
 

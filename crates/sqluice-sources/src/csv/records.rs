@@ -496,9 +496,9 @@ pub(super) fn unescape(data: &mut Vec<u8>, marks: Marks, trim: bool, scratch: &m
 /// The test for UTF-8 without NUL bytes. Malformed records and comments may hold any bytes, so the test begins anew behind each of them.
 /// Still, every byte is tested only once.
 pub(super) struct Valid {
-    /// The end of the valid bytes from the last start of the test on.
+    /// The end of the valid UTF-8 that begins where the test was started last.
     until: usize,
-    /// The position of the first NUL byte from that start on, or the length of the data.
+    /// The position of the first NUL byte behind this start, or the length of the data.
     nul: usize,
 }
 

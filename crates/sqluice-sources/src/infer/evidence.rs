@@ -69,17 +69,17 @@ const NOT_INTEGER: u16 = 1;
 const TYPED: u16 = 1 << 1;
 /// A value has a point.
 const WITH_POINT: u16 = 1 << 2;
-/// A whole number without a point: `1`.
+/// A value is a whole number without a point: `1`.
 const BARE: u16 = 1 << 3;
-/// A whole number with a point: `1.0`.
+/// A value is a whole number with a point: `1.0`.
 const POINT_ZERO: u16 = 1 << 4;
-/// Decimals end in a zero: `1.50`.
+/// The decimals of a value end in a zero: `1.50`.
 const ENDS_IN_ZERO: u16 = 1 << 5;
-/// A whole number before an exponent: `1e-5`.
+/// A value has a whole number before an exponent: `1e-5`.
 const EXPONENT_BARE: u16 = 1 << 6;
-/// A whole number with a point before an exponent: `1.0e-5`.
+/// A value has a whole number with a point before an exponent: `1.0e-5`.
 const EXPONENT_POINT_ZERO: u16 = 1 << 7;
-/// Decimals before an exponent end in a zero, or the number is zero: `1.50e-5`.
+/// The decimals of a value before an exponent end in a zero, or the number is zero: `1.50e-5`.
 const EXPONENT_ENDS_IN_ZERO: u16 = 1 << 8;
 /// A value has an exponent.
 const WITH_EXPONENT: u16 = 1 << 9;
@@ -299,7 +299,7 @@ impl Evidence {
         }
     }
 
-    /// Adds the values of another evidence.
+    /// Adds the evidence of other values of the same column.
     pub fn merge(&mut self, other: Evidence) {
         let mut all = Evidence {
             flags: self.flags | other.flags,

@@ -35,10 +35,10 @@ const OTHERS_MIN_OF_PART: u64 = 4096;
 /// The number of dates, or of numbers in another notation, after which a sample's values are assumed to be of that kind.
 const ASSUMED_MIN: u64 = 256;
 
-/// The largest number of bytes of a value that is kept.
+/// The number of bytes to which the text of a kept value is cut.
 const KEPT_BYTES: usize = 60;
 
-/// The largest number of different NULL markers that are kept.
+/// The largest number of different NULL markers that [`Kinds::markers`] returns.
 const MARKERS_MAX: usize = 4;
 
 /// The marker of NULL that has no other meaning: MySQL and PostgreSQL write it.
@@ -192,7 +192,7 @@ pub struct Kinds {
     pub has_unread: bool,
     /// `true` if a batch of a sample was searched for a missing form without success. Later batches are not searched.
     lacks_form: bool,
-    /// The number of parts.
+    /// The number of parts that were seen so far.
     parts: u64,
 }
 
@@ -281,7 +281,7 @@ impl Kinds {
         self.keep(First::Other, column.get(text), (part, first_row + text as u64));
     }
 
-    /// Keeps the first number of each form that a batch of numbers has, and that no batch before has had.
+    /// Keeps the first number of each form, such as [`First::Bare`], that this batch of numbers has and no earlier batch has had.
     fn find_forms(
         &mut self,
         batch: &Evidence,
@@ -474,7 +474,7 @@ impl Kinds {
         is_number.then(|| self.near.conclude())
     }
 
-    /// Returns the number of values that are neither NULL nor a NULL marker.
+    /// Returns the number of values that are neither NULL nor an unquoted NULL marker.
     pub fn values(&self) -> u64 {
         self.numbers + self.dates + self.others + self.noted + self.quoted
     }
@@ -484,7 +484,7 @@ impl Kinds {
         self.numbers * 5 >= self.values() * 4 && self.numbers > 0
     }
 
-    /// Returns `true` if the column has codes: numbers that begin with a zero or a plus, or no other numbers than `110E0010`.
+    /// Returns `true` if the column has codes: numbers that begin with a zero or a plus, or only numbers such as `110E0010`.
     pub fn are_codes(&self) -> bool {
         self.has_codes || self.exponents > 0 && self.exponents == self.numbers
     }
@@ -494,7 +494,7 @@ impl Kinds {
         self.markers.iter().map(|(_, count)| count).sum()
     }
 
-    /// Returns the most frequent NULL markers, and the first value that is one.
+    /// Returns the most frequent NULL markers, and the first value that is a NULL marker.
     pub fn markers(&self) -> Option<(Vec<&str>, &Found)> {
         let mut markers: Vec<&(String, u64)> = self.markers.iter().collect();
         markers.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
@@ -588,8 +588,8 @@ impl Kinds {
         self.first(First::Changed).filter(|found| !is_number_type || is_code(found.value.as_bytes()))
     }
 
-    /// Returns the numeric type that messages may suggest: INTEGER if all numbers of the column are integers that it keeps as they are
-    /// written, or else REAL.
+    /// Returns the numeric type that messages may suggest: INTEGER if all numbers of the column are integers as SQLite prints them, or else
+    /// REAL.
     pub fn near(&self) -> Inferred {
         match (self.near.conclude(), self.first(First::Changed).is_some()) {
             (Inferred::Integer, false) => Inferred::Integer,

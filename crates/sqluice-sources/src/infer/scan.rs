@@ -57,7 +57,7 @@ struct Scanning<'a> {
     results: &'a [usize],
     cancel: &'a Cancel,
     scanned: &'a mut [Scanned],
-    /// `true` if the part is typed, and how it shows which fields were quoted.
+    /// The part's [`Part::is_typed`] and [`Part::quoting`].
     written: (bool, Option<Quoting>),
     /// The number of the part, and its next row.
     next: (u64, u64),

@@ -28,7 +28,7 @@ const DECIMALS_PROVEN: usize = 17;
 /// The largest number of decimals of a REAL.
 const DECIMALS_MAX: usize = 300;
 
-/// The parts of a number.
+/// A number, cut into its parts.
 #[derive(Clone, Copy)]
 pub(super) struct Written<'a> {
     text: &'a str,
@@ -157,8 +157,8 @@ impl<'a> Written<'a> {
         is_fewest || (notation.digits > DIGITS_MAX && self.is_rounded(notation, real))
     }
 
-    /// Returns `true` if `real`, rounded to the same number of digits, prints as the number. Halfway between two decimals, printers take
-    /// either.
+    /// Returns `true` if `real`, rounded to as many digits as the number has, has the digits of the number. Halfway between two decimals,
+    /// printers take either.
     #[cold]
     fn is_rounded(&self, notation: Notation, real: f64) -> bool {
         if self.has_digits(notation, &format!("{real:.*e}", notation.digits - 1)) {

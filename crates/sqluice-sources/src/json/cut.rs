@@ -35,11 +35,11 @@ const READ_BYTES: usize = 64 << 10;
 /// A part of the input: whole records.
 pub(super) struct Cut {
     pub(super) data: Vec<u8>,
-    /// The position of its start.
+    /// The position of the part's start.
     pub(super) at: Position,
-    /// The number of records before it.
+    /// The number of records before the part.
     pub(super) first_record: u64,
-    /// The number of its records, whatever is wrong with them.
+    /// The number of records in the part, malformed ones included.
     pub(super) records: u64,
     /// `true` if the last record is cut off, because it is longer than allowed.
     pub(super) too_long: bool,

@@ -30,7 +30,7 @@ pub(super) struct Shared {
     pub(super) fields: Fields,
     /// The constant or the slot that fills each column.
     pub(super) columns: Vec<Filled>,
-    /// The field of each slot.
+    /// The field of each slot. A slot has the values of a field that fills a column.
     pub(super) slots: Vec<usize>,
     /// `true` if only the keys are read: no row goes to the sink.
     pub(super) keys_only: bool,

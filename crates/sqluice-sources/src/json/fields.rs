@@ -1,4 +1,4 @@
-//! The known keys, and the column that each fills.
+//! The known keys of a file, and the column that each key fills.
 
 use std::collections::HashMap;
 

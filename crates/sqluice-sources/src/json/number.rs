@@ -130,7 +130,7 @@ fn any(data: &[u8], start: usize) -> Result<(Number, usize), Fault> {
     Ok((long(&data[start..at]), at))
 }
 
-/// Skips digits, and adds them to a number.
+/// Appends the digits from `from` on to a number, and returns their end.
 #[inline]
 fn digits(data: &[u8], from: usize, number: &mut u64) -> usize {
     let mut at = from;
@@ -270,7 +270,7 @@ mod tests {
         }
 
         #[test]
-        fn every_float_that_is_printed_is_held(bits: u64) {
+        fn every_printed_float_is_read_as_the_same_float(bits: u64) {
             let real = f64::from_bits(bits);
             prop_assume!(real.is_finite());
             prop_assert_eq!(read(&format!("{real:e}")), Number::Real(real));

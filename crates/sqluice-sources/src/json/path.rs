@@ -35,9 +35,9 @@ impl RecordsPath {
             None => text.split('.').map(str::to_owned).collect(),
         };
         if keys.iter().any(String::is_empty) {
-            let message = message![Setting::Records.to(text), ": a path is keys with points between them"];
+            let message = message![Setting::Records.to(text), ": the path has an empty key"];
             let hint = message![
-                "for example ",
+                "a path is keys with points between them, such as ",
                 Setting::Records.to("features"),
                 " or ",
                 Setting::Records.to("data.items")
@@ -106,7 +106,7 @@ impl Finder<'_> {
     /// Takes the next byte. Returns `true` if the byte is the bracket that begins the array.
     ///
     /// # Errors
-    /// If the document breaks the rules at this byte, or can't have the array.
+    /// If the document is malformed at this byte, or can't have the array.
     pub(super) fn step(&mut self, byte: u8) -> Result<bool> {
         if self.string.is_some() {
             self.step_string(byte);

@@ -19,7 +19,7 @@ pub(super) enum CellKind {
 }
 
 impl CellKind {
-    /// Returns `true` for the kinds that few names of columns have.
+    /// Returns `true` for kinds such as numbers and dates, of which few names of columns are.
     pub(super) fn is_typed(self) -> bool {
         matches!(
             self,

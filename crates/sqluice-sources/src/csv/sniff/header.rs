@@ -136,7 +136,7 @@ fn of_column(
         Some(CellKind::Number) if top == CellKind::Amount => Vote::Typed(-2.5),
         Some(CellKind::Amount) if top == CellKind::Number => Vote::Typed(-2.5),
         Some(_) if top.is_typed() => Vote::Typed(-1.5),
-        // A single value may be odd itself.
+        // A single value may be an exception, so it counts less.
         Some(_) if filled.len() == 1 => Vote::Typed(0.8),
         Some(_) => Vote::Typed(1.2),
         None if top.is_typed() => Vote::Typed(-1.0),
@@ -194,7 +194,7 @@ fn of_text(field: &Field<'_>, filled: &[&(&Field<'_>, CellKind)]) -> f64 {
     score
 }
 
-/// Returns `true` if `text` looks like the name of a column: `first_name`, `orderId`, or a word that is rarely a value.
+/// Returns `true` if `text` looks like the name of a column: `first_name`, `orderId`, or a common name such as `price`.
 fn is_name(text: &[u8]) -> bool {
     const NAMES: &str = " id key name title label code type kind class category status state date time year month day city country \
         region address email phone price amount total count quantity qty value score rank size weight height width length age sex \

@@ -445,7 +445,8 @@ impl<'s> Reading<'s> {
         self.rows.iter().flat_map(|row| &row.fields).any(|field| field.quoted)
     }
 
-    /// Returns a flag for each column, `true` if the records from `from` on have numbers in the column, and else only missing values.
+    /// Returns a flag for each column, `true` if the records from `from` on have numbers in the column, and beside them only missing
+    /// values.
     pub(super) fn numbers(&self, from: usize) -> Vec<bool> {
         // Records that repeat the header don't count.
         let header =

@@ -103,7 +103,7 @@ fn lf_and_cr_are_text_where_crlf_alone_ends_records() {
 }
 
 #[test]
-fn empty_lines_are_no_records_of_several_fields() {
+fn empty_lines_are_skipped_in_a_file_of_several_columns() {
     says(b"\n\r\na,b\n\n1,2\n\r\r\n3,4\n\n", &["1|2", "3|4"], None);
 }
 
@@ -161,7 +161,7 @@ fn a_header_alone_has_no_rows() {
 }
 
 #[test]
-fn a_file_without_a_header_is_an_error() {
+fn a_file_without_any_record_is_an_error() {
     says(b"", &[], Some("in.csv: the file is empty"));
     says(b"\xef\xbb\xbf\n\r\n", &[], Some("in.csv: the file is empty"));
 }
@@ -277,7 +277,7 @@ fn a_header_may_be_a_comment_whose_sign_is_left_out() {
         assert_eq!(names(b"a,b\n1,2\n", &commas), "a|b");
     }
     says_with(&of(b',', Some(b'#')), b"#a,b\n1,2\n# no row\n3,4\n", &["1|2", "3|4"], None);
-    // The header of a file behind another is no row.
+    // The header of a second file, appended to the first, is no row.
     let numbers = CsvOptions { numbers: vec![true, true], ..of(b',', None) };
     says_with(&numbers, b"#a,b\n1,2\n#a,b\n3,4\n", &["1|2", "3|4"], None);
 }
@@ -341,7 +341,7 @@ fn a_quote_inside_an_unquoted_field_is_malformed_on_request() {
     let error = Some("in.csv:3:4: a quote inside a field that is not quoted");
     says_with(&strict, b"a,b\n1,\"x \"\"y\"\"\"\n2,x\"y\n", &["1|x \"y\""], error);
     says_with(&CsvOptions { pad: true, ..strict.clone() }, b"a,b\n1,2\n2,x\"y\n", &["1|2"], error);
-    // The first fault is reported.
+    // Of two faults in a field, the first one is reported.
     let after = "in.csv:2:1: the quoted field that begins here closes in column 4 before 'b', where a comma or the end of the line should be";
     says_with(&strict, b"a\n\"a\"b\"\n", &[], Some(after));
     let none = CsvOptions { strict_quotes: true, ..dialect(b',', None, None, None) };
@@ -482,7 +482,7 @@ fn a_nul_byte_is_an_error() {
 }
 
 #[test]
-fn lines_within_quotes_count_and_columns_are_characters() {
+fn places_count_the_lines_within_quotes_and_columns_in_characters() {
     let input = b"a,b\r\"\n\r\n\r\xf0\x9f\x9a\x80\",\"x\"y\n";
     let error = "in.csv:5:4: the quoted field that begins here closes in column 7 before 'y', where a comma or the end of the line should be";
     says(input, &[], Some(error));
@@ -680,7 +680,7 @@ fn a_record_that_repeats_the_header_over_numbers_is_skipped() {
 }
 
 #[test]
-fn a_quoted_field_whose_lines_could_be_rows_is_doubted() {
+fn a_quoted_field_whose_lines_could_be_rows_gets_a_warning() {
     let file = b"id,name,city\n1,Ann,Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n\n5,Eve\",Wien\n6,Fay,Prag\n";
     for part_bytes in [1, 1 << 20] {
         let numbers = vec![true, false, false];
@@ -707,12 +707,12 @@ fn a_quoted_field_whose_lines_could_be_rows_is_doubted() {
 }
 
 #[test]
-fn a_quoted_field_of_lines_that_are_no_rows_is_not_doubted() {
+fn a_quoted_field_whose_lines_can_not_be_rows_gets_no_warning() {
     let numbers = || CsvOptions { numbers: vec![true, false, false], ..CsvOptions::default() };
     for file in [
         &b"id,name,city\n1,\"Ann\nand Bob\",Oslo\n"[..],
         b"id,name,city\n1,\"Ann,x\nBob,Cid,x\",Oslo\n",
-        // `and` is no number.
+        // The second line can't be a row, because `and` is no number.
         b"id,name,city\n1,\"Ann,Oslo\nand,Bob,Rome\",Oslo\n",
         b"text\n\"a\nb\"\n",
     ] {
@@ -768,7 +768,7 @@ fn with_a_quote_the_escape_works_outside_of_quotes_on_request() {
 }
 
 #[test]
-fn an_escaped_line_end_before_delimiters_alone_is_no_empty_row() {
+fn delimiters_behind_an_escaped_line_end_are_no_empty_row() {
     let options = CsvOptions { leave_out_empty: true, ..dialect(b',', None, Some(b'\\'), None) };
     for part_bytes in [1, 5, 1 << 20] {
         let options = CsvOptions { part_bytes, ..options.clone() };

@@ -304,7 +304,7 @@ proptest! {
     ) {
         let setup = of_dialect(setup, dialect);
         let sink = Taste { bad_rows, ..Taste::default() };
-        // A padded record may be a doubt, which strict quotes make a fault.
+        // A quoted field of a padded record may be a doubt, which strict quotes would make a fault.
         let options = CsvOptions { strict_quotes: false, ..setup.options.clone() };
         let of = |pad| Setup { options: CsvOptions { pad, ..options.clone() }, sink, ..setup.clone() };
         let (plain, padded) = (fast(&input, of(false)), fast(&input, of(true)));

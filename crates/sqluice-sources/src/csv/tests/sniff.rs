@@ -303,7 +303,7 @@ fn a_larger_table_below_another_is_found() {
     let skipped = Given { skip_lines: Some(15), ..Given::default() };
     let below = sniff(file.as_bytes(), true, &skipped);
     assert_eq!((below.odd_records, below.records, below.table_below), (0, 61, None));
-    // Neither the rows of a table with a few odd records, nor a smaller table, nor rows without a header.
+    // No table is found below a few odd records, and neither is a smaller table, or one without a header.
     assert_eq!(sniffed(&format!("a,b,c,d\n{hours}1,2\n{hours}")).table_below, None);
     assert_eq!(sniffed(&format!("time,T2m,RH,G\n{hours}month,year\n{months}")).table_below, None);
     assert_eq!(sniffed(&format!("{titles}{months}{hours}")).table_below, None);
@@ -315,7 +315,7 @@ fn lines_that_the_user_keeps_are_not_skipped() {
     assert_eq!(sniffed(file).skip_lines, 1);
     let all = sniff(file.as_bytes(), true, &Given { skip_lines: Some(0), ..Given::default() });
     assert_eq!((all.skip_lines, all.odd_records, all.dialect.delimiter), (0, 1, Delimiter::SEMICOLON));
-    // In a file without a header, the first record is a row, whatever its fields.
+    // In a file without a header, the first record is a row, not a title.
     let rows = sniff(file.as_bytes(), true, &Given { header: Some(false), ..Given::default() });
     assert_eq!((rows.skip_lines, rows.fields), (0, 2));
     let comments = "# x\na;b\n1;2\n# y\n3;4\n";
@@ -399,7 +399,7 @@ fn a_backslash_is_the_escape_where_more_records_are_sound_with_it() {
     let escape = |file: &str| sniffed(file).dialect.escape;
     assert_eq!(escape("a,b\n\"x\\\"y\",1\n\"z\",2\n"), Some(b'\\'));
     assert_eq!(escape("a,b\n'x\\'y',1\n'z',2\n'u',3\n"), Some(b'\\'));
-    // A path may end with a backslash.
+    // The backslash is no escape here: a path may end with it.
     assert_eq!(escape("a,b\n\"C:\\\",1\n\"D:\\\",2\n"), None);
     assert_eq!(escape("a,b\nx\\y,1\n"), None);
 }
@@ -585,7 +585,7 @@ fn an_escape_keeps_a_quote_from_ending_a_field() {
 }
 
 #[test]
-fn records_that_lack_fields_are_not_odd_where_they_are_filled() {
+fn with_pad_records_that_lack_fields_are_not_odd() {
     let pad = Given { pad: true, ..Given::default() };
     for (delimiter, words) in [(",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "pipe")] {
         for file in
@@ -700,7 +700,7 @@ fn a_colon_is_the_delimiter_only_if_no_other_delimiter_fits() {
 }
 
 #[test]
-fn typed_columns_outvote_codes() {
+fn columns_of_numbers_and_dates_outvote_columns_of_codes() {
     for file in [
         "id,date,s1,s2\n1,2020-01-01,a1,a2\n",
         "id,s1,s2,s3,s4\n1,a1,a2,a3,a4\n2,b1,b2,b3,b4\n3,c1,c2,c3,c4\n",
@@ -740,14 +740,14 @@ fn a_first_record_that_lacks_fields_is_no_title() {
 }
 
 #[test]
-fn a_header_over_numbers_may_be_repeated() {
+fn a_repeated_header_over_numbers_is_still_a_header() {
     let sniffed = sniffed("id,name\n1,x\nid,name\n2,y\nid,name\n");
     assert!(sniffed.header);
     assert_eq!(sniffed.numbers, [true, false]);
 }
 
 #[test]
-fn an_escape_outside_of_quotes_is_recognised_where_records_are_regular_only_so() {
+fn an_escape_outside_of_quotes_is_recognised_if_only_it_makes_the_records_regular() {
     let row = |at: usize| format!("{at}\tname {at}\tOslo\\\tNorway\t\\N\n");
     let file: String = ["id\tname\tplace\tnote\n".to_owned()].into_iter().chain((0..9).map(row)).collect();
     let recognised = sniffed(&file);
@@ -763,7 +763,7 @@ fn an_escape_outside_of_quotes_is_recognised_where_records_are_regular_only_so()
 }
 
 #[test]
-fn a_given_escape_works_outside_of_quotes_where_it_would_mean_nothing_else() {
+fn a_given_escape_works_outside_of_quotes_if_no_field_is_quoted() {
     let given = || Given { escape: Some(Some(b'\\')), ..Given::default() };
     let escape = |file: &str, given| sniff(file.as_bytes(), true, &given).dialect.unquoted_escape();
     let plain = "id,name\n1,\\N\n2,ann\n";
@@ -823,7 +823,7 @@ fn front_matter_and_titles_as_wide_as_the_table_are_skipped() {
 }
 
 #[test]
-fn comments_may_be_more_than_records() {
+fn comments_that_outnumber_the_records_are_recognised() {
     let file: String = (0..9)
         .map(|row| format!("# checked by Ann, Bob and Cid\n# on day {row}\n{row},x,{row}.5\n"))
         .collect();
@@ -850,7 +850,7 @@ fn records_that_end_with_0x1e_are_refused_with_a_command_that_makes_lines_of_the
     let (message, hint) = sniffed(file).refusal().unwrap();
     assert_eq!(message.to_string(), "records end with the byte 0x1e, not with line ends");
     assert!(hint.to_string().contains(r"tr '\n\036' ' \n'"));
-    // The file is recognised after the command of the hint.
+    // After the command of the hint, the file is recognised.
     assert_eq!(recognised_as(&file.replace('\u{1e}', "\n")), "delimiter \\x1f, quote \", header");
 }
 
@@ -860,7 +860,7 @@ fn a_line_feed_by_itself_is_text_where_records_end_with_crlf() {
     assert!(crlf("id,note~1,first\nsecond~2,plain~3,a\n\nb\nc~"));
     assert!(crlf("id;note~1;\"x;y\"~2;a\nb~"));
     assert!(crlf("id\tnote\tn~\n1\ta\rb\t2~3\t\n\t4"));
-    // The line feed is within quotes, or records end with it, or the records differ anyway.
+    // Not so if the line feed is within quotes, if records end with it, or if the records differ anyway.
     for file in [
         "id,note~1,\"a\nb\"~2,c~",
         "id,note\n1,a~2,b\n3,c~",

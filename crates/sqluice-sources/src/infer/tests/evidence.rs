@@ -41,7 +41,7 @@ proptest! {
     }
 
     #[test]
-    fn fifteen_digits_are_kept_with_any_number_of_decimals(mantissa in 0..10u64.pow(15), decimals in 0..=300usize) {
+    fn a_number_of_at_most_15_digits_is_numeric_with_any_number_of_decimals(mantissa in 0..10u64.pow(15), decimals in 0..=300usize) {
         let digits = format!("{mantissa:0width$}", width = decimals + 1);
         let (whole, fraction) = digits.split_at(digits.len() - decimals);
         let text = if decimals == 0 { whole.to_owned() } else { format!("{whole}.{fraction}") };
@@ -142,7 +142,7 @@ proptest! {
 }
 
 #[test]
-fn integers_are_canonical_and_fit_64_bits() {
+fn only_canonical_integers_of_64_bits_make_a_column_integer() {
     for integers in [&["0"][..], &["-1", "10"], &["9223372036854775807", "-9223372036854775808"]] {
         assert_eq!(conclude(integers), Inferred::Integer, "{integers:?}");
     }

@@ -50,7 +50,7 @@ fn a_key_with_escapes_is_the_column_of_the_key_without_them() {
 }
 
 #[test]
-fn nested_values_are_text_as_it_stands() {
+fn nested_arrays_and_objects_are_text_as_they_are_written() {
     let outcome = lines(r#"{"a":[1, {"b":[]}],"c":{"d" : null,"e":"\ud83d\ude00"},"f":{}}"#);
     let expected = [text(r#"[1, {"b":[]}]"#), text(r#"{"d" : null,"e":"\ud83d\ude00"}"#), text("{}")];
     assert_eq!(outcome.rows(), [expected]);
