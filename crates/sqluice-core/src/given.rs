@@ -1,8 +1,8 @@
-//! Values that are given for settings, and the options that take them.
+//! The values that a user gives for settings, and the option structs that take these values.
 //!
 //! ```text
-//!  front end: text or objects ──> Value, by the kind of the setting ──> TakesSettings::set of the verb ──> its fields
-//!                                                                            └──> options that it contains
+//!  front end: text or objects ──> Value, by the kind of the setting ──> TakesSettings::set of the verb's options ──> their fields
+//!                                                                            └──> set of options within these options
 //! ```
 
 use std::path::PathBuf;
@@ -14,9 +14,9 @@ use crate::settings::{Declaration, Setting, Taker, Verb};
 /// A number of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowCount {
-    /// This number, for the named table, or for each table without a number of its own.
+    /// This number of rows, for the named table; without a name, for each table that has no number of its own.
     Count(Option<String>, u64),
-    /// This number for each row of the table's parent.
+    /// This number of rows for each row of the table's parent.
     PerParent(String, f64),
 }
 

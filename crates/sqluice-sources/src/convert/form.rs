@@ -1,4 +1,4 @@
-//! The form of timestamps as text: a column that rows are appended to keeps its form.
+//! The form of timestamps as text. If rows are appended to a column of timestamps, they take the form of the column.
 //!
 //! ```text
 //!  2024-02-29 01:02:03.500+00:00     a blank, 3 digits, an offset: the form of new columns

@@ -42,7 +42,7 @@ use sqluice_core::batch::Value;
 use sqluice_core::batch::describe;
 use sqluice_core::error::{Error, Message, Result, Setting, message};
 
-/// The meaning of a column's text.
+/// The meaning that the user gives to the text of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Convert {

@@ -108,7 +108,7 @@ pub const FIELD_BYTES_MAX: usize = limits::LENGTH_MAX;
 /// unescaped text stays below 4 GiB, which spans can address.
 pub const RECORD_BYTES_MAX: usize = 2_100_000_000;
 
-/// The records that end with a surplus delimiter, which separates nothing. All records have the same number of fields nonetheless.
+/// The records that end with a surplus delimiter, which separates nothing and adds no field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrailingDelimiter {
     /// All records but the header.

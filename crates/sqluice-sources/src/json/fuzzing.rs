@@ -3,7 +3,7 @@
 use super::Layout;
 use super::twins::{expected, options, read, taken_rows};
 
-/// Reads `bytes`, the first of which choose a layout and how the input is cut.
+/// Reads a file. The first two of `bytes` choose the layout and the size of the parts, and the others are the file.
 ///
 /// # Panics
 /// If the result depends on the cuts, or differs from the result of serde_json.

@@ -9,8 +9,8 @@
 //!  -0  -0.0                  Neither: SQLite stores no negative zero
 //! ```
 //!
-//! A float keeps any 15 digits. If it is a product or quotient of two exact floats, it is the nearest float (Clinger's fast path). All
-//! other numbers are parsed, printed and compared.
+//! Every float keeps 15 digits. The product or quotient of two floats that are exact is the float nearest to the number (Clinger's fast
+//! path). All other numbers are parsed, printed and compared.
 
 use sqluice_core::affinity::{eight_digits, repeat};
 

@@ -5,7 +5,7 @@
 //!  {"meta":{"pages":3},"data":{"items":[{...},{...}]}}         data.items, or /data/items
 //! ```
 //!
-//! The text before the array is skipped while it is read, and neither kept nor checked. So is the text after it.
+//! The text before and after the array is skipped while it is read, and neither kept nor checked.
 
 use std::fmt;
 

@@ -19,7 +19,7 @@ pub(super) enum CellKind {
 }
 
 impl CellKind {
-    /// Returns `true` for kinds such as numbers and dates, of which few names of columns are.
+    /// Returns `true` for kinds that names of columns rarely have, such as numbers and dates.
     pub(super) fn is_typed(self) -> bool {
         matches!(
             self,

@@ -104,7 +104,7 @@ fn a_file_that_can_not_be_opened_ends_its_chain() {
 }
 
 #[test]
-fn progress_is_in_the_bytes_that_the_counter_of_the_file_has() {
+fn progress_follows_the_counter_of_the_bytes_read_from_the_file() {
     let read = Arc::new(AtomicU64::new(5));
     let mut source = source(b"a\n1\n2\n3\n", options(1), columns());
     assert_eq!(source.total(), None);

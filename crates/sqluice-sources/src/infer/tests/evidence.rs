@@ -72,7 +72,7 @@ proptest! {
             evidence.add(text.as_bytes());
             let now = evidence.conclude();
             let first_point = text.contains('.') && !pointed;
-            // A later exponent can do this, too: `1e-7` beside an integer of 20 digits.
+            // The first exponent can turn a column into numbers, too: `1e-7` beside an integer of 20 digits.
             let first_exponent = text.contains(['e', 'E']) && !with_exponent;
             prop_assert!(before <= Some(now) || first_point || first_exponent, "{:?}", values);
             prop_assert!(!evidence.is_empty());
@@ -180,7 +180,7 @@ fn floats_are_real_as_any_common_printer_writes_them() {
         &["1000000000000000", "0.1"],
         &["0.10000000000000000555", "0.50000000000000000000"],
         &["9007199254740994", "0.5"],
-        // Up to 17 digits, not all of which are needed.
+        // Up to 17 digits, although fewer would identify the float.
         &["12.5", "27.200000760000002"],
         &["0.10000000000000001", "0.5", "17", "1e-05"],
         &["0.33333333333333331", "100", "1e+17"],

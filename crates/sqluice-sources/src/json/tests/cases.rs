@@ -57,7 +57,7 @@ fn nested_arrays_and_objects_are_text_as_they_are_written() {
 }
 
 #[test]
-fn true_and_false_are_numbers_and_in_a_text_column_words() {
+fn true_and_false_are_1_and_0_but_words_in_a_text_column() {
     let line = br#"{"a":true,"b":false,"c":1.50,"d":18446744073709551615,"e":12}"#;
     let lines = options(Layout::Lines, 1);
     let big = text("18446744073709551615");

@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn an_array_has_the_rows_that_its_records_have_as_lines(
+    fn records_give_the_same_rows_in_an_array_and_as_lines(
         records in prop::collection::vec(record().prop_filter("it is good", |record| expected(record).is_some()), 0..12),
     ) {
         let lines = read(records.join("\n").as_bytes(), &options(Layout::Lines, 1 << 20));
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn objects_have_the_rows_that_they_have_as_lines_however_they_are_laid_out(
+    fn records_give_the_same_rows_one_after_another_and_as_lines(
         records in prop::collection::vec(record().prop_filter("it is good", |record| expected(record).is_some()), 0..12),
         between in select(vec!["", " ", "\n", "\r\n\t"]),
         part_bytes in 1..100usize,
