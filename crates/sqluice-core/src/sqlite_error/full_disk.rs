@@ -2,7 +2,7 @@
 //!
 //! SQLite returns SQLITE_FULL if a write to the database, its journal or its WAL finds no room. For other files and calls it only returns
 //! an I/O error: the shared memory of the WAL takes 32 KiB before anything is read, a journal may fail to be truncated or synced, and a
-//! file may not even be created. After such an error, the disk counts as full if less than [`FREE_BYTES_MIN`] are free.
+//! file may not even be created. After such an error, the disk counts as full if less than 256 KiB are free.
 
 use std::io;
 use std::path::Path;

@@ -115,7 +115,7 @@ enum ConversionKind {
 enum Converted {
     /// The integer.
     Int(i64),
-    /// The text that was appended.
+    /// A text, which was appended to the column.
     Text,
 }
 

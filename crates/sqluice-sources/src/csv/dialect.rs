@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn no_character_has_two_roles_but_a_quote_may_be_called_its_escape() {
+    fn no_character_has_two_roles_except_a_quote_that_is_its_own_escape() {
         let plain = Dialect::default();
         let at_once = "can't be the delimiter and the comment character at once";
         refused(Dialect { comment: Some(b','), ..plain }, &format!("',' {at_once}"));

@@ -245,7 +245,7 @@ fn the_last_comment_before_the_rows_names_the_columns() {
         (format!("# zones\n#codes\tcoordinates\tTZ\tcomments\n{zones}#\n# more\n{zones}"), 2),
         // The first row lacks a field.
         (format!("#codes\tcoordinates\tTZ\tcomments\nAD\t+4230+00131\tEurope/Andorra\n{zones}# more\n"), 1),
-        // As numpy writes names.
+        // The form in which numpy writes names.
         ("# x,y\n1.5,2\n3,4.25\n".to_owned(), 1),
         ("# x y z\n1.5 2 7\n3 4.25 8\n".to_owned(), 1),
         ("#x y z\n1.5 2 7\n3 4.25 8\n".to_owned(), 1),

@@ -60,7 +60,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(256))]
 
     #[test]
-    fn more_values_move_the_conclusion_only_towards_text_unless_the_first_point_shows_that_they_are_no_codes(
+    fn a_further_value_moves_the_conclusion_only_towards_text_except_for_the_first_point_or_exponent(
         values in column(),
     ) {
         let mut evidence = Evidence::new();
