@@ -14,7 +14,7 @@
 //!  NaN          NULL   NULL           NULL                    NULL
 //! ```
 //!
-//! [`apply`] implements this table for one value: the slow, obvious twin. Encoders convert whole columns with faster functions for a single
+//! [`apply`] implements this table for one value, slowly and plainly. Encoders convert whole columns with faster functions for a single
 //! class of values, such as [`part_to_number`] and [`stored_real`].
 //!
 //! Invariant: nothing here depends on a locale, a connection or a setting.

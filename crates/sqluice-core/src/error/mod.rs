@@ -453,13 +453,13 @@ impl Error {
         self.0.feature
     }
 
-    /// Returns [`Error::remedy`] in the terms of Rust.
+    /// Returns [`Error::remedy`] as text. Settings have their names in the Rust API, such as `` `temp_dir` ``.
     pub fn hint_text(&self) -> Option<String> {
         self.0.hint.as_ref().map(ToString::to_string)
     }
 }
 
-/// Formats place, message and hint in the terms of Rust.
+/// Writes place, message and hint. Settings have their names in the Rust API, such as `` `temp_dir` ``.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.without_hint())?;

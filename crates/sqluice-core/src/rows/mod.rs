@@ -118,7 +118,7 @@ pub struct Rows<'a> {
     shared: Arc<Shared<'a>>,
 }
 
-/// The rows that statements point to.
+/// The rows, which SQLite gets as a pointer that is bound to a statement.
 #[derive(Debug)]
 struct Shared<'a> {
     rows: usize,

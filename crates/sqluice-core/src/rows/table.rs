@@ -220,7 +220,7 @@ struct Cursor {
     end: usize,
     /// The rows; `None`: the argument is NULL.
     rows: Option<Arc<Shared<'static>>>,
-    /// The destructor type for text and blobs, which tells SQLite to copy them (of bound rows) or not (of lent rows).
+    /// SQLITE_TRANSIENT if SQLite must copy text and blobs, as for bound rows; SQLITE_STATIC if it need not, as for lent rows.
     copies: ffi::sqlite3_destructor_type,
 }
 
@@ -400,7 +400,7 @@ unsafe extern "C" fn filter(
         Ok(None) => cursor.rows = None,
         Err(message) => {
             cursor.rows = None;
-            // SAFETY: a cursor knows its table.
+            // SAFETY: SQLite sets `pVtab` to the table when it opens a cursor.
             unsafe { set_error(cursor.base.pVtab, message) };
             return ffi::SQLITE_ERROR;
         }

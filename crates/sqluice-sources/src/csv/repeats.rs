@@ -16,7 +16,7 @@ pub(super) struct Repeats {
     pub(super) header: Arc<[u8]>,
     /// `true` if no record that repeats the header is a row.
     pub(super) everywhere: bool,
-    /// `true` if a record that repeats the header behind a byte order mark is no row, because another file begins there.
+    /// `true` if a byte order mark followed by the header is no row, but the start of another file that was appended.
     pub(super) marked: bool,
     /// The places where the compressed files of the input begin. A record that repeats the header at one of these places is no row.
     pub(super) starts: MemberStarts,

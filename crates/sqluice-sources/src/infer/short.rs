@@ -43,7 +43,7 @@ impl Seen {
             }
             return true;
         }
-        // Both halves in one word: bits 6 of its bytes are from the lower half, bits 7 from the upper half.
+        // Packs both halves into one word of 64 bits: bit 6 of a byte is the flag from the lower half, bit 7 the flag from the upper half.
         let others = (others as u64) >> 1 | (others >> 64) as u64;
         let lowest = others.trailing_zeros() as usize;
         let point = lowest / 8 + lowest % 2 * 8;
@@ -132,7 +132,7 @@ fn small(decimals: usize, word: u128) -> (u16, bool) {
     (small, small > 4 || fraction >> (8 * small) == 0)
 }
 
-/// The masks of the three bytes after a point, by the place of the point. All bytes if less than four bytes follow the point.
+/// For each place of the point, the mask of the three bytes after the point, or of all bytes if less than four bytes follow the point.
 const THREE_AFTER: [u128; 16] = {
     let mut masks = [u128::MAX; 16];
     let mut point = 0;

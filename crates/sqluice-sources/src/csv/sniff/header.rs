@@ -174,7 +174,8 @@ fn of_text(field: &Field<'_>, filled: &[&(&Field<'_>, CellKind)]) -> f64 {
     if filled.len() >= 5 && distinct.len() * 2 <= filled.len() {
         score += 0.8;
     }
-    // Codes have one shape. If the first field has this shape, it is a code, too; if not, it is a name.
+    // If the values have one shape with digits, such as `AB-12`, they are codes. A first field of this shape is a code, too, and any other
+    // is a name.
     let top = shape(&field.value);
     let has_digits = |shape: &Vec<u8>| shape.contains(&b'9');
     let shapes: Vec<Vec<u8>> = filled.iter().map(|(field, _)| shape(&field.value)).collect();

@@ -466,7 +466,7 @@ impl<'s> Sniffer<'s> {
             self.read(Dialect { quote, escape: Some(escape), escapes_unquoted: true, ..plain.dialect })
         });
         let best = readings.max_by_key(|reading| (reading.usual(), reading.dialect.quote.is_some()))?;
-        // Records that look like a footer count, too.
+        // The number of records that do not have the usual width, those of a footer included.
         let odd = |reading: &Reading<'_>| reading.rows.len() - reading.usual();
         let explains_more = best.usual() > plain.usual() && odd(&best) < odd(plain);
         let is_idle = idle && best.usual() >= plain.usual();

@@ -416,7 +416,7 @@ impl<'s> Reading<'s> {
 
     /// Returns `true` if the first line that is no comment is neither a record of the usual width nor surely a title.
     pub(super) fn loses_first_line(&self) -> bool {
-        // Titles of the usual width are surely titles.
+        // A line above the table that has as many fields as the records was already judged to be a title, so it is no lost record.
         let may_be_record = |row: &&Row<'_>| !row.begins_as_comment() && row.fields.len() != self.width;
         let titles: Vec<&Row<'_>> = self.rows[..self.body.start].iter().filter(may_be_record).collect();
         let Some(first) = self.rows.get(self.body.start) else { return false };

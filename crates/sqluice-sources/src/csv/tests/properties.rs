@@ -472,7 +472,7 @@ fn all_columns(taken: &Taken) -> usize {
 }
 
 #[test]
-fn an_escape_that_stands_for_a_line_end_makes_no_line() {
+fn a_line_feed_written_as_an_escape_begins_no_line() {
     let dialect = Dialect {
         quote: Some(b'\''),
         escape: Some(b'\\'),

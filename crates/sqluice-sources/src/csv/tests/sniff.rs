@@ -480,13 +480,13 @@ fn a_header_is_distinguished_from_data_by_all_columns() {
         "1,x\n2,y\n",
         "x,1\ny,2\n",
         "1,2\n",
-        // Years are names of columns only beside a column of names.
+        // In the first row, years are taken for names only if another column has a name there.
         "2019,2020\n1,2\n",
         "1,x\n",
         "1,2,3\n4,5,6\n",
         ",1\n2,3\n",
         " 1.5e3 ,x\n+7,y\n",
-        // A word over a number does not outvote a number over a number.
+        // The first column has a number in the first row, which outvotes the word above a number in the second column.
         "10,open,ann\n11,7,bob\n",
         "2024-01-01,ok\n2024-01-02,ok\n",
         "10.0.0.1,10.0.0.2\n10.0.0.3,10.0.0.4\n",
@@ -632,7 +632,7 @@ fn a_quote_is_text_where_all_records_are_regular_without_quotes() {
 }
 
 #[test]
-fn sniffed_tells_columns_of_numbers_and_quoted_fields() {
+fn the_sniffer_reports_which_columns_are_numbers_and_if_fields_are_quoted() {
     assert_eq!(sniffed("id,name,n\n1,x,\n2,y,3.5\n3,z,NA\n").numbers, [true, false, true]);
     assert_eq!(sniffed("1,x\n2,y\n").numbers, [true, false]);
     assert!(sniffed("a,b\n1,\"x\"\n").has_quoted_fields && !sniffed("a,b\n1,x\n").has_quoted_fields);

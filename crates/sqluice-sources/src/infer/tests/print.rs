@@ -172,16 +172,16 @@ pub(super) fn printer() -> impl Strategy<Value = Print> {
             shortest(Point::Whole, -4, 16, C),
             // JavaScript.
             shortest(Point::Bare, -6, 21, Style { width: 1, ..C }),
-            // Rust, by Debug; Ryu, as in polars.
+            // The format `{:?}` of Rust; then Ryu, which polars uses.
             shortest(Point::Whole, -4, 16, bare),
             shortest(Point::Whole, -5, 16, bare),
             // Java.
             shortest(Point::Always, -3, 7, Style { letter: 'E', ..bare }),
-            // PostgreSQL; C#; Rust, by Display.
+            // PostgreSQL; then C#; then the format `{}` of Rust.
             shortest(Point::Bare, -4, 15, C),
             shortest(Point::Bare, -4, 15, Style { letter: 'E', ..C }),
             shortest(Point::Bare, -400, 400, C),
-            // C++, by to_chars; R.
+            // `to_chars` of C++; then R.
             Print::Digits(17, Point::Bare, Exponents::Shorter, C),
             Print::R,
             // SQLite.

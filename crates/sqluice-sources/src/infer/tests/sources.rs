@@ -139,7 +139,8 @@ proptest! {
             prop_assert_eq!(evidence.conclude(), all.conclude());
             prop_assert_eq!(watch.evidence(), [all]);
         } else if !evidence.is_empty() {
-            // A column that is text for lack of a point may be numbers up to some part, and text again.
+            // The load may stop although the guess was right: a first part may look like text until a point appears in a later part, and
+            // the column may be text in the end.
             prop_assert!(evidence.conclude() != all.conclude() || evidence.conclude() == Inferred::Text);
         }
     }
