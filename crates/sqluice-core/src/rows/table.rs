@@ -454,7 +454,7 @@ unsafe fn rows_of(
         return Err(c"sqluice_rows takes its rows as an argument: sqluice_rows(?1)");
     };
     for (kind, copies) in [(&LENT, ffi::SQLITE_STATIC()), (&BOUND, ffi::SQLITE_TRANSIENT())] {
-        // SAFETY: the value is valid.
+        // SAFETY: the caller passes a value that is valid during this call.
         let pointer = unsafe { ffi::sqlite3_value_pointer(value, kind.as_ptr()) }
             .cast_const()
             .cast::<Shared<'static>>();

@@ -59,7 +59,6 @@ pub(super) enum Width {
     AtMost(usize),
 }
 
-/// A field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
     pub(super) value: Vec<u8>,

@@ -528,7 +528,7 @@ impl Evidence {
             Some(_) => [EXPONENT_BARE, EXPONENT_POINT_ZERO, EXPONENT_ENDS_IN_ZERO, WITH_EXPONENT],
         };
         let notation = written.notation();
-        // R writes digits on both sides of a point without an exponent, unless they end in a zero, which R never writes.
+        // R writes a number such as 12.5 without an exponent, so it is not compared. (12.50 is not written by R, and has its own flag.)
         let is_mixed = written.exponent.is_none() && written.fraction.is_some() && written.whole != "0";
         let as_r = |notation: Notation| notation.is_shorter_with_exponent() == written.exponent.is_some();
         let not_as_r = !is_mixed && !notation.is_none_or(as_r);

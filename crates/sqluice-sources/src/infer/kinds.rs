@@ -25,11 +25,11 @@ use sqluice_format::value::Value;
 use super::{Evidence, Inferred};
 use crate::convert::{Reading, Readings};
 
-/// The number of values of no other kind after which a column of a sample is given up, if these values also outnumber the rest.
+/// A column of a sample is given up when more than this number of values are in [`Kinds::others`], and neither the plain numbers nor the
+/// dates and numbers in another notation are as many.
 const OTHERS_MIN: u64 = 16;
 
-/// The number of values of no other kind in a part of a loaded file after which the rest of the part is not counted, unless numbers or
-/// dates are more.
+/// As [`OTHERS_MIN`], for a part of a loaded file: the rest of the part is not counted then.
 const OTHERS_MIN_OF_PART: u64 = 4096;
 
 /// The number of dates, or of numbers in another notation, after which a sample's values are assumed to be of that kind.
@@ -163,7 +163,7 @@ pub struct Kinds {
     pub numbers: u64,
     /// The number of dates.
     pub dates: u64,
-    /// The number of values of no other kind.
+    /// The number of values that are of none of the other kinds.
     pub others: u64,
     /// The number of values that are numbers in another notation.
     pub noted: u64,

@@ -262,7 +262,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn a_float_is_the_nearest_one(text in "-?(0|[1-9][0-9]{0,18})\\.[0-9]{1,20}([eE][+-]?[0-9]{1,3})?") {
+        fn a_number_is_read_as_the_nearest_float(text in "-?(0|[1-9][0-9]{0,18})\\.[0-9]{1,20}([eE][+-]?[0-9]{1,3})?") {
             match read(&text) {
                 Number::Real(real) => prop_assert_eq!(real, text.parse::<f64>().unwrap()),
                 other => prop_assert_eq!(other, Number::Neither),

@@ -726,7 +726,7 @@ fn the_hint_for_a_misplaced_quote_names_a_remedy_that_works() {
     let text = "`quote = none` takes quotes for characters like any other; `reject = FILE` writes such rows to a file and goes on";
     assert_eq!(hint(b"a,b\n1,\"Nick\" Smith\n", CsvOptions::default()), text);
     assert_eq!(hint(b"a,b\n1,\"Nick\n2,Bob\n", CsvOptions::default()), text);
-    // If other fields are surely quoted, quotes are not text.
+    // If other fields are surely quoted, the hint does not propose to read quotes as text.
     let quoted = CsvOptions { has_quoted_fields: true, ..CsvOptions::default() };
     let doubled = "a quote inside a quoted field is written twice: \"\"";
     assert_eq!(hint(b"a,b\n1,\"Nick\" Smith\n", quoted.clone()), doubled);

@@ -1,4 +1,5 @@
-//! Tests of the rules of `Evidence`: they agree with a slow twin, stored values print as the text that was read, and examples.
+//! Tests of `Evidence`: its rules agree with a slow twin, a number that is stored prints as the text that was read, and examples have the
+//! expected types.
 
 use proptest::prelude::*;
 use sqluice_core::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
