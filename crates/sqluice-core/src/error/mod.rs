@@ -409,12 +409,12 @@ impl Error {
         &self.0.message
     }
 
-    /// Returns [`Error::what`] in the terms of Rust.
+    /// Returns [`Error::what`] as text. Settings have their names in the Rust API, such as `` `temp_dir` ``.
     pub fn message(&self) -> String {
         self.0.message.to_string()
     }
 
-    /// Returns place and message in the terms of Rust, without the hint that `Display` adds.
+    /// Returns place and message as `Display` writes them, but without the hint.
     pub fn without_hint(&self) -> String {
         match &self.0.place {
             Some(place) => format!("{place}: {}", self.0.message),

@@ -1,4 +1,4 @@
-//! Errors of SQLite as errors of this project.
+//! Converts errors of SQLite to [`Error`].
 
 pub mod full_disk;
 
