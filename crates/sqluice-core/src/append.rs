@@ -1,10 +1,10 @@
-//! Short byte strings at the end of a buffer: most values of a table are so short that a call of `memcpy` costs more than the copy.
+//! Appends short byte strings and digits to a buffer: most values of a table are so short that a call of `memcpy` costs more than the copy.
 
-/// Appends the first `len` bytes of `from`. Bytes behind them may be read, so a longer `from` is faster: 16 or 32 bytes are copied at once,
-/// and the vector is then truncated.
+/// Appends the first `len` bytes of `from`. If `from` has 16 or 32 bytes, these are copied at once, and the vector is then truncated: this
+/// is faster than to copy `len` bytes.
 ///
 /// # Panics
-/// If `from` is shorter.
+/// If `from` is shorter than `len`.
 #[inline]
 pub fn append_start(out: &mut Vec<u8>, from: &[u8], len: usize) {
     let end = out.len() + len;
@@ -34,7 +34,7 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// The number of digits of the largest number.
+/// The number of digits of `u64::MAX`.
 const DIGITS_MAX: usize = 20;
 
 /// Appends the digits of a number.
@@ -62,7 +62,7 @@ pub fn append_padded(out: &mut Vec<u8>, mut number: u64, digits: usize) {
     out.truncate(start + digits);
 }
 
-/// Returns `true` if any byte passes a test. Looks at whole blocks, for which compilers generate vector code.
+/// Returns `true` if any byte passes a test. Tests whole blocks of 64 bytes, for which compilers generate vector code.
 #[inline]
 pub fn has_any(bytes: &[u8], test: impl Fn(u8) -> bool) -> bool {
     let in_block = |block: &[u8]| block.iter().fold(0, |any, byte| any | u8::from(test(*byte))) != 0;
@@ -79,7 +79,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn the_start_is_appended_and_nothing_else(before in ".{0,5}", from in prop::collection::vec(any::<u8>(), 0..60), len in 0..60_usize) {
+        fn append_start_appends_the_first_bytes_and_nothing_else(before in ".{0,5}", from in prop::collection::vec(any::<u8>(), 0..60), len in 0..60_usize) {
             let len = len.min(from.len());
             let mut out = before.clone().into_bytes();
             append_start(&mut out, &from, len);
@@ -87,7 +87,7 @@ mod tests {
         }
 
         #[test]
-        fn digits_are_those_of_the_number(number in any::<u64>(), shift in 0..64_u32, digits in 1..=20_usize) {
+        fn appended_digits_are_those_that_format_writes(number in any::<u64>(), shift in 0..64_u32, digits in 1..=20_usize) {
             let number = number >> shift;
             let mut out = b"x".to_vec();
             append_digits(&mut out, number);
@@ -99,7 +99,7 @@ mod tests {
         }
 
         #[test]
-        fn any_byte_is_found(bytes in prop::collection::vec(any::<u8>(), 0..60), wanted in any::<u8>()) {
+        fn has_any_finds_a_byte_wherever_contains_does(bytes in prop::collection::vec(any::<u8>(), 0..60), wanted in any::<u8>()) {
             prop_assert_eq!(has_any(&bytes, |byte| byte == wanted), bytes.contains(&wanted));
         }
     }

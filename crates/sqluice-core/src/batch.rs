@@ -1,4 +1,4 @@
-//! Batches: a few thousand rows, column by column, borrowed from their producer.
+//! Batches: at most [`ROWS_MAX`] rows, column by column, borrowed from their producer.
 //!
 //! Batches pass from sources to the encoder. A column is a slice of numbers, or the positions of byte strings in a buffer of a parser, an
 //! Arrow array or a generator. Nothing is copied to make a column.
@@ -10,7 +10,7 @@ pub use sqluice_format::value::Value;
 /// The largest number of rows of a batch: its scratch space stays in the second-level cache.
 pub const ROWS_MAX: usize = 1024;
 
-/// Some rows.
+/// Rows, stored column by column. A part of a source gives at most [`ROWS_MAX`] rows at a time.
 #[derive(Clone, Debug)]
 pub struct Batch<'a> {
     /// The number of rows.
@@ -83,7 +83,7 @@ impl Span {
     }
 }
 
-/// A bitmap with a bit for each row, from the lowest bit of the first word on. A set bit: the value is not NULL.
+/// A bitmap with a bit for each row, from the lowest bit of the first word on. A bit is set if the value of its row is not NULL.
 #[derive(Clone, Copy, Debug)]
 pub struct Bitmap<'a>(pub &'a [u64]);
 
@@ -126,7 +126,7 @@ impl<'a> Bytes<'a> {
             Spans::Offsets(offsets) => {
                 offsets[..=rows].windows(2).any(|pair| (pair[1] - pair[0]) as usize == len)
             }
-            // All spans are looked at, which is faster than to stop at the first.
+            // To count all spans is faster than to stop at the first match.
             Spans::Anywhere(spans) => {
                 spans[..rows].iter().filter(|span| span.len as usize == len).count() > 0
             }
@@ -140,10 +140,12 @@ impl<'a> Column<'a> {
         Column { values, validity: None }
     }
 
-    /// The column of NULLs.
+    /// A column in which every value is NULL.
     pub const NULL: Column<'static> = Column::new(Values::Null);
 
-    /// Returns `false` if none of the first `rows` values is NULL, as far as can be seen without a look at each value of any kind.
+    /// Returns `false` only if none of the first `rows` values is NULL. A column with a validity bitmap, or of [`Values::Any`], gives
+    /// `true`
+    /// without a look at its values.
     pub fn may_have_null(&self, rows: usize) -> bool {
         self.validity.is_some()
             || match self.values {
@@ -174,7 +176,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Describes a value in a message, cut short.
+/// Formats a value for a message: text in single quotes, cut after 60 characters, and of a blob only the size.
 pub fn describe(value: &Value<'_>) -> String {
     const CHARACTERS_MAX: usize = 60;
     match value {

@@ -3,7 +3,7 @@
 /// The number of seconds of a day.
 pub const DAY_SECONDS: i64 = 86_400;
 
-/// The days from 1970-01-01 to 0000-01-01 and to 9999-12-31, between which a year has four digits.
+/// The days whose year has four digits, 0000-01-01 to 9999-12-31, counted from 1970-01-01.
 const FOUR_DIGITS: std::ops::RangeInclusive<i64> = -719_528..=2_932_896;
 
 /// Returns the year, month and day that is this number of days after 1970-01-01. The number is at most 2^62, or at least -2^62.
@@ -20,7 +20,7 @@ pub fn year_month_day(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// Writes the date `days` days after 1970-01-01. `None`: its year does not have four digits.
+/// Appends the date that is `days` days after 1970-01-01. Returns `None`, and appends nothing, if its year does not have four digits.
 pub fn date(days: i64, out: &mut String) -> Option<()> {
     FOUR_DIGITS.contains(&days).then(|| {
         let (year, month, day) = year_month_day(days);
@@ -32,7 +32,7 @@ pub fn date(days: i64, out: &mut String) -> Option<()> {
     })
 }
 
-/// Writes the hours, minutes and seconds of a time of day.
+/// Appends the time of day that is `seconds` after midnight, as `HH:MM:SS`.
 pub fn clock(seconds: i64, out: &mut String) {
     digits(seconds / 3600, 2, out);
     out.push(':');
@@ -41,7 +41,7 @@ pub fn clock(seconds: i64, out: &mut String) {
     digits(seconds % 60, 2, out);
 }
 
-/// Writes a fraction of a second, in nanoseconds: 3, 6 or 9 digits, as few as it needs, and none if it is zero.
+/// Appends a fraction of a second, given in nanoseconds: a point and 3, 6 or 9 digits, as few as it needs. Zero appends nothing.
 pub fn nanoseconds(fraction: i64, out: &mut String) {
     let (value, width) = match fraction {
         0 => return,
@@ -53,7 +53,7 @@ pub fn nanoseconds(fraction: i64, out: &mut String) {
     digits(value, width, out);
 }
 
-/// Writes a number that is not negative with zeros before it.
+/// Appends the last `width` digits of a number that is not negative, with zeros before a shorter number.
 pub fn digits(value: i64, width: u32, out: &mut String) {
     for place in (0..width).rev() {
         out.push(char::from(b'0' + (value / 10i64.pow(place) % 10) as u8));
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_have_years_of_four_digits() {
+    fn a_date_is_written_only_if_its_year_has_four_digits() {
         let written = |days| {
             let mut out = String::new();
             date(days, &mut out).map(|()| out)

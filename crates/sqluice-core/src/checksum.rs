@@ -9,7 +9,7 @@
 use sqluice_format::page::Geometry;
 use twox_hash::XxHash3_64;
 
-/// The sum so far.
+/// The checksum of the pages that were added so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checksum(u64);
 
@@ -43,7 +43,7 @@ impl Checksum {
         self.0
     }
 
-    /// Creates the checksum with the given sum.
+    /// Creates the checksum from a number that [`Checksum::to_sum`] has returned.
     pub fn of_sum(sum: u64) -> Checksum {
         Checksum(sum)
     }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_bit_and_the_page_number_count() {
+    fn a_changed_bit_or_page_number_changes_the_checksum() {
         let mut page = [7; 512];
         let sum = |page: &[u8], number| {
             let mut sum = Checksum::default();

@@ -1,4 +1,4 @@
-//! The path of a database as SQLite reads it.
+//! Paths of databases that SQLite would not take as plain files: `:memory:`, and URIs.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub fn refuse_memory(target: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Error::usage(":memory: is SQLite's name for a database in memory, and only files can be written")
-        .hint("name a file; ./:memory: is one"))
+        .hint("name a file, such as target.db; ./:memory: is a file of this name"))
 }
 
 /// Returns the URI of a file that no program writes any more: SQLite takes no locks on it, and looks for no journal.

@@ -1,8 +1,8 @@
-//! Values that are given for settings, and the options that take them.
+//! The values that a user gives for settings, and the option structs that take these values.
 //!
 //! ```text
-//!  front end: text or objects ──> Value, by the kind of the setting ──> TakesSettings::set of the verb ──> its fields
-//!                                                                            └──> options that it contains
+//!  front end: text or objects ──> Value, by the kind of the setting ──> TakesSettings::set of the verb's options ──> their fields
+//!                                                                            └──> set of options within these options
 //! ```
 
 use std::path::PathBuf;
@@ -14,9 +14,9 @@ use crate::settings::{Declaration, Setting, Taker, Verb};
 /// A number of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowCount {
-    /// This number, for the named table, or for each table without a number of its own.
+    /// This number of rows, for the named table; without a name, for each table that has no number of its own.
     Count(Option<String>, u64),
-    /// This number for each row of the table's parent.
+    /// This number of rows for each row of the table's parent.
     PerParent(String, f64),
 }
 
@@ -32,7 +32,7 @@ pub enum Value {
     Integer(i64),
     /// A number with a fraction.
     Real(f64),
-    /// A time.
+    /// A duration.
     Duration(Duration),
     /// A text, a name or a word.
     Text(String),
@@ -52,9 +52,9 @@ pub enum Value {
     Share(u64, u64),
 }
 
-/// A type that a value can be read as.
+/// A type that a [`Value`] can be converted to.
 pub trait FromValue: Sized {
-    /// Returns the value as this type; `None`: the value is of another kind.
+    /// Converts the value; `None` if it is of another kind.
     fn from_value(value: &Value) -> Option<Self>;
 }
 
@@ -95,13 +95,13 @@ impl Value {
     /// Returns the value as the type of a field.
     ///
     /// # Errors
-    /// If the value is of another kind: the declaration of the setting and the options disagree.
+    /// If the value is of another kind, which happens only if the setting's declared kind does not suit the type of the field.
     pub fn to<T: FromValue>(&self) -> Result<T> {
         T::from_value(self)
             .ok_or_else(|| Error::usage(format!("{self:?} is not a {}", std::any::type_name::<T>())))
     }
 
-    /// Returns the meaning of a value that is one of several words.
+    /// Returns the meaning of a value that is a word, by the list of all words with their meanings.
     ///
     /// # Errors
     /// If the value is none of the words.
@@ -113,7 +113,7 @@ impl Value {
         })
     }
 
-    /// Adds the value of another use of the same flag.
+    /// Adds the value of a flag that is given once more: a list grows, any other value is replaced.
     pub fn extend(&mut self, more: Value) {
         match (self, more) {
             (Value::Texts(all), Value::Texts(more)) => all.extend(more),
@@ -136,7 +136,7 @@ impl Given {
     /// Collects the values of the settings that `find` has a value for.
     ///
     /// # Errors
-    /// Errors of `find`.
+    /// If `find` fails.
     pub fn collect<E>(
         verb: Verb,
         mut find: impl FnMut(Setting, &Declaration) -> Result<Option<Value>, E>,
@@ -153,16 +153,17 @@ impl Given {
         self.values.iter().any(|(given, _)| *given == setting)
     }
 
-    /// Returns the value of a setting that is given.
+    /// Returns the value of a setting; `None` if it is not given, or is not a `T`.
     pub fn get<T: FromValue>(&self, setting: Setting) -> Option<T> {
         let (_, value) = self.values.iter().find(|(given, _)| *given == setting)?;
         T::from_value(value)
     }
 
-    /// Sets all settings that options take, each in the first of the `options` that has its field.
+    /// Passes each value to the first of the `options` that has a field for its setting. Settings that the front end handles itself are
+    /// skipped.
     ///
     /// # Errors
-    /// If a value makes no sense.
+    /// If a value is not valid for its setting, or no options have a field for the setting.
     pub fn hand_over(&self, options: &mut [&mut dyn TakesSettings]) -> Result<()> {
         for (setting, value) in &self.values {
             let taker = self.verb.declaration(*setting).map(|declaration| declaration.taker);
@@ -211,9 +212,9 @@ impl Given {
 /// # Ok::<(), sqluice_core::error::Error>(())
 /// ```
 pub trait TakesSettings {
-    /// Sets the field of a setting. Returns `false` if there is no such field.
+    /// Sets the field of a setting. Returns `false` if the options have no field for it.
     ///
     /// # Errors
-    /// If the value makes no sense.
+    /// If the value is not valid for the setting.
     fn set(&mut self, setting: Setting, value: &Value) -> Result<bool>;
 }

@@ -3,15 +3,15 @@
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
 //! * `setters`: builder methods of option structs; [`waits`]: waits that no option sets
-//! * [`size`]: bytes, in words; [`similar`]: suggestions for misspelled names; [`checksum`]: of the pages of a file; [`splitmix`]: random
-//!   numbers; [`append`]: short byte strings and digits; [`calendar`]: days and seconds as dates
+//! * [`size`]: sizes as people read them; [`similar`]: suggestions for misspelled names; [`checksum`]: a checksum of a database's pages;
+//!   [`splitmix`]: random numbers; [`append`]: fast appends of short byte strings and digits; [`calendar`]: days and seconds as dates
 //! * [`affinity`]: values as SQLite converts them for a column
 //! * [`settings`]: the settings of all verbs, each declared once
 //! * [`error`]: errors with their places and hints; [`progress`]: progress and cancellation of runs
 //! * [`given`]: values that are given for settings, and the options that take them
 //! * [`remote`]: files behind URLs
-//! * [`batch`]: rows, column by column; [`sqlite_error`]: errors of SQLite as errors of sqluice; [`database_path`]: names of databases as
-//!   SQLite reads them
+//! * [`batch`]: rows, column by column; [`sqlite_error`]: errors of SQLite as errors of sqluice; [`database_path`]: `:memory:`, and paths
+//!   as URIs for SQLite
 //! * [`schema`]: tables and indexes, as SQLite declares them
 //! * [`source`]: sources of rows; [`rows`]: rows in memory as a table of SQLite
 

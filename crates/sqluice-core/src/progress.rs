@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 
-/// A watcher of a run.
+/// An observer of a run.
 ///
 /// Contract: methods are called from any thread, at most some thousand times a second. They return at once, never panic, and do nothing
 /// that changes the written data.
@@ -23,7 +23,7 @@ pub trait Progress: Send + Sync {
     }
 }
 
-/// Rows, and bytes of input or output.
+/// An amount of work: rows, and bytes of input or output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
     /// The number of rows.
@@ -32,13 +32,13 @@ pub struct Amount {
     pub bytes: u64,
 }
 
-/// A watcher that does nothing.
+/// An observer that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
 impl Progress for Silent {}
 
-/// The surroundings of a run: the progress that watches it, and the flag that stops it. The default context is silent and never cancelled.
+/// The observer of a run, and the flag that stops it. The default context is silent and never cancelled.
 ///
 /// ```
 /// use sqluice_core::progress::{Cancel, Context};
@@ -51,14 +51,14 @@ impl Progress for Silent {}
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Context<'c> {
-    /// The watcher of the run.
+    /// The observer of the run.
     pub progress: &'c dyn Progress,
     /// The flag that stops the run.
     pub cancel: Cancel,
 }
 
 impl<'c> Context<'c> {
-    /// Sets the progress that watches the run.
+    /// Sets the observer of the run.
     #[must_use]
     pub fn progress(mut self, progress: &'c dyn Progress) -> Context<'c> {
         self.progress = progress;
@@ -72,7 +72,7 @@ impl<'c> Context<'c> {
         self
     }
 
-    /// Returns a context with the same progress and with a [child](Cancel::child) of the flag.
+    /// Returns a context with the same observer and with a [child](Cancel::child) of the flag.
     #[must_use]
     pub fn child(&self) -> Context<'c> {
         Context { progress: self.progress, cancel: self.cancel.child() }
@@ -98,8 +98,8 @@ pub struct Cancel {
     parent: Arc<OnceLock<Parent>>,
 }
 
-/// The flag that a child follows, until a later flag takes its place. The list grows and never changes, so that threads read it without a
-/// lock.
+/// A link in the list of the flags that a child was told to follow, of which only the last counts. Links are only ever appended, so that
+/// threads read the list without a lock.
 #[derive(Debug)]
 struct Parent {
     cancel: Cancel,
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_follows_the_last_parent_and_none_before() {
+    fn a_flag_follows_its_last_parent_and_no_earlier_one() {
         let parents = [Cancel::new(), Cancel::new(), Cancel::new()];
         let child = parents[0].child();
         let clone = child.clone();

@@ -18,15 +18,15 @@ pub const SCHEMES: [&str; 5] = ["s3", "gs", "az", "https", "http"];
 /// The limits on the time and the number of tries of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestLimits {
-    /// The longest silence of a server, over all tries of a request together. `None`, the default, is two minutes for files and objects, and no
-    /// limit for databases of servers, which may compute for long before they send the first row.
+    /// The longest silence of a server, over all tries of a request together. `None`, the default, is two minutes for files and objects,
+    /// and no limit for databases of servers, which may compute for long before they send the first row.
     pub timeout: Option<Duration>,
     /// The number of tries of a request after a temporary failure, such as a broken connection. A read goes on where it broke off, and if
     /// bytes have arrived, the tries are counted anew. The default is 20.
     pub retries: u32,
 }
 
-/// The default of the longest silence of a server of files or objects.
+/// The longest silence of a server of files or objects, if [`RequestLimits::timeout`] is `None`.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The default of [`RequestLimits::retries`].
@@ -39,7 +39,7 @@ impl Default for RequestLimits {
 }
 
 impl RequestLimits {
-    /// Returns the longest silence of a server of files or objects.
+    /// Returns the longest silence of a server of files or objects: [`RequestLimits::timeout`] or its default.
     pub fn silence(&self) -> Duration {
         self.timeout.unwrap_or_else(|| waits::scaled(TIMEOUT))
     }
@@ -56,7 +56,7 @@ impl TakesSettings for RequestLimits {
     }
 }
 
-/// A receiver of the bytes of a range, or of the error.
+/// A callback that gets the bytes of a range, or the error.
 pub type Fetched = Box<dyn FnOnce(Result<Vec<u8>>) + Send>;
 
 /// A file behind a URL. All calls block, and end early if the run is cancelled.
@@ -76,7 +76,7 @@ pub trait RemoteFile: fmt::Debug + Send + Sync {
     /// If the run is cancelled.
     fn check(&self) -> Result<()>;
 
-    /// Starts to read a range. Another thread calls `done`.
+    /// Starts to read a range. Another thread then calls `done` with the bytes or the error.
     fn fetch(&self, range: Range<u64>, done: Fetched);
 
     /// Reads a range.
@@ -85,10 +85,10 @@ pub trait RemoteFile: fmt::Debug + Send + Sync {
     /// If the range can't be read, or the file has changed since it was opened.
     fn read(&self, range: Range<u64>) -> Result<Vec<u8>>;
 
-    /// Reads the whole file from the start, a few blocks ahead.
+    /// Returns a reader of the whole file, which fetches a few blocks ahead.
     ///
     /// # Errors
-    /// If the file can't be read. The errors of the reader hold an [`Error`].
+    /// If the file can't be read. [`Error::from_read`] extracts the errors of the reader.
     fn stream(&self) -> Result<Box<dyn Read + Send>>;
 }
 
@@ -129,7 +129,8 @@ pub fn has_password(path: &Path) -> bool {
     of_login || query.split('&').any(|pair| pair.starts_with("password="))
 }
 
-/// Returns the URL of a server without its password and its query. A password that is not encoded may have `?` and `@`.
+/// Returns the URL of a server without its password and its query. A password that is not percent-encoded may have `?` and `@`, so a URL
+/// whose login can't be told apart becomes `...`.
 fn server_without_secrets(scheme: &str, rest: &str) -> PathBuf {
     let end = rest.find(['?', '#']).unwrap_or(rest.len());
     let shown = match rest[..end].rsplit_once('@') {
@@ -173,8 +174,8 @@ pub fn server_not_supported(path: &Path) -> Error {
     Error::without_feature(what, feature)
 }
 
-/// Decodes the bytes of a part of a URL that are written as `%` and two hexadecimal digits. Returns `None` if digits are missing, or if the result
-/// is not UTF-8.
+/// Decodes the bytes of a URL's component that are written as `%` and two hexadecimal digits. Returns `None` if digits are missing, or if
+/// the result is not UTF-8.
 pub fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -203,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_have_a_known_scheme() {
+    fn is_url_is_true_only_for_urls_with_a_known_scheme() {
         for url in ["s3://bucket/x.db", "gs://b/x", "az://c/x", "https://example.org/x.csv", "http://h"] {
             assert!(is_url(Path::new(url)), "{url}");
         }
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_no_secrets() {
+    fn passwords_and_queries_are_removed_from_urls() {
         let name = |url: &str| without_secrets(Path::new(url)).display().to_string();
         assert_eq!(
             name("https://u:p@example.org:80/a/b.csv?sig=xyz&a=@/#f"),

@@ -1,4 +1,4 @@
-//! Builder methods of option structs: each sets the field of its name and returns the options.
+//! Builder methods of option structs: a method sets the field of the same name and returns the options.
 
 /// Writes one builder method for each line, with the doc comment above it.
 ///

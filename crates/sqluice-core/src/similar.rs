@@ -9,7 +9,7 @@ pub fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Str
     }
 }
 
-/// Returns the nearest of `names`, if at most two letters, or a third of the letters, differ.
+/// Returns the nearest of `names`, if at most two letters, or a third of the letters of a longer name, differ.
 pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     nearest_within(2.max(name.len() / 3), name, names)
 }
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_distance_of_names_counts_changes() {
+    fn nearest_within_counts_changed_added_and_missing_letters() {
         for (a, b, distance) in
             [("int", "INT", 0), ("", "abc", 3), ("digt", "digits", 2), ("tnull", "null", 1)]
         {
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_of_several_names_is_meant() {
+    fn nearest_returns_the_most_similar_of_several_names() {
         assert_eq!(nearest("ordres", ["items", "orders", "order"].into_iter()), Some("orders"));
         assert_eq!(nearest("x", ["items", "orders"].into_iter()), None);
     }

@@ -1,4 +1,4 @@
-//! Sizes in the form that people read.
+//! Sizes and numbers in the form that people read: `19.849 GB`, `1.5 MiB`, `1,000,000`.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// A size of memory, in the form of its setting: `{}` has MiB, with a tenth unless it is zero, or bytes below a tenth of a MiB.
+/// A number of bytes of memory. `{}` shows MiB, with one digit after the point unless it is zero; below 0.1 MiB it shows bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mebibytes(pub u64);
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_told_in_mebibytes() {
+    fn memory_is_shown_in_mebibytes_with_at_most_one_digit_after_the_point() {
         for (bytes, text) in [
             (0, "0 MiB"),
             (1000, "1000 bytes"),

@@ -1,11 +1,11 @@
-//! The waits that no option sets: for another process that uses a file, for a server, until the next line of progress.
+//! Wait times that no option sets: for another process that uses a file, for a server, until the next line of progress.
 //!
 //! One factor scales all of them: a test need not wait as long as a user, and waits longer on a crowded machine.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// The bits of the factor.
+/// The bits of the factor, an `f32`.
 static FACTOR: AtomicU32 = AtomicU32::new(1.0_f32.to_bits());
 
 /// The largest factor.
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_are_what_they_say_until_they_are_scaled() {
+    fn waits_are_unscaled_until_a_valid_factor_is_set() {
         assert_eq!(scaled(Duration::from_secs(5)), Duration::from_secs(5));
         for wrong in [-1.0, f32::NAN, f32::INFINITY, 1000.5] {
             assert!(!scale(wrong), "{wrong}");

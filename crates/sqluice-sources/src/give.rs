@@ -14,17 +14,17 @@ use std::ops::Range;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::source::{BadRow, Refused, RefusedRow, Sink};
 
-/// Rows that are found, and can be given to a sink.
+/// Rows that a decoder has found in its part, and can give to a sink.
 pub(super) trait GivenRows {
-    /// Gives some of the rows to the sink.
+    /// Gives the rows of this range to the sink, as one batch.
     fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused>;
 
     /// Returns the bad row for a row that the sink refuses because of a column, with its place.
     fn refused(&mut self, row: usize, column: usize, error: Error) -> BadRow;
 }
 
-/// Gives `rows` rows to the sink: all at once, or, if the sink refuses some, one by one between the runs of the others. The rows in
-/// `refused` are not given; they are reported in order.
+/// Gives `rows` rows to the sink: all at once, or, if the sink refuses some, the rows between the refused ones. Refused rows are reported
+/// as bad rows, in order, and so are the rows in `refused`, which are known to be bad.
 pub(super) fn give(
     rows: usize,
     mut refused: Vec<RefusedRow>,

@@ -1,14 +1,14 @@
-//! The sources of rows: files of CSV, JSON, Arrow and Parquet, and the tables of TPC-H, as sources of batches; and the inference of column
-//! types from values.
+//! Sources of rows: the readers of CSV, JSON, Arrow, Parquet and other files, and the tables of TPC-H. Also infers the types of columns
+//! from their values.
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
 //! * `input`: files and pipes as UTF-8 text, decompressed
 //! * `convert`: text of other forms as dates, booleans and numbers; `infer`: the types of columns, inferred from their values
-//! * `needles`: the search for some bytes in a block; `text`: the code that text sources share; `give`: gives rows to the sink, and reports
-//!   refused rows
+//! * `needles`: the search of a block for a few bytes; `text`: the code that text sources share; `give`: gives rows to the sink, and
+//!   reports refused rows
 //! * `csv`, `json`, `arrow`, `parquet`, `tpch`: the parsers of each format
-//! * `dump`: SQL text that makes a database
+//! * `dump`: dumps, SQL text that creates a database
 //! * `formats`: the formats of files that can be loaded
 
 #![deny(unsafe_code)]

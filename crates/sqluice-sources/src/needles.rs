@@ -1,4 +1,4 @@
-//! The search of a block for a few bytes: the positions of the bytes, as bits.
+//! The search of a block for a few bytes, the needles: the positions of the needles, as bits.
 //!
 //! An x86-64 instruction gathers the bits of a comparison, which compilers do not find by themselves: of 16 bytes with SSE2, which every
 //! processor has, and of 32 bytes with AVX2. Calls of these instructions are `unsafe`.
@@ -48,7 +48,7 @@ fn many_by_avx2<const N: usize>(blocks: &[[u8; 64]], needles: [u8; N], masks: &m
     }
 }
 
-/// Returns the positions of needles in a block.
+/// Returns the positions of needles in a block, as bits.
 #[inline]
 pub(crate) fn mask<const N: usize>(block: &[u8; 64], needles: [u8; N]) -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -233,7 +233,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn ends_of_strings_are_those_of_the_plain_loop(
+        fn string_ends_agrees_with_the_plain_loop(
             block in prop::collection::vec(prop_oneof![Just(b'"'), Just(b'\\'), 0..0x21u8, any::<u8>()], 16),
         ) {
             let block = block.first_chunk().unwrap();
@@ -241,7 +241,7 @@ mod tests {
         }
 
         #[test]
-        fn the_first_of_a_block_is_that_of_the_plain_loop(
+        fn first_agrees_with_the_plain_loop(
             block in prop::collection::vec(prop_oneof![Just(b'"'), any::<u8>()], 16),
             needle: u8,
         ) {
@@ -253,7 +253,7 @@ mod tests {
         }
 
         #[test]
-        fn bytes_of_a_range_are_those_of_the_plain_loop(block in prop::collection::vec(any::<u8>(), 64)) {
+        fn range_agrees_with_the_plain_loop(block in prop::collection::vec(any::<u8>(), 64)) {
             let block = block.first_chunk().unwrap();
             prop_assert_eq!(range::<b',', b'9'>(block), plain_range::<b',', b'9'>(block));
             prop_assert_eq!(range::<0, 0x1f>(block), plain_range::<0, 0x1f>(block));
@@ -261,7 +261,7 @@ mod tests {
         }
 
         #[test]
-        fn a_mask_is_that_of_the_plain_loop(
+        fn mask_and_masks_agree_with_the_plain_loop(
             block in prop::collection::vec(prop_oneof![Just(b','), any::<u8>()], 64),
             needles: [u8; 3],
         ) {

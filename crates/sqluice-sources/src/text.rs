@@ -84,7 +84,7 @@ impl Text {
         text
     }
 
-    /// Reads `bytes` more bytes; fewer only at the end.
+    /// Appends the next `bytes` bytes of the input to `data`; fewer only at the end of the input or at an error.
     pub(super) fn read(&mut self, data: &mut Vec<u8>, bytes: usize) {
         data.reserve(bytes);
         match self.input.by_ref().take(bytes as u64).read_to_end(data) {
@@ -127,7 +127,8 @@ impl HandedOut {
         HandedOut { bytes: 0, read, total }
     }
 
-    /// Returns the progress that the next part stands for. The part ends at `text_byte` of the text.
+    /// Returns the number of bytes that were read since the last call: the progress of the next part, which ends at `text_byte` of the
+    /// text.
     pub(super) fn next(&mut self, text_byte: u64) -> u64 {
         let done = self.read.as_ref().map_or(text_byte, |read| read.load(Ordering::Relaxed));
         let bytes = done.saturating_sub(self.bytes);

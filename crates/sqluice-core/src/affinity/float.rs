@@ -1,23 +1,23 @@
 //! Conversion between floats and decimal digits with SQLite's arithmetic, exact to the last bit and the last digit.
 //!
 //! SQLite 3.54 scales by a power of ten of 96 bits (after Russ Cox's [fpfmt](https://github.com/rsc/fpfmt)). It prints 17 digits, or fewer
-//! if the tail is a run of nines or zeros and the shorter number reads back the same: neither `%.17g` nor the shortest form. Any other
-//! arithmetic, even a correctly rounding one, gives other bytes for some values. So this module is a translation of SQLite's
+//! if the tail is a run of nines or zeros and the shorter number reads back as the same float: neither `%.17g` nor the shortest form. Any
+//! other arithmetic, even with correct rounding, gives other bytes for some values. So this module is a translation of SQLite's
 //! `sqlite3Fp10Convert2`, `sqlite3Fp2Convert10` and `sqlite3FpDecode` (public domain). The tests compare it with the bundled library,
 //! number by number, and fail if the library changes.
 //!
-//! Notation: a scaled power of ten is its 64 most significant bits and the 32 after them.
+//! A power of ten is represented as `(u64, u32)`: its 64 most significant bits, and the 32 bits after them.
 
-/// The mantissa from which on SQLite reads no further digit: the next one might not fit 64 bits.
+/// SQLite ignores further digits once the mantissa has reached this value, because another digit might not fit 64 bits.
 pub(super) const MANTISSA_FULL: u64 = (u64::MAX - 9) / 10;
 
 /// The largest number of digits of a printed float.
 const DIGITS_MAX: usize = 17;
 
-/// The exponents for which the table has a power.
+/// The exponents that [`power_of_ten`] takes.
 const EXPONENTS: std::ops::RangeInclusive<i64> = -348..=347;
 
-/// The first 96 bits of 10^(27 (i - 13)); but number 13 is 10^-1.
+/// The first 96 bits of 10^(27 (i - 13)), at index i. The exception is index 13, which has 10^-1: 10^0 is in [`SMALL_POWERS`].
 const POWERS: [(u64, u32); 26] = [
     (0x8049_a4ac_0c58_11ae, 0x205b_896d),
     (0xcf42_894a_5dce_35ea, 0x5206_4cad),
@@ -47,7 +47,7 @@ const POWERS: [(u64, u32); 26] = [
     (0x9e19_db92_b4e3_1ba9, 0x6c07_a2c2),
 ];
 
-/// The first 64 bits of 10^0 to 10^26. Their odd parts have at most 61 bits, so they are exact.
+/// The first 64 bits of 10^0 to 10^26. They are exact, because 5^26 has 61 bits.
 const SMALL_POWERS: [u64; 27] = {
     let mut powers = [1 << 63; 27];
     let mut power: u128 = 1;
@@ -125,7 +125,7 @@ pub(super) fn decimal_to_real(mantissa: u64, exponent: i64) -> f64 {
         sticky = u64::from(middle.wrapping_sub(correction) > 1);
         upper -= u64::from(middle < correction);
     }
-    // 53 bits, one bit for the half, and a sticky bit.
+    // `rounded` has the 53 bits of the result, one bit for the half, and a sticky bit.
     let mut rounded = upper >> shift | sticky;
     if rounded >= (1 << 55) - 2 {
         rounded = rounded >> 1 | rounded & 1;

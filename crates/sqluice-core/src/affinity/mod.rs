@@ -14,8 +14,8 @@
 //!  NaN          NULL   NULL           NULL                    NULL
 //! ```
 //!
-//! [`apply`] implements this table for one value: the slow, obvious twin. Encoders go column by column with [`part_to_number`],
-//! [`stored_real`] and the like.
+//! [`apply`] implements this table for one value, slowly and plainly. Encoders convert whole columns with faster functions for a single
+//! class of values, such as [`part_to_number`] and [`stored_real`].
 //!
 //! Invariant: nothing here depends on a locale, a connection or a setting.
 
@@ -114,7 +114,7 @@ pub fn real_to_int(real: f64) -> Value<'static> {
 /// ([§2.1](https://www.sqlite.org/fileformat2.html#record_format), "small floating point values"). -0.0 becomes 0.
 #[inline]
 pub fn stored_real(real: f64) -> Value<'static> {
-    // SQLite turns other whole numbers into integers, and back into the same floats.
+    // SQLite turns larger whole floats into integers, too, but stores them as the same floats again.
     let int = real as i64;
     if int as f64 == real && takes_at_most_six_bytes(int) {
         Value::Int(int)
@@ -175,7 +175,7 @@ pub enum StrictType {
 }
 
 impl StrictType {
-    /// Returns the type with the given name; `None`: SQLite refuses the name in a STRICT table.
+    /// Returns the type with the given name; `None` if SQLite refuses the name in a STRICT table.
     pub fn of_declared_type(declared: &str) -> Option<StrictType> {
         let types = [
             ("INT", StrictType::Integer),
@@ -226,16 +226,17 @@ impl StrictType {
 /// The rowid that a value of an INTEGER PRIMARY KEY stands for ([rowids](https://www.sqlite.org/lang_createtable.html#rowid)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rowid {
-    /// This rowid.
+    /// The value is this rowid.
     Given(i64),
-    /// NULL: the largest rowid of the table, plus one.
+    /// The value is NULL: SQLite takes the largest rowid of the table, plus one.
     Next,
     /// No rowid: SQLite reports "datatype mismatch".
     Mismatch,
 }
 
-/// Returns the rowid that a value stands for. A whole float counts if it is a 64-bit integer, and so does text of such a number, also with
-/// white space around it (but text of the lowest 64-bit integer as a float does not).
+/// Returns the rowid that a value stands for. A whole float in the range of 64-bit integers is a rowid, and so is the text of such a
+/// number, also with white space around it. The exception is the lowest 64-bit integer, written as a float: its text is a
+/// [`Rowid::Mismatch`].
 pub fn to_rowid(value: Value<'_>) -> Rowid {
     match value {
         Value::Int(int) => Rowid::Given(int),

@@ -16,10 +16,10 @@
 //!
 //! [`text_to_number_slow`] is exactly this. [`text_to_number`] differs in two points:
 //!
-//! 1. Up to 16 bytes of digits and one point are converted in one step, eight bytes to a word, without a branch for each ([`short`]). They
-//!    fit an integer, or 15 digits over a power of ten up to 15, where one division of floats is exact (Clinger, 1990).
-//! 2. All other text is read once, eight digits or one byte at a time, into a mantissa and an exponent, which SQLite's own arithmetic turns into a float
-//!    ([`super::float`]).
+//! 1. Up to 16 bytes of digits and one point are converted in one step, eight bytes to a word, without a branch for each ([`short`]). Such
+//!    a number is an integer, or at most 15 digits over at most 10^15, where one division of floats is exact (Clinger, 1990).
+//! 2. All other text is read once, eight digits or one byte at a time, into a mantissa and an exponent, which SQLite's own arithmetic turns
+//!    into a float ([`super::float`]).
 
 use super::float::{MANTISSA_FULL, decimal_to_real};
 use super::{Affinity, real_to_int, stored_real, stored_real_of_int};
@@ -36,7 +36,8 @@ pub enum Loss {
     Underflow,
     /// An integer beyond 64 bits became a float (not reported for REAL affinity, which makes floats anyway).
     BeyondInt64,
-    /// A number became another integer, by way of the nearest float (not reported for REAL affinity).
+    /// A number with a point or an exponent became another integer, because it was rounded to the nearest float (not reported for REAL
+    /// affinity).
     Rounded,
 }
 
@@ -58,8 +59,8 @@ pub fn text_to_number_checked(text: &[u8], affinity: Affinity) -> (Value<'_>, Op
 }
 
 /// Converts `data[start..end]` as [`text_to_number_checked`] does, but faster if lengths vary (`benches/affinity.rs`, "1 to 12 digits"):
-/// the bytes before the text are read too, so that one load of 16 bytes suffices for each length. For columns whose strings lie in one
-/// buffer.
+/// the bytes before the text are read too, so that one load of 16 bytes suffices for each length. Meant for columns whose strings lie in
+/// one buffer.
 ///
 /// # Panics
 /// If `start..end` is not within `data`.
@@ -83,7 +84,7 @@ pub fn part_to_number(
     }
 }
 
-/// Converts other parts than [`part_to_number`], whose loop stays short without this code.
+/// Converts the texts that [`part_to_number`] does not convert itself. This code is not inlined, so that the caller's loop stays short.
 #[inline(never)]
 fn other_part(data: &[u8], start: usize, end: usize, affinity: Affinity) -> (Value<'_>, Option<Loss>) {
     let text = &data[start..end];
@@ -114,13 +115,13 @@ pub struct Padded {
 }
 
 impl Padded {
-    /// Takes text at any address; `None` if the text is empty or longer.
+    /// Pads a text at any address; `None` if the text is empty, only a minus, or longer than 16 bytes.
     #[inline(always)]
     pub fn alone(text: &[u8]) -> Option<Padded> {
         Padded::new(upper_end(text)?, text[0], text.len())
     }
 
-    /// Takes `data[start..end]`. The bytes before it are read too.
+    /// Pads `data[start..end]`. The 16 bytes before `end` are loaded at once, if `data` has so many.
     #[inline(always)]
     pub fn part(data: &[u8], start: usize, end: usize) -> Option<Padded> {
         let text = &data[start..end];
@@ -130,7 +131,7 @@ impl Padded {
         }
     }
 
-    /// Takes a word with the text at its upper end. `first` is the first byte of the text, and `bytes` its length.
+    /// Pads the text at the upper end of `word`. `first` is the first byte of the text, and `bytes` its length.
     #[inline(always)]
     fn new(word: u128, first: u8, bytes: usize) -> Option<Padded> {
         let negative = first == b'-';
@@ -147,7 +148,7 @@ impl Padded {
 #[inline(always)]
 fn short(Padded { negative, bytes, word }: Padded, affinity: Affinity) -> Option<Value<'static>> {
     const POINTS: u128 = repeat(POINT);
-    // The lowest flag is the first point's. Flags above it may be false.
+    // The lowest flag is the flag of the first point. Flags above it may be wrong.
     let points = (word ^ POINTS).wrapping_sub(repeat(1)) & !(word ^ POINTS) & repeat(0x80);
     if points == 0 {
         let int = sixteen_digits(word)? as i64;
@@ -166,8 +167,8 @@ fn short(Padded { negative, bytes, word }: Padded, affinity: Affinity) -> Option
     Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
 }
 
-/// Converts `data[start..end]` to a whole number, if it has at most 8 bytes: digits, and perhaps a minus. For columns that are known to
-/// have such numbers, as [`decimal`] is for columns with a point: the checks for other forms are saved.
+/// Converts `data[start..end]` to a whole number, if it is digits and perhaps a minus, at most 8 bytes in all, and `end` is at least 8.
+/// Meant for columns that are known to have such numbers: saves the checks for other forms.
 ///
 /// # Panics
 /// If `end` is beyond `data`.
@@ -176,7 +177,8 @@ pub fn whole(data: &[u8], start: usize, end: usize) -> Option<i64> {
     Short::part(data, start, end)?.whole()
 }
 
-/// Converts `data[start..end]` by `affinity`, if it is a number of at most 8 bytes with a point. See [`whole`].
+/// Converts `data[start..end]` by `affinity`, if it is a number with a point, of at most 8 bytes, and `end` is at least 8. Meant for
+/// columns that are known to have such numbers, as [`whole`] is for whole numbers.
 ///
 /// # Panics
 /// If `end` is beyond `data`.
@@ -189,7 +191,7 @@ pub fn decimal(data: &[u8], start: usize, end: usize, affinity: Affinity) -> Opt
     }
 }
 
-/// A text of at most 8 bytes with its sign, as in [`Padded`], but in a word of half the size.
+/// A text of at most 8 bytes, sign included, stored as in [`Padded`] but in a word of 64 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Short {
     /// `true` if the sign is a minus.
@@ -201,8 +203,8 @@ pub struct Short {
 }
 
 impl Short {
-    /// Takes `data[start..end]`. The bytes before it are read too. Returns `None` if the text is empty or longer, or is at the start of
-    /// `data`.
+    /// Pads `data[start..end]`, with one load of the 8 bytes before `end`. Returns `None` if `end` is less than 8, or if the
+    /// text is empty, only a minus, or longer than 8 bytes.
     ///
     /// # Panics
     /// If `end` is beyond `data`.
@@ -228,7 +230,7 @@ impl Short {
         Some(if self.negative { -number } else { number })
     }
 
-    /// Converts a number with the flags `points` of its points. The first point is taken out.
+    /// Converts a number with a point. `points` is the result of the function [`points`] for the word.
     #[inline(always)]
     fn decimal(self, points: u64, affinity: Affinity) -> Option<Value<'static>> {
         let Short { word, negative, .. } = self;
@@ -248,7 +250,7 @@ impl Short {
     }
 }
 
-/// Returns the top bits of the bytes that are points. Bits above the first point may be false.
+/// Returns the top bits of the bytes that are points. Bits above the first point may be wrong.
 #[inline(always)]
 fn points(word: u64) -> u64 {
     let differing = word ^ repeat(POINT) as u64;
@@ -285,8 +287,8 @@ fn upper_end(bytes: &[u8]) -> Option<u128> {
         return None;
     }
     let gap_bits = 8 * (16 - len) as u32;
-    // Two loads overlap: the one from the end is in place. The one from the start is shifted, out of the half that it is cut to, or onto
-    // equal bytes of the other load.
+    // The load from the end is in its place already. The load from the start is shifted to its place, and cut to the half below: the bytes
+    // that are cut off are in the other load.
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
         let first = (u128::from(u64::from_le_bytes(*first)) << gap_bits) as u64;
         Some(u128::from(u64::from_le_bytes(*last)) << 64 | u128::from(first))
@@ -307,7 +309,7 @@ fn upper_end(bytes: &[u8]) -> Option<u128> {
 /// Returns the number of 16 digits from 0 to 9, the first digit in the lowest byte; `None` if a byte is more than 9.
 #[inline(always)]
 fn sixteen_digits(word: u128) -> Option<u64> {
-    // A carry leaves a byte only if a flag is set, of this byte or of the byte that the carry comes from.
+    // Only a byte above 0x7f can carry into the next byte, and such a byte sets its own flag.
     if (word.wrapping_add(repeat(0x76)) | word) & repeat(0x80) != 0 {
         return None;
     }
@@ -317,12 +319,12 @@ fn sixteen_digits(word: u128) -> Option<u64> {
 /// Returns `true` if each of eight bytes is 0 to 9.
 #[inline(always)]
 fn are_digits(word: u64) -> bool {
-    // A carry leaves a byte only if the byte's own flag is set.
+    // Only a byte above 0x7f can carry into the next byte, and such a byte sets its own flag.
     (word.wrapping_add(repeat(0x76) as u64) | word) & repeat(0x80) as u64 == 0
 }
 
-/// Returns the number of eight digits from 0 to 9, the first digit in the lowest byte. First pairs, then fours, then all eight: each
-/// product adds ten (a hundred, ten thousand) times the earlier neighbour.
+/// Returns the number of eight digits from 0 to 9, the first digit in the lowest byte. Digits are joined to pairs, pairs to fours, and
+/// fours to the number: each multiplication adds 10 (100, 10,000) times the neighbour in the lower bytes.
 #[inline(always)]
 pub fn eight_digits(word: u64) -> u64 {
     let pairs = (word.wrapping_mul(10 << 8 | 1) >> 8) & 0x00ff_00ff_00ff_00ff;
@@ -330,7 +332,7 @@ pub fn eight_digits(word: u64) -> u64 {
     fours.wrapping_mul(10_000 << 32 | 1) >> 32
 }
 
-/// A number in text: mantissa times ten to the exponent.
+/// A number read from text: mantissa times ten to the exponent.
 struct Decimal {
     negative: bool,
     mantissa: u64,
@@ -378,7 +380,7 @@ fn equals_int(text: &[u8], int: i64) -> bool {
     let end = text.iter().rposition(|&byte| !is_space(byte)).map_or(0, |last| last + 1);
     let text = &text[..end];
     let (digits, exponent) = match text.iter().position(|byte| byte | 0x20 == b'e') {
-        // An exponent with more digits makes 0 or infinity, which the mantissa or the loss has decided already.
+        // An exponent that does not fit an i64 makes infinity or 0: then there is a loss already, or all digits are 0.
         Some(at) => (&text[..at], str::from_utf8(&text[at + 1..]).map_or(0, |e| e.parse().unwrap_or(0))),
         None => (text, 0i64),
     };
@@ -464,7 +466,7 @@ fn read(text: &[u8]) -> Option<Decimal> {
 /// Appends the next eight bytes of the text to a mantissa, if they are digits and the mantissa has room for all of them.
 #[inline(always)]
 fn with_eight_digits(mantissa: u64, text: &[u8], at: usize) -> Option<u64> {
-    // Seven more digits make less than MANTISSA_FULL of such a mantissa.
+    // A mantissa below this is below MANTISSA_FULL after seven more digits, so the eighth is read, too.
     const MANTISSA_MAX: u64 = 100_000_000_000;
     let digits = u64::from_le_bytes(*text.get(at..)?.first_chunk()?) ^ repeat(b'0') as u64;
     (mantissa < MANTISSA_MAX && are_digits(digits)).then(|| mantissa * 100_000_000 + eight_digits(digits))
@@ -487,8 +489,7 @@ impl Decimal {
     }
 }
 
-/// Appends a digit to an exponent as SQLite does, without overflow: an exponent of six digits or more counts as 10000, one of five as
-/// itself.
+/// Appends a digit to an exponent as SQLite does: an exponent of more than five digits counts as 10000, so that nothing overflows.
 fn next_of_exponent(exponent: i64, digit: u8) -> i64 {
     if exponent < 10_000 { exponent * 10 + i64::from(digit) } else { 10_000 }
 }
@@ -508,7 +509,7 @@ pub fn text_to_number_slow(text: &[u8], affinity: Affinity) -> Value<'_> {
     }
 }
 
-/// Parses an integer, or a float that is not a whole number.
+/// Converts text as NUMERIC affinity does; `None` if it is not a number.
 fn slow(text: &[u8]) -> Option<Value<'static>> {
     let until_nul = text.split(|byte| *byte == 0).next()?;
     let nul = until_nul.len() < text.len();
@@ -572,7 +573,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(2000))]
 
         #[test]
-        fn long_numbers_are_those_of_the_slow_conversion(text in "-?0{0,20}[0-9]{0,30}(\\.[0-9]{0,30})?(e-?[0-9]{1,3})?") {
+        fn the_fast_and_the_slow_conversion_agree_on_long_numbers(text in "-?0{0,20}[0-9]{0,30}(\\.[0-9]{0,30})?(e-?[0-9]{1,3})?") {
             for affinity in [Affinity::Integer, Affinity::Numeric, Affinity::Real] {
                 prop_assert_eq!(
                     text_to_number(text.as_bytes(), affinity),

@@ -1,4 +1,4 @@
-//! The text of an error or a note, as data: words and settings.
+//! The text of an error, a hint or a warning as data: words and settings, so that each front end can name the settings in its own way.
 //!
 //! ```
 //! use sqluice_core::error::{Setting, message};

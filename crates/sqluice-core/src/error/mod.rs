@@ -130,7 +130,7 @@ pub enum Assumption {
     StoredValues,
 }
 
-/// An error; see the module's description.
+/// An error with its kind, message, place and hint; see the module's description.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -162,7 +162,7 @@ pub struct DamagedTree {
     pub is_index: bool,
     /// The name of the table or index.
     pub name: String,
-    /// The table of an index; a table's own name.
+    /// The table that the index belongs to; for a table, its own name.
     pub table: String,
     /// `true` if all pages and records are sound, but an index has other entries than its table demands, or a row has a value that its
     /// column does not take.
@@ -187,7 +187,7 @@ pub enum DuplicateRows {
     Records(u64, u64),
     /// Their rowids.
     Rowids(i64, i64),
-    /// The two databases that have the rows, which the message names.
+    /// The rows are in two databases, which the message names.
     Databases,
 }
 
@@ -225,8 +225,8 @@ impl Error {
         }))
     }
 
-    /// Returns one error for several. Its message lists the first few dozen below `what`, with their places. Its kind is the kind of the
-    /// first error.
+    /// Returns one error that summarizes several: its message is `what`, and below it the first 24 of `parts` with their places. Its kind
+    /// is the kind of the first error.
     pub fn several(what: impl Into<Message>, parts: Vec<Error>) -> Error {
         let mut message = what.into();
         for part in parts.iter().take(LISTED_MAX) {
@@ -263,21 +263,23 @@ impl Error {
         Error::new(ErrorKind::Usage, message)
     }
 
-    /// Returns the error for a request that needs a cargo feature which this build lacks. `what` names the need, and the hint the feature.
+    /// Returns the error for a request that needs a cargo feature which this build lacks. `what` is the message; the hint names the
+    /// feature.
     pub fn without_feature(what: impl Into<Message>, feature: &'static str) -> Error {
         let mut error = Error::usage(what).hint(format!("build it with the feature {feature}"));
         error.0.feature = Some(feature);
         error
     }
 
-    /// Returns the error for a file whose format is recognised and not read. `format` is its name with an article, such as `a PDF file`.
+    /// Returns the error for a file in a format that sqluice recognises but does not read. `format` is its name with an article, such as
+    /// `a PDF file`.
     pub fn unread_format(format: &'static str) -> Error {
         let mut error = Error::input(format!("this is {format}, which is not read here"));
         error.0.unread_format = Some(format);
         error
     }
 
-    /// Returns the name of the format that is not read, if this is what the error is about.
+    /// Returns the name of the format that is not read, if this error was made by [`Error::unread_format`].
     pub fn format(&self) -> Option<&'static str> {
         self.0.unread_format
     }
@@ -372,7 +374,7 @@ impl Error {
         self
     }
 
-    /// Returns the assumption of the plan that does not hold, if this ended the run.
+    /// Returns the assumption of the plan that does not hold, if the run failed for this reason.
     pub fn refuted(&self) -> Option<Assumption> {
         self.0.refuted
     }
@@ -407,12 +409,12 @@ impl Error {
         &self.0.message
     }
 
-    /// Returns [`Error::what`] in the terms of Rust.
+    /// Returns [`Error::what`] as text. Settings have their names in the Rust API, such as `` `temp_dir` ``.
     pub fn message(&self) -> String {
         self.0.message.to_string()
     }
 
-    /// Returns place and message in the terms of Rust, without the hint that `Display` adds.
+    /// Returns place and message as `Display` writes them, but without the hint.
     pub fn without_hint(&self) -> String {
         match &self.0.place {
             Some(place) => format!("{place}: {}", self.0.message),
@@ -451,13 +453,13 @@ impl Error {
         self.0.feature
     }
 
-    /// Returns [`Error::remedy`] in the terms of Rust.
+    /// Returns [`Error::remedy`] as text. Settings have their names in the Rust API, such as `` `temp_dir` ``.
     pub fn hint_text(&self) -> Option<String> {
         self.0.hint.as_ref().map(ToString::to_string)
     }
 }
 
-/// Formats place, message and hint in the terms of Rust.
+/// Writes place, message and hint. Settings have their names in the Rust API, such as `` `temp_dir` ``.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.without_hint())?;

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  values    7      'Oslo'   NULL   2.5        kinds     1  3  0  2
-//!                                              numbers   7  0  0  bits of 2.5      of strings, where they begin
-//!                                              lens      0  4                      up to the last string
+//!                                              numbers   7  0  0  bits of 2.5      of a string: its start in data
+//!                                              lens      0  4                      ends at the last string
 //!                                              data      Oslo
 //! ```
 
@@ -15,7 +15,7 @@ const REAL: u8 = 2;
 const TEXT: u8 = 3;
 const BLOB: u8 = 4;
 
-/// Values, one after another.
+/// A column of values of any class, which grows at its end.
 #[derive(Clone, Debug, Default)]
 pub struct Cells {
     kinds: Vec<u8>,
@@ -91,7 +91,7 @@ impl Cells {
     #[inline]
     fn push_data(&mut self, kind: u8, start: usize) {
         self.lens.resize(self.kinds.len(), 0);
-        // A length of 4 GiB or more is stored as the largest one: SQLite refuses both.
+        // A length of 4 GiB or more is stored as 4 GiB - 1: SQLite refuses strings of either length.
         self.lens.push(u32::try_from(self.data.len().saturating_sub(start)).unwrap_or(u32::MAX));
         self.push_number(kind, start as i64);
     }
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_come_back_as_they_went_in() {
+    fn cells_return_the_values_that_were_appended() {
         let values = [
             Value::Int(i64::MIN),
             Value::Null,
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_could_not_be_written_leaves_nothing() {
+    fn a_failed_write_of_a_text_appends_no_value_and_no_bytes() {
         let mut cells = Cells::default();
         let write = |text: &'static [u8], result| {
             move |data: &mut Vec<u8>| {

@@ -1,4 +1,4 @@
-//! The values of one column, borrowed or owned.
+//! The columns of [`Rows`](super::Rows), which borrow or own their values.
 
 use crate::batch::{self, Bitmap, Spans, Value, Values};
 
@@ -7,7 +7,7 @@ use super::Cells;
 /// A column of [`Rows`](super::Rows), made from a slice or a vector: of `i64`, `f64`, `&str`, `String`, `&[u8]`, `Vec<u8>`, each also as an
 /// `Option`, or of [`Value`].
 ///
-/// Slices are borrowed and not copied. Slices of options and strings also take 24 bytes for each value, which locate it.
+/// Slices are borrowed. Of slices of options and of strings, each value also takes 24 bytes: a [`Value`] that borrows the string.
 #[derive(Clone, Debug)]
 pub struct Column<'a> {
     pub(super) rows: usize,
@@ -25,9 +25,9 @@ pub(super) enum Data<'a> {
     Batch(batch::Column<'a>),
     Ints(Vec<i64>),
     Reals(Vec<f64>),
-    /// Single values, whose bytes are elsewhere.
+    /// Values that borrow their text and blobs.
     Values(Vec<Value<'a>>),
-    /// Values with their bytes.
+    /// Values that own their text and blobs.
     Cells(Cells),
 }
 
@@ -42,8 +42,8 @@ impl<'a> Column<'a> {
         Column { rows, data }
     }
 
-    /// Returns the value of [`get`](Self::get), if it is a number of cells, or of a column with numbers of one kind only: SQLite asks for
-    /// one value at a time, and most often for one of these.
+    /// Returns the value of a row as [`get`](Self::get) does, but only if it is a number that needs no look at a batch or a [`Value`]. This
+    /// is the fast path: SQLite asks for one value at a time, and most often for such a number.
     #[inline]
     pub(super) fn number(&self, row: usize) -> Option<Value<'static>> {
         match &self.data {
@@ -95,7 +95,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Returns the value of a row, as [`batch::Column::get`] does, of a column that was not validated: nothing in it is taken on trust.
+/// Returns the value of a row as [`batch::Column::get`] does, but checks all positions; `None` if a slice is too short for the row.
 #[inline]
 fn get<'a>(column: &batch::Column<'a>, row: usize) -> Option<Value<'a>> {
     if let Some(Bitmap(words)) = column.validity

@@ -5,7 +5,7 @@
 //!                                     lower(name), id * 2 of the rows WHERE name <> ''  ──> results, row by row
 //! ```
 //!
-//! The columns have names, and the affinity and collation that comparisons use. Values are used as they are given: convert them first.
+//! The columns have names, and the affinity and collation that comparisons use. Values are not converted: apply the affinity before.
 //! Hidden columns can be named, and are not in `*`.
 //!
 //! ```
@@ -41,7 +41,7 @@ use crate::schema::quoted;
 /// The name of the virtual table.
 const TABLE: &str = "batch";
 
-/// The number of statements that are kept between batches.
+/// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 64;
 
 /// A column of a batch, as expressions see it.
@@ -66,7 +66,7 @@ impl NamedColumn {
     /// Returns the declaration of the column, in SQL.
     pub fn declaration(&self) -> String {
         let declared = match self.affinity {
-            // A type of no known name would be NUMERIC.
+            // Any other name than these five would declare NUMERIC.
             Affinity::Blob => "BLOB",
             Affinity::Text => "TEXT",
             Affinity::Numeric => "NUMERIC",
@@ -89,7 +89,7 @@ pub struct Evaluator {
     arguments_max: usize,
 }
 
-/// Expressions that were found to be valid, with the condition on the rows that they are evaluated for.
+/// Expressions that SQLite has accepted, with the condition on the rows that they are evaluated for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     sql: String,
@@ -171,7 +171,7 @@ impl Evaluator {
         Ok(Query { sql, results, filter: filter.map(str::to_owned), named })
     }
 
-    /// Prepares a statement, and returns what it names: SQLite asks an authorizer for each column and function.
+    /// Prepares a statement, and returns the columns and functions that it names: SQLite asks an authorizer for each of them.
     fn named(&mut self, sql: &str) -> rusqlite::Result<Named> {
         let asked: Arc<Mutex<Named>> = Arc::default();
         let (answers, names) = (Arc::clone(&asked), self.names.clone());
@@ -202,7 +202,7 @@ impl Evaluator {
         Ok(named)
     }
 
-    /// Returns the affinity of an expression: that of the column or the CAST that it is, or BLOB.
+    /// Returns the affinity of an expression: the affinity of the column or CAST that it consists of, or BLOB for any other expression.
     ///
     /// # Errors
     /// The error of SQLite.
@@ -228,8 +228,8 @@ impl Evaluator {
         self.connection.execute_batch(sql)
     }
 
-    /// Inserts rows into a table of the private connection. `target` names the table and its columns, as after INSERT INTO, and `values` are
-    /// the expressions for the columns. An INSERT that fails inserts nothing.
+    /// Inserts rows into a table of the private connection. `target` names the table and its columns, as after INSERT INTO, and `values`
+    /// are the expressions for the columns. An INSERT that fails inserts nothing.
     ///
     /// # Errors
     /// The error of SQLite.
@@ -238,10 +238,10 @@ impl Evaluator {
         self.run(&sql, 0, rows, &mut |_| Ok(()))
     }
 
-    /// Returns the statement that hands results to the taker. More results than a function has arguments are columns of the rows that the
-    /// statement returns.
+    /// Returns the statement that passes the results to the taker's function. If there are more results than a function may have arguments,
+    /// the statement returns them as its columns instead.
     fn sql(&self, results: &[String], filter: Option<&str>) -> String {
-        // An expression may end with a comment.
+        // The line break ends a comment at the end of an expression.
         let listed: Vec<String> = results.iter().map(|result| format!("({result}\n)")).collect();
         let listed = listed.join(", ");
         let taken = match results.len() <= self.arguments_max {
@@ -288,7 +288,8 @@ impl Evaluator {
         })?
     }
 
-    /// Finds the row and the expression that an error is about: the scan stopped at that row, which fails alone, too.
+    /// Finds the row and the expression that an error is about. Rows are evaluated alone until one fails: first the row at which the scan
+    /// stopped, then all in their order.
     fn fault(&self, query: &Query, rows: &Rows<'_>, error: rusqlite::Error) -> Fault {
         let stopped_at = rows.stopped_at();
         let fails = |row: usize, sql: &str, results: usize| {
@@ -375,7 +376,7 @@ mod tests {
                 Sql::Blob(blob) => Value::Blob(blob),
             };
             cells.push(match (affinity::apply(given, affinity, &mut text), affinity) {
-                // A column of floats is read as floats, whatever its record has.
+                // A REAL column stores small whole numbers as integers, and reads them as floats.
                 (Value::Int(int), Affinity::Real) => Value::Real(int as f64),
                 (value, _) => value,
             });
@@ -387,7 +388,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn results_are_those_of_a_table_with_the_same_rows(
+        fn an_evaluator_gives_the_results_that_a_table_with_the_same_rows_gives(
             rows in prop::collection::vec((value(), value()), 1..20),
             (names, affinities) in (prop::sample::subsequence(NAMES.to_vec(), 2), [0..5usize, 0..5usize]),
             collations in [0..3usize, 0..3usize],
@@ -437,7 +438,7 @@ mod tests {
                 Column::from(cells(rows.iter().map(|row| row.1.clone()), columns[1].affinity)),
             ])
             .unwrap();
-            // By the function; and as the rows of a statement, as more results are taken than a function has arguments.
+            // First the function passes the results. Then a function has too few arguments, so the statement returns them as its columns.
             for arguments_max in [evaluator.arguments_max, all - 1] {
                 evaluator.arguments_max = arguments_max;
                 let query = evaluator.query(&wanted_results, Some(&filter)).unwrap();
@@ -455,7 +456,7 @@ mod tests {
         }
 
         #[test]
-        fn an_error_names_the_first_row_and_the_expression(bad in 0..50usize, further in 0..50usize) {
+        fn a_fault_names_the_first_row_that_fails_and_its_expression(bad in 0..50usize, further in 0..50usize) {
             let columns = ["n", "doc", "unnamed"].map(|name| NamedColumn::new(name, Affinity::Text));
             let mut evaluator = Evaluator::new(Connection::open_in_memory().unwrap(), &columns).unwrap();
             let texts: Vec<&str> =
@@ -514,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn no_statement_but_that_of_an_evaluation_can_take_results() {
+    fn the_function_that_takes_results_fails_outside_of_an_evaluation() {
         let evaluator = Evaluator::new(
             Connection::open_in_memory().unwrap(),
             &[NamedColumn::new("n", Affinity::Integer)],
@@ -524,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn what_expressions_name_is_known() {
+    fn a_query_lists_the_columns_and_functions_that_it_names() {
         let columns = ["a", "B", "rowid"].map(|name| NamedColumn::new(name, Affinity::Text));
         let mut evaluator = Evaluator::new(Connection::open_in_memory().unwrap(), &columns).unwrap();
         let query = evaluator.query(&["lower(b) || LOWER(b)", "b LIKE 'x%'"], Some("rowid > 1")).unwrap();
@@ -555,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_columns_have_names_and_are_not_in_the_list_of_all_columns() {
+    fn hidden_columns_can_be_named_but_are_not_in_select_star() {
         let rowid = NamedColumn { hidden: true, ..NamedColumn::new("rowid", Affinity::Integer) };
         let columns = [NamedColumn::new("sqluice row 0", Affinity::Text), rowid];
         let mut evaluator = Evaluator::new(Connection::open_in_memory().unwrap(), &columns).unwrap();

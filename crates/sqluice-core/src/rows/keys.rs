@@ -5,10 +5,10 @@
 //!  in order  -2   7   9                             0  9  11         of as many digits as the largest difference has
 //! ```
 
-/// The number of bits of a digit.
+/// The number of bits of a digit of the radix sort.
 const DIGIT_BITS: u32 = 11;
 
-/// The number of keys from which on sorting by digits pays.
+/// The smallest number of keys for which the radix sort is used.
 const COUNTED_MIN: usize = 1024;
 
 /// Sorts keys, and keeps each once.
@@ -52,7 +52,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn keys_come_in_order_and_once(
+        fn in_order_sorts_keys_and_keeps_each_once(
             few in prop::collection::vec(-9..9_i64, 0..3000),
             many in prop::collection::vec(any::<i64>(), 0..3000),
             near in prop::collection::vec(-70_000..5_000_000_i64, 0..3000),

@@ -98,7 +98,7 @@ pub use expressions::{Evaluator, Fault, Named, NamedColumn, Query};
 pub use table::Lent;
 pub use taking::Results;
 
-/// The name of the function.
+/// The table-valued function, as SQL calls it.
 const NAME: &CStr = c"sqluice_rows";
 
 /// The largest number of columns of rows: SQLite's own limit minus one for the argument.
@@ -118,12 +118,12 @@ pub struct Rows<'a> {
     shared: Arc<Shared<'a>>,
 }
 
-/// The rows that statements point to.
+/// The rows, which SQLite gets as a pointer that is bound to a statement.
 #[derive(Debug)]
 struct Shared<'a> {
     rows: usize,
     columns: Vec<Column<'a>>,
-    /// The row, counted from 0, at which the last scan is, or has ended.
+    /// The row, counted from 0, that the last scan has reached, or at which it has ended.
     stopped_at: AtomicUsize,
 }
 
@@ -131,13 +131,15 @@ impl<'a> Rows<'a> {
     /// Creates rows of the given columns.
     ///
     /// # Errors
-    /// If some columns have more rows than others, or the columns are too many.
+    /// If some columns have more rows than others, or there are more than [`COLUMNS_MAX`] columns.
     pub fn new(columns: impl IntoIterator<Item = Column<'a>>) -> Result<Rows<'a>> {
         let columns: Vec<Column<'a>> = columns.into_iter().collect();
         let rows = columns.first().map_or(0, |column| column.rows);
         if let Some((at, column)) = columns.iter().enumerate().find(|(_, column)| column.rows != rows) {
             let (number, found) = (at + 1, column.rows);
-            return Err(Error::usage(format!("column 1 has {rows} rows, and column {number} has {found}")));
+            return Err(Error::usage(format!(
+                "all columns must have the same number of rows: column 1 has {rows}, and column {number} has {found}"
+            )));
         }
         Rows::of(rows, columns)
     }
@@ -148,17 +150,17 @@ impl<'a> Rows<'a> {
         Rows::share(column.rows, vec![column])
     }
 
-    /// Creates rows of keys for lookups: sorted, each once. SQLite itself sorts the keys of an `IN`, one by one. It takes less than half
-    /// the time for sorted keys (`benches/rows.rs`). Sorted keys may also be joined, which takes even less.
+    /// Creates rows of keys for lookups: the keys are sorted, and each is kept once. SQLite itself sorts the keys of an `IN`, one by one,
+    /// which takes less than half the time if they are sorted already (`benches/rows.rs`). A join with sorted keys is even faster.
     pub fn keys(mut keys: Vec<i64>) -> Rows<'static> {
         keys::in_order(&mut keys);
         Rows::column(keys)
     }
 
-    /// Creates the rows of a batch. The batch is trusted only as far as its slices reach: reading a missing value is an error.
+    /// Creates the rows of a batch. If its slices are shorter than the batch, SQLite reports an error when it reads a missing value.
     ///
     /// # Errors
-    /// If the columns are too many.
+    /// If there are more than [`COLUMNS_MAX`] columns.
     pub fn from_batch(batch: &Batch<'a>) -> Result<Rows<'a>> {
         let columns = batch.columns.iter().map(|column| Column::of_batch(*column, batch.rows));
         Rows::of(batch.rows, columns.collect())
@@ -169,7 +171,7 @@ impl<'a> Rows<'a> {
         Rows::share(rows, cells.into_iter().map(Column::from).collect())
     }
 
-    /// Takes the cells out again; none if the rows have another owner.
+    /// Returns the cells of [`Rows::from_cells`], for reuse; an empty vector if a clone or a statement still has the rows.
     pub fn into_cells(self) -> Vec<Cells> {
         let columns = Arc::into_inner(self.shared).map_or_else(Vec::new, |shared| shared.columns);
         columns.into_iter().filter_map(Column::into_cells).collect()
@@ -177,7 +179,10 @@ impl<'a> Rows<'a> {
 
     fn of(rows: usize, columns: Vec<Column<'a>>) -> Result<Rows<'a>> {
         if columns.len() > COLUMNS_MAX {
-            let message = format!("{} columns, and SQLite can take {COLUMNS_MAX} at a time", columns.len());
+            let message = format!(
+                "{} columns are too many: SQLite takes at most {COLUMNS_MAX} at a time",
+                columns.len()
+            );
             return Err(Error::usage(message));
         }
         Ok(Rows::share(rows, columns))
@@ -197,8 +202,8 @@ impl<'a> Rows<'a> {
         self.len() == 0
     }
 
-    /// Returns the row, counted from 0, at which the last scan is, or has ended. If a statement that takes the rows one by one in their
-    /// order has failed, this is the row at fault.
+    /// Returns the row, counted from 0, that the last scan has reached, or at which it has ended. If a statement that takes the rows one by
+    /// one in their order has failed, this is the row at fault.
     pub fn stopped_at(&self) -> usize {
         self.shared.stopped_at.load(Ordering::Relaxed)
     }
@@ -213,7 +218,7 @@ impl<'a> Rows<'a> {
         self.shared.columns.get(column)?.get(row)
     }
 
-    /// Returns a row alone. Columns without a value for it have NULL.
+    /// Returns rows that consist of this one row. A column that has no value for the row gets NULL.
     pub fn alone(&self, row: usize) -> Rows<'_> {
         let values = self.shared.columns.iter().map(|column| column.get(row).unwrap_or(Value::Null));
         Rows::share(1, values.map(|value| std::iter::once(value).collect()).collect())
@@ -241,7 +246,7 @@ impl<'a> Rows<'a> {
 }
 
 impl Shared<'_> {
-    /// Returns the reason why a value could not be read. Row and column are counted from 0.
+    /// Returns the error message for a value that does not exist. Row and column are counted from 0.
     fn nothing_there(&self, column: usize, row: usize) -> String {
         let (columns, number) = (self.columns.len(), column + 1);
         if column >= columns {

@@ -81,7 +81,7 @@ static MODULE: ffi::sqlite3_module = ffi::sqlite3_module {
     ..unsafe { std::mem::zeroed() }
 };
 
-/// The module of tables that are created.
+/// The module of the tables that [`register_named`] describes.
 static NAMED: ffi::sqlite3_module = ffi::sqlite3_module {
     xCreate: Some(connect_named),
     xConnect: Some(connect_named),
@@ -89,14 +89,15 @@ static NAMED: ffi::sqlite3_module = ffi::sqlite3_module {
     ..MODULE
 };
 
-/// The name of the module of tables that are created.
+/// The name of the module of the tables that [`register_named`] describes.
 pub(super) const NAMED_NAME: &CStr = c"sqluice_batch";
 
 pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
     register_module(connection, NAME, &MODULE)
 }
 
-/// Registers the module of tables that are created: `CREATE VIRTUAL TABLE batch USING sqluice_batch("rows" HIDDEN, "a" TEXT, ...)`.
+/// Registers the module of tables that a statement declares: `CREATE VIRTUAL TABLE batch USING sqluice_batch("rows" HIDDEN, "a" TEXT,
+/// ...)`.
 pub(super) fn register_named(connection: &Connection) -> rusqlite::Result<()> {
     register_module(connection, NAMED_NAME, &NAMED)
 }
@@ -122,7 +123,7 @@ fn register_module(
     }
 }
 
-/// Returns a pointer for SQLite that counts as an owner.
+/// Returns a pointer to rows for SQLite, which counts as an owner until SQLite calls [`forget`].
 fn pointer(shared: Arc<Shared<'static>>, kind: &'static CStr) -> ToSqlOutput<'static> {
     ToSqlOutput::Pointer((Arc::into_raw(shared).cast(), kind, Some(forget)))
 }
@@ -219,7 +220,7 @@ struct Cursor {
     end: usize,
     /// The rows; `None`: the argument is NULL.
     rows: Option<Arc<Shared<'static>>>,
-    /// The destructor type for text and blobs: SQLite copies them or not.
+    /// SQLITE_TRANSIENT if SQLite must copy text and blobs, as for bound rows; SQLITE_STATIC if it need not, as for lent rows.
     copies: ffi::sqlite3_destructor_type,
 }
 
@@ -253,7 +254,7 @@ unsafe extern "C" fn connect_named(
     table: *mut *mut sqlite3_vtab,
     _error: *mut *mut c_char,
 ) -> c_int {
-    /// The module, the database and the table stand before the arguments.
+    /// The number of arguments before the columns: the names of the module, the database and the table.
     const BEFORE: usize = 3;
     let count = usize::try_from(arguments).unwrap_or(0);
     // SAFETY: SQLite passes this number as the length.
@@ -271,7 +272,7 @@ unsafe extern "C" fn connect_named(
     unsafe { declare(db, &sql, table) }
 }
 
-/// Declares the columns of a table, and makes it. The statement ends with a NUL.
+/// Declares the columns of a virtual table, and creates it. The statement `sql` must end with a NUL.
 ///
 /// # Safety
 /// SQLite must be in xCreate or xConnect of the table, for this connection.
@@ -296,8 +297,8 @@ unsafe extern "C" fn disconnect(table: *mut sqlite3_vtab) -> c_int {
     ffi::SQLITE_OK
 }
 
-/// Finds the argument and the conditions on the rowid. SQLite checks the conditions again, so only conditions that are cheap to use are
-/// used.
+/// Finds the argument and the conditions on the rowid. SQLite checks the conditions again, so conditions that are not cheap to use are left
+/// to SQLite.
 unsafe extern "C" fn best_index(_table: *mut sqlite3_vtab, info: *mut sqlite3_index_info) -> c_int {
     // SAFETY: SQLite passes a valid pointer, for this function alone.
     let info = unsafe { &mut *info };
@@ -399,7 +400,7 @@ unsafe extern "C" fn filter(
         Ok(None) => cursor.rows = None,
         Err(message) => {
             cursor.rows = None;
-            // SAFETY: a cursor knows its table.
+            // SAFETY: SQLite sets `pVtab` to the table when it opens a cursor.
             unsafe { set_error(cursor.base.pVtab, message) };
             return ffi::SQLITE_ERROR;
         }
@@ -410,7 +411,7 @@ unsafe extern "C" fn filter(
         let (kind, rowid) = unsafe { (ffi::sqlite3_value_type(value), ffi::sqlite3_value_int64(value)) };
         match kind {
             ffi::SQLITE_INTEGER => cursor.narrow(bit, rowid),
-            // No rowid compares with NULL.
+            // A comparison with NULL is never true.
             ffi::SQLITE_NULL => cursor.end = 0,
             // SQLite compares other values itself, row by row.
             _ => {}
@@ -421,7 +422,7 @@ unsafe extern "C" fn filter(
 }
 
 impl Cursor {
-    /// Notes the current row for the owners of the rows.
+    /// Stores the current row for [`Rows::stopped_at`].
     #[inline]
     fn note_row(&self) {
         if let Some(rows) = &self.rows {
@@ -429,7 +430,7 @@ impl Cursor {
         }
     }
 
-    /// Narrows the scan to rows that are EQUAL to, FROM or UP_TO a rowid.
+    /// Narrows the scan to the rows whose rowid is equal to `rowid` (EQUAL), at least `rowid` (FROM), or at most `rowid` (UP_TO).
     fn narrow(&mut self, bit: c_int, rowid: i64) {
         let row = usize::try_from(rowid.saturating_sub(1));
         if bit != UP_TO {
@@ -442,7 +443,7 @@ impl Cursor {
     }
 }
 
-/// Returns the rows that an argument points to, and the destructor type for their text; `None` for NULL.
+/// Returns the rows that an argument points to, and the destructor type for their text and blobs; `None` if the argument is NULL.
 ///
 /// # Safety
 /// The argument must be a valid value of SQLite.
@@ -453,7 +454,7 @@ unsafe fn rows_of(
         return Err(c"sqluice_rows takes its rows as an argument: sqluice_rows(?1)");
     };
     for (kind, copies) in [(&LENT, ffi::SQLITE_STATIC()), (&BOUND, ffi::SQLITE_TRANSIENT())] {
-        // SAFETY: the value is valid.
+        // SAFETY: the caller passes a value that is valid during this call.
         let pointer = unsafe { ffi::sqlite3_value_pointer(value, kind.as_ptr()) }
             .cast_const()
             .cast::<Shared<'static>>();
@@ -468,7 +469,7 @@ unsafe fn rows_of(
         };
         return Ok(Some((rows, copies)));
     }
-    /// The subtype of pointers, whatever their type. Otherwise they look like NULL.
+    /// The subtype of values that hold a pointer of any type. Without a look at the subtype, such a value is NULL.
     const POINTER: u32 = b'p' as u32;
     // SAFETY: the value is valid.
     let (class, subtype) = unsafe { (ffi::sqlite3_value_type(value), ffi::sqlite3_value_subtype(value)) };

@@ -10,9 +10,10 @@
 //!
 //! * [`Taker::run`] puts the closure where the function finds it, and takes it away when the statement has ended. The function fails
 //!   without a closure.
-//! * An error or a panic of the closure ends the statement, and continues after it: neither unwinds through SQLite.
+//! * An error or a panic of the closure ends the statement, and is then passed on by [`Taker::run`]: neither unwinds through SQLite.
 //!
-//! Invariant: the pointer is null, or its call is running. A connection, and so the taker beside it, is used by one thread at a time.
+//! Invariant: the pointer of a [`Taker`] is null, or the [`Call`] that it points to is running. A connection, and so the taker beside it,
+//! is used by one thread at a time.
 #![allow(unsafe_code)]
 
 use std::any::Any;
@@ -30,10 +31,10 @@ use crate::batch::Value;
 /// The name of the function, in lower case.
 pub(super) const NAME: &CStr = c"sqluice take";
 
-/// The closure of the statement that runs on a connection.
+/// The function on one connection, and the closure that it passes results to.
 #[derive(Debug)]
 pub(super) struct Taker {
-    /// The call that runs, shared with SQLite.
+    /// The pointer to the [`Call`] that is running, or null. The function in SQLite reads it.
     running: Arc<AtomicPtr<c_void>>,
 }
 
@@ -57,8 +58,8 @@ impl Taker {
     pub(super) fn register(connection: &Connection) -> rusqlite::Result<Taker> {
         let running: Arc<AtomicPtr<c_void>> = Arc::default();
         let shared = Arc::into_raw(Arc::clone(&running)).cast_mut().cast::<c_void>();
-        // SAFETY: the handle is open for as long as the connection is borrowed. SQLite owns a count of the pointer, and gives the count back
-        // to `forget`, also if this call fails.
+        // SAFETY: the handle is open for as long as the connection is borrowed. SQLite owns a count of the pointer, and gives the count
+        // back to `forget`, also if this call fails.
         let code = unsafe {
             ffi::sqlite3_create_function_v2(
                 connection.handle(),
@@ -78,7 +79,7 @@ impl Taker {
         }
     }
 
-    /// Runs a statement. The function hands the results of each row to `take`.
+    /// Calls `run`, which runs a statement. The function passes the results of each row to `take`.
     ///
     /// # Errors
     /// The error of `take`, or of `run`.
@@ -100,7 +101,7 @@ impl Taker {
     }
 }
 
-/// Takes the pointer to a call away when the call ends.
+/// Restores the pointer of the [`Taker`] when a call ends, also after a panic.
 struct Restore<'t> {
     running: &'t AtomicPtr<c_void>,
     before: *mut c_void,
@@ -116,7 +117,7 @@ unsafe extern "C" fn step(context: *mut sqlite3_context, count: c_int, values: *
     // SAFETY: the function was registered with this pointer, of which SQLite owns a count.
     let running = unsafe { &*ffi::sqlite3_user_data(context).cast::<AtomicPtr<c_void>>() };
     let call = running.load(Ordering::Relaxed).cast::<Call<'_>>();
-    // SAFETY: a pointer that is not null is that of the call that runs, in this thread, and only this function uses the call meanwhile.
+    // SAFETY: a pointer that is not null points to the call that is running in this thread, and only this function uses the call meanwhile.
     let Some(call) = (unsafe { call.as_mut() }) else {
         // SAFETY: the context is valid during this call.
         unsafe { ffi::sqlite3_result_error_code(context, ffi::SQLITE_MISUSE) };
@@ -149,7 +150,7 @@ unsafe extern "C" fn forget(running: *mut c_void) {
     drop(unsafe { Arc::from_raw(running.cast_const().cast::<AtomicPtr<c_void>>()) });
 }
 
-/// The results of a row.
+/// The results of the expressions for one row.
 #[derive(Clone, Copy, Debug)]
 pub struct Results<'r> {
     of: Of<'r>,
@@ -223,7 +224,7 @@ unsafe fn argument<'v>(value: *mut sqlite3_value) -> rusqlite::Result<Value<'v>>
             ffi::SQLITE_INTEGER => Value::Int(ffi::sqlite3_value_int64(value)),
             ffi::SQLITE_FLOAT => Value::Real(ffi::sqlite3_value_double(value)),
             ffi::SQLITE_TEXT => {
-                // SQLite would copy a text without a NUL behind it. As a blob, it is given as it is.
+                // sqlite3_value_text copies a text that has no NUL behind it; sqlite3_value_blob does not.
                 let start = match ffi::sqlite3_value_encoding(value) {
                     ffi::SQLITE_UTF8 => ffi::sqlite3_value_blob(value).cast(),
                     _ => ffi::sqlite3_value_text(value),
@@ -239,7 +240,7 @@ unsafe fn argument<'v>(value: *mut sqlite3_value) -> rusqlite::Result<Value<'v>>
     }
 }
 
-/// Returns bytes of SQLite, which gives no address for no bytes.
+/// Returns the bytes at an address from SQLite. A null address means that SQLite had no memory, unless `count` is 0.
 ///
 /// # Safety
 /// The bytes must be valid for `'v`, unless the address is null.

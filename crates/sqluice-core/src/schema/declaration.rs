@@ -5,7 +5,7 @@
 //!                   └── column ──┘   └───────── column ─────────┘    └─── constraints ──────────────┘
 //! ```
 //!
-//! SQLite has accepted the statement already, so no mistakes are looked for.
+//! SQLite has accepted the statement already, so its syntax is not checked.
 
 use std::ops::Range;
 
@@ -17,9 +17,9 @@ pub struct Declaration<'s> {
     sql: &'s str,
     /// The tokens without comments.
     tokens: Vec<Token>,
-    /// The token of the parenthesis that opens the list of columns.
+    /// The index of the token that opens the list of columns, a parenthesis.
     open: usize,
-    /// The token of the parenthesis that closes it.
+    /// The index of the token that closes the list of columns.
     close: usize,
     columns: Vec<Range<usize>>,
     constraints: Vec<Range<usize>>,
@@ -35,11 +35,11 @@ pub struct DeclaredColumn<'s> {
     pub text: &'s str,
     /// The name of the collation in capitals; `None`: the column declares none, which means BINARY.
     pub collation: Option<String>,
-    /// The DEFAULT in normal form.
+    /// The DEFAULT in normal form: words and names in lower case, quotes only where they matter.
     pub default: Option<String>,
     /// The expression that computes the column, in normal form.
     pub generated: Option<String>,
-    /// The text of that expression.
+    /// The expression that computes the column, as it is written.
     pub expression: Option<&'s str>,
     /// NOT NULL with its ON CONFLICT clause, in normal form.
     pub not_null: Option<String>,
@@ -55,7 +55,7 @@ pub struct Constraint<'s> {
     pub columns: Vec<String>,
     /// The definition of the constraint in normal form: equal constraints have equal definitions.
     pub says: String,
-    /// The text.
+    /// The constraint as it is written.
     pub text: &'s str,
     /// The column whose declaration has the constraint, in lower case; `None`: the constraint follows the columns.
     pub column: Option<String>,
@@ -76,7 +76,7 @@ pub enum ConstraintKind {
 }
 
 impl<'s> Declaration<'s> {
-    /// Cuts a statement into parts. Returns `None` if it has no list of columns, as CREATE TABLE AS.
+    /// Cuts a statement into parts. Returns `None` if it has no list of columns, such as `CREATE TABLE t AS SELECT ...`.
     pub fn of(sql: &'s str) -> Option<Declaration<'s>> {
         let tokens: Vec<Token> = tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
         let open = tokens.iter().position(|token| token.is_symbol(sql, "("))?;
@@ -128,7 +128,7 @@ impl<'s> Declaration<'s> {
     }
 }
 
-/// Returns the items of the list whose parenthesis is `open`, and the token of the closing parenthesis.
+/// Returns the items of the list that opens at token `open`, as ranges of tokens, and the index of the token that closes the list.
 fn items(sql: &str, tokens: &[Token], open: usize) -> Option<(Vec<Range<usize>>, usize)> {
     let mut items = Vec::new();
     let (mut depth, mut begin) = (1, open + 1);
@@ -305,14 +305,13 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
-    /// Skips `ON CONFLICT x`, and returns the x.
+    /// Skips an ON CONFLICT clause, and returns it in normal form; empty if there is none, or if it is ABORT, SQLite's default.
     fn conflict(&mut self) -> String {
         if !self.takes(&["ON", "CONFLICT"]) {
             return String::new();
         }
         self.at += 1;
         match normal(self.sql, &self.tokens[self.at - 1..self.at.min(self.tokens.len())]).as_str() {
-            // ABORT is the default of SQLite.
             "abort" => String::new(),
             other => format!(" on conflict {other}"),
         }
@@ -377,7 +376,9 @@ impl<'s, 't> Walk<'s, 't> {
         Clause::Constraint(Constraint { kind, columns, says, text, column })
     }
 
-    /// Returns the clause of a key. The order of its columns, and whether they descend, are left out: they change no value.
+    /// Returns the clause of a key. The order and the direction (ASC, DESC) of its columns are left out: they do not change which values
+    /// the
+    /// key accepts.
     fn key(&mut self, from: usize, kind: ConstraintKind) -> Clause<'s> {
         let list = self.group();
         let columns = if list.is_empty() { self.own() } else { self.names(list) };
@@ -407,7 +408,7 @@ impl<'s, 't> Walk<'s, 't> {
         let columns = names.map(|name| name.to_ascii_lowercase()).collect();
         let says = format!("({})", normal(self.sql, list));
         let clause = self.constraint(from, ConstraintKind::Check, columns, says);
-        // ON CONFLICT does not matter for a CHECK.
+        // The ON CONFLICT clause of a CHECK is skipped, and is no part of the normal form.
         self.conflict();
         clause
     }
@@ -471,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn constraints_of_columns_and_of_the_table_say_the_same() {
+    fn a_constraint_of_a_column_equals_the_same_constraint_of_the_table() {
         let of_columns = "CREATE TABLE t (a INTEGER PRIMARY KEY AUTOINCREMENT, b TEXT UNIQUE CHECK (b <> ''), c INT REFERENCES p (x) ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED NOT NULL)";
         let of_table = "CREATE TABLE t (\"a\" integer, [b] text, c int not null, constraint k Primary Key (A AUTOINCREMENT) UNIQUE (b), \
             CHECK ((\"b\" <> '')) FOREIGN KEY (C) references \"P\" (x) on delete set null deferrable initially deferred)";
@@ -503,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn more_columns_stand_behind_the_others_and_before_comments() {
+    fn an_added_column_stands_after_the_last_column_and_before_its_comment() {
         let sql = "CREATE TABLE t (a INT, b TEXT -- last\n, UNIQUE (a) -- end\n) STRICT";
         let declaration = Declaration::of(sql).unwrap();
         let longer = declaration.with(&["c INT", "d ANY"], &["CHECK (c > 0)"]);

@@ -61,7 +61,7 @@ pub struct IndexColumn {
 /// The source of the values of an index's column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indexed {
-    /// The column of the table with this index.
+    /// The column of the table at this position.
     Column(usize),
     /// The rowid.
     Rowid,
@@ -110,7 +110,7 @@ impl Index {
         for index in &mut indexes {
             index.sql = stored.get(&index.name).and_then(|(_, sql)| sql.clone());
         }
-        // The key of a WITHOUT ROWID table is not in `sqlite_schema`.
+        // The index of a WITHOUT ROWID table's key is not in `sqlite_schema`, and sorts first.
         indexes.sort_by_key(|index| stored.get(&index.name).map(|(at, _)| *at));
         let mut columns = connection
             .prepare_cached("SELECT cid, coll, \"desc\", key FROM pragma_index_xinfo(?1) ORDER BY seqno")?;

@@ -1,7 +1,7 @@
 //! The schema, as SQLite understands it.
 //!
 //! SQLite parses the SQL: the statements run in an in-memory database, and the catalogue is read back with its PRAGMAs. So all DDL that
-//! SQLite accepts is understood. The tokens ([`token`]) have the facts that the catalogue lacks.
+//! SQLite accepts is understood. Details that the catalogue lacks, such as CHECKs, come from the tokens of the statements ([`token`]).
 
 pub mod declaration;
 pub mod index;
@@ -29,7 +29,8 @@ pub struct Schema {
     pub file: PathBuf,
     /// The whole text of the file.
     pub sql: String,
-    /// The tables, in the order of `sqlite_schema`. Virtual tables that a caller fills with rows may follow them; these are in `others`, too.
+    /// The tables, in the order of `sqlite_schema`. Virtual tables that a caller fills with rows may follow them; these are in `others`,
+    /// too.
     pub tables: Vec<Table>,
     /// The other objects: views, triggers, all virtual tables, in the order of `sqlite_schema`.
     pub others: Vec<Object>,
@@ -47,7 +48,7 @@ pub struct Schema {
 #[derive(Debug, Default)]
 struct Places(Mutex<Known>);
 
-/// The positions of tables, and the marks by which their list is recognised: its address and length, its first and its last name.
+/// The positions of tables, and the address, length, first and last name of their list: if these have changed, the positions are stale.
 #[derive(Debug, Default)]
 struct Known {
     list: (usize, usize, Option<[String; 2]>),
@@ -55,7 +56,7 @@ struct Known {
 }
 
 impl Clone for Places {
-    /// Returns no positions: the list of the clone has another address.
+    /// Returns an empty map: the list of the clone has another address.
     fn clone(&self) -> Places {
         Places::default()
     }
@@ -69,7 +70,7 @@ impl Known {
     }
 }
 
-/// Returns the first and the last name.
+/// Returns the names of the first and the last table.
 fn ends_of(tables: &[Table]) -> Option<[&str; 2]> {
     Some([&tables.first()?.name, &tables.last()?.name])
 }
@@ -113,7 +114,9 @@ pub struct Table {
     pub without_rowid: bool,
     /// `true` if the table is declared AUTOINCREMENT.
     pub autoincrement: bool,
-    /// The largest rowid that the rows of an AUTOINCREMENT table have ever had, if it is known from elsewhere than the rows.
+    /// The largest rowid that the rows of an AUTOINCREMENT table have ever had, if it is not known from the rows alone but, for example,
+    /// from
+    /// a sequence of a dump.
     pub largest_given: Option<i64>,
     /// `true` if the table has a CHECK constraint.
     pub checks: bool,
@@ -148,7 +151,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Creates a column with the given name and declared type, which may be NULL.
+    /// Creates a nullable column with the given name and declared type.
     pub fn new(name: impl Into<String>, declared_type: impl Into<String>) -> Column {
         let declared_type = declared_type.into();
         Column {
@@ -191,7 +194,7 @@ pub struct Object {
     pub kind: String,
     /// The name.
     pub name: String,
-    /// The table of the object.
+    /// The table of a trigger; for other objects their own name.
     pub table: String,
     /// The statement.
     pub sql: Option<String>,
@@ -207,7 +210,8 @@ impl Schema {
         let sql = String::from_utf8(bytes).map_err(|e| {
             let at = e.utf8_error().valid_up_to();
             let valid = String::from_utf8_lossy(&e.as_bytes()[..at]).into_owned();
-            Error::input("a schema file is UTF-8, and here it is not").at(Place::in_text(file, &valid, at))
+            Error::input("a schema file must be UTF-8, and this byte is not")
+                .at(Place::in_text(file, &valid, at))
         })?;
         Schema::parse(sql, file)
     }
@@ -237,7 +241,7 @@ impl Schema {
             return Err(explain(&sql, file, error, denied));
         }
         let schema = Schema::from_catalogue(&connection, sql, file).map_err(catalogue)?;
-        // The authorizer sees no INSERT in CREATE TABLE AS.
+        // The authorizer does not see that CREATE TABLE AS inserts rows, so the tables are searched for rows.
         let text = &schema.sql;
         let may_fill = token::tokens(text).iter().any(|token| token.is_word(text, "AS"));
         for table in schema.tables.iter().filter(|_| may_fill) {
@@ -294,8 +298,8 @@ impl Schema {
             schema.objects.push((object.kind.clone(), object.name.clone()));
             let about = listed.get(&object.name).filter(|_| object.kind == "table");
             let kind = about.map(|about| about.kind.as_str());
-            // Virtual tables bring shadow tables, which are recognised by their names. FTS5 also calls a table of the user a shadow table,
-            // if it is its content table.
+            // Skip the shadow tables of virtual tables. SQLite recognises them by their names, and takes a user's table for one, too, if it
+            // is the content table of an FTS5 table. So a table that the text declares is kept.
             let is_shadow = kind == Some("shadow");
             if is_shadow && !all_tables && schema.place_of_table(&object.name).line.is_none() {
                 schema.objects.pop();
@@ -305,7 +309,7 @@ impl Schema {
             if object.kind == "table" && !all_tables && object.name.starts_with("sqlite_") {
                 continue;
             }
-            // The tables have their indexes.
+            // Indexes are read with their tables.
             if object.kind == "index" {
                 continue;
             }
@@ -381,8 +385,8 @@ impl Schema {
     }
 }
 
-/// Returns the indexes of tables in an order in which each table follows the tables that it refers to. A circle of references begins with
-/// its table of the smallest index, which is therefore the last.
+/// Returns the positions of tables in an order in which each table follows the tables that its FOREIGN KEYs refer to. Of a circle of
+/// references, the table with the smallest position comes last.
 pub fn parents_first(tables: &[&Table]) -> Vec<usize> {
     let mut places: HashMap<String, usize> = HashMap::new();
     for (index, table) in tables.iter().enumerate() {
@@ -414,7 +418,7 @@ pub fn parents_first(tables: &[&Table]) -> Vec<usize> {
 }
 
 impl Table {
-    /// Returns `true` if a constraint has an ON CONFLICT clause.
+    /// Returns `true` if any constraint of the table has an ON CONFLICT clause.
     pub fn says_on_conflict(&self) -> bool {
         let mut tokens = token::tokens(&self.sql);
         tokens.retain(|token| !token.is_comment());
@@ -422,7 +426,7 @@ impl Table {
         tokens.windows(2).any(|pair| is(&pair[0], "ON") && is(&pair[1], "CONFLICT"))
     }
 
-    /// Returns a name of the rowid that is not the name of a column.
+    /// Returns a name of the rowid that is not the name of a column; `None` if columns have all three names, or the table has no rowids.
     pub fn rowid_name(&self) -> Option<&'static str> {
         let free = |name: &&str| self.column(name).is_none();
         ["rowid", "_rowid_", "oid"].into_iter().find(free).filter(|_| !self.without_rowid)
@@ -438,7 +442,7 @@ impl Table {
         table
     }
 
-    /// Returns the columns of the PRIMARY KEY.
+    /// Returns the columns of the PRIMARY KEY, if the table has one.
     pub fn primary_key(&self) -> Option<Vec<usize>> {
         if let Some(alias) = self.rowid_alias {
             return Some(vec![alias]);
@@ -469,8 +473,8 @@ impl Table {
     }
 
     #[doc(hidden)]
-    /// Reads a table of a connection's database, which its statement `sql` has created. Costs the same however many tables there are. The
-    /// statements of its indexes are left out.
+    /// Reads a table of a connection's database, which the statement `sql` has created. The time does not depend on the number of tables in
+    /// the database. The statements of the table's indexes are left out.
     pub fn of_connection(connection: &Connection, name: &str, sql: &str) -> rusqlite::Result<Table> {
         let tokens = token::tokens(sql);
         let end = tokens.iter().rposition(|token| token.is_symbol(sql, ")")).unwrap_or(0);
@@ -513,7 +517,8 @@ impl Table {
         }
         let mut indexes = Index::from_catalogue(connection, name, stored)?;
         let primary_key = indexes.iter().position(|index| index.origin == IndexOrigin::PrimaryKey);
-        // INTEGER PRIMARY KEY DESC is no alias, PRIMARY KEY(a DESC) is one: only the missing index shows the difference.
+        // `a INTEGER PRIMARY KEY DESC` is no alias of the rowid, but `PRIMARY KEY (a DESC)` is: only the missing index shows the
+        // difference.
         let rowid_alias = match keys[..] {
             [key]
                 if !without_rowid
@@ -567,8 +572,8 @@ impl Table {
         }
     }
 
-    /// Adds the rowid as the first column, for a virtual table whose rows may be given with their rowids. The module FTS5 refuses columns of
-    /// this name.
+    /// Adds the rowid as the first column, for a virtual table whose rows may be given with their rowids. The module FTS5 refuses columns
+    /// of this name.
     #[must_use]
     pub fn with_rowid(mut self) -> Table {
         self.columns.insert(0, Column::new("rowid".to_owned(), "INTEGER"));
@@ -605,7 +610,7 @@ fn references(connection: &Connection, table: &str, columns: &[Column]) -> rusql
     Ok(references.into_iter().map(|(_, reference)| reference).collect())
 }
 
-/// The facts about a table in SQLite's list of tables. The list is read once, because SQLite walks the whole list for each table.
+/// A row of `PRAGMA table_list`. The list is read once, because SQLite walks the whole list for each table.
 struct Listed {
     /// `table`, `virtual`, or `shadow` for a table that belongs to a virtual one.
     kind: String,
@@ -634,8 +639,8 @@ pub fn quoted_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Describes an action that a schema file must not do; `None` if the action is allowed. Virtual tables fill tables of their own while they
-/// are created.
+/// Describes an action that a schema file must not do; `None` if the action is allowed. Changes of the shadow tables of `virtual_tables`
+/// are allowed, because virtual tables fill these while they are created.
 fn forbidden(action: &AuthAction<'_>, virtual_tables: &[String]) -> Option<String> {
     let internal = |table: &str| {
         let shadow =
@@ -656,7 +661,7 @@ fn forbidden(action: &AuthAction<'_>, virtual_tables: &[String]) -> Option<Strin
         | AuthAction::CreateTempTrigger { .. }
         | AuthAction::CreateTempView { .. } => Some("makes something temporary".to_owned()),
         AuthAction::Pragma { pragma_name: "page_size" | "data_version", pragma_value: None } => None,
-        // ALTER TABLE ADD COLUMN reads the existing rows.
+        // SQLite itself runs this PRAGMA for ALTER TABLE ADD COLUMN, to check the existing rows.
         AuthAction::Pragma { pragma_name: "quick_check", .. } => None,
         AuthAction::Pragma { pragma_name, .. } => {
             let harmless = ["foreign_keys", "user_version", "application_id"];
@@ -667,7 +672,8 @@ fn forbidden(action: &AuthAction<'_>, virtual_tables: &[String]) -> Option<Strin
     }
 }
 
-/// Opens a database in memory that allows the actions of a schema file, and notes the first action that it refuses.
+/// Opens a database in memory that refuses the actions that are [`forbidden`] in a schema file. Also returns the place where the first
+/// refused action is stored, in words.
 fn guarded() -> rusqlite::Result<(Connection, Arc<Mutex<Option<String>>>)> {
     let mut connection = Connection::open_in_memory()?;
     let denied = Arc::new(Mutex::new(None));

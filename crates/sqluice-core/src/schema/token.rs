@@ -1,7 +1,7 @@
 //! SQL text cut into tokens, as by SQLite's tokenizer.
 //!
-//! SQLite parses the SQL. The tokens give facts that its catalogue lacks: the place of a column in a file, the comment of a column, and the
-//! CHECKs among constraints.
+//! SQLite parses the SQL. The tokens are needed for details that SQLite's catalogue lacks: the place of a column in a file, the comment of
+//! a column, and CHECK constraints.
 
 use std::ops::Range;
 
@@ -230,13 +230,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_their_exponents_and_lose_no_operator() {
+    fn a_sign_belongs_to_a_number_only_after_the_e_of_an_exponent() {
         assert_eq!(texts("1e-5+2.5-.5"), ["1e-5", "+", "2.5", "-", ".5"]);
         assert_eq!(texts("0x1e-5"), ["0x1e", "-", "5"]);
     }
 
     #[test]
-    fn what_is_not_closed_runs_to_the_end() {
+    fn an_unterminated_string_name_or_comment_runs_to_the_end() {
         for sql in ["'abc", "\"abc", "[abc", "/* abc", "-- abc", "'a''"] {
             assert_eq!(texts(sql), [sql]);
         }
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lose_their_quotes() {
+    fn name_returns_a_quoted_name_without_its_quotes() {
         let name = |sql: &str| tokens(sql)[0].name(sql);
         assert_eq!(name("\"a \"\"b\"").as_deref(), Some("a \"b"));
         assert_eq!(name("[a\"b]").as_deref(), Some("a\"b"));
@@ -337,7 +337,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(300))]
 
         #[test]
-        fn constraints_refuse_the_rows_that_sqlite_refuses(ddl in ddl()) {
+        fn the_extracted_checks_refuse_the_rows_that_sqlite_refuses(ddl in ddl()) {
             let (ours, twin) = (Connection::open_in_memory().unwrap(), Connection::open_in_memory().unwrap());
             ours.execute_batch(&format!("{}; PRAGMA ignore_check_constraints = ON", ddl.sql)).unwrap();
             twin.execute_batch(&ddl.sql).unwrap();

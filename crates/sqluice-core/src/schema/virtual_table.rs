@@ -1,4 +1,4 @@
-//! CREATE VIRTUAL TABLE statements.
+//! CREATE VIRTUAL TABLE statements: the module, and arguments such as `content = 'notes'`.
 
 use super::token::{Token, tokens};
 
@@ -25,16 +25,16 @@ impl VirtualTableSql {
         VirtualTableSql { module, options: options.collect() }
     }
 
-    /// Returns the value of an option.
+    /// Returns the value of an option, if the statement has the option.
     pub fn option(&self, name: &str) -> Option<String> {
         let mut options = self.options.iter();
         options.find(|(option, _)| option.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone())
     }
 }
 
-/// Returns the value of an option without its quotes, which may end with a quote itself.
+/// Returns the value of an option without the quotes around it. A doubled quote within becomes a single one.
 pub fn value_of(value: &Token, sql: &str) -> String {
-    // Numbers and signs have no quotes.
+    // A number or a symbol is not a name, and has no quotes.
     value.name(sql).unwrap_or_else(|| value.text(sql).to_owned())
 }
 

@@ -1,9 +1,9 @@
-//! A part whose batches are changed on their way to the sink.
+//! A wrapper of a part that changes its batches on their way to the sink.
 
 use super::{Part, Quoting, Sink};
 use crate::error::{Place, Result};
 
-/// A part that `decode` decodes by another part. All else is as in this other part.
+/// A part that `decode` decodes. All other methods are those of `part`.
 struct AroundPart<D> {
     part: Box<dyn Part>,
     decode: D,

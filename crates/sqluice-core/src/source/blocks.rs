@@ -1,4 +1,4 @@
-//! Text with the rows of several tables, in blocks: a server sends it while it is loaded.
+//! Blocks of text with the rows of several tables, which are loaded while a server sends more.
 //!
 //! ```text
 //!  orders  block  block  block      a block has whole rows, in the order of the table
@@ -31,19 +31,19 @@ impl Block {
     }
 }
 
-/// A reader of the blocks of several tables, in an order of the tables that was agreed on before.
+/// A reader of the blocks of several tables. The tables come one after another, in an order that reader and caller have agreed on.
 pub trait Blocks: Send {
-    /// Returns the next block of a table, or `None` behind the last. The tables are named by their numbers.
+    /// Returns the next block of the table with this number, or `None` after its last block.
     ///
     /// # Errors
     /// If the text can't be read to its end, or another table is next.
     fn next(&mut self, table: usize) -> Result<Option<Block>>;
 
-    /// Returns the buffers that are used again.
+    /// Returns the pool of buffers for blocks.
     fn spare(&self) -> Spare;
 }
 
-/// Buffers of blocks that are done, and the turn of long blocks, which are decoded one after another.
+/// A pool of the buffers of decoded blocks, and a lock by which only one long block is decoded at a time.
 #[derive(Clone, Debug, Default)]
 pub struct Spare(Arc<Shared>);
 
@@ -55,7 +55,7 @@ struct Shared {
     long_ended: Condvar,
 }
 
-/// The turn of a long block, until it is dropped.
+/// The lock of a long block, released when this value is dropped.
 #[derive(Debug)]
 pub struct Turn(Spare);
 
@@ -67,14 +67,14 @@ impl Drop for Turn {
 }
 
 impl Spare {
-    /// Waits until no long block is decoded. A source of blocks waits before it takes the next one: as text and decoded, a long row takes several times its
-    /// length, and several workers would each hold one.
+    /// Waits until no long block is decoded. A source of blocks waits before it takes the next block: with its text and its decoded values,
+    /// a long row takes several times its length, and several workers would each hold one.
     pub fn wait_for_turn(&self) {
         let has_long = self.0.has_long.lock().unwrap_or_else(PoisonError::into_inner);
         drop(self.0.long_ended.wait_while(has_long, |has_long| *has_long));
     }
 
-    /// Returns the turn of a block, if the block is long.
+    /// Takes the lock for a block if the block is long.
     pub fn turn(&self, block: &Block) -> Option<Turn> {
         let is_long = block.is_long();
         if is_long {

@@ -55,8 +55,8 @@ impl Seen {
     const TEXT: Seen = Seen(8);
     const BLOB: Seen = Seen(16);
 
-    /// Returns the declared type of a column for such values. The type keeps all values as they are, except integers among floats, which
-    /// become floats of the same value. If no type does this, the declared type is empty, and nothing is converted.
+    /// Returns the declared type of a column for values of these kinds. The type keeps all values as they are, except integers among
+    /// floats, which become floats of the same value. If no type does this, the declared type is empty, and nothing is converted.
     pub fn declared_type(self) -> &'static str {
         let only = |kinds: u8| self.0 & !kinds == 0 && self.0 != 0;
         match () {
@@ -68,7 +68,7 @@ impl Seen {
         }
     }
 
-    /// Returns the kind of integers that floats hold, too.
+    /// Returns the kind of integers that a float can hold exactly.
     pub fn of_ints() -> Seen {
         Seen::INT
     }
@@ -85,7 +85,7 @@ impl Seen {
         }
     }
 
-    /// Returns the kinds of both.
+    /// Returns the kinds that are in either set.
     pub fn and(self, other: Seen) -> Seen {
         Seen(self.0 | other.0)
     }
@@ -229,7 +229,7 @@ impl Cells {
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Span {
-        // A part ends long before 4 GiB, and a value of SQLite before 1 GB.
+        // Both fit 32 bits: a part ends long before 4 GiB, and a value of SQLite has at most 1 GB.
         let span = Span { start: self.data.len() as u32, len: bytes.len() as u32 };
         self.data.extend_from_slice(bytes);
         span
@@ -242,7 +242,7 @@ impl Cells {
         self.rows += 1;
     }
 
-    /// Returns the cells of a column that has values of several kinds from now on.
+    /// Turns the column into one with values of several kinds, and returns its cells.
     fn any(&mut self) -> &mut Vec<Cell> {
         if !matches!(self.values, CellValues::Any(_)) {
             let cells = (0..self.rows).map(|row| self.cell(row)).collect();
@@ -269,7 +269,7 @@ impl Cells {
         }
     }
 
-    /// Returns some of the values, if they are of several kinds; otherwise no values.
+    /// Returns `rows` values from row `from` on, if the column has values of several kinds; an empty vector if it has one kind.
     pub fn mixed(&self, from: usize, rows: usize) -> Vec<Value<'_>> {
         let CellValues::Any(cells) = &self.values else { return Vec::new() };
         let bytes = |span: Span| &self.data[span.start as usize..][..span.len as usize];
@@ -284,7 +284,8 @@ impl Cells {
         cells[from..from + rows].iter().map(value).collect()
     }
 
-    /// Returns some of the values as a column. `mixed` has the values of [`Cells::mixed`]; `from` is a multiple of 64.
+    /// Returns `rows` values from row `from` on as a column. `mixed` is the result of [`Cells::mixed`] for these rows; `from` is a multiple
+    /// of 64.
     pub fn column<'a>(&'a self, from: usize, rows: usize, mixed: &'a [Value<'a>]) -> Column<'a> {
         let some = from..from + rows;
         let bytes = |spans| Bytes { data: &self.data, spans: Spans::Anywhere(spans) };
@@ -338,7 +339,7 @@ impl From<Vec<f64>> for Cells {
     }
 }
 
-/// A value of eight bytes or fewer in a spool.
+/// A value that takes eight bytes in a spool file.
 trait Word: Copy {
     fn to_word(self) -> u64;
     fn of_word(word: u64) -> Self;
@@ -384,7 +385,7 @@ impl Word for Span {
     }
 }
 
-/// Writes a number for [`read_word`].
+/// Writes a number as eight bytes, which [`read_word`] reads.
 pub fn write_word(to: &mut dyn Write, word: u64) -> Result<()> {
     to.write_all(&word.to_le_bytes())
 }
@@ -406,7 +407,7 @@ fn read_words<T: Word>(from: &mut dyn Read) -> Result<Vec<T>> {
     (0..words).map(|_| read_word(from).map(T::of_word)).collect()
 }
 
-/// Writes columns to a spool, and reads them back.
+/// Writes columns to a spool file, and reads them back.
 impl Cells {
     /// Writes the column for [`Cells::read`].
     pub fn write(&self, to: &mut dyn Write) -> Result<()> {

@@ -16,7 +16,7 @@ use crate::progress::Amount;
 
 /// A source that can be part of a chain.
 pub trait Counted: Source {
-    /// Returns the number of rows of the parts so far. Bad rows count.
+    /// Returns the number of rows in the parts that were handed out so far, bad rows included.
     fn rows_done(&self) -> u64;
 }
 

@@ -26,7 +26,7 @@ pub enum Constant {
     Blob(Vec<u8>),
 }
 
-/// The field or the repeated constant that fills a column of the table.
+/// A [`ColumnFrom`] whose constant is repeated for the rows of a batch.
 #[derive(Debug)]
 pub enum Filled {
     /// The field with this index.
@@ -36,7 +36,7 @@ pub enum Filled {
 }
 
 impl Filled {
-    /// Returns the fillings of the columns, from a source with `fields` fields.
+    /// Repeats the constants of `columns` for a batch. `fields` is the number of fields of the source.
     ///
     /// # Panics
     /// If a named field does not exist.

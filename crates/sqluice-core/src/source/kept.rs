@@ -1,4 +1,4 @@
-//! The rows of a batch that are kept, where the user leaves the others out.
+//! Batches of which only some rows are stored, because the user leaves the other rows out.
 //!
 //! ```text
 //!  batch    7 'Oslo'    kept   0      picked   7 'Oslo'
@@ -17,7 +17,7 @@ pub struct Kept<'a> {
 }
 
 impl Kept<'_> {
-    /// Returns the refusal of picked rows as a refusal of rows of the whole batch.
+    /// Translates the row numbers of a refusal from the batch of picked rows to the whole batch.
     pub fn of_all(&self, mut refused: Refused) -> Refused {
         let number = |row: usize| self.rows.get(row).map_or(row, |number| *number as usize);
         match &mut refused {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_row_is_a_row_of_the_whole_batch() {
+    fn a_refused_row_is_numbered_within_the_whole_batch() {
         let kept = Kept { rows: &[2, 5, 9] };
         let stop = kept.of_all(Refused::Stop { at: Some((1, 3)), error: Error::input("") });
         assert_eq!(stop.first().0, Some((5, 3)));

@@ -60,7 +60,7 @@ pub trait Part: Send {
         false
     }
 
-    /// Returns how the texts of the part show which fields were quoted; `None` if fields are never quoted.
+    /// Returns the layout by which [`Quoting::is_quoted`] recognises quoted fields; `None` if fields are never quoted.
     fn quoting(&self) -> Option<Quoting> {
         None
     }
@@ -73,12 +73,13 @@ pub trait Part: Send {
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()>;
 }
 
-/// The facts by which the position of a text in its column's data shows that the field was quoted.
+/// The layout of a part's data, in which the position of a field's text shows if the field was quoted.
 #[derive(Clone, Copy, Debug)]
 pub struct Quoting {
     /// The byte that stands before the text of a quoted field.
     pub quote: Option<u8>,
-    /// The number of bytes of the input. The texts behind them had an escape or a doubled quote.
+    /// The number of bytes of input at the start of the data. Texts behind them are copies without the escapes or doubled quotes of a
+    /// field.
     pub raw_bytes: usize,
 }
 
@@ -130,7 +131,7 @@ pub trait Sink {
         Err(bad.error)
     }
 
-    /// Decides about a text in a column that is not valid UTF-8. Called once for each such text, before its batch.
+    /// Decides how to handle a text of a column that is not valid UTF-8. Called once for each such text, before its batch.
     fn bad_text(&mut self, _column: usize) -> BadText {
         BadText::Refuse
     }
@@ -195,7 +196,7 @@ impl BadRow {
 pub enum Refused {
     /// These rows can't be stored. They are in order, each once. The batch may be given again without them.
     Rows(Vec<RefusedRow>),
-    /// The run is over.
+    /// The run must end.
     Stop {
         /// The row within the batch and the column of the value at fault, if known.
         at: Option<(usize, usize)>,

@@ -48,7 +48,7 @@ impl ProjectSink<'_> {
         }
     }
 
-    /// Returns a refusal that names the column of the source.
+    /// Translates the columns of a refusal to columns of the source.
     fn of_source(&self, refused: Result<(), Refused>) -> Result<(), Refused> {
         refused.map_err(|mut refused| {
             match &mut refused {
@@ -76,7 +76,7 @@ impl Sink for ProjectSink<'_> {
         self.sink.bad_row(bad)
     }
 
-    /// Decides about a text in a column of the source. The texts of columns that are left out reach no batch.
+    /// Decides about a text in a column of the source. Texts of columns that are left out never reach the sink, so they are just replaced.
     fn bad_text(&mut self, column: usize) -> BadText {
         let wanted = self.columns.iter().position(|&wanted| wanted == column);
         wanted.map_or(BadText::Replace, |wanted| self.sink.bad_text(wanted))

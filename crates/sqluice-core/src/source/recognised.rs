@@ -1,8 +1,8 @@
-//! The recognised properties of an input, as data and in words.
+//! The recognised properties of an input, as data and in words: format, compression, encoding, and the dialect of CSV.
 
 use serde::Serialize;
 
-/// The properties by which an input was read, recognised or given.
+/// The properties by which an input was read, recognised or given by the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[non_exhaustive]
 pub struct Recognised {

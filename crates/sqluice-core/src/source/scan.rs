@@ -1,6 +1,6 @@
-//! Looks at all rows of a source, on several threads.
+//! Passes all parts of a source to a function, on several threads.
 //!
-//! Each thread takes one part after the other, looks at it, and keeps a state of its own. The caller merges the states.
+//! Each thread takes one part after the other, and keeps a state of its own. The caller merges the states.
 //!
 //! Invariant: the error does not depend on the number of threads: the error of the first part that fails is returned. (No part is begun
 //! after an error, but all parts before the failed one were begun, and are finished.)

@@ -1,8 +1,8 @@
 //! Recognises errors of SQLite that come from a full disk.
 //!
-//! SQLite returns SQLITE_FULL if a write to the database, its journal or its log finds no room. For other files and calls it only returns
-//! an I/O error: the shared memory of the log takes 32 KiB before anything is read, a journal may fail to be cut or synced, and a file may
-//! not even be created. Then the free space decides.
+//! SQLite returns SQLITE_FULL if a write to the database, its journal or its WAL finds no room. For other files and calls it only returns
+//! an I/O error: the shared memory of the WAL takes 32 KiB before anything is read, a journal may fail to be truncated or synced, and a
+//! file may not even be created. After such an error, the disk counts as full if less than 256 KiB are free.
 
 use std::io;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub(super) fn because(failure: Error, error: rusqlite::Error) -> Error {
     failure.because(io::Error::new(io::ErrorKind::StorageFull, said(error)))
 }
 
-/// Returns `true` if an I/O error is of a call that takes room.
+/// Returns `true` if an I/O error comes from a call that may need disk space.
 fn may_be(error: &rusqlite::Error) -> bool {
     let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
     matches!(

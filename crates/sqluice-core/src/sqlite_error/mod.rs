@@ -1,4 +1,4 @@
-//! Errors of SQLite as errors of this project.
+//! Converts errors of SQLite to [`Error`].
 
 pub mod full_disk;
 
@@ -6,7 +6,7 @@ use rusqlite::ErrorCode;
 
 use crate::error::{Error, Setting, message};
 
-/// Returns the error for a failure of SQLite to do `what`.
+/// Returns the error for a failure of SQLite to do `what`, a verb with its object such as `write the copy`.
 pub fn failed(error: rusqlite::Error, what: &str) -> Error {
     let failure = match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => return Error::interrupted(),
@@ -53,7 +53,8 @@ pub fn needs_application(message: &str) -> bool {
     brought.iter().any(|what| message.contains(what))
 }
 
-/// Returns `true` if SQLite refuses the values of a statement.
+/// Returns `true` if SQLite has refused values: they break a constraint, are too long or of the wrong type, or an expression of the schema
+/// depends on the present time.
 pub fn is_of_values(error: &rusqlite::Error) -> bool {
     use ErrorCode::{ConstraintViolation, TooBig, TypeMismatch};
     matches!(error.sqlite_error_code(), Some(ConstraintViolation | TypeMismatch | TooBig))

@@ -5,9 +5,9 @@
 //!  (5.00)   5.00-   -$5.00   $(5.00)         one sign: parentheses and a minus behind the number are negative
 //! ```
 //!
-//! The number itself is left to [`Marks`](super::number::Marks).
+//! The number itself is left to [`Notation`](super::number::Notation).
 
-/// Currencies that are written as more than a sign. Longer texts stand before their own ends.
+/// Currencies that are written as more than a sign. `US$` stands before `S$`, with which it ends, so that the longer one is found.
 const WORDS: [&str; 24] = [
     "AU$", "CA$", "HK$", "NT$", "NZ$", "US$", "A$", "C$", "R$", "S$", "kr.", "kr", "zł", "Kč", "Ft", "lei",
     "Rs.", "Rs", "Fr.", "руб.", "лв.", "лв", "RM", "Rp",
@@ -38,7 +38,7 @@ pub(super) struct Amount<'t> {
 }
 
 impl<'t> Amount<'t> {
-    /// Takes a text apart. The number may still be none.
+    /// Takes a text apart, without a check that `number` is a number.
     pub(super) fn of(text: &'t [u8]) -> Option<Amount<'t>> {
         let mut amount = Amount {
             number: str::from_utf8(text).ok()?,

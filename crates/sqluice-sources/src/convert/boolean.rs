@@ -1,11 +1,11 @@
-//! Words for true and false.
+//! Words for true and false, such as `yes` and `no`, which become 1 and 0.
 
 use sqluice_core::error::Message;
 
 /// The words for true and false. Case does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Words {
-    /// [`TRUE`] and [`FALSE`].
+    /// The words of [`TRUE`] and [`FALSE`].
     Usual,
     /// Words of the user, in lower case.
     Given(String, String),
@@ -26,7 +26,7 @@ impl Words {
         }
     }
 
-    /// Returns the meaning of a text; `None`: the text is none of the words.
+    /// Returns the meaning of a text; `None` if the text is none of the words.
     pub(super) fn meaning(&self, text: &[u8]) -> Option<bool> {
         match self {
             Words::Usual => {

@@ -249,12 +249,13 @@ fn incomplete(parts: &[DatePart]) -> Option<String> {
     needed.into_iter().find(|part| !has(*part)).map(|part| format!("{} is missing in it", part.words()))
 }
 
-/// Makes numbers that another digit follows take all of their digits.
+/// Makes numbers that a digit may follow take their largest number of digits. Returns an error if a fraction, which may have any number of
+/// digits, stands before a digit, or `%I` and `%p` are not together.
 fn fixed_before_digits(mut items: Vec<Item>) -> Result<Vec<Item>, (String, Message)> {
     let is_twelve = |item: &Item| matches!(item, Item::Hour12 { .. });
     if items.contains(&Item::Half) != items.iter().any(is_twelve) {
         let why = "%I and %p belong together".to_owned();
-        return Err((why, "%H is the hour of 24".into()));
+        return Err((why, "use both, or %H for hours from 0 to 23".into()));
     }
     for index in 1..items.len() {
         let is_digit = match &items[index] {
@@ -271,7 +272,7 @@ fn fixed_before_digits(mut items: Vec<Item>) -> Result<Vec<Item>, (String, Messa
             Item::PaddedDay { min } | Item::Hour12 { min } if is_digit => *min = 2,
             Item::Fraction if is_digit => {
                 let why = "%f takes all digits that follow".to_owned();
-                return Err((why, "something else must stand behind it".into()));
+                return Err((why, "put a separator behind %f, which is not a digit".into()));
             }
             _ => {}
         }

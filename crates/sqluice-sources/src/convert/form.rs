@@ -1,4 +1,4 @@
-//! The form of timestamps as text: a column that rows are appended to keeps its form.
+//! The form of timestamps as text. If rows are appended to a column of timestamps, they take the form of the column.
 //!
 //! ```text
 //!  2024-02-29 01:02:03.500+00:00     a blank, 3 digits, an offset: the form of new columns
@@ -75,7 +75,7 @@ impl MomentForm {
         out.extend_from_slice(date);
         out.push(self.separator);
         out.extend_from_slice(time);
-        // New columns have 3, 6 or 9 digits.
+        // New columns have 0, 3, 6 or 9 digits, which may end in zeros. A form with another number of digits drops zeros at the end.
         let needed = match self.digits % 3 {
             0 => fraction.len(),
             _ => fraction.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timestamp_takes_separator_zone_and_digits_of_another() {
+    fn a_timestamp_is_written_with_the_separator_zone_and_digits_of_another() {
         for (form, text, expected) in [
             ("2024-01-01T00:00:00", "2024-02-29 01:02:03", "2024-02-29T01:02:03"),
             ("2024-01-01T00:00:00", "2024-02-29 01:02:03.500", "2024-02-29T01:02:03.500"),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_of_new_columns_and_other_texts_have_no_form() {
+    fn of_returns_no_form_for_timestamps_of_new_columns_and_for_other_text() {
         for text in [
             "2024-01-01 00:00:00",
             "2024-01-01 00:00:00+00:00",

@@ -35,14 +35,14 @@ use boolean::Words;
 pub use date::DIRECTIVES;
 use date::DateFormat;
 pub use form::MomentForm;
-use number::Marks;
+use number::Notation;
 pub use reading::{Reading, Readings};
 pub use source::{ConvertedColumn, Converting};
 use sqluice_core::batch::Value;
 use sqluice_core::batch::describe;
 use sqluice_core::error::{Error, Message, Result, Setting, message};
 
-/// The meaning of a column's text.
+/// The meaning that the user gives to the text of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Convert {
@@ -106,8 +106,8 @@ pub struct Conversion {
 enum ConversionKind {
     Date(DateFormat),
     Boolean(Words),
-    Number(Marks),
-    /// Timestamps get another form.
+    Number(Notation),
+    /// Timestamps get the form of those in an existing column.
     Form(MomentForm),
 }
 
@@ -115,7 +115,7 @@ enum ConversionKind {
 enum Converted {
     /// The integer.
     Int(i64),
-    /// The text that was appended.
+    /// A text, which was appended to the column.
     Text,
 }
 
@@ -135,10 +135,10 @@ enum Fault {
 }
 
 impl Conversion {
-    /// Returns the conversion of each column that the user names. `lossy`: numbers may be rounded.
+    /// Returns the conversion of each column that the user names. If `lossy`, numbers may be rounded.
     ///
     /// # Errors
-    /// If a request makes no sense, or contradicts another request for the same column.
+    /// If a format, word or separator is not valid, or contradicts another setting for the same column.
     pub fn all(asked: &[(String, Convert)], lossy: bool) -> Result<Vec<(String, Arc<Conversion>)>> {
         let mut all: Vec<(String, Conversion)> = Vec::new();
         for (column, convert) in asked {
@@ -150,8 +150,8 @@ impl Conversion {
             }
         }
         for (column, conversion) in &all {
-            if let ConversionKind::Number(marks) = &conversion.kind
-                && let Some(why) = marks.contradiction()
+            if let ConversionKind::Number(notation) = &conversion.kind
+                && let Some(why) = notation.contradiction()
             {
                 return Err(Error::usage(message![
                     Setting::Thousands,
@@ -163,10 +163,11 @@ impl Conversion {
         Ok(all.into_iter().map(|(column, conversion)| (column, Arc::new(conversion))).collect())
     }
 
-    /// Adds another request for the same column: only the marks of numbers, such as a decimal comma and a separator of thousands, go together.
+    /// Adds another setting for the same column. Only settings of numbers, such as a decimal comma and a separator of thousands, can be
+    /// combined.
     fn merge(&mut self, new: Conversion, column: &str) -> Result<()> {
         let is_new = match (&mut self.kind, &new.kind) {
-            (ConversionKind::Number(marks), ConversionKind::Number(more)) => marks.merge(more),
+            (ConversionKind::Number(notation), ConversionKind::Number(more)) => notation.merge(more),
             _ => false,
         };
         if is_new {
@@ -181,12 +182,12 @@ impl Conversion {
         Err(Error::usage(error).hint("leave one of the two out"))
     }
 
-    /// Returns the conversion of timestamps to the form of a column. Other text stays as it is.
+    /// Returns the conversion of timestamps to the form of those in an existing column. Other text stays as it is.
     pub fn of_form(form: MomentForm) -> Conversion {
         Conversion { kind: ConversionKind::Form(form), setting: Setting::Timestamp }
     }
 
-    /// Returns `true` if the values become timestamps.
+    /// Returns `true` if the values become timestamps: dates with a time.
     pub fn is_moment(&self) -> bool {
         matches!(&self.kind, ConversionKind::Date(format) if format.has_time())
     }
@@ -214,8 +215,8 @@ impl Conversion {
     #[must_use]
     pub fn for_real(&self) -> Conversion {
         let mut conversion = self.clone();
-        if let ConversionKind::Number(marks) = &mut conversion.kind {
-            marks.be_floats();
+        if let ConversionKind::Number(notation) = &mut conversion.kind {
+            notation.be_floats();
         }
         conversion
     }
@@ -227,7 +228,7 @@ impl Conversion {
             ConversionKind::Boolean(words) => {
                 words.meaning(text).map(|is| Converted::Int(is.into())).ok_or(Fault::Mismatch)
             }
-            ConversionKind::Number(marks) => marks.convert(text, out).map(|()| Converted::Text),
+            ConversionKind::Number(notation) => notation.convert(text, out).map(|()| Converted::Text),
             ConversionKind::Form(form) => {
                 form.write(text, out);
                 Ok(Converted::Text)
@@ -267,7 +268,7 @@ impl Conversion {
         match &self.kind {
             ConversionKind::Date(format) => format!("date of the format {format}"),
             ConversionKind::Boolean(words) => format!("boolean ({})", words.listed()),
-            ConversionKind::Number(marks) => format!("number with {marks}"),
+            ConversionKind::Number(notation) => format!("number with {notation}"),
             ConversionKind::Form(_) => "timestamp".to_owned(),
         }
     }
@@ -288,11 +289,11 @@ impl ConversionKind {
                 let given = format!("{yes}/{no}");
                 ConversionKind::Boolean(Words::new(yes, no).map_err(|why| refused(&given, why))?)
             }
-            Convert::DecimalComma => ConversionKind::Number(Marks::decimal_comma(lossy)),
-            Convert::Accounting => ConversionKind::Number(Marks::accounting(lossy)),
-            Convert::Percent => ConversionKind::Number(Marks::percent(lossy)),
+            Convert::DecimalComma => ConversionKind::Number(Notation::decimal_comma(lossy)),
+            Convert::Accounting => ConversionKind::Number(Notation::accounting(lossy)),
+            Convert::Percent => ConversionKind::Number(Notation::percent(lossy)),
             Convert::Thousands(separator) => ConversionKind::Number(
-                Marks::thousands(separator, lossy).map_err(|why| refused(separator, why))?,
+                Notation::thousands(separator, lossy).map_err(|why| refused(separator, why))?,
             ),
         })
     }
@@ -304,7 +305,7 @@ impl fmt::Display for Conversion {
             ConversionKind::Date(format) => write!(f, "date {format}"),
             ConversionKind::Boolean(Words::Usual) => write!(f, "boolean"),
             ConversionKind::Boolean(words) => write!(f, "boolean {}", words.listed()),
-            ConversionKind::Number(marks) => write!(f, "number with {marks}"),
+            ConversionKind::Number(notation) => write!(f, "number with {notation}"),
             ConversionKind::Form(_) => write!(f, "timestamp"),
         }
     }

@@ -2,12 +2,12 @@
 //! number.
 //!
 //! ```text
-//!  number    [+-] whole [mark digits] [e [+-] digits]       the whole part may be left out before a mark
+//!  number    [+-] whole [mark digits] [e [+-] digits]       mark: point or comma; the whole part may be left out before it
 //!  whole     digits, or 1 to 3 digits and groups of a separator and 3 digits
 //! ```
 //!
-//! Around it stand the signs of an [`Amount`], if the column has these, and behind it the percent sign: `12.5%` is 0.125. A column of
-//! percentages has no numbers without the sign, as nothing says which number was meant.
+//! Around the number stand the signs of an [`Amount`], if the column has these, and behind it the percent sign: `12.5%` is 0.125. A column
+//! of percentages refuses numbers without the sign, because `12.5` may mean 12.5 or 0.125.
 //!
 //! A plus and zeros before the first digit are left out; the other digits stay as they are written.
 //!
@@ -29,13 +29,14 @@ const DIGITS_HELD: usize = 15;
 
 /// The notation of a column's numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Marks {
+pub(super) struct Notation {
+    /// `true` if a comma stands before the decimals, `false` if a point does.
     comma: bool,
     /// The separator between groups of three digits.
     thousands: Option<String>,
-    /// A currency may stand beside the number, a minus behind it, and parentheses around it.
+    /// `true` if a currency may stand beside the number, a minus behind it, and parentheses around it.
     accounting: bool,
-    /// A percent sign stands behind each number.
+    /// `true` if a percent sign stands behind each number.
     percent: bool,
     /// `true` if numbers may be rounded.
     lossy: bool,
@@ -43,43 +44,43 @@ pub(super) struct Marks {
     floats: bool,
 }
 
-impl Marks {
-    pub(super) fn decimal_comma(lossy: bool) -> Marks {
-        Marks { comma: true, ..Marks::plain(lossy) }
+impl Notation {
+    pub(super) fn decimal_comma(lossy: bool) -> Notation {
+        Notation { comma: true, ..Notation::plain(lossy) }
     }
 
-    /// Returns the marks of numbers with a currency or the minus of accounting.
-    pub(super) fn accounting(lossy: bool) -> Marks {
-        Marks { accounting: true, ..Marks::plain(lossy) }
+    /// Returns the notation of numbers with a currency, or with the minus or the parentheses of accounting.
+    pub(super) fn accounting(lossy: bool) -> Notation {
+        Notation { accounting: true, ..Notation::plain(lossy) }
     }
 
-    /// Returns the marks of percentages.
-    pub(super) fn percent(lossy: bool) -> Marks {
-        Marks { percent: true, ..Marks::plain(lossy) }
+    /// Returns the notation of percentages.
+    pub(super) fn percent(lossy: bool) -> Notation {
+        Notation { percent: true, ..Notation::plain(lossy) }
     }
 
-    /// Returns the marks of numbers as SQLite writes them.
-    pub(super) fn plain(lossy: bool) -> Marks {
-        Marks { comma: false, thousands: None, accounting: false, percent: false, lossy, floats: false }
+    /// Returns the notation of numbers as SQLite writes them.
+    pub(super) fn plain(lossy: bool) -> Notation {
+        Notation { comma: false, thousands: None, accounting: false, percent: false, lossy, floats: false }
     }
 
     /// Creates a notation with a separator of thousands, or returns the reason why the separator can't be used, and a hint.
-    pub(super) fn thousands(separator: &str, lossy: bool) -> Result<Marks, (String, Message)> {
+    pub(super) fn thousands(separator: &str, lossy: bool) -> Result<Notation, (String, Message)> {
         let mut characters = separator.chars();
         let fits = |character: char| !character.is_alphanumeric() && !"+-\"".contains(character);
         match (characters.next(), characters.next()) {
             (Some(character), None) if fits(character) => {
-                Ok(Marks { thousands: Some(separator.to_owned()), ..Marks::plain(lossy) })
+                Ok(Notation { thousands: Some(separator.to_owned()), ..Notation::plain(lossy) })
             }
             _ => Err((
                 "that is not a thousands separator".to_owned(),
-                "it is one character, such as a comma, a point, ' or a blank".into(),
+                "give one character, such as a comma, a point, ' or a blank".into(),
             )),
         }
     }
 
-    /// Adds the marks of another request. Returns `false` if the request repeats a mark.
-    pub(super) fn merge(&mut self, more: &Marks) -> bool {
+    /// Adds the notation that another setting asks for. Returns `false` if both have the same property, such as a separator.
+    pub(super) fn merge(&mut self, more: &Notation) -> bool {
         let both = [
             self.comma && more.comma,
             self.thousands.is_some() && more.thousands.is_some(),
@@ -96,7 +97,7 @@ impl Marks {
         true
     }
 
-    /// Makes integers become floats.
+    /// Makes integers become floats, so that an integer that no float holds is refused.
     pub(super) fn be_floats(&mut self) {
         self.floats = true;
     }
@@ -105,9 +106,9 @@ impl Marks {
     pub(super) fn contradiction(&self) -> Option<&'static str> {
         match (self.thousands.as_deref(), self.comma) {
             (Some(","), true) => Some("the comma stands before the decimals, so it can't separate thousands"),
-            (Some("."), false) => {
-                Some("a point stands before the decimals, unless the column has a decimal comma")
-            }
+            (Some("."), false) => Some(
+                "the point stands before the decimals, so it can't separate thousands, unless the column has a decimal comma",
+            ),
             _ => None,
         }
     }
@@ -202,7 +203,7 @@ impl Marks {
     }
 }
 
-/// Appends the digits at the start of a text, and returns the text after them; `None`: the text begins with no digit.
+/// Appends the digits at the start of a text, and returns the text after them; `None` if the text does not begin with a digit.
 fn digits<'t>(text: &'t [u8], out: &mut Vec<u8>) -> Option<&'t [u8]> {
     let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     out.extend_from_slice(&text[..count]);
@@ -268,7 +269,7 @@ fn is_held(number: &str) -> bool {
     back == digits
 }
 
-impl fmt::Display for Marks {
+impl fmt::Display for Notation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let comma = self.comma.then(|| "a decimal comma".to_owned());
         let thousands = self.thousands.as_ref().map(|separator| format!("{separator:?} between thousands"));

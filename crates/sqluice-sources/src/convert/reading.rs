@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use sqluice_core::error::{Setting, SettingValue};
 
 use super::accounting::Amount;
-use super::number::{Marks, without_percent};
+use super::number::{Notation, without_percent};
 
 /// The largest number of bytes of a number that is recognised.
 const BYTES_MAX: usize = 40;
@@ -50,18 +50,20 @@ pub struct Reading {
 /// `true` for each notation that reads a text, in the order of [`Reading::ALL`].
 pub type Readings = [bool; Reading::ALL.len()];
 
-/// The marks of numbers with each kind of separators.
-static MARKS: LazyLock<[Marks; SEPARATORS.len()]> = LazyLock::new(|| {
+/// For each of [`SEPARATORS`], the notation with these separators, without currency and percent sign.
+static NOTATIONS: LazyLock<[Notation; SEPARATORS.len()]> = LazyLock::new(|| {
     SEPARATORS.map(|separators| {
-        let mut marks = Marks::plain(false);
+        let mut notation = Notation::plain(false);
         let reading = Reading { separators, signs: Signs::Plain };
         if reading.has_decimal_comma() {
-            marks.merge(&Marks::decimal_comma(false));
+            notation.merge(&Notation::decimal_comma(false));
         }
-        if let Some(Ok(thousands)) = reading.thousands().map(|separator| Marks::thousands(separator, false)) {
-            marks.merge(&thousands);
+        if let Some(Ok(thousands)) =
+            reading.thousands().map(|separator| Notation::thousands(separator, false))
+        {
+            notation.merge(&thousands);
         }
-        marks
+        notation
     })
 });
 
@@ -76,13 +78,13 @@ const SEPARATORS: [Separators; 6] = [
 ];
 
 impl Reading {
-    /// All notations. If several read the same values, the first one is meant.
+    /// All notations. If several read the same values, the first one is used.
     pub const ALL: [Reading; 23] = Reading::all();
 
     const fn all() -> [Reading; 23] {
         let signs = [Signs::Plain, Signs::Accounting, Signs::Percent, Signs::AccountingPercent];
         let mut all = [Reading { separators: Separators::Plain, signs: Signs::Plain }; 23];
-        // The first combination is that of plain numbers.
+        // Combination 0, plain numbers, is left out.
         let mut index = 1;
         while index <= all.len() {
             all[index - 1] = Reading {
@@ -142,7 +144,7 @@ impl Reading {
         let mut out = Vec::new();
         let reads = SEPARATORS.map(|separators| {
             out.clear();
-            MARKS[separators as usize].convert(number, &mut out).is_ok()
+            NOTATIONS[separators as usize].convert(number, &mut out).is_ok()
         });
         Reading::ALL.map(|reading| {
             reads[reading.separators as usize]
@@ -156,7 +158,7 @@ impl Reading {
         Amount::of(text)?.currency
     }
 
-    /// Returns the signs or separators of a text that some notation reads as a number.
+    /// Returns, in words, the signs or separators of a text that some notation reads as a number, such as `a currency`.
     pub fn marks(text: &[u8]) -> Option<&'static str> {
         let amount = Amount::of(text)?;
         let is_read = Reading::all_of(text).contains(&true);
@@ -186,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notation_reads_its_own_numbers_alone() {
+    fn each_number_is_read_by_the_notations_that_it_fits() {
         for (text, readings) in [
             (
                 "1,234",
@@ -221,7 +223,7 @@ mod tests {
             });
             let found: Vec<String> = found.collect();
             match text {
-                // Percent signs are read with and without those of accounting.
+                // Notations with and without the signs of accounting read a percentage; only the first is compared.
                 "12,5 %" => assert_eq!(found[0], "decimal_comma v percent v"),
                 _ => assert_eq!(found.join(" | "), readings, "{text}"),
             }
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_notation_has_the_fewest_settings() {
+    fn the_first_notation_that_reads_a_text_has_the_fewest_settings() {
         for (text, settings) in [
             ("$5", "accounting"),
             ("(5.00)", "accounting"),

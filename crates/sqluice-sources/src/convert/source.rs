@@ -1,9 +1,9 @@
 //! A source that converts some of its columns.
 //!
 //! ```text
-//!  Part::decode ──> batch ──> each column: text ──> what it means ──> batch with these columns ──> sink
-//!                               │ some can't be
-//!                               └──> these rows are refused, and the part gives the others again
+//!  Part::decode ──> batch ──> each column: text ──> converted values ──> batch with these columns ──> sink
+//!                               │ some texts can't be converted
+//!                               └──> their rows are refused, and the part gives the others again
 //! ```
 //!
 //! Invariant: the sink sees converted values only.

@@ -1,4 +1,4 @@
-//! Texts that are converted, and texts that never are. SQLite prints the dates, and decides whether a text is a date.
+//! Tests of conversions: texts that are converted, and texts that are refused. SQLite prints the dates, and decides if a text is a date.
 
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -12,7 +12,7 @@ fn conversion(asked: &[Convert]) -> Conversion {
 }
 
 fn converted(conversion: &Conversion, text: &str) -> Result<String, Fault> {
-    // The text of earlier rows must not matter.
+    // `out` has the text of earlier rows, which must not matter.
     let mut out = b"7.5".to_vec();
     Ok(match conversion.text(text.as_bytes(), &mut out)? {
         Converted::Int(int) => int.to_string(),
@@ -37,7 +37,7 @@ fn numbers(comma: bool, thousands: Option<&str>) -> Conversion {
     conversion(&asked)
 }
 
-/// The month of the moment `?1`.
+/// The SQL expression for the month of the date `?1`.
 const MONTH: &str = "CAST(strftime('%m', ?1) AS INT)";
 const DATES: [&[&str]; 3] = [&["%Y", "%y"], &["%m", "%b", "%B"], &["%d", "%e"]];
 
@@ -94,7 +94,7 @@ proptest! {
                 pieces.push(separators[2 + place].to_owned());
             }
             pieces.pop();
-            // Years of two digits are the years from 1969 on.
+            // A year of two digits is one of 1969 to 2068.
             if pieces.iter().any(|piece| piece == "%y") && !("1969".."2069").contains(&&moment[..4]) {
                 return Ok(());
             }
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_changed_text_becomes_is_still_a_moment_of_its_own(
+    fn a_changed_date_is_refused_or_has_the_digits_of_its_text(
         days in 0..36_000i64,
         at in 0..19usize,
         with in "[ -~]{0,2}",
@@ -212,7 +212,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_converted_is_a_number_of_the_same_digits(text in "[-+0-9., e]{0,12}", comma in any::<bool>(), thousands in any::<bool>()) {
+    fn a_converted_number_has_the_value_of_its_text(text in "[-+0-9., e]{0,12}", comma in any::<bool>(), thousands in any::<bool>()) {
         let separator = if comma { "." } else { "," };
         if !comma && !thousands {
             return Ok(());
@@ -262,7 +262,7 @@ proptest! {
 }
 
 #[test]
-fn percentages_and_amounts_go_with_separators_and_with_each_other() {
+fn percent_accounting_and_separators_can_be_combined() {
     for (asked, text, read) in [
         (&[Convert::Percent][..], "12.5%", Ok("0.125")),
         (&[Convert::Percent], "100%", Ok("1")),
@@ -326,7 +326,7 @@ fn dates_are_read_in_the_formats_that_people_use() {
 }
 
 #[test]
-fn what_is_no_date_of_the_format_is_refused() {
+fn a_text_that_is_no_date_of_the_format_is_refused() {
     for (format, text) in [
         ("%d.%m.%Y", "31.02.2024"),
         ("%d.%m.%Y", "29.02.2023"),
@@ -356,7 +356,7 @@ fn what_is_no_date_of_the_format_is_refused() {
 }
 
 #[test]
-fn a_format_that_says_no_moment_is_refused_with_all_directives() {
+fn an_invalid_format_is_refused_with_a_list_of_all_directives() {
     for (format, why) in [
         ("%d.%q.%Y", "\"%q\" is not a directive that is known"),
         ("%d.%m.%", "\"%\" is not a directive that is known"),
@@ -404,7 +404,7 @@ fn booleans_are_words_in_any_case() {
 }
 
 #[test]
-fn numbers_are_read_as_they_are_marked_and_in_no_other_way() {
+fn a_number_is_read_only_in_the_notation_of_its_column() {
     let (comma, both, apart) = (numbers(true, None), numbers(true, Some(".")), numbers(false, Some(",")));
     for (how, text, number) in [
         (&comma, "3,14", "3.14"),
@@ -469,7 +469,7 @@ fn conversions_that_exclude_each_other_are_refused() {
         ),
         (vec![Convert::Percent, Convert::Percent], "`percent` names the column \"c\" twice"),
         (vec![Convert::Accounting, date()], "column \"c\" can't follow both `accounting` and `date`"),
-        (vec![thousands(".")], "a point stands before the decimals"),
+        (vec![thousands(".")], "the point stands before the decimals"),
         (vec![thousands(","), Convert::DecimalComma], "the comma stands before the decimals"),
         (vec![thousands("1")], "that is not a thousands separator"),
         (vec![thousands("ab")], "that is not a thousands separator"),

@@ -278,8 +278,8 @@ impl Cutter {
     }
 }
 
-/// Returns the start of the records at the end of `data` that have `fields` empty fields each, or the end of `data` if the last record
-/// is another. Blank lines between these records are passed over.
+/// Returns the start of the records at the end of `data` that have `fields` empty fields each, or the end of `data` if there are no such
+/// records. Blank lines between these records are passed over.
 fn empty_from(data: &[u8], delimiter: &Delimiter, marks: Marks, fields: usize) -> usize {
     let empty = delimiter.as_bytes().repeat(fields - 1);
     let (mut begin, mut end) = (data.len(), data.len());
@@ -288,9 +288,9 @@ fn empty_from(data: &[u8], delimiter: &Delimiter, marks: Marks, fields: usize) -
         let start = memchr::memrchr2(b'\n', b'\r', &data[..line_end]).map_or(0, |at| at + 1);
         match &data[start..line_end] {
             _ if marks.escapes_unquoted && ends_in_escape(&data[..start], marks.escape) => break,
-            // The line begins with text of the record before it.
+            // The line end before this line is text, so the line belongs to the record before it.
             _ if start > 0 && !ends_record(data, start - 1, marks) => break,
-            // Nothing precedes the LF of a CRLF in its line.
+            // There is no line between the CR and the LF of a CRLF.
             b"" if !is_empty_line(data, line_end) => {}
             line if *line == *empty => begin = start,
             b"" => {}

@@ -284,7 +284,7 @@ impl CsvPart {
             return Err(error);
         }
         sink.bad_row(BadRow { error, raw: self.input()[bytes.clone()].to_vec() })?;
-        // The line end is skipped, because an empty line would otherwise seem to follow.
+        // The line end is skipped, so that it is not taken for an empty line.
         let line_end = match &self.input()[bytes.end..] {
             [b'\r', b'\n', ..] => 2,
             rest => rest.len().min(1),

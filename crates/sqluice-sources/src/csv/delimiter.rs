@@ -170,7 +170,7 @@ impl FromStr for Delimiter {
         let text = text.replace("\\t", "\t");
         if text.is_empty() || text.len() > DELIMITER_BYTES_MAX || text.contains(['\n', '\r', '\0']) {
             return Err(Error::usage(format!("{text:?} can't be a delimiter")).hint(format!(
-                "a delimiter is text of 1 to {DELIMITER_BYTES_MAX} bytes without line ends, tab, whitespace or none"
+                "give 1 to {DELIMITER_BYTES_MAX} bytes of text without line ends, or one of the words tab, whitespace, none"
             )));
         }
         let mut bytes = [0; DELIMITER_BYTES_MAX];

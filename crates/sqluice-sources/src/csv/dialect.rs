@@ -37,7 +37,7 @@ pub enum LineEnd {
 }
 
 impl LineEnd {
-    /// The words of the setting.
+    /// The words of the setting `line_end`, with their meanings.
     pub const WORDS: [(&str, LineEnd); 2] = [("any", LineEnd::Any), ("crlf", LineEnd::Crlf)];
 }
 
@@ -84,7 +84,7 @@ impl Dialect {
         {
             let found = char::from(*end);
             return Err(Error::usage(format!("{found:?} can't be the delimiter character"))
-                .hint("lines end with it, or it is not text"));
+                .hint("choose another character: CR and LF end lines, and NUL is not text"));
         }
         let roles = [("quote", self.quote), ("escape", self.own_escape()), ("comment", self.comment)];
         for (index, &(role, byte)) in roles.iter().enumerate() {
@@ -92,11 +92,11 @@ impl Dialect {
             let found = char::from(byte);
             if !byte.is_ascii() {
                 return Err(Error::usage(format!("the {role} character is not ASCII: byte 0x{byte:02x}"))
-                    .hint("name one of the characters that a keyboard for English has, or a tab"));
+                    .hint("choose an ASCII character, such as one that a keyboard for English has"));
             }
             if matches!(byte, b'\0' | b'\r' | b'\n') {
                 return Err(Error::usage(format!("{found:?} can't be the {role} character"))
-                    .hint("lines end with it, or it is not text"));
+                    .hint("choose another character: CR and LF end lines, and NUL is not text"));
             }
             if self.is_in_delimiter(byte) {
                 let message = format!("{found:?} can't be the delimiter and the {role} character at once");
@@ -129,7 +129,7 @@ impl Dialect {
         self.unquoted_escape().map(|escape| [escape, b'N'])
     }
 
-    /// Returns the dialect in the form that the parsers use.
+    /// Returns the special bytes of the dialect in the form that the parsers use.
     pub(super) fn marks(&self) -> Marks {
         Marks {
             delimiter: self.delimiter.first(),
@@ -145,7 +145,7 @@ impl Dialect {
 /// The byte that stands for a quote or escape that the dialect does not have. No finder looks for this byte.
 const NO_BYTE: u8 = 0xff;
 
-/// A dialect for hot loops, with only one `Option`.
+/// The special bytes of a dialect, in a form for hot loops: with only one `Option`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     /// The delimiter, or the first byte of a wide delimiter, which only [`Delimiter::bytes_at`] recognises.
@@ -158,8 +158,8 @@ pub(super) struct Marks {
     pub(super) only_crlf: bool,
 }
 
-/// Returns the control character that a character behind the escape means, if the escape works outside of quotes. `None`: the character
-/// stands for itself. MySQL writes `\0` and `\Z`, PostgreSQL the others.
+/// Returns the control character that an escape and the character `escaped` mean, if the escape works outside of quotes; `None` if the
+/// character stands for itself. MySQL writes `\0` and `\Z`, PostgreSQL the others.
 pub(super) fn meaning(escaped: u8) -> Option<u8> {
     match escaped {
         b't' => Some(b'\t'),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn no_character_has_two_roles_but_a_quote_may_be_called_its_escape() {
+    fn no_character_has_two_roles_except_a_quote_that_is_its_own_escape() {
         let plain = Dialect::default();
         let at_once = "can't be the delimiter and the comment character at once";
         refused(Dialect { comment: Some(b','), ..plain }, &format!("',' {at_once}"));

@@ -25,7 +25,7 @@ use super::malformed::{Malformed, What};
 use super::naive::Record;
 use super::sniff::{Field, is_number_or_missing, split};
 
-/// The collector of the quoted fields that may be rows.
+/// The collector of the quoted fields whose lines may be rows.
 #[derive(Debug, Default)]
 pub struct Doubts(Mutex<Found>);
 
@@ -105,8 +105,8 @@ pub(super) fn doubt(
         .find_map(|(column, at, quotes)| Some(doubted(at, rows_in(text, column, quotes, options, usual)?)))
 }
 
-/// Returns `false` if a record surely has fewer than two rows: it lacks their delimiters. This is cheap to see if the delimiter is one byte.
-/// `text` is the record, perhaps with more behind it.
+/// Returns `false` if a record has too few delimiters to consist of two rows. This is cheap to see if the delimiter is one byte. `text` is
+/// the record, perhaps with more behind it.
 #[inline]
 pub(super) fn may_be_rows(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> bool {
     let delimiter = options.dialect.delimiter;
@@ -115,7 +115,7 @@ pub(super) fn may_be_rows(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -
     // Records are short: a plain loop counts faster than repeated searches do.
     let delimiters = || text.iter().filter(|byte| **byte == delimiter.first()).count();
     let has_delimiters = || delimiters() >= rows * (usual.fields - 1);
-    // Any line is a row of one column.
+    // In a file of one column, any line could be a row, so nothing is doubted.
     usual.fields >= 2 && (delimiter.is_wide() || has_delimiters())
 }
 
@@ -133,7 +133,7 @@ fn closing(text: &[u8], open: usize, dialect: Dialect) -> Option<usize> {
 }
 
 /// Returns the number of lines of a record, if each line could be a row with all quotes as text. Blank lines, comments and lines that
-/// repeat the header don't count. With several stray quotes, several fields of a record are quoted.
+/// repeat the header don't count. This test finds records with several stray quotes, in which several fields seem to be quoted.
 fn all_rows_in(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> Option<u64> {
     let dialect = Dialect { quote: None, escape: None, ..options.dialect };
     let mut lines = 0;
@@ -150,8 +150,8 @@ fn all_rows_in(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> Option<u6
     (lines >= 2 && usual.fields >= 2).then_some(lines)
 }
 
-/// Returns `true` if the columns from `from` on may have these values: none of a column of numbers is text. A stray quote around a number does
-/// not make the number text.
+/// Returns `true` if the columns from `from` on may have these values: no value in a column of numbers is text. A stray quote around a
+/// number does not make the number text.
 fn all_fit(options: &CsvOptions, from: usize, values: &[Field<'_>]) -> bool {
     let is_quote = |byte: &u8| options.dialect.quote == Some(*byte);
     let is_number = |value: &[u8]| {
@@ -177,7 +177,7 @@ fn rows_in(
     options: &CsvOptions,
     usual: Usual<'_>,
 ) -> Option<u64> {
-    // In a file of one column, any line is a row.
+    // In a file of one column, any line could be a row, so nothing is doubted.
     if usual.fields < 2 {
         return None;
     }

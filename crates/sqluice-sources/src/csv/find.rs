@@ -23,7 +23,7 @@ pub(super) struct Finder<'a, const N: usize> {
     mask: u64,
     /// The hits of the first needle in the current block.
     first: u64,
-    /// The masks of the next `made` blocks, of which `read` are passed.
+    /// The masks of `made` blocks, of which the first `read` are used up.
     masks: [Masks; BLOCKS],
     read: usize,
     made: usize,
@@ -107,7 +107,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn every_byte_value_is_found_and_nothing_else() {
+    fn a_finder_finds_each_byte_value_and_no_other() {
         let data: Vec<u8> = (0..=255).chain(0..=255).collect();
         for needle in 0..=255 {
             let found: Vec<usize> = Finder::new(&data, 0, [needle]).collect();

@@ -1,4 +1,4 @@
-//! The names of the fields.
+//! The header: names for the fields, from the first record or made up, all different.
 
 use std::collections::{HashMap, HashSet};
 
@@ -116,14 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn made_names_make_way_for_given_ones() {
+    fn a_made_up_name_never_equals_a_name_of_the_file() {
         become_("a,a,a_2,A_3", "a,a_4,a_2,A_3");
         become_(",COLUMN1", "column1_2,COLUMN1");
         become_(",,column2,column2,column2_2", "column1,column2_3,column2,column2_4,column2_2");
     }
 
     #[test]
-    fn two_thousand_equal_names_are_no_trouble() {
+    fn two_thousand_equal_names_get_numbers_up_to_two_thousand() {
         let (names, renamed) = unique(vec!["x".to_owned(); 2000]);
         assert_eq!((names[1999].as_str(), renamed.len()), ("x_2000", 1999));
     }
@@ -132,7 +132,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn names_exist_and_differ_and_none_changes_without_need(
+        fn unique_names_are_not_empty_and_differ_and_only_bad_names_change(
             names in prop::collection::vec(
                 select(vec!["", "a", "A", "a_2", "A_3", "column1", "column2", "Column3_2", "b", "é"]), 0..12),
         ) {

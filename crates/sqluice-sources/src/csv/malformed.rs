@@ -9,32 +9,33 @@ pub(super) struct Malformed {
     pub(super) what: What,
 }
 
-/// The kind of a fault. Behind the semicolon: the position that is reported.
+/// The kind of a fault. The comment of each variant also says which position is reported as [`Malformed::at`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// A byte that is not part of UTF-8 text; that byte.
+    /// A byte is not part of UTF-8 text. The position is that of the byte.
     InvalidUtf8(u8),
-    /// A NUL byte; that byte.
+    /// A field has a NUL byte. The position is that of the byte.
     Nul,
-    /// Text after a closing quote, with its first character and position; the opening quote.
+    /// Text follows a closing quote. `found` is its first character, and `at` is where it stands. The position of the fault is that of
+    /// the opening quote.
     AfterQuote { found: char, at: Position },
-    /// A quote within an unquoted field, if quotes are strict; that quote.
+    /// An unquoted field has a quote, and quotes are strict. The position is that of the quote.
     QuoteInUnquoted,
-    /// A quoted field whose lines could be rows, with the number of lines; the opening quote. Such a field is a fault only if quotes are
-    /// strict.
+    /// The `lines` lines of a quoted field could be rows, which is a fault only if quotes are strict. The position is that of the opening
+    /// quote.
     CouldBeRows { lines: u64 },
-    /// A quote that never closes; that quote.
+    /// A quote is never closed. The position is that of the quote.
     Unterminated,
-    /// More fields than expected; the first surplus field.
+    /// The record has more fields than expected. The position is that of the first surplus field.
     TooManyFields { expected: usize },
-    /// Fewer fields than expected; the end of the record.
+    /// The record has fewer fields than expected. The position is the end of the record.
     TooFewFields { fields: usize, expected: usize },
-    /// More fields than a table can have columns; the first surplus field.
+    /// The record has more fields than a table can have columns. The position is that of the first surplus field.
     TooManyColumns,
-    /// A value of more bytes than allowed; the field.
+    /// A value has more bytes than allowed. The position is that of the field.
     FieldTooLong { bytes_max: usize },
-    /// A record (or comment) of more bytes than allowed; its first character. Reading can't go on, as the end of the record is not
-    /// looked for.
+    /// A record (or comment) has more bytes than allowed. The position is that of its first character. Reading can't go on, as the end of
+    /// the record is not looked for.
     RecordTooLong { bytes_max: usize },
 }
 

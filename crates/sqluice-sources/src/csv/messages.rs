@@ -186,7 +186,7 @@ fn is_sound_as_text(options: &CsvOptions, text: &[u8], fields: usize) -> bool {
     text.split(|byte| matches!(byte, b'\n' | b'\r')).all(is_row)
 }
 
-/// Returns `true` if a record is sound with a backslash as the escape.
+/// Returns `true` if a record is well formed with a backslash as the escape.
 fn is_sound_with_backslash(options: &CsvOptions, text: &[u8], fields: usize) -> bool {
     let Dialect { quote: Some(quote), escape: None, .. } = options.dialect else { return false };
     let dialect = Dialect { escape: Some(b'\\'), ..options.dialect };

@@ -108,7 +108,7 @@ pub const FIELD_BYTES_MAX: usize = limits::LENGTH_MAX;
 /// unescaped text stays below 4 GiB, which spans can address.
 pub const RECORD_BYTES_MAX: usize = 2_100_000_000;
 
-/// The records that end with a surplus delimiter, which separates nothing. All records have the same number of fields nonetheless.
+/// The records that end with a surplus delimiter, which separates nothing and adds no field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrailingDelimiter {
     /// All records but the header.
@@ -131,9 +131,10 @@ pub struct CsvOptions {
     pub fields: Option<usize>,
     /// The number of lines to skip at the start. Places in messages count the skipped lines.
     pub skip_lines: u64,
-    /// The first line of a likely footer. Errors about the number of fields say so from this line on.
+    /// The first line of a likely footer. From this line on, errors about the number of fields mention the footer.
     pub footer: Option<u64>,
-    /// The line of the header of a larger table that begins below other records. Errors about the number of fields say so above this line.
+    /// The line of the header of a larger table that begins below other records. Above this line, errors about the number of fields mention
+    /// the table.
     pub table_below: Option<u64>,
     /// The unquoted texts that are NULL.
     pub null_tokens: Vec<Vec<u8>>,
@@ -141,15 +142,16 @@ pub struct CsvOptions {
     pub trim: bool,
     /// `true` if unquoted empty fields are empty text, not NULL (unless the empty text is one of the tokens).
     pub empty_as_text: bool,
-    /// `true` if fields that are missing at the end of a record are NULL; otherwise the record is malformed.
+    /// `true` if fields that are missing at the end of a record are NULL, `false` if such a record is malformed.
     pub pad: bool,
     /// The records that end with a surplus delimiter; `None`: no records. With either value, any record after the header that has all its
     /// fields may end with a surplus delimiter.
     pub trailing_delimiter: Option<TrailingDelimiter>,
-    /// `true` if a quote within an unquoted field is malformed, and likewise a quoted field of several lines that could be rows.
-    /// Otherwise the quote is text, and the field is a value, which [`Doubts`] reports.
+    /// `true` if a quote within an unquoted field is malformed, and so is a quoted field of several lines that could be rows. If `false`,
+    /// the quote is text, and the field is a value, which [`Doubts`] reports.
     pub strict_quotes: bool,
-    /// A flag for each field, `true` if all its known values are numbers. A line with other text in the field is taken for no row.
+    /// A flag for each field, `true` if all its known values are numbers. A record that repeats the header, with text in such a field, is
+    /// therefore no row.
     pub numbers: Vec<bool>,
     /// `true` if records at the end of the file whose fields are all empty are left out.
     pub leave_out_empty: bool,
@@ -462,7 +464,7 @@ fn no_record(file: &Path, options: &CsvOptions) -> Error {
     };
     Error::input(message).at(Place::file(file)).hint(match options.header {
         true => "its first line should name the columns",
-        false => "the columns are those of its first record",
+        false => "it needs a first record, whose fields become the columns",
     })
 }
 

@@ -51,7 +51,7 @@ pub(super) struct Limits {
 /// The number of fields that a record should have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
-    /// At most as many as a table can have columns.
+    /// For the first record: at most as many as a table can have columns.
     First,
     /// As many as the first record.
     Same(usize),
@@ -59,7 +59,6 @@ pub(super) enum Width {
     AtMost(usize),
 }
 
-/// A field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
     pub(super) value: Vec<u8>,
@@ -427,7 +426,7 @@ impl<'p, 'a> Reading<'p, 'a> {
             State::Start | State::Unquoted
                 if Some(byte) == quote && (self.state == State::Start || self.opens_after_blanks()) =>
             {
-                // Blanks before the quote are no text, so many blanks make no long field.
+                // Blanks before the quote are no text: a fault because of too many of them is taken back.
                 let is_length = |fault: &mut Malformed| matches!(fault.what, What::FieldTooLong { .. });
                 let _ = self.fault.take_if(|fault| fault.at == self.field.at && is_length(fault));
                 self.state = State::Quoted;

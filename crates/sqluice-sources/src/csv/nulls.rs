@@ -1,4 +1,4 @@
-//! Recognises the fields that are NULL.
+//! Recognises the fields that are NULL: empty fields, tokens such as `NA`, and missing fields.
 
 use sqluice_core::batch::Span;
 
@@ -32,7 +32,7 @@ impl NullTokens {
     /// or else the empty span at the end of the input, which no other field has.
     pub(super) fn missing(&self, raw_bytes: usize) -> Option<Span> {
         let empty_is_null = self.tokens.iter().any(Vec::is_empty);
-        // A part is shorter than 4 GiB.
+        // The position fits 32 bits, because a part is shorter than 4 GiB.
         let end = Span { start: raw_bytes as u32, len: 0 };
         self.pads.then_some(if empty_is_null { Span::default() } else { end })
     }

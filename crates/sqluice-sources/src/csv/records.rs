@@ -69,7 +69,7 @@ impl Scratch {
     }
 }
 
-/// A reader of records, which notes the positions of the fields.
+/// A reader of records, which stores the positions of the fields in a [`Scratch`].
 pub(super) struct Records<'a> {
     pub(super) data: &'a [u8],
     /// The number of fields of every record.
@@ -168,7 +168,7 @@ impl Records<'_> {
             self.run(needles, Narrow(delimiter), from, valid, scratch)
         };
         if let Next::Malformed = read.next {
-            // Removes the notes about the malformed record.
+            // Removes the positions of the malformed record's fields.
             scratch.escaped.retain(|slot| slot % scratch.stride < read.rows);
             scratch.of_lines.retain(|slot| slot % scratch.stride < read.rows);
             scratch.padded.retain(|&row| row < read.rows);
@@ -209,7 +209,7 @@ impl Records<'_> {
         let mut slot = 0;
         // The position one past the last byte escaped outside of quotes, and the number of escapes in the current field.
         let (mut escaped, mut escapes) = (0, 0);
-        // Fewer needles mean that any line end ends a record, as does the end of the input.
+        // Returns `true` if a record ends at `at`. With fewer than five needles, it ends at any line end. It also ends with the input.
         let ends = |at: usize| match data.get(at) {
             Some(b'\n' | b'\r') => N < 5 || ends_record(data, at, self.marks),
             byte => byte.is_none(),
@@ -360,7 +360,7 @@ impl Records<'_> {
             if let Some(skips) = self.repeats.skips(&data[record..at], self.byte + record as u64) {
                 scratch.repeated.push((record, skips));
                 if skips {
-                    // Removes the notes about the skipped record.
+                    // Removes the positions of the skipped record's fields.
                     scratch.escaped.retain(|slot| slot % stride != rows);
                     scratch.of_lines.retain(|slot| slot % stride != rows);
                     record = start.min(data.len());
@@ -496,9 +496,9 @@ pub(super) fn unescape(data: &mut Vec<u8>, marks: Marks, trim: bool, scratch: &m
 /// The test for UTF-8 without NUL bytes. Malformed records and comments may hold any bytes, so the test begins anew behind each of them.
 /// Still, every byte is tested only once.
 pub(super) struct Valid {
-    /// The end of the valid bytes from the last start of the test on.
+    /// The end of the valid UTF-8 that begins where the test was started last.
     until: usize,
-    /// The position of the first NUL byte from that start on, or the length of the data.
+    /// The position of the first NUL byte behind this start, or the length of the data.
     nul: usize,
 }
 

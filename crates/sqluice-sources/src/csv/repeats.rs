@@ -16,15 +16,15 @@ pub(super) struct Repeats {
     pub(super) header: Arc<[u8]>,
     /// `true` if no record that repeats the header is a row.
     pub(super) everywhere: bool,
-    /// `true` if a record that repeats the header behind a byte order mark is no row, because another file begins there.
+    /// `true` if a byte order mark followed by the header is no row, but the start of another file that was appended.
     pub(super) marked: bool,
     /// The places where the compressed files of the input begin. A record that repeats the header at one of these places is no row.
     pub(super) starts: MemberStarts,
 }
 
 impl Repeats {
-    /// Returns `None` if the record does not repeat the header, and otherwise `true` if the record is no row. The record begins at `byte`
-    /// of the input.
+    /// Returns `Some(true)` if the record repeats the header and is no row, `Some(false)` if it repeats the header and is a row, and `None`
+    /// if it does not repeat the header. The record begins at `byte` of the input.
     #[inline]
     pub(super) fn skips(&self, record: &[u8], byte: u64) -> Option<bool> {
         if self.may_be(record.len()) { self.skips_repeat(record, byte) } else { None }

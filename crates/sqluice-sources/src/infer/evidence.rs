@@ -57,10 +57,10 @@ const BARE_EXPONENT_MIN: u16 = 16;
 /// The least exponent that Java writes. Java always writes a point: `1.0E7`.
 const BARE_EXPONENT_MIN_OF_JAVA: u16 = 7;
 
-/// The least positive exponent of printers of mixed notation: R writes `1e+05`.
+/// The least positive exponent of printers that write other values without an exponent: R writes `1e+05`.
 const EXPONENT_MIN: u16 = 5;
 
-/// The least negative exponent of printers of mixed notation, negated: R writes `1e-04`.
+/// The least negative exponent, negated, of printers that write other values without an exponent: R writes `1e-04`.
 const NEGATIVE_EXPONENT_MIN: u16 = 4;
 
 /// A value is not a 64-bit integer.
@@ -69,17 +69,17 @@ const NOT_INTEGER: u16 = 1;
 const TYPED: u16 = 1 << 1;
 /// A value has a point.
 const WITH_POINT: u16 = 1 << 2;
-/// A whole number without a point: `1`.
+/// A value is a whole number without a point: `1`.
 const BARE: u16 = 1 << 3;
-/// A whole number with a point: `1.0`.
+/// A value is a whole number with a point: `1.0`.
 const POINT_ZERO: u16 = 1 << 4;
-/// Decimals end in a zero: `1.50`.
+/// The decimals of a value end in a zero: `1.50`.
 const ENDS_IN_ZERO: u16 = 1 << 5;
-/// A whole number before an exponent: `1e-5`.
+/// A value has a whole number before an exponent: `1e-5`.
 const EXPONENT_BARE: u16 = 1 << 6;
-/// A whole number with a point before an exponent: `1.0e-5`.
+/// A value has a whole number with a point before an exponent: `1.0e-5`.
 const EXPONENT_POINT_ZERO: u16 = 1 << 7;
-/// Decimals before an exponent end in a zero, or the number is zero: `1.50e-5`.
+/// The decimals of a value before an exponent end in a zero, or the number is zero: `1.50e-5`.
 const EXPONENT_ENDS_IN_ZERO: u16 = 1 << 8;
 /// A value has an exponent.
 const WITH_EXPONENT: u16 = 1 << 9;
@@ -120,7 +120,7 @@ pub struct Evidence {
     flags: u16,
     /// The printers that may have printed all values.
     printers: Printers,
-    /// The styles in which these may have written exponents.
+    /// The styles in which the printers may have written exponents.
     styles: Styles,
     /// The numbers of decimals of values without an exponent.
     decimals: Lengths,
@@ -299,7 +299,7 @@ impl Evidence {
         }
     }
 
-    /// Adds the values of another evidence.
+    /// Adds the evidence of other values of the same column.
     pub fn merge(&mut self, other: Evidence) {
         let mut all = Evidence {
             flags: self.flags | other.flags,
@@ -347,7 +347,7 @@ impl Evidence {
         }
     }
 
-    /// Returns `true` if exponents may stand exactly beyond some powers of ten.
+    /// Returns `true` if a value may have an exponent exactly when it is beyond some power of ten.
     fn has_threshold(&self) -> bool {
         let begins_as_printers_do =
             self.flags & WITHOUT_EXPONENT == 0 || self.negative_exponent_min >= NEGATIVE_EXPONENT_MIN;
@@ -428,7 +428,7 @@ impl Evidence {
         }
     }
 
-    /// Adds the first `rows` values of a column of results: a text is read as a field of CSV, and a number is one.
+    /// Adds the first `rows` values of a column with results of expressions: a text is read as a field of CSV, and a number is a number.
     pub fn see_results(&mut self, column: &Column<'_>, rows: usize) {
         match column.values {
             Values::Text(_) => self.see(column, rows),
@@ -437,12 +437,12 @@ impl Evidence {
         }
     }
 
-    /// Adds a value of a column of results.
+    /// Adds a value of a column with results of expressions.
     pub fn add_result(&mut self, value: Value<'_>) {
         self.add_value(value, !matches!(value, Value::Text(_)));
     }
 
-    /// Adds a value. If `typed`, a text is no number; otherwise only texts are evidence.
+    /// Adds a value. If `typed`, a text is no number; if not, only texts are evidence.
     pub fn add_value(&mut self, value: Value<'_>, typed: bool) {
         match value {
             Value::Text(text) if !typed => self.add(text),
@@ -454,8 +454,7 @@ impl Evidence {
         }
     }
 
-    /// Adds the rows whose bits are set in `present`, a word of a bitmap. A separate function, because the loop runs out of registers
-    /// otherwise.
+    /// Adds the rows whose bits are set in `present`, a word of a bitmap. It is not inlined, because the loop would run out of registers.
     #[inline(never)]
     fn see_some(
         &mut self,
@@ -529,7 +528,7 @@ impl Evidence {
             Some(_) => [EXPONENT_BARE, EXPONENT_POINT_ZERO, EXPONENT_ENDS_IN_ZERO, WITH_EXPONENT],
         };
         let notation = written.notation();
-        // R writes digits on both sides of a point without an exponent, unless they end in a zero, which R never writes.
+        // R writes a number such as 12.5 without an exponent, so it is not compared. (12.50 is not written by R, and has its own flag.)
         let is_mixed = written.exponent.is_none() && written.fraction.is_some() && written.whole != "0";
         let as_r = |notation: Notation| notation.is_shorter_with_exponent() == written.exponent.is_some();
         let not_as_r = !is_mixed && !notation.is_none_or(as_r);

@@ -1,7 +1,7 @@
 //! The kinds of the values of a column: the reasons why the column is no column of numbers.
 //!
 //! ```text
-//!  12  1.5  1e5      a number       numbers that a numeric type would change are marked: 1.10  007
+//!  12  1.5  1e5      a number       those that a numeric type would change are noted: 1.10  007
 //!  NA  \N  -         a NULL marker  as other programs write NULL
 //!  1,234  $5  12%    a number in another notation, which a setting reads
 //!  2024-01-31        a date
@@ -11,8 +11,9 @@
 //!
 //! Each kind is counted, and its first value is kept with its position.
 //!
-//! Invariant: `merge` is commutative and associative, so the counts and the first values do not depend on threads. (A column that is
-//! given up is the exception: one thread reads a sample, and each part of a load is given up by its own values alone.)
+//! Invariant: `merge` is commutative and associative, so the counts and the first values do not depend on threads. (The values of a column
+//! that is given up are no longer counted. This does not depend on threads either: one thread reads a sample, and a part of a load is given
+//! up by its own values alone.)
 
 use std::ops::Range;
 
@@ -24,19 +25,20 @@ use sqluice_format::value::Value;
 use super::{Evidence, Inferred};
 use crate::convert::{Reading, Readings};
 
-/// The number of other values after which a column of a sample is given up, if these values also outnumber the rest.
+/// A column of a sample is given up when more than this number of values are in [`Kinds::others`], and neither the plain numbers nor the
+/// dates and numbers in another notation are as many.
 const OTHERS_MIN: u64 = 16;
 
-/// The number of other texts in a part of a loaded file after which the rest of the part is not counted, unless numbers or dates are more.
+/// As [`OTHERS_MIN`], for a part of a loaded file: the rest of the part is not counted then.
 const OTHERS_MIN_OF_PART: u64 = 4096;
 
 /// The number of dates, or of numbers in another notation, after which a sample's values are assumed to be of that kind.
 const ASSUMED_MIN: u64 = 256;
 
-/// The largest number of bytes of a value that is kept.
+/// The number of bytes to which the text of a kept value is cut.
 const KEPT_BYTES: usize = 60;
 
-/// The largest number of different NULL markers that are kept.
+/// The largest number of different NULL markers that [`Kinds::markers`] returns.
 const MARKERS_MAX: usize = 4;
 
 /// The marker of NULL that has no other meaning: MySQL and PostgreSQL write it.
@@ -79,8 +81,8 @@ pub enum Counting {
     All,
     /// All values of a part. A column is given up when it has many values, and most of them are text.
     Part,
-    /// The values of a column that is text in the samples. A batch of text is not read: if some values of the batch show that hardly any are
-    /// numbers, all of its values count as text.
+    /// The values of a column that is text in the samples. A batch of text is not read: if some values of the batch show that hardly any
+    /// are numbers, all of its values count as text.
     MostlyText,
 }
 
@@ -133,6 +135,7 @@ enum First {
     Marker,
     /// A NULL marker in quotes.
     QuotedMarker,
+    /// A number in another notation.
     Noted,
     Date,
     /// A number that printers with the fewest digits write in another way: `1.10`.
@@ -160,7 +163,7 @@ pub struct Kinds {
     pub numbers: u64,
     /// The number of dates.
     pub dates: u64,
-    /// The number of values of no other kind.
+    /// The number of values that are of none of the other kinds.
     pub others: u64,
     /// The number of values that are numbers in another notation.
     pub noted: u64,
@@ -172,7 +175,7 @@ pub struct Kinds {
     exponents: u64,
     /// The currency of the values.
     currency: Currency,
-    /// The values of `noted` that each notation reads.
+    /// For each notation of [`Reading::ALL`], the number of values of `noted` that the notation reads.
     readings: [u64; Reading::ALL.len()],
     /// The number of NULL markers in quotes, which the setting `null` does not read.
     pub quoted: u64,
@@ -187,9 +190,9 @@ pub struct Kinds {
     counting: Counting,
     /// `true` if some values count as text without being read. `others` is an upper bound then.
     pub has_unread: bool,
-    /// `true` if a batch was searched for a form in vain.
+    /// `true` if a batch of a sample was searched for a missing form without success. Later batches are not searched.
     lacks_form: bool,
-    /// The number of parts.
+    /// The number of parts that were seen so far.
     parts: u64,
 }
 
@@ -260,7 +263,9 @@ impl Kinds {
         }
     }
 
-    /// Counts the values of a batch as text, apart from the NULL marker that has no other meaning. `text` is the row of a text.
+    /// Counts the values of a batch as text, apart from `\N`, the NULL marker that has no other meaning. `text` is the row of a value that
+    /// is
+    /// no number.
     fn count_as_text(
         &mut self,
         column: &Column<'_>,
@@ -276,7 +281,7 @@ impl Kinds {
         self.keep(First::Other, column.get(text), (part, first_row + text as u64));
     }
 
-    /// Keeps the first number of each form that a batch of numbers has, and that no batch before has had.
+    /// Keeps the first number of each form, such as [`First::Bare`], that this batch of numbers has and no earlier batch has had.
     fn find_forms(
         &mut self,
         batch: &Evidence,
@@ -326,7 +331,7 @@ impl Kinds {
             self.dates += 1;
             return true;
         }
-        // Values with other signs are few, or all of them have signs.
+        // Only a notation without currency, parentheses and percent signs that has read all values so far is assumed.
         let has_signs = |reading: &Reading| reading.has_accounting() || reading.has_percent();
         let noted = self.noted;
         let mut counts = Reading::ALL.iter().zip(&self.readings);
@@ -450,7 +455,7 @@ impl Kinds {
         }
     }
 
-    /// Adds the kinds of the following values, whose parts are numbered on from the parts of these kinds.
+    /// Adds the kinds of the values that follow. Their parts are numbered from 0, and come after the parts of these kinds.
     pub fn follow(&mut self, next: &Kinds) {
         let mut next = next.clone();
         next.firsts.iter_mut().flatten().for_each(|found| found.part += self.parts);
@@ -469,7 +474,7 @@ impl Kinds {
         is_number.then(|| self.near.conclude())
     }
 
-    /// Returns the number of values that are neither NULL nor a NULL marker.
+    /// Returns the number of values that are neither NULL nor an unquoted NULL marker.
     pub fn values(&self) -> u64 {
         self.numbers + self.dates + self.others + self.noted + self.quoted
     }
@@ -479,7 +484,7 @@ impl Kinds {
         self.numbers * 5 >= self.values() * 4 && self.numbers > 0
     }
 
-    /// Returns `true` if the column has codes: numbers that begin with a zero or a plus, or no other numbers than `110E0010`.
+    /// Returns `true` if the column has codes: numbers that begin with a zero or a plus, or only numbers such as `110E0010`.
     pub fn are_codes(&self) -> bool {
         self.has_codes || self.exponents > 0 && self.exponents == self.numbers
     }
@@ -489,7 +494,7 @@ impl Kinds {
         self.markers.iter().map(|(_, count)| count).sum()
     }
 
-    /// Returns the most frequent NULL markers, and the first value that is one.
+    /// Returns the most frequent NULL markers, and the first value that is a NULL marker.
     pub fn markers(&self) -> Option<(Vec<&str>, &Found)> {
         let mut markers: Vec<&(String, u64)> = self.markers.iter().collect();
         markers.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
@@ -508,8 +513,9 @@ impl Kinds {
             return None;
         }
         let readings = Reading::ALL.into_iter().zip(self.readings);
-        // With a decimal comma, 1.5 is refused, and a percentage has its sign. Telephone numbers have blanks, too, but no plain number beside
-        // them. Numbers in parentheses may count something. Different currencies can't be added.
+        // A notation must not refuse plain numbers of the column: 1.5 with a decimal comma, 5 without its percent sign. Values that all
+        // have blanks may be telephone numbers, and values that are all in parentheses may be numbers of a list, unless they have a
+        // currency. Amounts in different currencies can't be added.
         let has_plain = || {
             let mut counts = Reading::ALL.iter().zip(self.readings);
             let is_plain = |reading: &Reading| !reading.has_accounting() && !reading.has_percent();
@@ -533,7 +539,9 @@ impl Kinds {
     pub fn first_cause(&self) -> Option<&Found> {
         let [bare, zero, pointed] =
             [First::Bare, First::PointZero, First::Pointed].map(|form| self.first(form));
-        // Printers write `1` or `1.0`. Without `1.0`, a number with an exponent is not written as the rest is.
+        // A printer writes whole numbers as `1` or as `1.0`. If a column has both, the later one is the cause. If it has no `1.0`, the
+        // later
+        // one of `1` and a number with a point or an exponent is.
         let later = bare.zip(zero.or(pointed)).map(|(one, other)| match one.position() < other.position() {
             true => other,
             false => one,
@@ -563,7 +571,7 @@ impl Kinds {
         }
     }
 
-    /// Returns the values that notes may show.
+    /// Returns the values that messages about the column may show, each once, in the order of their positions.
     pub fn shown(&self) -> Vec<&Found> {
         let marker = self.markers().map(|(_, found)| found);
         let reading = self.reading().map(|(_, found)| found);
@@ -574,13 +582,14 @@ impl Kinds {
         shown
     }
 
-    /// Returns the first number whose text a numeric type would not give back. If the user declares a numeric type, only codes count:
-    /// other changes are the purpose of such a type.
+    /// Returns the first number that a numeric type would print differently, such as `.5` or `007`. If the user declares a numeric type, it
+    /// is returned only if it begins with a zero or a plus (`007`, `+49`): to change other numbers is the purpose of such a type.
     pub fn changed(&self, is_number_type: bool) -> Option<&Found> {
         self.first(First::Changed).filter(|found| !is_number_type || is_code(found.value.as_bytes()))
     }
 
-    /// Returns the numeric type that the numbers come near to.
+    /// Returns the numeric type that messages may suggest: INTEGER if all numbers of the column are integers as SQLite prints them, or else
+    /// REAL.
     pub fn near(&self) -> Inferred {
         match (self.near.conclude(), self.first(First::Changed).is_some()) {
             (Inferred::Integer, false) => Inferred::Integer,

@@ -6,8 +6,8 @@
 //!                            └── scan <─────────┘ the load starts again
 //! ```
 //!
-//! * [`Evidence`] is the knowledge about a column, and has the rules.
-//! * [`Kinds`] are the reasons why a column is TEXT, for notes.
+//! * [`Evidence`] is what is known about a column's values, and concludes the type.
+//! * [`Kinds`] counts the kinds of a column's values: the reasons, for messages, why a column is TEXT.
 //! * [`Watch`] looks at the rows during a load with guessed types, and stops the load if a guess is wrong.
 //! * [`scan`] looks at all rows before anything is loaded.
 //!

@@ -1,4 +1,4 @@
-//! The printers of floats that files come from, and their forms of exponents.
+//! Printers: the rules by which programs print floats, and their forms of exponents.
 
 /// The rule by which a printer chooses the digits of a float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_named_styles_are_those_that_their_names_say() {
+    fn all_plus_and_c_have_the_styles_that_their_names_say() {
         assert_eq!(Styles::all_with(|_| true), Styles::ALL);
         assert_eq!(Styles::all_with(|style| style.plus), Styles::PLUS);
         assert_eq!(Styles::all_with(|style| !style.capital && style.plus && style.width == 2), Styles::C);

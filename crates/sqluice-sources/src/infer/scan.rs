@@ -10,7 +10,7 @@ use sqluice_core::source::{BadRow, Part, Quoting, Refused, Sink, Source, scan};
 
 use super::{Counting, Evidence, Kinds};
 
-/// The facts about a column that all of its values show.
+/// The evidence and the kinds of all values of a column.
 #[derive(Clone, Debug)]
 pub struct Scanned {
     /// The evidence of all values.
@@ -19,11 +19,11 @@ pub struct Scanned {
     pub kinds: Kinds,
 }
 
-/// Returns the facts about each of `columns`, over all rows of the source except malformed ones, which the load reports. `results` are the
-/// columns that have results of expressions: only their evidence is gathered. The progress is given the bytes of each part; the caller names
-/// the phase.
+/// Returns the evidence and the kinds of each of `columns`, over all rows of the source except malformed ones, which the load reports.
+/// `results` are the columns that have results of expressions: their kinds are not counted. The bytes of each part are reported as
+/// progress; the caller names the phase.
 ///
-/// If the source can't be read any further, the error has the facts so far.
+/// If the source can't be read to its end, the evidence so far is returned beside the error.
 pub fn scan(
     source: &mut dyn Source,
     columns: &[usize],
@@ -57,7 +57,7 @@ struct Scanning<'a> {
     results: &'a [usize],
     cancel: &'a Cancel,
     scanned: &'a mut [Scanned],
-    /// `true` if the part is typed, and how it shows which fields were quoted.
+    /// The part's [`Part::is_typed`] and [`Part::quoting`].
     written: (bool, Option<Quoting>),
     /// The number of the part, and its next row.
     next: (u64, u64),
@@ -76,7 +76,7 @@ impl Sink for Scanning<'_> {
         Ok(())
     }
 
-    /// Takes all rows.
+    /// Looks at all rows, because the types follow from the rows that are left out, too.
     fn kept_rows(&mut self, batch: &Batch<'_>, _: &Kept<'_>) -> Result<(), Refused> {
         self.rows(batch)
     }

@@ -1,5 +1,5 @@
-//! The evidence of short values, read 16 bytes at once: a lattice with fewer steps for each value than [`Evidence`](super::Evidence), which
-//! is made of it.
+//! The evidence of short values, which are read 16 bytes at once. To add a value takes fewer steps than with [`Evidence`](super::Evidence),
+//! to which the evidence of many values is converted at the end.
 
 use sqluice_core::affinity::{POINT, Padded, Short, repeat};
 
@@ -13,11 +13,13 @@ const HELD_MAX_DIGITS: u128 = 0x0900_0007_0109_0902_0504_0704_0009_0902;
 pub(super) struct Seen {
     /// `true` if a value is not a number.
     pub(super) no_number: bool,
+    /// `true` if R would have written a value in the other notation, with or without an exponent.
     pub(super) not_as_r: bool,
     /// Bit `n`: a value has `n` decimals; bit `16 + n`: a value's `n` decimals end in a zero.
     decimals: u32,
     /// Bit `n`: a value has `n` digits before the point.
     pub(super) wholes: u32,
+    /// The exponent of ten, negated, of the smallest value below 0.001, except 0.
     pub(super) small_max: u16,
 }
 
@@ -35,13 +37,13 @@ impl Seen {
             self.no_number |= zero_first & (negative | (bytes > 1));
             self.decimals |= 1;
             self.wholes |= 1 << bytes;
-            // A branch, because few values but 0 end in that many zeros. Two conditions would be two branches.
+            // One branch for two conditions, because few values but 0 end in that many zeros.
             if (word >> 88) as u64 | u64::from(zero_first) == 0 {
                 self.not_as_r |= is_shorter_with_exponent(bytes, word);
             }
             return true;
         }
-        // Both halves in one word: bits 6 of its bytes are from the lower half, bits 7 from the upper half.
+        // Packs both halves into one word of 64 bits: bit 6 of a byte is the flag from the lower half, bit 7 the flag from the upper half.
         let others = (others as u64) >> 1 | (others >> 64) as u64;
         let lowest = others.trailing_zeros() as usize;
         let point = lowest / 8 + lowest % 2 * 8;
@@ -51,7 +53,7 @@ impl Seen {
         // 16 bytes have 15 digits and the point.
         let decimals = 15 - point;
         let whole = bytes - 1 - decimals;
-        // A branch, because a column has no such values or few.
+        // `&&` makes a branch, because a column has few such values or none.
         let minus_zero = negative & zero_first && word == ZERO[point];
         self.no_number |= (whole == 0) | (decimals == 0) | (zero_first & (whole > 1)) | minus_zero;
         let ends_in_zero = word >> 120 == 0;
@@ -98,12 +100,13 @@ impl Seen {
         true
     }
 
-    /// Returns the counts of decimals. Bit `n`: a value has `n` decimals.
+    /// Returns the numbers of decimals of all values, as bits: bit `n` is set if a value has `n` decimals.
     pub(super) fn decimals(&self) -> u16 {
         self.decimals as u16
     }
 
-    /// Returns the counts of decimals that end in a zero. Bit `n`: a value has `n` decimals, the last of which is a zero.
+    /// Returns the numbers of decimals that end in a zero, as bits: bit `n` is set if a value has `n` decimals, the last of which is a
+    /// zero.
     pub(super) fn zeros(&self) -> u16 {
         (self.decimals >> 16) as u16
     }
@@ -129,7 +132,7 @@ fn small(decimals: usize, word: u128) -> (u16, bool) {
     (small, small > 4 || fraction >> (8 * small) == 0)
 }
 
-/// The masks of the three bytes after a point, by the place of the point. All bytes if less than four bytes follow the point.
+/// For each place of the point, the mask of the three bytes after the point, or of all bytes if less than four bytes follow the point.
 const THREE_AFTER: [u128; 16] = {
     let mut masks = [u128::MAX; 16];
     let mut point = 0;

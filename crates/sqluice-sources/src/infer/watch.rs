@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A right guess costs a look at every value and a lock for each part. A wrong guess stops the load, which can start again with better
-//! types. So does a value that the sink refuses only because of the guess.
+//! types. A value that the sink refuses only because of the guess stops the load, too.
 //!
 //! For columns that are TEXT, a watch also counts the kinds of the values if the samples have few values, or mostly text. A note can then
 //! name the reason for TEXT, and the file is not read again.
@@ -99,12 +99,12 @@ impl Watch {
         }))
     }
 
-    /// Returns the source with its rows watched.
+    /// Wraps a source: its rows pass through unchanged, and a value that does not fit a guessed type stops the load.
     pub fn over<'a>(&self, source: Box<dyn Source + 'a>) -> Box<dyn Source + 'a> {
         Box::new(WatchedSource { source, watch: self.clone(), parts: 0 })
     }
 
-    /// Returns a source of a chain with its rows watched.
+    /// Wraps a source of a chain as [`Watch::over`] does.
     pub fn over_counted(&self, source: Box<dyn Counted>) -> Box<dyn Counted> {
         Box::new(WatchedSource { source, watch: self.clone(), parts: 0 })
     }
@@ -130,14 +130,14 @@ impl Watch {
         self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the evidence so far, as the start for a part; an error if a guess is wrong.
+    /// Returns the evidence so far, with which a part begins; an error if a guess is known to be wrong.
     fn begin(&self) -> Result<Vec<Evidence>> {
         let seen = self.seen();
         self.check(&seen)?;
         Ok(seen.evidence.clone())
     }
 
-    /// Adds the evidence and the kinds of a part.
+    /// Adds the evidence and the kinds of a part. Returns an error if they show that a guess is wrong.
     fn end(&self, evidence: &[Evidence], kinds: &[Option<Kinds>]) -> Result<()> {
         let mut seen = self.seen();
         let Seen { evidence: all, kinds: all_kinds, broken } = &mut *seen;
@@ -190,7 +190,7 @@ impl<S: Source + ?Sized> Source for WatchedSource<S> {
             let mut watching =
                 Watching { sink, watch: &watch, evidence, kinds: counted, typed, quoting, next: (index, 0) };
             let decoded = part.decode(&mut watching);
-            // A value that was refused may be valid in a column of the right type.
+            // The error of a wrong guess comes first: a value that was refused may be valid in a column of the right type.
             let Watching { evidence, kinds, .. } = watching;
             watch.end(&evidence, &kinds)?;
             decoded
@@ -220,7 +220,7 @@ impl Sink for Watching<'_> {
         self.see(batch, taken)
     }
 
-    /// Looks at all rows, as the types follow from all of them.
+    /// Looks at all rows, because the types follow from the rows that are left out, too.
     fn kept_rows(&mut self, batch: &Batch<'_>, kept: &Kept<'_>) -> Result<(), Refused> {
         let taken = self.sink.kept_rows(batch, kept);
         self.see(batch, taken)
@@ -252,7 +252,7 @@ impl Watching<'_> {
         see_all(&mut self.evidence, (columns, results), batch, self.typed);
         for (kinds, &column) in self.kinds.iter_mut().zip(&self.watch.0.columns) {
             if let Some(kinds) = kinds {
-                // A typed source writes the numbers of a column as text that was TEXT before.
+                // A typed source gives numbers as text if the column is loaded as TEXT.
                 let (column, typed) = (&batch.columns[column], self.typed);
                 let as_text = typed && matches!(column.values, Values::Text(_));
                 let written = (typed && !as_text, self.quoting);
@@ -264,6 +264,7 @@ impl Watching<'_> {
         Ok(())
     }
 
+    /// Adds a refused value to the evidence.
     fn blame(&mut self, batch: &Batch<'_>, row: usize, column: usize) {
         let watched = self.evidence.iter_mut().zip(&self.watch.0.columns);
         for (evidence, _) in watched.filter(|(_, watched)| **watched == column) {

@@ -28,7 +28,7 @@ const DECIMALS_PROVEN: usize = 17;
 /// The largest number of decimals of a REAL.
 const DECIMALS_MAX: usize = 300;
 
-/// The parts of a number.
+/// A number, cut into its parts.
 #[derive(Clone, Copy)]
 pub(super) struct Written<'a> {
     text: &'a str,
@@ -49,7 +49,7 @@ pub(super) struct Exponent<'a> {
 }
 
 impl<'a> Written<'a> {
-    /// Parses a number, if some printer prints the text. Zero has no sign and no exponent but 0.
+    /// Parses a number; `None` if no printer writes numbers in this form. A zero must have no sign, and no exponent but 0.
     pub(super) fn read(text: &'a [u8]) -> Option<Written<'a>> {
         let text = str::from_utf8(text).ok()?;
         let unsigned = text.strip_prefix('-').unwrap_or(text);
@@ -157,8 +157,8 @@ impl<'a> Written<'a> {
         is_fewest || (notation.digits > DIGITS_MAX && self.is_rounded(notation, real))
     }
 
-    /// Returns `true` if `real`, rounded to the same number of digits, prints as the number. Halfway between two decimals, printers take
-    /// either.
+    /// Returns `true` if `real`, rounded to as many digits as the number has, has the digits of the number. Halfway between two decimals,
+    /// printers take either.
     #[cold]
     fn is_rounded(&self, notation: Notation, real: f64) -> bool {
         if self.has_digits(notation, &format!("{real:.*e}", notation.digits - 1)) {
@@ -224,7 +224,7 @@ impl<'a> Exponent<'a> {
         }
         let value: i32 = digits.parse().ok()?;
         let value = if sign == Some(false) { -value } else { value };
-        // No printer prints -0.
+        // No printer writes the exponent -0.
         (value != 0 || sign != Some(false)).then_some(Exponent { capital, sign, digits, value })
     }
 

@@ -11,7 +11,7 @@
 //!           ──────────────────────┴           cut: behind such a bracket
 //! ```
 //!
-//! The array may be anywhere in a document (`path`). Then the text around the array is skipped.
+//! The array may be anywhere in a document ([`super::path`]). Then the text around the array is skipped.
 //!
 //! The cutter runs under a lock, so it looks only for the ends of records. It checks nothing else: whatever is wrong within a record, its
 //! end follows from quotes and brackets alone. A record that is longer than allowed is cut off behind the limit, and is the last.
@@ -35,11 +35,11 @@ const READ_BYTES: usize = 64 << 10;
 /// A part of the input: whole records.
 pub(super) struct Cut {
     pub(super) data: Vec<u8>,
-    /// The position of its start.
+    /// The position of the part's start.
     pub(super) at: Position,
-    /// The number of records before it.
+    /// The number of records before the part.
     pub(super) first_record: u64,
-    /// The number of its records, whatever is wrong with them.
+    /// The number of records in the part, malformed ones included.
     pub(super) records: u64,
     /// `true` if the last record is cut off, because it is longer than allowed.
     pub(super) too_long: bool,
@@ -358,7 +358,7 @@ impl Scan {
         } else if found + 1 < data.len() || ended {
             self.at = (found + 2).min(data.len());
         } else {
-            // The escaped character follows.
+            // The escaped character has not been read yet.
             self.at = found;
             return false;
         }

@@ -30,7 +30,7 @@ pub(super) struct Shared {
     pub(super) fields: Fields,
     /// The constant or the slot that fills each column.
     pub(super) columns: Vec<Filled>,
-    /// The field of each slot.
+    /// The field of each slot. A slot has the values of a field that fills a column.
     pub(super) slots: Vec<usize>,
     /// `true` if only the keys are read: no row goes to the sink.
     pub(super) keys_only: bool,
@@ -380,7 +380,7 @@ impl<'s> SlotValues<'s> {
                 SlotValues::Reals(reals.collect(), validity(tags))
             }
             TEXT => {
-                // The span of a missing value may be anything within the data.
+                // The bits of NULL are not a span, so any span will do.
                 let span = |(tag, bits): (&u8, &i64)| match *tag {
                     TEXT => span_of_bits(*bits),
                     _ => Span::default(),
@@ -413,7 +413,7 @@ impl<'s> SlotValues<'s> {
     }
 }
 
-/// Returns the validity bitmap of the values; empty: all values exist.
+/// Returns the validity bitmap of the values; empty if no value is NULL.
 fn validity(tags: &[u8]) -> Vec<u64> {
     if tags.iter().all(|tag| *tag != 0) {
         return Vec::new();

@@ -67,7 +67,7 @@ impl Fault {
                 None => format!("expected {expected}, and the record ends"),
             },
             What::Control(byte) => format!("a control character, 0x{byte:02x}, in a string"),
-            What::Escape => "no escape of JSON".to_owned(),
+            What::Escape => "JSON has no such escape".to_owned(),
             What::Surrogate => "half of a surrogate pair, which is not a character".to_owned(),
             What::Unterminated => "the string that begins here never ends".to_owned(),
             What::TooDeep => format!("more than {DEPTH_MAX} arrays and objects within each other"),

@@ -1,4 +1,4 @@
-//! The known keys, and the column that each fills.
+//! The known keys of a file, and the column that each key fills.
 
 use std::collections::HashMap;
 
@@ -65,7 +65,7 @@ pub(super) enum Target {
     TextSlot(usize),
 }
 
-/// The unknown keys that matter.
+/// The unknown keys that are not skipped: a new column is needed for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// All keys: each becomes a column.
@@ -75,7 +75,7 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// Returns `true` if a key with the given name matters.
+    /// Returns `true` if an unknown key with the given name is not skipped.
     pub fn has(&self, name: &str) -> bool {
         match self {
             Wanted::All => true,
@@ -87,6 +87,7 @@ impl Wanted {
 /// The result of looking up a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum KeyMatch {
+    /// The known key with this index.
     Known(usize),
     /// A key that the load does not use.
     Unwanted,
@@ -159,7 +160,8 @@ pub(super) struct NewKeys {
 }
 
 impl NewKeys {
-    /// Returns `true` if `text`, without escapes, is the key after the last one that was met: most records are alike.
+    /// Returns `true` if `text`, without escapes, is the key after the last one that was met: most records have the same keys in the same
+    /// order.
     pub(super) fn follows(&mut self, text: &[u8]) -> bool {
         let next = if self.next < self.keys.len() { self.next } else { 0 };
         let follows = self.keys.get(next).is_some_and(|(name, _)| name.as_bytes() == text);

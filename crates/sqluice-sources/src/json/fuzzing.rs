@@ -3,7 +3,7 @@
 use super::Layout;
 use super::twins::{expected, options, read, taken_rows};
 
-/// Reads `bytes`, the first of which choose a layout and how the input is cut.
+/// Reads a file. The first two of `bytes` choose the layout and the size of the parts, and the others are the file.
 ///
 /// # Panics
 /// If the result depends on the cuts, or differs from the result of serde_json.
@@ -12,7 +12,7 @@ pub fn reads_as_serde_json(bytes: &[u8]) {
     let layout = [Layout::Lines, Layout::Array, Layout::Objects][usize::from(how % 3)];
     let whole = read(text, &options(layout, 1 << 20));
     assert_eq!(read(text, &options(layout, usize::from(part) + 1)), whole);
-    // Numbers beyond the range of floats, and bytes that are not UTF-8, have rules of their own.
+    // Not compared with serde_json, which has other rules: numbers beyond the range of floats, and bytes that are not UTF-8.
     let Ok(text) = str::from_utf8(text) else { return };
     if layout != Layout::Lines
         || text.contains(['e', 'E', '\0', '\r'])

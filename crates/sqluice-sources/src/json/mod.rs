@@ -77,9 +77,9 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// Returns the layout of a text that begins with `head`. It is an array if the text begins with a bracket, and objects one after
-    /// another if the first object goes on behind the end of its line, or another object begins on that line. Otherwise it is lines.
-    /// `None`: more of the text decides, unless `head` is the `whole` text.
+    /// Returns the layout of a text that begins with `head`: an array if the text begins with a bracket, objects one after another if the
+    /// first object goes on behind the end of its line or another object begins on that line, and lines in all other cases. Returns `None`
+    /// if more of the text is needed to decide; never if `head` is the `whole` text.
     pub fn of_text(head: &[u8], whole: bool) -> Option<Layout> {
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
         let unless_more = whole.then_some(Layout::Lines);
@@ -142,9 +142,9 @@ pub struct JsonOptions {
     pub part_bytes: usize,
     /// The largest number of bytes of a record, which bounds the memory of a part. At most [`RECORD_BYTES_MAX`].
     pub record_bytes_max: usize,
-    /// The unknown keys that matter; all others are skipped.
+    /// The unknown keys that are not skipped.
     pub wanted: Wanted,
-    /// `true` if `NaN` is NULL, `Infinity` and `-Infinity` are floats, and half of a surrogate pair is U+FFFD. Otherwise these are faults.
+    /// `true` if `NaN` is NULL, `Infinity` and `-Infinity` are floats, and half of a surrogate pair is U+FFFD; `false` if these are faults.
     pub lenient: bool,
 }
 
@@ -155,7 +155,7 @@ setters! { JsonOptions:
     part_bytes(bytes: usize) = bytes;
     /// Sets the size of the largest record, in bytes.
     record_bytes_max(bytes: usize) = bytes;
-    /// Sets the unknown keys that matter.
+    /// Sets the unknown keys that are not skipped.
     wanted(wanted: Wanted) = wanted;
     /// Reads `NaN`, `Infinity` and halves of surrogate pairs, which JSON does not have.
     lenient(lenient: bool) = lenient;
@@ -302,7 +302,7 @@ impl JsonSource {
         self
     }
 
-    /// Returns the unknown keys that are met. They remain available after the source is dropped.
+    /// Returns the unknown keys that the source meets while it is read. They remain available after the source is dropped.
     pub fn new_keys(&self) -> NewKeysMet {
         NewKeysMet(Arc::clone(&self.shared))
     }

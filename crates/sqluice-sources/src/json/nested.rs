@@ -1,6 +1,6 @@
 //! Arrays and objects within a record, which are checked and skipped.
 //!
-//! No recursion: one bit for each level distinguishes an array from an object.
+//! They are read without recursion: one bit for each level distinguishes an array from an object.
 
 use super::fault::{DEPTH_MAX, Fault, What};
 use super::number::{Number, number};

@@ -9,8 +9,8 @@
 //!  -0  -0.0                  Neither: SQLite stores no negative zero
 //! ```
 //!
-//! A float keeps any 15 digits. If it is a product or quotient of two exact floats, it is the nearest float (Clinger's fast path). All
-//! other numbers are parsed, printed and compared.
+//! Every float keeps 15 digits. The product or quotient of two floats that are exact is the float nearest to the number (Clinger's fast
+//! path). All other numbers are parsed, printed and compared.
 
 use sqluice_core::affinity::{eight_digits, repeat};
 
@@ -119,7 +119,7 @@ fn any(data: &[u8], start: usize) -> Result<(Number, usize), Fault> {
         let (exponent, end) = exponent(data, at)?;
         (power, at) = (power.saturating_add(exponent), end);
     }
-    // So few digits fit into the mantissa exactly.
+    // A float holds a mantissa of so few digits exactly, so one multiplication or division gives the nearest float.
     let factor = POWERS.get(power.unsigned_abs() as usize);
     if let (Some(factor), true) = (factor, seen <= DIGITS_HELD) {
         let real = mantissa as f64;
@@ -130,7 +130,7 @@ fn any(data: &[u8], start: usize) -> Result<(Number, usize), Fault> {
     Ok((long(&data[start..at]), at))
 }
 
-/// Skips digits, and adds them to a number.
+/// Appends the digits from `from` on to a number, and returns their end.
 #[inline]
 fn digits(data: &[u8], from: usize, number: &mut u64) -> usize {
     let mut at = from;
@@ -141,7 +141,8 @@ fn digits(data: &[u8], from: usize, number: &mut u64) -> usize {
     at
 }
 
-/// Parses the exponent whose `e` is at `at`. Returns the exponent and its end. An exponent out of range is some exponent out of range.
+/// Parses the exponent whose `e` is at `at`. Returns the exponent and its end. An exponent of more than four digits becomes `i32::MAX`,
+/// with its sign: both are out of range.
 fn exponent(data: &[u8], at: usize) -> Result<(i64, usize), Fault> {
     let sign = data.get(at + 1);
     let from = at + 1 + usize::from(matches!(sign, Some(b'+' | b'-')));
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_those_of_64_bits() {
+    fn an_integer_is_read_if_it_fits_64_bits() {
         assert_eq!(read("0"), Number::Int(0));
         assert_eq!(read("9223372036854775807"), Number::Int(i64::MAX));
         assert_eq!(read("-9223372036854775808"), Number::Int(i64::MIN));
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_are_decimals_that_they_hold() {
+    fn a_decimal_is_read_as_a_float_only_if_the_float_holds_its_digits() {
         for (text, real) in [
             ("0.1", 0.1),
             ("1e3", 1000.0),
@@ -219,7 +220,7 @@ mod tests {
             ("0.10000000000000001", 0.1),
             ("0.1000000000000000055511151231257827", 0.1),
             ("1.7976931348623157e308", f64::MAX),
-            // Halfway between two decimals.
+            // The float is halfway between these two decimals.
             ("613152317618061.2", 613_152_317_618_061.0 + 0.25),
             ("613152317618061.3", 613_152_317_618_061.0 + 0.25),
             ("5e-324", 5e-324),
@@ -261,7 +262,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn a_float_is_the_nearest_one(text in "-?(0|[1-9][0-9]{0,18})\\.[0-9]{1,20}([eE][+-]?[0-9]{1,3})?") {
+        fn a_number_is_read_as_the_nearest_float(text in "-?(0|[1-9][0-9]{0,18})\\.[0-9]{1,20}([eE][+-]?[0-9]{1,3})?") {
             match read(&text) {
                 Number::Real(real) => prop_assert_eq!(real, text.parse::<f64>().unwrap()),
                 other => prop_assert_eq!(other, Number::Neither),
@@ -269,7 +270,7 @@ mod tests {
         }
 
         #[test]
-        fn every_float_that_is_printed_is_held(bits: u64) {
+        fn every_printed_float_is_read_as_the_same_float(bits: u64) {
             let real = f64::from_bits(bits);
             prop_assume!(real.is_finite());
             prop_assert_eq!(read(&format!("{real:e}")), Number::Real(real));

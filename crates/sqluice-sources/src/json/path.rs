@@ -5,7 +5,7 @@
 //!  {"meta":{"pages":3},"data":{"items":[{...},{...}]}}         data.items, or /data/items
 //! ```
 //!
-//! The text before the array is skipped while it is read, and neither kept nor checked. So is the text after it.
+//! The text before and after the array is skipped while it is read, and neither kept nor checked.
 
 use std::fmt;
 
@@ -35,9 +35,9 @@ impl RecordsPath {
             None => text.split('.').map(str::to_owned).collect(),
         };
         if keys.iter().any(String::is_empty) {
-            let message = message![Setting::Records.to(text), ": a path is keys with points between them"];
+            let message = message![Setting::Records.to(text), ": the path has an empty key"];
             let hint = message![
-                "for example ",
+                "a path is keys with points between them, such as ",
                 Setting::Records.to("features"),
                 " or ",
                 Setting::Records.to("data.items")
@@ -106,7 +106,7 @@ impl Finder<'_> {
     /// Takes the next byte. Returns `true` if the byte is the bracket that begins the array.
     ///
     /// # Errors
-    /// If the document breaks the rules at this byte, or can't have the array.
+    /// If the document is malformed at this byte, or can't have the array.
     pub(super) fn step(&mut self, byte: u8) -> Result<bool> {
         if self.string.is_some() {
             self.step_string(byte);
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_of_objects_are_found_below_objects_alone() {
+    fn only_arrays_of_objects_below_objects_are_found() {
         assert_eq!(paths(r#"{"type":"x","features":[{"a":[{"b":1}]}]}"#), ["features"]);
         assert_eq!(
             paths(r#" {"n":[1],"data":{"items": [ {"a":1}, {}],"more":[{}"#),

@@ -18,12 +18,12 @@ use super::number::Number;
 use super::text::string_end;
 use crate::csv::FIELD_BYTES_MAX;
 
-/// The kind of a value. The tags of a column, joined by or, show the kinds in it.
+/// A tag is the kind of a value; 0 is NULL. The tags of a column, joined by or, show the kinds in the column.
 pub(super) const INT: u8 = 1;
 pub(super) const REAL: u8 = 2;
-/// A part of the data that is the value.
+/// A text that stands in the data as it is.
 pub(super) const TEXT: u8 = 4;
-/// A part of the data that has escapes.
+/// A text that has escapes in the data.
 pub(super) const ESCAPED: u8 = 8;
 
 /// The largest number of bytes of a batch's values.
@@ -31,10 +31,10 @@ const BITS_BYTES_MAX: usize = 2 << 20;
 
 /// The buffers for the values of a batch.
 pub(super) struct Scratch {
-    /// The number of rows that fit.
+    /// The largest number of rows of a batch.
     pub(super) rows_max: usize,
-    /// The number of values from one slot's first to the next slot's first. Not a power of two, or all slots would compete for a few lines
-    /// of the cache.
+    /// The distance between the first values of one slot and the next, in values. It is not a power of two, because then all slots would
+    /// compete for a few lines of the cache.
     pub(super) stride: usize,
     pub(super) tags: Vec<u8>,
     /// An integer, a float's bits, or a [`Span`].
@@ -75,7 +75,7 @@ impl Scratch {
     }
 }
 
-/// Packs a span into the bits of a scratch.
+/// Packs a span into an element of [`Scratch::bits`].
 #[inline]
 pub(super) fn bits_of_span(start: usize, end: usize) -> i64 {
     // A part is shorter than 4 GiB: see `RECORD_BYTES_MAX`.

@@ -131,7 +131,7 @@ pub(super) fn read_by(bytes: &[u8], options: &JsonOptions, mut sink: Taker, as_t
     Outcome { keys, taken: sink.taken, error: fed.err().map(|error| error.without_hint()) }
 }
 
-/// Returns the values of a record by their keys, as serde_json reads them. `None`: the text is not a record.
+/// Returns the values of a record by their keys, as serde_json reads them; `None` if the text is not a record.
 pub(super) fn expected(record: &str) -> Option<HashMap<String, Cell>> {
     // A number beyond the range of floats is no error here.
     let in_range = record.replace("1e999", "1e99");
@@ -149,7 +149,7 @@ pub(super) fn cell_of(raw: &str) -> Cell {
         b'{' | b'[' => text(raw),
         b'n' => Cell::Null,
         b't' | b'f' => Cell::Int(i64::from(raw == "true")),
-        // No number of SQLite has the sign of a zero.
+        // SQLite stores no negative zero, so it stays text.
         b'-' if !raw.split(['e', 'E']).next().unwrap().contains(|digit| ('1'..='9').contains(&digit)) => {
             text(raw)
         }
@@ -185,7 +185,7 @@ pub(super) fn same_number(one: &str, other: &str) -> bool {
     parts(one) == parts(other)
 }
 
-/// Returns the values of each row by their keys; `None`: the record is bad.
+/// Returns the values of each row by their keys; `None` for a bad record.
 pub(super) fn taken_rows(outcome: &Outcome) -> Vec<Option<HashMap<String, Cell>>> {
     let row = |taken: &Taken| match taken {
         Taken::Bad { .. } => None,

@@ -86,7 +86,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_read() {
     );
     load("--thousands b=.", csv).fails(
         2,
-        "error: --thousands of column b: a point stands before the decimals, unless the column has a decimal comma",
+        "error: --thousands of column b: the point stands before the decimals, so it can't separate thousands, unless the column has a decimal comma",
     );
     for (flags, form) in [
         ("--date placed", "COLUMN=FORMAT, such as placed=%d.%m.%Y"),

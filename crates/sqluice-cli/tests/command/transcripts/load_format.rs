@@ -403,7 +403,7 @@ fn a_file_without_rows_makes_a_table_and_one_without_a_header_does_not() {
         &[("t.csv", "")],
         "load x.db t.csv --no-header",
         1,
-        "error: t.csv: the file is empty\n\nhint: the columns are those of its first record",
+        "error: t.csv: the file is empty\n\nhint: it needs a first record, whose fields become the columns",
     );
 }
 

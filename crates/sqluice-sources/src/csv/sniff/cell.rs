@@ -19,7 +19,7 @@ pub(super) enum CellKind {
 }
 
 impl CellKind {
-    /// Returns `true` for the kinds that few names of columns have.
+    /// Returns `true` for kinds that names of columns rarely have, such as numbers and dates.
     pub(super) fn is_typed(self) -> bool {
         matches!(
             self,

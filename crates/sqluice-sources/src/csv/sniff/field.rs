@@ -303,7 +303,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn lines_that_are_split_equal_what_the_slow_parser_reads((text, dialect) in sample()) {
+        fn split_lines_and_the_slow_parser_give_the_same_fields((text, dialect) in sample()) {
             let limits = Limits { field_bytes_max: usize::MAX, record_bytes_max: usize::MAX };
             let mut parser = Parser::new(&text, Position { byte: 0, line: 1, column: 1 }, dialect, limits);
             let sound = std::iter::from_fn(|| parser.record(Width::First)).all(|record| record.fields.is_ok());
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_end_of_the_sample_cuts_off_is_left_out() {
+    fn a_record_that_the_end_of_the_sample_cuts_off_is_left_out() {
         let dialect = Dialect::default();
         for (text, whole, expected) in [
             ("a,b\n1,2", false, 1),

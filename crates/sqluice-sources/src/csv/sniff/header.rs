@@ -6,8 +6,8 @@
 //! ```
 //!
 //! In each column, the first field is compared with the others. The first field is a value if it has the same kind as the others (a
-//! number, a date, an address) or the same shape as codes, or if it is one of few words that recur. Otherwise the first field is a name.
-//! Numbers are names if they count something: years, or a sequence, over other values.
+//! number, a date, an address) or the same shape as codes, or if it is one of few words that recur. If not, the first field is a name.
+//! Numbers are names if they are years or a sequence, over other values.
 //!
 //! Columns of numbers, dates and the like outvote columns of text. If all columns are text, the first record is the header, with a note,
 //! unless the record recurs or looks like the codes below.
@@ -23,7 +23,9 @@ const CLOSE: f64 = 0.75;
 /// The decision about the header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Decision {
+    /// `true` if the first record is a header.
     pub(super) header: bool,
+    /// `true` if the evidence for and against a header is nearly even, or all values are text.
     pub(super) close: bool,
 }
 
@@ -52,12 +54,12 @@ pub(super) fn score(first: &[Field<'_>], rest: &[&[Field<'_>]]) -> f64 {
     let repeats = others.len() < rest.len();
     let rest = &others[..];
     let counted = counted(first, &kinds, rest);
-    let columns: Vec<Said> = (0..first.len())
+    let columns: Vec<Vote> = (0..first.len())
         .map(|column| of_column(column, first, kinds[column], counted[column], rest))
         .collect();
     let typed =
-        || columns.iter().filter_map(|said| if let Said::Typed(score) = said { Some(*score) } else { None });
-    let text = columns.iter().map(|said| if let Said::Text(score) = said { *score } else { 0.0 });
+        || columns.iter().filter_map(|vote| if let Vote::Typed(score) = vote { Some(*score) } else { None });
+    let text = columns.iter().map(|vote| if let Vote::Text(score) = vote { *score } else { 0.0 });
     let all_for = typed().next().is_some() && typed().all(|score| score > 0.0);
     let is_numbered = is_numbered(first);
     let text_score = match text.sum::<f64>() {
@@ -78,7 +80,7 @@ pub(super) fn score(first: &[Field<'_>], rest: &[&[Field<'_>]]) -> f64 {
 }
 
 /// The vote of a column: above zero for a header, below zero against a header.
-enum Said {
+enum Vote {
     /// The vote of a column whose values, or whose first field, are numbers, dates and the like.
     Typed(f64),
     /// The vote of a column that is text or empty.
@@ -92,19 +94,19 @@ fn of_column(
     top: CellKind,
     counted: bool,
     rest: &[&[Field<'_>]],
-) -> Said {
+) -> Vote {
     let field = &first[column];
     let below: Vec<(&Field<'_>, CellKind)> =
         rest.iter().filter_map(|row| row.get(column)).map(|field| (field, field.kind())).collect();
     let filled: Vec<&(&Field<'_>, CellKind)> =
         below.iter().filter(|(_, kind)| !matches!(kind, CellKind::Empty | CellKind::Missing)).collect();
     if counted {
-        return Said::Typed(1.0);
+        return Vote::Typed(1.0);
     }
     if top == CellKind::Empty {
         // In many files, the column with the names of the rows has no name.
         let full = !below.is_empty() && filled.len() * 10 >= below.len() * 9;
-        return Said::Text(if column == 0 && first.len() > 1 {
+        return Vote::Text(if column == 0 && first.len() > 1 {
             0.0
         } else if full {
             -1.0
@@ -113,10 +115,10 @@ fn of_column(
         });
     }
     if top == CellKind::Missing {
-        return Said::Typed(-0.7);
+        return Vote::Typed(-0.7);
     }
     if filled.is_empty() {
-        return if top.is_typed() { Said::Typed(-0.7) } else { Said::Text(0.2) };
+        return if top.is_typed() { Vote::Typed(-0.7) } else { Vote::Text(0.2) };
     }
     let of = |wanted: CellKind| filled.iter().filter(|(_, kind)| *kind == wanted).count();
     let most = [
@@ -130,15 +132,15 @@ fn of_column(
     .into_iter()
     .find(|&kind| of(kind) * 5 >= filled.len() * 4);
     match most {
-        Some(kind) if kind == top => Said::Typed(if kind == CellKind::Truth { -1.5 } else { -2.5 }),
-        Some(CellKind::Number) if top == CellKind::Amount => Said::Typed(-2.5),
-        Some(CellKind::Amount) if top == CellKind::Number => Said::Typed(-2.5),
-        Some(_) if top.is_typed() => Said::Typed(-1.5),
-        // A single value may be odd itself.
-        Some(_) if filled.len() == 1 => Said::Typed(0.8),
-        Some(_) => Said::Typed(1.2),
-        None if top.is_typed() => Said::Typed(-1.0),
-        None => Said::Text(of_text(field, &filled)),
+        Some(kind) if kind == top => Vote::Typed(if kind == CellKind::Truth { -1.5 } else { -2.5 }),
+        Some(CellKind::Number) if top == CellKind::Amount => Vote::Typed(-2.5),
+        Some(CellKind::Amount) if top == CellKind::Number => Vote::Typed(-2.5),
+        Some(_) if top.is_typed() => Vote::Typed(-1.5),
+        // A single value may be an exception, so it counts less.
+        Some(_) if filled.len() == 1 => Vote::Typed(0.8),
+        Some(_) => Vote::Typed(1.2),
+        None if top.is_typed() => Vote::Typed(-1.0),
+        None => Vote::Text(of_text(field, &filled)),
     }
 }
 
@@ -172,7 +174,8 @@ fn of_text(field: &Field<'_>, filled: &[&(&Field<'_>, CellKind)]) -> f64 {
     if filled.len() >= 5 && distinct.len() * 2 <= filled.len() {
         score += 0.8;
     }
-    // Codes have one shape. The first field has this shape, too, or is a name.
+    // If the values have one shape with digits, such as `AB-12`, they are codes. A first field of this shape is a code, too, and any other
+    // is a name.
     let top = shape(&field.value);
     let has_digits = |shape: &Vec<u8>| shape.contains(&b'9');
     let shapes: Vec<Vec<u8>> = filled.iter().map(|(field, _)| shape(&field.value)).collect();
@@ -192,7 +195,7 @@ fn of_text(field: &Field<'_>, filled: &[&(&Field<'_>, CellKind)]) -> f64 {
     score
 }
 
-/// Returns `true` if `text` looks like the name of a column: `first_name`, `orderId`, or a word that is rarely a value.
+/// Returns `true` if `text` looks like the name of a column: `first_name`, `orderId`, or a common name such as `price`.
 fn is_name(text: &[u8]) -> bool {
     const NAMES: &str = " id key name title label code type kind class category status state date time year month day city country \
         region address email phone price amount total count quantity qty value score rank size weight height width length age sex \

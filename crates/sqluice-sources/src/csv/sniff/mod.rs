@@ -7,10 +7,10 @@
 //! ```
 //!
 //! * **Delimiter.** The delimiter with the best score wins. The score grows with the share of records that have the usual number of
-//!   fields, with the share of fields that look like values (a tab, `;`, `|`, a quote, or a comma without a space in a field speaks
-//!   against that), and with the number of fields. An odd record counts once, whatever its fault: a quote that never closes spoils only
-//!   its line. A delimiter for which the first line is no part of the table must score far better than a delimiter that gives all lines
-//!   the same number of fields.
+//!   fields, with the share of fields that look like values (a tab, `;`, `|`, a quote, or a comma without a space in a field counts
+//!   against that), and with the number of fields. An odd record (with another number of fields, or malformed) counts once, whatever its
+//!   fault: a quote that never closes spoils only its line. A delimiter for which the first line is no part of the table must score far
+//!   better than a delimiter that gives all lines the same number of fields.
 //! * **Around the table.** A line `sep=;`, front matter, titles and comments may precede the table, and a footer may follow. The lines
 //!   before the table are skipped, with a note. A footer stays a record, whose error mentions the footer.
 //! * **One column.** If no delimiter explains the file, the file has one column. If a delimiter is frequent all the same, the file may
@@ -18,9 +18,9 @@
 //!   the delimiter. Commas in sentences don't count: they vary in number, and a space follows.
 //! * **Quote and escape.** The quote is `"`. No quote is recognised if `"` makes records malformed, all records are regular without a
 //!   quote, and `"` stands around no field. The quote is `'` if `'` stands around fields and clearly explains more, or stands around
-//!   nearly all fields of a column; otherwise apostrophes in text would be lost. `\` is the escape if more records are regular with this
-//!   escape. The escape works outside of quotes, too, if nearly all records are regular only so.
-//! * **Header.** All columns vote (module `header`). A close decision is noted.
+//!   nearly all fields of a column: apostrophes in text must not be lost. `\` is the escape if more records are regular with this
+//!   escape. The escape works outside of quotes, too, if only this makes nearly all records regular.
+//! * **Header.** All columns vote (module `header`). A note tells the user if the decision is close.
 //!
 //! Settings that the user gave are not guessed. Empty lines are no records, and a record that the sample cuts off does not count.
 //!
@@ -58,15 +58,19 @@ const DELIMITERS: [(&str, f64); 12] = [
     ("whitespace", 0.5),
 ];
 
-/// The limits of the first part of a sample, which is read alone if it has enough records: bytes, lines, and the fewest records.
+/// The number of bytes at the start of a sample that are sniffed first. The rest is read only if they have too few records.
 const READ_BYTES: usize = 64 << 10;
+
+/// The largest number of lines at the start of a sample that are sniffed first.
 const READ_LINES: usize = 400;
+
+/// The smallest number of records for which the start of a sample is enough.
 const READ_RECORDS_MIN: usize = 8;
 
 /// The factor by which a delimiter for which the first line is no part of the table must beat a delimiter that fits all lines.
 const LOST_LINE: f64 = 8.0;
 
-/// The facts that are known before the file is looked at.
+/// The properties of a file that are known before it is sniffed, mostly from the user's settings.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Given<'a> {
@@ -93,7 +97,7 @@ pub struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    /// Returns a value without any known fact.
+    /// Returns a value in which no property is known.
     pub fn new() -> Given<'a> {
         Given::default()
     }
@@ -424,7 +428,9 @@ impl<'s> Sniffer<'s> {
         self.with_crlf(&reading).unwrap_or(reading)
     }
 
-    /// Reads the sample with LF and CR as text, if the lines end with CRLF. Returns the reading if all records are regular only so.
+    /// Reads the sample with LF and CR as text, if the first line ends with CRLF. Returns the reading if it makes all records regular,
+    /// which
+    /// they are not in `plain`.
     fn with_crlf(&self, plain: &Reading<'s>) -> Option<Reading<'s>> {
         let bare = |(at, &byte): (usize, &u8)| byte == b'\n' && (at == 0 || self.text[at - 1] != b'\r');
         let is_certain = plain.is_regular() || self.given.line_end.is_some();
@@ -435,9 +441,9 @@ impl<'s> Sniffer<'s> {
         (reading.is_regular() && reading.width >= 2 && reading.rows.len() >= 2).then_some(reading)
     }
 
-    /// Reads the sample with an escape that works outside of quotes, too, as in files of MySQL and PostgreSQL. Returns the reading if
-    /// nearly all records are regular only so. If the user gave the escape, it is enough that more records are regular, or that no field
-    /// is quoted, so that the escape would otherwise mean nothing.
+    /// Reads the sample with an escape that works outside of quotes, too, as in files of MySQL and PostgreSQL. Returns the reading if more
+    /// records are regular than in `plain`, and nearly all are. If the user gave the escape, it is enough that more records are regular, or
+    /// that no field is quoted: an escape that works only within quotes would then have no effect.
     fn with_unquoted_escape(&self, plain: &Reading<'s>) -> Option<Reading<'s>> {
         let Dialect { delimiter, quote, .. } = plain.dialect;
         let escape = match self.given.escape {
@@ -460,7 +466,7 @@ impl<'s> Sniffer<'s> {
             self.read(Dialect { quote, escape: Some(escape), escapes_unquoted: true, ..plain.dialect })
         });
         let best = readings.max_by_key(|reading| (reading.usual(), reading.dialect.quote.is_some()))?;
-        // Records that look like a footer count, too.
+        // The number of records that do not have the usual width, those of a footer included.
         let odd = |reading: &Reading<'_>| reading.rows.len() - reading.usual();
         let explains_more = best.usual() > plain.usual() && odd(&best) < odd(plain);
         let is_idle = idle && best.usual() >= plain.usual();
@@ -544,6 +550,7 @@ impl<'s> Sniffer<'s> {
     }
 }
 
+/// The reading of the sample that explains it best.
 struct Chosen<'s> {
     reading: Reading<'s>,
     candidates: Vec<Delimiter>,

@@ -4,7 +4,7 @@
 //!  Sales of May;          preamble   lines before the first record of the usual width
 //!  id;name;price          body       `width`: the number of fields of most records
 //!  1;ann;3,50
-//!  2;bob                             odd
+//!  2;bob                             odd record: it has another number of fields
 //!  Total;;3,50            footer     odd records at the end of the file
 //! ```
 
@@ -17,18 +17,22 @@ use super::cell::CellKind;
 use super::field::{Field, Row, rows};
 use super::header;
 
-/// The most lines before a table, and the most records of a footer.
+/// The most lines before a table.
 const PREAMBLE_MAX: usize = 40;
+
+/// The most records of a footer.
+const FOOTER_MAX: usize = 3;
 
 /// The number of rows that show whether a header stands below titles.
 const HEADED_ROWS: usize = 20;
-const FOOTER_MAX: usize = 3;
 
 /// The longest unit, such as `kg` or `m/s`, in bytes.
 const UNIT_BYTES_MAX: usize = 16;
 
-/// The most records whose fields are looked at: to recognise the header, and to score a dialect.
+/// The most records whose fields are looked at to recognise the header.
 const LOOKED_AT_MAX: usize = 100;
+
+/// The most records whose fields are looked at to score a dialect.
 const WEIGHED_MAX: usize = 60;
 
 /// A sample read with a dialect.
@@ -412,7 +416,7 @@ impl<'s> Reading<'s> {
 
     /// Returns `true` if the first line that is no comment is neither a record of the usual width nor surely a title.
     pub(super) fn loses_first_line(&self) -> bool {
-        // Titles of the usual width are surely titles.
+        // A line above the table that has as many fields as the records was already judged to be a title, so it is no lost record.
         let may_be_record = |row: &&Row<'_>| !row.begins_as_comment() && row.fields.len() != self.width;
         let titles: Vec<&Row<'_>> = self.rows[..self.body.start].iter().filter(may_be_record).collect();
         let Some(first) = self.rows.get(self.body.start) else { return false };
@@ -441,7 +445,8 @@ impl<'s> Reading<'s> {
         self.rows.iter().flat_map(|row| &row.fields).any(|field| field.quoted)
     }
 
-    /// Returns a flag for each column, `true` if the records from `from` on have numbers in the column, and else only missing values.
+    /// Returns a flag for each column, `true` if the records from `from` on have numbers in the column, and beside them only missing
+    /// values.
     pub(super) fn numbers(&self, from: usize) -> Vec<bool> {
         // Records that repeat the header don't count.
         let header =
@@ -470,7 +475,7 @@ fn share(part: usize, all: usize) -> f64 {
     if all == 0 { 0.0 } else { part as f64 / all as f64 }
 }
 
-/// Returns how much a field looks like a whole value, up to 1. Other usual delimiters in the field speak against that.
+/// Returns how much a field looks like a whole value, from 0 to 1: less if it has other characters that are usual as delimiters.
 fn likeness(field: &Field<'_>) -> f64 {
     if field.quoted {
         return 1.0;

@@ -1,4 +1,4 @@
-//! The recognised format of a file, as data and in words.
+//! [`Sniffed`]: the recognised format of a CSV file, as data, in words, and as notes for the user.
 
 use sqluice_core::error::{Message, Setting, message};
 
@@ -14,7 +14,7 @@ pub struct Sniffed {
     pub dialect: Dialect,
     /// `true` if the first record, after the skipped lines, is a header.
     pub header: bool,
-    /// `true` if the header was recognised by a close decision.
+    /// `true` if the evidence for and against a header is nearly even.
     pub header_is_close: bool,
     /// `true` if all records of the sample have the same number of fields.
     pub certain: bool,
@@ -33,7 +33,7 @@ pub struct Sniffed {
     pub footer: Option<u64>,
     /// The line of the header of a larger table that begins below other records, if these have other numbers of fields.
     pub table_below: Option<u64>,
-    /// A flag for each field, `true` if the records of the sample have numbers in the field, and else only missing values.
+    /// A flag for each field, `true` if the records of the sample have numbers in the field, and beside them only missing values.
     pub numbers: Vec<bool>,
     /// `true` if some fields of the sample are quoted.
     pub has_quoted_fields: bool,

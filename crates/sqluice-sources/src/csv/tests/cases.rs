@@ -1,4 +1,4 @@
-//! Examples, one for each rule.
+//! Examples for each rule of the CSV reader.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -103,7 +103,7 @@ fn lf_and_cr_are_text_where_crlf_alone_ends_records() {
 }
 
 #[test]
-fn empty_lines_are_no_records_of_several_fields() {
+fn empty_lines_are_skipped_in_a_file_of_several_columns() {
     says(b"\n\r\na,b\n\n1,2\n\r\r\n3,4\n\n", &["1|2", "3|4"], None);
 }
 
@@ -141,7 +141,7 @@ fn an_unquoted_empty_field_is_null_and_a_quoted_one_is_empty() {
 }
 
 #[test]
-fn both_are_empty_when_that_is_asked_for() {
+fn with_empty_as_text_an_unquoted_empty_field_is_empty_text() {
     let options = CsvOptions { empty_as_text: true, ..CsvOptions::default() };
     let outcome = fast(b"a,b\n,\"\"\n\"\",\n", options);
     assert_eq!(outcome.rows(), vec![&vec![Some(Vec::new()); 2]; 2]);
@@ -161,7 +161,7 @@ fn a_header_alone_has_no_rows() {
 }
 
 #[test]
-fn a_file_without_a_header_is_an_error() {
+fn a_file_without_any_record_is_an_error() {
     says(b"", &[], Some("in.csv: the file is empty"));
     says(b"\xef\xbb\xbf\n\r\n", &[], Some("in.csv: the file is empty"));
 }
@@ -204,7 +204,7 @@ fn a_table_has_at_most_two_thousand_columns() {
 }
 
 #[test]
-fn lines_before_everything_are_skipped_and_counted() {
+fn skipped_lines_are_not_read_but_count_in_the_places_of_errors() {
     let options = CsvOptions { skip_lines: 3, ..CsvOptions::default() };
     let error = "in.csv:5:4: field 3 of this record: the header has only 2";
     says_with(&options, b"\xef\xbb\xbf\"\xff\0\r\n\n\r1,2\n3,4,", &[], Some(&error.replace("5:4", "5:5")));
@@ -216,7 +216,7 @@ fn lines_before_everything_are_skipped_and_counted() {
 }
 
 #[test]
-fn other_characters_separate_and_quote() {
+fn other_delimiters_and_quotes_work_like_commas_and_double_quotes() {
     let semicolons = dialect(b';', Some(b'\''), None, None);
     says_with(&semicolons, b"a;b\n1,5;'it''s; \n'\n\"x\";\n", &["1,5|it's; \n", "\"x\"|~"], None);
     let error = "in.csv:2:1: the quoted field that begins here closes in column 4 before ',', where a semicolon or the end of the line should be";
@@ -277,19 +277,19 @@ fn a_header_may_be_a_comment_whose_sign_is_left_out() {
         assert_eq!(names(b"a,b\n1,2\n", &commas), "a|b");
     }
     says_with(&of(b',', Some(b'#')), b"#a,b\n1,2\n# no row\n3,4\n", &["1|2", "3|4"], None);
-    // The header of a file behind another is no row.
+    // The header of a second file, appended to the first, is no row.
     let numbers = CsvOptions { numbers: vec![true, true], ..of(b',', None) };
     says_with(&numbers, b"#a,b\n1,2\n#a,b\n3,4\n", &["1|2", "3|4"], None);
 }
 
 #[test]
-fn a_dialect_that_makes_no_sense_is_refused() {
+fn a_dialect_with_one_character_in_two_roles_is_refused() {
     let error = reader(b"a\n", dialect(b'"', Some(b'"'), None, None)).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Usage);
 }
 
 #[test]
-fn unquoted_tokens_are_null() {
+fn a_null_token_is_null_only_if_it_is_unquoted() {
     let tokens = |tokens: &[&str]| tokens.iter().map(|token| token.as_bytes().to_vec()).collect();
     let options = CsvOptions { null_tokens: tokens(&["NULL", "\\N"]), ..CsvOptions::default() };
     says_with(&options, b"a,b\nNULL,\"NULL\"\n\\N,null\n,\"\"\n", &["~|NULL", "~|null", "~|"], None);
@@ -341,7 +341,7 @@ fn a_quote_inside_an_unquoted_field_is_malformed_on_request() {
     let error = Some("in.csv:3:4: a quote inside a field that is not quoted");
     says_with(&strict, b"a,b\n1,\"x \"\"y\"\"\"\n2,x\"y\n", &["1|x \"y\""], error);
     says_with(&CsvOptions { pad: true, ..strict.clone() }, b"a,b\n1,2\n2,x\"y\n", &["1|2"], error);
-    // The first fault is reported.
+    // Of two faults in a field, the first one is reported.
     let after = "in.csv:2:1: the quoted field that begins here closes in column 4 before 'b', where a comma or the end of the line should be";
     says_with(&strict, b"a\n\"a\"b\"\n", &[], Some(after));
     let none = CsvOptions { strict_quotes: true, ..dialect(b',', None, None, None) };
@@ -389,7 +389,7 @@ fn reading_goes_on_after_bad_records() {
 }
 
 #[test]
-fn a_record_with_text_after_a_quote_ends_where_the_line_of_that_text_does() {
+fn a_record_with_text_after_a_closing_quote_ends_with_the_line_of_that_text() {
     let closes = |place: &str, found: char| {
         format!(
             "the quoted field that begins here closes in {place} before {found:?}, where a comma or the end of the line should be"
@@ -404,7 +404,7 @@ fn a_record_with_text_after_a_quote_ends_where_the_line_of_that_text_does() {
 }
 
 #[test]
-fn a_record_whose_quote_never_closes_is_its_line() {
+fn a_record_whose_quote_never_closes_ends_with_the_line_of_that_quote() {
     let never = "the quoted field that begins here never ends";
     let bad = format!(r#"[3,"4] in.csv:3:3: {never}"#);
     goes_on(b"a,b\n1,2\n3,\"4\n5,6\n", &["1|2", &bad, "5|6"]);
@@ -418,7 +418,7 @@ fn a_record_whose_quote_never_closes_is_its_line() {
 }
 
 #[test]
-fn a_malformed_first_record_ends_it() {
+fn a_malformed_first_record_ends_the_reading() {
     let utf8 = "in.csv:1:1: this is not UTF-8: byte 0xff";
     for header in [true, false] {
         let options = lenient(CsvOptions { header, ..CsvOptions::default() });
@@ -427,7 +427,7 @@ fn a_malformed_first_record_ends_it() {
 }
 
 #[test]
-fn places_of_many_bad_rows_take_no_time() {
+fn the_places_of_many_bad_rows_do_not_take_quadratic_time() {
     let line = b"1,2\n\"\n\",\0\n3\n\xff,\n";
     let input = [b"a,b\n", &line.repeat(20_000)[..]].concat();
     let part = CsvOptions { part_bytes: 16 << 20, ..CsvOptions::default() };
@@ -438,7 +438,7 @@ fn places_of_many_bad_rows_take_no_time() {
 }
 
 #[test]
-fn nothing_is_read_beyond_the_limit() {
+fn no_row_is_read_beyond_the_largest_number_of_rows() {
     let input = b"a,b\n1,2\nbad\r\n3,4\n\xff\n\"";
     for part_bytes in [1, 4, 1 << 20] {
         for (limit, error) in [(0, false), (1, false), (2, true), (3, true)] {
@@ -453,7 +453,7 @@ fn nothing_is_read_beyond_the_limit() {
 }
 
 #[test]
-fn what_was_read_before_reading_failed_is_not_lost() {
+fn records_before_a_read_error_reach_the_sink() {
     let input = b"a,b\n1,2\r\n3,\"4\n5\"\n6,7\n";
     for part_bytes in [1, 4, 1 << 20] {
         // A record that was cut off is not reported.
@@ -482,7 +482,7 @@ fn a_nul_byte_is_an_error() {
 }
 
 #[test]
-fn lines_within_quotes_count_and_columns_are_characters() {
+fn places_count_the_lines_within_quotes_and_columns_in_characters() {
     let input = b"a,b\r\"\n\r\n\r\xf0\x9f\x9a\x80\",\"x\"y\n";
     let error = "in.csv:5:4: the quoted field that begins here closes in column 7 before 'y', where a comma or the end of the line should be";
     says(input, &[], Some(error));
@@ -571,7 +571,7 @@ fn columns_are_in_the_order_of_the_table_with_constants_for_those_missing() {
 }
 
 #[test]
-fn what_the_sink_refuses_is_named_with_its_place() {
+fn a_value_that_the_sink_refuses_is_reported_with_its_place() {
     let mut input = b"n,price\n".to_vec();
     for row in 0..3000 {
         input.extend_from_slice(format!("\"{row}\n\",\"\"\"{row}\"\"\"\n").as_bytes());
@@ -595,7 +595,7 @@ fn what_the_sink_refuses_is_named_with_its_place() {
 }
 
 #[test]
-fn what_the_sink_refuses_of_a_constant_is_placed_at_the_record() {
+fn a_constant_that_the_sink_refuses_is_reported_with_the_place_of_its_record() {
     let columns = vec![ColumnFrom::Constant(Constant::Null), ColumnFrom::Field(0)];
     let mut source = source(b"a\n1\n2\n", CsvOptions::default(), columns);
     let mut part = source.next_part().unwrap().unwrap();
@@ -604,7 +604,7 @@ fn what_the_sink_refuses_of_a_constant_is_placed_at_the_record() {
 }
 
 #[test]
-fn a_refusal_without_a_row_stays_as_it_is() {
+fn a_refusal_without_a_row_gets_no_place() {
     let mut source = source(b"a\n1\n", CsvOptions::default(), vec![ColumnFrom::Field(0)]);
     let mut part = source.next_part().unwrap().unwrap();
     let error = part.decode(&mut |_: &Batch<'_>| Err(Error::interrupted().into())).unwrap_err();
@@ -680,7 +680,7 @@ fn a_record_that_repeats_the_header_over_numbers_is_skipped() {
 }
 
 #[test]
-fn a_quoted_field_whose_lines_could_be_rows_is_doubted() {
+fn a_quoted_field_whose_lines_could_be_rows_gets_a_warning() {
     let file = b"id,name,city\n1,Ann,Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n\n5,Eve\",Wien\n6,Fay,Prag\n";
     for part_bytes in [1, 1 << 20] {
         let numbers = vec![true, false, false];
@@ -707,12 +707,12 @@ fn a_quoted_field_whose_lines_could_be_rows_is_doubted() {
 }
 
 #[test]
-fn a_quoted_field_of_lines_that_are_no_rows_is_not_doubted() {
+fn a_quoted_field_whose_lines_can_not_be_rows_gets_no_warning() {
     let numbers = || CsvOptions { numbers: vec![true, false, false], ..CsvOptions::default() };
     for file in [
         &b"id,name,city\n1,\"Ann\nand Bob\",Oslo\n"[..],
         b"id,name,city\n1,\"Ann,x\nBob,Cid,x\",Oslo\n",
-        // `and` is no number.
+        // The second line can't be a row, because `and` is no number.
         b"id,name,city\n1,\"Ann,Oslo\nand,Bob,Rome\",Oslo\n",
         b"text\n\"a\nb\"\n",
     ] {
@@ -721,12 +721,12 @@ fn a_quoted_field_of_lines_that_are_no_rows_is_not_doubted() {
 }
 
 #[test]
-fn a_remedy_for_a_quote_is_one_that_helps() {
+fn the_hint_for_a_misplaced_quote_names_a_remedy_that_works() {
     let hint = |file: &[u8], options: CsvOptions| fast(file, options).error.unwrap().1.unwrap();
     let text = "`quote = none` takes quotes for characters like any other; `reject = FILE` writes such rows to a file and goes on";
     assert_eq!(hint(b"a,b\n1,\"Nick\" Smith\n", CsvOptions::default()), text);
     assert_eq!(hint(b"a,b\n1,\"Nick\n2,Bob\n", CsvOptions::default()), text);
-    // If other fields are surely quoted, quotes are not text.
+    // If other fields are surely quoted, the hint does not propose to read quotes as text.
     let quoted = CsvOptions { has_quoted_fields: true, ..CsvOptions::default() };
     let doubled = "a quote inside a quoted field is written twice: \"\"";
     assert_eq!(hint(b"a,b\n1,\"Nick\" Smith\n", quoted.clone()), doubled);
@@ -768,7 +768,7 @@ fn with_a_quote_the_escape_works_outside_of_quotes_on_request() {
 }
 
 #[test]
-fn an_escaped_line_end_before_delimiters_alone_is_no_empty_row() {
+fn delimiters_behind_an_escaped_line_end_are_no_empty_row() {
     let options = CsvOptions { leave_out_empty: true, ..dialect(b',', None, Some(b'\\'), None) };
     for part_bytes in [1, 5, 1 << 20] {
         let options = CsvOptions { part_bytes, ..options.clone() };

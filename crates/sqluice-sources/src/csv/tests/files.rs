@@ -58,7 +58,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(256))]
 
     #[test]
-    fn files_in_a_chain_are_one_file(
+    fn a_chain_has_the_rows_of_its_files_one_after_another(
         files in prop::collection::vec(prop::collection::vec(select(vec!["1\n", "x", "\r\n", "\n", "2,3\n", "\"\n\"\n"]), 0..8), 0..5),
         rows_max in prop::option::of(0..12u64),
         part_bytes in 1..8usize,
@@ -96,7 +96,7 @@ fn a_file_of_a_chain_is_opened_when_the_one_before_is_at_its_end() {
 }
 
 #[test]
-fn a_file_of_a_chain_that_can_not_be_opened_ends_it() {
+fn a_file_that_can_not_be_opened_ends_its_chain() {
     let files = vec![b"a\n1\n".to_vec(), Vec::new(), b"a\n2\n".to_vec()];
     let (taken, error) = all(chain(files, options(1), None, Arc::default()));
     assert_eq!(taken.len(), 1);
@@ -104,7 +104,7 @@ fn a_file_of_a_chain_that_can_not_be_opened_ends_it() {
 }
 
 #[test]
-fn progress_is_that_of_the_file_when_somebody_counts() {
+fn progress_follows_the_counter_of_the_bytes_read_from_the_file() {
     let read = Arc::new(AtomicU64::new(5));
     let mut source = source(b"a\n1\n2\n3\n", options(1), columns());
     assert_eq!(source.total(), None);

@@ -200,7 +200,7 @@ fn load(text: &str) -> Loaded {
 }
 
 #[test]
-fn every_record_of_a_messy_file_is_loaded_or_something_is_said() {
+fn a_messy_file_is_loaded_correctly_or_the_load_reports_a_doubt() {
     let files = tries(1_000, 2_000, 200_000);
     let (mut sound, mut wrong) = (0, Vec::new());
     for seed in 0..files {

@@ -19,26 +19,26 @@ fn check(name: &str, rows: usize) {
 }
 
 #[test]
-fn airport_frequencies_equal_csv_core() {
+fn the_parsers_and_csv_core_agree_on_airport_frequencies() {
     check("airport-frequencies.csv", 2228);
 }
 
 #[test]
-fn countries_equal_csv_core() {
+fn the_parsers_and_csv_core_agree_on_countries() {
     check("countries.csv", 249);
 }
 
 #[test]
-fn navaids_equal_csv_core() {
+fn the_parsers_and_csv_core_agree_on_navaids() {
     check("navaids.csv", 562);
 }
 
 #[test]
-fn regions_equal_csv_core() {
+fn the_parsers_and_csv_core_agree_on_regions() {
     check("regions.csv", 503);
 }
 
 #[test]
-fn runways_equal_csv_core() {
+fn the_parsers_and_csv_core_agree_on_runways() {
     check("runways.csv", 1064);
 }

@@ -275,7 +275,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(2000))]
 
     #[test]
-    fn rubble_is_read_as_the_slow_parser_reads_it(
+    fn the_fast_and_the_slow_parser_agree_on_random_pieces(
         rubble in rubble(), dialect in any_dialect(), setup in any_setup(), header: bool,
     ) {
         let setup = of_dialect(setup, dialect);
@@ -285,13 +285,13 @@ proptest! {
     }
 
     #[test]
-    fn damaged_files_are_read_as_the_slow_parser_reads_them((dialect, input) in damaged(), setup in any_setup()) {
+    fn the_fast_and_the_slow_parser_agree_on_damaged_files((dialect, input) in damaged(), setup in any_setup()) {
         let setup = of_dialect(setup, dialect);
         prop_assert_eq!(fast(&input, setup.clone()), slow(&input, setup));
     }
 
     #[test]
-    fn files_with_any_delimiter_are_read_as_the_slow_parser_reads_them(
+    fn the_fast_and_the_slow_parser_agree_on_files_with_any_delimiter(
         (dialect, input) in well_formed(any_dialect()), setup in any_setup(),
     ) {
         let setup = of_dialect(setup, dialect);
@@ -299,12 +299,12 @@ proptest! {
     }
 
     #[test]
-    fn padding_changes_short_records_alone_and_counts_them(
+    fn pad_changes_only_records_that_lack_fields_and_counts_them(
         (dialect, input) in damaged(), setup in any_setup(), bad_rows: bool,
     ) {
         let setup = of_dialect(setup, dialect);
         let sink = Taste { bad_rows, ..Taste::default() };
-        // A padded record may be a doubt, which strict quotes make a fault.
+        // A quoted field of a padded record may be a doubt, which strict quotes would make a fault.
         let options = CsvOptions { strict_quotes: false, ..setup.options.clone() };
         let of = |pad| Setup { options: CsvOptions { pad, ..options.clone() }, sink, ..setup.clone() };
         let (plain, padded) = (fast(&input, of(false)), fast(&input, of(true)));
@@ -333,7 +333,7 @@ proptest! {
     }
 
     #[test]
-    fn well_formed_files_are_read_as_csv_core_reads_them(
+    fn our_parsers_and_csv_core_agree_on_well_formed_files(
         (dialect, input) in well_formed(narrow()), part_bytes in part_bytes(), header: bool,
     ) {
         let options = CsvOptions { dialect, part_bytes, header, ..CsvOptions::default() };
@@ -344,7 +344,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_the_slow_parser_takes_is_what_csv_core_reads(rubble in rubble(), dialect in narrow()) {
+    fn the_slow_parser_and_csv_core_agree_on_files_without_faults(rubble in rubble(), dialect in narrow()) {
         let input = translated([b"x\n", &rubble[..]].concat(), dialect);
         let slow = slow(&input, CsvOptions { dialect, ..CsvOptions::default() });
         if slow.error.is_none() && is_of_csv_core(&input, dialect) {
@@ -380,7 +380,7 @@ proptest! {
     }
 
     #[test]
-    fn a_quote_that_never_closes_costs_no_later_line(
+    fn a_quote_that_never_closes_spoils_only_its_own_line(
         before in 0..5usize, after in 0..40usize, part_bytes in part_bytes(), at_end: bool,
     ) {
         let mut input = b"id,name\n".to_vec();
@@ -399,7 +399,7 @@ proptest! {
     }
 
     #[test]
-    fn records_that_repeat_the_header_are_skipped_alike(
+    fn the_fast_and_the_slow_parser_skip_the_same_repeated_headers(
         lines in prop::collection::vec(select(vec!["a,b", "1,2", "\"a\",b", "a,b,c", "", "#", "1,\"a\na,b\"", "a,b\n", "\"a,b"]), 0..12),
         part_bytes in part_bytes(), pad: bool, comment in prop::option::of(Just(b'#')), rows_max in 0..9u64,
     ) {
@@ -411,7 +411,7 @@ proptest! {
     }
 
     #[test]
-    fn empty_records_are_left_out_at_the_end_alone(
+    fn empty_records_are_left_out_only_at_the_end(
         lines in prop::collection::vec(select(vec![",", ",", ",", "1,2", "", "\",\n,\",", ",,", "\"\",", "x,\"\n,\n\""]), 0..24),
         line_end in select(vec!["\n", "\r\n", "\r"]), part_bytes in part_bytes(), at_end: bool,
     ) {
@@ -426,7 +426,7 @@ proptest! {
     }
 
     #[test]
-    fn blank_lines_of_one_column_are_rows_but_for_those_at_the_end(
+    fn blank_lines_in_a_file_of_one_column_are_rows_except_at_the_end(
         lines in prop::collection::vec(select(vec!["", "", "", "1", "\"\"", "\"\n\n\"", "\"1", "\"1\"2", "#"]), 0..24),
         line_end in select(vec!["\n", "\r\n", "\r"]), part_bytes in part_bytes(), at_end: bool, header: bool, empty_as_text: bool,
         comment in prop::option::of(Just(b'#')),
@@ -447,7 +447,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_sink_takes_and_what_it_refuses_is_all_there_is_in_order(
+    fn each_row_is_taken_or_refused_once_in_the_order_of_the_file(
         (dialect, input) in well_formed(narrow()), part_bytes in part_bytes(), taste in taste(),
     ) {
         let options = CsvOptions { dialect, part_bytes, ..CsvOptions::default() };
@@ -472,7 +472,7 @@ fn all_columns(taken: &Taken) -> usize {
 }
 
 #[test]
-fn an_escape_that_stands_for_a_line_end_makes_no_line() {
+fn a_line_feed_written_as_an_escape_begins_no_line() {
     let dialect = Dialect {
         quote: Some(b'\''),
         escape: Some(b'\\'),

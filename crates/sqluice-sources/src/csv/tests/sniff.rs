@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn anything_is_recognised_as_something(rubble in "[a1,;|\t\"'\n\r#\\\\ ]{0,60}", whole: bool, skip_lines in 0..4usize) {
+    fn any_text_is_recognised_as_some_valid_dialect(rubble in "[a1,;|\t\"'\n\r#\\\\ ]{0,60}", whole: bool, skip_lines in 0..4usize) {
         let given = Given { skip_lines: Some(skip_lines), comment: Some(Some(b'#')), escape: Some(Some(b'\\')), ..Given::default() };
         let sniffed = sniff(rubble.as_bytes(), whole, &given);
         prop_assert!(sniffed.dialect.check().is_ok());
@@ -155,7 +155,7 @@ proptest! {
 }
 
 #[test]
-fn the_delimiter_is_the_one_that_parts_all_records_alike() {
+fn the_delimiter_gives_all_records_the_same_number_of_fields() {
     assert_eq!(recognised_as("a\tb\n1,5\t2\n"), "tab, quote \", header");
     assert_eq!(recognised_as("a;b;c\nx|y;1;2\n"), "semicolon, quote \", header");
     assert_eq!(recognised_as("a|b\n1|x\n"), "pipe, quote \", header");
@@ -181,7 +181,7 @@ fn delimiters_and_line_ends_within_quotes_do_not_count() {
 }
 
 #[test]
-fn where_records_differ_most_decide() {
+fn the_number_of_fields_of_most_records_decides() {
     let doubt = "(the first records differ in their number of fields)";
     for delimiter in [",", "\t", ";", "|", "¦", "||", "~"] {
         let file = "a;b;c\n1;2;3\n4;5\n6;7;8\n".replace(';', delimiter);
@@ -201,7 +201,7 @@ fn where_records_differ_most_decide() {
 }
 
 #[test]
-fn what_stands_around_a_table_is_no_part_of_it() {
+fn titles_comments_and_footers_are_no_part_of_the_table() {
     let around = |file: &str| {
         let sniffed = sniffed(file);
         assert_eq!(sniffed.dialect.delimiter, Delimiter::SEMICOLON, "{file:?}");
@@ -245,7 +245,7 @@ fn the_last_comment_before_the_rows_names_the_columns() {
         (format!("# zones\n#codes\tcoordinates\tTZ\tcomments\n{zones}#\n# more\n{zones}"), 2),
         // The first row lacks a field.
         (format!("#codes\tcoordinates\tTZ\tcomments\nAD\t+4230+00131\tEurope/Andorra\n{zones}# more\n"), 1),
-        // As numpy writes names.
+        // The form in which numpy writes names.
         ("# x,y\n1.5,2\n3,4.25\n".to_owned(), 1),
         ("# x y z\n1.5 2 7\n3 4.25 8\n".to_owned(), 1),
         ("#x y z\n1.5 2 7\n3 4.25 8\n".to_owned(), 1),
@@ -261,7 +261,7 @@ fn the_last_comment_before_the_rows_names_the_columns() {
 }
 
 #[test]
-fn a_comment_names_no_columns_where_a_header_follows_or_it_is_no_list_of_names() {
+fn a_comment_is_no_header_if_a_header_follows_or_it_is_no_list_of_names() {
     for file in [
         "#source,2024\nname,city\nAnn,Paris\nBob,Rome\n",
         "#id,name\nid,name\n1,ann\n2,bob\n3,cid\n",
@@ -303,7 +303,7 @@ fn a_larger_table_below_another_is_found() {
     let skipped = Given { skip_lines: Some(15), ..Given::default() };
     let below = sniff(file.as_bytes(), true, &skipped);
     assert_eq!((below.odd_records, below.records, below.table_below), (0, 61, None));
-    // Neither the rows of a table with a few odd records, nor a smaller table, nor rows without a header.
+    // No table is found below a few odd records, and neither is a smaller table, or one without a header.
     assert_eq!(sniffed(&format!("a,b,c,d\n{hours}1,2\n{hours}")).table_below, None);
     assert_eq!(sniffed(&format!("time,T2m,RH,G\n{hours}month,year\n{months}")).table_below, None);
     assert_eq!(sniffed(&format!("{titles}{months}{hours}")).table_below, None);
@@ -315,7 +315,7 @@ fn lines_that_the_user_keeps_are_not_skipped() {
     assert_eq!(sniffed(file).skip_lines, 1);
     let all = sniff(file.as_bytes(), true, &Given { skip_lines: Some(0), ..Given::default() });
     assert_eq!((all.skip_lines, all.odd_records, all.dialect.delimiter), (0, 1, Delimiter::SEMICOLON));
-    // In a file without a header, the first record is a row, whatever its fields.
+    // In a file without a header, the first record is a row, not a title.
     let rows = sniff(file.as_bytes(), true, &Given { header: Some(false), ..Given::default() });
     assert_eq!((rows.skip_lines, rows.fields), (0, 2));
     let comments = "# x\na;b\n1;2\n# y\n3;4\n";
@@ -325,7 +325,7 @@ fn lines_that_the_user_keeps_are_not_skipped() {
 }
 
 #[test]
-fn what_is_skipped_is_said_with_the_setting_that_keeps_it() {
+fn a_note_about_skipped_lines_names_the_setting_that_keeps_them() {
     let notes = |file: &str| {
         let notes = sniffed(file).notes();
         notes.iter().map(ToString::to_string).collect::<Vec<_>>()
@@ -351,7 +351,7 @@ fn what_is_skipped_is_said_with_the_setting_that_keeps_it() {
 }
 
 #[test]
-fn several_columns_are_never_one() {
+fn a_file_of_several_columns_is_never_recognised_as_one_column() {
     for file in ["a\nb;c\nd\ne;f;g;h\ni;j;k\n", "x\n1|2|3|4\n5\n6|7\n8\n9|1|2\n"] {
         let sniffed = sniffed(file);
         assert!(sniffed.fields >= 2 || !sniffed.candidates.is_empty(), "{sniffed:?}");
@@ -399,13 +399,13 @@ fn a_backslash_is_the_escape_where_more_records_are_sound_with_it() {
     let escape = |file: &str| sniffed(file).dialect.escape;
     assert_eq!(escape("a,b\n\"x\\\"y\",1\n\"z\",2\n"), Some(b'\\'));
     assert_eq!(escape("a,b\n'x\\'y',1\n'z',2\n'u',3\n"), Some(b'\\'));
-    // A path may end with a backslash.
+    // The backslash is no escape here: a path may end with it.
     assert_eq!(escape("a,b\n\"C:\\\",1\n\"D:\\\",2\n"), None);
     assert_eq!(escape("a,b\nx\\y,1\n"), None);
 }
 
 #[test]
-fn one_column_is_a_file_with_commas() {
+fn a_file_of_one_column_is_recognised_with_the_comma_as_delimiter() {
     assert_eq!(recognised_as("name\nx\ny\n"), "comma, quote \", header");
     assert_eq!(recognised_as("year\n2019\n2020\n"), "comma, quote \", header");
     assert_eq!(recognised_as("2019\n2020\n"), "comma, quote \", no header");
@@ -413,7 +413,7 @@ fn one_column_is_a_file_with_commas() {
 }
 
 #[test]
-fn without_records_all_is_as_usual() {
+fn a_file_without_records_is_recognised_with_the_default_dialect() {
     for file in ["", "\n\r\n\n", "\"never ends"] {
         let sniffed = sniff(file.as_bytes(), false, &Given::default());
         assert_eq!(sniffed.words(), "comma, quote \", header", "{file:?}");
@@ -426,7 +426,7 @@ fn without_records_all_is_as_usual() {
 }
 
 #[test]
-fn what_a_sample_cuts_off_does_not_count() {
+fn a_record_that_the_end_of_the_sample_cuts_off_does_not_count() {
     let recognised_as = |file: &str, whole| sniff(file.as_bytes(), whole, &Given::default()).words();
     assert_eq!(recognised_as("a;b\n1;2\n3", false), "semicolon, quote \", header");
     let doubt = "(the first records differ in their number of fields)";
@@ -480,13 +480,13 @@ fn a_header_is_distinguished_from_data_by_all_columns() {
         "1,x\n2,y\n",
         "x,1\ny,2\n",
         "1,2\n",
-        // Years are names of columns only beside a column of names.
+        // In the first row, years are taken for names only if another column has a name there.
         "2019,2020\n1,2\n",
         "1,x\n",
         "1,2,3\n4,5,6\n",
         ",1\n2,3\n",
         " 1.5e3 ,x\n+7,y\n",
-        // A word over a number does not outvote a number over a number.
+        // The first column has a number in the first row, which outvotes the word above a number in the second column.
         "10,open,ann\n11,7,bob\n",
         "2024-01-01,ok\n2024-01-02,ok\n",
         "10.0.0.1,10.0.0.2\n10.0.0.3,10.0.0.4\n",
@@ -507,7 +507,7 @@ fn a_header_is_distinguished_from_data_by_all_columns() {
 }
 
 #[test]
-fn a_close_decision_says_so() {
+fn a_close_decision_about_the_header_is_noted() {
     let unclear = sniffed("x,y\nz,u\n");
     assert!(unclear.header && unclear.header_is_close);
     assert_eq!(
@@ -520,7 +520,7 @@ fn a_close_decision_says_so() {
 }
 
 #[test]
-fn names_of_the_table_are_a_header() {
+fn a_first_record_of_column_names_of_the_target_table_is_a_header() {
     let recognised_as = |file, columns| recognised_given(file, Given { columns, ..Given::default() });
     assert_eq!(
         recognised_as("COUNTRY,2019\nNorway,7\n", &["country", "2019", "more"]),
@@ -533,7 +533,7 @@ fn names_of_the_table_are_a_header() {
 }
 
 #[test]
-fn what_was_given_is_not_guessed() {
+fn a_given_setting_is_not_guessed() {
     let file = "a;b\n1;2\n";
     let comma = Given { delimiter: Some(b','.into()), ..Given::default() };
     assert_eq!(recognised_given(file, comma), "comma, quote \", header");
@@ -552,7 +552,7 @@ fn what_was_given_is_not_guessed() {
 }
 
 #[test]
-fn a_character_that_means_something_is_not_taken_for_another() {
+fn a_character_with_a_given_role_is_recognised_in_no_other_role() {
     let pipes = Given { comment: Some(Some(b';')), quote: Some(Some(b',')), ..Given::default() };
     assert_eq!(recognised_given("a;b;c|d\n,x|y,|2\n", pipes.clone()), "pipe, quote ,, header");
     assert_eq!(recognised_given("x", pipes), "one column, quote ,, header");
@@ -585,7 +585,7 @@ fn an_escape_keeps_a_quote_from_ending_a_field() {
 }
 
 #[test]
-fn records_that_lack_fields_are_not_odd_where_they_are_filled() {
+fn with_pad_records_that_lack_fields_are_not_odd() {
     let pad = Given { pad: true, ..Given::default() };
     for (delimiter, words) in [(",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "pipe")] {
         for file in
@@ -632,14 +632,14 @@ fn a_quote_is_text_where_all_records_are_regular_without_quotes() {
 }
 
 #[test]
-fn columns_of_numbers_are_noted() {
+fn the_sniffer_reports_which_columns_are_numbers_and_if_fields_are_quoted() {
     assert_eq!(sniffed("id,name,n\n1,x,\n2,y,3.5\n3,z,NA\n").numbers, [true, false, true]);
     assert_eq!(sniffed("1,x\n2,y\n").numbers, [true, false]);
     assert!(sniffed("a,b\n1,\"x\"\n").has_quoted_fields && !sniffed("a,b\n1,x\n").has_quoted_fields);
 }
 
 #[test]
-fn a_delimiter_that_parts_all_lines_alike_wins_over_one_that_loses_the_first() {
+fn a_delimiter_that_fits_all_lines_beats_one_that_makes_the_first_line_a_title() {
     for (file, delimiter) in [
         ("id,coord\n0,0.5;0.25\n1,1.5;1.25\n", ","),
         ("id,tags\n1,red;green;blue\n", ","),
@@ -670,7 +670,7 @@ fn delimiters_are_counted_by_records_not_by_lines() {
 }
 
 #[test]
-fn what_always_touches_a_delimiter_belongs_to_it() {
+fn a_blank_that_nearly_always_touches_the_delimiter_belongs_to_it() {
     for (delimiter, first) in
         [(",\t", ","), (";\t", ";"), (" ; ", ";"), (" | ", "|"), ("; ", ";"), (" , ", ",")]
     {
@@ -684,7 +684,7 @@ fn what_always_touches_a_delimiter_belongs_to_it() {
 }
 
 #[test]
-fn a_colon_separates_only_where_nothing_else_does() {
+fn a_colon_is_the_delimiter_only_if_no_other_delimiter_fits() {
     let passwd = "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\nann:x:1000:1000:Ann:/srv/ann:/bin/sh\n";
     assert_eq!(sniffed(passwd).dialect.delimiter, Delimiter::from(b':'));
     for file in [
@@ -700,7 +700,7 @@ fn a_colon_separates_only_where_nothing_else_does() {
 }
 
 #[test]
-fn typed_columns_outvote_codes() {
+fn columns_of_numbers_and_dates_outvote_columns_of_codes() {
     for file in [
         "id,date,s1,s2\n1,2020-01-01,a1,a2\n",
         "id,s1,s2,s3,s4\n1,a1,a2,a3,a4\n2,b1,b2,b3,b4\n3,c1,c2,c3,c4\n",
@@ -718,7 +718,7 @@ fn typed_columns_outvote_codes() {
 }
 
 #[test]
-fn the_first_of_records_that_are_all_text_is_a_header_which_is_said() {
+fn the_first_of_records_that_are_all_text_is_a_header_with_a_note() {
     for file in
         ["color,fruit\nred,apple\ngreen,pear\n", "red,apple\ngreen,pear\nblue,red\n", "name\nann\nbob\n"]
     {
@@ -740,14 +740,14 @@ fn a_first_record_that_lacks_fields_is_no_title() {
 }
 
 #[test]
-fn a_header_over_numbers_may_be_repeated() {
+fn a_repeated_header_over_numbers_is_still_a_header() {
     let sniffed = sniffed("id,name\n1,x\nid,name\n2,y\nid,name\n");
     assert!(sniffed.header);
     assert_eq!(sniffed.numbers, [true, false]);
 }
 
 #[test]
-fn an_escape_outside_of_quotes_is_recognised_where_records_are_regular_only_so() {
+fn an_escape_outside_of_quotes_is_recognised_if_only_it_makes_the_records_regular() {
     let row = |at: usize| format!("{at}\tname {at}\tOslo\\\tNorway\t\\N\n");
     let file: String = ["id\tname\tplace\tnote\n".to_owned()].into_iter().chain((0..9).map(row)).collect();
     let recognised = sniffed(&file);
@@ -763,7 +763,7 @@ fn an_escape_outside_of_quotes_is_recognised_where_records_are_regular_only_so()
 }
 
 #[test]
-fn a_given_escape_works_outside_of_quotes_where_it_would_mean_nothing_else() {
+fn a_given_escape_works_outside_of_quotes_if_no_field_is_quoted() {
     let given = || Given { escape: Some(Some(b'\\')), ..Given::default() };
     let escape = |file: &str, given| sniff(file.as_bytes(), true, &given).dialect.unquoted_escape();
     let plain = "id,name\n1,\\N\n2,ann\n";
@@ -823,7 +823,7 @@ fn front_matter_and_titles_as_wide_as_the_table_are_skipped() {
 }
 
 #[test]
-fn comments_may_be_more_than_records() {
+fn comments_that_outnumber_the_records_are_recognised() {
     let file: String = (0..9)
         .map(|row| format!("# checked by Ann, Bob and Cid\n# on day {row}\n{row},x,{row}.5\n"))
         .collect();
@@ -845,12 +845,12 @@ fn a_row_of_units_is_noted_and_stays_a_row() {
 }
 
 #[test]
-fn records_that_end_with_the_separator_of_ascii_are_refused_with_what_makes_lines_of_them() {
+fn records_that_end_with_0x1e_are_refused_with_a_command_that_makes_lines_of_them() {
     let file = "id\u{1f}name\u{1e}1\u{1f}Ann\u{1e}2\u{1f}Bob\u{1e}";
     let (message, hint) = sniffed(file).refusal().unwrap();
     assert_eq!(message.to_string(), "records end with the byte 0x1e, not with line ends");
     assert!(hint.to_string().contains(r"tr '\n\036' ' \n'"));
-    // The file is recognised after the command of the hint.
+    // After the command of the hint, the file is recognised.
     assert_eq!(recognised_as(&file.replace('\u{1e}', "\n")), "delimiter \\x1f, quote \", header");
 }
 
@@ -860,7 +860,7 @@ fn a_line_feed_by_itself_is_text_where_records_end_with_crlf() {
     assert!(crlf("id,note~1,first\nsecond~2,plain~3,a\n\nb\nc~"));
     assert!(crlf("id;note~1;\"x;y\"~2;a\nb~"));
     assert!(crlf("id\tnote\tn~\n1\ta\rb\t2~3\t\n\t4"));
-    // The line feed is within quotes, or records end with it, or the records differ anyway.
+    // Not so if the line feed is within quotes, if records end with it, or if the records differ anyway.
     for file in [
         "id,note~1,\"a\nb\"~2,c~",
         "id,note\n1,a~2,b\n3,c~",

@@ -1,4 +1,5 @@
-//! The rules: stored values give back the text, a slow twin of the rules, and examples.
+//! Tests of `Evidence`: its rules agree with a slow twin, a number that is stored prints as the text that was read, and examples have the
+//! expected types.
 
 use proptest::prelude::*;
 use sqluice_core::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
@@ -21,12 +22,12 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(20_000))]
 
     #[test]
-    fn the_conclusion_is_that_of_the_slow_rules(values in column()) {
+    fn the_fast_and_the_slow_rules_conclude_the_same_type(values in column()) {
         prop_assert_eq!(evidence(&values).conclude(), slow(&values), "{:?}", values);
     }
 
     #[test]
-    fn what_a_printer_prints_is_a_number_and_prints_back(floats in prop::collection::vec(float(), 1..20), print in printer()) {
+    fn a_column_from_a_printer_of_floats_is_numeric_unless_it_may_be_codes(floats in prop::collection::vec(float(), 1..20), print in printer()) {
         let values: Vec<String> = floats.iter().map(|float| print.print(*float)).collect();
         let zero = |text: &String| text.starts_with('-') && stored(text) == Some(0.0);
         let beyond = |text: &String| stored(text).is_none_or(|real| print.print(real) != *text);
@@ -41,7 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn fifteen_digits_are_kept_with_any_number_of_decimals(mantissa in 0..10u64.pow(15), decimals in 0..=300usize) {
+    fn a_number_of_at_most_15_digits_is_numeric_with_any_number_of_decimals(mantissa in 0..10u64.pow(15), decimals in 0..=300usize) {
         let digits = format!("{mantissa:0width$}", width = decimals + 1);
         let (whole, fraction) = digits.split_at(digits.len() - decimals);
         let text = if decimals == 0 { whole.to_owned() } else { format!("{whole}.{fraction}") };
@@ -60,7 +61,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(256))]
 
     #[test]
-    fn more_values_move_the_conclusion_only_towards_text_unless_the_first_point_shows_that_they_are_no_codes(
+    fn a_further_value_moves_the_conclusion_only_towards_text_except_for_the_first_point_or_exponent(
         values in column(),
     ) {
         let mut evidence = Evidence::new();
@@ -72,7 +73,7 @@ proptest! {
             evidence.add(text.as_bytes());
             let now = evidence.conclude();
             let first_point = text.contains('.') && !pointed;
-            // A later exponent can do this, too: `1e-7` beside an integer of 20 digits.
+            // The first exponent can turn a column into numbers, too: `1e-7` beside an integer of 20 digits.
             let first_exponent = text.contains(['e', 'E']) && !with_exponent;
             prop_assert!(before <= Some(now) || first_point || first_exponent, "{:?}", values);
             prop_assert!(!evidence.is_empty());
@@ -102,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn a_column_is_seen_as_its_values_are(
+    fn a_whole_column_gives_the_same_evidence_as_its_single_values(
         values in prop::collection::vec((column(), any::<u64>()), 0..8),
         in_front in 0..20usize,
         offsets: bool,
@@ -142,7 +143,7 @@ proptest! {
 }
 
 #[test]
-fn integers_are_canonical_and_fit_64_bits() {
+fn only_canonical_integers_of_64_bits_make_a_column_integer() {
     for integers in [&["0"][..], &["-1", "10"], &["9223372036854775807", "-9223372036854775808"]] {
         assert_eq!(conclude(integers), Inferred::Integer, "{integers:?}");
     }
@@ -180,7 +181,7 @@ fn floats_are_real_as_any_common_printer_writes_them() {
         &["1000000000000000", "0.1"],
         &["0.10000000000000000555", "0.50000000000000000000"],
         &["9007199254740994", "0.5"],
-        // Up to 17 digits, not all of which are needed.
+        // Up to 17 digits, although fewer would identify the float.
         &["12.5", "27.200000760000002"],
         &["0.10000000000000001", "0.5", "17", "1e-05"],
         &["0.33333333333333331", "100", "1e+17"],

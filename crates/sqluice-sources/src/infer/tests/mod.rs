@@ -26,7 +26,7 @@ fn slow(values: &[String]) -> Inferred {
     }
 }
 
-/// Returns `true` if no value has a point, and a value that is no integer lacks an exponent as printers write it.
+/// Returns `true` if no value has a point, and there is no exponent, or one that printers do not write in this way.
 fn may_be_codes(values: &[String]) -> bool {
     let exponents =
         || values.iter().filter_map(|text| text.split_once(['e', 'E'])).map(|(_, exponent)| exponent);
@@ -216,7 +216,7 @@ fn column() -> impl Strategy<Value = Vec<String>> {
 }
 
 #[test]
-fn many_of_these_columns_are_of_each_type() {
+fn the_random_columns_have_many_of_each_type() {
     let mut runner = TestRunner::deterministic();
     let mut columns = [0; 3];
     for _ in 0..1000 {

@@ -1,4 +1,4 @@
-//! Printers of floats, one value at a time: the printers of the rules.
+//! Printers of floats for the tests of `Evidence`: they print a float as Python, C, R and others do.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -172,16 +172,16 @@ pub(super) fn printer() -> impl Strategy<Value = Print> {
             shortest(Point::Whole, -4, 16, C),
             // JavaScript.
             shortest(Point::Bare, -6, 21, Style { width: 1, ..C }),
-            // Rust, by Debug; Ryu, as in polars.
+            // The format `{:?}` of Rust; then Ryu, which polars uses.
             shortest(Point::Whole, -4, 16, bare),
             shortest(Point::Whole, -5, 16, bare),
             // Java.
             shortest(Point::Always, -3, 7, Style { letter: 'E', ..bare }),
-            // PostgreSQL; C#; Rust, by Display.
+            // PostgreSQL; then C#; then the format `{}` of Rust.
             shortest(Point::Bare, -4, 15, C),
             shortest(Point::Bare, -4, 15, Style { letter: 'E', ..C }),
             shortest(Point::Bare, -400, 400, C),
-            // C++, by to_chars; R.
+            // `to_chars` of C++; then R.
             Print::Digits(17, Point::Bare, Exponents::Shorter, C),
             Print::R,
             // SQLite.
@@ -196,7 +196,7 @@ pub(super) fn printer() -> impl Strategy<Value = Print> {
     ]
 }
 
-/// Returns the float that SQLite stores for a text that a printer may have printed. No zero but 0 has a sign.
+/// Returns the float that SQLite stores for a text that a printer may have printed; `None` for any other text, such as `-0`.
 pub(super) fn stored(text: &str) -> Option<f64> {
     let real = match text_to_number(text.as_bytes(), Affinity::Real) {
         Value::Real(real) => real,
@@ -239,7 +239,7 @@ pub(super) fn has_printer(values: &[String]) -> bool {
     let high = powers.iter().copied().filter(|power| *power >= 0).min().unwrap_or(400);
     let low = powers.iter().copied().filter(|power| *power < 0).max().map_or(-400, |power| power + 1);
     if (low > -3 || high < 1) && powers.len() < values.len() {
-        // Beside values without an exponent, no printer has an exponent so near to 1: `1e+0` beside `0.0001`.
+        // A printer that writes some values without an exponent writes no exponent so near to 0: `1e+0` beside `0.0001`.
         return false;
     }
     let decimals = parts[0].0.split_once('.').map_or(0, |(_, fraction)| fraction.len());

@@ -1,4 +1,4 @@
-//! The evidence of a whole source, with any number of threads, and during a load.
+//! Tests of `scan` and `Watch`: the evidence of a whole source, with any number of threads, and during a load.
 
 use std::sync::Mutex;
 
@@ -49,7 +49,7 @@ impl Part for RowsPart {
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         for text in &self.0 {
             if let Some(fault) = text.strip_prefix("fault") {
-                // Later faults are found sooner.
+                // The sleep lets other threads find the faults of later parts first.
                 std::thread::sleep(std::time::Duration::from_millis(2));
                 return Err(Error::input(format!("fault{fault}")));
             }
@@ -112,7 +112,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(256))]
 
     #[test]
-    fn any_number_of_threads_sees_the_same(
+    fn a_scan_gives_the_same_evidence_with_any_number_of_threads(
         parts in prop::collection::vec(column(), 0..12),
         threads in 1..5usize,
     ) {
@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn a_watched_load_ends_well_only_if_its_guess_is_right(
+    fn a_watched_load_succeeds_only_if_its_guess_is_right(
         parts in prop::collection::vec(column(), 1..6),
         sample in 1..5usize,
     ) {
@@ -139,14 +139,15 @@ proptest! {
             prop_assert_eq!(evidence.conclude(), all.conclude());
             prop_assert_eq!(watch.evidence(), [all]);
         } else if !evidence.is_empty() {
-            // A column that is text for lack of a point may be numbers up to some part, and text again.
+            // The load may stop although the guess was right: a first part may look like text until a point appears in a later part, and
+            // the column may be text in the end.
             prop_assert!(evidence.conclude() != all.conclude() || evidence.conclude() == Inferred::Text);
         }
     }
 }
 
 #[test]
-fn the_error_of_the_first_part_is_returned() {
+fn a_scan_returns_the_error_of_the_first_part_that_fails() {
     for threads in 1..6 {
         let parts: &[&[&str]] =
             &[&["1"], &["2"], &["3", "fault a"], &["fault b"], &["4"], &["fault c"], &["cut"]];
@@ -159,7 +160,7 @@ fn the_error_of_the_first_part_is_returned() {
 }
 
 #[test]
-fn a_scan_says_how_far_it_is_and_stops_when_asked() {
+fn a_scan_reports_its_progress_and_stops_when_cancelled() {
     struct Noted(Mutex<Vec<Amount>>);
     impl Progress for Noted {
         fn advance(&self, done: Amount) {
@@ -189,7 +190,7 @@ fn a_wrong_guess_stops_the_load_after_its_part() {
     assert_eq!(rows, 4, "the sink took all rows of the part");
     assert!(watch.broken() && watch.clone().broken());
     assert_eq!(watch.evidence()[0].conclude(), Inferred::Real);
-    // The parts of other threads stop at once.
+    // Once a guess is wrong, all other parts of the load fail, too.
     let (rows, loaded) = load(watch.over(Box::new(Rows::new(&[&["1"]]))));
     assert_eq!((rows, loaded.unwrap_err().message()), (0, message.to_owned()));
 }
@@ -222,7 +223,7 @@ impl Sink for Refusing {
 }
 
 #[test]
-fn a_value_that_only_the_guess_makes_bad_breaks_it() {
+fn a_value_that_is_refused_because_of_the_guess_refutes_the_guess() {
     for stop in [false, true] {
         let too_long = "12345678901234567890";
         let mut sink = Refusing { text: too_long, stop, rows: 0, bad_rows: 0 };
@@ -236,7 +237,7 @@ fn a_value_that_only_the_guess_makes_bad_breaks_it() {
 }
 
 #[test]
-fn a_value_that_is_refused_for_another_reason_breaks_nothing() {
+fn a_value_that_is_refused_for_another_reason_does_not_refute_the_guess() {
     for stop in [false, true] {
         let mut sink = Refusing { text: "2", stop, rows: 0, bad_rows: 0 };
         let watch = watch(Inferred::Integer, &["1"]);
@@ -259,7 +260,7 @@ fn a_scan_leaves_bad_rows_out() {
 }
 
 #[test]
-fn a_scan_that_fails_reports_everything_before() {
+fn a_failed_scan_returns_the_evidence_of_the_parts_before_the_fault() {
     for threads in 1..4 {
         let mut source = Rows::new(&[&["1"], &["1.5", "2"], &["cut"], &["x"]]);
         let (columns, read) = scan(&mut source, &[1], &[], threads, &Context::default());

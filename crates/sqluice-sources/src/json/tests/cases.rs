@@ -1,4 +1,4 @@
-//! The values of single records.
+//! Tests of single records: their values, and the errors of malformed ones.
 
 use super::super::nested::{is_sound_if_lenient, value_end};
 use super::*;
@@ -43,21 +43,21 @@ fn a_repeated_key_has_the_later_value() {
 }
 
 #[test]
-fn a_key_means_the_same_with_escapes() {
+fn a_key_with_escapes_is_the_column_of_the_key_without_them() {
     let outcome = lines("{\"a\\u0062\":1}\n{\"ab\":2}\n{\"\\u0061b\" : 3}\n{\"q\\\"\":4}");
     assert_eq!(outcome.keys, ["ab", "q\""]);
     assert_eq!(outcome.rows()[2], [Cell::Int(3), Cell::Null]);
 }
 
 #[test]
-fn nested_values_are_text_as_it_stands() {
+fn nested_arrays_and_objects_are_text_as_they_are_written() {
     let outcome = lines(r#"{"a":[1, {"b":[]}],"c":{"d" : null,"e":"\ud83d\ude00"},"f":{}}"#);
     let expected = [text(r#"[1, {"b":[]}]"#), text(r#"{"d" : null,"e":"\ud83d\ude00"}"#), text("{}")];
     assert_eq!(outcome.rows(), [expected]);
 }
 
 #[test]
-fn true_and_false_are_numbers_and_in_a_text_column_words() {
+fn true_and_false_are_1_and_0_but_words_in_a_text_column() {
     let line = br#"{"a":true,"b":false,"c":1.50,"d":18446744073709551615,"e":12}"#;
     let lines = options(Layout::Lines, 1);
     let big = text("18446744073709551615");
@@ -75,7 +75,7 @@ fn empty_lines_line_ends_and_a_byte_order_mark_are_no_records() {
 }
 
 #[test]
-fn an_array_may_be_written_in_any_way() {
+fn an_array_may_have_white_space_anywhere() {
     for written in ["[{\"a\":1},{\"a\":2}]", "\u{feff} [\n  {\"a\": 1},\n  {\n\"a\":\n2}\n]\n"] {
         assert_eq!(array(written).rows(), [[Cell::Int(1)], [Cell::Int(2)]]);
     }
@@ -95,7 +95,7 @@ fn an_input_that_is_not_an_array_is_reported() {
 }
 
 #[test]
-fn what_is_wrong_in_an_array_ends_with_its_element() {
+fn a_malformed_array_element_does_not_affect_the_next_one() {
     for part_bytes in [1, 1 << 20] {
         let outcome = read(
             "[{\"a\":1},7,{\"a\":],\n{\"a\":\"é\"x},{\"a\":2},]".as_bytes(),
@@ -133,7 +133,7 @@ fn malformed_records_are_reported_with_their_place() {
     is_bad("{\"a\":1,}", "x.json:1:8: expected a key in quotes, found '}'");
     is_bad("{\"a\" 1}", "x.json:1:6: expected a colon, found '1'");
     is_bad("{\"a\":1} {}", "x.json:1:9: expected the end of the line, found '{'");
-    is_bad("{\"a\":\"\\x\"}", "x.json:1:7: no escape of JSON");
+    is_bad("{\"a\":\"\\x\"}", "x.json:1:7: JSON has no such escape");
     is_bad("{\"a\":\"\\ud800\"}", "x.json:1:7: half of a surrogate pair, which is not a character");
     is_bad("{\"a\":\"\\udc00\"}", "x.json:1:7: half of a surrogate pair, which is not a character");
     is_bad("{\"a\":\"x\ty\"}", "x.json:1:8: a control character, 0x09, in a string");
@@ -147,7 +147,7 @@ fn malformed_records_are_reported_with_their_place() {
 }
 
 #[test]
-fn depth_has_a_limit() {
+fn a_record_of_more_than_127_levels_is_bad() {
     let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     assert_eq!(lines(&nested(126)).rows(), [[text(&nested(126)[5..257])]]);
     is_bad(&nested(127), "x.json:1:132: more than 127 arrays and objects within each other");
@@ -155,7 +155,7 @@ fn depth_has_a_limit() {
 }
 
 #[test]
-fn a_record_that_is_too_long_ends_it() {
+fn a_record_that_is_too_long_ends_the_reading() {
     for layout in [Layout::Lines, Layout::Array] {
         let text = "[{\"a\":1},\n{\"a\":\"0123456789\"},\n{\"a\":1}]";
         let text = if layout == Layout::Lines { &text[1..] } else { text };
@@ -189,7 +189,7 @@ fn a_refused_row_is_reported_with_the_place_of_its_value() {
 }
 
 #[test]
-fn only_some_rows_are_read_if_so_asked() {
+fn reading_stops_after_the_given_number_of_rows() {
     for (text, layout) in
         [("{\"a\":1}\n\n{\"a\":2}\n{\"a\":", Layout::Lines), ("[{\"a\":1},{\"a\":2},{", Layout::Array)]
     {
@@ -209,7 +209,7 @@ fn only_some_rows_are_read_if_so_asked() {
 }
 
 #[test]
-fn an_unknown_key_ends_it_unless_it_is_not_wanted() {
+fn an_unknown_key_ends_the_reading_only_if_it_is_wanted() {
     for (wanted, ends) in
         [(super::super::Wanted::All, true), (super::super::Wanted::Named(vec!["C".into()]), false)]
     {
@@ -254,7 +254,7 @@ fn a_path_that_leads_to_no_array_is_reported_at_its_place() {
     }
 }
 
-/// Returns values that JSON does not have, what a lenient reader makes of them, and what it makes of them in a TEXT column.
+/// Returns values that JSON does not have, each with the value that the lenient reader gives, and the value that it gives in a TEXT column.
 fn lenient_values() -> Vec<(&'static str, Cell, Cell)> {
     let texts = [
         (r#""\ud83d""#, "\u{fffd}"),
@@ -273,7 +273,7 @@ fn lenient_values() -> Vec<(&'static str, Cell, Cell)> {
 }
 
 #[test]
-fn values_that_json_does_not_have_are_read_where_that_is_asked_for() {
+fn the_lenient_reader_takes_values_that_json_does_not_have() {
     for (layout, part_bytes) in [(Layout::Lines, 1), (Layout::Array, 7), (Layout::Objects, 1 << 20)] {
         for (value, plain, in_text) in lenient_values() {
             let record = format!("{{\"a\":{value},\"skipped\":[{value}],\"b\":-1}}");
@@ -300,7 +300,7 @@ fn values_that_json_does_not_have_are_read_where_that_is_asked_for() {
 }
 
 #[test]
-fn the_lenient_reader_is_named_only_for_a_record_that_it_takes() {
+fn a_hint_names_lenient_json_only_for_a_record_that_it_can_read() {
     let names_it = |record: &str| {
         let reads = |lenient| value_end(record.as_bytes(), 0, lenient);
         let fault = reads(false).expect_err(record);

@@ -1,4 +1,4 @@
-//! The values equal those of serde_json, record by record, however the input is cut.
+//! Property tests: the values equal those of serde_json, record by record, however the input is cut.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -80,7 +80,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(256))]
 
     #[test]
-    fn lines_are_what_serde_json_reads(
+    fn lines_have_the_values_that_serde_json_reads(
         records in prop::collection::vec(record(), 0..12),
         part_bytes in prop_oneof![1..100usize, Just(1 << 20)],
     ) {
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn how_the_input_is_cut_changes_nothing(
+    fn the_size_of_the_parts_does_not_change_the_result(
         records in prop::collection::vec(record(), 0..12),
         part_bytes in 1..100usize,
         layout in select(vec![Layout::Lines, Layout::Array, Layout::Objects]),
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn an_array_has_the_rows_that_its_records_have_as_lines(
+    fn records_give_the_same_rows_in_an_array_and_as_lines(
         records in prop::collection::vec(record().prop_filter("it is good", |record| expected(record).is_some()), 0..12),
     ) {
         let lines = read(records.join("\n").as_bytes(), &options(Layout::Lines, 1 << 20));
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn objects_have_the_rows_that_they_have_as_lines_however_they_are_laid_out(
+    fn records_give_the_same_rows_one_after_another_and_as_lines(
         records in prop::collection::vec(record().prop_filter("it is good", |record| expected(record).is_some()), 0..12),
         between in select(vec!["", " ", "\n", "\r\n\t"]),
         part_bytes in 1..100usize,
@@ -145,7 +145,7 @@ proptest! {
         let path = RecordsPath::parse("data.items").unwrap();
         let found = read(document.as_bytes(), &JsonOptions { records: Some(path), ..options(Layout::Array, part_bytes) });
         if before.contains("\"dat") {
-            // The first key with this name counts.
+            // `data` is an array at its first occurrence, and only this one counts.
             prop_assert!(found.error.is_some());
         } else {
             let plain = |outcome: &Outcome| -> Vec<Option<Vec<Cell>>> {

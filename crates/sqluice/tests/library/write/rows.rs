@@ -280,13 +280,16 @@ fn as_many_columns_as_sqlite_takes() {
     assert_eq!(all.column_count(), COLUMNS_MAX);
     assert!(connection.prepare("SELECT c2000 FROM sqluice_rows(?1)").is_err());
     let error = Rows::new(columns(COLUMNS_MAX + 1)).unwrap_err();
-    assert_eq!(error.message(), "2000 columns, and SQLite can take 1999 at a time");
+    assert_eq!(error.message(), "2000 columns are too many: SQLite takes at most 1999 at a time");
 }
 
 #[test]
 fn columns_of_different_lengths_are_refused() {
     let error = Rows::new([Column::from(&[1, 2]), Column::from(&["a"])]).unwrap_err();
-    assert_eq!(error.message(), "column 1 has 2 rows, and column 2 has 1");
+    assert_eq!(
+        error.message(),
+        "all columns must have the same number of rows: column 1 has 2, and column 2 has 1"
+    );
     assert_eq!(Rows::new([]).unwrap().len(), 0);
 }
 
