@@ -150,10 +150,12 @@ enum First {
     PointZero,
     /// A number that a numeric type would not give back.
     Changed,
+    /// A number that begins with a zero or a plus, such as `007`, and that a numeric type would not give back.
+    Code,
 }
 
 impl First {
-    const COUNT: usize = First::Changed as usize + 1;
+    const COUNT: usize = First::Code as usize + 1;
 }
 
 /// The kinds of the values of a column; see the module's description.
@@ -169,8 +171,6 @@ pub struct Kinds {
     pub noted: u64,
     /// `true` if the column is mostly text, so that its values are no longer counted.
     pub given_up: bool,
-    /// `true` if the column has codes: numbers that begin with a zero or a plus.
-    has_codes: bool,
     /// The number of values that are digits around an `e`, as in the code `110E0010`, and that SQLite takes for numbers.
     exponents: u64,
     /// The currency of the values.
@@ -386,9 +386,11 @@ impl Kinds {
             let mut alone = Evidence::new();
             alone.add_value(value, typed);
             if alone.conclude() == Inferred::Text {
-                self.has_codes |= is_code(text);
                 self.exponents += u64::from(is_exponent(text));
                 self.keep(First::Changed, value, at);
+                if is_code(text) {
+                    self.keep(First::Code, value, at);
+                }
             } else {
                 self.near.merge(alone);
             }
@@ -437,7 +439,6 @@ impl Kinds {
         self.given_up |= other.given_up;
         self.has_unread |= other.has_unread;
         self.typed |= other.typed;
-        self.has_codes |= other.has_codes;
         self.exponents += other.exponents;
         self.currency.merge(&other.currency);
         self.readings.iter_mut().zip(other.readings).for_each(|(count, more)| *count += more);
@@ -486,7 +487,7 @@ impl Kinds {
 
     /// Returns `true` if the column has codes: numbers that begin with a zero or a plus, or only numbers such as `110E0010`.
     pub fn are_codes(&self) -> bool {
-        self.has_codes || self.exponents > 0 && self.exponents == self.numbers
+        self.first(First::Code).is_some() || self.exponents > 0 && self.exponents == self.numbers
     }
 
     /// Returns the number of NULL markers.
@@ -540,8 +541,7 @@ impl Kinds {
         let [bare, zero, pointed] =
             [First::Bare, First::PointZero, First::Pointed].map(|form| self.first(form));
         // A printer writes whole numbers as `1` or as `1.0`. If a column has both, the later one is the cause. If it has no `1.0`, the
-        // later
-        // one of `1` and a number with a point or an exponent is.
+        // later one of `1` and a number with a point or an exponent is.
         let later = bare.zip(zero.or(pointed)).map(|(one, other)| match one.position() < other.position() {
             true => other,
             false => one,
@@ -583,9 +583,9 @@ impl Kinds {
     }
 
     /// Returns the first number that a numeric type would print differently, such as `.5` or `007`. If the user declares a numeric type, it
-    /// is returned only if it begins with a zero or a plus (`007`, `+49`): to change other numbers is the purpose of such a type.
+    /// is the first that begins with a zero or a plus (`007`, `+49`): to change other numbers is the purpose of such a type.
     pub fn changed(&self, is_number_type: bool) -> Option<&Found> {
-        self.first(First::Changed).filter(|found| !is_number_type || is_code(found.value.as_bytes()))
+        self.first(if is_number_type { First::Code } else { First::Changed })
     }
 
     /// Returns the numeric type that messages may suggest: INTEGER if all numbers of the column are integers as SQLite prints them, or else

@@ -327,6 +327,19 @@ fn a_schema_whose_types_change_text_that_looks_numeric_is_warned_of() {
 }
 
 #[test]
+fn a_code_that_follows_other_changed_numbers_is_warned_of() {
+    load("t.csv --schema s.sql")
+        .file("s.sql", "CREATE TABLE t (price REAL);")
+        .file("t.csv", "price\n1.5\n.5\n007\n")
+        .succeeds()
+        .says(
+            "Loaded 3 rows[..]\nt: price REAL\n\
+             warning: t.price is declared \"REAL\", so \"007\" (t.csv:4) becomes 7; TEXT keeps it",
+        )
+        .holds("SELECT price FROM t", "1.5\n0.5\n7.0");
+}
+
+#[test]
 fn a_schema_leaves_nothing_for_type_and_strict_to_say() {
     for (flag, shown) in [("--type a=TEXT", "--type <COL=TYPE>"), ("--strict", "--strict")] {
         load(&format!("one.csv --schema s.sql {flag}"))
