@@ -13,7 +13,7 @@
 //! | NUMERIC, DECIMAL, no type, ANY | `int(0, 1000000)` |
 //! | BLOB, BLOB(n) | `blob(1, 32)`, `blob(1, n)` |
 //!
-//! If values must differ: `row()` for numbers, texts and blobs of a fixed length. Lengths are limited to [`LENGTH`].
+//! If values must differ, numbers get `row()`, and texts and blobs get a fixed length. Lengths are limited to [`LENGTH`].
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::schema::Column;
@@ -24,7 +24,7 @@ use crate::parse::parse;
 /// The maximum length of values, whatever the declared length.
 const LENGTH: u64 = 1000;
 
-/// The number of random characters that never repeats.
+/// The length of random texts, in characters, at which no two are equal in practice.
 const NEVER_TWICE: u64 = 20;
 
 /// The expression for integers without bounds.
