@@ -85,7 +85,7 @@ fn summarize(report: &Report, printer: &Printer) {
     }
 }
 
-/// Returns a sentence about a full-text index.
+/// Describes the result for a full-text index.
 fn full_text(of: &FullTextReport, report: &Report) -> String {
     let (name, target, time) = (&of.name, report.target.display(), elapsed(report.seconds));
     match of.write_path {
