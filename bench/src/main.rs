@@ -1,6 +1,6 @@
-//! The program that runs the comparisons: its first argument names one.
+//! The program that runs the comparisons. Its first argument names a comparison.
 //!
-//! All comparisons are one program, since each program is linked with all of sqluice and SQLite.
+//! All comparisons are in one program, because each program would be linked with all of sqluice and SQLite.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -44,7 +44,7 @@ enum Comparison {
     Lap(Lap),
 }
 
-/// A lap that runs in this process, started by the process of a comparison.
+/// Runs a single lap in this process. Only the process of a comparison calls this.
 #[derive(Debug, Args)]
 struct Lap {
     comparison: String,

@@ -1,4 +1,4 @@
-//! The options of every comparison, and its start and end.
+//! The flags that every comparison has, and the start and the exit status of the program.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ pub fn ended(done: anyhow::Result<()>, stopped: bool) -> ExitCode {
     ExitCode::from(if stopped { 130 } else { 1 })
 }
 
-/// Prints text and flushes it, also if the output is a file.
+/// Prints text and flushes it, so that it appears at once even if standard output is a file.
 ///
 /// # Errors
 /// When standard output is closed.

@@ -1,4 +1,4 @@
-//! Databases as sources: `sqluice` compared with other programs that read them, a subcommand for each part.
+//! Verbs that read databases: copy, merge, masked copy, export, each compared with other programs. Each part is a subcommand.
 
 mod copy;
 mod export;
