@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_may_have_separators_exponents_and_suffixes() {
+    fn counts_are_read_as_people_write_them() {
         let pairs = [
             ("0", 0),
             ("1_000_000", 1_000_000),
