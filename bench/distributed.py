@@ -1,8 +1,8 @@
 """Compares writing SQLite databases from Ray and Spark, and reading them, with other ways, in alternating rounds.
 
-sqluice's sinks are compared with sinks that receive the same blocks and only count the rows, and with the engine's own SQLite connector; the
-commit of shards with a copy of their bytes; a second round, whose tasks run one after another here, with the commit that it replaces. The rows
-that were written or read are counted before the time is recorded.
+sqluice's sinks are compared with sinks that receive the same blocks and only count the rows, and with the engine's own SQLite connector;
+the commit of shards with a copy of their bytes; a second round, whose tasks run one after another here, with the commit that it replaces.
+The rows that were written or read are counted before the time is recorded.
 """
 
 from __future__ import annotations

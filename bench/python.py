@@ -1,7 +1,7 @@
 """Compares sqluice's Python functions with other packages, in alternating rounds: rows and frames into a new database, and tables back.
 
-All packages have their default durability. The rows that each has stored or read are compared before its time is recorded. The memory is the
-peak memory of the process, less its memory before, and less the size of the table that was read.
+All packages have their default durability. The rows that each has stored or read are compared before its time is recorded. The memory is
+the peak memory of the process, less its memory before, and less the size of the table that was read.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def memory(what: str) -> int:
 
 
 def digest(db: Path, table: str) -> list[Any]:
-    """Returns a digest of a table's content: for each column the number of values, minimum, maximum, and a sum weighted by the row's place."""
+    """Returns a digest of a table's content: for each column the number of values, minimum, maximum, and a sum weighted by the row's
+    place."""
     with closing(sqlite3.connect(db)) as connection:
         names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
         sums = ", ".join(
@@ -53,7 +54,8 @@ def digest(db: Path, table: str) -> list[Any]:
 
 
 def digest_of(table: pyarrow.Table) -> list[Any]:
-    """Returns a digest of an Arrow table: for each column the number of NULLs, minimum, maximum, and the sum of the values or of their lengths."""
+    """Returns a digest of an Arrow table: for each column the number of NULLs, minimum, maximum, and the sum of the values or of their
+    lengths."""
     columns = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pyarrow.types.is_large_string(column.type) or pyarrow.types.is_string(column.type):

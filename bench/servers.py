@@ -1,8 +1,9 @@
 """Compares loading tables of PostgreSQL and MariaDB servers with the servers' clients and with other tools, in alternating rounds.
 
-A load is compared with the server's own client, which reads the same rows over as many connections and discards them: for PostgreSQL COPY in its
-binary format, for MariaDB a SELECT in quick mode. The tools db-to-sqlite and mysql-to-sqlite3 load fewer rows, and are compared by rate. The
-loaded rows are counted and summed up before the time is recorded. CPU seconds are those of the client's processes, without the server's.
+A load is compared with the server's own client, which reads the same rows over as many connections and discards them: for PostgreSQL COPY
+in its binary format, for MariaDB a SELECT in quick mode. The tools db-to-sqlite and mysql-to-sqlite3 load fewer rows, and are compared by
+rate. The loaded rows are counted and summed up before the time is recorded. CPU seconds are those of the client's processes, without the
+server's.
 """
 
 from __future__ import annotations

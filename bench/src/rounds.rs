@@ -62,8 +62,8 @@ pub fn rounds<T, R>(
     Ok(rounds)
 }
 
-/// Runs all rounds of the ways of one part and adds the laps to `rounds`, for comparisons whose parts run one after the other. An empty `part`
-/// stands for all ways.
+/// Runs all rounds of the ways of one part and adds the laps to `rounds`, for comparisons whose parts run one after the other. An empty
+/// `part` stands for all ways.
 ///
 /// # Errors
 /// The errors of `lap`.

@@ -1,5 +1,5 @@
-//! Loads three records with any text as filter, set and select expressions: the load fails and leaves no file, or each record is stored as one
-//! row or filtered out, in a sound database.
+//! Loads three records with any text as filter, set and select expressions: the load fails and leaves no file, or each record is stored as
+//! one row or filtered out, in a sound database.
 #![no_main]
 
 use std::fs;

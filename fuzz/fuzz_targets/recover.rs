@@ -1,4 +1,5 @@
-//! Recovers any bytes as a damaged database: the recovery ends without a panic, does not change its source, and makes a sound database or none.
+//! Recovers any bytes as a damaged database: the recovery ends without a panic, does not change its source, and makes a sound database or
+//! none.
 #![no_main]
 
 use std::fs;

@@ -1,7 +1,7 @@
 //! Databases with many tables: the time of each verb for a table, compared with the time in a database with few tables.
 //!
-//! SQLite creates databases of a thousand tables each, which are then merged into larger ones: SQLite walks the whole schema for every table
-//! that it adds. A table has a key, a foreign key to the table before, an index and two rows.
+//! SQLite creates databases of a thousand tables each, which are then merged into larger ones: SQLite walks the whole schema for every
+//! table that it adds. A table has a key, a foreign key to the table before, an index and two rows.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! Entities (JSON documents with two indexed fields): thousands are written into a new store, then again unchanged, then changed with the same
-//! keys.
+//! Entities (JSON documents with two indexed fields): thousands are written into a new store, then again unchanged, then changed with the
+//! same keys.
 //!
 //! ```text
 //!  write_many   `Entities::write_many` of all

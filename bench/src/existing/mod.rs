@@ -30,9 +30,9 @@
 //!
 //! All settings are safe: each way is one transaction with a journal and synchronous = FULL, and SQLite's default cache unless another
 //! size is named. A lap begins with a fresh, synced copy of the database in the page cache, and ends with its process: after the COMMIT is
-//! synced and, in WAL mode, the pages are in the database. Parts run one after the other; ratios are computed within a round, and every second
-//! round runs in reverse order. All choices favour SQLite: of several equivalent ways the fastest is compared, and its INSERTs get rows from
-//! memory, while a load reads a file.
+//! synced and, in WAL mode, the pages are in the database. Parts run one after the other; ratios are computed within a round, and every
+//! second round runs in reverse order. All choices favour SQLite: of several equivalent ways the fastest is compared, and its INSERTs get
+//! rows from memory, while a load reads a file.
 
 mod data;
 mod lookup;
@@ -76,8 +76,8 @@ pub struct Settings {
     options: Options,
 }
 
-/// A part of the comparison: its name, the number of rows that are added or looked up, the number of rows before, and the maximum size of all
-/// its files in bytes.
+/// A part of the comparison: its name, the number of rows that are added or looked up, the number of rows before, and the maximum size of
+/// all its files in bytes.
 struct Part(&'static str, f64, f64, f64);
 
 /// The parts. A tenth of the rows is looked up: with more rows the lookups alone would take most of the time.

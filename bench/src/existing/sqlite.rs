@@ -1,5 +1,5 @@
-//! The laps of SQLite, and of the functions `sqluice::insert` and `sqluice_rows`. Each uses a journal, in the journal mode of the file, and is
-//! synced.
+//! The laps of SQLite, and of the functions `sqluice::insert` and `sqluice_rows`. Each uses a journal, in the journal mode of the file, and
+//! is synced.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,8 +16,8 @@ use sqluice::source::{Part, Sink, Source};
 use super::data::{USER, User, item};
 use crate::db::{close, open};
 
-/// The PRAGMAs of all inserts, so that only the statements differ. All statements also use OR FAIL, so that SQLite need not prepare to undo a
-/// single statement: after a failure, the transaction is rolled back anyway.
+/// The PRAGMAs of all inserts, so that only the statements differ. All statements also use OR FAIL, so that SQLite need not prepare to undo
+/// a single statement: after a failure, the transaction is rolled back anyway.
 const PRAGMAS: &str = "PRAGMA synchronous = FULL;";
 
 /// The number of rows in a statement with `sqluice_rows`, and in a part of `sqluice::insert`.

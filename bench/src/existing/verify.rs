@@ -33,8 +33,8 @@ pub(crate) fn verify(file: &Path, check: &str) -> anyhow::Result<Content> {
     Ok(Content { tables: tables.collect::<anyhow::Result<_>>()?, journal_mode })
 }
 
-/// Returns an SQL expression over all columns of a table, of numbers or texts that begin with a number. Its sum over all rows changes if a value
-/// moves to another row or column.
+/// Returns an SQL expression over all columns of a table, of numbers or texts that begin with a number. Its sum over all rows changes if a
+/// value moves to another row or column.
 fn mix(db: &Connection, table: &str) -> rusqlite::Result<String> {
     let mut columns = db.prepare("SELECT name FROM pragma_table_xinfo(?1)")?;
     let mut names = columns.query_map([table], |row| row.get::<_, String>(0))?;

@@ -55,7 +55,8 @@ pub struct Settings {
     options: Options,
 }
 
-/// The maximum disk space for each order, in bytes: its items and its customer, their index entries, and SQLite's temporary files for sorting.
+/// The maximum disk space for each order, in bytes: its items and its customer, their index entries, and SQLite's temporary files for
+/// sorting.
 const ORDER_BYTES_MAX: f64 = 500.0;
 
 /// The maximum disk space for TPC-H at scale 1, in bytes: a database, the CSV files, and a database loaded from them.

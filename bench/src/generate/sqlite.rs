@@ -17,8 +17,8 @@ use crate::db::{close, open};
 /// The seed that `sqluice generate` uses by default.
 const SEED: u64 = 1;
 
-/// Inserts the rows of the preset in one transaction, then creates the indexes. With `like`, the write is durable and foreign keys are checked,
-/// as in `sqluice generate`.
+/// Inserts the rows of the preset in one transaction, then creates the indexes. With `like`, the write is durable and foreign keys are
+/// checked, as in `sqluice generate`.
 pub(crate) fn insert(file: &Path, orders: u64, like: bool) -> anyhow::Result<()> {
     let (preset, asked) = (Preset::find("shop")?, [(None, orders)]);
     let schema = preset.schema()?;

@@ -194,8 +194,8 @@ fn added(round: &Round, [plain, indexed]: [&str; 2], value: fn(&Lap) -> f64) -> 
     Some(value(round.get(indexed)?) - value(round.get(plain)?))
 }
 
-/// Returns the value (seconds or CPU seconds) of the better of the ways `creates`, divided by what the index adds: the difference between the
-/// two `runs`.
+/// Returns the value (seconds or CPU seconds) of the better of the ways `creates`, divided by what the index adds: the difference between
+/// the two `runs`.
 fn to_added(round: &Round, creates: &[&str], runs: [&str; 2], value: fn(&Lap) -> f64) -> Option<f64> {
     let creates = creates.iter().map(|way| round.get(way).map(value)).collect::<Option<Vec<f64>>>()?;
     Some(creates.into_iter().reduce(f64::min)? / added(round, runs, value)?.max(SECONDS_MIN))

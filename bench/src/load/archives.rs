@@ -1,5 +1,5 @@
-//! The input of the part `archives`: the rows of the CSV file in the 20 members of a ZIP archive, and a seventh of the rows in a folder of 1,000
-//! small files.
+//! The input of the part `archives`: the rows of the CSV file in the 20 members of a ZIP archive, and a seventh of the rows in a folder of
+//! 1,000 small files.
 //!
 //! ```text
 //!  archive unzip    unzip, then sqluice load of the extracted folder (the usual way)

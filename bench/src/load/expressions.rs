@@ -1,5 +1,5 @@
-//! The filters and computed columns of the part `expressions`, which sqluice and DuckDB (with its extension for SQLite) apply during a load, and
-//! the verification of their databases.
+//! The filters and computed columns of the part `expressions`, which sqluice and DuckDB (with its extension for SQLite) apply during a
+//! load, and the verification of their databases.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -33,8 +33,8 @@
 //!            duckdb    -> verified     as `half`: DuckDB, CREATE TABLE ... AS SELECT in an attached SQLite file; without Python's start
 //! ```
 //!
-//! "Counted" means that only the rows are counted. Every second round runs in reverse order. Before each lap the input is read into the page
-//! cache. All ways with the same rows must store the same values in all columns; SQLite's quick_check is run once for each way.
+//! "Counted" means that only the rows are counted. Every second round runs in reverse order. Before each lap the input is read into the
+//! page cache. All ways with the same rows must store the same values in all columns; SQLite's quick_check is run once for each way.
 
 mod archives;
 mod data;

@@ -18,13 +18,13 @@ use crate::db::{read, sound};
 /// The columns of the table's key: the order, and the number of the line in the order.
 const KEY: [usize; 2] = [0, 3];
 
-/// The content of the table, which must be equal for all loaders of the file. It does not depend on the order of the rows, nor on the type of a
-/// column of numbers.
+/// The content of the table, which must be equal for all loaders of the file. It does not depend on the order of the rows, nor on the type
+/// of a column of numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sums {
     pub(crate) rows: u64,
-    /// The name of each column, and the sum of the hashes of its values. A value is hashed with the key of its row, so the sum changes if two
-    /// rows exchange a value.
+    /// The name of each column, and the sum of the hashes of its values. A value is hashed with the key of its row, so the sum changes if
+    /// two rows exchange a value.
     columns: Vec<(String, u64)>,
 }
 

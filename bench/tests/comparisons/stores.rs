@@ -10,7 +10,8 @@ fn stores() -> Comparison {
     Comparison::new("stores", &["--files", "50", "--rounds", "2"])
 }
 
-/// A script that replaces sqluice: packs and unpacks with `sqlite3`, then runs `$AFTER_PACK` or `$AFTER_UNPACK`, which may damage the result.
+/// A script that replaces sqluice: packs and unpacks with `sqlite3`, then runs `$AFTER_PACK` or `$AFTER_UNPACK`, which may damage the
+/// result.
 const STAND_IN: &str = r#"case "$1" in
     pack) cd "$3" && sqlite3 "$2" -Ac . && eval "$AFTER_PACK" ;;
     unpack) mkdir "$3" && cd "$3" && sqlite3 "$2" -Ax && eval "$AFTER_UNPACK" ;;

@@ -1,7 +1,7 @@
 //! The columns of a result. Their Arrow types follow from the values of the first batch, because SQLite's columns have no fixed types.
 //!
-//! In the first batch, a value that does not fit the type changes it to a type for both: integers become floats, numbers become text, and text
-//! becomes binary data. In later batches, such a value is an error.
+//! In the first batch, a value that does not fit the type changes it to a type for both: integers become floats, numbers become text, and
+//! text becomes binary data. In later batches, such a value is an error.
 
 use std::sync::Arc;
 
@@ -49,8 +49,8 @@ impl Column {
         }
     }
 
-    /// Appends a value. `text` returns a number as SQLite prints it. If `finding` is true, a value that does not fit changes the type of the
-    /// column; if not, it is an error.
+    /// Appends a value. `text` returns a number as SQLite prints it. If `finding` is true, a value that does not fit changes the type of
+    /// the column; if not, it is an error.
     pub(crate) fn push(
         &mut self,
         value: Value<'_>,

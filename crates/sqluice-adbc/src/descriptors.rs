@@ -29,8 +29,8 @@ pub fn open() -> Vec<c_int> {
     open_now().iter().copied().collect()
 }
 
-/// Returns `true` if this process has opened a file in another way than through the SQLite of this library. When such a descriptor is closed,
-/// the system releases the process's locks on the file. Returns `false` if the system does not list descriptors.
+/// Returns `true` if this process has opened a file in another way than through the SQLite of this library. When such a descriptor is
+/// closed, the system releases the process's locks on the file. Returns `false` if the system does not list descriptors.
 pub fn is_open_elsewhere(file: &Path) -> bool {
     let Ok(wanted) = identity::of_path(file) else { return false };
     let Ok(listed) = fs::read_dir("/dev/fd") else { return false };

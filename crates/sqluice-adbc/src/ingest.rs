@@ -96,8 +96,8 @@ fn insert(shared: &Arc<Shared>, name: &str, schema: &Schema, rows: Rows, cancell
         columns.join(", "),
         places.join(", ")
     );
-    // Prepared once without rows: a missing table or column is an error even if the stream is empty. A cached statement would not notice that
-    // the table was dropped.
+    // Prepared once without rows: a missing table or column is an error even if the stream is empty. A cached statement would not notice
+    // that the table was dropped.
     let failed = |found: &rusqlite::Error| {
         let error = of_sqlite(found, "cannot insert the rows");
         match error.message.contains("has no column named") {

@@ -1,5 +1,5 @@
-//! The result of ADBC's `GetObjects`: catalogs, tables, columns and constraints. A catalog is a database of the connection: `main`, `temp` or
-//! an attached one. It has one schema, with an empty name.
+//! The result of ADBC's `GetObjects`: catalogs, tables, columns and constraints. A catalog is a database of the connection: `main`, `temp`
+//! or an attached one. It has one schema, with an empty name.
 
 use std::sync::Arc;
 

@@ -38,8 +38,8 @@ impl Parameters {
         Parameters { batches, by_name, numbers: None, columns: Vec::new(), rows: 0, row: 0 }
     }
 
-    /// Reads the next row; returns `false` if there is none. The caller must not hold the lock of the connection, because the stream of rows may
-    /// use it.
+    /// Reads the next row; returns `false` if there is none. The caller must not hold the lock of the connection, because the stream of
+    /// rows may use it.
     fn fetch(&mut self) -> Result<bool> {
         while self.row >= self.rows {
             let Some(batch) = self.batches.next() else { return Ok(false) };

@@ -1,7 +1,7 @@
 //! The SQLite connection that statements, results and metadata queries share, and the state of its transaction.
 //!
-//! Invariant: while a thread writes rows as pages, only this thread uses the connection, and it leaves no statement open after a call. Other
-//! threads wait.
+//! Invariant: while a thread writes rows as pages, only this thread uses the connection, and it leaves no statement open after a call.
+//! Other threads wait.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -163,8 +163,8 @@ impl Drop for Run<'_> {
 pub(crate) struct Turn<'s>(&'s Shared);
 
 impl Turn<'_> {
-    /// Reserves the connection for this thread, to write rows as pages. Returns `None` if a transaction is open, a result is not read to its
-    /// end, or other connections share the page cache.
+    /// Reserves the connection for this thread, to write rows as pages. Returns `None` if a transaction is open, a result is not read to
+    /// its end, or other connections share the page cache.
     pub(crate) fn take(shared: &Shared) -> Option<Turn<'_>> {
         let mut state = shared.lock();
         let is_reading = shared.running_results.load(Ordering::SeqCst) > 0;
@@ -194,8 +194,8 @@ impl State {
         existing::of(&self.connection).map_err(of_engine)
     }
 
-    /// Begins a transaction with the write lock. In a new, empty file, the first page is written before: pages without a first page would not be
-    /// a database for other programs.
+    /// Begins a transaction with the write lock. In a new, empty file, the first page is written before: pages without a first page would
+    /// not be a database for other programs.
     pub(crate) fn begin_on_a_page(&self) -> Result<()> {
         let pages = self.connection.query_row("PRAGMA main.page_count", [], |row| row.get::<_, i64>(0));
         if pages.map_err(|found| of_sqlite(&found, "cannot read the database"))? == 0 {
@@ -272,7 +272,8 @@ impl State {
         }
     }
 
-    /// Updates the state of the transaction after a statement. SQLite rolls a transaction back by itself after some errors, such as a full disk.
+    /// Updates the state of the transaction after a statement. SQLite rolls a transaction back by itself after some errors, such as a full
+    /// disk.
     pub(crate) fn note_transaction(&self, was_open: bool, has_failed: bool) {
         if was_open && !self.autocommit && self.connection.is_autocommit() {
             // If the statement has not failed, it was a COMMIT or ROLLBACK of the program.

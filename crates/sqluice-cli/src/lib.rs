@@ -28,8 +28,8 @@ use args::Args;
 use clap::{ColorChoice, Command, FromArgMatches};
 use meant::{Meaning, Mistake};
 
-/// The exit code of the command: 0 for success, 1 for an error of the input or the target, 2 for wrong usage, 3 if a recovery succeeded and found
-/// damage, 130 if interrupted.
+/// The exit code of the command: 0 for success, 1 for an error of the input or the target, 2 for wrong usage, 3 if a recovery succeeded and
+/// found damage, 130 if interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit(u8);
 
@@ -83,8 +83,8 @@ fn parse(command: &mut Command, given: &[OsString]) -> Result<Args, clap::Error>
     Args::from_arg_matches(&matches)
 }
 
-/// Handles a command line that the parser refuses. If it names only files, such as `sqluice orders.csv`, returns its arguments as if the command
-/// was given. If not, prints the error, or the help, which the parser also returns as an error.
+/// Handles a command line that the parser refuses. If it names only files, such as `sqluice orders.csv`, returns its arguments as if the
+/// command was given. If not, prints the error, or the help, which the parser also returns as an error.
 fn of_files(command: &mut Command, given: &[OsString], error: clap::Error) -> Result<Args, Exit> {
     if !error.use_stderr() {
         return Err(print_refused(given, &error));

@@ -233,14 +233,14 @@ pub(crate) trait Domain {
     }
 }
 
-/// A generator of values from shares. Each row has a share, a number from 0 to 2^64, and the shares of all rows are evenly spread. So a value
-/// that is chosen for a twentieth of the shares has exactly a twentieth of the rows, not approximately.
+/// A generator of values from shares. Each row has a share, a number from 0 to 2^64, and the shares of all rows are evenly spread. So a
+/// value that is chosen for a twentieth of the shares has exactly a twentieth of the rows, not approximately.
 pub(crate) trait ByShare {
     /// Generates the values of these rows, [`ROWS_MAX`] at most, from their shares.
     fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()>;
 
-    /// Returns `count` different integers in ascending order, with the same distribution as the values. Returns `None` unless the values are
-    /// integers of a range with at least `count` integers.
+    /// Returns `count` different integers in ascending order, with the same distribution as the values. Returns `None` unless the values
+    /// are integers of a range with at least `count` integers.
     fn different_ints(&self, _count: u64) -> Option<Vec<i64>> {
         None
     }

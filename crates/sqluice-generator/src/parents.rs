@@ -14,8 +14,8 @@ use super::parse::{Expr, ExprNode, Literal, parse};
 use super::spec::Spec;
 use super::table_spec::{ColumnSpec, TableSpec};
 
-/// Returns for each table of a new database `true` if all parent rows are sure to exist, whatever the seed, so that SQLite need not check its
-/// foreign keys. `rows` has the row count of each table, in the order of the schema.
+/// Returns for each table of a new database `true` if all parent rows are sure to exist, whatever the seed, so that SQLite need not check
+/// its foreign keys. `rows` has the row count of each table, in the order of the schema.
 pub fn are_there(schema: &Schema, spec: &Spec, rows: &[u64]) -> Vec<bool> {
     let Ok(catalogue) = catalogue(schema) else { return vec![false; schema.tables.len()] };
     let known = |child: &Table, own: &TableSpec, child_rows: u64| {
@@ -51,7 +51,8 @@ fn catalogue(schema: &Schema) -> rusqlite::Result<Connection> {
     Ok(catalogue)
 }
 
-/// Returns `true` if the columns that a table refers to are PRIMARY KEYs or UNIQUE. If not, SQLite reports an error even if the table is empty.
+/// Returns `true` if the columns that a table refers to are PRIMARY KEYs or UNIQUE. If not, SQLite reports an error even if the table is
+/// empty.
 fn are_of_keys(catalogue: &Connection, child: &Table) -> bool {
     let sql = format!("PRAGMA foreign_key_check({})", quoted(&child.name));
     catalogue.prepare(&sql).and_then(|mut check| check.exists([])).is_ok()

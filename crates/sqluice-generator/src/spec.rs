@@ -45,7 +45,8 @@ impl Spec {
         };
         let (mut spec, mut broken) = made(&vec![true; schema.tables.len()])?;
         if broken.iter().any(|checks| !checks.is_empty()) {
-            // A CHECK may contradict the order of dates that column names suggest: try again without this order in tables with broken CHECKs.
+            // A CHECK may contradict the order of dates that column names suggest: try again without this order in tables with broken
+            // CHECKs.
             let kept: Vec<bool> = broken.iter().map(Vec::is_empty).collect();
             (spec, broken) = made(&kept)?;
         }

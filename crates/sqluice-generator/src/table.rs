@@ -58,7 +58,8 @@ impl Filler {
 }
 
 impl GeneratedTable {
-    /// Creates a source of `rows` rows from row `first` on. A row takes `row_bytes` on average when stored, and at most `row_bytes_max` in memory.
+    /// Creates a source of `rows` rows from row `first` on. A row takes `row_bytes` on average when stored, and at most `row_bytes_max` in
+    /// memory.
     pub(super) fn new(
         columns: Arc<[Option<Filler>]>,
         (row_bytes, row_bytes_max): (u64, u64),

@@ -1,5 +1,5 @@
-//! Renders the record of a lab run as an HTML page: `cargo run -p sqluice-lab --example report -- RUN.json [OLD.json] > page.html`. With the
-//! record of an old run, the page marks changes.
+//! Renders the record of a lab run as an HTML page: `cargo run -p sqluice-lab --example report -- RUN.json [OLD.json] > page.html`. With
+//! the record of an old run, the page marks changes.
 
 use std::error::Error;
 use std::io::Write;

@@ -5,8 +5,8 @@
 //!  ?2 ──> count
 //! ```
 //!
-//! SQLite keeps only a pointer to the array, without its lifetime. So the pointer is bound only while [`Array::with`] runs the statement to its
-//! end.
+//! SQLite keeps only a pointer to the array, without its lifetime. So the pointer is bound only while [`Array::with`] runs the statement to
+//! its end.
 
 use rusqlite::types::{Null, ToSql, ToSqlOutput};
 use rusqlite::{Connection, Error, Statement};

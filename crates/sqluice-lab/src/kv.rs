@@ -1,4 +1,5 @@
-//! Numbered blobs that experiments read and write: in a database as in SQLite's kvtest, in a `BlobStore`, and in files, in one folder or a tree.
+//! Numbered blobs that experiments read and write: in a database as in SQLite's kvtest, in a `BlobStore`, and in files, in one folder or a
+//! tree.
 //!
 //! ```text
 //!  kv (k INTEGER PRIMARY KEY, v BLOB)      1 ── 9,870 bytes      flat  00000001      tree  00/00/01

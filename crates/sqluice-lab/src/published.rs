@@ -1,5 +1,5 @@
-//! The figures of five write-ups on fast inserts into SQLite ("publications"), which the lab measures again. The data is `data/published.toml`,
-//! which is compiled into the program.
+//! The figures of five write-ups on fast inserts into SQLite ("publications"), which the lab measures again. The data is
+//! `data/published.toml`, which is compiled into the program.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
-//! The record of a run of the lab: machine, settings and figures. It is the only input of the report, the advice and a comparison with another
-//! run. "Published" figures are those of the write-ups in `data/published.toml`.
+//! The record of a run of the lab: machine, settings and figures. It is the only input of the report, the advice and a comparison with
+//! another run. "Published" figures are those of the write-ups in `data/published.toml`.
 //!
 //! ```text
 //!  Run ── machine, SQLite, scale, runs

@@ -1,7 +1,7 @@
 //! `sqluice completions`, and the answers to the shells that run its script.
 //!
-//! The script calls this program each time the user presses Tab, with the words of the line. So it can complete what a fixed script can't know,
-//! such as the tables of the database on the line.
+//! The script calls this program each time the user presses Tab, with the words of the line. So it can complete what a fixed script can't
+//! know, such as the tables of the database on the line.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

@@ -169,8 +169,8 @@ fn aligns(columns: usize, rows: &[Vec<PreviewValue>]) -> Vec<Align> {
     (0..columns).map(align).collect()
 }
 
-/// Returns the database and the schema file among the arguments. With `--discard` there is no database, with `--preset` or `--like` no schema
-/// file.
+/// Returns the database and the schema file among the arguments. With `--discard` there is no database, with `--preset` or `--like` no
+/// schema file.
 fn files(args: &Generate) -> Result<(Option<PathBuf>, Option<PathBuf>), Error> {
     let mut files = args.files.iter().cloned();
     let [has_preset, is_like, discards] =

@@ -62,7 +62,8 @@ const OF_OTHERS: &[(&[&str], Instead)] = &[
     (&["batch-size", "chunksize", "chunk-size", "batch", "commit-every", "transaction-size"], NothingOfTwo),
 ];
 
-/// Returns the words with the unknown flag replaced by one with the same effect, or by `similar`, a flag of the command with a similar name.
+/// Returns the words with the unknown flag replaced by one with the same effect, or by `similar`, a flag of the command with a similar
+/// name.
 pub(super) fn corrected(words: &Words, unknown: &str, similar: Option<&str>) -> Option<Words> {
     let at = words.flag(unknown)?;
     let text = words.0[at].to_string_lossy().into_owned();

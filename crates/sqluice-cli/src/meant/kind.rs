@@ -81,8 +81,8 @@ pub(crate) fn begins_as_database(file: &Path) -> bool {
     File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
 }
 
-/// Returns the name of the database if only data is named: `orders.db` in the current folder for `orders.csv.gz`. The stem is the name of the
-/// first table.
+/// Returns the name of the database if only data is named: `orders.db` in the current folder for `orders.csv.gz`. The stem is the name of
+/// the first table.
 pub(crate) fn database_of(data: &OsStr) -> PathBuf {
     let name = stem(&without_secrets(Path::new(data))).unwrap_or_default();
     // The text of a pattern before its first wildcard: `log-*.csv` becomes `log.db`.

@@ -124,8 +124,8 @@ fn refused(words: Vec<OsString>, message: &str) -> Meaning {
     Meaning::Refused(Mistake { message: message.to_owned(), line: redirected(&Words(words)) })
 }
 
-/// Returns the message and the corrected line for a command line that the parser refuses with `error`; `None` if its meaning can't be guessed.
-/// `parse` parses a command line.
+/// Returns the message and the corrected line for a command line that the parser refuses with `error`; `None` if its meaning can't be
+/// guessed. `parse` parses a command line.
 pub(crate) fn mistake(
     given: &[OsString],
     program: &Command,
@@ -237,8 +237,8 @@ const HARMFUL: [Setting; 11] = [
     Setting::ReplaceTable,
 ];
 
-/// Returns the given command line with the flag that a hint names. Returns `None` if the hint names several flags, or a harmful one, or if the
-/// line would be long.
+/// Returns the given command line with the flag that a hint names. Returns `None` if the hint names several flags, or a harmful one, or if
+/// the line would be long.
 pub(crate) fn with_flag_of(hint: &Message, given: &[OsString]) -> Option<String> {
     let mut settings = hint.settings_with_values();
     let (setting, value) = settings.next()?;

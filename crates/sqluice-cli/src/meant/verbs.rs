@@ -12,8 +12,8 @@ use sqluice_platform::streams::standard_input_path;
 use super::kind::{self, Kind};
 use super::words::Words;
 
-/// The commands of `sqluice`, with the names that other tools give them. `anonymize` and similar words for `copy` are missing: a copy without a
-/// mask would reveal the values that the user wants to hide.
+/// The commands of `sqluice`, with the names that other tools give them. `anonymize` and similar words for `copy` are missing: a copy
+/// without a mask would reveal the values that the user wants to hide.
 const SAME: [(&str, &[&str]); 10] = [
     (
         "load",
@@ -30,8 +30,8 @@ const SAME: [(&str, &[&str]); 10] = [
     ("unpack", &["unzip", "extract"]),
 ];
 
-/// Returns the words with the unknown command at `at` replaced by the one that was most likely meant. `similar` returns the command with the
-/// most similar name.
+/// Returns the words with the unknown command at `at` replaced by the one that was most likely meant. `similar` returns the command with
+/// the most similar name.
 pub(super) fn corrected(
     words: &Words,
     at: usize,

@@ -1,8 +1,9 @@
 //! The bounds that CHECK constraints set for the values of a column.
 //!
 //! The reader understands conditions that are joined by AND: `c IN (...)`, `c BETWEEN x AND y`, comparisons with a value or another
-//! column, `c LIKE 'x%'`, `c GLOB '[0-9]*'`, comparisons of `length(c)` and `abs(c)`, `json_valid(c)`, and any of these with `OR c IS NULL`.
-//! Other conditions are ignored. Bounds give candidate expressions; SQLite tests if their values satisfy the constraint ([`super::trial`]).
+//! column, `c LIKE 'x%'`, `c GLOB '[0-9]*'`, comparisons of `length(c)` and `abs(c)`, `json_valid(c)`, and any of these with `OR c IS
+//! NULL`. Other conditions are ignored. Bounds give candidate expressions; SQLite tests if their values satisfy the constraint
+//! ([`super::trial`]).
 
 use sqluice_core::schema::Table;
 use sqluice_core::schema::token::{Token, TokenKind, checks, tokens};
@@ -19,7 +20,8 @@ pub(super) struct Bounds {
     /// The minimum length in characters.
     pub(super) length_min: Option<i64>,
     pub(super) length_max: Option<i64>,
-    /// For each LIKE or GLOB pattern, a `template(...)` for texts that match it, and one with the row number in place of the first `%` or `*`.
+    /// For each LIKE or GLOB pattern, a `template(...)` for texts that match it, and one with the row number in place of the first `%` or
+    /// `*`.
     pub(super) patterns: Vec<(String, Option<String>)>,
     pub(super) json: bool,
 }

@@ -156,8 +156,8 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Returns `true` if a column is `ordinal()` or `within()` of another column of the key: the rows in which the other column repeats differ
-    /// in this column.
+    /// Returns `true` if a column is `ordinal()` or `within()` of another column of the key: the rows in which the other column repeats
+    /// differ in this column.
     fn differs_within(&self, column: usize, key: &[usize]) -> bool {
         let Some(Some(expr)) = &self.commented[column] else { return false };
         let call = if let ExprNode::Binary { left, .. } = &expr.node { &left.node } else { &expr.node };

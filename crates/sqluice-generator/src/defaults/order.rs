@@ -118,8 +118,8 @@ struct Moment {
     said: bool,
 }
 
-/// Returns the columns that the CHECKs of a column compare it with, each with `true` if its value is the lower one, and `true` if equal values
-/// are forbidden.
+/// Returns the columns that the CHECKs of a column compare it with, each with `true` if its value is the lower one, and `true` if equal
+/// values are forbidden.
 fn compared(chooser: &Chooser<'_>, column: usize) -> Vec<(usize, bool, bool)> {
     let bounds = &chooser.bounds[column];
     let of = |bound: &Option<Bound>, after: bool| match bound {

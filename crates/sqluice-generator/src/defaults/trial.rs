@@ -1,4 +1,5 @@
-//! Lets SQLite test if the values of an expression satisfy the CHECK constraints: some random values, and the first and the last of the range.
+//! Lets SQLite test if the values of an expression satisfy the CHECK constraints: some random values, and the first and the last of the
+//! range.
 
 use rusqlite::Connection;
 use rusqlite::types::Value as Sql;
@@ -47,8 +48,8 @@ impl Trial {
         Ok(Trial { connection, insert: table.columns.iter().map(insert).collect(), checks: checks.collect() })
     }
 
-    /// Returns `true` if the values of an expression satisfy the CHECKs that name only this column. An expression that names other columns is
-    /// accepted without a test: [`broken_checks`] tests whole rows.
+    /// Returns `true` if the values of an expression satisfy the CHECKs that name only this column. An expression that names other columns
+    /// is accepted without a test: [`broken_checks`] tests whole rows.
     pub(super) fn keeps(&self, column: usize, expression: &str) -> Result<bool> {
         let alone: Vec<&str> = self
             .checks

@@ -1,4 +1,5 @@
-//! Functions that change the form of an inner value: `iso` (the format of a time), `sized` (the length of an address) and `grown` (the range).
+//! Functions that change the form of an inner value: `iso` (the format of a time), `sized` (the length of an address) and `grown` (the
+//! range).
 
 use std::sync::Arc;
 

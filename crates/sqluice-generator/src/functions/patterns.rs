@@ -1,4 +1,5 @@
-//! Texts in a given form: `pattern`, `prose`, `numbered`, and `text` and `blob` whose length is an expression, such as `text(normal(20, 5))`.
+//! Texts in a given form: `pattern`, `prose`, `numbered`, and `text` and `blob` whose length is an expression, such as `text(normal(20,
+//! 5))`.
 
 use std::sync::Arc;
 

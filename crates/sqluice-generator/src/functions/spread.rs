@@ -1,7 +1,7 @@
 //! Values in exact proportions: `shares`, `nulls`, `pool`.
 //!
-//! Each row gets a share: a random number of 64 bits, read as a fraction from 0 to 1. Each block of 65,536 rows has exactly one share in each
-//! 65,536th of this range, in a shuffled order:
+//! Each row gets a share: a random number of 64 bits, read as a fraction from 0 to 1. Each block of 65,536 rows has exactly one share in
+//! each 65,536th of this range, in a shuffled order:
 //!
 //! ```text
 //!  row      0      1      2      3     ...  65,535
@@ -10,8 +10,8 @@
 //!  shares('a': 1, 'b': 3): below 0.25 is a, from 0.25 on b
 //! ```
 //!
-//! So a value has the number of rows that its weight demands, with an error of about one row in ten thousand. A function passes the share to
-//! its inner functions: of `nulls(0.5, shares('a', 'b'))`, half of the rows that are not NULL are 'a'.
+//! So a value has the number of rows that its weight demands, with an error of about one row in ten thousand. A function passes the share
+//! to its inner functions: of `nulls(0.5, shares('a', 'b'))`, half of the rows that are not NULL are 'a'.
 
 use std::sync::Arc;
 
@@ -400,8 +400,8 @@ pub(super) fn middle(number: u64, count: u64) -> u64 {
 }
 
 impl Pool {
-    /// Generates the pool's values with these numbers, each below `count`. Different numbers have different values if the inner function has
-    /// enough of them.
+    /// Generates the pool's values with these numbers, each below `count`. Different numbers have different values if the inner function
+    /// has enough of them.
     fn values(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
         let inner = at.child(1);
         if let Some(ints) = &self.ints {

@@ -82,8 +82,8 @@ impl Tree {
         Ok(Tree { outside, levels, ends: Mutex::new(None) })
     }
 
-    /// Returns the number of the row after the last of each level, in a table of `rows` rows. Each level gets at least one row, unless the rows
-    /// run out.
+    /// Returns the number of the row after the last of each level, in a table of `rows` rows. Each level gets at least one row, unless the
+    /// rows run out.
     fn ends(&self, rows: u64) -> Arc<Vec<u64>> {
         let mut known = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, ends)) = known.as_ref().filter(|(of, _)| *of == rows) {
@@ -119,8 +119,8 @@ impl Tree {
         &of.unwrap_or(&self.levels[self.levels.len() - 1]).below
     }
 
-    /// Returns a function from a row number to the row's place, in a table of `rows` rows. The group of a row is the number of its parent. A
-    /// root that refers to itself is the first row of its group; a root with a NULL reference has no group.
+    /// Returns a function from a row number to the row's place, in a table of `rows` rows. The group of a row is the number of its parent.
+    /// A root that refers to itself is the first row of its group; a root with a NULL reference has no group.
     pub(super) fn places(&self, key: Key, rows: u64) -> impl FnMut(u64) -> Option<Placed> {
         let (ends, without) = (self.ends(rows), self.without(rows));
         let mut of_level: Option<(usize, Placing)> = None;

@@ -1,4 +1,5 @@
-//! The lists of words that `name()`, `city()`, `product()` and similar functions choose from. All words of a list differ, even in lower case.
+//! The lists of words that `name()`, `city()`, `product()` and similar functions choose from. All words of a list differ, even in lower
+//! case.
 
 /// First names.
 #[rustfmt::skip]

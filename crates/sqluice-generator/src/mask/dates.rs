@@ -1,4 +1,5 @@
-//! The mask `shift()`: moves a date or time ("moment") by a time that depends on a person, so that the dates of one person keep their distances.
+//! The mask `shift()`: moves a date or time ("moment") by a time that depends on a person, so that the dates of one person keep their
+//! distances.
 //!
 //! | stored as | the shift changes |
 //! |---|---|

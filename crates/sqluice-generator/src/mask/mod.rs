@@ -122,8 +122,8 @@ impl Mask {
         Some(Mask { shape: Shape::new(key), kind })
     }
 
-    /// Masks `rows` old values, at most [`ROWS_MAX`]. `person` is the other column that the expression names: the person of `shift()`, or the
-    /// column in `with(...)`.
+    /// Masks `rows` old values, at most [`ROWS_MAX`]. `person` is the other column that the expression names: the person of `shift()`, or
+    /// the column in `with(...)`.
     ///
     /// # Errors
     /// When a value can't be masked. The error has the value's row, if it is known.

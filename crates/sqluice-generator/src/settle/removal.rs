@@ -11,8 +11,8 @@ use sqluice_core::schema::{Schema, Table};
 use super::Unkept;
 use super::rules::Constraint;
 
-/// Returns the statements of a schema without the constraints `unkept`, and all removed constraints: foreign keys that refer to a removed key
-/// are removed, too. A unique index becomes an index that is not unique.
+/// Returns the statements of a schema without the constraints `unkept`, and all removed constraints: foreign keys that refer to a removed
+/// key are removed, too. A unique index becomes an index that is not unique.
 pub fn without(schema: &Schema, unkept: &[Unkept]) -> (String, Vec<Unkept>) {
     let mut removed: Vec<Unkept> = Vec::new();
     let mut open = unkept.to_vec();

@@ -1,6 +1,6 @@
-//! Finds rows that break rules, and gives them other values with which they satisfy the rules. A row exchanges values with another row, which
-//! leaves the set of values of each column unchanged, or takes values of other rows. Columns that depend on each other form a component, and
-//! move together. A row that satisfies all rules is placed: later rows must not have its keys.
+//! Finds rows that break rules, and gives them other values with which they satisfy the rules. A row exchanges values with another row,
+//! which leaves the set of values of each column unchanged, or takes values of other rows. Columns that depend on each other form a
+//! component, and move together. A row that satisfies all rules is placed: later rows must not have its keys.
 //!
 //! ```text
 //!  rows in order ── satisfies all rules ──> placed
@@ -23,7 +23,8 @@ use super::values::{Component, Values};
 use crate::moves::Moved;
 use crate::random::{Key, below64};
 
-/// The number of attempts for a table, which the rows that break rules share; each row has at least a few. In an attempt, SQLite tests a row.
+/// The number of attempts for a table, which the rows that break rules share; each row has at least a few. In an attempt, SQLite tests a
+/// row.
 const ATTEMPTS_MAX: u64 = 400_000;
 
 /// The number of attempts for each row, if the table is so large that this is more than [`ATTEMPTS_MAX`].
@@ -45,7 +46,8 @@ const TAKINGS_FREE: u64 = 100;
 /// The number of kinds of attempts that share the attempts of a table: exchanges and takings.
 const KINDS: u64 = 2;
 
-/// The numbers of attempts in the first and in the largest batch. The first attempts often succeed, so each row gets at least the first batch.
+/// The numbers of attempts in the first and in the largest batch. The first attempts often succeed, so each row gets at least the first
+/// batch.
 const JUDGED: [u64; 2] = [4, 64];
 
 /// The maximum number of combinations of values among which unused ones are searched.
@@ -277,7 +279,8 @@ impl<'s> Search<'s> {
         taken.iter().for_each(|(component, source)| self.components[*component].take(row, *source));
     }
 
-    /// Exchanges a component with a random row, so that the row breaks fewer rules. If the other row is placed, it must still satisfy all rules.
+    /// Exchanges a component with a random row, so that the row breaks fewer rules. If the other row is placed, it must still satisfy all
+    /// rules.
     fn exchange(&mut self, row: u64, components: &[usize], broken: &[usize]) -> Result<bool> {
         // A CHECK or a foreign key does not compare rows, so a few attempts show whether exchanges help.
         let is_alone = broken.iter().all(|rule| !matches!(self.rules[*rule].condition, Condition::Different));
@@ -306,8 +309,8 @@ impl<'s> Search<'s> {
         Ok(false)
     }
 
-    /// Gives a placed row other values if it then satisfies all rules, also together with the row whose result is `beside`. Returns `true` if
-    /// the row was changed.
+    /// Gives a placed row other values if it then satisfies all rules, also together with the row whose result is `beside`. Returns `true`
+    /// if the row was changed.
     fn replace(&mut self, row: u64, taken: &[(usize, u64)], beside: &Verdict) -> Result<bool> {
         let before = self.verdict(row, &[])?;
         let new = self.verdict(row, taken)?;
@@ -321,8 +324,8 @@ impl<'s> Search<'s> {
         Ok(is_kept)
     }
 
-    /// Copies one component from a random row, or two components from two rows, or all components from one row, so that the row breaks fewer
-    /// rules.
+    /// Copies one component from a random row, or two components from two rows, or all components from one row, so that the row breaks
+    /// fewer rules.
     fn take(&mut self, row: u64, components: &[usize], broken: &[usize]) -> Result<bool> {
         let components: Vec<usize> =
             components.iter().copied().filter(|component| self.components[*component].repeats).collect();

@@ -1,5 +1,5 @@
-//! `advise`: measures which way to insert rows, and which settings, are the fastest for a schema and a disk. A "way" is a combination of method
-//! and settings.
+//! `advise`: measures which way to insert rows, and which settings, are the fastest for a schema and a disk. A "way" is a combination of
+//! method and settings.
 //!
 //! ```text
 //!  schema ──generator──> a database ──read back──> rows in memory ──> each way: fill a new database (timed), compare its rows, remove it
@@ -163,8 +163,8 @@ impl Advise {
         })
     }
 
-    /// Returns the row count per table for which the time suffices. With the few rows of the trial, ways that sync spend most of their time on
-    /// syncs, independent of the row count. So the time per row is taken from ways that do not sync.
+    /// Returns the row count per table for which the time suffices. With the few rows of the trial, ways that sync spend most of their time
+    /// on syncs, independent of the row count. So the time per row is taken from ways that do not sync.
     fn rows_in_time(&self, trial: &SampleRows, folder: &Path, cancel: &Cancel) -> Result<u64> {
         let ways = ways::all(&self.schema);
         let (mut fixed, mut growing): (f64, f64) = (0.0, 0.0);

@@ -1,4 +1,5 @@
-//! The rows that all ways write: the generator writes them to a database, SQLite reads them back, and they stay in memory, column by column.
+//! The rows that all ways write: the generator writes them to a database, SQLite reads them back, and they stay in memory, column by
+//! column.
 
 use std::path::Path;
 

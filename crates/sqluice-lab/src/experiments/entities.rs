@@ -1,5 +1,5 @@
-//! Experiments that write entities (a JSON document with two indexed fields) twice: with statements for each entity, with statements of many
-//! rows, and with `EntityStore`.
+//! Experiments that write entities (a JSON document with two indexed fields) twice: with statements for each entity, with statements of
+//! many rows, and with `EntityStore`.
 //!
 //! ```text
 //!  entity (type, key, value)                person  person-00000001  {"id": ...}

@@ -1,5 +1,5 @@
-//! The experiment `pragma-mix`: INSERT, SELECT and DELETE under 21 settings. Errors of the published program are corrected: SELECT has columns,
-//! PRAGMAs have their correct names, each result is read, and the last transaction is committed.
+//! The experiment `pragma-mix`: INSERT, SELECT and DELETE under 21 settings. Errors of the published program are corrected: SELECT has
+//! columns, PRAGMAs have their correct names, each result is read, and the last transaction is committed.
 
 use std::collections::BTreeMap;
 

@@ -39,8 +39,8 @@ impl Spread {
         Some(Spread { median, min, max, runs: sorted.len() })
     }
 
-    /// Returns `true` if the samples of two variants do not overlap: all samples of one are above all samples of the other. Returns `false` if
-    /// a variant has only one sample.
+    /// Returns `true` if the samples of two variants do not overlap: all samples of one are above all samples of the other. Returns `false`
+    /// if a variant has only one sample.
     pub fn is_apart(&self, other: &Spread) -> bool {
         self.runs > 1 && other.runs > 1 && (self.max < other.min || other.max < self.min)
     }

@@ -7,8 +7,8 @@
 //!                         0        25 M      50 M      75 M
 //! ```
 //!
-//! Each bar is an SVG that fills the available width. Lengths of bars are percentages, all other sizes are pixels: so text keeps its size on a
-//! phone, and labels do not overlap.
+//! Each bar is an SVG that fills the available width. Lengths of bars are percentages, all other sizes are pixels: so text keeps its size
+//! on a phone, and labels do not overlap.
 
 use maud::{Markup, html};
 

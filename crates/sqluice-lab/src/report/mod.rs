@@ -8,7 +8,8 @@
 //!
 //! Published figures are those in `data/published.toml`.
 //!
-//! Invariant: the page is self-contained. It has no script, and a Content-Security-Policy in its `<head>` forbids the browser to load anything.
+//! Invariant: the page is self-contained. It has no script, and a Content-Security-Policy in its `<head>` forbids the browser to load
+//! anything.
 
 mod chart;
 mod compare;

@@ -78,8 +78,8 @@ impl Proxy {
         Proxy { port, asked }
     }
 
-    /// Returns the request lines of pages: `GET http://host/path HTTP/1.1`, `CONNECT host:443 HTTP/1.1`. The browser's own requests to Google,
-    /// which can't all be switched off, are left out.
+    /// Returns the request lines of pages: `GET http://host/path HTTP/1.1`, `CONNECT host:443 HTTP/1.1`. The browser's own requests to
+    /// Google, which can't all be switched off, are left out.
     fn asked_by_pages(&self) -> Vec<String> {
         let of_maker = |line: &String| {
             let target = line.split(' ').nth(1).unwrap_or_default();
