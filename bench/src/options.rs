@@ -44,7 +44,7 @@ impl Options {
     /// Returns the measured program.
     ///
     /// # Errors
-    /// When the default is needed, a sibling of this program, and this program can't be found.
+    /// When no program is named, so that the sqluice beside this program is measured, and the path of this program is unknown.
     pub fn sqluice(&self) -> anyhow::Result<PathBuf> {
         match &self.sqluice {
             Some(file) => Ok(file.clone()),

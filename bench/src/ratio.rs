@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_may_miss_its_claim_or_have_none() {
+    fn the_table_says_short_for_a_missed_claim_and_nothing_without_a_claim() {
         let claimless = (HALF.0, HALF.1, "");
         let lines = table(&Ratio::all(&[HALF, claimless], &rounds(&[[3.0, 2.0]])));
         let lines: Vec<&str> = lines.lines().skip(2).collect();

@@ -13,10 +13,10 @@ use crate::process::{Runner, Took};
 /// The flags that name the files of other programs.
 #[derive(Clone, Debug, Args)]
 pub struct Programs {
-    /// SQLite's shell, if it is compared
+    /// SQLite's shell, for comparisons with it
     #[arg(long, default_value = "sqlite3", value_name = "FILE")]
     pub sqlite3: PathBuf,
-    /// Python with what is compared
+    /// Python with the packages that are compared
     #[arg(long, default_value = "python3", value_name = "FILE")]
     pub python: PathBuf,
     /// The program that loads NDJSON files

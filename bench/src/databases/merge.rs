@@ -33,7 +33,7 @@ pub struct Settings {
     /// Rows of all databases
     #[arg(long, default_value = "100M", value_name = "N", value_parser = count)]
     rows: u64,
-    /// What is merged
+    /// The kind of databases to merge
     #[arg(long, value_enum, default_value_t = Case::Index)]
     case: Case,
     #[command(flatten)]

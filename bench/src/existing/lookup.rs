@@ -26,7 +26,7 @@ pub(crate) struct LookedUp {
 /// Sets a page cache that is large enough for the whole table, and reads the table into it.
 const PRAGMAS: &str = "PRAGMA cache_size = -1000000; SELECT sum(age) FROM user;";
 
-/// Looks up `count` of `rows` ids in a way, [`TIMES`] times.
+/// Looks up `count` of `rows` ids [`TIMES`] times, as `way` says.
 pub(crate) fn look_up(file: &Path, rows: u64, count: u64, way: &str) -> anyhow::Result<LookedUp> {
     let db = open(file, PRAGMAS)?;
     rows::register(&db)?;

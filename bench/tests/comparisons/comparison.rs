@@ -41,7 +41,7 @@ impl Comparison {
         self.folder().join("results")
     }
 
-    /// Writes a script that stands in for sqluice; `$SQLUICE` in it is sqluice.
+    /// Writes a shell script that runs in place of sqluice, and can call the real one as `$SQLUICE`.
     pub(crate) fn script(&self, body: &str) -> PathBuf {
         script(self.folder(), body)
     }

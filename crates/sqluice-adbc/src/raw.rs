@@ -19,7 +19,7 @@ pub(crate) struct Statement {
     shared: Arc<Shared>,
 }
 
-// SAFETY: SQLite's connection is opened with its own mutex, and a statement has no thread of its own.
+// SAFETY: SQLite's connection is opened in serialized mode, and SQLite binds a statement to no thread.
 unsafe impl Send for Statement {}
 
 impl Statement {
@@ -234,7 +234,7 @@ fn failure(state: &State, code: c_int, doing: &str) -> Error {
 /// Copies a C string of SQLite; empty for NULL.
 ///
 /// # Safety
-/// The pointer must be NULL or a text that lives.
+/// The pointer must be NULL or point to a NUL-terminated string that stays valid during the call.
 unsafe fn text(start: *const std::ffi::c_char) -> String {
     if start.is_null() {
         return String::new();

@@ -50,7 +50,7 @@ pub(crate) struct State {
 }
 
 impl Shared {
-    /// Opens a database.
+    /// Opens the database `name`, a path or a URI. It is an error if this process has it open through another SQLite library.
     pub(crate) fn open(name: &str) -> Result<Arc<Shared>> {
         descriptors::note_from_now_on();
         if let Some(file) = names::file(name)

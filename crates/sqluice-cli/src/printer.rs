@@ -46,7 +46,7 @@ pub(crate) struct Printer {
 pub(crate) enum ProgressDisplay {
     /// A bar, on a terminal.
     Bar,
-    /// Lines at intervals, with `--verbose` if standard error is no terminal.
+    /// A line every few seconds: with `--verbose`, if standard error is not a terminal.
     Lines,
     /// No progress.
     Hidden,

@@ -24,13 +24,13 @@ use crate::parse::parse;
 /// The maximum length of values, whatever the declared length.
 const LENGTH: u64 = 1000;
 
-/// The length of random texts, in characters, at which no two are equal in practice.
+/// The length, in characters, at which no two random texts are equal in practice.
 const NEVER_TWICE: u64 = 20;
 
 /// The expression for integers without bounds.
 pub(super) const INTEGERS: &str = "int(0, 1000000)";
 
-/// Returns the expression for a column.
+/// Returns an expression that fits the declared type of a column.
 pub(super) fn expression(column: &Column) -> String {
     let declared = column.declared_type.to_ascii_uppercase();
     let has = |part| declared.contains(part);

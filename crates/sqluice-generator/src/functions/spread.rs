@@ -310,7 +310,7 @@ impl Generate for Shares {
 
 #[derive(Debug)]
 struct Nulls {
-    /// The lowest share whose value is NULL.
+    /// Shares from this one on become NULL; smaller shares get values of `inner`.
     from: u64,
     inner: Arc<dyn Generate>,
     table: Counted,

@@ -54,7 +54,7 @@ impl MaskKey {
         SipKey::new(std::array::from_fn(|at| digest[at]))
     }
 
-    /// Derives a stream of random words for the purpose `label`.
+    /// Derives the key of a random generator for the purpose `label`.
     pub(super) fn stream(&self, label: &str) -> Key {
         let digest = self.digest(label);
         Key::of_word(u64::from_le_bytes(std::array::from_fn(|at| digest[at])))

@@ -23,8 +23,7 @@ use super::values::{Component, Values};
 use crate::moves::Moved;
 use crate::random::{Key, below64};
 
-/// The number of attempts for a table, which the rows that break rules share; each row has at least a few. In an attempt, SQLite tests a
-/// row.
+/// The number of times that SQLite may test a row of a table. The rows that break rules share these attempts.
 const ATTEMPTS_MAX: u64 = 400_000;
 
 /// The number of attempts for each row, if the table is so large that this is more than [`ATTEMPTS_MAX`].

@@ -168,7 +168,7 @@ pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Wraps an error of SQLite.
+/// Returns an error that says `what` failed, and why, according to SQLite.
 pub(super) fn sqlite(what: &str, error: rusqlite::Error) -> Error {
     Error::target(what).because(error)
 }

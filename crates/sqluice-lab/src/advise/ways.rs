@@ -347,7 +347,7 @@ fn lend(table: &TableRows) -> Vec<Vec<batch::Value<'_>>> {
     table.values.iter().map(|column| column.iter().map(as_lent).collect()).collect()
 }
 
-/// Borrows a value.
+/// Returns the value as a batch value that borrows its text or blob.
 fn as_lent(value: &types::Value) -> batch::Value<'_> {
     match value {
         types::Value::Null => batch::Value::Null,
