@@ -53,7 +53,7 @@ macro_rules! words {
 pub struct Words(IntoIter<OsString>);
 
 impl Words {
-    /// Creates the words of a lap.
+    /// Takes the arguments of a lap, of which none is parsed yet.
     pub fn new(words: Vec<OsString>) -> Words {
         Words(words.into_iter())
     }

@@ -30,7 +30,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Creates the inputs for tables in which every row has its own generated values.
+    /// Creates the inputs for tables in which no row takes values of another row.
     pub(crate) const fn new(seed: u64, rows: Vec<Option<u64>>) -> World {
         World { seed, rows, moves: Moves::NONE }
     }

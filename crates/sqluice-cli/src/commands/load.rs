@@ -145,7 +145,7 @@ fn password(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<S
     Ok(line?.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// Returns the places of the password of a server's user.
+/// Returns a phrase for hints that says where a user can give the password of the server in `url`.
 fn places_of_password(url: &Path) -> &'static str {
     match remote::server_scheme(url) {
         Some("mysql" | "mariadb") => "~/.my.cnf or the variable MYSQL_PWD",
