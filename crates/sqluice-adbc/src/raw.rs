@@ -239,7 +239,7 @@ unsafe fn text(start: *const std::ffi::c_char) -> String {
     if start.is_null() {
         return String::new();
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees it, see `# Safety`.
     unsafe { CStr::from_ptr(start) }.to_string_lossy().into_owned()
 }
 
@@ -251,6 +251,6 @@ unsafe fn bytes<'a>(start: *const u8, length: c_int) -> &'a [u8] {
     if start.is_null() {
         return &[];
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees it, see `# Safety`.
     unsafe { std::slice::from_raw_parts(start, usize::try_from(length).unwrap_or(0)) }
 }

@@ -1,4 +1,4 @@
-//! `sqluice advise`.
+//! `sqluice advise`: runs the measurements of `sqluice_lab`, and prints the report and recommendations.
 
 use std::path::PathBuf;
 

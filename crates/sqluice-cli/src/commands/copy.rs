@@ -1,4 +1,4 @@
-//! `sqluice copy`.
+//! `sqluice copy`: copies a database, or a sample or masked rows of it, and prints what differs in the copy.
 
 use sqluice::copy::{self, ChosenSetting, CopyReport, MaskPlan, Purpose, SelectedRows};
 use sqluice::error::Setting;

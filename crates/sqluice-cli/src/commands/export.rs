@@ -1,4 +1,4 @@
-//! `sqluice export`.
+//! `sqluice export`: writes tables or a query to files or standard output, and prints a summary.
 
 use std::path::{Path, PathBuf};
 

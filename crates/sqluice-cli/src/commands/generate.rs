@@ -1,4 +1,4 @@
-//! `sqluice generate`.
+//! `sqluice generate`: generates rows for a schema, a preset or a profile, or shows some of them (`--preview`).
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `sqluice index`.
+//! `sqluice index`: adds indexes and full-text indexes to a database, and prints how they were built.
 
 use sqluice::error::Setting;
 use sqluice::index::{self, FullTextReport, FullTextWork, Report};

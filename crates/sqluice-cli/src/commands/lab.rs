@@ -1,4 +1,4 @@
-//! `sqluice lab`.
+//! `sqluice lab`: runs experiments of `sqluice_lab`, shows their progress, writes the reports, and can compare with an earlier run.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! `sqluice load`.
+//! `sqluice load`: refuses arguments in the wrong order, asks for a password, loads, and suggests the next commands.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};

@@ -1,4 +1,4 @@
-//! `sqluice merge`.
+//! `sqluice merge`: merges databases into one, and prints the rows of each table and which rows were left out.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `sqluice pack`.
+//! `sqluice pack`: stores the files of a folder in a SQLite archive, and prints a summary.
 
 use sqluice::archive::{self, PackReport};
 use sqluice::error::Setting;

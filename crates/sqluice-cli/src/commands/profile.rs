@@ -1,4 +1,4 @@
-//! `sqluice profile`.
+//! `sqluice profile`: writes a schema that describes the values of a database, from which `sqluice generate` makes a lookalike.
 
 use std::path::{Path, PathBuf};
 

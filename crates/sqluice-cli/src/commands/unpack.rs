@@ -1,4 +1,4 @@
-//! `sqluice unpack`.
+//! `sqluice unpack`: extracts the files of a SQLite archive, lists them, or prints one to standard output.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

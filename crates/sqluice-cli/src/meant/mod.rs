@@ -141,7 +141,7 @@ pub(crate) fn mistake(
         }
         words = corrected;
         match parse(&[&given[..1], &words.0].concat()) {
-            // Errors for standard output are no errors: clap returns help and version so.
+            // clap also returns help and version as errors; they do not use standard error, and need no correction.
             Err(error) if error.use_stderr() => corrected = step(&words, program, &error)?,
             _ => {
                 let words = verbs::with_database_first(words, program);

@@ -197,7 +197,7 @@ pub(super) fn components(table: &Table, spec: &TableSpec, number: usize) -> Vec<
     components
 }
 
-/// Collects the names of columns of the row in an expression.
+/// Collects the names of the columns of the same row that an expression uses.
 fn collect(expr: &Expr, names: &mut Vec<String>) {
     match &expr.node {
         ExprNode::Column { of, name } => names.push(of.as_ref().unwrap_or(name).clone()),
