@@ -19,7 +19,10 @@ use sqluice_lab::record::Run;
 use sqluice_lab::report;
 
 #[derive(Debug, Parser)]
-#[command(name = "sqluice-bench", about = "Side-by-side runs of sqluice, SQLite and the bare disk")]
+#[command(
+    name = "sqluice-bench",
+    about = "Compares sqluice with SQLite, other programs and plain writes to the disk"
+)]
 struct Arguments {
     #[command(subcommand)]
     comparison: Comparison,

@@ -34,7 +34,9 @@ use crate::{count, size, words};
 
 /// The command line of the comparison with a billion rows.
 #[derive(Clone, Debug, Args)]
-#[command(about = "One billion rows: sqluice beside the bare disk and SQLite, in alternating rounds")]
+#[command(
+    about = "Compares loading one billion rows with plain writes to the disk and with SQLite, in alternating rounds"
+)]
 pub struct Settings {
     /// Rows of the big file, and bytes of the raw one
     #[arg(long, default_value = "1e9", value_name = "N", value_parser = count)]

@@ -27,7 +27,7 @@ use crate::{grouped, size, sync, warm, words};
 /// The command line of the comparison of checks.
 #[derive(Clone, Debug, Args)]
 #[command(
-    about = "Is a database with indexes sound? sqluice beside SQLite's integrity_check, in alternating rounds"
+    about = "Compares checking a database with indexes with SQLite's integrity_check, in alternating rounds"
 )]
 pub struct Settings {
     /// Rows of the database

@@ -12,7 +12,9 @@ use crate::process::Runner;
 
 /// The parts of the comparison.
 #[derive(Debug, Subcommand)]
-#[command(about = "Databases as sources: sqluice beside what else reads them, in alternating rounds")]
+#[command(
+    about = "Compares exports, copies and merges of databases with other programs, in alternating rounds"
+)]
 pub enum Part {
     /// A database to a new file
     Copy(copy::Settings),

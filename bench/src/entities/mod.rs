@@ -37,7 +37,9 @@ use crate::{db, grouped, words};
 
 /// The command line of the comparison of entities.
 #[derive(Debug, Args)]
-#[command(about = "Entities written by the thousand beside a statement for each, in alternating rounds")]
+#[command(
+    about = "Compares writing entities thousands at a time with one statement for each, in alternating rounds"
+)]
 pub struct Settings {
     /// Scales the number of entities
     #[arg(long, default_value = "1", value_name = "FACTOR", value_parser = crate::options::factor)]

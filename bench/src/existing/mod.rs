@@ -64,7 +64,7 @@ use crate::{copy, size, sync, warm, words};
 
 /// The command line of the comparison of changes.
 #[derive(Clone, Debug, Args)]
-#[command(about = "Existing databases: sqluice beside SQLite, in alternating rounds")]
+#[command(about = "Compares changes to existing databases with SQLite, in alternating rounds")]
 pub struct Settings {
     /// Scales the numbers of rows
     #[arg(long, default_value = "1", value_name = "FACTOR", value_parser = crate::options::factor)]

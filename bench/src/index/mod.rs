@@ -45,7 +45,7 @@ use crate::{copy, grouped, size, warm, words};
 
 /// The command line of the comparison of keys and indexes.
 #[derive(Clone, Debug, Args)]
-#[command(about = "Keys and indexes: sqluice beside SQLite, in alternating rounds")]
+#[command(about = "Compares building keys and indexes with SQLite, in alternating rounds")]
 pub struct Settings {
     /// Scales the numbers of rows
     #[arg(long, default_value = "1", value_name = "FACTOR", value_parser = crate::options::factor)]

@@ -70,7 +70,7 @@ use crate::{UNSAFE_PRAGMAS, grouped, lap, size, sync, words};
 /// The command line of the comparison of loads.
 #[derive(Clone, Debug, Args)]
 #[command(
-    about = "CSV, Parquet, NDJSON, SQL and XLSX files into a database: sqluice beside what else loads them, in alternating rounds"
+    about = "Compares loading CSV, Parquet, NDJSON, SQL and XLSX files with other programs, in alternating rounds"
 )]
 pub struct Settings {
     /// Scale of TPC-H: 1 is 6 million rows

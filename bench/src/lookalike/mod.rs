@@ -29,7 +29,7 @@ use crate::{grouped, size, sync, warm, words};
 /// The command line of the comparison of look-alikes.
 #[derive(Clone, Debug, Args)]
 #[command(
-    about = "A database described and made again: profile beside check, a look-alike beside its preset, in alternating rounds"
+    about = "Compares `sqluice profile` with check, and generating a lookalike with generating its preset, in alternating rounds"
 )]
 pub struct Settings {
     /// Rows of the database that is described

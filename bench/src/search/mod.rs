@@ -46,7 +46,7 @@ const PROGRAM_BYTES: f64 = 48e6;
 
 /// The command line of the comparison of full-text indexes.
 #[derive(Clone, Debug, Args)]
-#[command(about = "Full-text indexes: sqluice beside FTS5, in alternating rounds")]
+#[command(about = "Compares building full-text indexes with FTS5, in alternating rounds")]
 pub struct Settings {
     /// The texts and the tokenizer, or what changes an index
     #[arg(long, value_enum, default_value_t = Case::Unicode61)]

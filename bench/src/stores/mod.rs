@@ -49,7 +49,9 @@ use crate::{copy, db, warm, words};
 
 /// The command line of the comparison of stores.
 #[derive(Clone, Debug, Args)]
-#[command(about = "A folder as one database beside files, cp and sqlite3 -A, in alternating rounds")]
+#[command(
+    about = "Compares a folder stored in one database with plain files, cp and sqlite3 -A, in alternating rounds"
+)]
 pub struct Settings {
     /// The number of files
     #[arg(long, default_value = "100000", value_name = "N", value_parser = crate::count)]

@@ -109,7 +109,7 @@ impl<'a> Scope<'a> {
         self.with_key(self.key.child(index))
     }
 
-    /// Returns the scope of another column.
+    /// Returns this scope with the random key of another column.
     pub(crate) fn with_key(self, key: Key) -> Self {
         Scope { key, ..self }
     }

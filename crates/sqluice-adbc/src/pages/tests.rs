@@ -271,7 +271,7 @@ fn rows_are_inserted_with_sql_if_pages_are_impossible() {
 }
 
 #[test]
-fn a_stream_of_rows_may_query_the_connection_and_not_change_it() {
+fn a_stream_of_rows_may_query_the_connection_but_not_change_it() {
     let home = tempfile::tempdir().unwrap();
     let shared = in_file(&home);
     assert_eq!(as_pages(&shared, &into("old"), many()).unwrap(), Some(MANY));

@@ -119,7 +119,7 @@ pub(super) enum Picker {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AliasColumn {
-    /// The largest low half for which the column's own option is drawn.
+    /// The column's own option is drawn if the low half of the bits is at most this; if not, `other`.
     own_last: u64,
     other: u32,
 }
