@@ -40,7 +40,9 @@ use crate::{size, sync, words};
 
 /// The command line of the comparison of generated databases.
 #[derive(Clone, Debug, Args)]
-#[command(about = "Compares generated databases with prepared INSERTs and with loads of Parquet files")]
+#[command(
+    about = "Compares generated databases with prepared INSERTs, and with Parquet files that tpchgen-cli writes"
+)]
 pub struct Settings {
     /// Orders of the shop
     #[arg(long, default_value = "10M", value_name = "N", value_parser = crate::count)]
