@@ -1,4 +1,4 @@
-# `make help` lists what there is to do. Everything installs what it needs.
+# `make help` lists the targets. Each target first installs the tools it needs.
 
 SHELL := /bin/bash
 CARGO_HOME ?= $(HOME)/.cargo
@@ -9,36 +9,36 @@ ARGS ?=
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test checks stale-checks release-checks docs docs-test docs-update lint platforms features feature-pairs semver server-dumps server-tests fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-entities bench-scaling bench-databases bench-generate bench-lookalike bench-search bench-python bench-distributed bench-servers bench-size profile mutants install clean
 
-help: ## List these
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## A small command, a first load, then 100 million rows: made, checked, looked at (DEMO_ROWS=1e9 for more)
+demo: ## Build a small command, load a first file, then generate, check and query 100 million rows (DEMO_ROWS=1e9 for more)
 	@tools/setup build
 	@CARGO='$(CARGO)' tools/demo
 
-test: ## Everything a change must pass: formatting, clippy, all tests (SQLUICE_EFFORT=full tries harder)
+test: ## Everything a change must pass: formatting, clippy, all tests (SQLUICE_EFFORT=full for more random cases)
 	@tools/test
 
-checks: ## The checks that only some changes can break, if their inputs have changed; renews their hashes, to be committed (ARGS=site for some)
+checks: ## Run the slower checks whose inputs have changed, and write their new hashes, to be committed (ARGS=site for one check)
 	@tools/checks run $(ARGS)
 
-stale-checks: ## The same, and renews nothing
+stale-checks: ## Run the slower checks whose inputs have changed, without writing their hashes (ARGS=site for one check)
 	@tools/checks test $(ARGS)
 
-release-checks: ## What a change of formats, system calls, dependencies or the API must pass as well, and every release: hours
+release-checks: ## Checks that take hours: for releases, and for changes of formats, system calls, dependencies or the API
 	@tools/release-checks $(ARGS)
 
-docs: ## The documentation site, in target/site: warnings are errors, and links are checked
+docs: ## Build the documentation site in target/site: warnings are errors, and links are checked
 	@tools/setup docs
 	$(CARGO) doc --workspace --no-deps --locked --lib --examples
 	tools/docs build
 	@echo "open target/site/index.html"
 
-docs-test: ## Runs every command and code block of README and site, and looks at the site in Chromium (part of make test)
+docs-test: ## Run every command and code block of README and site, and test the site in Chromium (part of make test)
 	@tools/setup test
 	tools/docs test $(ARGS)
 
-docs-update: ## Rewrites the output that README and site show, with that of a run (ARGS=WORD for some pages)
+docs-update: ## Run the commands of README and site, and write their output into the pages (ARGS=WORD for some pages)
 	@tools/setup test
 	tools/docs update $(ARGS)
 
@@ -50,140 +50,140 @@ remote: ## Tests of objects in stores and files of web servers, with a server th
 	@tools/setup test
 	tools/remote $(ARGS)
 
-python: ## The Python package: built, its types checked, its tests run (ARGS='-k frames' for some)
+python: ## Build the Python package, check its types and run its tests (ARGS='-k frames' for some)
 	@tools/setup test
 	tools/python $(ARGS)
 
-static: ## The command as one static file for any Linux, in target/packages
+static: ## Build the command as one static file for any Linux, in target/packages
 	@tools/setup build
 	tools/static
 
-wheel: ## The Python package as a wheel for any Linux with glibc 2.17, and as a source distribution, in target/wheels
+wheel: ## Build a wheel for any Linux with glibc 2.17, and a source distribution, in target/wheels
 	@tools/setup test
 	tools/wheel --source
 	tools/wheel --for gnu
 
-packages: ## The static command, its Debian package and the wheel: built, checked, tried in other systems; the crates and workflows checked
+packages: ## Build the static command, its Debian package and the wheel, and test them on other Linux systems; check crates and workflows
 	@tools/setup test
 	tools/packages
 
-lint: ## Formatting, clippy and the docs, warnings as errors
+lint: ## Check formatting, clippy and the docs, with warnings as errors
 	@tools/setup build
 	@tools/lint
 
-platforms: ## macOS compiled and linked, Windows by tests under wine (ARGS=windows for one of them)
+platforms: ## Compile and link for macOS, and run the tests for Windows under wine (ARGS=windows for one of them)
 	@tools/setup build
 	tools/platforms $(ARGS)
 
-features: ## No feature, each alone, all of them: they compile without warnings
+features: ## Compile without features, with each alone and with all, with warnings as errors
 	@tools/setup build
 	tools/features
 
-feature-pairs: ## The same, and every two features together
+feature-pairs: ## Compile as features does, and with every pair of features
 	@tools/setup build
 	tools/features pairs
 
-semver: ## The public API beside that of the last release (ARGS=revision for another)
+semver: ## Compare the public API with that of the last release (ARGS=revision for another)
 	@tools/setup build
 	tools/semver $(ARGS)
 
-server-dumps: ## Dumps of random databases of MariaDB and PostgreSQL loaded, and compared with the servers (ARGS='--only postgres')
+server-dumps: ## Load dumps of random MariaDB and PostgreSQL databases, and compare with the servers (ARGS='--only postgres' for one)
 	@tools/setup test
 	@tools/setup servers
 	$(CARGO) build --locked -p sqluice-cli
 	tools/server-dumps $(ARGS)
 
-server-tests: ## Databases of PostgreSQL and MariaDB loaded: random schemas, one snapshot, types, faults (ARGS='-k types' for some)
+server-tests: ## Test loads from PostgreSQL and MariaDB servers: random schemas, snapshots, types, faults (ARGS='-k types' for some)
 	@tools/setup test
 	@tools/setup servers
 	$(CARGO) build --locked -p sqluice-cli
 	tools/server-tests $(ARGS)
 
-fuzz: ## Fuzz targets against their slow twins, ten minutes each (ARGS='60 csv' for less)
+fuzz: ## Run every fuzz target for ten minutes (ARGS='60 csv' for the target csv, for 60 seconds)
 	@tools/setup build
 	tools/fuzz $(or $(ARGS),600)
 
-setup: ## Install what the tests need and this machine lacks
+setup: ## Install the tools that the tests need and this machine lacks
 	@tools/setup test
 
 soak: export SQLUICE_EFFORT = soak
-soak: setup ## The tests with many more kills, tries, random cases and rows: hours (SQLUICE_EFFORT=soak)
+soak: setup ## Run the tests with many more random cases, rows and killed processes, for hours (SQLUICE_EFFORT=soak)
 	tools/environment
 	tools/rust-tests --workspace --locked
 	tools/python python/tests
 	@tools/setup distributed
 	tools/distributed
 
-bench-billion: ## One billion rows beside the bare disk and SQLite (ARGS='--rows 100M' for fewer)
+bench-billion: ## Load one billion rows, and compare with plain writes to the disk and with SQLite (ARGS='--rows 100M' for fewer)
 	@tools/setup build
 	bench/billion $(ARGS)
 
-bench-load: ## CSV, Parquet and NDJSON files beside .import, ADBC, sqlite-utils and serde_json (ARGS='--scale 0.1 --no-ten' or '--only json' for less)
+bench-load: ## Load CSV, Parquet and NDJSON files, and compare with .import, ADBC, sqlite-utils and serde_json (ARGS='--scale 0.1 --no-ten' or '--only json' for less)
 	@tools/setup bench
 	bench/load $(ARGS)
 
-bench-databases: ## Exports, copies and merges of databases beside sqlite3, ADBC and pyarrow (ARGS='merge --case index' or 'export --scale 0.1')
+bench-databases: ## Export, copy and merge databases, and compare with sqlite3, ADBC and pyarrow (ARGS='merge --case index' or 'export --scale 0.1')
 	@tools/setup bench
 	bench/databases $(or $(ARGS),export)
 
-bench-index: ## Keys and indexes beside SQLite (ARGS='--rows-scale 0.01' or '--only area' for less)
+bench-index: ## Build keys and indexes, and compare with SQLite (ARGS='--rows-scale 0.01' or '--only area' for less)
 	@tools/setup build
 	bench/index $(ARGS)
 
-bench-lookalike: ## A database of 100M rows described, and made again (ARGS='--rows 1M --made 1M' for less)
+bench-lookalike: ## Describe a database of 100M rows, and generate a lookalike of it (ARGS='--rows 1M --made 1M' for less)
 	@tools/setup build
 	bench/lookalike $(ARGS)
 
-bench-search: ## Full-text indexes beside FTS5 (ARGS='--bytes 60M' or '--case trigram' for less)
+bench-search: ## Build full-text indexes, and compare with FTS5 (ARGS='--bytes 60M' or '--case trigram' for less)
 	@tools/setup build
 	bench/search $(ARGS)
 
-bench-check: ## A database with indexes: check beside SQLite's integrity_check (ARGS='--rows 1M' for less)
+bench-check: ## Check a database with indexes, and compare with SQLite's integrity_check (ARGS='--rows 1M' for less)
 	@tools/setup build
 	bench/check $(ARGS)
 
-bench-existing: ## Existing databases, beside SQLite's ways to change them (ARGS='--rows-scale 0.02' or '--only table' for less)
+bench-existing: ## Append to, rewrite and merge into existing databases, and compare with SQLite (ARGS='--rows-scale 0.02' or '--only table' for less)
 	@tools/setup build
 	bench/existing $(ARGS)
 
-bench-stores: ## A folder as one database beside cp, sqlite3 -A and files (ARGS='--files 1000' or '--only read' for less)
+bench-stores: ## Store a folder in one database, and compare with cp, sqlite3 -A and plain files (ARGS='--files 1000' or '--only read' for less)
 	@tools/setup bench
 	bench/stores $(ARGS)
 
-bench-entities: ## Entities written by the thousand beside a statement for each (ARGS='--rows-scale 0.1' for fewer)
+bench-entities: ## Write entities thousands at a time, and compare with one statement for each (ARGS='--rows-scale 0.1' for fewer)
 	@tools/setup build
 	bench/entities $(ARGS)
 
-bench-scaling: ## Each verb on 1 to 16 cores, in a RAM disk and on disk, with its serial share (ARGS='--rows 2000000' for fewer)
+bench-scaling: ## Run each verb on 1 to 16 cores, on a RAM disk and on a disk, and derive its serial share (ARGS='--rows 2000000' for fewer)
 	@tools/setup build
 	tools/static
 	bench/scaling target/packages/sqluice-$$(uname -m)-unknown-linux-musl $(ARGS)
 
-bench-generate: ## A shop beside prepared INSERTs, TPC-H beside Parquet files (ARGS='--orders 100k --scale 0.01' or '--only tpch' for less)
+bench-generate: ## Generate a shop, and compare with prepared INSERTs; generate TPC-H, and compare with Parquet files (ARGS='--orders 100k --scale 0.01' or '--only tpch' for less)
 	@tools/setup bench
 	bench/generate $(ARGS)
 
-bench-python: ## Rows of Python and frames, in and out, beside executemany, ADBC, pandas and connectorx (ARGS='--scale 0.05' for less)
+bench-python: ## Load and read Python rows and frames, and compare with executemany, ADBC, pandas and connectorx (ARGS='--scale 0.05' for less)
 	@tools/setup test
 	bench/python $(ARGS)
 
-bench-distributed: ## Ray and Spark beside sinks that count and their own SQLite; the commit of shards (ARGS='--only commit --rows 2000000' for less)
+bench-distributed: ## Write with Ray and Spark, and compare with sinks that only count rows and with SQLite; commit shards (ARGS='--only commit --rows 2000000' for less)
 	@tools/setup distributed
 	bench/distributed $(ARGS)
 
-bench-servers: ## PostgreSQL and MariaDB beside their own clients, db-to-sqlite and mysql-to-sqlite3 (ARGS='--rows 500000 --only postgres' for less)
+bench-servers: ## Load from PostgreSQL and MariaDB, and compare with their clients, db-to-sqlite and mysql-to-sqlite3 (ARGS='--rows 500000 --only postgres' for less)
 	@tools/setup test
 	@tools/setup servers
 	bench/servers $(ARGS)
 
-profile: ## Instructions a row and a byte, by stage, of fixed inputs, beside those recorded (ARGS='csv user' for some, ARGS=--record to write them)
+profile: ## Count instructions per row and byte by stage, and compare with the recorded counts (ARGS='csv user' for some, ARGS=--record to write them)
 	@tools/setup profile
 	@tools/step profile tools/profile $(ARGS)
 
-bench-size: ## Sizes of what is released, the command's start-up time, the number of dependencies (after `make packages`)
+bench-size: ## Measure released files, the command's start-up time and the number of dependencies (after `make packages`)
 	bench/size
 
-mutants: setup ## Break the format crate in every small way; a test must notice
+mutants: setup ## Run cargo-mutants on the format crate: a test must fail for every small change of its code
 	@$(CARGO) mutants --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-mutants
 	$(CARGO) mutants -p sqluice-format $(ARGS)
 

@@ -1,7 +1,8 @@
-"""Ray and Spark into SQLite and out of it, in alternating rounds.
+"""Compares writing SQLite databases from Ray and Spark, and reading them, with other ways, in alternating rounds.
 
-Sinks are compared with sinks that receive the same blocks and only count them, and with what the engine itself has for SQLite; the commit of
-shards with a copy of their bytes; a second round, its tasks one after another, with the commit that it replaces. What was written or read is counted before its time counts.
+sqluice's sinks are compared with sinks that receive the same blocks and only count the rows, and with the engine's own SQLite connector;
+the commit of shards with a copy of their bytes; a second round, whose tasks run one after another here, with the commit that it replaces.
+The rows that were written or read are counted before the time is recorded.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import pyarrow
 import sqluice
 from sqluice.distributed import Job, Placed, Shard
 
-# Of a way, beside another: at least so many times its rate, or at most so many times its time.
+# A claim: a way, the other way, "at least" (times the other's rate) or "at most" (times the other's time), and the factor.
 Claim = tuple[str, str, str, float]
 
 
@@ -51,7 +52,7 @@ def report(title: str, rows: dict[str, int], seconds: dict[str, list[float]], cl
 
 
 def rounds_of(ways: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
-    """All ways once a round, in turns."""
+    """Runs all ways once in each round, in reverse order in every second round. Returns the seconds of each way."""
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for lap in range(rounds):
         for name in ways if lap % 2 == 0 else reversed(ways):
@@ -72,7 +73,7 @@ def count(db: Path) -> int:
 
 
 class Connect:
-    """Opens a database; can be pickled."""
+    """A function that opens a database. A class, so that Ray can pickle it."""
 
     def __init__(self, db: Path) -> None:
         self.db = str(db)
@@ -114,7 +115,7 @@ def ray_sinks(folder: Path, rows: int, few: int, rounds: int) -> None:
         check(count(db), few)
 
     ways: dict[str, Callable[[], None]] = {"sqluice": ours, "counting": lambda: data(rows).write_datasink(Counting()), "write_sql": sql}
-    # The first run starts the workers.
+    # A first run that is not timed starts the workers.
     ways["counting"]()
     seconds = rounds_of(ways, rounds)
     claims: list[Claim] = [("sqluice", "counting", "at least", 0.6), ("sqluice", "write_sql", "at least", 50)]
@@ -136,7 +137,7 @@ def ray_reads(folder: Path, rows: int, few: int, rounds: int) -> None:
         return pyarrow.table({"rows": [batch.num_rows]})
 
     def consume(data: Any, wanted: int) -> None:
-        # Where the blocks are, so that none goes through the driver.
+        # The count is computed in the workers that have the blocks, so that no block goes through the driver.
         counts = data.map_batches(counted, batch_size=None, batch_format="pyarrow").sum("rows")
         check(int(counts), wanted)
 
@@ -187,7 +188,7 @@ def spark_sinks(folder: Path, rows: int, rounds: int) -> None:
         check(count(db), rows)
 
     ways: dict[str, Callable[[], None]] = {"sqluice": ours, "counting": lambda: frame.write.format("counting").mode("append").save()}
-    # The first run starts Python in the workers.
+    # A first run that is not timed starts Python in the workers.
     ways["counting"]()
     seconds = rounds_of(ways, rounds)
     session.stop()
@@ -245,7 +246,7 @@ def commits(folder: Path, rows: int, rounds: int) -> None:
 
 
 def cpu_seconds(run: Callable[[], object]) -> float:
-    """Of all threads of this process, which a busy machine changes less than the time."""
+    """Returns the CPU seconds of all threads of this process, which vary less than the time on a busy machine."""
     began = time.process_time()
     run()
     return time.process_time() - began

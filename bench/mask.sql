@@ -1,4 +1,4 @@
--- What bench/databases mask hides of the preset shop.
+-- The masks of the preset shop that `bench/databases mask` uses.
 CREATE TABLE customers (
   id,          -- gen: permute()
   first_name,  -- gen: first_name()

@@ -1,7 +1,7 @@
-"""Rows of Python and frames into a new database, and back: sqluice beside what else there is, in alternating rounds.
+"""Compares sqluice's Python functions with other packages, in alternating rounds: rows and frames into a new database, and tables back.
 
-All are as durable as their defaults make them. What each has stored or read is compared before its time counts. Memory is what the process
-had at most beyond what it had before, and beyond the table that was read.
+All packages have their default durability. The rows that each has stored or read are compared before its time is recorded. The memory is
+the peak memory of the process, less its memory before, and less the size of the table that was read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MIB = 1 << 20
 
 
 def memory(what: str) -> int:
-    """A line of the process's status, in bytes: VmRSS, or VmHWM, the most it ever was."""
+    """Returns the memory of this process in bytes: the current (VmRSS) or the peak memory (VmHWM)."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(what):
             return int(line.split()[1]) * 1024
@@ -41,7 +41,8 @@ def memory(what: str) -> int:
 
 
 def digest(db: Path, table: str) -> list[Any]:
-    """What is in a table: of each column how many values, their classes, sums and lengths, weighted by the row's place."""
+    """Returns a digest of a table's content: for each column the number of values, minimum, maximum, and a sum weighted by the row's
+    place."""
     with closing(sqlite3.connect(db)) as connection:
         names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
         sums = ", ".join(
@@ -53,7 +54,8 @@ def digest(db: Path, table: str) -> list[Any]:
 
 
 def digest_of(table: pyarrow.Table) -> list[Any]:
-    """As `digest`, of a table that was read: of each column how many values, their least, their largest, and their sum or lengths."""
+    """Returns a digest of an Arrow table: for each column the number of NULLs, minimum, maximum, and the sum of the values or of their
+    lengths."""
     columns = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pyarrow.types.is_large_string(column.type) or pyarrow.types.is_string(column.type):
@@ -61,14 +63,14 @@ def digest_of(table: pyarrow.Table) -> list[Any]:
         else:
             measured = column
         bounds = pyarrow.compute.min_max(column).as_py()
-        # The order of the sum depends on how the column is cut.
+        # Rounded, because a sum of floats depends on how the column is divided into chunks.
         total = f"{pyarrow.compute.sum(measured).as_py():.9g}"
         columns.append([name, column.null_count, bounds, total])
     return [table.num_rows, columns]
 
 
 class Way:
-    """A way to fill a database, to change one that `prepare` makes, or to read one."""
+    """A way to fill a database, to change one that `prepare` creates, or to read one."""
 
     def __init__(
         self, name: str, run: Callable[[Path], object], rounds: int | None = None, prepare: Callable[[Path], object] | None = None
@@ -90,10 +92,10 @@ class Way:
         return result
 
 
-# The most memory that sqluice may take beyond the data.
+# The maximum memory of sqluice beyond the data.
 MEMORY_CLAIMED = 200 * MIB
 
-# How many times as long another way takes: its name, ours, and how many at least.
+# Claims: the name of the other way, the name of sqluice's way, and the minimum ratio of their times.
 Claims = list[tuple[str, str, float]]
 
 
@@ -105,7 +107,7 @@ def compare(title: str, table: str, ways: list[Way], rounds: int, rows: int, fol
     print(f"\n{title}: {rows:,} rows", flush=True)
     wanted: list[Any] | None = None
     for lap in range(rounds):
-        # In turns, so that none always follows the same.
+        # Every second round in reverse order, so that no way always follows the same other one.
         for way in ways if lap % 2 == 0 else reversed(ways):
             if way.rounds is not None and lap >= way.rounds:
                 continue
@@ -186,7 +188,7 @@ def tuples(count: int) -> list[tuple[int, str, float, str, int]]:
 
 
 def compare_methods(rows: int, rounds: int, folder: Path) -> None:
-    """`to_sql` with the method of the package, the start of its child process included, and without it."""
+    """Compares pandas' `to_sql` with sqluice's method, including the start of its child process, and without the method."""
     numbers = range(rows)
     frame = pandas.DataFrame({"a": numbers, "b": [f"name {n}" for n in numbers], "c": [n / 8 for n in numbers], "d": "a common word"})
     for through, write, least in (
@@ -202,7 +204,7 @@ def compare_methods(rows: int, rounds: int, folder: Path) -> None:
 
 
 def lineitem(scale: float, folder: Path) -> pyarrow.Table:
-    """TPC-H's table; decimals as floats and dates as text, which all ways take for the same."""
+    """Returns TPC-H's lineitem with decimals as floats and dates as text, which all ways store in the same way."""
     arguments = ["tpchgen-cli", "parquet", "-s", str(scale), "--tables", "lineitem", "--output-dir", str(folder)]
     subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
     table = pyarrow.parquet.read_table(folder / "lineitem.parquet")

@@ -1,8 +1,9 @@
-"""Tables of PostgreSQL and MariaDB servers into a database, in alternating rounds.
+"""Compares loading tables of PostgreSQL and MariaDB servers with the servers' clients and with other tools, in alternating rounds.
 
-A load is compared with the server's own client, which reads the same rows by as many connections and throws them away: for PostgreSQL COPY
-in its binary format, for MariaDB a SELECT in quick mode. The tools db-to-sqlite and mysql-to-sqlite3 load fewer rows, and are compared by rate.
-What was loaded is counted and summed before its time counts. Seconds of processors are those of the client's processes; the servers have their own.
+A load is compared with the server's own client, which reads the same rows over as many connections and discards them: for PostgreSQL COPY
+in its binary format, for MariaDB a SELECT in quick mode. The tools db-to-sqlite and mysql-to-sqlite3 load fewer rows, and are compared by
+rate. The loaded rows are counted and summed up before the time is recorded. CPU seconds are those of the client's processes, without the
+server's.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ COLUMNS = (
 
 @dataclass
 class Way:
-    """A way to read a table: what it runs, the rows that it has, and what it took each time."""
+    """A way to read a table: its function, its number of rows, and the seconds and CPU seconds of each run."""
 
     run: Callable[[], None]
     rows: int
@@ -50,7 +51,7 @@ class Way:
 
 
 def run(*command: str, text: str | None = None, into: Path | None = None) -> str:
-    """Runs a command to its end. Its output goes to a file, or is returned."""
+    """Runs a command to its end. Writes its output to the file `into`, or returns it."""
     with open(into or os.devnull, "wb") as out:
         done = subprocess.run(command, input=text, stdout=out if into else subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
@@ -59,14 +60,14 @@ def run(*command: str, text: str | None = None, into: Path | None = None) -> str
 
 
 def together(commands: list[list[str]]) -> None:
-    """Runs commands side by side, and throws their output away."""
+    """Runs commands at the same time, and discards their output."""
     processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in commands]
     if any([process.wait() != 0 for process in processes]):
         raise SystemExit(f"{commands[0][0]} failed")
 
 
 def facts(db: Path, table: str = "lineitem") -> tuple[int, int]:
-    """The number of rows, and the sum of a column in hundredths; the database is removed."""
+    """Returns the row count and the sum of a column, in hundredths, of a table. Then removes the database."""
     with closing(sqlite3.connect(db)) as connection:
         found: tuple[int, int] = connection.execute(f"SELECT count(*), sum(CAST(round(l_extendedprice * 100) AS INTEGER)) FROM {table}").fetchone()
     os.remove(db)
@@ -74,7 +75,7 @@ def facts(db: Path, table: str = "lineitem") -> tuple[int, int]:
 
 
 def forwarded(path: str) -> int:
-    """Listens at a port of this machine, and forwards connections to a socket: mysql-to-sqlite3 takes no other. Returns the port."""
+    """Listens on a local TCP port and forwards connections to a Unix socket, which mysql-to-sqlite3 can't use. Returns the port."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def copy(source: socket.socket, to: socket.socket) -> None:
@@ -96,7 +97,7 @@ def forwarded(path: str) -> int:
 
 
 class Server:
-    """A server with the tables `lineitem`, and `few` with some rows of it."""
+    """A server with the table `lineitem`, and the table `few` with the first rows of it."""
 
     name: str
 
@@ -107,7 +108,7 @@ class Server:
         self.socket = query.get("host") or query["socket"]
 
     def database(self) -> str:
-        """The URL of the database."""
+        """Returns the URL of the database for sqluice."""
         beginning, _, query = self.url.partition("?")
         return f"{beginning.rstrip('/')}/bench?{query}"
 
@@ -121,7 +122,7 @@ class Server:
         raise NotImplementedError
 
     def reads(self, connections: int) -> list[list[str]]:
-        """The commands by which the client of the server reads the table with so many connections."""
+        """Returns commands that read the table with the server's client, one for each connection."""
         raise NotImplementedError
 
     def peer(self, db: Path) -> list[str]:
@@ -145,7 +146,7 @@ class Postgres(Server):
 
     def fill(self, csv: Path, few: int) -> None:
         run(*self.client("-c", "CREATE DATABASE bench", database="postgres"))
-        # A few minutes less of writing: nothing has to survive.
+        # UNLOGGED saves minutes of writing: the data need not survive a crash.
         run(*self.client("-c", f"CREATE UNLOGGED TABLE lineitem ({COLUMNS})"))
         run(*self.client("-c", f"\\copy lineitem FROM '{csv}' (FORMAT csv, HEADER)"))
         run(*self.client("-c", f"CREATE UNLOGGED TABLE few AS SELECT * FROM lineitem LIMIT {few}", "-c", "VACUUM ANALYZE"))
@@ -175,7 +176,7 @@ class MariaDb(Server):
 
     def fill(self, csv: Path, few: int) -> None:
         run(*self.client("-e", "CREATE DATABASE bench", database="mysql"))
-        # A key of its own, so that two connections can read halves of the table.
+        # A numbered key, by which two connections can each read half of the table.
         make = f"CREATE TABLE lineitem (id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, {COLUMNS})"
         names = ", ".join(column.split()[0] for column in COLUMNS.split(", "))
         load = f"LOAD DATA LOCAL INFILE '{csv}' INTO TABLE lineitem FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' IGNORE 1 LINES ({names})"
@@ -195,9 +196,9 @@ class MariaDb(Server):
 
 
 def data(folder: Path, rows: int) -> Path:
-    """Rows of lineitem as CSV."""
+    """Writes rows of TPC-H's lineitem to a CSV file, and returns its path."""
     db, csv = folder / "tpch.db", folder / "lineitem.csv"
-    # Smaller scales have the same supplier twice for a part.
+    # Not less than 0.03: at smaller scales, a part has the same supplier twice.
     scale = max(rows / 6_000_000 * 1.01, 0.03)
     run("sqluice", "generate", str(db), "--preset", "tpch", "--scale", f"{scale:.4f}", "-q")
     run("sqluice", "export", str(db), "lineitem", "--limit", str(rows), "--to", str(csv), "-q")
@@ -266,7 +267,7 @@ def main() -> int:
     is_met = True
     with tempfile.TemporaryDirectory(dir=args.dir) as name:
         folder = Path(name)
-        # The servers run as another user.
+        # The servers, which run as another user, must be able to read the folder.
         folder.chmod(0o755)
         csv = data(folder, args.rows)
         for kind, make in kinds.items():

@@ -1,4 +1,4 @@
-"""What the installed package must do, on any Python that it supports and without any other package."""
+"""Tests the installed package with the interpreter that runs this file. Needs no other package."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ with tempfile.TemporaryDirectory() as folder:
         assert db.execute("SELECT * FROM t ORDER BY id").fetchall() == rows
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
-    # An existing database grows, by pages.
+    # A table that is added to an existing database is written as pages, too.
     report = sqluice.write(path, ({"a": n} for n in range(1_000)), "more")
     assert report.tables[0].write_path == "pages", report
 

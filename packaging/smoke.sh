@@ -1,6 +1,5 @@
 #!/bin/sh
-# Loads, generates, indexes, checks, copies and exports with the command sqluice, and compares what returns with what went in. Needs nothing
-# but a shell.
+# Tests the command sqluice with one small load, export, generation, index, copy and check, and with a damaged database. Needs only a shell.
 #
 #   smoke.sh [PROGRAM]
 set -eu
@@ -12,7 +11,7 @@ fail() {
     echo "smoke: $*" >&2
     exit 1
 }
-# Runs the program, and shows what it prints only if it fails.
+# Runs the program with these arguments. Shows its output only if it fails.
 run() {
     "$sqluice" "$@" >"$folder/printed" 2>&1 || fail "sqluice $*: $(cat "$folder/printed")"
 }
@@ -35,7 +34,7 @@ for database in x user again copy; do
 done
 grep -q '200,000 rows' "$folder/printed" || fail "200,000 rows were generated and copied: $(cat "$folder/printed")"
 
-# A damaged database is found out: the checks above can fail.
+# `check` must fail for a damaged database.
 dd if=/dev/zero of="$folder/copy.db" bs=4096 seek=7 count=1 conv=notrunc 2>/dev/null
 if "$sqluice" check "$folder/copy.db" >/dev/null 2>&1; then
     fail "a page of zeros was not noticed"

@@ -1,4 +1,4 @@
-//! Databases by SQLite itself: opened for a lap, closed with all bytes on the disk, and looked at afterwards.
+//! Opens databases with SQLite for a lap, closes and syncs them, and queries them afterwards.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -47,7 +47,7 @@ pub fn sound(db: &Connection, check: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the numbers of the only row of a query: integers, and sums that may be floats.
+/// Returns the numbers in the only row of a query's result. Floats, such as sums, are converted to integers.
 ///
 /// # Errors
 /// When SQLite reports an error.
@@ -62,7 +62,7 @@ pub fn numbers(db: &Connection, sql: &str) -> anyhow::Result<Vec<i64>> {
     Ok(query.query_row([], |row| (0..columns).map(|at| row.get(at).map(number)).collect())?)
 }
 
-/// The first results of ways whose results must be the same, by a key.
+/// The first result for each key: later results for the key must equal it, because all ways must write the same rows.
 #[derive(Debug)]
 pub struct First<K, V>(BTreeMap<K, V>);
 
@@ -78,7 +78,7 @@ impl<K: Ord, V: Debug + PartialEq> First<K, V> {
         self.0.contains_key(key)
     }
 
-    /// Compares a result with the first of its key, if this is not the first.
+    /// Keeps the first result of a key, and compares each later one with it.
     ///
     /// # Errors
     /// When the two differ.

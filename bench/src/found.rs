@@ -1,4 +1,4 @@
-//! Verification: SQLite counts and sums up the rows that a lap left, through each index.
+//! Verifies the database of a lap: SQLite counts and sums up the rows of a table, and counts the entries of each index.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct Found {
     pub last: String,
     /// The number of entries of each index that a CREATE INDEX made.
     pub indexes: BTreeMap<String, i64>,
-    /// The number of rows that the partial index has to have; 0 without one.
+    /// The number of rows that belong to the partial index; 0 if the table has none.
     pub kept: i64,
 }
 
@@ -72,8 +72,8 @@ impl Found {
     }
 }
 
-/// Checks that the first entries of an index are in order and match their rows. An expression is found in the statement, between the outer
-/// parentheses.
+/// Checks that the first entries of an index are in order and match their rows. The term of an index on an expression is taken from the
+/// text of its CREATE INDEX statement.
 fn in_order(
     db: &Connection,
     table: &str,

@@ -1,8 +1,8 @@
-//! A comparison from its start to its record.
+//! The frame of a comparison: it describes machine and program, creates a folder for files, runs laps, prints tables and writes the record.
 //!
 //! ```text
-//!  Start ── the machine, the program, what is compared
-//!    └─ House ── and a folder for files ── laps in rounds ──> tables, ratios ──> a record in JSON
+//!  Start ── the machine, the program, the programs it is compared with
+//!    └─ House ── also a folder for files ── laps in rounds ──> tables, ratios ──> a record in JSON
 //! ```
 
 use std::collections::BTreeMap;
@@ -37,9 +37,9 @@ pub struct Start<'a> {
     pub sqluice: Sqluice<'a>,
     /// The measured machine.
     pub machine: Machine,
-    /// The other programs, in words.
+    /// The other programs in the comparison, with their versions, for the record.
     pub beside: Vec<String>,
-    /// The moment of the start.
+    /// The time of the start, as in `2026-11-22T03:16:00Z`.
     pub taken: String,
     /// The version of the measured program.
     pub version: String,
@@ -47,7 +47,7 @@ pub struct Start<'a> {
 }
 
 impl<'a> Start<'a> {
-    /// Creates the folder for files, and looks at the machine and the program.
+    /// Creates the parent folder of the files, and finds out about the machine and the program.
     ///
     /// # Errors
     /// When the program does not run, or the folder can't be created.
@@ -69,7 +69,7 @@ impl<'a> Start<'a> {
         })
     }
 
-    /// Takes the version of SQLite's shell as that of SQLite.
+    /// Records the version of the shell `sqlite3` as the version of SQLite: its laps run in the shell.
     ///
     /// # Errors
     /// When the shell does not run.
@@ -79,7 +79,7 @@ impl<'a> Start<'a> {
         Ok(self)
     }
 
-    /// Says what is measured.
+    /// Prints the machine and the program.
     ///
     /// # Errors
     /// When standard output is closed.
@@ -87,7 +87,7 @@ impl<'a> Start<'a> {
         say(&format!("machine: {}\nprogram: {}\n", self.machine, self.version))
     }
 
-    /// Adds a folder for files that take at most this number of bytes.
+    /// Creates a folder for files that take at most `bytes` bytes.
     ///
     /// # Errors
     /// When the disk has no room for them.
@@ -97,7 +97,7 @@ impl<'a> Start<'a> {
     }
 }
 
-/// A comparison with a folder for its files, which is removed with it.
+/// A comparison with a folder for its files. The folder is removed when this is dropped.
 #[derive(Debug)]
 pub struct House<'a> {
     start: Start<'a>,
@@ -112,7 +112,7 @@ impl<'a> std::ops::Deref for House<'a> {
     }
 }
 
-/// The record of a run: that of the lab, so that its reports show it, with what only a comparison has.
+/// The record of a run in JSON. It has all fields of a record of the lab, whose reports can show it, and fields of comparisons.
 #[derive(Debug, Serialize)]
 struct Record<'a> {
     benchmark: &'static str,
@@ -126,7 +126,7 @@ struct Record<'a> {
 }
 
 impl<'a> House<'a> {
-    /// Starts a comparison whose files take at most this number of bytes, and says what is measured.
+    /// Starts a comparison whose files take at most `bytes` bytes, and prints the machine and the program.
     ///
     /// # Errors
     /// When the program does not run, or the disk has no room.
@@ -172,7 +172,7 @@ impl<'a> House<'a> {
         self.runner.own(words, self.folder())
     }
 
-    /// Runs a lap of this program in its own process, and parses what it reports.
+    /// Runs a lap of this program in its own process, and parses the result that it prints.
     ///
     /// # Errors
     /// When the lap fails.
@@ -182,7 +182,7 @@ impl<'a> House<'a> {
         Ok((took, said))
     }
 
-    /// Generates a database of a preset with this number of rows.
+    /// Runs `sqluice generate` for a preset with this number of rows.
     ///
     /// # Errors
     /// When sqluice fails.
@@ -190,7 +190,7 @@ impl<'a> House<'a> {
         self.sqluice.run(&crate::words!["generate", target, "--preset", preset, "--rows", rows])
     }
 
-    /// Runs `sqluice load` with more words, and returns its output.
+    /// Runs `sqluice load` with the flags `more`, and returns its time and the write paths of its tables.
     ///
     /// # Errors
     /// When sqluice fails, or reports another number of rows.
@@ -206,7 +206,7 @@ impl<'a> House<'a> {
         Ok((took, Some(report.write_paths())))
     }
 
-    /// Prints the tables and ratios, and saves the record with what its input was.
+    /// Prints the tables and ratios, and saves the record. `input` describes the input in the record.
     ///
     /// # Errors
     /// When the record can't be written.
@@ -251,7 +251,7 @@ impl<'a> House<'a> {
     }
 }
 
-/// Returns each part of a comparison as an experiment of the lab.
+/// Converts each part of a comparison to an experiment in the lab's record.
 fn experiments<T, R>(benchmark: &str, ways: &[Way<T, R>], rounds: &[Round]) -> Vec<Experiment> {
     let mut experiments: Vec<Experiment> = Vec::new();
     for way in ways {
@@ -293,10 +293,10 @@ fn experiments<T, R>(benchmark: &str, ways: &[Way<T, R>], rounds: &[Round]) -> V
     experiments
 }
 
-/// Returns what a lap reports.
+/// Converts the result of a lap to JSON.
 ///
 /// # Errors
-/// When it can't be written as JSON.
+/// When the result can't be converted.
 pub fn said(value: impl Serialize) -> anyhow::Result<Value> {
     Ok(serde_json::to_value(value)?)
 }

@@ -1,4 +1,4 @@
-//! Laps, which are printed as soon as they are over, and tables of them.
+//! The measurements of a lap (one timed run of a way), which are printed when it ends, and tables of laps.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ pub struct Lap {
     pub cpu_seconds: f64,
     /// The peak memory of the process, in bytes.
     pub memory_bytes: u64,
-    /// The kind of output, if it is known: direct, buffered, discarded. The write paths of tables and indexes precede it if there are
+    /// The kind of output, if it is known: direct, buffered or discarded; before it the write paths of tables and indexes, if there are
     /// several.
     pub output: Option<String>,
     /// Other measurements of the same lap, by name.
@@ -43,7 +43,7 @@ impl Lap {
         self.rows as f64 / self.seconds
     }
 
-    /// Verifies and removes the files of the lap; then its time counts, and is printed.
+    /// Runs `verify`, which checks and removes the files of the lap, then prints and returns the lap.
     ///
     /// # Errors
     /// The error of `verify`.
@@ -69,10 +69,10 @@ impl Lap {
     }
 }
 
-/// A column of a table of laps: its head, and the text of a cell, made of the laps of one way.
+/// A column in a table of laps: its head, and the function from the laps of a way to the text of the cell.
 pub type Column<'a> = (&'a str, &'a dyn Fn(&[&Lap]) -> String);
 
-/// The usual columns.
+/// The columns of most tables.
 pub const USUAL: [Column<'static>; 4] = [
     ("rows", &rows),
     ("seconds: median (min..max)", &seconds),
@@ -80,7 +80,7 @@ pub const USUAL: [Column<'static>; 4] = [
     ("peak memory", &memory),
 ];
 
-/// The cell with the number of rows.
+/// Formats the cell with the number of rows.
 pub fn rows(laps: &[&Lap]) -> String {
     match laps[0].rows {
         0 => String::new(),
@@ -88,17 +88,17 @@ pub fn rows(laps: &[&Lap]) -> String {
     }
 }
 
-/// The cell with the seconds.
+/// Formats the cell with the seconds.
 pub fn seconds(laps: &[&Lap]) -> String {
     format!("{:.2}", spread(laps, |lap| lap.seconds))
 }
 
-/// The cell with the seconds of all cores together.
+/// Formats the cell with the CPU seconds of all cores together.
 pub fn cores(laps: &[&Lap]) -> String {
     format!("{:.2}", spread(laps, |lap| lap.cpu_seconds))
 }
 
-/// The cell with the millions of rows a second.
+/// Formats the cell with the millions of rows per second.
 pub fn rate(laps: &[&Lap]) -> String {
     match laps[0].rows {
         0 => String::new(),
@@ -106,12 +106,12 @@ pub fn rate(laps: &[&Lap]) -> String {
     }
 }
 
-/// The cell with the gigabytes a second.
+/// Formats the cell with the gigabytes per second.
 pub fn throughput(laps: &[&Lap]) -> String {
     format!("{:.2}", spread(laps, |lap| lap.bytes as f64 / lap.seconds / 1e9))
 }
 
-/// The cell with the peak memory.
+/// Formats the cell with the peak memory.
 pub fn memory(laps: &[&Lap]) -> String {
     format!("{:.0} MiB", mib(spread(laps, |lap| lap.memory_bytes as f64).max))
 }
@@ -128,7 +128,7 @@ pub fn head(first: &str, columns: &[Column<'_>]) -> String {
     format!("| {first} |{heads}\n|---|{}\n", "---|".repeat(columns.len()))
 }
 
-/// Formats a row of a table: the laps of one way. There is no row if nothing was measured.
+/// Formats a row of a table: the laps of one way. Returns an empty text if the way has no laps.
 pub fn row(title: &str, columns: &[Column<'_>], laps: &[&Lap]) -> String {
     if laps.is_empty() {
         return String::new();

@@ -1,18 +1,18 @@
 //! Side-by-side benchmarks of sqluice, SQLite and the bare disk. `bench/README.md` has the results.
 //!
-//! Each lap of a comparison is a separate process, timed from outside, on files that are removed afterwards. Its result is
-//! verified before its time counts.
+//! A comparison measures several ways to do the same, such as `sqluice load` and SQLite's `.import`. A lap is one timed run of a way, in a
+//! process of its own, on files that are removed afterwards. Its result is verified before its time counts.
 //!
-//! A run alternates its laps in rounds, because on a shared machine only times from the same minutes are comparable.
+//! In each round, every way runs one lap, because on a shared machine only times from the same minutes are comparable.
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
 //! * [`words`], [`machine`], [`process`], [`shell`], [`options`], [`sqluice`]
 //! * [`lap`], [`rounds`], [`ratio`], [`house`]: a lap, rounds of laps, ratios within a round, a comparison from start to record
-//! * [`db`], [`found`]: databases by SQLite itself, and what it finds in them
+//! * [`db`], [`found`]: opens databases with SQLite, and reads the rows that a lap wrote
 //!
-//! A comparison is data: a list of ways, each with its part, its name, its title and the function that runs a lap; and a list of ratios,
-//! each with the claim about it in words.
+//! A comparison is data: a list of ways, each with its part (a group of ways that run in the same rounds), its name, its title and the
+//! function that runs a lap; and a list of ratios between ways, each with a claim about it in words, such as `at least 5`.
 //!
 //! The comparisons, none of which uses another:
 //!
@@ -78,7 +78,7 @@ pub fn count(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Syncs a file and its folder, so that no later lap has to.
+/// Syncs a file and its folder, so that the next lap is not slowed down by these writes.
 ///
 /// # Errors
 /// When the file or its folder can't be synced.
@@ -91,7 +91,7 @@ pub fn sync(file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes a file of lines that begin with a header, and syncs it.
+/// Writes a text file with a header line and other lines, and syncs it.
 ///
 /// # Errors
 /// When the file can't be written.
@@ -127,7 +127,7 @@ pub fn warm(file: &Path) -> anyhow::Result<()> {
     read.map(drop).with_context(|| format!("cannot read {}", file.display()))
 }
 
-/// Copies a file, syncs the copy, and reads it into the page cache. So no dirty pages are left for a later lap.
+/// Copies a file, syncs the copy, and reads it into the page cache. Without the sync, a later lap would have to wait for these writes.
 ///
 /// # Errors
 /// When the file can't be copied.
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_read_as_people_write_them() {
+    fn counts_may_have_separators_exponents_and_suffixes() {
         for (text, expected) in [("1e9", 1_000_000_000), ("10M", 10_000_000), ("1_000", 1000), ("2.5k", 2500)]
         {
             assert_eq!(count(text), Ok(expected), "{text}");

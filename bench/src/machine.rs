@@ -1,4 +1,4 @@
-//! The machine and the commit that a figure belongs to.
+//! Describes the machine and the commit that are measured.
 
 use std::fmt;
 use std::path::Path;
@@ -11,10 +11,10 @@ pub use sqluice_lab::machine::now;
 /// The measured machine and commit.
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
-    /// The facts that the system reports.
+    /// The properties that the system reports.
     #[serde(flatten)]
     pub facts: sqluice_lab::machine::Machine,
-    /// The commit, with a `+` if files were changed since.
+    /// The short hash of the commit, with a `+` if the work tree has changes.
     pub commit: String,
 }
 

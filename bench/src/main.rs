@@ -1,6 +1,6 @@
-//! The program that runs the comparisons: its first argument names one.
+//! The program that runs the comparisons. Its first argument names a comparison.
 //!
-//! All comparisons are one program, since each program is linked with all of sqluice and SQLite.
+//! All comparisons are in one program, because each program would be linked with all of sqluice and SQLite.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -19,7 +19,10 @@ use sqluice_lab::record::Run;
 use sqluice_lab::report;
 
 #[derive(Debug, Parser)]
-#[command(name = "sqluice-bench", about = "Side-by-side runs of sqluice, SQLite and the bare disk")]
+#[command(
+    name = "sqluice-bench",
+    about = "Compares sqluice with SQLite, other programs and plain writes to the disk"
+)]
 struct Arguments {
     #[command(subcommand)]
     comparison: Comparison,
@@ -44,7 +47,7 @@ enum Comparison {
     Lap(Lap),
 }
 
-/// A lap that runs in this process, started by the process of a comparison.
+/// Runs a single lap in this process. Only the process of a comparison calls this.
 #[derive(Debug, Args)]
 struct Lap {
     comparison: String,

@@ -1,4 +1,4 @@
-//! The options of every comparison, and its start and end.
+//! The flags that every comparison has, and the start and the exit status of the program.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ impl Options {
     /// Returns the measured program.
     ///
     /// # Errors
-    /// When the default is needed, a sibling of this program, and this program can't be found.
+    /// When no program is named, so that the sqluice beside this program is measured, and the path of this program is unknown.
     pub fn sqluice(&self) -> anyhow::Result<PathBuf> {
         match &self.sqluice {
             Some(file) => Ok(file.clone()),
@@ -84,7 +84,7 @@ pub fn ended(done: anyhow::Result<()>, stopped: bool) -> ExitCode {
     ExitCode::from(if stopped { 130 } else { 1 })
 }
 
-/// Prints text and flushes it, also if the output is a file.
+/// Prints text and flushes it, so that it appears at once even if standard output is a file.
 ///
 /// # Errors
 /// When standard output is closed.

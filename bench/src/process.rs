@@ -1,8 +1,7 @@
-//! A lap: a process that is timed from its start to its end, with the resources that it used.
+//! Runs a lap as a process, times it from its start to its end, and measures its CPU time and memory.
 //!
-//! Laps run in separate processes even if this program could do the work itself. On Linux a new process inherits
-//! the peak memory of its parent: after four gigabytes of SQLite's cache in this process, no lap would
-//! report less.
+//! Laps run in separate processes even if this program could do the work itself. On Linux, a new process inherits the peak memory of its
+//! parent: once this process had used four gigabytes for a cache of SQLite, every later lap would report at least as much.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -32,7 +31,7 @@ pub struct Took {
 }
 
 impl Took {
-    /// Adds the resources of a process that ran after this one; the output is that of the second.
+    /// Returns the sum of the times of two processes that ran one after the other, their higher peak memory, and the output of the second.
     #[must_use]
     pub fn then(self, second: Took) -> Took {
         Took {
@@ -53,9 +52,9 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Returns a runner for the comparison that this program knows by this name.
+    /// Creates a runner for the comparison that this program knows by this name.
     ///
-    /// From now on SIGINT, SIGTERM and SIGHUP end the lap, and the run with an error, so that files get removed.
+    /// From now on, SIGINT, SIGTERM and SIGHUP end the running lap, and then the run with an error, so that its files are removed.
     ///
     /// # Errors
     /// When signals can't be handled.
@@ -168,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_timed_and_heard() {
+    fn a_process_is_timed_and_its_output_is_returned() {
         let took = Runner::new("load")
             .unwrap()
             .run(Command::new("sh").args(["-c", "sleep 0.1; echo heard"]))

@@ -1,5 +1,5 @@
-//! Ratios, each computed within a round, since only times from the same minutes are comparable, and claims about
-//! their medians. A claim is reported as met or short, and never asserted.
+//! Ratios between two ways, each computed within a round, since only times from the same minutes are comparable, and claims about their
+//! medians. A claim is reported as met or short (not met); a claim that is short does not fail the run.
 
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
@@ -10,11 +10,11 @@ use sqluice_lab::figures::Spread;
 use crate::lap::Lap;
 use crate::rounds::Round;
 
-/// A ratio: a description, the function that computes it (`None` if the round lacks a lap), and the claim about its median in words that
-/// [`range`] reads; empty if nothing is claimed.
+/// A ratio to be computed: its description, the function that computes it for a round (`None` if the round lacks a lap), and the claim
+/// about its median in the words that [`range`] parses; empty if nothing is claimed.
 pub type Compared = (&'static str, fn(&Round) -> Option<f64>, &'static str);
 
-/// The measured ratio.
+/// A measured ratio.
 #[derive(Debug, Serialize)]
 pub struct Ratio {
     what: &'static str,
@@ -24,7 +24,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Computes all ratios that the rounds have the laps for.
+    /// Computes the ratios for whose ways the rounds have laps.
     pub fn all(compared: &[Compared], rounds: &[Round]) -> Vec<Ratio> {
         compared.iter().filter_map(|compared| Ratio::new(compared, rounds)).collect()
     }
@@ -47,7 +47,7 @@ impl Ratio {
     }
 }
 
-/// Reads the range of a claim: `at least 5, aim 8`, `at most 1.5`, `aim 20`, `10 within 15%`.
+/// Parses a claim, such as `at least 5, aim 8`, `at most 1.5`, `aim 20` or `10 within 15%`. Returns the range in which it is met.
 pub fn range(claim: &str) -> Option<RangeInclusive<f64>> {
     let after = |words: &str| {
         let (_, rest) = claim.split_once(words)?;
@@ -72,33 +72,33 @@ pub fn table(ratios: &[Ratio]) -> String {
     text
 }
 
-/// Returns a value of one way, divided by that of another in the same round.
+/// Returns the value of the way `one`, divided by the value of `other` in the same round; `None` if the round lacks one of them.
 pub fn ratio(round: &Round, one: &str, other: &str, value: impl Fn(&Lap) -> f64) -> Option<f64> {
     Some(value(round.get(one)?) / value(round.get(other)?))
 }
 
-/// Returns the seconds of one way, divided by those of another.
+/// Returns the seconds of the way `one`, divided by the seconds of `other`.
 pub fn time(round: &Round, one: &str, other: &str) -> Option<f64> {
     ratio(round, one, other, |lap| lap.seconds)
 }
 
-/// Returns the processor seconds of one way, divided by those of another.
+/// Returns the CPU seconds of the way `one`, divided by the CPU seconds of `other`.
 pub fn processors(round: &Round, one: &str, other: &str) -> Option<f64> {
     ratio(round, one, other, |lap| lap.cpu_seconds)
 }
 
-/// Returns the rows a second of one way, divided by those of another.
+/// Returns the rows per second of the way `one`, divided by the rows per second of `other`.
 pub fn rate(round: &Round, one: &str, other: &str) -> Option<f64> {
     ratio(round, one, other, Lap::rate)
 }
 
-/// Returns the seconds of the fastest of some ways, divided by those of another.
+/// Returns the seconds of the fastest of `ways`, divided by the seconds of `other`.
 pub fn fastest(round: &Round, ways: &[&str], other: &str) -> Option<f64> {
     let times = ways.iter().map(|way| time(round, way, other)).collect::<Option<Vec<f64>>>()?;
     times.into_iter().reduce(f64::min)
 }
 
-/// Returns the lines of the ratios of a round whose laps took these seconds.
+/// Returns the table lines of the ratios in a round whose laps took these seconds.
 #[cfg(test)]
 pub(crate) fn lines<const N: usize>(compared: &[Compared], laps: [(&'static str, f64); N]) -> Vec<String> {
     let lap =
@@ -106,13 +106,13 @@ pub(crate) fn lines<const N: usize>(compared: &[Compared], laps: [(&'static str,
     lines_of(compared, laps.map(|(way, seconds)| (way, lap(seconds))).into())
 }
 
-/// Returns the lines of the ratios of a round.
+/// Returns the table lines of the ratios in a round.
 #[cfg(test)]
 pub(crate) fn lines_of(compared: &[Compared], round: Round) -> Vec<String> {
     Ratio::all(compared, &[round]).iter().map(Ratio::line).collect()
 }
 
-/// Returns the number of ratios that can be computed from the ways of each part alone.
+/// Returns the number of ratios that can be computed if only the ways of a single part run, summed over all parts.
 #[cfg(test)]
 pub(crate) fn ratios_of_parts<T, R>(
     ways: &[crate::rounds::Way<T, R>],
@@ -155,13 +155,13 @@ mod tests {
     const HALF: Compared = ("one to the other", |round| time(round, "one", "other"), "at least 2");
 
     #[test]
-    fn ratios_are_taken_within_a_round() {
+    fn ratios_are_computed_within_a_round() {
         let ratio = Ratio::new(&HALF, &rounds(&[[20.0, 1.0], [60.0, 2.0], [40.0, 1.0]])).unwrap();
         assert_eq!(ratio.line(), "| one to the other | 30.00 (20.00..40.00) | at least 2 | met |");
     }
 
     #[test]
-    fn a_claim_is_short_or_missing() {
+    fn the_table_says_short_for_a_missed_claim_and_nothing_without_a_claim() {
         let claimless = (HALF.0, HALF.1, "");
         let lines = table(&Ratio::all(&[HALF, claimless], &rounds(&[[3.0, 2.0]])));
         let lines: Vec<&str> = lines.lines().skip(2).collect();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_a_claim_are_its_range() {
+    fn the_range_of_a_claim_follows_from_its_words() {
         for (claim, met, short) in [
             ("at least 5, aim 8", 5.0, 4.9),
             ("aim 20", 20.0, 19.0),

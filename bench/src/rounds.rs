@@ -1,4 +1,4 @@
-//! Ways, and rounds of their laps: each round runs every way once, every second round in reverse order.
+//! Runs the ways of a comparison in rounds: each round runs a lap of every way, every second round in reverse order.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::options::say;
 /// The laps of one round, by the names of their ways.
 pub type Round = BTreeMap<&'static str, Lap>;
 
-/// A way to do what is compared. `T` is the state of the comparison.
+/// A way to do the compared work, such as `sqluice load` or SQLite's `.import`. `T` is the state of the comparison.
 #[derive(Debug)]
 pub struct Way<T, R> {
     /// The name, in records and in the output of the run.
     pub name: &'static str,
-    /// The part of the comparison that the way belongs to.
+    /// The part of the comparison to which the way belongs: the group of ways that run in the same rounds.
     pub part: &'static str,
     /// The title in the table.
     pub title: &'static str,
@@ -24,7 +24,7 @@ pub struct Way<T, R> {
     pub run: fn(&mut T) -> R,
 }
 
-/// Creates a way; short, since a comparison is a list of them.
+/// Creates a way. The name is short, because a comparison is a list of calls.
 pub fn way<T, R>(
     part: &'static str,
     name: &'static str,
@@ -34,7 +34,7 @@ pub fn way<T, R>(
     Way { name, part, title, run }
 }
 
-/// Keeps the ways of some parts; all of them if none is named.
+/// Returns the ways of the parts in `parts`; all ways if `parts` is empty.
 ///
 /// # Errors
 /// When there is no such part.
@@ -48,7 +48,7 @@ pub fn only<T, R>(ways: Vec<Way<T, R>>, parts: &[String]) -> anyhow::Result<Vec<
     Ok(ways.into_iter().filter(wanted).collect())
 }
 
-/// Runs `count` rounds; `lap` returns `None` for a way that is not part of the round.
+/// Runs `count` rounds of all ways. `lap` runs a lap, or returns `None` if the way does not run in this round.
 ///
 /// # Errors
 /// The errors of `lap`.
@@ -62,7 +62,8 @@ pub fn rounds<T, R>(
     Ok(rounds)
 }
 
-/// Adds the laps of the ways of a part to rounds, if the parts of a comparison run one after the other. An empty part is all of them.
+/// Runs all rounds of the ways of one part and adds the laps to `rounds`, for comparisons whose parts run one after the other. An empty
+/// `part` stands for all ways.
 ///
 /// # Errors
 /// The errors of `lap`.
@@ -90,7 +91,7 @@ pub fn laps<'a>(rounds: &'a [Round], name: &str) -> Vec<&'a Lap> {
     rounds.iter().filter_map(|round| round.get(name)).collect()
 }
 
-/// Formats a table of the laps of each way.
+/// Formats a table with a row for each way that has laps. `first` is the head of the column with the ways' titles.
 pub fn table<T, R>(first: &str, columns: &[Column<'_>], ways: &[Way<T, R>], rounds: &[Round]) -> String {
     let rows = ways.iter().map(|way| row(way.title, columns, &laps(rounds, way.name)));
     head(first, columns) + &rows.collect::<String>()

@@ -1,4 +1,4 @@
-//! Programs beside sqluice: the shell `sqlite3`, and Python with what is compared.
+//! Runs the other programs of comparisons: the shell `sqlite3`, and Python with other packages.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -10,13 +10,13 @@ use clap::Args;
 
 use crate::process::{Runner, Took};
 
-/// The files of programs.
+/// The flags that name the files of other programs.
 #[derive(Clone, Debug, Args)]
 pub struct Programs {
-    /// SQLite's shell, if it is compared
+    /// SQLite's shell, for comparisons with it
     #[arg(long, default_value = "sqlite3", value_name = "FILE")]
     pub sqlite3: PathBuf,
-    /// Python with what is compared
+    /// Python with the packages that are compared
     #[arg(long, default_value = "python3", value_name = "FILE")]
     pub python: PathBuf,
     /// The program that loads NDJSON files
@@ -28,15 +28,15 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Returns the shell with a database. The user's settings must not affect the comparison.
+    /// Returns a command that runs SQLite's shell on a database, without the user's settings (`~/.sqliterc`).
     pub fn shell(&self, database: &Path) -> Command {
         let mut command = Command::new(&self.sqlite3);
         command.args(["-batch", "-bail", "-init", "/dev/null"]).arg(database);
         command
     }
 
-    /// Runs a program of Python that prints the seconds of its steps as JSON. These are counted, without Python's start and imports; the
-    /// time of the first step is the output.
+    /// Runs a Python program that prints the seconds of its steps as JSON. The lap has the sum of these seconds, without Python's start and
+    /// imports, and the time of the first step as its output.
     ///
     /// # Errors
     /// When Python fails, or prints something else.
@@ -53,7 +53,7 @@ impl Programs {
         Ok((Took { seconds: steps.values().sum(), ..took }, Some(format!("{step} {first:.2} s"))))
     }
 
-    /// Runs a program of Python.
+    /// Runs a Python program.
     ///
     /// # Errors
     /// When it fails.
@@ -66,7 +66,7 @@ impl Programs {
         runner.run(Command::new(&self.python).args(["-c", program]).args(words))
     }
 
-    /// Returns what a program of Python says about its versions.
+    /// Returns the versions that a Python program prints.
     ///
     /// # Errors
     /// When `needs` are not installed.
@@ -78,7 +78,7 @@ impl Programs {
     }
 }
 
-/// Returns what a program says about its version.
+/// Returns the output of a program for `--version`.
 ///
 /// # Errors
 /// When it does not run.
@@ -88,7 +88,7 @@ pub fn version_of(runner: &Runner, program: &Path) -> anyhow::Result<String> {
     Ok(said.stdout.trim().to_owned())
 }
 
-/// Quotes a path for the shell's own commands, which have these escapes.
+/// Quotes a path for the dot-commands of SQLite's shell, such as `.import`.
 ///
 /// # Errors
 /// When the path is not UTF-8.

@@ -1,4 +1,4 @@
-//! The measured program.
+//! Runs the measured program, `sqluice`, and parses its reports.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::process::{Runner, Took};
 use crate::words;
 
-/// The required part of a report.
+/// The fields of a report that comparisons read.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Report {
     /// The number of rows in the database.
@@ -53,7 +53,7 @@ impl Report {
     }
 }
 
-/// The required part of the report of a check.
+/// The fields of the report of `sqluice check` that comparisons read.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Checked {
     /// `true` if the check found no error.
@@ -75,7 +75,7 @@ impl<'a> Sqluice<'a> {
         Sqluice { runner, file }
     }
 
-    /// Runs a verb, which reports as JSON.
+    /// Runs a verb with `--json`.
     ///
     /// # Errors
     /// When the command fails.
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn write_paths_are_those_of_tables_and_of_indexes() {
+    fn write_paths_list_those_of_tables_and_indexes() {
         let report = |tables: &str| {
             let json = format!(r#"{{"rows": 1, "bytes": 4096, "output": "direct"{tables}}}"#);
             serde_json::from_str::<Report>(&json).unwrap().write_paths()

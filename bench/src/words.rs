@@ -1,4 +1,4 @@
-//! The words of a command line: written by the process that starts a lap, and read by the lap.
+//! The command line of a lap: the comparison's process writes it, and the lap's process parses it.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::vec::IntoIter;
 
 use anyhow::{Context, ensure};
 
-/// A value that can be a word of a command line.
+/// A value that can be an argument of a lap: a text, a path or a number.
 pub trait Word {
     /// Returns the word.
     fn word(&self) -> OsString;
@@ -42,18 +42,18 @@ word! {
     f64: to_string;
 }
 
-/// Returns the words of a command line: texts, paths and numbers.
+/// Returns a list of arguments from texts, paths and numbers.
 #[macro_export]
 macro_rules! words {
     ($($word:expr),* $(,)?) => { [$($crate::words::Word::word(&$word)),*] };
 }
 
-/// The words that a lap was started with, in order.
+/// The arguments of a lap that have not been parsed yet.
 #[derive(Debug)]
 pub struct Words(IntoIter<OsString>);
 
 impl Words {
-    /// Creates the words of a lap.
+    /// Takes the arguments of a lap, of which none is parsed yet.
     pub fn new(words: Vec<OsString>) -> Words {
         Words(words.into_iter())
     }
@@ -76,7 +76,7 @@ impl Words {
         value.with_context(|| format!("{} is no such value", word.display()))
     }
 
-    /// Returns `true` if the words that are left are this one; they must be, or none must be left.
+    /// Returns `true` if the only argument left is `word`, `false` if none is left.
     ///
     /// # Errors
     /// When other words are left.

@@ -1,4 +1,4 @@
-//! Any bytes as an archive: unpacking ends, without a panic, and writes nothing beside its folder.
+//! Unpacks any bytes as an archive: unpacking ends without a panic, and writes nothing outside of its folder.
 #![no_main]
 
 use std::fs;

@@ -1,4 +1,5 @@
-//! Any bytes as CSV, in dialects and parts that the first bytes choose: rows and errors are those of the slow parser.
+//! Reads any bytes as CSV, with the fast parser and with the slow one: rows and errors are equal. The first three bytes choose the dialect
+//! and the size of the pieces that the fast parser reads.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| sqluice_sources::csv::fuzzing::fast_equals_slow(bytes));

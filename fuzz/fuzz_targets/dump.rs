@@ -1,5 +1,5 @@
-//! Any bytes as a dump: both splitters find the same statements, and a load makes a sound database or leaves nothing. The first two bytes
-//! choose the dialect and the size of blocks.
+//! Reads any bytes as an SQL dump: the fast and the slow splitter find the same statements, and a load makes a sound database or leaves no
+//! file. For the splitters, the first two bytes choose the dialect and the size of the blocks.
 #![no_main]
 
 use std::fs;

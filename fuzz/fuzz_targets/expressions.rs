@@ -1,4 +1,5 @@
-//! Any text as the expressions of a load: they are refused, or each record makes one row at most, in a sound database.
+//! Loads three records with any text as filter, set and select expressions: the load fails and leaves no file, or each record is stored as
+//! one row or filtered out, in a sound database.
 #![no_main]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Any bytes as a database: the checker and the scan end, without a panic. A tree that the checker finds sound is scanned to its end.
+//! Checks and scans any bytes as a database: both end without a panic, and a tree that the checker finds sound is scanned to its end.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes as the rows of a full-text index: a reader returns an error, or what the rows hold.
+//! Reads any bytes as the rows of an FTS5 index: readers and the checker return a result or an error, without a panic.
 #![no_main]
 
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ impl Pages for Data {
     }
 }
 
-/// Split keys in ascending order, one for each page that the bytes of the structure name.
+/// Each byte of the structure record is taken as a page number, and gets a split key; the keys ascend.
 impl Rows for Data {
     fn next_split_key(&mut self, _: u16, after: &mut Option<Vec<u8>>) -> Result<Option<i64>, Infallible> {
         let number = after.as_ref().map_or(0, |after| after.len() + 1);
@@ -39,7 +39,7 @@ impl Rows for Data {
     }
 }
 
-// The structure, and then leaves 1, 2, ... of segment 1, each after its number of bytes.
+// `structure` is the structure record, and `pages` are leaves 1, 2, … of segment 1.
 fuzz_target!(|parts: (Vec<u8>, Vec<Vec<u8>>)| {
     let (structure, pages) = parts;
     let mut data = Data(HashMap::from([(STRUCTURE_ID, structure)]));

@@ -1,4 +1,5 @@
-//! Any bytes as a damaged database: a recovery ends, without a panic, leaves the bytes as they are, and its result is sound.
+//! Recovers any bytes as a damaged database: the recovery ends without a panic, does not change its source, and makes a sound database or
+//! none.
 #![no_main]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Any bytes as a tar archive: its members are read or refused, and none has other bytes when it is read again.
+//! Reads the members of any bytes as a tar archive, twice: both times their bytes are equal.
 #![no_main]
 
 use sqluice_sources::input::archive::{ArchiveKind, fuzzing};

@@ -1,4 +1,4 @@
-//! The laps that sqluice is compared with.
+//! The laps with which `sqluice generate` is compared: a raw write to the disk, and SQLite's INSERTs.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,7 +12,7 @@ use sqluice::splitmix::SplitMix64;
 use crate::db::{close, open};
 use crate::{UNSAFE_PRAGMAS, sync};
 
-/// The number of rows in an INSERT, as in the article.
+/// The number of rows in an INSERT, as in the published article on a billion rows.
 const ROWS_PER_INSERT: usize = 50;
 
 /// The table of the article.
@@ -55,7 +55,7 @@ fn write(file: &Path, buffer: &[u8], bytes: u64, flags: i32) -> io::Result<File>
     Ok(file)
 }
 
-/// Returns bytes that no disk can compress or deduplicate.
+/// Returns random bytes, which a disk can't compress or deduplicate.
 fn noise(length: usize) -> Vec<u8> {
     let mut random = SplitMix64(7);
     let mut bytes: Vec<u8> = (0..length / 8).flat_map(|_| random.next().to_le_bytes()).collect();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_raw_write_has_the_length_it_was_asked_for() {
+    fn the_raw_write_has_the_requested_length() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("raw");
         for bytes in [4096, (20 << 20) + 4096] {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  round:  generate -> verified      a process of the release binary, synced at its end
-//!          raw      -> its length    as many bytes, O_DIRECT, one thread, fsync; first in every second round
+//!          raw      -> its length    a write of as many bytes, O_DIRECT, one thread, fsync; first in every second round
 //!          insert   -> verified      50 rows in each prepared INSERT, unsafe PRAGMAs, fsync
 //!          attach   -> verified      INSERT INTO main.user SELECT * FROM a.user, unsafe PRAGMAs, fsync
 //!          discard  -> its report    all pages encoded, none written
@@ -32,9 +32,11 @@ use crate::sqluice::Report;
 use crate::words::Words;
 use crate::{count, size, words};
 
-/// The settings of the comparison with a billion rows.
+/// The command line of the comparison with a billion rows.
 #[derive(Clone, Debug, Args)]
-#[command(about = "One billion rows: sqluice beside the bare disk and SQLite, in alternating rounds")]
+#[command(
+    about = "Compares loading one billion rows with plain writes to the disk and with SQLite, in alternating rounds"
+)]
 pub struct Settings {
     /// Rows of the big file, and bytes of the raw one
     #[arg(long, default_value = "1e9", value_name = "N", value_parser = count)]
@@ -62,7 +64,7 @@ fn ways<'a>() -> Ways<'a> {
             track.sql("insert", &words!["insert", track.house.file("sql.db"), track.settings.sql_rows])
         }),
         way("", "attach", "ATTACH copy, unsafe PRAGMAs", |track| {
-            // Reads the source right before the copy, so that it is in the page cache.
+            // The source must be in the page cache.
             let source = track.house.file("source.db");
             track.verify(&source, track.settings.sql_rows)?;
             track.sql("attach", &words!["attach", track.house.file("sql.db"), source])
@@ -86,7 +88,7 @@ const COLUMNS: [Column<'static>; 5] = [
     ("peak memory", &memory),
 ];
 
-/// Runs a lap in this process.
+/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -110,7 +112,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     {
         ensure!(rows > 0, "--{name} must not be 0");
     }
-    // The big file or the raw one, and two small files.
+    // At most one of the big file and the raw file exists at a time, beside two small files.
     let bytes = (settings.rows + 2 * settings.sql_rows) * ROW_BYTES_MAX;
     let house = House::open(&settings.options, runner, bytes)?;
     let mut track = Track { settings, house: &house, bytes: None, checksum: None };
@@ -121,7 +123,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("billion", facts, &ways, &rounds, RATIOS, &table("", &COLUMNS, &ways, &rounds))
 }
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     settings: &'a Settings,
     house: &'a House<'a>,
@@ -145,7 +147,7 @@ impl Track<'_> {
         })
     }
 
-    /// Writes as many bytes as the big file has, which is made before in the first round.
+    /// Writes as many raw bytes as the big file has. In the first round, the big file is generated before.
     fn raw(&mut self) -> anyhow::Result<Lap> {
         let bytes = self.bytes.context("the first lap makes the big file")?;
         let file = self.house.file("raw");

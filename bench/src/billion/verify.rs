@@ -8,7 +8,7 @@ use rusqlite::params;
 
 use crate::db::read;
 
-/// The number of rows at each end whose values are checked. All rows are counted.
+/// The number of rows at the start and at the end of the table whose values are checked. All rows are counted.
 const LOOKED_AT: i64 = 1_000_000;
 
 /// Checks that the table has `rows` rows, numbered from 1, and that the rows at both ends have the right values.
@@ -16,7 +16,7 @@ pub(crate) fn verify(file: &Path, rows: u64) -> anyhow::Result<()> {
     let rows = i64::try_from(rows).context("SQLite numbers rows with 63 bits")?;
     let db = read(file)?;
     let ask = |sql: &str| db.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
-    // Separate queries: SQLite counts without reading rows, and finds both ends without counting.
+    // Three queries, because SQLite has a fast plan for each: count without reading rows, and find the first and the last rowid.
     let found = ask("SELECT count(*) FROM user")?.unwrap_or(0);
     ensure!(found == rows, "{} has {found} rows instead of {rows}", file.display());
     if rows == 0 {
@@ -41,7 +41,7 @@ mod tests {
     use crate::db::open;
 
     #[test]
-    fn a_wrong_number_of_rows_is_found() {
+    fn verify_finds_a_wrong_number_of_rows() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("few.db");
         insert(&file, 99).unwrap();
@@ -62,7 +62,7 @@ mod tests {
             let file = folder.path().join(file);
             insert(&file, 99).unwrap();
             open(&file, damage).unwrap();
-            // A row that moved to the end leaves a gap, so the last rowid is too large.
+            // The row that got the id 1000 makes the last rowid too large: the rows are not numbered 1 to 99.
             assert!(verify(&file, 99).is_err(), "{damage}");
         }
     }

@@ -24,10 +24,10 @@ use crate::rounds::{Round, Way, laps, rounds, table, way};
 use crate::words::Words;
 use crate::{grouped, size, sync, warm, words};
 
-/// The settings of the comparison of checks.
+/// The command line of the comparison of checks.
 #[derive(Clone, Debug, Args)]
 #[command(
-    about = "Is a database with indexes sound? sqluice beside SQLite's integrity_check, in alternating rounds"
+    about = "Compares checking a database with indexes with SQLite's integrity_check, in alternating rounds"
 )]
 pub struct Settings {
     /// Rows of the database
@@ -40,7 +40,7 @@ pub struct Settings {
     options: Options,
 }
 
-/// The maximum size of a row and its four entries, in bytes.
+/// The maximum size of a row and of its entries in the four indexes, in bytes.
 const ROW_BYTES_MAX: u64 = 150;
 
 /// The minimum ratio of the medians of `integrity_check` and `check`.
@@ -49,7 +49,7 @@ const CLAIM: f64 = 10.0;
 const COLUMNS: [Column<'static>; 3] =
     [("seconds: median (min..max)", &seconds), ("GB/s", &throughput), ("peak memory", &memory)];
 
-/// Runs a lap in this process.
+/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -86,7 +86,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
         let took = (way.run)(&mut track)?;
         Lap::new(&took, rows, bytes, None).verified(way.name, || Ok(())).map(Some)
     })?;
-    // The check of SQLite runs in fewer rounds, so the medians are compared.
+    // Medians over all rounds, not ratios within a round: SQLite's check runs in fewer rounds.
     let ratio = median(&rounds, "integrity") / median(&rounds, "check");
     let verdict = if ratio >= CLAIM { "met" } else { "short" };
     let text = table(&input, &COLUMNS, &ways, &rounds)
@@ -95,12 +95,12 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("check", facts, &ways, &rounds, &[], &text)
 }
 
-/// Returns the median seconds of a way, of the rounds that have it.
+/// Returns the median seconds of a way over the rounds in which it ran.
 fn median(rounds: &[Round], way: &str) -> f64 {
     spread(&laps(rounds, way), |lap| lap.seconds).median
 }
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     house: &'a House<'a>,
     database: PathBuf,
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians_are_of_the_rounds_that_have_the_lap() {
+    fn medians_ignore_rounds_without_the_lap() {
         let lap = |seconds| Lap { seconds, ..Lap::default() };
         let rounds = [
             Round::from([("check", lap(2.0)), ("integrity", lap(40.0))]),

@@ -11,7 +11,7 @@ pub(crate) const INDEXES: &str = "
     CREATE INDEX user_active ON user (active);
     CREATE INDEX user_area_id ON user (area DESC, id);";
 
-/// The page cache of SQLite in KiB, so large that more makes no difference.
+/// The size of SQLite's page cache in KiB. A larger one makes no difference.
 const CACHE_KIB: u32 = 200_000;
 
 /// Creates the indexes.

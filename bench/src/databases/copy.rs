@@ -1,5 +1,4 @@
-//! Copies of a database: `sqluice copy` compared with VACUUM INTO, and with a synced copy of the bytes. The rows are those of the
-//! preset `user`.
+//! Copying a database: `sqluice copy` compared with VACUUM INTO, and with `cp` and a sync. The rows are those of the preset `user`.
 //!
 //! ```text
 //!  case       source                               copy
@@ -9,8 +8,8 @@
 //!  deleted    a table, every second row deleted    unchanged
 //! ```
 //!
-//! Every second round runs in reverse order. Before each lap the source is read into the page cache. sqluice and the copy of the bytes
-//! sync their files, VACUUM INTO does not. Every copy must have the rows and sums of its source.
+//! Every second round runs in reverse order. Before each lap the source is read into the page cache. sqluice and the way `cp` sync their
+//! files, VACUUM INTO does not. Every copy must have the row count and the column sums of its source.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -33,7 +32,7 @@ use crate::{count, grouped, size, warm, words};
 const ROW_BYTES: u64 = 20;
 const ENTRY_BYTES: u64 = 30;
 
-/// The page size of the copy if it is to be larger.
+/// The page size of the copies in the case `pages`.
 const PAGE_BYTES: &str = "16384";
 
 #[derive(Debug, Args)]
@@ -106,7 +105,7 @@ impl Case {
     }
 }
 
-/// The number of rows, sums of columns, and the number of indexes.
+/// The query for the content of a database: its row count, sums of columns, and the number of indexes.
 const SUMS: &str =
     "SELECT count(*), total(id), total(age), (SELECT count(*) FROM sqlite_schema WHERE type = 'index')
     FROM user NOT INDEXED";
@@ -155,7 +154,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("databases-copy", facts, &ways, &rounds, &case.compared(), &text)
 }
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     house: &'a House<'a>,
     source: PathBuf,
@@ -170,7 +169,7 @@ mod tests {
     use crate::ratio::lines;
 
     #[test]
-    fn claims_are_about_ratios_within_a_round() {
+    fn claims_are_met_or_short_by_the_ratios_of_a_round() {
         let laps = [("bytes", 1.0), ("vacuum-into", 9.0), ("copy", 1.2)];
         let met = |case: Case| {
             lines(&case.compared(), laps).iter().map(|line| line.ends_with("| met |")).collect::<Vec<bool>>()

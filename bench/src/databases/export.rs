@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Every second round runs in reverse order. Before each lap the database is read into the page cache. sqluice syncs its files, the
-//! others do not; the time of Python includes only fetching and writing. Every file is loaded again, and must
-//! have the rows and the sums of the table.
+//! others do not; the time of Python includes only fetching and writing. Every exported file is loaded into a database again, which must
+//! have the row count and the column sums of the table.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ use crate::rounds::{Way, rounds, table, way};
 use crate::shell::quoted;
 use crate::{grouped, size, warm, words};
 
-/// The program that Python runs.
+/// The Python program of the way `adbc`.
 const FRAMES: &str = include_str!("frames.py");
 
 /// The size of the database at scale 1, with the largest file, in bytes.
@@ -43,7 +43,7 @@ pub struct Settings {
 
 type Ran = anyhow::Result<(Took, Option<String>)>;
 
-/// The ways. Their parts are the names of the files.
+/// Returns the ways. The part of a way is the name of the file that it exports.
 fn ways<'a>() -> Vec<Way<Track<'a>, Ran>> {
     vec![
         way("lineitem.csv", "shell-csv", "`sqlite3 -csv`", |track| track.shell("csv")),
@@ -105,11 +105,11 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("databases-export", facts, &ways, &rounds, RATIOS, &text)
 }
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     house: &'a House<'a>,
     source: PathBuf,
-    /// The file of the way that runs.
+    /// The file that the current lap exports.
     file: PathBuf,
     expected: Sums,
 }
@@ -126,7 +126,7 @@ impl Track<'_> {
         Ok((self.house.sqluice.run(&words!["export", self.source, "lineitem", "--to", self.file])?, None))
     }
 
-    /// Loads the file, whose rows and sums must be those of the table.
+    /// Loads the exported file, and checks that it has the row count and the sums of the table.
     fn verify(&self) -> anyhow::Result<()> {
         let target = self.house.file("loaded.db");
         let schema = self.house.write("lineitem.sql", &declaration(&self.source)?)?;
@@ -137,7 +137,7 @@ impl Track<'_> {
     }
 }
 
-/// Returns a declaration of the columns of the table and their types, without keys.
+/// Returns a CREATE TABLE statement with the columns of the table and their types, without keys.
 fn declaration(db: &Path) -> anyhow::Result<String> {
     let connection = open(db, "")?;
     let sql = "SELECT group_concat(name || ' ' || type, ', ') FROM pragma_table_info('lineitem')";
@@ -157,7 +157,7 @@ impl Sums {
         let connection = open(db, "")?;
         let mut names = connection.prepare("SELECT name FROM pragma_table_info('lineitem') ORDER BY cid")?;
         let names: Vec<String> = names.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        // The text form of a float may differ, so numbers have no length.
+        // Numbers are summed by value, not by length: programs print the same float differently.
         let columns = names.iter().map(|name| {
             format!(
                 "total(iif(typeof({name}) = 'text', unicode({name}), {name})), total(iif(typeof({name}) = 'text', length({name}), 0))"
@@ -181,7 +181,7 @@ mod tests {
     use crate::ratio::lines;
 
     #[test]
-    fn claims_are_about_ratios_within_a_round() {
+    fn claims_are_met_or_short_by_the_ratios_of_a_round() {
         let laps = [
             ("shell-csv", 20.0),
             ("csv", 2.0),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_see_a_value_that_differs() {
+    fn sums_differ_if_a_value_differs() {
         let folder = tempfile::tempdir().unwrap();
         let make = |name: &str, rows: &str| {
             let file = folder.path().join(name);

@@ -1,7 +1,7 @@
-"""A table of a database as a Parquet file, by ADBC and pyarrow.
+"""Exports the table lineitem to a Parquet file with ADBC and pyarrow.
 
-    versions           what does it, in a line
-    export DB FILE     fetches lineitem and writes it; the seconds that it took as JSON, without the start of Python and its imports
+    versions           prints the versions of Python, pyarrow and ADBC
+    export DB FILE     fetches lineitem and writes it; prints the seconds of both as JSON, without the start of Python and its imports
 """
 
 import json

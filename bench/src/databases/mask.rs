@@ -1,11 +1,10 @@
-//! Masked copies: `sqluice copy --mask` compared with the same copy without masks, and with `--strict-mask`. The database is the preset
-//! `shop`.
+//! Masked copies: `sqluice copy --mask` compared with a copy without masks, and with `--strict-mask`. The database is the preset `shop`.
 //!
 //! ```text
-//!  masked columns   customers: all but the city        orders: customer, which follows, and moment
+//!  masked columns   customers: all but the city        orders: the customer's id, as in customers, and the time
 //!  lap              sqluice copy --compact     all values unchanged
 //!                   sqluice copy --mask        must have as many rows and joins, and no old e-mail address
-//!                   ... --strict-mask          the same, and `--allow` for cities whose names are first names, too
+//!                   ... --strict-mask          as --mask, and `--allow` for the cities, as some of their names are also first names
 //! ```
 //!
 //! The rate counts values: the rows of each table times its columns, masked or not. Every second round runs in reverse order; before each
@@ -27,7 +26,7 @@ use crate::ratio::{self, Compared};
 use crate::rounds::{Way, rounds, table, way};
 use crate::{count, grouped, size, warm, words};
 
-/// The size of an order of the shop, with its share of customers and items, in bytes.
+/// The size of an order in the database, with its share of the customers and items, in bytes.
 const ORDER_BYTES: u64 = 160;
 
 #[derive(Debug, Args)]
@@ -96,7 +95,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("databases-mask", facts, &ways, &rounds, RATIOS, &text)
 }
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     settings: &'a Settings,
     house: &'a House<'a>,
@@ -110,7 +109,7 @@ impl Track<'_> {
     }
 }
 
-/// The facts that a masked copy and its source must have in common.
+/// Counts that must be equal in a masked copy and its source.
 #[derive(Debug, PartialEq)]
 struct Facts {
     /// The number of values: the rows of each table times its columns.
@@ -144,7 +143,7 @@ impl Facts {
     }
 }
 
-/// Returns `true` if some e-mail addresses of the old shop exist in the new one.
+/// Returns `true` if e-mail addresses of the source exist in the masked copy.
 fn shares_mail(old: &Path, new: &Path) -> anyhow::Result<bool> {
     let connection = open(new, "")?;
     connection.execute("ATTACH ?1 AS old", [old.to_str().context("a path is UTF-8")?])?;

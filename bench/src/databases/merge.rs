@@ -1,4 +1,4 @@
-//! Merging eight databases: `sqluice merge` compared with ATTACH and INSERT ... SELECT by SQLite, and with a copy of the bytes.
+//! Merging eight databases: `sqluice merge` compared with ATTACH and INSERT ... SELECT in SQLite, and with `cat` of the files and a sync.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub struct Settings {
     /// Rows of all databases
     #[arg(long, default_value = "100M", value_name = "N", value_parser = count)]
     rows: u64,
-    /// What is merged
+    /// The kind of databases to merge
     #[arg(long, value_enum, default_value_t = Case::Index)]
     case: Case,
     #[command(flatten)]
@@ -88,7 +88,7 @@ impl Case {
     }
 }
 
-/// The number of rows, and sums of columns.
+/// The query for the content of a database: its row count, and sums of columns.
 const SUMS: &str =
     "SELECT count(*), total(id), total(age), (SELECT total(area) FROM user) FROM user NOT INDEXED";
 
@@ -139,7 +139,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("databases-merge", facts, &ways, &rounds, &case.compared(), &text)
 }
 
-/// Changes the rowids of a database to every eighth number, beginning with its own.
+/// Changes the rowids of a database, so that those of the eight databases alternate: the database at `place` gets every eighth number.
 fn interleave(source: &Path, place: usize) -> anyhow::Result<()> {
     let sql = format!(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
@@ -151,7 +151,7 @@ fn interleave(source: &Path, place: usize) -> anyhow::Result<()> {
     open(source, &sql).map(drop)
 }
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     house: &'a House<'a>,
     indexed: bool,
@@ -183,7 +183,7 @@ mod tests {
     use crate::ratio::lines;
 
     #[test]
-    fn claims_are_about_ratios_within_a_round() {
+    fn claims_are_met_or_short_by_the_ratios_of_a_round() {
         let laps = [("bytes", 1.0), ("insert", 21.0), ("merge", 1.4)];
         let met = |case: Case| {
             lines(&case.compared(), laps).iter().map(|line| line.ends_with("| met |")).collect::<Vec<bool>>()

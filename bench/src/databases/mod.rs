@@ -1,4 +1,4 @@
-//! Databases as sources: `sqluice` compared with other programs that read them, a subcommand for each part.
+//! Verbs that read databases: copy, merge, masked copy, export, each compared with other programs. Each part is a subcommand.
 
 mod copy;
 mod export;
@@ -12,7 +12,9 @@ use crate::process::Runner;
 
 /// The parts of the comparison.
 #[derive(Debug, Subcommand)]
-#[command(about = "Databases as sources: sqluice beside what else reads them, in alternating rounds")]
+#[command(
+    about = "Compares exports, copies and merges of databases with other programs, in alternating rounds"
+)]
 pub enum Part {
     /// A database to a new file
     Copy(copy::Settings),

@@ -1,7 +1,7 @@
 //! Databases with many tables: the time of each verb for a table, compared with the time in a database with few tables.
 //!
-//! SQLite creates databases of a thousand tables each, since it walks the whole schema for every table that it adds; they are merged into
-//! larger ones. A table has a key, a reference to the table before, an index and two rows.
+//! SQLite creates databases of a thousand tables each, which are then merged into larger ones: SQLite walks the whole schema for every
+//! table that it adds. A table has a key, a foreign key to the table before, an index and two rows.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,8 +26,7 @@ const PART_TABLES: u64 = 1000;
 /// The size of a table and its index, in bytes.
 const TABLE_BYTES: u64 = 2 * 4096 + 512;
 
-/// The largest allowed ratio of the time per table to the time per table of the database with the fewest
-/// tables.
+/// The maximum ratio of the time per table in a database to the time per table in the database with the fewest tables.
 const FACTOR_MAX: f64 = 2.0;
 
 #[derive(Debug, Args)]
@@ -76,7 +75,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("databases-tables", json!({ "seconds": seconds }), &ways, &[], &[], &text)
 }
 
-/// Formats the microseconds for each table, and their ratio to those of the smallest database.
+/// Formats a table of the microseconds per table of the database, with their ratio to those of the smallest database.
 fn table(counts: &[u64], seconds: &BTreeMap<&str, Seconds>) -> anyhow::Result<String> {
     let mut text = String::from(
         "| verb | tables | microseconds a table | times that of the fewest | |\n|---|---|---|---|---|\n",
@@ -94,7 +93,7 @@ fn table(counts: &[u64], seconds: &BTreeMap<&str, Seconds>) -> anyhow::Result<St
     Ok(text)
 }
 
-/// Creates a database of `tables` tables, whose rows have two keys from `first` on.
+/// Creates a database of `tables` tables. The two rows of a table have the keys `first` and the next.
 fn make(house: &House<'_>, file: &Path, tables: u64, first: u64) -> anyhow::Result<()> {
     let mut parts = Vec::new();
     for part in 0..tables.div_ceil(PART_TABLES) {
@@ -124,7 +123,7 @@ fn make(house: &House<'_>, file: &Path, tables: u64, first: u64) -> anyhow::Resu
 fn lap(house: &House<'_>, [one, other]: &[PathBuf; 2], verb: &str) -> anyhow::Result<f64> {
     warm(one)?;
     warm(other)?;
-    // The target of an export is a folder.
+    // An export writes a folder, other verbs a database.
     let target = house.file(if verb == "export" { "exported" } else { "target.db" });
     if verb == "index" || verb == "load" {
         std::fs::copy(one, &target)?;
@@ -151,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_that_grows_with_the_square_of_tables_is_missed() {
+    fn quadratic_time_in_the_number_of_tables_misses_the_claim() {
         let of = |seconds: [f64; 2]| Seconds::from([(1000, seconds[0]), (10_000, seconds[1])]);
         let seconds = BTreeMap::from([("copy", of([0.1, 1.2])), ("merge", of([0.1, 10.0]))]);
         let text = table(&[1000, 10_000], &seconds).unwrap();

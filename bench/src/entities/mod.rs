@@ -1,11 +1,12 @@
-//! Entities with two indexed fields, written by the thousand into a new store, then again unchanged, then changed with the same keys.
+//! Entities (JSON documents with two indexed fields): thousands are written into a new store, then again unchanged, then changed with the
+//! same keys.
 //!
 //! ```text
 //!  write_many   `Entities::write_many` of all
 //!  rows         the tables of the store, and a prepared INSERT ... ON CONFLICT DO UPDATE for each entity
-//!  published    a table of entities and one of index rows: four prepared statements for each entity
+//!  published    the tables of a published article, entities and index rows: four prepared statements for each entity
 //!
-//!  small        10,000 of about 150 bytes of JSON          into      10,000 small ones among 100,000 other existing entities
+//!  small        10,000 of about 150 bytes of JSON          into      10,000 small ones into a store that has 100,000 others
 //!  large        10,000 of about 10 kB
 //! ```
 //!
@@ -34,9 +35,11 @@ use crate::rounds::{Round, Way, rounds, table, way};
 use crate::words::Words;
 use crate::{db, grouped, words};
 
-/// The settings of the comparison of entities.
+/// The command line of the comparison of entities.
 #[derive(Debug, Args)]
-#[command(about = "Entities written by the thousand beside a statement for each, in alternating rounds")]
+#[command(
+    about = "Compares writing entities thousands at a time with one statement for each, in alternating rounds"
+)]
 pub struct Settings {
     /// Scales the number of entities
     #[arg(long, default_value = "1", value_name = "FACTOR", value_parser = crate::options::factor)]
@@ -48,7 +51,7 @@ pub struct Settings {
 /// The number of entities that are written.
 const ENTITIES: f64 = 10_000.0;
 
-/// The number of existing entities for each that is written among them.
+/// The number of existing entities for each written one, in the part `into`.
 const THERE: u64 = 10;
 
 type Ran = anyhow::Result<(Took, Done)>;
@@ -125,13 +128,13 @@ const RATIOS: &[Compared] = &[
     ("10 kB, others with the same keys, same tables", |r| step(r, "changed", "large_rows"), NO_SLOWER),
 ];
 
-/// Returns the time of a write of one way, divided by that of `write_many` of the same entities.
+/// Returns the time of the write `step` (first, same or changed) of a way, divided by the time of that write with `write_many`.
 fn step(round: &Round, step: &str, way: &str) -> Option<f64> {
     let of = |way: &str| round.get(way)?.also.get(step).copied();
     Some(of(way)? / of(&format!("{}_write_many", way.split('_').next()?))?)
 }
 
-/// Runs a lap in this process.
+/// Runs the lap in this process, which the comparison has started for it. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -171,11 +174,11 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("entities", facts, &ways, &rounds, RATIOS, &text)
 }
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     house: &'a House<'a>,
     entities: u64,
-    /// The content that the first way left, by the size of entities.
+    /// The content of the first way's database, by the size of entities. Later ways must have the same content.
     found: First<String, Found>,
 }
 
@@ -189,12 +192,12 @@ impl Track<'_> {
     }
 }
 
-/// The number of letters of an entity beside its key and its indexed fields.
+/// The number of letters in the field of an entity that is not indexed.
 fn notes_bytes(size: &str) -> usize {
     if size == "large" { 9_900 } else { 30 }
 }
 
-/// An entity as applications have it.
+/// An entity before it is serialized: a struct of the application.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Person {
     id: String,
@@ -236,11 +239,11 @@ struct Done {
 /// The content that all ways must produce: the number of entities, the size of their JSON, the number of index rows, and a sum of `age`.
 type Found = Vec<i64>;
 
-/// Writes entities, the same again, and changed ones with the same keys.
+/// Writes entities into a new store, then the same ones again, then changed ones with the same keys.
 fn write(file: &Path, way: &str, size: &str, entities: u64) -> anyhow::Result<Done> {
     let there = if size == "into" { entities * THERE } else { 0 };
     let all = there + entities;
-    // The entities of a batch lie anywhere among the existing ones, and are written in random order of their keys.
+    // Keys are shuffled over existing and new entities, so new ones are inserted anywhere among the existing ones.
     let numbers = |from: u64, to: u64| (from..to).map(move |at| permuted(at, all));
     let batch =
         |turn: u64| numbers(there, all).map(|number| Person::new(number, turn, size)).collect::<Vec<_>>();
@@ -289,10 +292,10 @@ impl Writer {
     }
 }
 
-/// The settings of a store.
+/// The PRAGMAs of all ways, which are those of `EntityStore`.
 const PRAGMAS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;";
 
-/// Writes each entity with one statement, to the tables of a store.
+/// Writes each entity with one statement to the tables of an `EntityStore`.
 fn write_rows(db: &Connection, batch: &[Person]) -> anyhow::Result<()> {
     db.execute_batch("BEGIN IMMEDIATE")?;
     {
@@ -308,12 +311,12 @@ fn write_rows(db: &Connection, batch: &[Person]) -> anyhow::Result<()> {
     Ok(db.execute_batch("COMMIT")?)
 }
 
-/// The tables of the article.
+/// The tables of the published article.
 const PUBLISHED: &str = "CREATE TABLE entity (type TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (type, key));
     CREATE TABLE field (type TEXT NOT NULL, entity TEXT NOT NULL, name TEXT NOT NULL, value, PRIMARY KEY (type, entity, name));
     CREATE INDEX by_value ON field (type, name, value);";
 
-/// Writes each entity with four statements.
+/// Writes each entity with four statements to the tables of the published article.
 fn write_published(db: &Connection, batch: &[Person]) -> anyhow::Result<()> {
     db.execute_batch("BEGIN IMMEDIATE")?;
     {
@@ -342,7 +345,7 @@ fn find(file: &Path, way: &str) -> anyhow::Result<Found> {
         _ => "SELECT count(*), sum(length(value)), 2 * count(email), sum(age) FROM person",
     };
     if way != "published" {
-        // Tests of the store cover that entities are read back unchanged.
+        // Only counted: the tests of `EntityStore` check that entities are read back unchanged.
         let people = EntityStore::open(file)?.define(person())?;
         ensure!(
             people.query(all().limit(3))?.len() == 3 || people.count(&all())? < 3,

@@ -1,4 +1,4 @@
-//! Rows that are functions of their numbers, so that a file and an INSERT have the same rows.
+//! The rows that are added to databases. A row is a function of its number, so CSV files and INSERTs have the same rows.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `WHERE id IN (...)` with many ids in memory: the ways to pass them to SQLite.
+//! The laps of the part `in`: ways to pass many ids in memory to SQLite, for `WHERE id IN (...)`.
 
 use std::path::Path;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::random::mixed;
 /// The number of times that ids are looked up.
 pub(crate) const TIMES: u64 = 20;
 
-/// The number of found rows, the sum of their ages, and the seconds of all times.
+/// The result of a lap: the number of found rows, the sum of their ages, and the seconds of all [`TIMES`] lookups.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LookedUp {
     pub(crate) found: i64,
@@ -23,10 +23,10 @@ pub(crate) struct LookedUp {
     pub(crate) seconds: f64,
 }
 
-/// A page cache for the whole table, which is then read into it.
+/// Sets a page cache that is large enough for the whole table, and reads the table into it.
 const PRAGMAS: &str = "PRAGMA cache_size = -1000000; SELECT sum(age) FROM user;";
 
-/// Looks up `count` of `rows` ids in a way, [`TIMES`] times.
+/// Looks up `count` of `rows` ids [`TIMES`] times, as `way` says.
 pub(crate) fn look_up(file: &Path, rows: u64, count: u64, way: &str) -> anyhow::Result<LookedUp> {
     let db = open(file, PRAGMAS)?;
     rows::register(&db)?;
@@ -91,7 +91,7 @@ mod tests {
     use crate::existing::sqlite::insert_rows;
 
     #[test]
-    fn ids_are_found_wherever_they_are() {
+    fn every_way_finds_the_same_ids() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("user.db");
         insert_rows(&file, 1000).unwrap();

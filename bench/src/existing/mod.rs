@@ -28,11 +28,11 @@
 //!           create, create_2         CREATE INDEX; with 200 MB of cache and two threads
 //! ```
 //!
-//! No settings risk the database: each way is one transaction with a journal and synchronous = FULL, and the default cache unless another
-//! is named. A lap has a fresh, synced copy of the database in the page cache, and ends when its
-//! process ends: after the COMMIT is synced and, in WAL mode, the pages are in the database. Parts run one after the other; ratios are
-//! computed within a round, and every second round runs in reverse order. All choices favour SQLite: of several
-//! equivalent ways the fastest counts, and rows of its INSERTs come from memory where a load reads a file.
+//! All settings are safe: each way is one transaction with a journal and synchronous = FULL, and SQLite's default cache unless another
+//! size is named. A lap begins with a fresh, synced copy of the database in the page cache, and ends with its process: after the COMMIT is
+//! synced and, in WAL mode, the pages are in the database. Parts run one after the other; ratios are computed within a round, and every
+//! second round runs in reverse order. All choices favour SQLite: of several equivalent ways the fastest is compared, and its INSERTs get
+//! rows from memory, while a load reads a file.
 
 mod data;
 mod lookup;
@@ -62,9 +62,9 @@ use crate::shell::quoted;
 use crate::words::Words;
 use crate::{copy, size, sync, warm, words};
 
-/// The settings of the comparison of changes.
+/// The command line of the comparison of changes.
 #[derive(Clone, Debug, Args)]
-#[command(about = "Existing databases: sqluice beside SQLite, in alternating rounds")]
+#[command(about = "Compares changes to existing databases with SQLite, in alternating rounds")]
 pub struct Settings {
     /// Scales the numbers of rows
     #[arg(long, default_value = "1", value_name = "FACTOR", value_parser = crate::options::factor)]
@@ -76,7 +76,8 @@ pub struct Settings {
     options: Options,
 }
 
-/// A part of the comparison: its name, the rows that are added or looked up, the rows before, and the maximum size of all its files.
+/// A part of the comparison: its name, the number of rows that are added or looked up, the number of rows before, and the maximum size of
+/// all its files in bytes.
 struct Part(&'static str, f64, f64, f64);
 
 /// The parts. A tenth of the rows is looked up: with more rows the lookups alone would take most of the time.
@@ -259,10 +260,10 @@ const ROWS: &str = "rows.csv";
 /// The database of a lap.
 const TARGET: &str = "lap.db";
 
-/// The maximum number of rows that SQLite's integrity_check looks at, which reads each entry by its key.
+/// The maximum number of rows up to which SQLite's integrity_check is run: it looks up each index entry, which takes long.
 const CHECKED_ROWS_MAX: u64 = 1_000_000;
 
-/// Runs a lap in this process.
+/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -321,15 +322,15 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("existing", facts, &ways, &rounds, RATIOS, &text)
 }
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     house: &'a House<'a>,
     part: &'static str,
     /// The number of rows that a lap adds or looks up.
     rows: u64,
-    /// The number of rows that the database has before.
+    /// The number of rows in the database before a lap.
     there: u64,
-    /// The first content of each part, by the table that was appended to.
+    /// The content of the first way's database, by the part and the kind of table that rows are appended to.
     tables: First<(&'static str, bool), BTreeMap<String, Found>>,
     looked_up: First<(), (i64, i64)>,
 }
@@ -339,7 +340,7 @@ impl Track<'_> {
         self.house.file(TARGET)
     }
 
-    /// Makes the files of a part.
+    /// Creates the databases and files that the laps of a part read.
     fn prepare(&self) -> anyhow::Result<()> {
         let file = |name: &str| self.house.file(name);
         let (there, rows) = (self.there, self.rows);
@@ -377,7 +378,7 @@ impl Track<'_> {
         })
     }
 
-    /// Makes a fresh database for a lap, and reads its input into the page cache.
+    /// Copies the database for a lap, and reads the lap's input into the page cache.
     fn fresh(&self, name: &str) -> anyhow::Result<()> {
         for name in [SOURCE, ROWS] {
             let file = self.house.file(name);
@@ -453,7 +454,7 @@ impl Track<'_> {
         Ok((Took { seconds, ..took }, None))
     }
 
-    /// Checks the journal mode, the rows and the entries of the database, and that its content is that of the other ways.
+    /// Checks the journal mode, the row counts and the index entries of the database, and that its content equals that of other ways.
     fn verify(&mut self, name: &str, check: bool) -> anyhow::Result<()> {
         let target = self.target();
         for suffix in ["-journal", "-wal", "-shm"] {
@@ -462,7 +463,7 @@ impl Track<'_> {
             let beside = PathBuf::from(beside);
             ensure!(!beside.exists(), "{} is left", beside.display());
         }
-        // This check runs first: a reader of a database in WAL mode leaves sidecar files, which the next writer removes.
+        // `sqluice check` runs first: in WAL mode, a reader leaves sidecar files, which the SQLite connection below removes.
         self.house.sqluice.check(&target)?;
         let check = match check {
             true if self.rows + self.there <= CHECKED_ROWS_MAX => "integrity_check",
@@ -484,7 +485,7 @@ impl Track<'_> {
         self.tables.same((self.part, is_plain), content.tables)
     }
 
-    /// Returns the name, the rows and the entries of each table after a lap.
+    /// Returns the name of each table after a lap, with its expected number of rows and of entries in its indexes.
     fn wanted(&self, is_plain: bool) -> Vec<(&'static str, i64, BTreeMap<String, i64>)> {
         let (rows, there) = (self.rows as i64, self.there as i64);
         let all = there + rows;
@@ -521,14 +522,14 @@ mod tests {
     use crate::ratio::{lines, ratios_of_parts};
 
     #[test]
-    fn the_fastest_of_several_ways_counts() {
+    fn the_fastest_of_several_ways_is_compared() {
         let lines = lines(RATIOS, [("create", 9.0), ("create_2", 6.0), ("index", 2.0)]);
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].ends_with("| 3.00 (3.00..3.00) | at least 4 | short |"), "{lines:?}");
     }
 
     #[test]
-    fn each_part_has_its_ratios() {
+    fn every_ratio_compares_ways_of_the_same_part() {
         let parts = PARTS.map(|part| part.0);
         assert_eq!(ratios_of_parts(&ways(), RATIOS, &parts), [4, 3, 3, 2, 3, 1]);
     }

@@ -1,4 +1,5 @@
-//! The laps of SQLite, each in its own process: with a journal, in the journal mode of the file, and synced.
+//! The laps of SQLite, and of the functions `sqluice::insert` and `sqluice_rows`. Each uses a journal, in the journal mode of the file, and
+//! is synced.
 
 use std::ops::Range;
 use std::path::Path;
@@ -15,14 +16,14 @@ use sqluice::source::{Part, Sink, Source};
 use super::data::{USER, User, item};
 use crate::db::{close, open};
 
-/// The PRAGMAs of all inserts, so that only the statements differ. All use OR FAIL, too: since a failure rolls the transaction
-/// back, SQLite need not prepare to undo a single statement.
+/// The PRAGMAs of all inserts, so that only the statements differ. All statements also use OR FAIL, so that SQLite need not prepare to undo
+/// a single statement: after a failure, the transaction is rolled back anyway.
 const PRAGMAS: &str = "PRAGMA synchronous = FULL;";
 
-/// The number of rows in a batch.
+/// The number of rows in a statement with `sqluice_rows`, and in a part of `sqluice::insert`.
 const BATCH: u64 = 4096;
 
-/// Settings with which sorting takes few runs.
+/// Settings for a faster sort: more memory, and so fewer sorted runs to merge, and two threads.
 const TUNED: &str = "PRAGMA cache_size = -200000; PRAGMA threads = 2;";
 
 /// Copies a table of `source` into a new table: if both declarations are equal, SQLite copies records without decoding them.
@@ -37,7 +38,7 @@ pub(crate) fn attach(file: &Path, source: &Path, table: &str) -> anyhow::Result<
     close(db, file)
 }
 
-/// Fills a new table by `sqluice::insert`, which runs such statements too, and creates the rows in a thread meanwhile.
+/// Fills a new table with `sqluice::insert`, which runs the statements of [`insert_rows`] while a thread creates the rows.
 pub(crate) fn insert(file: &Path, rows: u64) -> anyhow::Result<()> {
     let db = open(file, PRAGMAS)?;
     db.execute_batch(&format!("BEGIN; {USER}"))?;
@@ -103,7 +104,7 @@ fn insert_batch(insert: &mut Statement<'_>, first: u64, next: u64) -> anyhow::Re
     })
 }
 
-/// Creates rows of `user` in memory.
+/// Creates rows of `user` in memory and lends them to `use_it`.
 fn batch<R>(first: u64, next: u64, use_it: impl FnOnce(&Batch<'_>) -> R) -> R {
     let id: Vec<i64> = (first..next).map(|row| row as i64 + 1).collect();
     let (mut area, mut age, mut active) = (Vec::new(), Vec::new(), Vec::new());
@@ -157,7 +158,7 @@ fn insert_once(statement: &mut Statement<'_>, rows: Range<u64>) -> anyhow::Resul
     Ok(())
 }
 
-/// Appends rows to `item`, with its index in place, or with the index dropped before and created again after.
+/// Appends rows to `item`. With `drop_index`, the index is dropped first and created again at the end.
 pub(crate) fn append(file: &Path, first: u64, rows: u64, drop_index: bool) -> anyhow::Result<()> {
     let db = open(file, PRAGMAS)?;
     db.execute_batch("BEGIN IMMEDIATE")?;
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_was_dropped_is_back() {
+    fn append_creates_a_dropped_index_again() {
         let folder = tempfile::tempdir().unwrap();
         let found = [false, true].map(|drop_index| {
             let file = folder.path().join(drop_index.to_string());

@@ -1,4 +1,4 @@
-//! The content that a lap left, as SQLite reads it: every table, including those that the lap did not change.
+//! Reads the content of a database after a lap with SQLite: every table, including those that the lap should not change.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(crate) struct Content {
     pub(crate) tables: BTreeMap<String, Found>,
 }
 
-/// Reads the content of a database, and has SQLite check it if `check` is given.
+/// Reads the content of a database, after SQLite's check `check` (such as `integrity_check`) unless it is empty.
 pub(crate) fn verify(file: &Path, check: &str) -> anyhow::Result<Content> {
     // A read-only connection would leave sidecar files in WAL mode.
     let db = open(file, "")?;
@@ -33,12 +33,12 @@ pub(crate) fn verify(file: &Path, check: &str) -> anyhow::Result<Content> {
     Ok(Content { tables: tables.collect::<anyhow::Result<_>>()?, journal_mode })
 }
 
-/// Returns an expression of all columns of a table, of numbers or texts that begin with one. Its sum changes if a value moves to another row or
-/// column.
+/// Returns an SQL expression over all columns of a table, of numbers or texts that begin with a number. Its sum over all rows changes if a
+/// value moves to another row or column.
 fn mix(db: &Connection, table: &str) -> rusqlite::Result<String> {
     let mut columns = db.prepare("SELECT name FROM pragma_table_xinfo(?1)")?;
     let mut names = columns.query_map([table], |row| row.get::<_, String>(0))?;
-    // The columns are multiplied: a sum of sums would not change if two rows exchanged a value.
+    // The columns are multiplied, not added: a sum would not change if two rows exchanged a value.
     names.try_fold("1".to_owned(), |mixed, name| {
         let value = format!("CAST({} AS INTEGER) % 1000003", name?);
         Ok(format!("({mixed} * (31 + {value}) + {value}) % 1000003"))
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_that_changed_places_are_found() {
+    fn the_sum_changes_if_values_change_places() {
         let folder = tempfile::tempdir().unwrap();
         let sum = |name: &str, rows: &str| {
             let file = folder.path().join(name);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sqlite_finds_unsound_is_an_error() {
+    fn a_database_that_fails_sqlites_check_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("x.db");
         Connection::open(&file)

@@ -2,16 +2,16 @@
 //!
 //! ```text
 //!  shop:  shop      -> verified   sqluice generate --preset shop, durable
-//!         shop_like -> verified   the same rows by prepared INSERTs in one transaction, indexes after: also durable, foreign keys
-//!                                 checked; 200 MB of cache, two sorting threads
-//!         shop_sql  -> verified   the same with unsafe PRAGMAs and without foreign key checks; fsync
+//!         shop_like -> verified   the same rows by prepared INSERTs in one transaction, then indexes; as safe as sqluice: durable, and
+//!                                 foreign keys checked; 200 MB of cache, two sorting threads
+//!         shop_sql  -> verified   shop_like with unsafe PRAGMAs and without foreign key checks; fsync
 //!  tpch:  tpch      -> verified   sqluice generate --preset tpch, durable, and sqluice check of the result
 //!         parquet   -> verified   tpchgen-cli parquet, not synced
 //! ```
 //!
-//! Ratios are computed within a round, and every second round runs in reverse order. Every database of `shop` must have the same values,
-//! in all columns of all rows, and all entries of its indexes. The first TPC-H database must have the values of the CSV files of
-//! `tpchgen-cli`, and the others the same.
+//! Ratios are computed within a round, and every second round runs in reverse order. All databases of `shop` must have the same values in
+//! all columns of all rows, and all entries of their indexes. All TPC-H databases must have the values of the CSV files that `tpchgen-cli`
+//! writes.
 
 mod sqlite;
 mod verify;
@@ -38,9 +38,11 @@ use crate::sqluice::Report;
 use crate::words::{Word, Words};
 use crate::{size, sync, words};
 
-/// The settings of the comparison of generated databases.
+/// The command line of the comparison of generated databases.
 #[derive(Clone, Debug, Args)]
-#[command(about = "Databases from nothing: sqluice beside prepared INSERTs and beside Parquet files")]
+#[command(
+    about = "Compares generated databases with prepared INSERTs, and with Parquet files that tpchgen-cli writes"
+)]
 pub struct Settings {
     /// Orders of the shop
     #[arg(long, default_value = "10M", value_name = "N", value_parser = crate::count)]
@@ -55,10 +57,11 @@ pub struct Settings {
     options: Options,
 }
 
-/// The maximum size of an order, its items and its customer, of their entries and of SQLite's sorter, in bytes.
+/// The maximum disk space for each order, in bytes: its items and its customer, their index entries, and SQLite's temporary files for
+/// sorting.
 const ORDER_BYTES_MAX: f64 = 500.0;
 
-/// The maximum size of TPC-H at scale 1 as a database, as CSV files and as another database, in bytes.
+/// The maximum disk space for TPC-H at scale 1, in bytes: a database, the CSV files, and a database loaded from them.
 const BYTES_AT_SCALE_1: f64 = 4.5e9;
 
 fn ways<'a>() -> Vec<Way<Track<'a>, anyhow::Result<Lap>>> {
@@ -96,7 +99,7 @@ const RATIOS: &[Compared] = &[
     ),
 ];
 
-/// Runs a lap in this process.
+/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -146,7 +149,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
 
 const TARGET: &str = "generate.db";
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     settings: &'a Settings,
     house: &'a House<'a>,
@@ -206,7 +209,7 @@ impl Track<'_> {
         self.house.runner.run(command.args(words))
     }
 
-    /// Compares the content with that of the first way; that of TPC-H with the CSV files of its generator as well.
+    /// Checks that the content equals that of the first way. The first TPC-H content must also equal the CSV files of `tpchgen-cli`.
     fn verify(&mut self, part: &'static str) -> anyhow::Result<()> {
         let target = self.target();
         if part == "tpch" && !self.found.has(&part) {
@@ -220,7 +223,7 @@ impl Track<'_> {
         Ok(self.house.asked(&words!["verify", file])?.1)
     }
 
-    /// Loads the CSV files of the generator into tables of the same types, and returns their content.
+    /// Loads the CSV files of `tpchgen-cli` into tables with the types of the database `like`, and returns their content.
     fn of_csv(&self, like: &Path) -> anyhow::Result<Digests> {
         let (folder, target) = (self.house.file("csv"), self.house.file("loaded.db"));
         self.tpchgen("csv", &folder)?;
@@ -237,7 +240,7 @@ impl Track<'_> {
     }
 }
 
-/// Returns the name of each table, and a statement that creates it with the same types, without keys.
+/// Returns the name of each table in a database, and a CREATE TABLE statement with its column types, without keys.
 fn plain_tables(file: &Path) -> anyhow::Result<Vec<(String, String)>> {
     let db = read(file)?;
     let mut tables = db.prepare(

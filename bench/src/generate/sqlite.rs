@@ -1,4 +1,4 @@
-//! The laps that sqluice is compared with: SQLite's INSERT of the rows of the preset.
+//! The laps with which `sqluice generate` is compared: prepared INSERTs of the rows of the preset `shop`.
 
 use std::path::Path;
 
@@ -14,18 +14,18 @@ use sqluice::source::Source;
 use crate::UNSAFE_PRAGMAS;
 use crate::db::{close, open};
 
-/// The default seed of the command.
+/// The seed that `sqluice generate` uses by default.
 const SEED: u64 = 1;
 
-/// Inserts the rows of the shop in one transaction, and creates its indexes after. With `like`, the write is durable and foreign keys
-/// are checked, as with sqluice.
+/// Inserts the rows of the preset in one transaction, then creates the indexes. With `like`, the write is durable and foreign keys are
+/// checked, as in `sqluice generate`.
 pub(crate) fn insert(file: &Path, orders: u64, like: bool) -> anyhow::Result<()> {
     let (preset, asked) = (Preset::find("shop")?, [(None, orders)]);
     let schema = preset.schema()?;
     let (spec, rows) = (Spec::new(&schema)?, preset.rows(&asked));
     let db = open(file, if like { "" } else { UNSAFE_PRAGMAS })?;
     db.pragma_update(None, "foreign_keys", like)?;
-    // Indexes are sorted as in bench/index: in files, with two threads, which is faster than in memory.
+    // SQLite sorts index entries in files with two threads, as in bench/index: this is faster than in memory.
     db.execute_batch("PRAGMA temp_store = FILE; PRAGMA cache_size = -200000; PRAGMA threads = 2; BEGIN")?;
     let counted = |table: &Table| {
         let named = rows.iter().find(|(name, _)| name.as_deref() == Some(&table.name));
@@ -49,7 +49,7 @@ fn indexes(schema: &Schema) -> impl Iterator<Item = &str> {
 }
 
 fn fill(db: &Connection, table: &Table, mut source: GeneratedTable, rows: u64) -> anyhow::Result<()> {
-    // The columns that take values.
+    // The columns that can be inserted: not those that SQLite computes.
     let given: Vec<usize> =
         (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none()).collect();
     let names: Vec<&str> = given.iter().map(|&column| &*table.columns[column].name).collect();

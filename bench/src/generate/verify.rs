@@ -1,4 +1,4 @@
-//! The content that a lap left, as SQLite reads it: a digest of all values of each table, and of the entries of each index.
+//! Reads the content of a lap's database with SQLite: a digest of all values of each table, and of the entries of each index.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,7 +16,7 @@ use crate::db::read;
 pub(crate) struct Digest {
     /// The number of rows or entries.
     pub(crate) rows: u64,
-    /// The digest of all values in the order of the rowids; for an index, in the order of the index.
+    /// The digest of all values, in the order of the rowids for a table, in the order of the index for an index.
     digest: u64,
 }
 
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_counts_with_its_type_and_place() {
+    fn the_digest_depends_on_the_type_and_place_of_every_value() {
         let made = "CREATE TABLE t (a, b); CREATE INDEX i ON t (b, a);";
         let rows = |rows| of(&format!("{made} INSERT INTO t VALUES {rows}"));
         let whole = rows("(1, 'x'), (2, 'y')");

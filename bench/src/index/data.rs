@@ -1,4 +1,4 @@
-//! Rows in random order of their keys. A row is a function of its number, so that a file and an INSERT have the same rows.
+//! The schemas, indexes and rows of the comparison. A row is a function of its number, so CSV files and INSERTs have the same rows.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -23,7 +23,7 @@ pub(crate) const SCHEMAS: [(&str, &str); 7] = [
 /// An index that SQLite creates on a copy of a table.
 #[derive(Debug)]
 pub(crate) struct Index {
-    /// The name alone, as the list of the indexes of the database.
+    /// The name of the index, as a list: the names of all indexes that the database must have.
     pub(crate) names: [&'static str; 1],
     pub(crate) create: &'static str,
     /// The schema of the table without the index, and the file of the table.

@@ -1,4 +1,4 @@
-//! The laps that sqluice is compared with.
+//! The laps with which sqluice is compared: SQLite's CREATE INDEX and INSERT.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::data::{Index, Keys, value};
 use crate::UNSAFE_PRAGMAS;
 use crate::db::{close, open};
 
-/// A page cache that holds the upper levels of every B-tree here, and with which sorting takes few runs.
+/// A page cache that is large enough for the upper levels of every B-tree here, and for a sort with few runs.
 const CACHE: &str = "PRAGMA cache_size = -200000;";
 
 /// Runs `CREATE INDEX` on an existing table, with `threads` helper threads.
@@ -18,7 +18,7 @@ pub(crate) fn create_index(index: &Index, file: &Path, threads: u8) -> anyhow::R
     close(db, file)
 }
 
-/// Fills the table with a prepared INSERT, in one transaction: fast and not durable, or with SQLite's `defaults`.
+/// Fills the table with a prepared INSERT in one transaction: with SQLite's defaults if `defaults` is true, otherwise fast and not durable.
 pub(crate) fn insert(keys: Keys, file: &Path, rows: u64, defaults: bool) -> anyhow::Result<()> {
     let db = open(file, &if defaults { String::new() } else { format!("{UNSAFE_PRAGMAS} {CACHE}") })?;
     db.execute_batch(keys.table())?;

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!  area:    plain      -> verified   generate `user` without an index
-//!           indexed    -> verified   the same with an index on area: the difference is the cost of the index
+//!           indexed    -> verified   generate `user` with an index on area: the difference to `plain` is the cost of the index
 //!           create     -> verified   CREATE INDEX on a copy of the plain file, 200 MB of cache, unsafe PRAGMAs, fsync
-//!           threads    -> verified   the same with PRAGMA threads = 2
-//!  number:  number_plain, number_indexed, number_create, number_threads    the same with a random integer in the place of area
-//!  computed:  lower_indexed, lower_create, lower_threads    the same as area with an index on lower(area)
-//!             half_indexed, half_create, half_threads       ... and with a partial index, on the area of half of the rows
+//!           threads    -> verified   `create` with PRAGMA threads = 2
+//!  number:  number_plain, number_indexed, number_create, number_threads    as in `area`, with a random integer instead of area
+//!  computed:  lower_indexed, lower_create, lower_threads    as in `area`, with an index on lower(area)
+//!             half_indexed, half_create, half_threads       as in `area`, with a partial index on the area of half of the rows
 //!  memory:  two        -> verified   generate `user` with two indexes, 512 MiB of memory
 //!           two_ten    -> verified   ten times the rows
 //!  keys:    uuid       -> verified   load a CSV file of random UUIDs into a WITHOUT ROWID table
@@ -16,9 +16,8 @@
 //!           shuffled, shuffled_sql   a CSV file in shuffled order of its INTEGER PRIMARY KEY, likewise
 //! ```
 //!
-//! Ratios are computed within a round, and every second round runs in reverse order. All choices favour SQLite:
-//! the faster of two ways to CREATE INDEX counts, the table is in the page cache, and the rows of its INSERTs come from
-//! memory where the loads read a file.
+//! Ratios are computed within a round, and every second round runs in reverse order. All choices favour SQLite: the faster of two ways to
+//! CREATE INDEX is compared, the table is in the page cache, and its INSERTs get rows from memory, while the loads read a file.
 
 mod data;
 mod laps;
@@ -44,9 +43,9 @@ use crate::rounds::{Round, Way, laps, only, rounds, way};
 use crate::words::Words;
 use crate::{copy, grouped, size, warm, words};
 
-/// The settings of the comparison of keys and indexes.
+/// The command line of the comparison of keys and indexes.
 #[derive(Clone, Debug, Args)]
-#[command(about = "Keys and indexes: sqluice beside SQLite, in alternating rounds")]
+#[command(about = "Compares building keys and indexes with SQLite, in alternating rounds")]
 pub struct Settings {
     /// Scales the numbers of rows
     #[arg(long, default_value = "1", value_name = "FACTOR", value_parser = crate::options::factor)]
@@ -58,16 +57,16 @@ pub struct Settings {
     options: Options,
 }
 
-/// The maximum size of all files of a row at the same time, in bytes: the database, its copy, and runs while sorting.
+/// The maximum disk space for each row, in bytes: the database, its copy, and the sorted runs.
 const ROW_BYTES_MAX: f64 = 160.0;
 
-/// The maximum number of rows that SQLite's integrity_check looks at, which reads each entry by its key.
+/// The maximum number of rows up to which SQLite's integrity_check is run: it looks up each index entry, which takes long.
 const CHECKED_ROWS_MAX: u64 = 1_000_000;
 
-/// The memory of the ways that are larger than it.
+/// The memory limit of the part `memory`, whose data is larger.
 const MEMORY_BYTES: u64 = 512 << 20;
 
-/// The minimum seconds that an index adds; less is noise.
+/// The minimum seconds that an index adds to a run: a smaller difference is noise, and gives no ratio.
 const SECONDS_MIN: f64 = 0.001;
 
 type Ran = anyhow::Result<(Took, Option<String>)>;
@@ -127,7 +126,7 @@ fn ways<'a>() -> Vec<Way<Track<'a>, Ran>> {
 
 const THREADS: &str = "the same with `PRAGMA threads = 2`";
 
-/// The ways without and with an index.
+/// The ways of the part `area` without and with an index.
 const AREA: [&str; 2] = ["plain", "indexed"];
 const NUMBER: [&str; 2] = ["number_plain", "number_indexed"];
 const LOWER: [&str; 2] = ["plain", "lower_indexed"];
@@ -195,13 +194,14 @@ fn added(round: &Round, [plain, indexed]: [&str; 2], value: fn(&Lap) -> f64) -> 
     Some(value(round.get(indexed)?) - value(round.get(plain)?))
 }
 
-/// Returns a value of the better of some ways to create an index, divided by what the index adds to a run.
+/// Returns the value (seconds or CPU seconds) of the better of the ways `creates`, divided by what the index adds: the difference between
+/// the two `runs`.
 fn to_added(round: &Round, creates: &[&str], runs: [&str; 2], value: fn(&Lap) -> f64) -> Option<f64> {
     let creates = creates.iter().map(|way| round.get(way).map(value)).collect::<Option<Vec<f64>>>()?;
     Some(creates.into_iter().reduce(f64::min)? / added(round, runs, value)?.max(SECONDS_MIN))
 }
 
-/// Runs a lap in this process.
+/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -225,7 +225,7 @@ pub fn lap(name: &str, words: &mut Words) -> anyhow::Result<Value> {
 /// When a lap fails, or leaves other values or entries than expected.
 pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let mut wanted = only(ways(), &settings.only)?;
-    // The cost of an index is the difference to the table without one.
+    // The part `computed` needs the table without an index, which the part `area` measures.
     if wanted.iter().any(|way| way.part == "computed") && !wanted.iter().any(|way| way.part == "area") {
         wanted.insert(0, ways().remove(0));
     }
@@ -277,14 +277,14 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
 
 const TARGET: &str = "index.db";
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     house: &'a House<'a>,
-    /// The number of rows of the way that runs.
+    /// The number of rows of the current way.
     rows: u64,
-    /// The indexes that its database must have.
+    /// The indexes that the database of the current way must have.
     indexes: &'static [&'static str],
-    /// The kind of its rows: all ways with the same kind and number of rows have the same content.
+    /// The kind of rows of the current way: all ways with the same kind and number of rows must have the same content.
     content: &'static str,
     found: First<(&'static str, u64), Found>,
 }
@@ -307,7 +307,7 @@ impl Track<'_> {
         Ok((took, Some(report.output)))
     }
 
-    /// Has SQLite create an index on a copy of the table, which is made for the first such way of a round.
+    /// Runs SQLite's CREATE INDEX on a copy of the table. The table is generated for the first such way of a round.
     fn create(&mut self, index: &'static str, threads: u8) -> Ran {
         let index = Index::named(index)?;
         let (table, target) = (self.house.file(index.table), self.house.file(TARGET));
@@ -361,13 +361,13 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_adds_nothing_does_not_divide_by_it() {
+    fn an_index_that_adds_no_time_gives_no_ratio() {
         let lines = lines(RATIOS, [("plain", 1.0), ("indexed", 0.9), ("create", 0.1), ("threads", 0.2)]);
         assert!(lines[0].contains("| 100.00 (100.00..100.00) |"));
     }
 
     #[test]
-    fn time_per_row_counts_and_claims_are_met_or_short() {
+    fn ten_times_the_rows_are_compared_by_time_per_row() {
         let lap = |seconds, rows| Lap { rows, seconds, memory_bytes: MEMORY_BYTES, ..Lap::default() };
         let lines = lines_of(RATIOS, [("two", lap(1.0, 100)), ("two_ten", lap(16.0, 1000))].into());
         assert!(lines[0].ends_with("| 1.60 (1.60..1.60) | at most 1.50 | short |"), "{lines:?}");

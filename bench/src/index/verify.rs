@@ -1,4 +1,4 @@
-//! The content that a lap left, as SQLite reads it.
+//! Reads the content of a lap's database with SQLite.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_is_counted() {
+    fn the_entries_of_an_index_are_counted() {
         let folder = tempfile::tempdir().unwrap();
         let found = user(folder.path(), "").unwrap();
         assert_eq!((found.rows, found.sum, &*found.first, &*found.last), (500, 2500, "1", "500"));
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn an_index_that_lacks_an_entry_is_found() {
         let folder = tempfile::tempdir().unwrap();
-        // SQLite treats the index as a partial index while it changes the row.
+        // The schema is changed so that SQLite takes the index for a partial one, and does not update it with the row.
         let damage = "PRAGMA writable_schema = 1;
             UPDATE sqlite_schema SET sql = sql || ' WHERE age < 99' WHERE name = 'by_area';
             PRAGMA writable_schema = RESET;
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn inserted_rows_are_those_of_the_file() {
+    fn inserted_rows_equal_those_of_the_csv_file() {
         let folder = tempfile::tempdir().unwrap();
         for (keys, defaults) in [(Keys::Uuid, false), (Keys::Uuid, true), (Keys::Shuffled, false)] {
             let name = format!("{} {defaults}", keys.name());

@@ -1,7 +1,8 @@
-//! Files in an archive and in a folder: the rows of the CSV file in 20 members of a ZIP archive, and a seventh of them in 1,000 small files.
+//! The input of the part `archives`: the rows of the CSV file in the 20 members of a ZIP archive, and a seventh of the rows in a folder of
+//! 1,000 small files.
 //!
 //! ```text
-//!  archive unzip    unzip, then sqluice load of the folder     the usual way
+//!  archive unzip    unzip, then sqluice load of the extracted folder (the usual way)
 //!  archive          sqluice load of the archive
 //!  folder import    sqlite3, .import of each small file into its own table, one transaction
 //!  folder           sqluice load of the folder

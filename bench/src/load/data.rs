@@ -43,7 +43,7 @@ pub(crate) struct Input {
     newlines: u64,
 }
 
-/// The note beside the file.
+/// The note beside the file, with its size and the version of its generator. It tells if a file of an earlier run is complete.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
     made_by: String,
@@ -71,7 +71,7 @@ impl Input {
         Ok(Input { file, rows: newlines - 1, bytes, newlines })
     }
 
-    /// Reads the file into the page cache, and checks that it has not changed.
+    /// Reads the input into the page cache, and checks that its size has not changed.
     pub(crate) fn warm(&self) -> anyhow::Result<()> {
         if self.file.is_dir() {
             let mut bytes = 0;
@@ -85,7 +85,7 @@ impl Input {
         Ok(())
     }
 
-    /// Writes and syncs a file with one header and all rows `times` times.
+    /// Writes and syncs a file with one header and `times` copies of all rows.
     pub(crate) fn repeated(&self, times: u64, file: PathBuf) -> anyhow::Result<Input> {
         let write = || -> std::io::Result<()> {
             let (mut from, mut to) = (BufReader::new(File::open(&self.file)?), File::create(&file)?);
@@ -136,7 +136,7 @@ pub(crate) fn lineitem(
         let scratch = Scratch::new(parent, (scale * BYTES_AT_SCALE_1) as u64)?;
         let fresh = scratch.file("lineitem");
         make(runner, tpchgen, scale, &fresh)?;
-        // An incomplete or changed folder of an earlier run.
+        // Remove an incomplete or changed folder of an earlier run.
         let _ = fs::remove_dir_all(&folder);
         fs::rename(&fresh, &folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }
@@ -156,7 +156,7 @@ fn note(folder: &Path) -> Option<Note> {
     serde_json::from_slice(&fs::read(folder.join(NOTE)).ok()?).ok()
 }
 
-/// Returns `true` if the file has the rows and bytes of its note.
+/// Returns `true` if the file has the number of rows and bytes in its note.
 fn is_whole(folder: &Path) -> bool {
     match (note(folder), Input::csv(folder.join(FILE))) {
         (Some(note), Ok(csv)) => note.rows == csv.rows && note.bytes == csv.bytes,
@@ -166,7 +166,7 @@ fn is_whole(folder: &Path) -> bool {
 
 fn make(runner: &Runner, tpchgen: &Path, scale: f64, folder: &Path) -> anyhow::Result<()> {
     let made_by = version_of(runner, tpchgen)?;
-    // Version 4 has a verb for each format, older versions have a flag and reject the verb.
+    // Version 4 of `tpchgen-cli` has a subcommand for each format, older versions have a flag and reject the subcommand.
     let verb = Command::new(tpchgen).args(["csv", "--help"]).output()?.status.success();
     let mut command = Command::new(tpchgen);
     command.arg(if verb { "csv" } else { "--format=csv" });

@@ -1,7 +1,7 @@
-"""CSV files beside sqluice, filtered and with computed columns, by DuckDB with its extension for SQLite.
+"""Loads a CSV file into a SQLite database with DuckDB and its extension for SQLite, with a filter and computed columns.
 
-    versions                    what does it, in a line
-    select CSV DB COLUMNS ROWS  the rows for which ROWS is true, with COLUMNS, as a new table; the seconds that it took as JSON, without the
+    versions                    prints the versions of Python and DuckDB
+    select CSV DB COLUMNS ROWS  writes the rows for which ROWS is true, with COLUMNS, to a new table; prints the seconds as JSON, without the
                                 start of Python and its imports
 """
 
@@ -18,11 +18,11 @@ DATES = ["l_shipdate", "l_commitdate", "l_receiptdate"]
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """Loads the extension of the package `duckdb-ext-sqlite`: a download would be another version on another day."""
+    """Connects, with the SQLite extension of the package `duckdb-ext-sqlite`: a downloaded extension would change its version over time."""
     found = [file for path in duckdb_ext.__path__ for file in glob.glob(f"{path}/**/sqlite_scanner.duckdb_extension", recursive=True)]
     connection = duckdb.connect()
     connection.load_extension(found[0])
-    # A load of several seconds would draw a bar between the numbers.
+    # A progress bar would be printed between the numbers.
     connection.execute("SET enable_progress_bar = false")
     return connection
 
@@ -37,7 +37,7 @@ def select(csv: str, db: str, columns: str, rows: str) -> None:
     quoted = [name.replace("'", "''") for name in (csv, db)]
     began = time.monotonic()
     connection.execute(f"ATTACH '{quoted[1]}' AS target (TYPE sqlite)")
-    # Types are those that sqluice finds: dates are text.
+    # Dates are text, as in sqluice's table.
     types = ", ".join(f"'{date}': 'VARCHAR'" for date in DATES)
     source = f"read_csv('{quoted[0]}', types = {{{types}}})"
     connection.execute(f"CREATE TABLE target.lineitem AS SELECT {columns} FROM {source} WHERE {rows}")

@@ -1,4 +1,4 @@
-//! Dumps of `lineitem` with an index, as three programs write them.
+//! The input of the part `dump`: dumps of `lineitem` with an index, in the formats of three programs.
 //!
 //! ```text
 //!  sqlite3 .dump    INSERT INTO lineitem VALUES(1,155190,...);            a statement for each row; the shell itself writes it
@@ -49,11 +49,11 @@ impl Rows {
             return Ok(None);
         }
         self.left -= 1;
-        // The comment is the last field, and the only one that is quoted and may have commas.
+        // Only the last field, the comment, is quoted and may have commas.
         Ok(Some(self.line.trim_end_matches('\n').splitn(COLUMNS, ',').map(unquoted).collect()))
     }
 
-    /// Returns the declarations of the columns, with the types of another database.
+    /// Returns the declarations of the columns, with the names of types in another database.
     fn columns(&self, quote: &str, types: [&str; 3]) -> String {
         let [integer, real, text] = types;
         let of = |column: usize| match column {
@@ -69,7 +69,7 @@ impl Rows {
     }
 }
 
-/// Writes what the shell of SQLite dumps of the first rows of a CSV file. `database` is a file for the rows, which is removed.
+/// Writes the first rows of a CSV file as the `.dump` of SQLite's shell. `database` is a temporary file for the rows.
 pub(crate) fn sqlite(
     csv: &Path,
     rows: u64,

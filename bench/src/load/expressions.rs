@@ -1,4 +1,5 @@
-//! Rows that are filtered and get columns while they are loaded: by sqluice, and by DuckDB with its extension for SQLite.
+//! The filters and computed columns of the part `expressions`, which sqluice and DuckDB (with its extension for SQLite) apply during a
+//! load, and the verification of their databases.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -22,7 +23,7 @@ pub(crate) const ALL: &str = "l_quantity > 0";
 /// A filter that keeps half of the rows.
 pub(crate) const HALF: &str = "l_quantity <= 25";
 
-/// Expressions of numbers whose sums must be the same in all databases. Floats have at most two decimals.
+/// Numeric expressions whose sums over all rows must be equal in all databases. Floats have at most two decimals.
 const SUMMED: [&str; 10] = [
     "l_orderkey",
     "l_partkey",
@@ -36,27 +37,27 @@ const SUMMED: [&str; 10] = [
     "length(l_shipinstruct || l_shipmode || l_comment) * (l_orderkey % 1013)",
 ];
 
-/// Returns the words of `sqluice load` that add the columns.
+/// Returns the `--set` flags of `sqluice load` that add the columns.
 pub(crate) fn added() -> Vec<OsString> {
     ADDED.iter().flat_map(|(name, expression)| words!["--set", format!("{name}={expression}")]).collect()
 }
 
-/// Returns the columns of a SELECT that adds them.
+/// Returns the column list of a SELECT that adds the columns.
 pub(crate) fn columns() -> String {
     format!("*{}", ADDED.map(|(name, expression)| format!(", {expression} AS {name}")).concat())
 }
 
-/// The content that the ways must produce alike.
+/// The content of a database, which must be equal for all ways.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Content {
-    /// The number of rows, and the sums.
+    /// The number of rows, and the sums of [`SUMMED`].
     all: Vec<i64>,
-    /// The number of the rows that the filter keeps, and their sums.
+    /// The number of rows that the filter [`HALF`] keeps, and the sums over these rows.
     half: Vec<i64>,
 }
 
 impl Content {
-    /// Reads a database, after a quick_check. Added columns must have the values that SQLite computes.
+    /// Reads the content of a database, after a quick_check. With `has_added`, the added columns must have the values that SQLite computes.
     pub(crate) fn of(has_added: bool, file: &Path) -> anyhow::Result<Content> {
         let db = read(file)?;
         sound(&db, "quick_check")?;
@@ -75,18 +76,18 @@ impl Content {
         self.all[0]
     }
 
-    /// Returns `true` if the filter leaves some rows out, and keeps some.
+    /// Returns `true` if the filter [`HALF`] keeps some rows and leaves others out.
     pub(crate) fn is_filtered_by_half(&self) -> bool {
         self.half[0] > 0 && self.half[0] < self.all[0]
     }
 
-    /// Returns the content of a database whose rows are filtered.
+    /// Returns the content that a database has after the filter [`HALF`].
     pub(crate) fn filtered(&self) -> Content {
         Content { all: self.half.clone(), half: self.half.clone() }
     }
 }
 
-/// Returns the number of rows for which a condition is true, and the sums of their values.
+/// Returns the number of rows for which a condition is true, and the sums of [`SUMMED`] over them.
 fn sums(db: &Connection, condition: &str) -> anyhow::Result<Vec<i64>> {
     let sums: String = SUMMED.map(|expression| format!(", coalesce(sum({expression}), 0)")).concat();
     let sql = format!("SELECT count(*){sums} FROM lineitem WHERE {condition}");
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_content_of_filtered_rows_is_a_part_of_that_of_all() {
+    fn the_content_of_filtered_rows_follows_from_that_of_all_rows() {
         let all = content("").unwrap();
         assert_eq!((all.rows(), all.is_filtered_by_half()), (4, true));
         let half = content("DELETE FROM lineitem WHERE l_orderkey = 2").unwrap();

@@ -1,4 +1,4 @@
-//! Many small files: the first rows of the CSV file, some dozens in each file, each with the header.
+//! The input of the part `files`: many small CSV files with the first rows of the large one, some dozens in each, and with its header.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -13,7 +13,7 @@ use crate::sync;
 /// The number of files.
 pub(crate) const FILES: u64 = 1500;
 
-/// Returns the row count of file `number`: 20 to 199, in no order.
+/// Returns the row count of file `number`: 20 to 199, at random.
 fn rows_of(number: u64) -> u64 {
     20 + number * 7919 % 180
 }

@@ -1,8 +1,8 @@
-"""Parquet files beside sqluice, by pyarrow and ADBC.
+"""Writes Parquet files with pyarrow, and loads them into SQLite databases with ADBC.
 
-    versions           what does it, in a line
-    parquet CSV FILE   the rows of a CSV file as a Parquet file; dates are text
-    ingest FILE DB     a Parquet file into a new table; the seconds that it took as JSON, without the start of Python and its imports
+    versions           prints the versions of Python, pyarrow and ADBC
+    parquet CSV FILE   converts a CSV file to a Parquet file; dates are text
+    ingest FILE DB     loads a Parquet file into a new table; prints the seconds as JSON, without the start of Python and its imports
 """
 
 import json

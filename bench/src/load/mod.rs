@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!  csv:      import    -> verified     sqlite3, its defaults, into the declared table: the usual way
-//!            unsafe    -> verified     the same with unsafe PRAGMAs, fsync added
+//!            unsafe    -> verified     `import` with unsafe PRAGMAs, and an fsync at the end
 //!            declared  -> verified     sqluice load --schema
 //!            inferred  -> verified     sqluice load, which infers the columns' types
-//!            ten       -> verified     sqluice load --schema of ten times the rows
+//!            ten       -> verified     `declared` with ten times the rows
 //!  parquet:  adbc      -> verified     pyarrow reads, ADBC ingests; without Python's start and imports
 //!            parquet   -> verified     sqluice load
 //!  json:     utils     -> verified     sqlite-utils insert --nl; a tenth of the rows, like the following ways
@@ -14,10 +14,10 @@
 //!  files:    import    -> counted      sqlite3, .import of each of 1,500 small files into its own table, one transaction
 //!            older     -> counted      an older sqluice, if given
 //!            files     -> counted      sqluice load of all of them, a table for each
-//!            table     -> verified     sqluice load --table, and the same with the older one
-//!  dump:     shell     -> verified     sqlite3, .read of what its .dump wrote of a million rows with an index
-//!            dump      -> verified     sqluice load of the same
-//!            mysqldump -> verified     sqluice load of the same rows as mysqldump writes them, and as pg_dump does
+//!            table     -> verified     sqluice load --table, all files into one table; also with the older sqluice
+//!  dump:     shell     -> verified     sqlite3, .read of the .dump of a million rows with an index
+//!            dump      -> verified     sqluice load of this .dump
+//!            mysqldump -> verified     sqluice load of these rows in the format of mysqldump; also of pg_dump
 //!  archives: unzip     -> counted      unzip of a ZIP archive with 20 CSV files, and sqluice load of the folder
 //!            archive   -> counted      sqluice load of the archive
 //!            import    -> counted      sqlite3, .import of each of 1,000 CSV files in a folder
@@ -27,14 +27,14 @@
 //!            sheet     -> verified     sqluice load of the same workbook
 //!  expressions:
 //!            whole     -> verified     sqluice load of the CSV file
-//!            filtered  -> verified     the same with --where on a number that keeps all rows
-//!            added     -> verified     the same with three columns that --set adds
-//!            half      -> verified     the same with the three columns, and half of the rows
-//!            duckdb    -> verified     DuckDB, CREATE TABLE ... AS SELECT of these in an attached SQLite file; without Python's start
+//!            filtered  -> verified     `whole` with --where on a number, which keeps all rows
+//!            added     -> verified     `whole` with three columns that --set adds
+//!            half      -> verified     `added` with half of the rows
+//!            duckdb    -> verified     as `half`: DuckDB, CREATE TABLE ... AS SELECT in an attached SQLite file; without Python's start
 //! ```
 //!
-//! Every second round runs in reverse order. Before each lap the input is read into the page cache. Every way must store
-//! the same values of the same rows as the first way, in all columns; SQLite's quick_check checks one database of each kind.
+//! "Counted" means that only the rows are counted. Every second round runs in reverse order. Before each lap the input is read into the
+//! page cache. All ways with the same rows must store the same values in all columns; SQLite's quick_check is run once for each way.
 
 mod archives;
 mod data;
@@ -67,10 +67,10 @@ use crate::sqluice::Sqluice;
 use crate::words::Words;
 use crate::{UNSAFE_PRAGMAS, grouped, lap, size, sync, words};
 
-/// The settings of the comparison of loads.
+/// The command line of the comparison of loads.
 #[derive(Clone, Debug, Args)]
 #[command(
-    about = "CSV, Parquet, NDJSON, SQL and XLSX files into a database: sqluice beside what else loads them, in alternating rounds"
+    about = "Compares loading CSV, Parquet, NDJSON, SQL and XLSX files with other programs, in alternating rounds"
 )]
 pub struct Settings {
     /// Scale of TPC-H: 1 is 6 million rows
@@ -91,7 +91,7 @@ pub struct Settings {
 
 type Ran = anyhow::Result<(Took, Option<String>)>;
 
-/// The ways, in the order of a round: other loaders precede sqluice, since their content is the expected content.
+/// Returns the ways, in the order of a round. Other loaders precede sqluice, because their content is the expected content.
 fn ways<'a>() -> Vec<Way<Track<'a>, Ran>> {
     vec![
         way("csv", "import", "`sqlite3`, `.import` into declared columns", |track| track.import("")),
@@ -275,15 +275,15 @@ const RATIOS: &[Compared] = &[
     ("processor time of DuckDB to `load`, the same", |round| processors(round, "duckdb", "half"), ""),
 ];
 
-/// The programs that Python runs.
+/// The Python programs of ways that use pyarrow, pandas or DuckDB.
 const FRAMES: &str = include_str!("frames.py");
 const SHEETS: &str = include_str!("sheets.py");
 const DUCK: &str = include_str!("duck.py");
 
-/// The number of repetitions of the rows in the long file.
+/// The number of copies of the rows in the input of the way `ten`.
 const TIMES: u64 = 10;
 
-/// The divisor of the row count for NDJSON.
+/// The divisor of the row count for the part `json`.
 const TENTH: u64 = 10;
 
 /// The maximum number of rows of a dump.
@@ -292,26 +292,26 @@ const DUMP_ROWS: u64 = 1_000_000;
 /// The maximum number of cells of a workbook.
 const CELLS: u64 = 1_000_000;
 
-/// Returns the format of a part's files, and the maximum disk space of what is made of the CSV file.
+/// Returns the format of a part's files, and the maximum disk space of the files that are derived from the CSV file, in bytes.
 fn format_of(part: &str, csv: &Input, times: u64) -> (&'static str, f64) {
     let bytes = csv.bytes as f64;
     match part {
         "csv" => ("CSV", if times == 1 { 0.0 } else { times as f64 * bytes }),
         "parquet" => ("Parquet", bytes),
-        // Each row has the names of the columns.
+        // Each line repeats the names of the columns.
         "json" => ("NDJSON", 5.0 * bytes / TENTH as f64),
         "files" => ("CSV", bytes / 10.0),
         // Three dumps, and the database of the first.
         "dump" => ("SQL", 7.0 * bytes * DUMP_ROWS.min(csv.rows) as f64 / csv.rows as f64),
-        // The archive, its members while it is made and after it is extracted, and the small files.
+        // The archive, its members before it is written or after it is extracted, and the small files.
         "archives" => ("ZIP", 2.0 * bytes + bytes / archives::SMALL as f64),
-        // A workbook has a part of the rows, and is deflated.
+        // A workbook has only some of the rows, and is compressed.
         "spreadsheets" => ("XLSX", bytes),
         _ => ("CSV", 0.0),
     }
 }
 
-/// Runs a lap in this process.
+/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -355,7 +355,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("input: {} rows, made by {made_by}\n", grouped(once.rows)))?;
     start.beside.push(format!("input by {made_by}"));
     let times = if ways.iter().any(|way| way.name == "ten") { TIMES } else { 1 };
-    // A database has at most three bytes for two of its CSV; texts take about as many.
+    // A database takes at most 1.5 times the bytes of the CSV file.
     let database = times as f64 * once.bytes as f64 * 1.5;
     let bytes = database + parts.iter().map(|part| format_of(part, &once, times).1).sum::<f64>();
     let house = start.house(bytes as u64)?;
@@ -406,7 +406,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
             input.bytes as f64 / 1e6
         );
         for (at, way) in ways.iter().filter(|way| way.part == part).enumerate() {
-            // The rows of a longer file have the same size.
+            // The mean size of a row, which is the same in the input of `ten`.
             let row_bytes = of(way).map_or(0.0, |input| input.bytes as f64 / input.rows as f64);
             let megabytes =
                 |laps: &[&Lap]| format!("{:.0}", spread(laps, |lap| lap.rate() * row_bytes / 1e6));
@@ -428,7 +428,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("load", facts, &ways, &rounds, RATIOS, &text)
 }
 
-/// Creates the input of a part, or of a way that has its own, from the rows of a CSV file.
+/// Creates the input of a part, or of a way with an input of its own, from the rows of a CSV file.
 fn input(name: &str, csv: &Input, house: &House<'_>) -> anyhow::Result<Option<Input>> {
     let (programs, runner) = (&house.options.programs, house.runner);
     let cannot = |file: &PathBuf| format!("cannot write {}", file.display());
@@ -471,15 +471,15 @@ fn input(name: &str, csv: &Input, house: &House<'_>) -> anyhow::Result<Option<In
 /// The database of a lap.
 const TARGET: &str = "load.db";
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     settings: &'a Settings,
     house: &'a House<'a>,
-    /// The input of the way that runs.
+    /// The input of the current way.
     input: Input,
-    /// The first way that stored the rows, and their sums, by the number of rows.
+    /// By number of rows: the first way that stored so many rows, and its sums, which are the expected sums of later ways.
     stored: BTreeMap<u64, (&'static str, Sums)>,
-    /// The content of all rows, of the first way with expressions.
+    /// The content that the first way of the part `expressions` stored, with all rows.
     content: Option<Content>,
     /// The ways whose databases SQLite has checked.
     checked: BTreeSet<&'static str>,
@@ -497,7 +497,7 @@ impl Track<'_> {
         Ok((self.house.runner.run(&mut command)?, None))
     }
 
-    /// Imports without a journal. Then the file is synced, as it is by all other ways.
+    /// Runs `.import` with unsafe PRAGMAs, then syncs the file, as all other ways do.
     fn import_unsafe(&mut self) -> Ran {
         let (mut took, _) = self.import(UNSAFE_PRAGMAS)?;
         let start = Instant::now();
@@ -520,7 +520,7 @@ impl Track<'_> {
         Ok((took, Some(report.output)))
     }
 
-    /// Loads a part of the rows.
+    /// Runs `sqluice load` for an input with only some of the rows.
     fn load_some(&mut self, more: &[OsString]) -> Ran {
         let words = [&words!["load", self.target(), self.input.file], more].concat();
         Ok((self.house.sqluice.run(&words)?, None))
@@ -574,7 +574,7 @@ impl Track<'_> {
         }
         let counted = ["files_import", "files_older", "files"].contains(&way.name) || way.part == "archives";
         if counted {
-            // Each file has its own table, so only the rows are counted.
+            // Each file is in its own table, so only the total of rows is checked.
             let found = verify::rows_of_all(&target)?;
             ensure!(found == rows, "{found} rows instead of {rows}");
             return Ok(());
@@ -591,11 +591,11 @@ impl Track<'_> {
         Ok(())
     }
 
-    /// Compares the content with that of the first way that keeps all rows.
+    /// Compares the content with that of the first way, which keeps all rows.
     fn verify_expressions(&mut self, name: &str) -> anyhow::Result<()> {
         let content = Content::of(!["whole", "filtered"].contains(&name), &self.target())?;
         if ["half", "duckdb"].contains(&name) {
-            // In a round that runs backwards, the first way of the first round has stored all rows.
+            // The first round begins with the way `whole`, so its content is known even in rounds in reverse order.
             let all = self.content.as_ref().context("the first way keeps all rows")?;
             ensure!(content == all.filtered(), "other rows, or other values");
             return Ok(());
@@ -615,7 +615,7 @@ mod tests {
     use crate::ratio::{lines, ratios_of_parts};
 
     #[test]
-    fn a_claim_is_met_or_short_and_never_asserted() {
+    fn a_claim_is_reported_as_met_or_short() {
         let laps = [
             ("import", 9.9),
             ("declared", 1.0),
@@ -637,7 +637,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_has_its_ratios() {
+    fn every_ratio_compares_ways_of_the_same_part() {
         let parts = ["csv", "parquet", "json", "files", "dump", "archives", "spreadsheets", "expressions"];
         assert_eq!(ratios_of_parts(&ways(), RATIOS, &parts), [5, 1, 2, 3, 4, 3, 1, 4]);
     }

@@ -1,4 +1,4 @@
-//! NDJSON with serde_json: written from a CSV file, and inserted in the way that is usual in Rust.
+//! The input of the part `json`, NDJSON written from a CSV file, and the way `serde`: serde_json and prepared INSERTs, as is usual in Rust.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -26,7 +26,7 @@ pub(crate) fn write(csv: &Path, rows: u64, file: &Path) -> io::Result<()> {
     let names: Vec<&str> = header.split(',').collect();
     for line in lines.take(usize::try_from(rows).unwrap_or(usize::MAX)) {
         let line = line?;
-        // The comment is the last field, and the only one that is quoted and may have commas.
+        // Only the last field, the comment, is quoted and may have commas.
         for (column, (name, value)) in names.iter().zip(line.splitn(names.len(), ',')).enumerate() {
             let before = if column == 0 { '{' } else { ',' };
             write!(out, "{before}{name:?}:")?;
@@ -40,7 +40,7 @@ pub(crate) fn write(csv: &Path, rows: u64, file: &Path) -> io::Result<()> {
     out.flush()
 }
 
-/// Returns the value of a CSV field.
+/// Returns the value of a CSV field, without its quotes.
 pub(super) fn unquoted(field: &str) -> String {
     match field.strip_prefix('"').and_then(|field| field.strip_suffix('"')) {
         Some(quoted) => quoted.replace("\"\"", "\""),
@@ -48,7 +48,7 @@ pub(super) fn unquoted(field: &str) -> String {
     }
 }
 
-/// A row whose texts borrow from the line. A map of values would be slower.
+/// A row whose texts borrow from the line. (A map of values would be slower.)
 #[derive(Debug, Deserialize)]
 struct Item<'a> {
     l_orderkey: i64,
@@ -148,7 +148,7 @@ mod tests {
         names.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
     }
 
-    /// Returns the lines of the first `rows` rows of a CSV file that has one row more, with these comments.
+    /// Writes a CSV file of `rows + 1` rows with the comment `comment`, and its first `rows` rows as NDJSON. Returns the NDJSON file.
     fn lines(folder: &Path, rows: usize, comment: &str) -> PathBuf {
         let (csv, file) = (folder.join("x.csv"), folder.join("x.ndjson"));
         let row = |row| {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_hold_the_first_rows_with_numbers_as_they_are_written() {
+    fn lines_have_the_first_rows_with_unchanged_numbers() {
         let folder = tempfile::tempdir().unwrap();
         let text = fs::read_to_string(lines(folder.path(), 2, r#"a, ""b"" \"#)).unwrap();
         let lines: Vec<&str> = text.lines().collect();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn sqlite_reads_in_each_line_what_was_inserted_of_it() {
+    fn inserted_rows_equal_the_lines_as_sqlite_reads_them() {
         let same: Vec<String> = names().iter().map(|name| format!("{name} = ?2 ->> '{name}'")).collect();
         let sql = format!("SELECT count(*) FROM lineitem WHERE rowid = ?1 AND {}", same.join(" AND "));
         // Includes row counts that do not fill a statement.
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_row_is_an_error() {
+    fn a_malformed_line_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let lines = lines(folder.path(), 3, "a, b");
         let text = fs::read_to_string(&lines).unwrap();

@@ -1,8 +1,8 @@
-"""Workbooks beside sqluice, by openpyxl and pandas.
+"""Writes XLSX workbooks with openpyxl, and loads them into SQLite databases with pandas.
 
-    versions             what does it, in a line
-    book CSV ROWS FILE   the first rows of a CSV file as the only sheet of an XLSX file: cells of whole numbers, decimals, texts and dates
-    load FILE DB         an XLSX file into a new table; the seconds that it took as JSON, without the start of Python and its imports
+    versions             prints the versions of Python, pandas and openpyxl
+    book CSV ROWS FILE   writes the first ROWS rows of a CSV file as an XLSX file with one sheet, in typed cells (numbers, texts, dates)
+    load FILE DB         loads an XLSX file into a new table; prints the seconds as JSON, without the start of Python and its imports
 """
 
 import csv

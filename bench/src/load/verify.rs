@@ -1,4 +1,4 @@
-//! Verification: SQLite reads all values that a lap left, and their hashes are summed up.
+//! Verifies the database of a lap: SQLite reads all values, and their hashes are summed up.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZero;
@@ -15,16 +15,16 @@ use serde::{Deserialize, Serialize};
 use super::data::{COLUMNS, NUMBERS};
 use crate::db::{read, sound};
 
-/// The key of the table: an order, and the number of the line in the order.
+/// The columns of the table's key: the order, and the number of the line in the order.
 const KEY: [usize; 2] = [0, 3];
 
-/// The content that all loaders of the file must produce. The order of the rows does not count, nor the type of a column of
-/// numbers.
+/// The content of the table, which must be equal for all loaders of the file. It does not depend on the order of the rows, nor on the type
+/// of a column of numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sums {
     pub(crate) rows: u64,
-    /// The name of each column, and the sum of the hashes of its values. Each value is hashed with the key of its row, so a value in
-    /// another row changes the sum.
+    /// The name of each column, and the sum of the hashes of its values. A value is hashed with the key of its row, so the sum changes if
+    /// two rows exchange a value.
     columns: Vec<(String, u64)>,
 }
 
@@ -125,13 +125,13 @@ fn sums_of(
     Ok((rows, sums))
 }
 
-/// Returns a text. A date with the time 00:00:00, which pandas stores for the date of a cell, becomes the date.
+/// Returns a text value. The time 00:00:00 after a date, which pandas stores for a cell with a date, is cut off.
 fn text(value: ValueRef<'_>) -> anyhow::Result<&str> {
     let text = value.as_str()?;
     Ok(text.strip_suffix(" 00:00:00").unwrap_or(text))
 }
 
-/// Returns a number of at most two decimals of any type, in hundredths.
+/// Returns a number with at most two decimals, of any type, multiplied by 100.
 fn hundredths(value: ValueRef<'_>) -> anyhow::Result<i64> {
     let number = match value {
         ValueRef::Integer(int) => return int.checked_mul(100).context("an integer is too large"),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_types_of_numbers_and_the_order_of_rows_do_not_count() {
+    fn sums_do_not_depend_on_the_types_of_numbers_and_the_order_of_rows() {
         let expected = sums(false, 1, "").unwrap();
         assert_eq!(expected.rows, 2);
         assert_eq!(sums(true, 1, "").unwrap(), expected);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_may_have_the_time_of_midnight() {
+    fn midnight_after_a_date_is_ignored() {
         let expected = sums(false, 1, "").unwrap();
         let at =
             |time: &str| sums(false, 1, &format!("UPDATE lineitem SET l_shipdate = l_shipdate || ' {time}'"));
@@ -216,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn values_that_two_rows_exchanged_are_found() {
+    fn sums_differ_if_two_rows_exchange_a_value() {
         let exchange = "UPDATE lineitem SET l_comment = iif(rowid = 1, 'ly final', 'egular')";
         let (expected, other) = (sums(false, 1, "").unwrap(), sums(false, 1, exchange).unwrap());
         assert_eq!(other.differing(&expected), "l_comment");
     }
 
     #[test]
-    fn rows_that_lack_are_found_and_values_of_another_kind_are_errors() {
+    fn missing_rows_change_the_sums_and_values_of_wrong_types_are_errors() {
         let expected = sums(false, 1, "").unwrap();
         assert_eq!(sums(false, 1, "DELETE FROM lineitem WHERE rowid = 2").unwrap().rows, 1);
         assert_ne!(sums(false, 1, "DELETE FROM lineitem WHERE rowid = 2").unwrap(), expected);

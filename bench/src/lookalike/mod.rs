@@ -1,4 +1,5 @@
-//! Describing and regenerating a database: `sqluice profile` compared with `sqluice check`, and a look-alike with the preset.
+//! Describing and regenerating a database: `sqluice profile` compared with `sqluice check`, and `sqluice generate` from the profile (a
+//! look-alike of the database) with `sqluice generate` from the preset.
 //!
 //! ```text
 //!  once:   generate --preset shop                  100M rows in four tables
@@ -25,10 +26,10 @@ use crate::ratio::{self, Compared};
 use crate::rounds::{Way, rounds, table, way};
 use crate::{grouped, size, sync, warm, words};
 
-/// The settings of the comparison of look-alikes.
+/// The command line of the comparison of look-alikes.
 #[derive(Clone, Debug, Args)]
 #[command(
-    about = "A database described and made again: profile beside check, a look-alike beside its preset, in alternating rounds"
+    about = "Compares `sqluice profile` with check, and generating a lookalike with generating its preset, in alternating rounds"
 )]
 pub struct Settings {
     /// Rows of the database that is described
@@ -41,10 +42,10 @@ pub struct Settings {
     options: Options,
 }
 
-/// The maximum size of a row of the preset, its index entries and the copy of it in the profile, in bytes.
+/// The maximum disk space for each row of the preset, with its index entries, in bytes.
 const ROW_BYTES_MAX: u64 = 80;
 
-/// Rows of all tables of the preset, for each order.
+/// The number of rows in all tables of the preset for each order.
 const ROWS_PER_ORDER: f64 = 3.11;
 
 const MEMORY_MAX: f64 = (256 << 20) as f64;
@@ -63,7 +64,7 @@ const RATIOS: &[Compared] = &[
     ),
 ];
 
-/// The required part of a report.
+/// The fields of a report of sqluice that are read.
 #[derive(Debug, Deserialize)]
 struct Counted {
     rows: u64,
@@ -119,7 +120,7 @@ fn counted(took: &Took) -> anyhow::Result<u64> {
     Ok(rows)
 }
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     house: &'a House<'a>,
     database: PathBuf,

@@ -1,12 +1,12 @@
-//! Full-text indexes that change: rows added to a table, and segments merged.
+//! Changes of full-text indexes: rows are added to a table with an index, and the segments of an index are merged.
 //!
 //! ```text
 //!  append     appended   sqluice load --append of 1% more rows, whose table has an index that triggers keep up to date
-//!             plain      the same without an index
-//!             alone      sqluice index --fts over these rows alone
-//!             many       64 such loads, one after another
+//!             plain      these rows appended to a table without an index
+//!             alone      sqluice index --fts of a table with only these rows
+//!             many       64 loads like `appended`, one after another
 //!  optimize   merged     sqluice index --fts-optimize of 200 segments
-//!             optimized  FTS5's 'optimize' of the same, 64 MiB of cache
+//!             optimized  FTS5's 'optimize' of the same index, 64 MiB of cache
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -26,13 +26,13 @@ use crate::ratio::{self, Compared};
 use crate::rounds::{Round, Way, rounds, table, way};
 use crate::{UNSAFE_PRAGMAS, copy, grouped, size, sync, warm, words};
 
-/// The number of loads, one after another.
+/// The number of loads in the way `many`.
 const MANY: u64 = 64;
 
 /// The number of segments that are merged.
 const SEGMENTS: u64 = 200;
 
-/// The ways of a case. Their parts are the databases that laps copy.
+/// Returns the ways of a case. The part of a way is the database that its laps copy.
 fn ways<'a>(case: Case) -> Vec<Way<Track<'a>, anyhow::Result<Took>>> {
     if case == Case::Append {
         return vec![
@@ -110,7 +110,7 @@ pub(super) fn run(settings: &Settings, runner: &Runner, bytes: u64) -> anyhow::R
     house.finish("search", facts, &ways, &rounds, RATIOS, &text)
 }
 
-/// Makes an index of many segments by FTS5: one for each transaction.
+/// Creates an index with [`SEGMENTS`] segments with FTS5, which writes one in each transaction.
 pub(super) fn segments(file: &Path, rows: u64) -> anyhow::Result<()> {
     let sql = format!(
         "{UNSAFE_PRAGMAS} {FTS};
@@ -127,7 +127,7 @@ pub(super) fn segments(file: &Path, rows: u64) -> anyhow::Result<()> {
     close(connection, file)
 }
 
-/// Merges the segments of a full-text index by FTS5.
+/// Merges the segments of a full-text index with FTS5.
 pub(super) fn optimize(file: &Path) -> anyhow::Result<()> {
     let sql = format!(
         "{UNSAFE_PRAGMAS}
@@ -138,7 +138,7 @@ pub(super) fn optimize(file: &Path) -> anyhow::Result<()> {
     close(connection, file)
 }
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     house: &'a House<'a>,
 }

@@ -1,7 +1,7 @@
-//! Texts, each a function of its number.
+//! The texts that are indexed. A text is a function of its number.
 //!
-//! The words of prose are distributed as those of a language are: the second most frequent word is half as frequent as the first, and so
-//! on. A word in 25 has letters that are not ASCII.
+//! The words of prose are distributed like those of natural languages: the second most frequent word is half as frequent as the first, the
+//! third a third as frequent, and so on. A word in 25 has letters that are not ASCII.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -44,7 +44,7 @@ impl Texts {
         }
     }
 
-    /// Writes a table of texts in a process of its own. Returns the number of rows.
+    /// Writes a table of texts, in a separate process so that this one uses little memory. Returns the number of rows.
     pub(super) fn written(self, bytes: u64, house: &House<'_>, file: &str) -> anyhow::Result<u64> {
         Ok(house.asked(&words!["write", house.file(file), self.name(), bytes])?.1)
     }
@@ -107,13 +107,13 @@ impl Texts {
     }
 }
 
-/// Returns the rank of a word: the rank r has a share of about 1 / r.
+/// Returns the rank of a random word. The probability of rank r is proportional to about 1 / r.
 fn rank(random: u64) -> u64 {
     let uniform = (random >> 11) as f64 / (1_u64 << 53) as f64;
     (WORDS as f64).powf(uniform) as u64
 }
 
-/// Appends the word of a rank: frequent words are short.
+/// Appends the word with this rank. Frequent words are short.
 fn push_word(rank: u64, text: &mut String) {
     const SYLLABLES: [&str; 16] =
         ["an", "be", "co", "de", "er", "fi", "ga", "hel", "in", "ju", "ka", "lo", "men", "ti", "ra", "so"];
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_follows_from_its_number_and_frequent_words_repeat() {
+    fn a_text_is_determined_by_its_number_and_frequent_words_repeat() {
         let of = |row| {
             let mut text = String::new();
             Texts::Prose.push(row, &mut text);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_the_bytes_that_are_wanted() {
+    fn a_table_of_texts_has_the_requested_bytes() {
         let folder = tempfile::tempdir().unwrap();
         for texts in [Texts::Prose, Texts::Short, Texts::Urls] {
             let file = folder.path().join(format!("{texts:?}.db"));

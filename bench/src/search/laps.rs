@@ -1,4 +1,4 @@
-//! The ways to make a full-text index, and the content of one.
+//! Creates full-text indexes with FTS5, and reads the content of an index.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::db::{close, numbers, open};
 
-/// Makes the index by FTS5.
+/// Creates the index with FTS5: with the settings of the way `best`, or with its defaults.
 pub(super) fn fts5(way: &str, tokenizer: &str, file: &Path) -> anyhow::Result<()> {
     let connection = open(file, "")?;
     let create = format!(
@@ -37,10 +37,10 @@ pub(super) fn fts5(way: &str, tokenizer: &str, file: &Path) -> anyhow::Result<()
 pub(super) struct Found {
     pub(super) rows: u64,
     terms: i64,
-    /// The sums of the rows and of the occurrences of all terms.
+    /// The sums, over all terms, of the number of rows that have the term, and of its occurrences.
     rows_of_terms: i64,
     occurrences: i64,
-    /// A sum of all terms.
+    /// The sum of the lengths of all terms.
     lengths: i64,
 }
 

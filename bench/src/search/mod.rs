@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!  sqluice    sqluice index --fts, 256 MiB of memory
-//!  tenth      the same over a tenth of the bytes: the cost of a row
+//!  tenth      the same over a tenth of the rows: the CPU time of a row must hardly grow with the table (at most 1.3 times)
 //!  best       FTS5's best way: no automatic merges, a hash table of 192 MiB, 'rebuild', then 'optimize', 64 MiB of cache
 //!  defaults   FTS5's defaults: 'rebuild'
 //! ```
 //!
-//! Rows added to a table, and segments merged: `changed`.
+//! The module `changed` measures indexes that change: rows added to a table, and segments merged.
 //!
 //! Every second round runs in reverse order. Each lap begins with a copy of the table that is in the page cache, and ends with a synced file.
 //! All indexes of a case must have the same terms, rows and occurrences.
@@ -44,9 +44,9 @@ const FTS: &str = "CREATE VIRTUAL TABLE docs_fts USING fts5(body, content='docs'
 /// The memory of the program itself, in bytes.
 const PROGRAM_BYTES: f64 = 48e6;
 
-/// The settings of the comparison of full-text indexes.
+/// The command line of the comparison of full-text indexes.
 #[derive(Clone, Debug, Args)]
-#[command(about = "Full-text indexes: sqluice beside FTS5, in alternating rounds")]
+#[command(about = "Compares building full-text indexes with FTS5, in alternating rounds")]
 pub struct Settings {
     /// The texts and the tokenizer, or what changes an index
     #[arg(long, value_enum, default_value_t = Case::Unicode61)]
@@ -58,7 +58,7 @@ pub struct Settings {
     options: Options,
 }
 
-/// The texts, and the tokenizer that splits them.
+/// The case that is measured: texts and a tokenizer, or a change of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 enum Case {
@@ -144,7 +144,7 @@ fn ways<'a>() -> Vec<Way<Track<'a>, anyhow::Result<Took>>> {
     ]
 }
 
-/// Runs a lap in this process.
+/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -170,7 +170,7 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     if matches!(case, Case::Append | Case::Optimize) {
         return changed::run(settings, runner, bytes);
     }
-    // The table, a copy of it with an index, and temporary files.
+    // Disk space for the table, a copy of it with an index, and temporary files.
     let house = House::open(&settings.options, runner, 5 * bytes)?;
     let write = |bytes: u64, part: &str| case.texts().written(bytes, &house, &format!("{part}.db"));
     let (rows, tenth) = (write(bytes, "all")?, write(bytes / 10, "tenth")?);
@@ -196,11 +196,11 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
 /// The database of a lap.
 const TARGET: &str = "search.db";
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     house: &'a House<'a>,
     case: Case,
-    /// The content of the first index, of all rows and of a tenth.
+    /// The content of the first index of all rows, and of the first index of a tenth of them. Later indexes must have the same content.
     found: First<&'static str, Found>,
 }
 

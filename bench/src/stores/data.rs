@@ -1,4 +1,4 @@
-//! The files, whose contents are functions of their numbers, and checks of folders.
+//! Writes the files of the comparison, whose contents are functions of their numbers, and checks folders of such files.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -17,7 +17,7 @@ pub(crate) fn name(number: u64) -> String {
     format!("file-{number:07}.txt")
 }
 
-/// Writes the content of a file in version `version` to `text`: words, which deflate to about a third.
+/// Writes the content of a file to `text`: words, which deflate compresses to about a third. Another `version` has other words.
 pub(crate) fn content(number: u64, version: u64, text: &mut Vec<u8>) {
     let seed = mixed(number ^ version << 40);
     let bytes = BYTES.0 + seed % (BYTES.1 - BYTES.0 + 1);
@@ -25,7 +25,7 @@ pub(crate) fn content(number: u64, version: u64, text: &mut Vec<u8>) {
     let mut word = 0;
     while (text.len() as u64) < bytes {
         let bits = mixed(seed ^ mixed(word));
-        // A few thousand different words, short ones more often.
+        // Choose among a few thousand words; short ones are more frequent.
         let (letters, which) = (2 + bits % 9, mixed((bits >> 8) % 4096));
         text.extend((0..letters).map(|letter| b'a' + ((which >> (5 * letter)) % 26) as u8));
         text.push(if bits >> 60 == 0 { b'\n' } else { b' ' });
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_have_the_length_that_is_claimed_and_differ() {
+    fn files_differ_and_have_lengths_within_the_bounds() {
         let (mut one, mut other) = (Vec::new(), Vec::new());
         for number in 0..200 {
             content(number, 0, &mut one);

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!  folder:  100,000 files of 8,000 to 12,000 bytes of words, in one folder
-//!           copy, copy_sync          cp -r; the same and `sync -f`
+//!           copy, copy_sync          cp -r; cp -r and `sync -f`
 //!           archive, pack, deflate   sqlite3 -Ac; sqluice pack; sqluice pack --compress deflate
-//!           extract, unpack          sqlite3 -Ax; sqluice unpack, of what `pack` wrote
-//!  read:    all of them, in random order, by name, each into the same buffer if the way has one
+//!           extract, unpack          sqlite3 -Ax; sqluice unpack, both of the archive that `pack` wrote
+//!  read:    all files, in random order, by name, each into the same buffer if the way has one
 //!           files                    openat, fstat, read, close
 //!           read_files               std::fs::read of the whole path, a new Vec each
 //!           kvtest_files             stat, fopen, malloc, fread, fclose of the whole path, like SQLite's kvtest
@@ -13,14 +13,14 @@
 //!           get_mapped, get_shared   with a memory map; with other writers allowed
 //!           select                   SQLite itself: a prepared SELECT in one transaction
 //!           range, range_files       100 bytes in the middle: BlobStore::range; openat, pread, close
-//!  write:   10,000 of them overwritten and synced
+//!  write:   10,000 files overwritten and synced
 //!           put_many, put_files      BlobStore in one batch; files, then `syncfs`
 //! ```
 //!
-//! Files and databases are in the page cache. The writes of a lap are synced before the next lap begins, so that no lap waits for
-//! another: `cp` need not sync its files, `sqlite3` does before its COMMIT, `sqluice` always does; the claims
-//! are about `cp` alone, and `copy_sync` shows the time of the missing sync. Reading laps report their own time, without that of opening
-//! the store. Parts run one after the other; ratios are computed within a round, and every second round runs in reverse order.
+//! Files and databases are in the page cache. The writes of a lap are synced before the next lap begins, so that no lap waits for the
+//! writes of another. `cp` does not sync its files, `sqlite3` does before its COMMIT, `sqluice` always does; the claims are about `cp`
+//! without a sync, and `copy_sync` shows the time of the missing sync. Reading laps report their own time, without opening the store. Parts
+//! run one after the other; ratios are computed within a round, and every second round runs in reverse order.
 
 mod data;
 mod read;
@@ -47,9 +47,11 @@ use crate::rounds::{Round, Way, add_rounds, only, table, way};
 use crate::words::Words;
 use crate::{copy, db, warm, words};
 
-/// The settings of the comparison of stores.
+/// The command line of the comparison of stores.
 #[derive(Clone, Debug, Args)]
-#[command(about = "A folder as one database beside files, cp and sqlite3 -A, in alternating rounds")]
+#[command(
+    about = "Compares a folder stored in one database with plain files, cp and sqlite3 -A, in alternating rounds"
+)]
 pub struct Settings {
     /// The number of files
     #[arg(long, default_value = "100000", value_name = "N", value_parser = crate::count)]
@@ -64,7 +66,7 @@ pub struct Settings {
     options: Options,
 }
 
-/// The maximum size of a file and of its copies in databases, in bytes; and of what a round puts aside of it.
+/// The maximum disk space for each file, in bytes: the file, its copies in databases, and the copies that are put aside in a round.
 const FILE_BYTES_MAX: u64 = 40_000;
 const FILE_ROUND_BYTES_MAX: u64 = 5 * 13_000;
 
@@ -81,7 +83,7 @@ fn ways<'a>() -> Vec<Way<Track<'a>, Ran>> {
         way("folder", "copy_sync", "`cp -r`, then `sync -f`", |track| {
             track.shell(r#"cp -r "$0" "$1" && sync -f "$1""#)
         }),
-        // Names are relative to the folder, like those of `pack`.
+        // `cd` first, so that names in the archive are relative to the folder, as with `pack`.
         way("folder", "archive", "`sqlite3 -Ac`", |track| track.shell(r#"cd "$0" && sqlite3 "$1" -Ac ."#)),
         way("folder", "pack", "`sqluice pack`", |track| track.pack(&[])),
         way("folder", "deflate", "`sqluice pack --compress deflate`", |track| {
@@ -160,7 +162,7 @@ const RATIOS: &[Compared] = &[
     ("time of files overwritten to `put_many`", |round| ratio::time(round, "put_files", "put_many"), ""),
 ];
 
-/// Runs a lap in this process.
+/// Runs the lap `name` in this process, which the comparison has started for it. Returns the result of the lap.
 ///
 /// # Errors
 /// The errors of the lap.
@@ -234,20 +236,20 @@ pub fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("stores", facts, &ways, &rounds, RATIOS, &(text + "\n"))
 }
 
-/// The data that all laps share.
+/// The state of a run of this comparison, which all of its laps share.
 struct Track<'a> {
     house: &'a House<'a>,
     files: u64,
     folder: PathBuf,
     /// The database that is read, and copied for writes.
     base: PathBuf,
-    /// The way that runs, and its places.
+    /// The name of the current way, its source and its target.
     name: &'static str,
     from: PathBuf,
     to: PathBuf,
     /// The bytes that a lap reports.
     bytes: u64,
-    /// The number of folders that were put aside.
+    /// The number of folders that were put aside; see [`Track::clear`].
     aside: u32,
     read: First<(), (u64, u64)>,
 }
@@ -322,7 +324,7 @@ impl Track<'_> {
         Ok(())
     }
 
-    /// Reads all files in random order. The ways that read ranges have the same checksum only among themselves.
+    /// Reads all files in random order. Ways that read whole files must have the same checksum, and so must ways that read ranges.
     fn read(&mut self) -> Ran {
         let from = if self.is_of_files() { &self.folder } else { &self.base };
         if self.is_of_files() {
@@ -341,7 +343,7 @@ impl Track<'_> {
         Ok(Took { seconds, ..took })
     }
 
-    /// Overwrites some files, in a copy.
+    /// Overwrites some files in a copy of the folder or the database.
     fn write(&mut self) -> Ran {
         let target = self.house.file("target");
         if self.is_of_files() {
@@ -362,7 +364,7 @@ impl Track<'_> {
         self.name.ends_with("files")
     }
 
-    /// Removes the target of a lap; a folder is put aside, since to remove its files would slow down the next laps.
+    /// Removes the target of a lap. A folder is only renamed, and removed at the end: removing its files now would slow down the next laps.
     fn clear(&mut self) -> anyhow::Result<()> {
         let target = self.house.file("target");
         if !target.is_dir() {
@@ -380,7 +382,7 @@ mod tests {
     use crate::ratio::ratios_of_parts;
 
     #[test]
-    fn each_part_has_its_ratios() {
+    fn every_ratio_compares_ways_of_the_same_part() {
         assert_eq!(ratios_of_parts(&ways(), RATIOS, &["folder", "read", "write"]), [7, 8, 1]);
     }
 }

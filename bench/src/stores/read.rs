@@ -1,4 +1,4 @@
-//! Reads of all files in random order, by name.
+//! The laps of the part `read`: all files are read in random order, by name.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -146,7 +146,7 @@ impl Sum {
 }
 
 fn timed(files: u64, mut one: impl FnMut(&str, &mut Sum) -> anyhow::Result<()>) -> anyhow::Result<Reading> {
-    // Names are created beforehand, so that they do not count.
+    // Names are created before the time starts.
     let names: Vec<String> = (0..files).map(|number| name(permuted(number, files.max(2)) % files)).collect();
     let mut sum = Sum::default();
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Reads of a file by the C library, like SQLite's `kvtest.c`: <https://sqlite.org/src/file/test/kvtest.c>.
+//! Reads a file with the functions of the C library, as SQLite's `kvtest.c` does: <https://sqlite.org/src/file/test/kvtest.c>.
 
 use std::ffi::CStr;
 use std::io;
@@ -15,8 +15,8 @@ pub(crate) fn read(path: &CStr) -> io::Result<Vec<u8>> {
         about.assume_init().st_size as usize
     };
     let mut content: Vec<u8> = Vec::with_capacity(bytes);
-    // SAFETY: both texts end with a NUL; `fread` writes at most `bytes` bytes, which fit into `content`, and says whether it wrote all of
-    // them; the file is closed once.
+    // SAFETY: both texts end with a NUL; `fread` writes at most `bytes` bytes, which fit into `content`, and returns 1 only if it wrote all
+    // of them; the file is closed once.
     unsafe {
         let file = libc::fopen(path.as_ptr(), c"rb".as_ptr());
         if file.is_null() {

@@ -1,4 +1,4 @@
-//! Filling a store from a folder, and overwriting blobs and files.
+//! Fills a store from a folder, and overwrites blobs and files (the part `write`).
 
 use std::fs;
 use std::path::Path;

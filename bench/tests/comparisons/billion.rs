@@ -1,4 +1,4 @@
-//! The comparison runs, and refuses to time what is wrong.
+//! Tests of `bench/billion`: it runs with few rows, and fails if a program writes wrong rows.
 
 use std::fs;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use crate::comparison::Comparison;
 use crate::support::sqluice;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The comparison of a few rows.
+/// Returns the comparison with flags for few rows.
 fn billion() -> Comparison {
     let rows = ["--rows", "20k", "--sql-rows", "10k", "--discard-rows", "20k", "--rounds", "2"];
     Comparison::new("billion", &rows)
@@ -35,9 +35,9 @@ fn a_run_prints_medians_and_ratios_keeps_a_record_and_leaves_no_files() {
 }
 
 #[test]
-fn a_row_too_few_fails_the_run() {
+fn a_missing_row_fails_the_run() {
     let comparison = billion();
-    // Makes the small source as it should be, and the big file a row short, under a report that says otherwise.
+    // The script writes the small source correctly, and the big file with a row less, but reports all rows.
     let short = r#"case "$*" in *20000*) ;; *) exec "$SQLUICE" "$@" ;; esac
 "$SQLUICE" "$1" "$2" "$3" "$4" "$5" 19999 "$7" "$8" | sed 's/"rows": 19999/"rows": 20000/'"#;
     comparison.assert_fails(&comparison.script(short), &[], "19999 rows instead of 20000");

@@ -1,9 +1,9 @@
-//! The comparison of checks runs, and refuses to time what is wrong.
+//! Tests of `bench/check`: it runs with few rows, and fails if the database is damaged.
 
 use crate::comparison::Comparison;
 use crate::support::sqluice;
 
-/// The comparison of a few rows.
+/// Returns the comparison with flags for few rows.
 fn check() -> Comparison {
     Comparison::new("check", &["--rows", "5000", "--rounds", "2"])
 }
@@ -17,7 +17,7 @@ fn a_run_prints_a_table_and_keeps_a_record() {
 }
 
 #[test]
-fn a_database_that_is_not_sound_fails_the_run() {
+fn a_damaged_database_fails_the_run() {
     let unsound = r#""$SQLUICE" "$@" | sed 's/"sound": true/"sound": false/'"#;
     let comparison = check();
     comparison.assert_fails(&comparison.script(unsound), &[], "sqluice says");

@@ -1,4 +1,4 @@
-//! A comparison with small arguments in a folder of its own: what it says, what it keeps, and why it fails.
+//! Runs a comparison with few rows in a temporary folder, and checks its output, its record, the files that it leaves, or its error.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,13 +16,13 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    /// Returns a comparison that each run starts with these flags.
+    /// Creates a comparison whose runs all have these flags.
     pub(crate) fn new(name: &'static str, flags: &[&str]) -> Comparison {
         let flags = flags.iter().map(OsString::from).collect();
         Comparison { name, flags, folder: tempfile::tempdir().unwrap() }
     }
 
-    /// Puts a script in the place of another program; the program has the name of the flag for its file.
+    /// Replaces another program by a script. `program` is the name of the flag for its file.
     pub(crate) fn with_stand_in(mut self, program: &str, body: &str) -> Comparison {
         let file = stand_in(self.folder(), program, body);
         self.flags.extend([format!("--{program}").into(), file.into()]);
@@ -41,7 +41,7 @@ impl Comparison {
         self.folder().join("results")
     }
 
-    /// Writes a script that stands in for sqluice; `$SQLUICE` in it is sqluice.
+    /// Writes a shell script that runs in place of sqluice, and can call the real one as `$SQLUICE`.
     pub(crate) fn script(&self, body: &str) -> PathBuf {
         script(self.folder(), body)
     }
@@ -59,7 +59,7 @@ impl Comparison {
         self.command(sqluice, flags).output().unwrap()
     }
 
-    /// Runs the comparison, which must succeed and remove the files that only it needed. Returns its output and its record.
+    /// Runs the comparison, which must succeed and remove its temporary files. Returns its output and its record.
     pub(crate) fn succeed(&self, sqluice: &Path, flags: &[&str]) -> (String, serde_json::Value) {
         let output = self.run(sqluice, flags);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -67,7 +67,7 @@ impl Comparison {
         (String::from_utf8(output.stdout).unwrap(), self.record())
     }
 
-    /// Runs the comparison, which must succeed and print each of these parts. Returns its record.
+    /// Runs the comparison, which must succeed and print each of the texts `parts`. Returns its record.
     pub(crate) fn assert_says(&self, sqluice: &Path, flags: &[&str], parts: &[&str]) -> serde_json::Value {
         let (said, record) = self.succeed(sqluice, flags);
         for part in parts {
@@ -76,7 +76,7 @@ impl Comparison {
         record
     }
 
-    /// Runs the comparison, which must fail for a reason, keep no record, and remove the files that only it needed.
+    /// Runs the comparison, which must fail with the text `reason`, write no record, and remove its temporary files.
     pub(crate) fn assert_fails(&self, sqluice: &Path, flags: &[&str], reason: &str) {
         let output = self.run(sqluice, flags);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -85,12 +85,12 @@ impl Comparison {
         assert!(!self.results().exists(), "a failed run has a record");
     }
 
-    /// Runs a part of the comparison with a script in the place of sqluice. The run must fail for a reason.
+    /// Runs a part of the comparison with a script in place of sqluice. The run must fail with the text `reason`.
     pub(crate) fn assert_part_fails(&self, part: &str, body: &str, reason: &str) {
         self.assert_fails(&self.script(body), &["--rounds", "1", "--only", part], reason);
     }
 
-    /// Returns the names of what runs left in `files`.
+    /// Returns the names of the temporary files that runs left in `files`.
     fn scratch(&self) -> Vec<String> {
         let names = fs::read_dir(self.files()).unwrap();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());

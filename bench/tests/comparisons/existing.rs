@@ -1,9 +1,9 @@
-//! The comparison of ways to change existing databases runs, and refuses to time what is wrong.
+//! Tests of `bench/existing`: it runs with few rows, and fails if a way leaves wrong rows, entries or settings.
 
 use crate::comparison::Comparison;
 use crate::support::sqluice;
 
-/// The comparison of a few rows.
+/// Returns the comparison with flags for few rows.
 fn existing() -> Comparison {
     Comparison::new("existing", &["--rows-scale", "0.0001"])
 }
@@ -30,28 +30,28 @@ fn a_run_prints_tables_and_keeps_a_record() {
 }
 
 #[test]
-fn what_needs_only_sqlite_can_be_measured_alone() {
+fn the_parts_that_need_only_sqlite_can_be_run_alone() {
     let (_, record) = existing().succeed(sqluice(), &["--rounds", "1", "--only", "insert", "--only", "in"]);
     assert_eq!(record["rounds"][0].as_object().unwrap().len(), 14);
     assert_eq!(record["ratios"].as_array().unwrap().len(), 6);
 }
 
 #[test]
-fn a_table_that_was_there_and_changed_fails_the_run() {
+fn a_change_in_a_table_that_existed_before_fails_the_run() {
     let changed = r#""$SQLUICE" "$@" || exit
 case "$1 $2" in *lap.db) sqlite3 "$2" "UPDATE user SET age = age + 5 WHERE id = 7" ;; esac"#;
     existing().assert_part_fails("table", changed, "where another way has");
 }
 
 #[test]
-fn another_journal_mode_than_before_fails_the_run() {
+fn a_changed_journal_mode_fails_the_run() {
     let switched = r#""$SQLUICE" "$@" || exit
 case "$1 $2" in *lap.db) sqlite3 "$2" "PRAGMA journal_mode = DELETE" > /dev/null ;; esac"#;
     existing().assert_part_fails("table", switched, "the journal mode is delete instead of wal");
 }
 
 #[test]
-fn a_row_too_few_fails_the_run() {
+fn a_missing_row_fails_the_run() {
     let short = r#""$SQLUICE" "$@" || exit
 case "$1 $2" in *lap.db) sqlite3 "$2" "DELETE FROM item WHERE id = 7" ;; esac"#;
     existing().assert_part_fails(
@@ -69,7 +69,7 @@ case "$1 $2" in *lap.db) sqlite3 "$2" "UPDATE product SET stock = stock + 50 WHE
 }
 
 #[test]
-fn an_index_that_is_not_there_fails_the_run() {
+fn a_missing_index_fails_the_run() {
     let without = r#"case "$1" in
     index) echo '{}' ;;
     *) exec "$SQLUICE" "$@" ;;

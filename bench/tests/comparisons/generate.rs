@@ -1,4 +1,4 @@
-//! The comparison of databases from nothing runs, and refuses to time what is wrong.
+//! Tests of `bench/generate`: it runs with few rows, and fails if a way writes wrong values.
 
 use std::fmt::Display;
 use std::fs;
@@ -11,7 +11,7 @@ use tpchgen::generators::*;
 
 const SCALE: f64 = 0.01;
 
-/// Stands in for the generator, whose library made its CSV files.
+/// A script that replaces `tpchgen-cli`: it copies CSV files that the test has written with the generator's library.
 const TPCHGEN: &str = r#"case "$*" in
     --version) echo stand-in 1.0 ;;
     "parquet --scale-factor 0.01 --output-dir "*) mkdir "$5" && echo PAR1 >"$5/region.parquet" ;;
@@ -19,7 +19,7 @@ const TPCHGEN: &str = r#"case "$*" in
     *) exit 1 ;;
 esac"#;
 
-/// Makes the CSV files of all tables in a new folder.
+/// Writes the CSV files of all TPC-H tables to a new folder.
 fn make_csv(folder: &Path) {
     fs::create_dir(folder).unwrap();
     let csv = |table: &str, header: &str, lines: &mut dyn Iterator<Item = Box<dyn Display>>| {
@@ -43,7 +43,7 @@ fn make_csv(folder: &Path) {
     table!("lineitem", LineItemGenerator, LineItemCsv);
 }
 
-/// The comparison of few rows.
+/// Returns the comparison with flags for few rows.
 fn generate() -> Comparison {
     let comparison = Comparison::new("generate", &["--orders", "2000", "--scale", &SCALE.to_string()]);
     make_csv(&comparison.folder().join("made"));
@@ -66,7 +66,7 @@ fn a_run_prints_tables_and_keeps_a_record() {
 }
 
 #[test]
-fn a_value_that_is_another_fails_the_run() {
+fn a_wrong_value_fails_the_run() {
     let price = r#""$SQLUICE" "$@" || exit
 case "$1" in generate) sqlite3 "$2" "UPDATE items SET price = price + 1 WHERE id = 77" ;; esac"#;
     generate().assert_part_fails("shop", price, "where another way has");
@@ -76,7 +76,7 @@ case "$1" in generate) sqlite3 "$2" "UPDATE part SET p_comment = p_comment || ' 
 }
 
 #[test]
-fn a_database_that_is_unsound_fails_the_run() {
+fn a_damaged_database_fails_the_run() {
     let unsound = r#""$SQLUICE" "$@" || exit
 case "$1" in generate) sqlite3 "$2" "PRAGMA writable_schema = 1;
     UPDATE sqlite_schema SET sql = replace(sql, 'o_comment       VARCHAR(79) NOT NULL', 'o_comment INT CHECK (o_comment > 7), o_more NOT NULL')

@@ -1,9 +1,9 @@
-//! The comparison of keys and indexes runs, and refuses to time what is wrong.
+//! Tests of `bench/index`: it runs with few rows, and fails if a way leaves wrong rows or entries.
 
 use crate::comparison::Comparison;
 use crate::support::sqluice;
 
-/// The comparison of a few rows.
+/// Returns the comparison with flags for few rows.
 fn index() -> Comparison {
     Comparison::new("index", &["--rows-scale", "0.0001"])
 }
@@ -28,14 +28,14 @@ fn a_run_prints_tables_and_keeps_a_record() {
 }
 
 #[test]
-fn a_part_can_be_measured_alone() {
+fn a_part_of_the_comparison_can_be_run_alone() {
     let (_, record) = index().succeed(sqluice(), &["--rounds", "1", "--only", "memory"]);
     assert_eq!(record["rounds"][0].as_object().unwrap().len(), 2);
     assert_eq!(record["ratios"].as_array().unwrap().len(), 2);
 }
 
 #[test]
-fn an_index_that_is_not_there_fails_the_run() {
+fn a_missing_index_fails_the_run() {
     let without = r#""$SQLUICE" "$@" || exit
 case "$1 $3" in *area.sql) sqlite3 "$2" "DROP INDEX by_area" ;; esac"#;
     index().assert_part_fails("area", without, "entries {} instead of");
@@ -52,7 +52,7 @@ case "$1" in load) sqlite3 "$2" "UPDATE item SET value = value + 1 WHERE value =
 }
 
 #[test]
-fn an_index_that_sqlite_finds_unsound_fails_the_run() {
+fn an_index_that_fails_sqlites_check_fails_the_run() {
     let unsound = r#""$SQLUICE" "$@" || exit
 case "$1 $3" in *area.sql) sqlite3 "$2" "PRAGMA writable_schema = 1;
     UPDATE sqlite_schema SET sql = replace(sql, '(area)', '(area DESC)') WHERE name = 'by_area'" ;; esac"#;

@@ -1,4 +1,4 @@
-//! The comparison of loads runs, and refuses to time what is wrong.
+//! Tests of `bench/load`: it runs with few rows, and fails if a loader stores wrong values.
 
 use std::fs;
 use std::fs::File;
@@ -14,10 +14,10 @@ use sqluice_testkit::skip::skipped;
 use tpchgen::csv::LineItemCsv;
 use tpchgen::generators::LineItemGenerator;
 
-/// Not one of those whose number of rows is known: it would take too long here.
+/// The scale of TPC-H. It is smaller than the scales whose row counts are known, which would take too long here.
 const SCALE: &str = "0.001";
 
-/// Stands in for the generator, whose library made its file; it may make it once.
+/// A script that replaces `tpchgen-cli`: it moves a CSV file that the test has written with the generator's library, so it works only once.
 const TPCHGEN: &str = r#"case "$*" in
     --version) echo stand-in 1.0 ;;
     "csv --help") ;;
@@ -26,7 +26,7 @@ const TPCHGEN: &str = r#"case "$*" in
     *) exit 1 ;;
 esac"#;
 
-/// Stands in for pyarrow and ADBC, for openpyxl and pandas, and for DuckDB: Python is called as `python -c PROGRAM VERB ...`.
+/// A script that replaces Python with pyarrow, ADBC, openpyxl, pandas and DuckDB. Python is called as `python -c PROGRAM VERB ...`.
 const PYTHON: &str = r#"case "$1 $3" in
     "-c versions") echo frames 1.0 ;;
     "-c book") grep -q l_orderkey "$4" && [ "$5" = 6005 ] && cp "$(dirname "$0")/made.xlsx" "$6" ;;
@@ -47,7 +47,7 @@ const SQLITE_UTILS: &str = r#"case "$1 $3 $5" in
     *) exit 1 ;;
 esac"#;
 
-/// Makes the files that the stand-ins find in a folder.
+/// Writes the files that the scripts copy to a folder.
 fn prepare(folder: &Path) {
     let lines = LineItemGenerator::new(SCALE.parse().unwrap(), 1, 1);
     let rows: Vec<String> = lines.iter().map(|line| LineItemCsv::new(line).to_string()).collect();
@@ -56,7 +56,7 @@ fn prepare(folder: &Path) {
     fs::write(folder.join("made.xlsx"), workbook(&rows)).unwrap();
 }
 
-/// Rows of CSV as an XLSX file of one sheet: eight columns of numbers, and columns of text.
+/// Converts CSV rows to an XLSX file of one sheet: eight columns of numbers, and columns of text.
 fn workbook(rows: &[String]) -> Vec<u8> {
     let text = |value: &str| {
         format!("<c t=\"inlineStr\"><is><t>{}</t></is></c>", value.replace('&', "&amp;").replace('<', "&lt;"))
@@ -78,7 +78,7 @@ fn workbook(rows: &[String]) -> Vec<u8> {
     ])
 }
 
-/// Rows of CSV as a Parquet file: five whole numbers, three decimals, texts of which the last is quoted.
+/// Writes CSV rows as a Parquet file: five columns of whole numbers, three of decimals, and texts, of which the last is quoted.
 fn write_parquet(rows: &[String], file: &Path) {
     let values = |column| rows.iter().map(move |row| row.splitn(16, ',').nth(column).unwrap());
     let columns = LineItemCsv::header().split(',').enumerate().map(|(column, name)| {
@@ -97,7 +97,7 @@ fn write_parquet(rows: &[String], file: &Path) {
     writer.close().unwrap();
 }
 
-/// The comparison of a few rows, with the files and the programs that a run finds.
+/// Returns the comparison with flags for few rows, with all scripts in place of other programs.
 fn load() -> Comparison {
     let comparison = Comparison::new("load", &["--scale", SCALE]);
     prepare(comparison.folder());
@@ -105,7 +105,7 @@ fn load() -> Comparison {
     comparison.with_stand_in("sqlite-utils", SQLITE_UTILS)
 }
 
-/// A load that the command does, and then damages.
+/// Returns a script in place of sqluice that runs the command and then changes its database with `sql`.
 fn damaged(sql: &str) -> String {
     format!("\"$SQLUICE\" \"$@\" || exit\ncase \"$1\" in load) sqlite3 \"$2\" \"{sql}\" ;; esac")
 }
@@ -114,7 +114,7 @@ const WRONG_VALUE: &str = "UPDATE lineitem SET l_tax = l_tax + 0.01 WHERE rowid 
 const NO_ROW: &str = "DELETE FROM lineitem WHERE rowid = 7";
 
 #[test]
-fn a_run_prints_tables_keeps_a_record_and_the_input_alone() {
+fn a_run_prints_tables_and_keeps_only_the_record_and_the_input() {
     let comparison = load();
     let parts = &[
         "| `lineitem` at scale 0.001: 6,005 rows, 1 MB of CSV |",
@@ -133,12 +133,12 @@ fn a_run_prints_tables_keeps_a_record_and_the_input_alone() {
     }
     assert_eq!(record["ratios"].as_array().unwrap().len(), 5);
 
-    // The stand-in can't make the file again: the next run finds it.
+    // The script can't provide the CSV file a second time, so the next run must use the kept file.
     fs::remove_dir_all(comparison.results()).unwrap();
     let again = ["--rounds", "1", "--only", "csv"];
     assert!(comparison.run(sqluice(), &again).status.success());
 
-    // Nor is a file taken that somebody shortened.
+    // A kept file that was shortened is not used.
     let kept = comparison.files().join("lineitem-sf0.001/lineitem.csv");
     let text = fs::read_to_string(&kept).unwrap();
     fs::write(&kept, &text[..text.len() / 2]).unwrap();
@@ -146,7 +146,7 @@ fn a_run_prints_tables_keeps_a_record_and_the_input_alone() {
 }
 
 #[test]
-fn a_run_of_parquet_counts_what_python_says() {
+fn a_run_of_parquet_uses_the_seconds_that_python_prints() {
     let parts = &[
         "| `lineitem` at scale 0.001: 6,005 rows, 0 MB of Parquet |",
         "| `pyarrow.parquet.read_table`, `adbc_ingest`, without Python's start | 0.75 (0.75..0.75) |",
@@ -164,7 +164,7 @@ fn a_run_of_parquet_counts_what_python_says() {
 }
 
 #[test]
-fn a_run_of_dumps_loads_those_of_three_programs() {
+fn a_run_of_dumps_loads_dumps_of_three_programs() {
     let parts = &[
         "| `lineitem` at scale 0.001: 6,005 rows, 1 MB of SQL |",
         "| `sqlite3`, `.read` of its `.dump` |",
@@ -199,7 +199,7 @@ fn a_run_of_archives_loads_a_zip_archive_and_a_folder() {
 }
 
 #[test]
-fn a_run_of_spreadsheets_counts_what_python_says() {
+fn a_run_of_spreadsheets_uses_the_seconds_that_python_prints() {
     let parts = &[
         "| `lineitem` at scale 0.001: 6,005 rows, 0 MB of XLSX |",
         "| `pandas.read_excel`, `to_sql`, without Python's start | 0.75 (0.75..0.75) |",
@@ -264,7 +264,7 @@ fn a_value_that_differs_fails_the_run() {
 }
 
 #[test]
-fn a_row_too_few_fails_the_run() {
+fn a_missing_row_fails_the_run() {
     for (part, reason) in [
         ("csv", "6004 rows instead of 6005"),
         ("parquet", "6004 rows instead of 6005"),
@@ -276,9 +276,9 @@ fn a_row_too_few_fails_the_run() {
 }
 
 #[test]
-fn a_wrong_value_of_a_rival_fails_the_run() {
+fn a_wrong_value_of_another_loader_fails_the_run() {
     let comparison = load();
-    // The other loaders run first, so the next one with the same rows shows the difference.
+    // The other loaders run first, so the next loader of the same rows notices the difference.
     let body =
         SQLITE_UTILS.replace(" ;;\n    *)", &format!(" && sqlite3 \"$2\" \"{WRONG_VALUE}\" ;;\n    *)"));
     stand_in(comparison.folder(), "sqlite-utils", &body);
@@ -287,7 +287,7 @@ fn a_wrong_value_of_a_rival_fails_the_run() {
 }
 
 #[test]
-fn a_program_that_lacks_is_named_before_anything_is_made() {
+fn a_missing_program_is_named_before_any_input_is_written() {
     for (part, program) in [("parquet", "python"), ("spreadsheets", "python"), ("json", "sqlite-utils")] {
         let comparison = load();
         stand_in(comparison.folder(), program, "exit 1");
@@ -306,8 +306,8 @@ fn a_report_of_too_few_rows_fails_the_run() {
 }
 
 #[test]
-fn a_file_that_sqlite_finds_unsound_fails_the_run() {
-    // The number of free pages, which no query looks at.
+fn a_database_that_fails_sqlites_check_fails_the_run() {
+    // Changes the number of free pages in the header, which queries don't read, but quick_check does.
     let unsound = r#""$SQLUICE" "$@" || exit
 case "$1" in load) printf '\005' | dd of="$2" bs=1 seek=39 conv=notrunc status=none ;; esac"#;
     load().assert_part_fails("csv", unsound, "quick_check says");

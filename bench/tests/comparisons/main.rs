@@ -1,4 +1,4 @@
-//! Each comparison on a few rows, and with stand-ins whose results are wrong.
+//! Runs each comparison with few rows, and with scripts in place of sqluice whose results are wrong.
 
 mod billion;
 mod check;

@@ -1,4 +1,4 @@
-//! The comparison of full-text indexes runs, and refuses to time an index that lacks terms.
+//! Tests of `bench/search`: it runs with few rows, and fails if an index lacks terms.
 
 use crate::comparison::Comparison;
 use crate::support::sqluice;
@@ -32,7 +32,7 @@ fn added_rows_and_merged_segments_are_measured() {
 }
 
 #[test]
-fn an_index_of_other_terms_fails_the_run() {
+fn an_index_with_wrong_terms_fails_the_run() {
     let comparison = search("short");
     let other = r#""$SQLUICE" $(echo "$@" | sed 's/unicode61/trigram/')"#;
     comparison.assert_fails(&comparison.script(other), &[], "where another way has");

@@ -1,16 +1,17 @@
-//! The comparison of a folder and its database runs, and refuses to time what is wrong.
+//! Tests of `bench/stores` and `bench/entities`: they run with few files, and fail if a way leaves wrong files.
 
 use std::path::PathBuf;
 
 use crate::comparison::Comparison;
 use crate::support::sqluice;
 
-/// The comparison of a few files.
+/// Returns the comparison with flags for few files.
 fn stores() -> Comparison {
     Comparison::new("stores", &["--files", "50", "--rounds", "2"])
 }
 
-/// What packs and unpacks as `sqluice` would, by `sqlite3`; `$AFTER` is done to what came out.
+/// A script that replaces sqluice: packs and unpacks with `sqlite3`, then runs `$AFTER_PACK` or `$AFTER_UNPACK`, which may damage the
+/// result.
 const STAND_IN: &str = r#"case "$1" in
     pack) cd "$3" && sqlite3 "$2" -Ac . && eval "$AFTER_PACK" ;;
     unpack) mkdir "$3" && cd "$3" && sqlite3 "$2" -Ax && eval "$AFTER_UNPACK" ;;
@@ -44,27 +45,27 @@ fn a_run_prints_tables_and_keeps_a_record() {
 }
 
 #[test]
-fn a_file_that_was_not_packed_fails_the_run() {
+fn a_file_missing_in_the_archive_fails_the_run() {
     let comparison = stores();
     let sqluice = stand_in(&comparison, r#"sqlite3 "$2" "DELETE FROM sqlar WHERE rowid = 7""#, ":");
     comparison.assert_fails(&sqluice, &["--only", "folder"], "49 files of");
 }
 
 #[test]
-fn a_file_that_came_out_with_other_bytes_fails_the_run() {
+fn a_file_unpacked_with_other_bytes_fails_the_run() {
     let comparison = stores();
     let sqluice = stand_in(&comparison, ":", "echo more >> file-0000007.txt");
     comparison.assert_fails(&sqluice, &["--only", "folder"], "file-0000007.txt has other bytes");
 }
 
 #[test]
-fn entities_are_written_in_every_way_and_each_finds_the_same() {
+fn every_way_writes_the_same_entities() {
     let comparison = Comparison::new("entities", &["--rows-scale", "0.005", "--rounds", "2"]);
     let (said, record) = comparison.succeed(sqluice(), &[]);
     assert_eq!(record["rounds"].as_array().unwrap().len(), 2);
     assert_eq!(record["ratios"].as_array().unwrap().len(), 18);
     assert!(said.contains("| 50 entities |"), "{said}");
-    // Three sizes in three ways.
+    // Three ways for each of three parts.
     assert_eq!(
         said.lines().filter(|line| line.starts_with("| ") && line.ends_with("MiB |")).count(),
         9,

@@ -1,7 +1,7 @@
-//! Columns of a result, whose types are those of their first values.
+//! The columns of a result. Their Arrow types follow from the values of the first batch, because SQLite's columns have no fixed types.
 //!
-//! While types are found, a value of another kind makes the column one of the kind that holds both: integers become floats, numbers become
-//! text, and everything becomes binary data. Later such a value is an error, unless the type of the column holds it.
+//! In the first batch, a value that does not fit the type changes it to a type for both: integers become floats, numbers become text, and
+//! text becomes binary data. In later batches, such a value is an error.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) enum Column {
 
 /// The reason why a column does not take a value.
 pub(crate) enum Refused {
-    /// The value is of this kind, and the column's type has no such values.
+    /// The column's type does not hold values of this kind.
     Kind(&'static str),
     /// The text is not UTF-8.
     NotUtf8,
@@ -49,7 +49,8 @@ impl Column {
         }
     }
 
-    /// Appends a value. `text` is the value as SQLite writes it. If `finding`, the type of the column follows its values.
+    /// Appends a value. `text` returns a number as SQLite prints it. If `finding` is true, a value that does not fit changes the type of
+    /// the column; if not, it is an error.
     pub(crate) fn push(
         &mut self,
         value: Value<'_>,
@@ -82,7 +83,7 @@ impl Column {
         Ok(())
     }
 
-    /// Changes the type of the column to one that has a value.
+    /// Changes the type of the column, and converts its values, if `value` does not fit.
     fn make_room(&mut self, value: &Value<'_>) {
         let wanted = match (&*self, value) {
             (_, Value::Null)
@@ -119,22 +120,22 @@ impl Column {
         *self = other;
     }
 
-    /// Appends a value that the column had before.
+    /// Appends a value that the column had before its type changed.
     fn push_known(&mut self, value: Value<'_>) {
         let text = || match value {
             Value::Int(int) => int.to_string().into_bytes(),
-            // As SQLite writes a float: the shortest digits, and a point.
+            // As SQLite prints a float: with the fewest digits, and always with a decimal point.
             Value::Real(real) if real.fract() == 0.0 && real.abs() < 1e15 => {
                 format!("{real:.1}").into_bytes()
             }
             Value::Real(real) => format!("{real}").into_bytes(),
             _ => Vec::new(),
         };
-        // A column of the wider type takes each of them.
+        // This can't fail: the new type holds all values of the old one.
         let _ = self.push(value, text, false);
     }
 
-    /// Takes the values.
+    /// Returns the values as an Arrow array, and leaves an empty column.
     pub(crate) fn finish(&mut self) -> ArrayRef {
         match self {
             Column::Nulls(count) => Arc::new(Int64Array::new_null(*count)),

@@ -1,7 +1,7 @@
-//! The descriptors of files that the SQLite of this library has open, which differ from those of another SQLite in the process.
+//! Records which file descriptors belong to the SQLite of this library, to tell them from those of another SQLite in the same process.
 //!
-//! SQLite opens and closes files by two functions that a program may replace. Those here call the functions that were there before. Where the
-//! system has no descriptors SQLite has no such functions, and nothing is noted.
+//! SQLite opens and closes files with two functions that a program may replace. The functions here call the replaced ones and record the
+//! descriptors. On systems without file descriptors, SQLite has no such functions, and nothing is recorded.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char, c_int};
@@ -15,7 +15,7 @@ use sqluice_platform::identity;
 type Open = unsafe extern "C" fn(*const c_char, c_int, c_int) -> c_int;
 type Close = unsafe extern "C" fn(c_int) -> c_int;
 
-/// The functions that were there before.
+/// The functions that opened and closed files before they were replaced.
 static REAL: OnceLock<(Open, Close)> = OnceLock::new();
 
 static OPEN: Mutex<BTreeSet<c_int>> = Mutex::new(BTreeSet::new());
@@ -24,13 +24,13 @@ fn open_now() -> MutexGuard<'static, BTreeSet<c_int>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the descriptors that are open.
+/// Returns the descriptors that the SQLite of this library has open.
 pub fn open() -> Vec<c_int> {
     open_now().iter().copied().collect()
 }
 
-/// Returns `true` if something else than the SQLite of this library has a file open in this process: closing its descriptor would release the
-/// locks of a connection. Where the system does not list descriptors, no file is seen as open.
+/// Returns `true` if this process has opened a file in another way than through the SQLite of this library. When such a descriptor is
+/// closed, the system releases the process's locks on the file. Returns `false` if the system does not list descriptors.
 pub fn is_open_elsewhere(file: &Path) -> bool {
     let Ok(wanted) = identity::of_path(file) else { return false };
     let Ok(listed) = fs::read_dir("/dev/fd") else { return false };
@@ -42,7 +42,7 @@ pub fn is_open_elsewhere(file: &Path) -> bool {
     })
 }
 
-/// Notes all files that are opened from now on. Must be called before the first is.
+/// Starts to record descriptors. Must be called before SQLite opens its first file.
 pub fn note_from_now_on() {
     // SAFETY: SQLite's default VFS lives as long as the process, and its functions are those of its version.
     unsafe {
@@ -53,7 +53,7 @@ pub fn note_from_now_on() {
         let (Some(get), Some(set)) = ((*vfs).xGetSystemCall, (*vfs).xSetSystemCall) else { return };
         let current = |name: &CStr| get(vfs, name.as_ptr());
         let (Some(open), Some(close)) = (current(c"open"), current(c"close")) else { return };
-        // SQLite calls these two with such parameters.
+        // `Open` and `Close` have the parameters with which SQLite calls these functions.
         let open = std::mem::transmute::<unsafe extern "C" fn(), Open>(open);
         let close = std::mem::transmute::<unsafe extern "C" fn(), Close>(close);
         if REAL.set((open, close)).is_err() {
@@ -68,7 +68,7 @@ pub fn note_from_now_on() {
 
 unsafe extern "C" fn noted_open(path: *const c_char, flags: c_int, mode: c_int) -> c_int {
     let Some((real, _)) = REAL.get() else { return -1 };
-    // Under the lock: whoever asks meanwhile sees the descriptor as SQLite's.
+    // The lock is held during the call, so that no other thread sees the new descriptor before it is recorded.
     let mut open = open_now();
     // SAFETY: these are the arguments that SQLite has given.
     let descriptor = unsafe { real(path, flags, mode) };

@@ -1,4 +1,4 @@
-//! The driver, databases, connections and statements, as a driver manager calls them.
+//! The ADBC objects that a driver manager uses: driver, database, connection and statement.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ use crate::raw;
 use crate::shared::Shared;
 use crate::target::Target;
 
-/// Rows of Arrow.
+/// A stream of Arrow batches.
 type Reader = Box<dyn RecordBatchReader + Send>;
 
-/// The option for the rows of a batch of a result. The name is that of the driver of the Arrow project, which programs know.
+/// The option for the maximum number of rows in a batch of a result. Arrow's own SQLite driver has an option with this name.
 const OPTION_BATCH_ROWS: &str = "adbc.sqlite.query.batch_rows";
 
-/// The option for binding parameters by their names.
+/// The option to bind columns to parameters by name, not by position.
 const OPTION_BY_NAME: &str = "adbc.statement.bind_by_name";
 
 /// The driver.
@@ -56,7 +56,7 @@ impl adbc_core::Driver for Driver {
         }
         match uri {
             Some(uri) => Ok(Database { name: database(&uri), uri, batch_rows, keeps: None }),
-            // A database in memory lives as long as a connection to it.
+            // SQLite drops a database in memory with its last connection, so one is kept open.
             None => {
                 let name = shared_memory();
                 let keeps = Some(Shared::open(&name)?);
@@ -66,13 +66,13 @@ impl adbc_core::Driver for Driver {
     }
 }
 
-/// A database that connections can be made to.
+/// A database: its name, for connections to it.
 pub struct Database {
     uri: String,
     /// The name that SQLite opens.
     name: String,
     batch_rows: usize,
-    /// A connection that keeps a database in memory.
+    /// An open connection, so that a database in memory is not dropped; `None` for a file.
     #[expect(dead_code, reason = "it is kept, and not used")]
     keeps: Option<Arc<Shared>>,
 }
@@ -141,7 +141,7 @@ pub struct Connection {
     batch_rows: usize,
 }
 
-/// Ends what a connection does now.
+/// The handle that cancels the running operation of a connection.
 struct Interrupt(Arc<Shared>);
 
 impl CancelHandle for Interrupt {
@@ -285,7 +285,7 @@ impl Connection {
     }
 }
 
-/// A statement of SQL, or rows for a table.
+/// A statement: SQL, or a table into which bound rows are written.
 pub struct Statement {
     shared: Arc<Shared>,
     sql: Option<String>,
@@ -303,7 +303,7 @@ impl Statement {
         }
     }
 
-    /// Prepares the statement, and takes the rows that were bound to its parameters.
+    /// Prepares the SQL, and returns it with the rows that were bound to its parameters, if any.
     fn with_parameters(&mut self) -> Result<(raw::Statement, Option<Parameters>)> {
         let (statement, bound) = (self.prepared()?, self.bound.take());
         if bound.is_none() && statement.parameters() > 0 {
@@ -314,7 +314,7 @@ impl Statement {
         Ok((statement, bound.map(|rows| Parameters::new(rows, self.by_name))))
     }
 
-    /// Writes the rows to the table that is their target, if there is one. Returns how many.
+    /// Writes the bound rows to the target table. Returns their number, or `None` if the statement has SQL and no target table.
     fn ingested(&mut self) -> Result<Option<i64>> {
         if self.target.table.is_none() {
             return Ok(None);
@@ -363,7 +363,7 @@ impl adbc_core::Statement for Statement {
         if !statement.only_reads() {
             return Err(unsupported("the schema of a statement that writes"));
         }
-        // Parameters without values are NULL.
+        // No parameters are bound: SQLite reads them as NULL.
         Ok(Results::new(statement, None, self.batch_rows)?.schema().as_ref().clone())
     }
 
@@ -375,7 +375,7 @@ impl adbc_core::Statement for Statement {
         let statement = self.prepared()?;
         let fields = (1..=statement.parameters()).map(|number| {
             let name = statement.parameter_name(number);
-            // A parameter without a name has the number of its column.
+            // A parameter without a name is called by the position of its column, counted from 0.
             let name = if name.is_empty() { (number - 1).to_string() } else { name };
             Field::new(name, DataType::Null, true)
         });
@@ -471,7 +471,7 @@ fn of_rows(rows: usize) -> OptionValue {
     OptionValue::Int(i64::try_from(rows).unwrap_or(i64::MAX))
 }
 
-/// Returns one batch as a stream.
+/// Returns a stream of one batch.
 fn reader(batch: RecordBatch) -> Reader {
     let schema = batch.schema();
     Box::new(RecordBatchIterator::new([Ok(batch)], schema))

@@ -1,11 +1,11 @@
-//! Errors as ADBC has them.
+//! Converts errors of SQLite and of the engine to ADBC errors, which have a status code.
 
 use adbc_core::error::{Error, Status};
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 use sqluice_core::error::ErrorKind;
 
-/// Returns an error of the driver.
+/// Returns an ADBC error.
 pub(crate) fn error(status: Status, message: impl Into<String>) -> Error {
     Error::with_message_and_status(format!("[sqluice] {}", message.into()), status)
 }
@@ -15,7 +15,7 @@ pub(crate) fn unknown_option(of: &str, key: &str, value: &str) -> Error {
     error(Status::NotImplemented, format!("Unknown {of} option {key}={value}"))
 }
 
-/// Returns the error of SQLite with the code, the message and what was done.
+/// Returns an error for SQLite's result code and message. `doing` says what failed, such as `cannot insert the rows`.
 pub(crate) fn of_code(code: i32, message: &str, doing: &str) -> Error {
     let status = match ffi::Error::new(code).code {
         ErrorCode::ConstraintViolation => Status::Integrity,
@@ -31,11 +31,11 @@ pub(crate) fn of_code(code: i32, message: &str, doing: &str) -> Error {
     Error { vendor_code: code, ..error(status, format!("{doing}: {message}")) }
 }
 
-/// Returns an error of the engine.
+/// Converts an error of the engine.
 pub(crate) fn of_engine(found: sqluice_core::error::Error) -> Error {
     let status = match found.kind() {
         ErrorKind::Interrupted => Status::Cancelled,
-        // A row breaks a constraint.
+        // The engine's only input errors here are rows that break a constraint.
         ErrorKind::Input => Status::Integrity,
         ErrorKind::Target => Status::IO,
         _ => Status::Internal,
@@ -44,7 +44,7 @@ pub(crate) fn of_engine(found: sqluice_core::error::Error) -> Error {
     error(status, found.without_hint() + &cause)
 }
 
-/// Returns an error of SQLite.
+/// Converts an error of rusqlite. `doing` says what failed, such as `cannot insert the rows`.
 pub(crate) fn of_sqlite(found: &rusqlite::Error, doing: &str) -> Error {
     match found {
         rusqlite::Error::SqliteFailure(code, message) => {

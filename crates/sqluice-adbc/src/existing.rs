@@ -1,4 +1,4 @@
-//! The database of a connection, for the engine.
+//! Makes the database of an open SQLite connection available to the engine, which writes pages into it.
 
 use rusqlite::Connection;
 use sqluice_engine::existing::Existing;

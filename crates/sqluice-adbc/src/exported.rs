@@ -1,6 +1,7 @@
-//! The functions that a driver manager finds by their names, in this library and in each one that has this crate.
+//! The C functions that a driver manager loads by name. They are in every library that includes this crate.
 //!
-//! A driver manager may set an option to NULL. That value reaches no [`Driver`], so it is refused here, like any option that is not known.
+//! A driver manager may set an option to NULL. `adbc_ffi` would not pass this value to [`Driver`], so it is refused here, like an unknown
+//! option.
 
 use std::ffi::{CStr, c_char};
 use std::mem::ManuallyDrop;
@@ -14,7 +15,7 @@ use adbc_ffi::{
 use crate::driver::Driver;
 use crate::errors::unknown_option;
 
-/// The driver with its own functions for options.
+/// The driver, with functions for options that refuse NULL.
 struct Exported;
 
 impl FFIDriver for Exported {
@@ -29,7 +30,7 @@ impl FFIDriver for Exported {
 
 adbc_ffi::export_driver!(AdbcDriverSqluiceInit, Exported);
 
-/// Defines a function that sets an option of an object.
+/// Defines the function that sets an option of a database, a connection or a statement.
 macro_rules! set_option {
     ($name:ident, $object:ty, $method:ident, $of:literal) => {
         unsafe extern "C" fn $name(
@@ -42,7 +43,7 @@ macro_rules! set_option {
                 let key = CStr::from_ptr(key).to_string_lossy();
                 return refuse(unknown_option($of, &key, "(NULL)"), error);
             }
-            // These are functions alone: there is nothing to release.
+            // The driver has only function pointers, so it need not be released.
             let driver = ManuallyDrop::new(Driver::ffi_driver());
             match driver.$method {
                 Some(set) => set(object, key, value, error),

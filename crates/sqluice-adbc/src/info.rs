@@ -1,4 +1,4 @@
-//! The descriptions of the driver and of the database.
+//! The result of ADBC's `GetInfo`: names and versions of the driver, of SQLite and of Arrow.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use arrow_array::{
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::DataType;
 
-/// The place of texts, of booleans and of integers in the union of values.
+/// The type ids of texts, booleans and integers in the Arrow union that holds the values.
 const TEXT: i8 = 0;
 const TRUTH: i8 = 1;
 const INT: i8 = 2;
 
-/// All codes that are known.
+/// The supported info codes.
 const CODES: [InfoCode; 7] = [
     InfoCode::VendorName,
     InfoCode::VendorVersion,
@@ -30,14 +30,14 @@ const CODES: [InfoCode; 7] = [
     InfoCode::DriverAdbcVersion,
 ];
 
-/// The version of the Arrow crates. A test compares it with the one that is compiled.
+/// The version of the Arrow crates. A test compares it with `Cargo.lock`.
 const ARROW_VERSION: &str = "60.1.0";
 
-/// Returns what is asked for, or everything.
+/// Returns the values of the requested codes, or of all codes if `codes` is `None`.
 pub(crate) fn info(codes: Option<&HashSet<InfoCode>>) -> Result<RecordBatch> {
     let (mut names, mut kinds, mut offsets) = (Vec::new(), Vec::new(), Vec::new());
     let (mut texts, mut truths, mut ints) = (Vec::new(), Vec::new(), Vec::new());
-    // Programs that ask for everything expect what the driver of the Arrow project says.
+    // Without requested codes, return those that Arrow's own SQLite driver returns: programs expect them.
     let is_wanted =
         |code: &&InfoCode| codes.map_or(**code != InfoCode::VendorSql, |codes| codes.contains(code));
     for code in CODES.iter().filter(is_wanted) {
@@ -47,7 +47,7 @@ pub(crate) fn info(codes: Option<&HashSet<InfoCode>>) -> Result<RecordBatch> {
             (TEXT, texts.len() - 1)
         };
         let (kind, offset) = match code {
-            // Programs choose what they do by this name.
+            // Programs look for this name to choose the dialect of SQL.
             InfoCode::VendorName => text("SQLite"),
             InfoCode::VendorVersion => text(rusqlite::version()),
             InfoCode::DriverName => text("sqluice"),
@@ -94,14 +94,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_of_arrow_is_the_one_that_is_compiled() {
+    fn the_reported_version_of_arrow_is_that_of_cargo_lock() {
         let workspace = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
         let lock = std::fs::read_to_string(workspace.join("Cargo.lock")).unwrap();
         assert!(lock.contains(&format!("name = \"arrow-schema\"\nversion = \"{ARROW_VERSION}\"")));
     }
 
     #[test]
-    fn everything_that_is_asked_for_is_said_once() {
+    fn info_returns_each_requested_code_once() {
         let all = info(Some(&CODES.into_iter().collect())).unwrap();
         assert_eq!((all.num_rows(), info(None).unwrap().num_rows()), (CODES.len(), CODES.len() - 1));
     }

@@ -1,6 +1,6 @@
-//! Rows of Arrow into a table: as pages, or by `INSERT ... SELECT` over a whole batch at a time.
+//! Writes Arrow rows to a table: as pages, or with an `INSERT ... SELECT` for each batch.
 //!
-//! All of them, or none: a savepoint surrounds inserted rows, which is the transaction if none is open.
+//! Either all rows are written or none: the inserts run within a savepoint. Without an open transaction, the savepoint is the transaction.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::shared::{Shared, State};
 use crate::target::{Target, make_table};
 use crate::values::cells;
 
-/// Writes all rows; returns how many.
+/// Writes all rows of a stream to the target table and returns their number.
 pub(crate) fn ingest(
     shared: &Arc<Shared>,
     target: &Target,
@@ -26,7 +26,7 @@ pub(crate) fn ingest(
     let cancellations = shared.cancellations();
     {
         let state = shared.lock();
-        // The savepoint of the one that ends first would take the other with it.
+        // Two threads would share the savepoint: the first to end would also release or roll back the rows of the other.
         if state.is_ingesting.get() {
             let message =
                 "rows are being written by this connection already: use a connection for each thread";
@@ -42,7 +42,7 @@ pub(crate) fn ingest(
     }
 }
 
-/// Inserts all rows; returns how many.
+/// Inserts all rows with SQL and returns their number.
 fn insert_all(
     shared: &Arc<Shared>,
     target: &Target,
@@ -57,7 +57,7 @@ fn insert_all(
         state.run("SAVEPOINT sqluice_ingest")?;
     }
     let made = make_table(&shared.lock(), target, name, &schema);
-    // Without the lock: the rows may come from this connection.
+    // The lock is not held here: the stream of rows may use this connection.
     let written = made.and_then(|()| insert(shared, name, &schema, rows, cancellations));
     let state = shared.lock();
     match written {
@@ -72,7 +72,7 @@ fn insert_all(
     }
 }
 
-/// The end of an ingestion, also by a panic.
+/// Marks the end of an ingestion when it is dropped, also by a panic.
 struct Ending<'s>(&'s Shared);
 
 impl Drop for Ending<'_> {
@@ -81,7 +81,7 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Takes all changes back. SQLite has done so itself after some errors.
+/// Rolls back to the savepoint. After some errors, SQLite has already rolled back the whole transaction.
 fn take_back(state: &State) {
     state.note_transaction(true, true);
     let _ = state.run("ROLLBACK TO sqluice_ingest");
@@ -96,7 +96,8 @@ fn insert(shared: &Arc<Shared>, name: &str, schema: &Schema, rows: Rows, cancell
         columns.join(", "),
         places.join(", ")
     );
-    // A table that lacks a column is an error also without rows. A statement from the cache would not notice that the table is gone.
+    // Prepared once without rows: a missing table or column is an error even if the stream is empty. A cached statement would not notice
+    // that the table was dropped.
     let failed = |found: &rusqlite::Error| {
         let error = of_sqlite(found, "cannot insert the rows");
         match error.message.contains("has no column named") {
@@ -110,7 +111,7 @@ fn insert(shared: &Arc<Shared>, name: &str, schema: &Schema, rows: Rows, cancell
     for batch in rows {
         let batch = batch?;
         let rows = rows::Rows::from_cells(batch.num_rows(), cells(&batch)?);
-        // Between batches, others may use the connection: the rows may come from it.
+        // The lock is held only for a batch: between batches, the stream of rows may use the connection.
         let state = shared.lock();
         shared.check_cancelled(cancellations)?;
         let mut statement = state.connection.prepare_cached(&sql).map_err(|found| failed(&found))?;
@@ -144,7 +145,7 @@ mod tests {
         RecordBatch::try_from_iter([("a", Arc::new(Int64Array::from(vec![number])) as _)]).unwrap()
     }
 
-    /// Writes batches that are made one after another.
+    /// Ingests batches from an iterator, which may use the connection.
     fn written(
         shared: &Arc<Shared>,
         batches: impl Iterator<Item = RecordBatch> + Send + 'static,
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_takes_rows_for_one_table_at_a_time() {
+    fn a_second_ingestion_on_a_connection_is_refused_during_the_first() {
         let shared = connection();
         let inner = Arc::clone(&shared);
         let batches = (1..4).map(move |number| {
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_is_gone_is_an_error_also_without_rows() {
+    fn a_missing_table_is_an_error_even_without_rows() {
         let shared = connection();
         assert_eq!(written(&shared, std::iter::once(batch(9))).unwrap(), 1);
         sql(&shared, "DROP TABLE t").unwrap();

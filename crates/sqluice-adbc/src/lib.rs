@@ -1,4 +1,4 @@
-//! [ADBC](https://arrow.apache.org/adbc/) for SQLite databases: statements of SQL in, data of Arrow out, and the other way round.
+//! An [ADBC](https://arrow.apache.org/adbc/) driver for SQLite databases: queries return Arrow data, and Arrow data is written to tables.
 //!
 //! ```text
 //!  driver manager ──C──> adbc_ffi ──> Driver ──> Database ──> Connection ──> Statement
@@ -9,15 +9,15 @@
 //!
 //! Modules, from the bottom up, each using only modules above it in this list:
 //!
-//! * [`descriptors`]: files that SQLite has open; `errors`: errors of ADBC; `names`: names in SQL, and URIs
-//! * `values`: columns of Arrow as values of SQLite; `existing`: a database for the engine; `shared`: the connection; `raw`: statements of
-//!   SQLite
-//! * `columns`, `query`: results; `target`: the table that rows go to; `pages`: many rows, as pages; `ingest`: rows into a table
-//! * `objects`, `info`: descriptions
-//! * [`driver`]: what the driver manager calls; `exported`: how it finds the driver
+//! * [`descriptors`]: files that SQLite has open; `errors`: ADBC errors; `names`: names in SQL, and URIs
+//! * `values`: converts Arrow columns to SQLite values; `existing`: the connection's database for the engine; `shared`: the connection; `raw`:
+//!   prepared statements
+//! * `columns`, `query`: results; `target`: the table to write; `pages`: writes many rows as pages; `ingest`: writes rows to a table
+//! * `objects`, `info`: metadata
+//! * [`driver`]: the ADBC objects; `exported`: the C functions that a driver manager loads
 //!
-//! Invariant: a transaction begins with the first statement after it was asked for, not before. Programs ask for one as soon as they connect,
-//! and a connection that does nothing locks nothing.
+//! Invariant: with autocommit off, a transaction begins with the next statement, not before. Programs switch autocommit off as soon as they
+//! connect, and an idle connection must not lock the database.
 
 #![deny(unsafe_code)]
 

@@ -1,9 +1,9 @@
-//! Names in SQL, and the databases that URIs name.
+//! Quotes names for SQL, and converts URIs to the names of databases that SQLite opens.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Returns a name in SQL.
+/// Quotes a name for SQL.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
@@ -16,20 +16,20 @@ pub(crate) fn database(uri: &str) -> String {
     let name = rest.strip_prefix("//").unwrap_or(rest);
     match name {
         "" | "/" | "/:memory:" | ":memory:" => ":memory:".to_owned(),
-        // SQLite itself reads `?` and `%` in URIs.
+        // A `file:` URI, in which SQLite interprets the parameters after `?` and the escapes with `%`.
         name if name.contains(['?', '%']) => format!("file:{name}"),
         name => name.to_owned(),
     }
 }
 
-/// Returns the name of a new database in memory that connections of one `Database` share.
+/// Returns a new name for a database in memory that several connections can open.
 pub(crate) fn shared_memory() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("file:sqluice-adbc-{}-{number}?mode=memory&cache=shared", std::process::id())
 }
 
-/// Returns the path of the file that SQLite opens for a name, unless the database has no file.
+/// Returns the path of the file that SQLite opens for a name; `None` if the database has no file.
 pub(crate) fn file(name: &str) -> Option<PathBuf> {
     let Some(rest) = name.strip_prefix("file:") else {
         return (!name.is_empty() && name != ":memory:").then(|| name.into());
@@ -38,7 +38,7 @@ pub(crate) fn file(name: &str) -> Option<PathBuf> {
     if parameters.split('&').any(|one| matches!(one, "mode=memory" | "vfs=memdb")) {
         return None;
     }
-    // An authority is empty or `localhost`.
+    // SQLite accepts no other host in a URI than an empty one and `localhost`.
     let path = match path.strip_prefix("//") {
         Some(after) => after.strip_prefix("localhost").unwrap_or(after),
         None => path,
@@ -47,7 +47,7 @@ pub(crate) fn file(name: &str) -> Option<PathBuf> {
     (!path.is_empty() && path != ":memory:").then(|| path.into())
 }
 
-/// Replaces the escapes of a URI.
+/// Decodes the escapes of a URI, such as `%20`.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uris_name_databases_in_all_of_their_forms() {
+    fn all_forms_of_uris_name_databases() {
         let names = [
             ("sqluice:///tmp/a.db", "/tmp/a.db"),
             ("sqluice://a.db", "a.db"),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_a_database_is_that_which_sqlite_opens() {
+    fn the_path_of_a_database_is_the_file_that_sqlite_opens() {
         let files = [
             ("a.db", Some("a.db")),
             (":memory:", None),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quoted_name_may_have_quotes() {
+    fn quotes_in_a_quoted_name_are_doubled() {
         assert_eq!(quoted("a\"b"), "\"a\"\"b\"");
     }
 }

@@ -1,5 +1,5 @@
-//! Catalogs, tables, columns and constraints. A catalog is a database of the connection: `main`, `temp`, or one that is attached. Its only schema has
-//! an empty name.
+//! The result of ADBC's `GetObjects`: catalogs, tables, columns and constraints. A catalog is a database of the connection: `main`, `temp`
+//! or an attached one. It has one schema, with an empty name.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::errors::of_sqlite;
 use crate::names::quoted;
 use crate::shared::State;
 
-/// The objects to describe. Names are patterns of LIKE.
+/// The requested objects. Names are LIKE patterns.
 pub(crate) struct Wanted<'a> {
     pub(crate) depth: ObjectDepth,
     pub(crate) catalog: Option<&'a str>,
@@ -58,11 +58,11 @@ struct Column {
 struct Constraint {
     kind: &'static str,
     columns: Vec<String>,
-    /// The table and the column that each column refers to.
+    /// For a foreign key, the parent table and column of each of its columns.
     references: Option<Vec<(String, String)>>,
 }
 
-/// Returns the objects as Arrow.
+/// Returns the requested objects as an Arrow batch.
 pub(crate) fn objects(state: &State, wanted: &Wanted<'_>) -> Result<RecordBatch> {
     let failed = |found: rusqlite::Error| of_sqlite(&found, "cannot describe the database");
     let catalogs = texts(
@@ -132,7 +132,7 @@ fn tables_of(state: &State, catalog: &str, wanted: &Wanted<'_>) -> rusqlite::Res
             }
             false => (Vec::new(), Vec::new()),
         };
-        // A table none of whose columns is wanted is left out.
+        // A table without a requested column is left out.
         if wanted.columns() && wanted.column.is_some() && columns.is_empty() {
             continue;
         }
@@ -278,7 +278,7 @@ fn structs(kind: &DataType, arrays: Vec<ArrayRef>) -> Result<StructArray> {
     Ok(StructArray::try_new(fields(kind), arrays, None)?)
 }
 
-/// Returns lists of structs, which have these lengths.
+/// Divides structs into lists with the lengths `lengths`.
 fn list(kind: &DataType, values: StructArray, lengths: &[usize]) -> ArrayRef {
     list_of(Field::new_list_field(kind.clone(), true), Arc::new(values), lengths, None)
 }

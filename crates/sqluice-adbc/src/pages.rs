@@ -1,13 +1,14 @@
-//! Rows of Arrow as pages, which become part of a transaction on the driver's own connection.
+//! Writes Arrow rows as pages of the database file. They become part of a transaction on the driver's own connection.
 //!
 //! ```text
-//!  caller's thread    rows of the stream ──pieces──┐                                    COMMIT, now or later
-//!  engine's threads          BEGIN, CREATE TABLE   └─> cells ──> pages past the end ──> part of the transaction
+//!  caller's thread    BEGIN, CREATE TABLE, rows of the stream ──pieces──┐                                       COMMIT, now or later
+//!  engine's threads                                                     └─> cells ──> pages past the file's end ──> part of the transaction
 //! ```
 //!
-//! * The stream is read by the thread that has called the driver: what makes the rows may belong to that thread.
-//! * The stream may use the connection while its rows are read. It can query, and gets the whole result at once. Other threads wait.
-//! * Small amounts of rows, and rows that pages can't take, are inserted: see [`write`].
+//! * The stream is read by the thread that has called the driver, because its producer may be bound to that thread.
+//! * The stream may use the connection while its rows are read: it can run queries, whose results are read completely at once. Other threads
+//!   wait.
+//! * Few rows, and rows that can't be written as pages, are inserted with SQL: see [`write`].
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -30,22 +31,22 @@ use crate::shared::{Shared, Turn};
 use crate::target::{Target, make_table};
 use crate::values::fill;
 
-/// The least number of rows for which pages are written. Fewer rows are inserted into existing pages in less time.
+/// The minimum number of rows to be written as pages. Fewer rows are inserted faster with SQL.
 const ROWS_MIN: usize = 2_000;
 
-/// The largest number of rows that one thread encodes at a time.
+/// The maximum number of rows in a piece, which one thread encodes.
 const PIECE_ROWS: usize = 8 * ROWS_MAX;
 
-/// The largest number of pieces that wait.
+/// The maximum number of pieces that wait to be encoded.
 const PIECES_MAX: usize = 32;
 
-/// The largest number of bytes of texts and blobs that are copied at a time, unless one row has more.
+/// The maximum number of bytes of texts and blobs that a thread copies at a time, unless a single row has more.
 const COPIED_BYTES_MAX: usize = 1 << 30;
 
-/// The largest number of bytes of a text or blob in SQLite.
+/// SQLite's limit for the bytes of a text or blob.
 const VALUE_BYTES_MAX: usize = 1_000_000_000;
 
-/// The rows of a stream, the first of which were read to see if they are many.
+/// The rows of a stream. The first batches were read ahead, to know if there are at least [`ROWS_MIN`] rows.
 pub(crate) struct Rows {
     first: VecDeque<RecordBatch>,
     rest: Box<dyn RecordBatchReader + Send>,
@@ -53,7 +54,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Reads the first batches of a stream.
+    /// Reads batches of a stream until they have [`ROWS_MIN`] rows.
     pub(crate) fn new(mut rest: Box<dyn RecordBatchReader + Send>) -> Result<Rows> {
         let (mut first, mut rows) = (VecDeque::new(), 0);
         while rows < ROWS_MIN {
@@ -81,8 +82,8 @@ impl Iterator for Rows {
     }
 }
 
-/// Writes all rows as pages. Returns how many, or `None` if the rows must be inserted: then no row was taken. Rows are inserted if they are
-/// few, if a transaction is open, if a result is being read, and if the database or the table is in the way of pages.
+/// Writes all rows as pages and returns their number. Returns `None`, and reads no further row, if the rows have to be inserted with SQL:
+/// there are few, a transaction is open, a result is being read, or pages can't be written to this database or table.
 pub(crate) fn write(
     shared: &Arc<Shared>,
     target: &Target,
@@ -114,7 +115,7 @@ pub(crate) fn write(
     written
 }
 
-/// Makes the table and writes the rows. If this returns an error or `None`, the transaction was rolled back, or can be.
+/// Creates the table and writes the rows. After an error or `None`, the caller rolls the transaction back if it is still open.
 fn in_transaction(
     shared: &Shared,
     target: &Target,
@@ -145,7 +146,7 @@ fn in_transaction(
     };
     let (fed, written) = thread::scope(|scope| {
         let writing = scope.spawn(|| transaction.write_rows(&planned, Box::new(source)));
-        // The engine uses the connection before it asks for rows, and after it has got the last.
+        // The engine uses the connection before it asks for the first row, and after the last. In between, the stream may use it.
         let fed = match begins.recv() {
             Ok(()) => feed(rows, &send),
             Err(_) => Ok(0),
@@ -162,13 +163,13 @@ fn in_transaction(
     Ok(Some((count, transaction.leave())))
 }
 
-/// Rows that one thread encodes, or the end of the stream by an error.
+/// A piece: rows that one thread encodes. [`Failed`] if the stream ended with an error.
 type Sent = std::result::Result<RecordBatch, Failed>;
 
-/// The stream has failed.
+/// The stream ended with an error, which [`feed`] returns.
 struct Failed;
 
-/// Sends all rows to the engine, until it takes no more. Returns the number of rows.
+/// Sends the rows of the stream to the engine, until the end of the stream or until the engine stops. Returns the number of rows sent.
 fn feed(rows: &mut Rows, to: &SyncSender<Sent>) -> Result<i64> {
     let mut count = 0;
     for batch in rows {
@@ -184,17 +185,17 @@ fn feed(rows: &mut Rows, to: &SyncSender<Sent>) -> Result<i64> {
     Ok(count)
 }
 
-/// The facts that all pieces share.
+/// The data that all pieces share.
 struct About {
-    /// The column of the rows for each column of the table.
+    /// For each column of the table, the index of the column of the rows; `None` if the rows have no such column.
     fields: Vec<Option<usize>>,
-    /// The first error of a value.
+    /// The first error in the conversion of a value. It replaces the engine's error.
     failure: Arc<Mutex<Option<Error>>>,
 }
 
-/// The pieces of the stream, in order.
+/// The engine's source of rows: the pieces that [`feed`] sends, in order.
 struct Pieces {
-    /// Wakes the thread that reads the stream, before the first piece.
+    /// Tells the thread that reads the stream that the engine is ready for the first piece; `None` afterwards.
     begin: Option<Sender<()>>,
     pieces: Receiver<Sent>,
     about: Arc<About>,
@@ -204,7 +205,7 @@ struct Pieces {
 impl Source for Pieces {
     fn next_part(&mut self) -> engine::Result<Option<Box<dyn Part>>> {
         if let Some(begin) = self.begin.take() {
-            // The receiver waits for this.
+            // This can't fail: the receiver waits for it.
             let _ = begin.send(());
         }
         match self.pieces.recv() {
@@ -246,7 +247,7 @@ impl Part for Piece {
 }
 
 impl Piece {
-    /// Gives some rows to the engine, in halves if their texts and blobs are many bytes.
+    /// Converts rows and passes them to the engine; in halves, if their texts and blobs have more than [`COPIED_BYTES_MAX`] bytes.
     fn give(&self, rows: &RecordBatch, columns: &mut [Cells], sink: &mut dyn Sink) -> engine::Result<()> {
         let bytes = rows.columns().iter().map(|column| bytes_of(column.as_ref()));
         let bytes = bytes.fold(0, usize::saturating_add);
@@ -272,7 +273,7 @@ impl Piece {
         sink.rows(&batch).map_err(|refused| refused.first().1)
     }
 
-    /// Keeps the error of a value, and returns the error that ends the run.
+    /// Stores the error of a value for the caller, and returns an error that ends the engine's run.
     fn failed(&self, found: Error) -> engine::Error {
         let mut failure = self.about.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.get_or_insert(found);
@@ -280,7 +281,7 @@ impl Piece {
     }
 }
 
-/// Returns the bytes of the texts or blobs of an array, or more.
+/// Returns an upper bound on the bytes of the texts or blobs in an array.
 fn bytes_of(array: &dyn Array) -> usize {
     fn between<T: Copy + TryInto<usize>>(offsets: &[T]) -> usize {
         let at = |offset: Option<&T>| offset.and_then(|offset| (*offset).try_into().ok()).unwrap_or(0);

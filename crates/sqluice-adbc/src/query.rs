@@ -1,4 +1,4 @@
-//! Results of statements, and the parameters that statements are executed with.
+//! Executes statements with the rows of their parameters, and reads results batch by batch.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use crate::raw::{Statement, refuse_while_pages_are_written};
 use crate::shared::{RunningResult, State};
 use crate::values::cells;
 
-/// Rows of a batch, unless a program asks for another number. The types of a result are those of the first batch.
+/// The default for the maximum number of rows in a batch. The values of the first batch determine the column types of a result.
 pub(crate) const BATCH_ROWS: usize = 1024;
 
-/// The bytes of texts and blobs from which a batch ends, however few rows it has: a column of Arrow has room for 2 GiB.
+/// The number of bytes of texts and blobs after which a batch ends, even with few rows: an Arrow column holds at most 2 GiB.
 const BATCH_BYTES: usize = 64 << 20;
 
-/// The rows that a statement is executed with, one after another.
+/// The rows of parameters: a statement is executed once for each row.
 pub(crate) struct Parameters {
     batches: Box<dyn RecordBatchReader + Send>,
     by_name: bool,
-    /// The parameter of each column, counted from 1; found with the first row.
+    /// The number of the parameter, from 1, to which each column is bound; `None` before the first row.
     numbers: Option<Vec<usize>>,
     columns: Vec<Cells>,
     rows: usize,
@@ -33,12 +33,13 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    /// Creates the parameters of a statement; by their names, or in their order.
+    /// Creates the parameters of a statement. Columns are bound by their names if `by_name` is true, otherwise by position.
     pub(crate) fn new(batches: Box<dyn RecordBatchReader + Send>, by_name: bool) -> Parameters {
         Parameters { batches, by_name, numbers: None, columns: Vec::new(), rows: 0, row: 0 }
     }
 
-    /// Reads until there is a row; returns `false` at the end. The lock of the connection must not be held: the rows may come from it.
+    /// Reads the next row; returns `false` if there is none. The caller must not hold the lock of the connection, because the stream of
+    /// rows may use it.
     fn fetch(&mut self) -> Result<bool> {
         while self.row >= self.rows {
             let Some(batch) = self.batches.next() else { return Ok(false) };
@@ -48,7 +49,7 @@ impl Parameters {
         Ok(true)
     }
 
-    /// Binds the next row, which was fetched.
+    /// Binds the row that [`Parameters::fetch`] has read.
     fn bind(&mut self, statement: &mut Statement, state: &State) -> Result<()> {
         let numbers = match self.numbers.take() {
             Some(numbers) => numbers,
@@ -113,7 +114,7 @@ pub(crate) fn execute(mut statement: Statement, mut parameters: Option<Parameter
     Ok((!statement.only_reads()).then(|| i64::try_from(changed).unwrap_or(i64::MAX)))
 }
 
-/// Refuses a statement that is no query while rows become pages.
+/// Returns an error if the statement is not a query and this connection is writing rows as pages.
 fn refuse_change(state: &State, statement: &Statement) -> Result<()> {
     match statement.only_reads() && statement.columns() > 0 {
         true => Ok(()),
@@ -127,14 +128,14 @@ pub(crate) struct Results {
     parameters: Option<Parameters>,
     schema: SchemaRef,
     rows_max: usize,
-    /// Batches that were read and not taken: the first, or all of them.
+    /// Batches that have been read and not yet returned: the first, or all of them if the statement must not stay open.
     read: VecDeque<Result<RecordBatch>>,
-    /// Set if the statement has a row that was not taken, or may have one.
+    /// Marks this result as running on the connection while the statement may have more rows; `None` afterwards.
     running: Option<RunningResult>,
 }
 
 impl Results {
-    /// Executes a statement until the types of its columns are known. Begins no transaction.
+    /// Executes a statement and reads its first batch, from which the column types follow. Begins no transaction.
     pub(crate) fn new(
         statement: Statement,
         parameters: Option<Parameters>,
@@ -172,7 +173,7 @@ impl Results {
         Ok(results)
     }
 
-    /// Binds the next row of the parameters. After the last, the statement is not running.
+    /// Binds the next row of parameters, if the statement has parameters. After the last row, marks the statement as done.
     fn start(&mut self) -> Result<()> {
         let Some(parameters) = &mut self.parameters else { return Ok(()) };
         if !parameters.fetch()? {
@@ -183,7 +184,7 @@ impl Results {
         parameters.bind(&mut self.statement, &shared.lock())
     }
 
-    /// Appends rows to the columns, as many as a batch has at most. Returns how many.
+    /// Appends the rows of one batch to the columns and returns their number. If `finding` is true, the values determine the column types.
     fn fill(&mut self, columns: &mut [Column], finding: bool) -> Result<usize> {
         let shared = Arc::clone(self.statement.shared());
         let (mut rows, mut bytes) = (0, 0);
@@ -226,7 +227,7 @@ impl Results {
             Refused::Kind(found) => {
                 let kind = column.kind();
                 format!(
-                    "Type mismatch in column {name}: the first rows made it {kind}, and a later one has a value of the kind {found}"
+                    "Type mismatch in column {name}: the type is {kind}, from the first rows, and a later row has a value of type {found}"
                 )
             }
         };

@@ -1,6 +1,6 @@
-//! Statements of SQLite that own a share of their connection: a result may be read long after the call that made it.
+//! Prepared statements that keep their connection open: a result may be read long after the call that created it.
 //!
-//! Invariant: a statement is used under the lock of its connection alone.
+//! Invariant: a statement is used only while the lock of its connection is held.
 
 use std::ffi::{CStr, c_int};
 use std::ptr::NonNull;
@@ -19,20 +19,20 @@ pub(crate) struct Statement {
     shared: Arc<Shared>,
 }
 
-// SAFETY: SQLite's connection is opened with its own mutex, and a statement has no thread of its own.
+// SAFETY: SQLite's connection is opened in serialized mode, and SQLite binds a statement to no thread.
 unsafe impl Send for Statement {}
 
 impl Statement {
-    /// Prepares the only statement of a text.
+    /// Prepares SQL text, which must have exactly one statement.
     pub(crate) fn new(shared: &Arc<Shared>, sql: &str) -> Result<Statement> {
         let state = shared.lock();
-        // SQLite executes some of them while it prepares them.
+        // SQLite executes some PRAGMAs when they are prepared.
         if is_pragma(sql) {
             refuse_while_pages_are_written(&state)?;
         }
         let (first, rest) = prepared(&state, sql)?;
         let Some(raw) = first else {
-            return Err(error(Status::InvalidArguments, "there is no statement"));
+            return Err(error(Status::InvalidArguments, "the SQL text has no statement"));
         };
         let statement = Statement { raw, shared: Arc::clone(shared) };
         let more = prepared(&state, rest);
@@ -41,12 +41,16 @@ impl Statement {
             Ok((None, _)) => Ok(statement),
             Ok((Some(raw), _)) => {
                 drop(Statement { raw, shared: Arc::clone(shared) });
-                Err(error(Status::InvalidArguments, "there are several statements: execute one at a time"))
+                Err(error(
+                    Status::InvalidArguments,
+                    "the SQL text has several statements: execute one at a time",
+                ))
             }
-            // Later statements may need what the first one makes.
-            Err(_) => {
-                Err(error(Status::InvalidArguments, "there are several statements: execute one at a time"))
-            }
+            // The rest may fail to compile only because the first statement has not been executed.
+            Err(_) => Err(error(
+                Status::InvalidArguments,
+                "the SQL text has several statements: execute one at a time",
+            )),
         }
     }
 
@@ -100,7 +104,7 @@ impl Statement {
 
     /// Makes the statement ready to be executed again.
     pub(crate) fn reset(&mut self) {
-        // SAFETY: the statement lives. What this returns is the error of the last step.
+        // SAFETY: the statement lives. The result is ignored: it repeats the error of the last step.
         unsafe { ffi::sqlite3_reset(self.raw.as_ptr()) };
     }
 
@@ -116,7 +120,7 @@ impl Statement {
         unsafe { text(ffi::sqlite3_column_name(self.raw.as_ptr(), column as c_int)) }
     }
 
-    /// Returns the value of a column of the present row, counted from 0. It lives until the next step.
+    /// Returns the value of a column, counted from 0, in the current row. It is valid until the next step.
     pub(crate) fn value(&self, column: usize) -> Value<'_> {
         let (raw, index) = (self.raw.as_ptr(), column as c_int);
         // SAFETY: the statement lives and is at a row. SQLite says how long texts and blobs are; they live until the next step,
@@ -138,7 +142,7 @@ impl Statement {
         }
     }
 
-    /// Returns a number of the present row as SQLite writes it.
+    /// Returns a number in the current row as text, as SQLite prints it.
     pub(crate) fn as_text(&self, column: usize) -> &[u8] {
         let (raw, index) = (self.raw.as_ptr(), column as c_int);
         // SAFETY: as above.
@@ -148,7 +152,7 @@ impl Statement {
         }
     }
 
-    /// Returns `true` if the statement changes no database.
+    /// Returns `true` if the statement does not change a database directly.
     pub(crate) fn only_reads(&self) -> bool {
         // SAFETY: the statement lives.
         unsafe { ffi::sqlite3_stmt_readonly(self.raw.as_ptr()) != 0 }
@@ -160,7 +164,7 @@ impl Statement {
         usize::try_from(unsafe { ffi::sqlite3_bind_parameter_count(self.raw.as_ptr()) }).unwrap_or(0)
     }
 
-    /// Returns the name of a parameter, counted from 1, with its first character; empty if it has none.
+    /// Returns the name of a parameter, counted from 1, with its prefix (`:`, `@` or `$`); empty if it has no name.
     pub(crate) fn parameter_name(&self, parameter: usize) -> String {
         // SAFETY: the statement lives, and so does the name.
         unsafe { text(ffi::sqlite3_bind_parameter_name(self.raw.as_ptr(), parameter as c_int)) }
@@ -183,24 +187,23 @@ fn is_pragma(sql: &str) -> bool {
     sql.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("PRAGMA"))
 }
 
-/// Returns an error if rows become pages now. Until their end, the connection executes queries alone.
+/// Returns an error if this connection is writing rows as pages: until it has finished, it can execute only queries.
 pub(crate) fn refuse_while_pages_are_written(state: &State) -> Result<()> {
     match state.writes_pages() {
         true => {
-            let message =
-                "rows are being written by this connection: until their end, it executes queries alone";
+            let message = "rows are being written by this connection: until it has finished, it can execute only queries";
             Err(error(Status::InvalidState, message))
         }
         false => Ok(()),
     }
 }
 
-/// Prepares the first statement of a text, if it has one; returns the rest of the text.
+/// Prepares the first statement of SQL text, if there is one. Returns it with the rest of the text.
 fn prepared<'t>(state: &State, sql: &'t str) -> Result<(Option<NonNull<ffi::sqlite3_stmt>>, &'t str)> {
     let mut raw = std::ptr::null_mut();
     let mut tail = std::ptr::null();
     let length = c_int::try_from(sql.len())
-        .map_err(|_| error(Status::InvalidArguments, "the statement is longer than SQLite takes"))?;
+        .map_err(|_| error(Status::InvalidArguments, "the statement is longer than SQLite allows"))?;
     // SAFETY: the connection is open, and the text has this length. The tail points into the text, or is not set.
     let (code, used) = unsafe {
         let handle = state.connection.handle();
@@ -218,7 +221,7 @@ fn prepared<'t>(state: &State, sql: &'t str) -> Result<(Option<NonNull<ffi::sqli
     Ok((NonNull::new(raw), sql.get(used..).unwrap_or_default()))
 }
 
-/// Returns the error that the last call has left.
+/// Returns the error of the connection's last call.
 fn failure(state: &State, code: c_int, doing: &str) -> Error {
     // SAFETY: the connection is open, and its lock is held, so that the message is that of the last call.
     let (code, message) = unsafe {
@@ -228,19 +231,19 @@ fn failure(state: &State, code: c_int, doing: &str) -> Error {
     of_code(code, &message, doing)
 }
 
-/// Returns a text of SQLite.
+/// Copies a C string of SQLite; empty for NULL.
 ///
 /// # Safety
-/// The pointer must be NULL or a text that lives.
+/// The pointer must be NULL or point to a NUL-terminated string that stays valid during the call.
 unsafe fn text(start: *const std::ffi::c_char) -> String {
     if start.is_null() {
         return String::new();
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees it, see `# Safety`.
     unsafe { CStr::from_ptr(start) }.to_string_lossy().into_owned()
 }
 
-/// Returns bytes of SQLite.
+/// Borrows bytes that SQLite returned; empty for NULL.
 ///
 /// # Safety
 /// The pointer must be NULL, or have that many bytes, which live as long as the result.
@@ -248,6 +251,6 @@ unsafe fn bytes<'a>(start: *const u8, length: c_int) -> &'a [u8] {
     if start.is_null() {
         return &[];
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees it, see `# Safety`.
     unsafe { std::slice::from_raw_parts(start, usize::try_from(length).unwrap_or(0)) }
 }

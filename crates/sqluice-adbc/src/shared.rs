@@ -1,7 +1,7 @@
-//! The connection of SQLite that statements, results and descriptions share.
+//! The SQLite connection that statements, results and metadata queries share, and the state of its transaction.
 //!
-//! Invariant: while rows become pages, only the thread that has asked for this uses the connection, and opens no statement for longer than a
-//! call. Other threads wait.
+//! Invariant: while a thread writes rows as pages, only this thread uses the connection, and it leaves no statement open after a call.
+//! Other threads wait.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -18,14 +18,14 @@ use crate::descriptors;
 use crate::errors::{error, of_engine, of_sqlite};
 use crate::{existing, names};
 
-/// A connection, and how its transactions are.
+/// A connection that several threads share.
 pub(crate) struct Shared {
     state: Mutex<State>,
-    /// `true` if the database is a file whose pages no other connection has in its cache, too.
+    /// `true` if the database is a file and no other connection of the process shares its page cache (`cache=shared`).
     has_own_pages: bool,
-    /// Wakes threads that wait until rows have become pages.
+    /// Wakes the threads that wait until another thread has written rows as pages.
     turn: Condvar,
-    /// Results that may have more rows.
+    /// The number of results that are not read to their end, whose statements are open.
     running_results: AtomicUsize,
     /// The flag that cancels the run of the engine, if one is running.
     run: Mutex<Option<Cancel>>,
@@ -34,23 +34,23 @@ pub(crate) struct Shared {
     cancellations: AtomicU64,
 }
 
-/// The connection, while its lock is held.
+/// The connection with the state of its transaction, which a thread uses while it holds the lock.
 pub(crate) struct State {
     pub(crate) connection: Connection,
-    /// Each statement is a transaction of its own.
+    /// ADBC's autocommit: `true` if each statement is a transaction by itself.
     pub(crate) autocommit: bool,
-    /// SQLite has rolled the open transaction back after an error.
+    /// `true` if SQLite itself has rolled back the program's transaction after an error.
     is_lost: Cell<bool>,
-    /// Rows are being written to a table, under a savepoint.
+    /// `true` while rows are being written to a table.
     pub(crate) is_ingesting: Cell<bool>,
-    /// The thread whose rows become pages.
+    /// The thread that is writing rows as pages, if any.
     writes_pages: Option<ThreadId>,
-    /// The pages of the open transaction.
+    /// The pages that the open transaction has written past SQLite; `None` if it has none.
     pages: Cell<Option<OpenTransaction>>,
 }
 
 impl Shared {
-    /// Opens a database.
+    /// Opens the database `name`, a path or a URI. It is an error if this process has it open through another SQLite library.
     pub(crate) fn open(name: &str) -> Result<Arc<Shared>> {
         descriptors::note_from_now_on();
         if let Some(file) = names::file(name)
@@ -58,9 +58,9 @@ impl Shared {
         {
             let file = file.display();
             let message = format!(
-                "{file} is open in this process by something else, such as a connection of the module sqlite3"
+                "{file} is already open in this process through another SQLite, such as that of the module sqlite3"
             );
-            let why = "when that closes the file, locks of this connection end, and rows could be lost: close it first";
+            let why = "when that connection is closed, the locks of this one are released, and rows could be lost: close it first";
             return Err(error(Status::InvalidState, format!("{message}; {why}")));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -94,7 +94,7 @@ impl Shared {
         }))
     }
 
-    /// Returns the connection; other threads wait until it is let go.
+    /// Locks the connection for this thread. Waits while another thread writes rows as pages.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let is_others =
@@ -102,7 +102,7 @@ impl Shared {
         self.turn.wait_while(state, is_others).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a result that may have more rows, until the guard is dropped. Its statement is open between two calls.
+    /// Counts a result as running, with an open statement, until the guard is dropped.
     pub(crate) fn running_result(self: &Arc<Shared>) -> RunningResult {
         self.running_results.fetch_add(1, Ordering::SeqCst);
         RunningResult(Arc::clone(self))
@@ -115,7 +115,7 @@ impl Shared {
         Run { shared: self, cancel }
     }
 
-    /// Ends what the connection does now.
+    /// Cancels the running operation of the connection: the engine's run and SQLite's statement.
     pub(crate) fn interrupt(&self) {
         self.cancellations.fetch_add(1, Ordering::SeqCst);
         if let Some(run) = &*self.run.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -129,7 +129,7 @@ impl Shared {
         self.cancellations.load(Ordering::SeqCst)
     }
 
-    /// Returns an error if something was cancelled since there were `before` cancellations.
+    /// Returns an error if there was a cancellation since [`Shared::cancellations`] returned `before`.
     pub(crate) fn check_cancelled(&self, before: u64) -> Result<()> {
         match self.cancellations() == before {
             true => Ok(()),
@@ -138,7 +138,7 @@ impl Shared {
     }
 }
 
-/// A result that may have more rows.
+/// A guard: while it exists, a result counts as running.
 pub(crate) struct RunningResult(Arc<Shared>);
 
 impl Drop for RunningResult {
@@ -147,7 +147,7 @@ impl Drop for RunningResult {
     }
 }
 
-/// A run of the engine that can be cancelled.
+/// A guard: while it exists, [`Shared::interrupt`] sets `cancel`.
 pub(crate) struct Run<'s> {
     shared: &'s Shared,
     pub(crate) cancel: Cancel,
@@ -159,12 +159,12 @@ impl Drop for Run<'_> {
     }
 }
 
-/// The time in which rows become pages.
+/// A guard: while it exists, only the thread that took it can use the connection.
 pub(crate) struct Turn<'s>(&'s Shared);
 
 impl Turn<'_> {
-    /// Keeps other threads from the connection. Returns `None` if a transaction is open, a result may have more rows, or other connections
-    /// share the pages in memory.
+    /// Reserves the connection for this thread, to write rows as pages. Returns `None` if a transaction is open, a result is not read to
+    /// its end, or other connections share the page cache.
     pub(crate) fn take(shared: &Shared) -> Option<Turn<'_>> {
         let mut state = shared.lock();
         let is_reading = shared.running_results.load(Ordering::SeqCst) > 0;
@@ -184,7 +184,7 @@ impl Drop for Turn<'_> {
 }
 
 impl State {
-    /// Returns `true` if rows become pages now. Then nothing else may change the database, and no statement may stay open.
+    /// Returns `true` if rows are being written as pages. Then no other statement may change the database, and none may stay open.
     pub(crate) fn writes_pages(&self) -> bool {
         self.writes_pages.is_some()
     }
@@ -194,8 +194,8 @@ impl State {
         existing::of(&self.connection).map_err(of_engine)
     }
 
-    /// Begins a transaction with the write lock. The first page of a new file is stored before: a file that has pages and no first page is no
-    /// database to others.
+    /// Begins a transaction with the write lock. In a new, empty file, the first page is written before: pages without a first page would
+    /// not be a database for other programs.
     pub(crate) fn begin_on_a_page(&self) -> Result<()> {
         let pages = self.connection.query_row("PRAGMA main.page_count", [], |row| row.get::<_, i64>(0));
         if pages.map_err(|found| of_sqlite(&found, "cannot read the database"))? == 0 {
@@ -204,7 +204,7 @@ impl State {
         self.run("BEGIN IMMEDIATE")
     }
 
-    /// Keeps the pages of the open transaction until its end, or commits them if no transaction was asked for.
+    /// Keeps the written pages until the end of the transaction; with autocommit, commits them at once.
     pub(crate) fn keep(&self, pages: OpenTransaction) -> Result<()> {
         self.pages.set(Some(pages));
         match self.autocommit {
@@ -213,12 +213,12 @@ impl State {
         }
     }
 
-    /// Rolls the transaction back, if it has pages, and takes the pages out of the file. SQLite may have rolled back before.
+    /// Rolls back the transaction, if it has written pages, and removes them from the file. SQLite may already have rolled back.
     fn roll_back_pages(&self) {
         let Some(pages) = self.pages.take() else { return };
         match self.existing() {
             Ok(Some(mut existing)) => pages.roll_back(&mut existing),
-            // A later transaction takes the pages out of the file.
+            // The engine can't use the database now: a later transaction removes the pages from the file.
             _ => drop(self.run("ROLLBACK")),
         }
     }
@@ -228,7 +228,7 @@ impl State {
         self.connection.execute_batch(sql).map_err(|found| of_sqlite(&found, sql))
     }
 
-    /// Begins the transaction that was asked for, before the first statement in it.
+    /// Begins a transaction if autocommit is off and none is open. Called before each statement.
     pub(crate) fn begin(&self) -> Result<()> {
         if !self.autocommit && self.connection.is_autocommit() {
             self.run("BEGIN")?;
@@ -242,7 +242,8 @@ impl State {
             return Err(error(Status::InvalidState, format!("no transaction is active: cannot {how}")));
         }
         if self.is_ingesting.get() {
-            let message = format!("rows are being written by this connection: cannot {how} before their end");
+            let message =
+                format!("rows are being written by this connection: cannot {how} before it has finished");
             return Err(error(Status::InvalidState, message));
         }
         if self.is_lost.take() && how == "COMMIT" {
@@ -254,7 +255,7 @@ impl State {
             return Err(error(Status::InvalidState, message));
         }
         match self.connection.is_autocommit() {
-            // No statement was run in it.
+            // No statement has begun the transaction.
             true => Ok(()),
             false if how == "COMMIT" => {
                 self.run(how)?;
@@ -271,19 +272,20 @@ impl State {
         }
     }
 
-    /// Notes how the transaction is after a statement. SQLite rolls a transaction back by itself after some errors, such as a full disk.
+    /// Updates the state of the transaction after a statement. SQLite rolls a transaction back by itself after some errors, such as a full
+    /// disk.
     pub(crate) fn note_transaction(&self, was_open: bool, has_failed: bool) {
         if was_open && !self.autocommit && self.connection.is_autocommit() {
-            // A statement that has not failed was a COMMIT or ROLLBACK of the caller.
+            // If the statement has not failed, it was a COMMIT or ROLLBACK of the program.
             self.is_lost.set(has_failed);
         }
         if was_open && self.connection.is_autocommit() {
-            // After a COMMIT there is nothing to take out of the file.
+            // After a COMMIT this does nothing.
             self.roll_back_pages();
         }
     }
 
-    /// Sets whether each statement is a transaction of its own. A transaction that is open is committed.
+    /// Switches autocommit on or off. Switching it on commits an open transaction.
     pub(crate) fn set_autocommit(&mut self, autocommit: bool) -> Result<()> {
         if autocommit && !self.autocommit {
             self.end("COMMIT")?;

@@ -1,4 +1,4 @@
-//! The table that rows go to, and how it is made.
+//! The table into which rows are written, and its creation.
 
 use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::IngestMode;
@@ -9,7 +9,7 @@ use crate::names::quoted;
 use crate::shared::State;
 use crate::values::declared;
 
-/// The table that rows go to.
+/// The options of a statement that name the table to write, and how to create it.
 #[derive(Clone, Default)]
 pub(crate) struct Target {
     pub(crate) table: Option<String>,
@@ -19,7 +19,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Returns the table's name in SQL.
+    /// Returns the quoted name of the table, with its catalog.
     pub(crate) fn name(&self) -> Result<String> {
         let catalog = match (&self.catalog, self.temporary) {
             (Some(_), true) => {
@@ -33,7 +33,7 @@ impl Target {
     }
 }
 
-/// Makes the table, as the mode asks for.
+/// Creates or replaces the table, or does nothing, depending on the ingest mode. `name` is quoted.
 pub(crate) fn make_table(state: &State, target: &Target, name: &str, schema: &Schema) -> Result<()> {
     let mode = target.mode.unwrap_or(IngestMode::Create);
     let unless = match mode {
@@ -46,7 +46,7 @@ pub(crate) fn make_table(state: &State, target: &Target, name: &str, schema: &Sc
         IngestMode::Create => "",
     };
     if schema.fields().is_empty() {
-        return Err(error(Status::InvalidArguments, "rows without columns make no table"));
+        return Err(error(Status::InvalidArguments, "a table can't be created from rows without columns"));
     }
     let columns = schema.fields().iter().map(|field| {
         let declared = declared(field.data_type());

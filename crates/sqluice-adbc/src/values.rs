@@ -1,9 +1,9 @@
-//! Columns of Arrow as values of SQLite, and the types that a table for them declares.
+//! Converts Arrow columns to SQLite values, and Arrow types to the declared types of a new table.
 //!
 //! ```text
 //!  booleans, integers    integers                              timestamps    2024-02-29T01:02:03.450, with all digits of their unit,
 //!  floats                floats; a NaN is NULL                               in UTC, without an offset
-//!  text, binary          the same                              dates         2024-02-29
+//!  text, binary          unchanged                             dates         2024-02-29
 //!  dictionaries          their values                          others        refused
 //! ```
 
@@ -42,9 +42,9 @@ pub(crate) fn declared(kind: &DataType) -> &'static str {
     }
 }
 
-/// A column that takes values, one after another.
+/// A column to which values are appended.
 pub(crate) trait Take {
-    /// Appends a value. A float is not NaN.
+    /// Appends a value; a float must not be NaN.
     fn take(&mut self, value: Value<'_>);
 
     /// Appends integers.
@@ -79,7 +79,7 @@ pub(crate) fn cells(batch: &RecordBatch) -> Result<Vec<Cells>> {
     columns.map(of_column).collect()
 }
 
-/// Appends the values of an array, which is the column of this number, counted from 0.
+/// Appends the values of an array to `cells`. `number` is the index of the column, for error messages.
 pub(crate) fn fill(array: &dyn Array, number: usize, cells: &mut impl Take) -> Result<()> {
     match array.data_type() {
         DataType::Null => (0..array.len()).for_each(|_| cells.take(Value::Null)),
@@ -193,7 +193,7 @@ fn moments<T: ArrowPrimitiveType<Native = i64>>(array: &dyn Array, digits: u32, 
     written(array.iter(), cells, |value, to| moment(value, digits, to));
 }
 
-/// Appends the texts that `write` makes of values.
+/// Appends each value as the text that `write` formats.
 fn written<T>(
     values: impl Iterator<Item = Option<T>>,
     cells: &mut impl Take,
@@ -212,7 +212,7 @@ fn written<T>(
     }
 }
 
-/// Writes a moment that is counted in units of `digits` digits of a second since 1970.
+/// Formats a time since 1970, in UTC, as text. Its unit is a second divided by 10^`digits`.
 fn moment(value: i64, digits: u32, to: &mut Vec<u8>) {
     let units = 10_i64.pow(digits);
     let (seconds, fraction) = (value.div_euclid(units), value.rem_euclid(units));
@@ -225,7 +225,7 @@ fn moment(value: i64, digits: u32, to: &mut Vec<u8>) {
     }
 }
 
-/// Writes the date that is this number of days after 1970-01-01; years may have more than four digits, or a sign.
+/// Formats a number of days since 1970-01-01 as a date; years may have more than four digits, or a sign.
 fn date(days: i64, to: &mut Vec<u8>) {
     let (year, month, day) = year_month_day(days);
     to.extend(format!("{year:04}-{month:02}-{day:02}").bytes());
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_those_of_sqlite() {
+    fn times_are_formatted_as_by_sqlite() {
         for seconds in (-62_167_219_200..253_402_300_799_i64).step_by(987_654_321) {
             let mut text = Vec::new();
             moment(seconds * 1000 + 45, 3, &mut text);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_has_all_digits_of_its_unit() {
+    fn a_time_has_all_digits_of_its_unit() {
         for (value, digits, wanted) in [
             (-1, 0, "1969-12-31T23:59:59"),
             (-1, 9, "1969-12-31T23:59:59.999999999"),

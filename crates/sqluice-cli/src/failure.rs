@@ -49,7 +49,7 @@ impl Failure {
     /// Creates the failure of a command.
     pub(crate) fn new(error: &anyhow::Error) -> Failure {
         let fault = match error.downcast_ref::<Error>() {
-            // If `anyhow` wraps an error of the engine, the outer context is the message.
+            // The engine's error has all fields. If `anyhow` has added a context, that is the message.
             Some(engine) => Fault::of_engine(engine),
             None => Fault { kind: ErrorKind::Target.name(), ..Fault::default() },
         };

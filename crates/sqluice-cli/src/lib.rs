@@ -28,8 +28,8 @@ use args::Args;
 use clap::{ColorChoice, Command, FromArgMatches};
 use meant::{Meaning, Mistake};
 
-/// The exit code of the command: 0 for success, 1 for a fault of the input or the target, 2 for wrong usage, 3 if a recovery was made and found damage, 130
-/// if interrupted.
+/// The exit code of the command: 0 for success, 1 for an error of the input or the target, 2 for wrong usage, 3 if a recovery succeeded and
+/// found damage, 130 if interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit(u8);
 
@@ -38,7 +38,7 @@ impl Exit {
     pub const SUCCESS: Exit = Exit(0);
     /// The input or the target is at fault.
     pub const FAILURE: Exit = Exit(1);
-    /// The command is done, and the input was found damaged.
+    /// The command succeeded, and found that its input is damaged.
     pub const DAMAGED: Exit = Exit(3);
 
     /// Returns the exit status of the process.
@@ -74,7 +74,7 @@ fn scale_waits() -> anyhow::Result<()> {
     let Some(factor) = std::env::var_os("SQLUICE_WAITS") else { return Ok(()) };
     let is_valid = factor.to_str().and_then(|text| text.parse().ok()).is_some_and(sqluice::waits::scale);
     let wrong = || sqluice::error::Error::usage("SQLUICE_WAITS is not a number from 0 to 1000");
-    if is_valid { Ok(()) } else { Err(wrong().hint("unset this variable: it is one of tests").into()) }
+    if is_valid { Ok(()) } else { Err(wrong().hint("unset this variable: it is for tests").into()) }
 }
 
 /// Parses a command line.
@@ -83,8 +83,8 @@ fn parse(command: &mut Command, given: &[OsString]) -> Result<Args, clap::Error>
     Args::from_arg_matches(&matches)
 }
 
-/// Returns the arguments of a command line that the parser refuses, if it names only files, such as `sqluice orders.csv`. Otherwise prints
-/// the error, or the help, which the parser also returns as an error.
+/// Handles a command line that the parser refuses. If it names only files, such as `sqluice orders.csv`, returns its arguments as if the
+/// command was given. If not, prints the error, or the help, which the parser also returns as an error.
 fn of_files(command: &mut Command, given: &[OsString], error: clap::Error) -> Result<Args, Exit> {
     if !error.use_stderr() {
         return Err(print_refused(given, &error));
@@ -102,7 +102,7 @@ fn of_files(command: &mut Command, given: &[OsString], error: clap::Error) -> Re
     }
 }
 
-/// Prints why a command line is refused, with the line that was meant, if it is known.
+/// Prints why a command line is refused, and the corrected line if it can be guessed.
 fn refuse(command: &mut Command, given: &[OsString], error: &clap::Error) -> Exit {
     let program = command.clone();
     let mistake = meant::mistake(given, &program, error, |words| parse(command, words).map(|_| ()));
@@ -112,7 +112,7 @@ fn refuse(command: &mut Command, given: &[OsString], error: &clap::Error) -> Exi
     }
 }
 
-/// Prints what the help says about a word.
+/// Prints the part of the help about a word: `sqluice help WORD`.
 fn print_topic(command: &Command, given: &[OsString], word: &str) -> Exit {
     match args::topic(command, word) {
         Some(topic) => printer::print(topic.as_bytes()).map_or(Exit::FAILURE, |()| Exit::SUCCESS),

@@ -35,9 +35,9 @@ pub(crate) struct Printer {
     printed: AtomicBool,
     /// The words of the command line, behind the name of the program.
     words: Vec<OsString>,
-    /// `true` if a run that is interrupted has written nothing.
+    /// `true` if an interrupted run leaves nothing written, which the error message then says.
     all_or_nothing: bool,
-    /// The number of characters in a line of standard error; `None` if it is no terminal, which takes lines of any length.
+    /// The width of standard error in characters, to which text is wrapped; `None` if standard error is no terminal.
     columns: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Printer {
 pub(crate) enum ProgressDisplay {
     /// A bar, on a terminal.
     Bar,
-    /// Lines at intervals, with `--verbose` if standard error is no terminal.
+    /// A line every few seconds: with `--verbose`, if standard error is not a terminal.
     Lines,
     /// No progress.
     Hidden,
@@ -74,7 +74,7 @@ impl Printer {
         }
     }
 
-    /// Says of a run that is interrupted that it has written nothing.
+    /// Sets whether the error of an interrupted run says that nothing was written.
     pub(crate) fn all_or_nothing(self, all_or_nothing: bool) -> Printer {
         Printer { all_or_nothing, ..self }
     }
@@ -89,7 +89,7 @@ impl Printer {
         self.json
     }
 
-    /// Returns the progress that watches the engine.
+    /// Returns the display of the engine's progress.
     pub(crate) fn progress(&self) -> Box<dyn Progress> {
         match self.progress_display() {
             ProgressDisplay::Bar => Box::new(Bar::default()),
@@ -104,8 +104,8 @@ impl Printer {
         work(&Context::default().progress(&*progress).cancel(cancel))
     }
 
-    /// Returns the progress that watches the engine while it writes data to standard output. A bar would mix with data on the same
-    /// terminal.
+    /// Returns the display of the engine's progress while it writes data to standard output. On the same terminal, a bar would mix with the
+    /// data, so it is hidden.
     pub(crate) fn progress_beside_data(&self) -> Box<dyn Progress> {
         if io::stdout().is_terminal() { Box::new(Silent) } else { self.progress() }
     }
@@ -133,13 +133,12 @@ impl Printer {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// Prints a question. The answer is typed after it.
+    /// Prints a question without a line end, so that the user types the answer after it.
     pub(crate) fn ask(&self, question: &str) {
         let _ = io::stderr().write_all(question.as_bytes());
     }
 
-    /// Prints data on standard output. A closed pipe is no error: the reader needs no more data. The result of the command still decides
-    /// the exit code.
+    /// Prints data on standard output. A closed pipe is no error, because the reader needs no more data; the exit code does not change.
     pub(crate) fn data(&self, text: &str) -> anyhow::Result<()> {
         self.bytes(text.as_bytes())
     }
@@ -178,7 +177,7 @@ impl Printer {
         self.verbose
     }
 
-    /// Prints a part of an error that the end of the run summarizes.
+    /// Prints a warning, also with `--quiet`. The error at the end of the run may summarize warnings.
     pub(crate) fn warn(&self, text: &str) {
         self.say(text);
     }
@@ -199,7 +198,7 @@ impl Printer {
             ErrorKind::Interrupted => 130,
             _ => 1,
         });
-        // In place of the report. If a report was already printed, standard output keeps that alone.
+        // With --json, the error is printed as JSON in place of the report, unless a report was already printed.
         if self.json && !self.printed.load(Ordering::Relaxed) && print_json(&Failure::new(error)).is_ok() {
             return exit;
         }
@@ -241,11 +240,11 @@ impl Printer {
     }
 }
 
-/// Words that begin a line, and their styles.
+/// The words before a colon at the beginning of a line, such as `error:`, with their styles.
 const LABELS: [(&str, &str); 4] =
     [("note:", "1;36"), ("warning:", "1;33"), ("refused:", "1;33"), ("skipped", "1;33")];
 
-/// The fewest columns of a terminal whose lines are wrapped at words. In fewer, most lines would be a word.
+/// The minimum width of a terminal at which lines are wrapped. In a narrower one, most lines would be a single word.
 const COLUMNS_MIN: usize = 20;
 
 /// Wraps the lines of a text at words. Command lines stay as they are, so that they can be copied.
@@ -315,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn command_lines_stay_whole_whatever_their_colour() {
+    fn command_lines_are_not_wrapped_even_if_coloured() {
         for line in [
             "hint: sqluice load shop.db orders.csv --append",
             "      sqluice load shop.db orders.csv --append",
@@ -326,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_take_no_columns() {
+    fn colour_codes_do_not_count_for_wrapping() {
         let text = format!("{} the table exists", painted("1;31", "error:"));
         assert_eq!(wrapped(&text, 24), text);
     }

@@ -30,16 +30,16 @@ const BAR_EVERY: Duration = Duration::from_millis(100);
 /// The time before the bar of a run appears. The bar of a shorter run would only flash.
 const BAR_AFTER: Duration = Duration::from_millis(250);
 
-/// The phase that waits until the disk has all pages.
+/// The name of the phase that syncs: it waits until the disk has stored all pages.
 const SYNC: &str = "sync";
 
-/// The number of steps of the bar.
+/// The number of steps of the bar from empty to full.
 const STEPS: u64 = 1000;
 
-/// The phase that counts files.
+/// The name of the phase whose progress is counted in files.
 const SAMPLE: &str = "sample";
 
-/// The progress of a phase.
+/// The progress of the current phase.
 #[derive(Clone, Debug)]
 struct State {
     phase: String,
@@ -83,7 +83,7 @@ impl State {
         let Amount { rows, bytes } = self.done;
         let mut parts = Vec::new();
         if let Some(fraction) = self.fraction() {
-            // The fraction is rounded down, as a phase is complete only when the next phase begins.
+            // Rounded down: 100% must not be shown before the phase is complete.
             parts.push(format!("{:2.0}%", (fraction * 100.0).floor()));
             if fraction > 0.0 {
                 parts.push(format!("{} left", wait(seconds / fraction - seconds)));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_input_and_rows_are_reported_together() {
+    fn progress_in_bytes_also_shows_rows() {
         assert_eq!(
             described(Some((0, 1_000_000)), (5_000, 250_000), 2.0),
             "25%  6 s left  5,000 rows  2.5 k rows/s  250.0 kB"
@@ -218,26 +218,26 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_a_known_number_are_the_measure() {
+    fn with_a_known_row_count_progress_is_measured_in_rows() {
         assert_eq!(described(Some((100, 0)), (50, 0), 1.0), "50%  1 s left  50 rows  50 rows/s");
     }
 
     #[test]
-    fn files_are_counted_while_they_are_looked_at() {
+    fn the_sample_phase_shows_files() {
         let mut state = State::new(SAMPLE, Some(Amount { rows: 3600, bytes: 0 }));
         state.add(Amount { rows: 1800, bytes: 0 });
         assert_eq!(state.describe(2.0), "50%  2 s left  1,800 files");
     }
 
     #[test]
-    fn what_has_no_known_end_has_no_part_and_no_time_left() {
+    fn without_a_known_total_no_percentage_and_no_remaining_time_are_shown() {
         assert_eq!(described(None, (0, 3_000), 1.0), "3.0 kB  3.0 kB/s");
         assert_eq!(described(Some((0, 0)), (1, 0), 1.0), "1 row  1 rows/s");
         assert_eq!(described(None, (0, 0), 0.0), "");
     }
 
     #[test]
-    fn nothing_done_in_no_time_is_no_division_by_zero() {
+    fn progress_after_no_time_shows_no_infinity_and_no_nan() {
         assert_eq!(described(Some((0, 10)), (0, 0), 0.0), " 0%");
         for (total, done) in [((0, 0), (0, 0)), ((0, 0), (5, 5)), ((1, 1), (0, 0)), ((3, 0), (u64::MAX, 1))] {
             let text = described(Some(total), done, 0.0);
@@ -246,17 +246,17 @@ mod tests {
     }
 
     #[test]
-    fn more_than_all_is_all() {
+    fn progress_beyond_the_total_is_100_percent() {
         assert_eq!(described(Some((0, 10)), (0, 30), 1.0), "100%  0 s left  30 bytes  30 bytes/s");
     }
 
     #[test]
-    fn all_but_nothing_is_not_all() {
+    fn progress_is_rounded_down_below_100_percent() {
         assert!(described(Some((0, 1000)), (0, 999), 1.0).starts_with("99%"));
     }
 
     #[test]
-    fn a_bar_goes_through_phases_of_known_and_unknown_size() {
+    fn a_bar_shows_phases_with_known_and_unknown_totals() {
         let bar = Bar::default();
         for total in [None, Some(Amount::default()), Some(Amount { rows: 0, bytes: 10 }), None] {
             bar.phase("load", total);

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_no_plural() {
+    fn one_thing_is_written_in_the_singular() {
         assert_eq!((counted(0, "row"), counted(1, "row")), ("0 rows".to_owned(), "1 row".to_owned()));
         assert_eq!(counted(2000, "row"), "2,000 rows");
         assert_eq!(
@@ -77,25 +77,25 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_several_things_follows_and() {
+    fn the_last_item_of_a_list_follows_and() {
         let things = ["a", "b", "c"].map(str::to_owned);
         assert_eq!((listed(&things[..0]), listed(&things[..1])), (String::new(), "a".to_owned()));
         assert_eq!((listed(&things[..2]), listed(&things)), ("a and b".to_owned(), "a, b and c".to_owned()));
     }
 
     #[test]
-    fn times_have_the_unit_that_a_reader_can_compare() {
+    fn elapsed_times_are_in_milliseconds_seconds_or_minutes() {
         let texts = [0.0, 0.008, 0.999, 0.9999, 1.239, 99.99, 125.0].map(elapsed);
         assert_eq!(texts, ["1 ms", "8 ms", "999 ms", "1.00 s", "1.24 s", "99.99 s", "2 min 5 s"]);
     }
 
     #[test]
-    fn sizes_have_one_digit_after_the_point_unless_they_are_bytes() {
+    fn sizes_from_1000_bytes_have_one_decimal_place() {
         assert_eq!([0, 999, 8192, 6_615_040].map(size), ["0 bytes", "999 bytes", "8.2 kB", "6.6 MB"]);
     }
 
     #[test]
-    fn rates_have_a_unit_and_need_no_time_to_pass() {
+    fn rates_are_finite_even_if_no_time_has_passed() {
         assert_eq!(rate(0, 0.0), "0 rows/s");
         assert_eq!(rate(7, 0.0), "7.0 M rows/s");
         assert_eq!(rate(999, 1.0), "999 rows/s");
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_reported_in_the_unit_that_matters() {
+    fn waiting_times_are_in_seconds_minutes_or_hours() {
         assert_eq!((wait(-1.0), wait(8.6), wait(99.4)), ("0 s".into(), "9 s".into(), "99 s".into()));
         assert_eq!((wait(125.0), wait(12_000.0)), ("2 min 5 s".into(), "3 h 20 min".into()));
         assert_eq!(wait(f64::NAN), "0 s");

@@ -1,4 +1,4 @@
-//! Command lines as text that a shell reads back as the same words.
+//! Formats command lines so that a user can copy them to a shell.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use sqluice::remote::without_secrets;
 use sqluice_platform::shell::quoted;
 
-/// Returns a command line, ready to copy. Credentials and queries of URLs are replaced by `...`.
+/// Returns a command line with its words quoted for a shell. Credentials and queries of URLs are replaced by `...`.
 pub(crate) fn line(words: &[OsString]) -> String {
     let words = words.iter().map(|word| quoted(&shown(word)));
     words.collect::<Vec<_>>().join(" ")
@@ -39,7 +39,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_shell_reads_a_line_back_as_the_same_words() {
+    fn a_shell_splits_a_quoted_line_into_the_same_words() {
         use proptest::prelude::*;
         let words = proptest::collection::vec("[ -~\u{e9}\u{4e2d}\n\t]{0,12}", 1..6);
         proptest!(ProptestConfig::with_cases(20), |(words in words)| {

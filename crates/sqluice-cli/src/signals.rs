@@ -1,9 +1,9 @@
-//! Turns signals into the engine's [`Cancel`]: the engine removes its files and ends.
+//! Cancels the engine at Ctrl-C and other signals to stop: it then removes its temporary files and ends.
 
 use anyhow::Context;
 use sqluice::progress::Cancel;
 
-/// Sets `cancel` on signals that request to stop, from now on.
+/// From now on, signals to stop set `cancel`.
 pub(crate) fn listen(cancel: &Cancel) -> anyhow::Result<()> {
     sqluice_platform::stop::listen(&cancel.flag()).context("cannot listen for signals")
 }

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_as_wide_as_their_widest_text_and_numbers_end_together() {
+    fn columns_fit_their_widest_text_and_numbers_are_aligned_to_the_right() {
         let mut table = Table::new([("name".to_owned(), Align::Left), ("n".to_owned(), Align::Right)]);
         table.row(vec!["a".to_owned(), "1,000".to_owned()]);
         table.row(vec!["größer".to_owned(), "7".to_owned()]);

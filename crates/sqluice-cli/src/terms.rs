@@ -1,4 +1,4 @@
-//! Formats messages in the terms of the command: settings as flags.
+//! Formats messages of the library for the command line: settings become flags, such as `--temp-dir`.
 
 use std::error::Error as StdError;
 use std::sync::LazyLock;
@@ -48,7 +48,7 @@ pub(crate) fn rendered(message: &Message) -> String {
     message.render(flag)
 }
 
-/// Returns the hint of an error. For a missing cargo feature, the hint is to build with every feature by the repository's Makefile.
+/// Returns the hint of an error. For a missing cargo feature, adds how to install the command with every feature.
 pub(crate) fn hint(error: &Error) -> Option<String> {
     let hint = rendered(error.remedy()?);
     Some(match error.missing_feature() {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_is_a_flag_that_the_command_has() {
+    fn the_flag_of_every_setting_exists() {
         let known = long_flags(&crate::args::Args::command());
         let is_flag = |setting: &Setting| {
             let of_verbs = Verb::ALL.iter().filter_map(|verb| verb.declaration(*setting));

@@ -14,7 +14,7 @@
 //!
 //! A comment that begins with `rows:` and a number, anywhere between the parentheses, states the row count of the table.
 //!
-//! The comment `constraints: may be dropped`, anywhere in the file, allows tables without a constraint that no rows keep.
+//! The comment `constraints: may be dropped`, anywhere in the file, lets the generator drop a constraint that its rows can't satisfy.
 //!
 //! SQLite does not report comments, so this module scans the tokens of the file itself. It relies on SQLite having
 //! accepted the file. Columns of `ALTER TABLE t ADD COLUMN` can have comments too.
@@ -31,7 +31,7 @@ const MARK: &str = "gen:";
 
 const ROWS_MARK: &str = "rows:";
 
-/// The comment of a schema file whose constraints are dropped if no rows are found that keep them.
+/// The comment that lets the generator drop constraints for which it finds no rows that satisfy them.
 pub const MAY_BE_DROPPED: &str = "constraints: may be dropped";
 
 /// Returns `true` if a comment of the schema says that constraints may be dropped.
@@ -73,7 +73,8 @@ impl<'a> Comments<'a> {
     }
 }
 
-/// Returns all comments that begin with `mark`: the comment's position, the text after the mark and its position, and the owner.
+/// Returns all comments that begin with `mark` (`gen:` or `rows:`): the comment's position, the text after the mark and its position, and
+/// the part of the schema that the comment belongs to.
 fn owned<'a>(sql: &'a str, mark: &str) -> Vec<(usize, &'a str, usize, Owner)> {
     let tokens = tokens(sql);
     let mut walk = Walk { sql, tokens: tokens.iter().filter(|token| !token.is_comment()).collect(), next: 0 };
@@ -222,8 +223,8 @@ impl Walk<'_> {
         found
     }
 
-    /// Scans one statement, or skips a token, and records the byte from which comments belong to each owner.
-    /// CREATE and ALTER are no names unless quoted, so an unquoted CREATE or ALTER begins a statement.
+    /// Scans one statement, or skips a token, and appends each column or constraint with the byte from which comments belong to it.
+    /// CREATE and ALTER can't be names unless quoted, so an unquoted CREATE or ALTER begins a statement.
     fn statement(&mut self, owners: &mut Vec<(usize, Owner)>) {
         if self.eat_word("CREATE") {
             let _ = self.eat_word("TEMP") || self.eat_word("TEMPORARY");
@@ -374,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn several_tables_have_their_own_columns() {
+    fn comments_of_several_tables_belong_to_columns_of_their_table() {
         let sql = "CREATE TABLE t (a, -- gen: one()
             b -- gen: two()
             );
@@ -386,19 +387,19 @@ mod tests {
     }
 
     #[test]
-    fn only_comments_that_begin_with_gen_count() {
+    fn only_comments_that_begin_with_gen_are_used() {
         let sql = "-- how to gen: things\nCREATE TABLE t (a DEFAULT '-- gen: no()', \"-- gen: no()\" INT, /* * gen: no */
             b DEFAULT \"/* gen: no() */\" -- general: no()\n, \"check\" -- gen: yes()\n);";
         assert_eq!(found(sql), ["t.check=yes()"]);
     }
 
     #[test]
-    fn a_block_comment_may_stand_on_several_lines_and_need_no_end() {
+    fn a_block_comment_may_have_several_lines_and_lack_its_end() {
         assert_eq!(found("CREATE TABLE t (a /*\n gen:\n x(\n1) */)"), ["t.a=x(\n1)"]);
     }
 
     #[test]
-    fn comments_of_no_column_are_refused() {
+    fn gen_comments_that_belong_to_no_column_are_refused() {
         let nothing = "a gen: comment that belongs to no column".to_owned();
         let constraint = "a gen: comment on a table constraint".to_owned();
         let option = "a gen: comment on an option of a virtual table".to_owned();
@@ -422,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_of_a_table_are_said_between_its_parentheses() {
+    fn a_row_count_comment_between_the_parentheses_of_a_table_is_its_row_count() {
         let sql = "-- rows: 1\nCREATE TABLE t ( -- rows: 10k\n a INT -- gen: x()\n); CREATE TABLE u (a, /* rows: 1_000 */ b);
             CREATE TABLE v (a -- rows: as many as t\n, UNIQUE (a) -- rows: 0\n) -- rows: 5";
         let rows = [("t", 10_000), ("u", 1000), ("v", 0)].map(|(table, rows)| (table.to_owned(), rows));

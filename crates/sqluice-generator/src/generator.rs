@@ -25,12 +25,12 @@ pub(crate) struct World {
     pub(crate) seed: u64,
     /// The row count of each table, in the schema's order; `None` if the count is unknown.
     pub(crate) rows: Vec<Option<u64>>,
-    /// The rows that take values of other rows.
+    /// The rows whose values are taken from other rows, so that all rows satisfy the constraints.
     pub(crate) moves: Moves,
 }
 
 impl World {
-    /// Creates a world without moved rows.
+    /// Creates the inputs for tables in which no row takes values of another row.
     pub(crate) const fn new(seed: u64, rows: Vec<Option<u64>>) -> World {
         World { seed, rows, moves: Moves::NONE }
     }
@@ -45,7 +45,7 @@ impl World {
     }
 }
 
-/// The parents drawn so far for a batch. Columns that follow the same reference share one draw.
+/// The parent rows drawn for the current batch: columns that follow the same reference need the same parents, which are drawn only once.
 #[derive(Debug, Default)]
 pub(crate) struct Drawn(RefCell<Vec<(Key, RowRange, Vec<u64>)>>);
 
@@ -72,12 +72,12 @@ impl Drawn {
     }
 }
 
-/// The key of the column being generated, and the tables around the column.
+/// The inputs of a generator: the key of its random bits, and the seed and row counts of all tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scope<'a> {
     pub(crate) key: Key,
     pub(crate) world: &'a World,
-    /// The parents that other columns of the batch have drawn; `None` if columns share no draws.
+    /// The parents that other columns of the batch have drawn; `None` if each column draws its own.
     drawn: Option<&'a Drawn>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Scope<'a> {
         Scope { key, world, drawn: None }
     }
 
-    /// Returns this scope with draws shared between the columns of a batch.
+    /// Returns this scope with `drawn`, in which the columns of a batch share drawn parents.
     pub(crate) fn sharing(self, drawn: &'a Drawn) -> Self {
         Scope { drawn: Some(drawn), ..self }
     }
@@ -104,12 +104,12 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Returns the scope of the `index`th part of an expression.
+    /// Returns the scope of the `index`th inner expression, which has random bits of its own.
     pub(crate) fn child(self, index: u64) -> Self {
         self.with_key(self.key.child(index))
     }
 
-    /// Returns the scope of another column.
+    /// Returns this scope with the random key of another column.
     pub(crate) fn with_key(self, key: Key) -> Self {
         Scope { key, ..self }
     }
@@ -188,7 +188,7 @@ pub(crate) trait Generate: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Returns `true` if row 0 gets 1, row 1 gets 2 and so on.
+    /// Returns `true` if the values are 1, 2, 3 and so on: row 0 gets 1.
     fn counts_rows(&self) -> bool {
         false
     }
@@ -198,17 +198,17 @@ pub(crate) trait Generate: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns the values as a function of a share of the rows, if they are such a function.
+    /// Returns the generator as a function of shares, if its values have exact proportions; see [`ByShare`].
     fn by_share(&self) -> Option<&dyn ByShare> {
         None
     }
 
-    /// Returns the groups of rows with equal values, if the generator groups rows.
+    /// Returns the groups of rows with equal values, if the generator can number the rows of a group.
     fn groups(&self) -> Option<&dyn Groups> {
         None
     }
 
-    /// Returns the rows of another table that the values come from, if the column refers to another table.
+    /// Returns the parent rows that the values come from, if the column refers to rows of a table.
     fn parent(&self) -> Option<&dyn Parent> {
         None
     }
@@ -233,20 +233,20 @@ pub(crate) trait Domain {
     }
 }
 
-/// A generator of values from shares. A share is a fraction of the rows, in units of 2^-64; a column spreads shares evenly over its
-/// rows. So a value with a twentieth of the shares has exactly a twentieth of the rows, not approximately.
+/// A generator of values from shares. Each row has a share, a number from 0 to 2^64, and the shares of all rows are evenly spread. So a
+/// value that is chosen for a twentieth of the shares has exactly a twentieth of the rows, not approximately.
 pub(crate) trait ByShare {
     /// Generates the values of these rows, [`ROWS_MAX`] at most, from their shares.
     fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()>;
 
-    /// Returns `count` different values in ascending order, spread as the shares of the values are. Returns `None` unless the values are
-    /// integers of a range with at least `count` integers.
+    /// Returns `count` different integers in ascending order, with the same distribution as the values. Returns `None` unless the values
+    /// are integers of a range with at least `count` integers.
     fn different_ints(&self, _count: u64) -> Option<Vec<i64>> {
         None
     }
 }
 
-/// The position of a row in the groups. All numbers are counted from 0.
+/// The place of a row in a generator that groups rows with equal values. All numbers are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
     /// The number of the group.
@@ -257,7 +257,7 @@ pub(crate) struct Placed {
     pub(crate) position: u64,
 }
 
-/// Rows in groups.
+/// A generator that divides the rows of a table into groups with equal values.
 pub(crate) trait Groups {
     /// Appends the position of each row to `out`; `None` if the row is in no group.
     fn places(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<Placed>>) -> Result<()>;
@@ -279,7 +279,7 @@ pub(crate) fn draw_at(domain: &dyn Domain, at: Scope<'_>, rows: &[u64], out: &mu
     domain.nth(at, &numbers, out)
 }
 
-/// References to rows of another table.
+/// A generator whose values are taken from parent rows.
 pub(crate) trait Parent {
     /// Returns the number of the referenced table in the schema.
     fn table(&self) -> usize;

@@ -14,13 +14,14 @@
 //! * `random`, `vector`: random numbers and buffers for values; `moves`: values taken from other rows; `literal`, `parse`, `comments`: the language
 //! * `generator`: the trait of the generators of columns; `names`: columns that expressions name; `functions`: the functions of the language
 //! * `sqlite_rows`: rows for SQLite; `table`, `table_spec`: a generated table and the spec of a table
-//! * `defaults`: expressions derived from the schema; `spec`: the spec of a schema; `settle`: rows that keep constraints; `parents`: foreign keys that need no check
+//! * `defaults`: expressions derived from the schema; `spec`: the spec of a schema; `settle`: makes rows satisfy constraints; `parents`: foreign keys that need no check
 //! * `mask`: values that replace those of an existing database
 //! * `preset`, `preview`: built-in schemas and sample rows
+//!
 //! # Functions
 //!
-//! Each has an example, which stands in a schema of two tables:
 //! Each function has an example, which belongs to a schema of several tables:
+//!
 //! ```
 //! use sqluice_core::schema::Schema;
 //! use sqluice_generator::preview::preview;

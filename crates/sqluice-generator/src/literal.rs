@@ -1,4 +1,4 @@
-//! Literals: how they are parsed and printed.
+//! Literals of the generator language: parsing and printing of numbers, texts and blobs.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub(crate) enum Literal {
     Blob(Vec<u8>),
 }
 
-/// Decodes pairs of hexadecimal digits.
+/// Decodes pairs of hexadecimal digits; `None` if other characters occur, or an odd number of digits.
 pub(super) fn hex(digits: &str) -> Option<Vec<u8>> {
     let nibbles: Vec<u8> =
         digits.chars().map(|digit| digit.to_digit(16).map(|nibble| nibble as u8)).collect::<Option<_>>()?;
@@ -84,7 +84,7 @@ impl fmt::Display for Literal {
         match self {
             Literal::Null => f.write_str("NULL"),
             Literal::Int(int) => int.fmt(f),
-            // `{:?}` keeps the point: 1.0 is a real, 1 is not.
+            // `{:?}` prints the decimal point of 1.0, so that it is read back as a real.
             Literal::Real(real) => write!(f, "{real:?}"),
             Literal::Text(text) => write!(f, "'{}'", text.replace('\'', "''")),
             Literal::Blob(bytes) => {

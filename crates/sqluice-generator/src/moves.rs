@@ -1,4 +1,4 @@
-//! Values that rows take from other rows of their table, so that the rows keep a constraint.
+//! Values that rows take from other rows of their table, so that the rows satisfy a constraint.
 //!
 //! ```text
 //!  row     0    1    2    3                      the generator's values of a column
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The moved rows of a column: each takes the value of the row that it is mapped to.
+/// The rows of a column that take the value of another row: a map from the row to the other row.
 pub(crate) type Moved = HashMap<u64, u64>;
 
 /// The moved rows of columns, by the number of the table and of the column.
@@ -25,7 +25,7 @@ impl Moves {
     /// No rows are moved.
     pub(crate) const NONE: Moves = Moves(None);
 
-    /// Returns these moves, extended by the moved rows of some columns of a table.
+    /// Returns these moves, with the moved rows of some columns of `table` added.
     pub(crate) fn with(&self, table: usize, columns: impl IntoIterator<Item = (usize, Moved)>) -> Moves {
         let mut all: MovedColumns = self.0.as_deref().cloned().unwrap_or_default();
         let moved = columns.into_iter().filter(|(_, moved)| !moved.is_empty());

@@ -1,4 +1,4 @@
-//! The columns that expressions name, whose generators are built in the order of their dependencies.
+//! Resolves the columns that expressions name, and builds their generators: a column's generator is built before those that depend on it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ pub(crate) struct Names<'a> {
     exprs: Vec<Vec<Option<Expr>>>,
     made: RefCell<Vec<Vec<Made>>>,
     compile: Compile,
-    /// The columns whose generators are being built; each column is needed by the column before it.
+    /// The columns whose generators are being built, as (table, column): each is needed by the one before it. Used to detect cycles.
     making: RefCell<Vec<(usize, usize)>>,
 }
 
@@ -35,14 +35,14 @@ pub(crate) struct Names<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context<'a> {
     pub(crate) names: &'a Names<'a>,
-    /// The number of the table; out of range if the expression belongs to no table.
+    /// The index of the table in `names.tables`; out of range if the expression belongs to no table.
     pub(crate) table: usize,
     /// The column that the whole expression generates.
     pub(crate) column: usize,
 }
 
 impl<'a> Names<'a> {
-    /// Creates a schema without columns.
+    /// Creates names without tables, for expressions that may name no column.
     pub(crate) fn none(compile: Compile) -> Names<'static> {
         Names {
             tables: &[],
@@ -104,7 +104,10 @@ impl<'a> Names<'a> {
             format!("{}.{}", self.tables[table].name, self.tables[table].columns[column].name)
         };
         let Some(expr) = self.expr(table, column) else {
-            let message = format!("{} is computed by SQLite, and known only then", name((table, column)));
+            let message = format!(
+                "an expression can't use {}: SQLite computes it later, from the generated row",
+                name((table, column))
+            );
             return Err(Fault::new(at, message).hint("name the columns that it is computed from"));
         };
         let first = self.making.borrow().iter().position(|&making| making == (table, column));

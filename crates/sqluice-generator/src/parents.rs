@@ -14,8 +14,8 @@ use super::parse::{Expr, ExprNode, Literal, parse};
 use super::spec::Spec;
 use super::table_spec::{ColumnSpec, TableSpec};
 
-/// Returns for each table of a new database `true` if all rows that it refers to are known to exist for every seed. `rows` has
-/// the row count of each table, in the order of the schema.
+/// Returns for each table of a new database `true` if all parent rows are sure to exist, whatever the seed, so that SQLite need not check
+/// its foreign keys. `rows` has the row count of each table, in the order of the schema.
 pub fn are_there(schema: &Schema, spec: &Spec, rows: &[u64]) -> Vec<bool> {
     let Ok(catalogue) = catalogue(schema) else { return vec![false; schema.tables.len()] };
     let known = |child: &Table, own: &TableSpec, child_rows: u64| {
@@ -51,7 +51,8 @@ fn catalogue(schema: &Schema) -> rusqlite::Result<Connection> {
     Ok(catalogue)
 }
 
-/// Returns `true` if the columns that a table refers to are keys. SQLite reports an error otherwise, even if the table is empty.
+/// Returns `true` if the columns that a table refers to are PRIMARY KEYs or UNIQUE. If not, SQLite reports an error even if the table is
+/// empty.
 fn are_of_keys(catalogue: &Connection, child: &Table) -> bool {
     let sql = format!("PRAGMA foreign_key_check({})", quoted(&child.name));
     catalogue.prepare(&sql).and_then(|mut check| check.exists([])).is_ok()
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_must_be_there_are_known() {
+    fn parent_rows_in_the_range_of_a_counted_rowid_exist() {
         let parent = "id INTEGER PRIMARY KEY";
         for made in
             ["int(1, 100)", "7", "null", "null(0.1, int(2, 50))", "choice(null, int(9, 10), 4)", "ROW()"]
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn values_taken_from_the_parent_exist() {
+    fn parent_rows_that_ref_takes_values_from_exist() {
         let parent = "id INTEGER PRIMARY KEY";
         for made in ["p INT REFERENCES p", "p INT REFERENCES p (id) -- gen: null(0.5, ref(p.id, zipf(1)))"] {
             assert!(known(made, parent), "{made}");
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_may_be_missing_are_not_known() {
+    fn parent_rows_that_may_be_missing_are_not_said_to_exist() {
         let one = "p INT REFERENCES p (id) -- gen: 1";
         assert!(!known(one, "id INTEGER PRIMARY KEY -- gen: int(1, 1000)\n"));
         assert!(!known(one, "id INT PRIMARY KEY"), "a key of its own, not the rowid");

@@ -6,7 +6,7 @@
 //!  operand    = literal | call | case | column | "(" expression ")"
 //!             | "{" [ key ":" expression { "," ... } ] "}" | "[" [ expression { "," ... } ] "]"      JSON, in json() alone
 //!  call       = name "(" [ argument { "," argument } ] ")"
-//!  argument   = expression [ ":" number ]               the number is a weight, which choice alone takes
+//!  argument   = expression [ ":" number ]               the number is a weight, for choice, shares, rows and tree
 //!  case       = "case(" "when" condition "then" expression { "when" ... } [ "else" expression ] ")"
 //!  condition  = as in SQL: = <> < <= > >= IS [NOT] NULL, [NOT] IN (...), AND, OR, NOT, parentheses
 //!  column     = name | name "." name                    a column of the row; table.column in ref(); a column of a parent's row
@@ -15,8 +15,8 @@
 //! ```
 //!
 //! A whole number without a point is an integer (`1e6`, `10M`), and so is a whole number with a suffix (`2.5M`); any other
-//! number is a real. Case is ignored in names, keywords and NULL; a name that is no word is written in `` ` ``. Comments within the
-//! expression are skipped.
+//! number is a real. Case is ignored in names, keywords and NULL; a name with spaces or symbols is written in `` ` ``. Comments within
+//! the expression are skipped.
 //!
 //! The parser does not know which functions and columns exist: see [`functions`](super::functions).
 
@@ -39,7 +39,7 @@ pub(crate) struct Expr {
     pub(crate) node: ExprNode,
 }
 
-/// The kind and the parts of an expression.
+/// The kind of an expression, with its inner expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ExprNode {
     Literal(Literal),
@@ -58,7 +58,7 @@ pub(crate) struct Argument {
     pub(crate) weight: Option<Weight>,
 }
 
-/// The relative frequency of an argument of choice.
+/// The weight after an argument, such as 3 in `choice('a': 3, 'b')`: the relative frequency of the argument.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Weight {
     pub(crate) at: usize,
@@ -174,7 +174,7 @@ impl Parser<'_> {
     fn expr(&mut self) -> Result<Expr, Fault> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(Fault::new(self.here(), format!("more than {DEPTH_MAX} expressions in each other")));
+            return Err(Fault::new(self.here(), format!("more than {DEPTH_MAX} nested expressions")));
         }
         let mut expr = self.product()?;
         while let Some(operator) = self.operator(&["+", "-"]) {
@@ -206,7 +206,7 @@ impl Parser<'_> {
         let node = match token.kind {
             TokenKind::Word => {
                 self.next += 1;
-                // null(p, x) is a function.
+                // NULL before a parenthesis is the function null(p, x).
                 if token.is_word(self.text, "NULL") && !self.is_symbol("(") {
                     ExprNode::Literal(Literal::Null)
                 } else if token.is_word(self.text, "case") && self.is_symbol("(") {
@@ -249,7 +249,7 @@ impl Parser<'_> {
         Ok(Expr { at: start..self.end(), node })
     }
 
-    /// Splits the bracket token again: SQL reads `[...]` as a name, the generator language as an array.
+    /// Splits a token `[...]`, which SQL reads as a quoted name, into the tokens of an array.
     fn open_bracket(&mut self, token: &Token) {
         let inner = token.at.start + 1;
         self.tokens.truncate(self.next);
@@ -355,7 +355,7 @@ impl Parser<'_> {
     fn test(&mut self) -> Result<Condition, Fault> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(Fault::new(self.here(), format!("more than {DEPTH_MAX} conditions in each other")));
+            return Err(Fault::new(self.here(), format!("more than {DEPTH_MAX} nested conditions")));
         }
         let tested = self.one_test();
         self.depth -= 1;
@@ -366,7 +366,7 @@ impl Parser<'_> {
         if self.eat_word("not") {
             return Ok(Condition::Not(Box::new(self.test()?)));
         }
-        // A parenthesis holds a condition or an operand.
+        // A parenthesis holds a condition or an operand: if it can't be parsed as a condition, start again as an operand.
         let (before, depth) = (self.next, self.depth);
         if self.eat("(") {
             if let Ok(condition) = self.condition()
@@ -446,7 +446,7 @@ impl Parser<'_> {
         if body.len() < text.len() {
             return match hex(inner) {
                 Some(bytes) => Ok(Literal::Blob(bytes)),
-                None => Err(Fault::new(at, "a blob is an even number of hexadecimal digits, as x'00ff'")),
+                None => Err(Fault::new(at, "a blob needs an even number of hexadecimal digits, as x'00ff'")),
             };
         }
         Ok(Literal::Text(inner.replace(&quote.repeat(2), quote)))
@@ -566,7 +566,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_in_every_way_they_are_written() {
+    fn numbers_are_parsed_in_every_notation() {
         for (text, int) in [
             ("0", 0),
             ("-0", 0),
@@ -604,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_refused_where_it_stands() {
+    fn malformed_numbers_are_refused_with_their_position() {
         for text in
             ["1__0", "1_", "1.2.3", "0x10", "1e", "12abc", "9223372036854775808", "1e999", "1.e", "1_.5"]
         {
@@ -624,7 +624,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_prints_as_it_would_be_read() {
+    fn a_printed_expression_reads_back_as_the_same_expression() {
         let text = "Choice( 'a' : 3 , \"it's\", null(0.5,int(1,1e3)):0.25, x'0A', 1.0, NULL) -- why";
         let printed = parse(text, 0).unwrap().to_string();
         assert_eq!(printed, "choice('a': 3, 'it''s', null(0.5, int(1, 1000)): 0.25, x'0a', 1.0, NULL)");
@@ -644,15 +644,15 @@ mod tests {
     }
 
     #[test]
-    fn nesting_has_an_end() {
+    fn too_deeply_nested_expressions_are_refused() {
         let deep = format!("{}1{}", "(".repeat(5000), ")".repeat(5000));
-        assert_eq!(fault(&deep).1, "more than 100 expressions in each other");
+        assert_eq!(fault(&deep).1, "more than 100 nested expressions");
         let deep = format!("case(when {}1", "not ".repeat(5000));
-        assert_eq!(fault(&deep).1, "more than 100 conditions in each other");
+        assert_eq!(fault(&deep).1, "more than 100 nested conditions");
     }
 
     #[test]
-    fn malformed_expressions_say_where_and_what() {
+    fn malformed_expressions_are_refused_with_position_and_reason() {
         for (text, at, message) in [
             ("", 0, "expected a function or a value, found the end of the comment"),
             ("int(1, 2", 8, "expected `,` or `)`, found the end of the comment"),
@@ -663,7 +663,7 @@ mod tests {
             ("choice(1: -1)", 10, "a weight below 0"),
             ("choice('a, 2)", 7, "a text without its closing quote"),
             ("choice('a'')", 7, "a text without its closing quote"),
-            ("choice(x'0')", 7, "a blob is an even number of hexadecimal digits, as x'00ff'"),
+            ("choice(x'0')", 7, "a blob needs an even number of hexadecimal digits, as x'00ff'"),
             ("choice([a, 2)", 12, "expected `,` or `]`, found `)`"),
             ("a.", 2, "expected a column after `a.`, found the end of the comment"),
             ("(1", 2, "expected `)`, found the end of the comment"),
@@ -686,7 +686,7 @@ mod tests {
     }
 
     #[test]
-    fn places_count_from_the_start_of_the_file() {
+    fn positions_in_an_expression_count_from_the_start_of_the_file() {
         assert_eq!(parse(" int(1, 2) ", 100).unwrap().at, 101..110);
         assert_eq!(parse("int(1,", 100).unwrap_err().at, 106);
     }

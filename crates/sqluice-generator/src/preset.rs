@@ -7,7 +7,7 @@ use std::path::Path;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::schema::Schema;
 
-/// All presets. TPC-H is not among them: the generator does not make its rows.
+/// All presets of the generator. The preset `tpch` is not among them: another crate makes its rows.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "user",
@@ -50,7 +50,7 @@ pub struct Preset {
     /// A description of one line.
     pub about: &'static str,
     sql: &'static str,
-    /// The tables, each with its number of rows for one row of the first table. A row count without a name counts the first table.
+    /// The tables, each with its number of rows for one row of the first table.
     tables: &'static [(&'static str, f64)],
 }
 
@@ -79,7 +79,7 @@ impl Preset {
         let all = rows.iter().rfind(|(name, _)| name.is_none());
         let shares = self.tables.iter().filter_map(|&(table, share)| {
             let rows = all?.1;
-            // The first table gets exactly `rows`, however large.
+            // The first table gets exactly `rows`: the calculation with f64 would change large numbers.
             let its = if share == 1.0 { rows } else { ((rows as f64 * share) as u64).max(rows.min(1)) };
             Some((Some(table.to_owned()), its))
         });
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_counts_the_first_table_and_a_named_one_its_own() {
+    fn a_row_count_is_for_the_first_table_and_a_named_one_for_the_named_table() {
         let named = |name: &str, rows| (name.to_owned(), rows);
         let all =
             [named("orders", 1000), named("customers", 100), named("products", 10), named("items", 2000)];

@@ -16,7 +16,7 @@ use sqluice_core::schema::{Schema, Table, quoted};
 use super::spec::Spec;
 use super::sqlite_rows::{insert, rows};
 
-/// Some rows of a table.
+/// Sample rows of a table, as SQLite stores them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Preview {
@@ -79,7 +79,7 @@ impl fmt::Display for PreviewValue {
 }
 
 fn failed(error: rusqlite::Error) -> Error {
-    Error::input("SQLite does not take a row that is made up").because(error)
+    Error::input("SQLite rejects a generated row").because(error)
 }
 
 /// Generates rows of each table: `counts` rows at most, from row `first` on.
@@ -96,7 +96,7 @@ pub fn preview(
 ) -> Result<Vec<Preview>> {
     let connection = Connection::open_in_memory().map_err(failed)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(failed)?;
-    // Broken constraints are reported when the rows are written.
+    // Constraints are off: rows that break them are shown here, and reported when the database is written.
     connection
         .execute_batch("PRAGMA ignore_check_constraints = 1; PRAGMA foreign_keys = 0")
         .and_then(|()| connection.execute_batch(&schema.sql))

@@ -20,7 +20,7 @@ const SECRET: u64 = 0x8bb8_4b93_962e_acc9;
 /// second is vectorized.
 const BLOCK: usize = 64;
 
-/// The start of a stream.
+/// The key of a stream of random words: the position at which the stream starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key(u64);
 
@@ -32,7 +32,7 @@ impl Key {
             for byte in name.bytes() {
                 state = mix(state.wrapping_add(STEP) ^ u64::from(byte.to_ascii_lowercase()));
             }
-            // No byte has this value: ("ab", "c") differs from ("a", "bc").
+            // This value, which no byte has, separates the names: ("ab", "c") differs from ("a", "bc").
             state = mix(state.wrapping_add(STEP) ^ 0x100);
         }
         Key(state)
@@ -72,7 +72,7 @@ impl Key {
     /// Computes a value from 32 bits for each row from `first` on.
     #[inline(always)]
     pub(crate) fn map32<T>(self, first: u64, out: &mut [T], value: impl Fn(u32) -> T) {
-        // An odd first row is the second of its pair.
+        // Two rows share a word. An odd first row takes the second half of its word.
         let alone = out.len().min((first % 2) as usize);
         let (head, out) = out.split_at_mut(alone);
         for slot in head {
@@ -241,7 +241,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn thirty_two_bits_a_row_do_not_depend_on_where_a_range_begins_or_ends() {
+    fn the_bits_of_a_row_in_map32_do_not_depend_on_the_ends_of_the_range() {
         let key = Key::of_column(7, "t", "c");
         let mut whole = vec![0; 1000];
         key.map32(0, &mut whole, |bits| bits);
@@ -253,7 +253,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_permutation_has_every_number_once_and_they_are_shuffled() {
+    fn a_permutation_has_every_number_once_in_random_order() {
         let key = Key::of_column(3, "t", "c");
         for count in [1, 2, 3, 4, 5, 16, 17, 1000, 4097] {
             let mut seen: Vec<u64> = (0..count).map(|index| permute(key, index, count)).collect();
@@ -280,7 +280,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn keys_distinguish_tables_and_columns_but_not_their_case() {
+    fn keys_differ_between_tables_and_columns_and_ignore_case() {
         assert_ne!(Key::of_column(0, "ab", "c"), Key::of_column(0, "a", "bc"));
         assert_ne!(Key::of_column(0, "a", "b"), Key::of_column(1, "a", "b"));
         assert_eq!(Key::of_column(0, "User", "ID"), Key::of_column(0, "user", "id"));

@@ -15,7 +15,7 @@ use super::names::Names;
 use super::parse::parse;
 use super::table_spec::{Origin, TableSpec};
 
-/// The number of rows of each table when constraints are tried.
+/// The number of rows of each table in the test of CHECK constraints.
 const TRIED_ROWS: u64 = 1000;
 
 /// The expressions that fill all tables of a schema.
@@ -45,7 +45,8 @@ impl Spec {
         };
         let (mut spec, mut broken) = made(&vec![true; schema.tables.len()])?;
         if broken.iter().any(|checks| !checks.is_empty()) {
-            // A CHECK may contradict the order that column names suggest.
+            // A CHECK may contradict the order of dates that column names suggest: try again without this order in tables with broken
+            // CHECKs.
             let kept: Vec<bool> = broken.iter().map(Vec::is_empty).collect();
             (spec, broken) = made(&kept)?;
         }
@@ -54,7 +55,7 @@ impl Spec {
         }
         for (table, checks) in schema.tables.iter().zip(broken) {
             spec.notes.extend(checks.iter().map(|check| format!(
-                "rows of {} break CHECK ({check}), which ends the run: say in comments what its columns hold, as -- gen: int(1, 9)",
+                "rows of {} break CHECK ({check}), which ends the run: give its columns comments with suitable values, as -- gen: int(1, 9)",
                 table.name
             )));
         }
@@ -98,7 +99,7 @@ impl Spec {
             origins.push(of_row);
         }
         let names = Names::new(schema, exprs, compile_in);
-        // Mistakes in comments are reported before their consequences.
+        // Comments are built first, so that an error in a comment is reported rather than its consequences in derived expressions.
         for origin in [Origin::Comment, Origin::Declaration] {
             for (table, origins) in origins.iter().enumerate() {
                 for column in (0..origins.len()).filter(|&column| origins[column] == origin) {
@@ -123,7 +124,7 @@ impl Spec {
 /// Returns the row count of each table that the schema's comments state: `-- rows: 10k` between the parentheses of its CREATE TABLE.
 pub fn stated_rows(schema: &Schema) -> Vec<Option<u64>> {
     let stated = row_counts(&schema.sql);
-    // The last comment of a table wins.
+    // If a table has several such comments, the last one is used.
     let stated: HashMap<String, u64> =
         stated.into_iter().map(|(table, rows)| (table.to_ascii_lowercase(), rows)).collect();
     schema.tables.iter().map(|table| stated.get(&table.name.to_ascii_lowercase()).copied()).collect()
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spec_prints_what_each_column_is_filled_with() {
+    fn a_spec_prints_the_expression_of_each_column() {
         let user = Spec::new(&Preset::find("user").unwrap().schema().unwrap()).unwrap();
         let expected = "user\n  id      row()  (from its declaration)\n  area    digits(6)\n  age     choice(5, 10, 15)\n  \
                         active  choice(0, 1)\n";
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_say_file_line_and_column() {
+    fn errors_in_a_schema_name_file_line_and_column() {
         for (sql, message) in [
             (
                 "CREATE TABLE t (\n  é TEXT, -- gen: digts(6)\n  b INT);",
@@ -187,7 +188,7 @@ mod tests {
             ),
             (
                 "CREATE TABLE t (\n  a INT /* gen:\n int(3,\n  2) */);",
-                "s.sql:4:3: int: the second argument is at least the first: 2 is below 3",
+                "s.sql:4:3: int: the second argument must be at least the first: 2 is below 3",
             ),
             (
                 "CREATE TABLE t (a INT);\n-- gen: int(1, 2)",
@@ -225,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn names_are_compared_as_sqlite_compares_them() {
+    fn table_names_ignore_case() {
         let sql = "CREATE TABLE T (a); ALTER TABLE t ADD COLUMN \"B b\" /* gen: digits(1) */;";
         let spec = spec(sql).unwrap();
         assert_eq!(spec.table("t").unwrap().columns[1].expression, "digits(1)");
     }
 
     #[test]
-    fn rowids_count_unless_their_column_says_otherwise() {
+    fn rowids_count_rows_unless_the_comment_of_their_column_sets_other_values() {
         let counts = |sql| spec(sql).unwrap().tables[0].counts_rows();
         assert!(counts("CREATE TABLE t (a)"));
         assert!(counts("CREATE TABLE t (a INTEGER PRIMARY KEY)"));

@@ -1,4 +1,4 @@
-//! Generated rows as values of SQLite.
+//! Converts generated rows to values of rusqlite, and inserts them into a database.
 
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, params_from_iter};
@@ -20,7 +20,7 @@ pub(super) fn insert(connection: &Connection, table: &Table, rows: Vec<Vec<Sql>>
     rows.into_iter().try_for_each(|row| insert.execute(params_from_iter(row)).map(|_| ()))
 }
 
-/// Returns the rows of a source, with the columns that take values.
+/// Reads all rows of a source. A row has the columns that can be inserted: those that SQLite does not compute.
 pub(super) fn rows(mut source: impl Source, table: &Table) -> Result<Vec<Vec<Sql>>> {
     let given = given(table);
     let mut rows = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn rows(mut source: impl Source, table: &Table) -> Result<Vec<Vec<Sql
     Ok(rows)
 }
 
-/// Converts a value to an owned value of SQLite.
+/// Converts a value to a rusqlite value that owns its bytes.
 pub(super) fn owned(value: Value<'_>) -> Sql {
     match value {
         Value::Null => Sql::Null,

@@ -1,4 +1,4 @@
-//! A source of generated rows.
+//! The source of a table's generated rows, which the engine reads in parts.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const BATCH_BYTES: u64 = 256 << 10;
 
 /// A source of generated rows; see [`TableSpec::source`](crate::TableSpec::source).
 ///
-/// The boundaries of parts depend on the table's spec alone.
+/// The number of rows in a part depends only on the table's spec, so that a file with the same rows always has the same bytes.
 #[derive(Debug)]
 pub struct GeneratedTable {
     columns: Arc<[Option<Filler>]>,
@@ -34,12 +34,12 @@ pub struct GeneratedTable {
     batch_rows: usize,
 }
 
-/// A column that takes values.
+/// The generator of a column that SQLite does not compute.
 #[derive(Clone, Debug)]
 pub(super) struct Filler {
     pub(super) key: Key,
     pub(super) generator: Arc<dyn Generate>,
-    /// The rows that take the value of another row.
+    /// The rows that take the value of another row, so that all rows satisfy the constraints.
     pub(super) moved: Option<Arc<Moved>>,
 }
 
@@ -58,7 +58,8 @@ impl Filler {
 }
 
 impl GeneratedTable {
-    /// Creates a source of these rows. A row takes `row_bytes` on average when stored, and `row_bytes_max` at most in memory.
+    /// Creates a source of `rows` rows from row `first` on. A row takes `row_bytes` on average when stored, and at most `row_bytes_max` in
+    /// memory.
     pub(super) fn new(
         columns: Arc<[Option<Filler>]>,
         (row_bytes, row_bytes_max): (u64, u64),
@@ -82,14 +83,14 @@ impl GeneratedTable {
     }
 }
 
-/// Returns the number of rows that make up [`PART_BYTES`], rounded down to whole batches if they exceed a batch.
+/// Returns the number of rows whose size is [`PART_BYTES`], rounded down to whole batches if it exceeds a batch.
 fn part_rows(row_bytes: u64) -> u64 {
     let rows = (PART_BYTES / row_bytes.max(1)).clamp(1, PART_ROWS_MAX);
     let batch = ROWS_MAX as u64;
     if rows > batch { rows / batch * batch } else { rows }
 }
 
-/// Returns the number of rows that make up [`BATCH_BYTES`], rounded down to whole words of a bitmap if they exceed a word.
+/// Returns the number of rows whose size is [`BATCH_BYTES`], rounded down to a multiple of 64 (a word of a bitmap) if it exceeds 64.
 fn batch_rows(row_bytes_max: u64) -> usize {
     let rows = (BATCH_BYTES / row_bytes_max.max(1)).clamp(1, ROWS_MAX as u64) as usize;
     if rows > 64 { rows / 64 * 64 } else { rows }
@@ -113,7 +114,7 @@ impl Source for GeneratedTable {
     }
 }
 
-/// Consecutive rows.
+/// A part of the source: consecutive rows, which are generated when the part is read.
 struct GeneratedPart {
     columns: Arc<[Option<Filler>]>,
     world: Arc<World>,

@@ -29,9 +29,9 @@ pub struct TableSpec {
     /// The specs of the table's columns.
     pub columns: Vec<ColumnSpec>,
     rowid_alias: Option<usize>,
-    /// The number of the table in the schema, and the number of tables.
+    /// The index of the table in the schema, and the number of tables.
     number: (usize, usize),
-    /// The rows of all tables that take values of other rows.
+    /// The rows of all tables that take values of other rows, so that all rows satisfy the constraints.
     pub(super) moves: Moves,
 }
 
@@ -134,7 +134,7 @@ impl TableSpec {
         Ok(GeneratedTable::new(columns.collect(), bytes, world, (first, rows)))
     }
 
-    /// Returns the maximum number of rows that all columns have values for, and the column that sets this limit; `None` if there is no
+    /// Returns the maximum number of rows for which all columns have values, and the column that sets this limit; `None` if there is no
     /// limit. `all` has the row count of each table.
     fn limit(&self, seed: u64, all: &[u64]) -> Result<Option<(u64, &ColumnSpec)>> {
         let world = self.world(seed, all.iter().copied().map(Some).collect());
@@ -149,7 +149,7 @@ impl TableSpec {
         Ok(least)
     }
 
-    /// Returns the maximum number of rows that all columns have values for, if there is a limit. `all` has the row count of each table.
+    /// Returns the maximum number of rows for which all columns have values, if there is a limit. `all` has the row count of each table.
     ///
     /// # Errors
     /// When a table that other tables refer to has no rows.
@@ -157,7 +157,7 @@ impl TableSpec {
         Ok(self.limit(seed, all)?.map(|(most, _)| most))
     }
 
-    /// Returns an error if the table is to have more rows than a column has values for.
+    /// Checks that the columns have enough values for the requested rows of the table. `all` has the row count of each table.
     ///
     /// # Errors
     /// When the table has too many rows.

@@ -1,10 +1,10 @@
-//! Vectors: one column's values for some rows, in buffers that are reused for the next rows.
+//! A vector holds one column's values for some rows, in buffers that are reused for the next rows.
 //!
 //! A generator fills a vector; [`Vector::column`] lends the values to the encoder as a [`Column`], without copying.
 
 use sqluice_core::batch::{Bitmap, Bytes, Column, ROWS_MAX, Span, Spans, Value, Values};
 
-/// The number of bytes after the last string that may be overwritten, so that strings can be written in whole words.
+/// The number of spare bytes after the last string: a writer of whole words may overwrite them.
 pub(crate) const SLACK: usize = 40;
 
 /// A range of rows to generate.
@@ -72,7 +72,7 @@ impl Vector {
         (self.kind, self.rows, self.has_nulls) = (kind, rows, false);
     }
 
-    /// Prepares the vector for integers and returns the slice for the caller to fill. The methods for other kinds work alike.
+    /// Makes this a vector of `rows` integers and returns the slice for the caller to fill.
     pub(crate) fn ints(&mut self, rows: usize) -> &mut [i64] {
         self.begin(VectorKind::Int, rows);
         self.ints.resize(rows, 0);
@@ -85,7 +85,7 @@ impl Vector {
         &mut self.reals
     }
 
-    /// Prepares the vector for consecutive strings of `width` bytes and returns their bytes, followed by [`SLACK`] more.
+    /// Makes this a vector of consecutive strings of `width` bytes and returns their bytes, followed by [`SLACK`] more.
     pub(crate) fn fixed(&mut self, kind: Class, width: usize, rows: usize) -> &mut [u8] {
         self.begin(kind(Layout::Fixed(width)), rows);
         self.bytes.resize(width * rows + SLACK, 0);
@@ -148,7 +148,7 @@ impl Vector {
         self.begin(VectorKind::Null, rows);
     }
 
-    /// Sets the values to NULL for which `present` is false. Values that are NULL stay NULL.
+    /// Sets values to NULL if `present` is false for their row. Values that are NULL stay NULL.
     pub(crate) fn keep(&mut self, present: &[bool]) {
         debug_assert_eq!(present.len(), self.rows);
         if !self.has_nulls {
@@ -171,7 +171,7 @@ impl Vector {
         }
     }
 
-    /// Sets the values to NULL whose bit is not set. Values that are NULL stay NULL.
+    /// Sets values to NULL if the bit of their row is not set. Values that are NULL stay NULL.
     pub(crate) fn keep_bits(&mut self, Bitmap(bits): Bitmap<'_>) {
         let words = self.rows.div_ceil(64);
         if !self.has_nulls {
@@ -182,7 +182,8 @@ impl Vector {
         self.validity.iter_mut().zip(&bits[..words]).for_each(|(word, bits)| *word &= bits);
     }
 
-    /// Fills the vector with value `row` of `children[picked[row]]`: integers or reals if all children are, else mixed.
+    /// Fills each row with this row's value of the child `children[picked[row]]`. The result is a vector of integers or of reals if all
+    /// children are, else a mixed vector.
     pub(crate) fn choose(&mut self, children: &[Vector], picked: &[usize]) {
         let rows = picked.len();
         let all = |kind| children.iter().all(|child| child.kind == kind);
@@ -226,7 +227,7 @@ impl Vector {
         let cell = match value {
             Value::Null => Cell::Null,
             Value::Int(int) => Cell::Int(int),
-            // SQLite has no NaN.
+            // SQLite stores NaN as NULL.
             Value::Real(real) if real.is_nan() => Cell::Null,
             Value::Real(real) => Cell::Real(real),
             Value::Text(text) => Cell::Text(self.append(text)),
@@ -245,7 +246,7 @@ impl Vector {
         self.rows += 1;
     }
 
-    /// Converts pushed values to a vector of integers, reals, texts or blobs if all are of this class or NULL.
+    /// Ends the list of pushed values: if all are of one class or NULL, the vector becomes one of integers, reals, texts or blobs.
     pub(crate) fn settle(&mut self) {
         let Some(first) = self.cells.iter().find(|cell| **cell != Cell::Null) else {
             return self.null(self.rows);
@@ -367,7 +368,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nulls_add_up_and_vanish_with_the_next_filling() {
+    fn nulls_accumulate_until_the_vector_is_filled_again() {
         let mut vector = Vector::default();
         for (row, slot) in vector.ints(100).iter_mut().enumerate() {
             *slot = row as i64;
@@ -383,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn pushed_values_settle_in_the_class_that_all_have() {
+    fn pushed_values_of_one_class_become_a_vector_of_this_class() {
         use Value::{Blob, Int, Null, Real, Text};
         for (values, kind) in [
             (&[Int(1), Null, Int(3)][..], VectorKind::Int),
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_chosen_among_vectors_is_what_they_hold() {
+    fn choose_takes_the_value_of_the_picked_child_for_each_row() {
         let mut children = [Vector::default(), Vector::default(), Vector::default()];
         children[0].ints(3).copy_from_slice(&[1, 2, 3]);
         children[0].keep(&[true, true, false]);

@@ -1,4 +1,5 @@
-//! A record as a page: `cargo run -p sqluice-lab --example report -- RUN.json [OLD.json] > page.html`.
+//! Renders the record of a lab run as an HTML page: `cargo run -p sqluice-lab --example report -- RUN.json [OLD.json] > page.html`. With
+//! the record of an old run, the page marks changes.
 
 use std::error::Error;
 use std::io::Write;

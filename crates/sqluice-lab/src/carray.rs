@@ -1,12 +1,12 @@
-//! Arrays of integers bound to SQLite's [carray](https://www.sqlite.org/carray.html).
+//! Arrays of integers as parameters of a statement, which SQLite's [carray](https://www.sqlite.org/carray.html) reads as a table.
 //!
 //! ```text
 //!  ?1 ──> pointer ──> 7 9 2 ...       INSERT INTO t SELECT value FROM carray(?1, ?2, 'int64')
 //!  ?2 ──> count
 //! ```
 //!
-//! A pointer of type `carray` does not state the lifetime of the array: the pointer is bound only while [`Array::with`] runs the
-//! statement to its end.
+//! SQLite keeps only a pointer to the array, without its lifetime. So the pointer is bound only while [`Array::with`] runs the statement to
+//! its end.
 
 use rusqlite::types::{Null, ToSql, ToSqlOutput};
 use rusqlite::{Connection, Error, Statement};
@@ -33,7 +33,7 @@ impl Array<'_> {
     /// Binds integers to the first two parameters while `run` runs the statement to its end.
     ///
     /// # Errors
-    /// When SQLite reports an error, or there are more integers than it counts.
+    /// When SQLite reports an error, or there are 2^31 or more integers.
     pub fn with<R>(
         ints: &[i64],
         statement: &mut Statement<'_>,
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_element_is_stored_in_its_order() {
+    fn all_elements_of_an_array_are_stored_in_order() {
         assert!(is_available());
         let db = Connection::open_in_memory().unwrap();
         db.execute_batch("CREATE TABLE t (id INTEGER PRIMARY KEY, value)").unwrap();

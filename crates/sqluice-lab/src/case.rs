@@ -1,4 +1,4 @@
-//! The parts of an experiment before it is run.
+//! An experiment to be run, with its cases: a case is a variant, such as one way to insert rows, and the code that runs it.
 //!
 //! ```text
 //!  Experiment ── id, unit, count
@@ -6,6 +6,8 @@
 //!       └─ Work ── run(Ground) -> Took      prepares its data, times one part, and reports the resulting content
 //!              └── expected() -> Found      the expected content, computed independently
 //! ```
+//!
+//! "Published" names and figures are those of the write-ups that the lab repeats (`data/published.toml`).
 //!
 //! Invariant: a case whose rows differ from the expected rows has no figure.
 
@@ -20,7 +22,7 @@ use crate::published::{Figure, published};
 use crate::random::mixed;
 use crate::record::{Provenance, Skip};
 
-/// The result of a step of a case; an error is reported, and the case fails.
+/// The result of a step of a case. An error makes the case fail, and is reported.
 pub(crate) type Result<T = (), E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
 /// An unordered digest of rows: their number, and the sum of their hashes.
@@ -30,7 +32,7 @@ pub(crate) struct Digest {
     pub(crate) sum: u64,
 }
 
-/// The digests of all contents of a case.
+/// The digests of the rows that a case wrote or read: one for each table or query.
 pub(crate) type Found = Vec<Digest>;
 
 /// The hash of a row, which is updated value by value.
@@ -92,11 +94,11 @@ impl Digest {
     }
 }
 
-/// The working area of a case.
+/// The folder in which a case runs, and a clock for its timed part.
 pub(crate) struct Ground<'a> {
     /// The folder of the case, empty at first.
     folder: &'a Path,
-    /// `true` if a row is to be dropped, to test that the check finds it.
+    /// `true` if the case must lose a row, which tests that the comparison with the expected rows notices it.
     drop_row: bool,
     dropped: Cell<bool>,
 }
@@ -115,23 +117,23 @@ impl<'a> Ground<'a> {
         self.folder.join(name)
     }
 
-    /// Returns `true` once if the caller has to drop a row, to test the check.
+    /// Returns `true` at the first call if the case must lose a row, which tests the comparison with the expected rows.
     pub(crate) fn must_drop(&self) -> bool {
         self.drop_row && !self.dropped.replace(true)
     }
 
-    /// Returns `rows`, or one less if a row is to be dropped.
+    /// Returns `rows`, or one less if the case must lose a row.
     pub(crate) fn count(&self, rows: u64) -> u64 {
         rows - u64::from(self.must_drop())
     }
 
-    /// Runs and times `work`, and returns the seconds. Syncs the file system before, so that earlier writes do not count.
+    /// Runs `work` and returns its result and its seconds. Syncs the file system first, so that earlier writes are not included.
     pub(crate) fn time<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
         self.sync()?;
         self.clock(work)
     }
 
-    /// Runs and times work that only reads, without a sync before.
+    /// Runs `work` and returns its result and its seconds, without a sync first: for work that only reads.
     pub(crate) fn clock<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
         let start = Instant::now();
         let out = work()?;
@@ -144,11 +146,11 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// The time of a case, and the content that the case left.
+/// The time of one run of a case, and the digests of its rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Took {
     pub(crate) seconds: f64,
-    /// The sample in the experiment's unit.
+    /// The figure of this run, in the experiment's unit.
     pub(crate) sample: f64,
     pub(crate) also: BTreeMap<String, f64>,
     pub(crate) found: Found,
@@ -169,13 +171,13 @@ impl Took {
 type RunCase = Box<dyn Fn(&Ground<'_>) -> Result<Took>>;
 type Expected = Box<dyn Fn() -> Result<Found>>;
 
-/// The two functions of a case.
+/// The functions of a case: `run` runs it once, `expected` returns the expected digests.
 pub(crate) struct Work {
     pub(crate) run: RunCase,
     pub(crate) expected: Expected,
 }
 
-/// A variant to be measured.
+/// A variant to be measured. `work` is the reason if it can't be run on this machine.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) provenance: Provenance,
@@ -198,7 +200,7 @@ impl Case {
         Case::either(command, Ok(Work { run: Box::new(run), expected: Box::new(expected) }))
     }
 
-    /// Creates a case that can't be run here.
+    /// Creates a case that can't be run on this machine.
     pub(crate) fn skipped(command: impl Into<String>, reason: Skip) -> Case {
         Case::either(command, Err(reason))
     }

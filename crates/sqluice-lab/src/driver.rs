@@ -1,8 +1,8 @@
-//! Runs experiments: each variant runs in its own folder, in turns, and the content that it leaves is compared with the expected content.
+//! Runs experiments. In each round, every variant runs once, in a folder of its own, and its rows are compared with the expected rows.
 //!
 //! ```text
-//!  round 1   variant 1  2  3      each: an empty folder, its data, sync, the timed part, digest = expected?, folder removed
-//!  round 2   variant 3  2  1      so that no variant always follows the same
+//!  round 1   variant 1  2  3      each: create the folder, prepare data, sync, run the timed part, compare digests, remove the folder
+//!  round 2   variant 3  2  1      in reverse order, so that no variant always follows the same other one
 //!  round 3   variant 1  2  3
 //! ```
 //!
@@ -31,14 +31,14 @@ use crate::turns::turn;
 /// A function that selects variants by experiment and name.
 pub type Chooses<'a> = dyn Fn(&str, &str) -> bool + 'a;
 
-/// The settings of a run.
+/// The settings of a run of the lab.
 #[non_exhaustive]
 pub struct Settings<'a> {
     /// The ids of experiments and questions; empty: all.
     pub experiments: Vec<String>,
     /// The scale of the experiments.
     pub scale: Scale,
-    /// The number of measured runs of each variant; `None`: the scale decides.
+    /// The number of measured runs of each variant; `None` for the default of the scale.
     pub runs: Option<u32>,
     /// The number of runs of each variant before the measured runs.
     pub warmup: u32,
@@ -58,7 +58,7 @@ pub struct Settings<'a> {
 setters! { Settings<'_>:
     /// Runs only these experiments and questions, by their ids.
     experiments(ids: impl IntoIterator<Item = impl Into<String>>) = ids.into_iter().map(Into::into).collect();
-    /// Sets the number of measured runs of each variant; `None`: the scale decides.
+    /// Sets the number of measured runs of each variant; `None` for the default of the scale.
     runs(runs: impl Into<Option<u32>>) = runs.into();
     /// Sets the number of runs of each variant before the measured runs.
     warmup(runs: u32) = runs;
@@ -92,7 +92,7 @@ impl<'a> Settings<'a> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Step<'a> {
-    /// The number of the step in the run, counted from 1.
+    /// The number of the step, counted from 1. A step is one run of a variant.
     pub number: usize,
     /// The number of steps.
     pub of: usize,
@@ -106,7 +106,7 @@ pub struct Step<'a> {
     pub left: Option<Duration>,
 }
 
-/// Returns the ids of all experiments and questions, in the order of the publications.
+/// Returns the ids of all experiments and questions, in the order of `data/published.toml`.
 pub fn ids() -> Vec<&'static str> {
     let published = published();
     let experiments = published.experiment.iter().map(|one| one.id.as_str());
@@ -123,7 +123,7 @@ pub fn bytes_to_write(experiments: &[String], scale: Scale, runs: u32) -> Result
     Ok(once.saturating_mul(u64::from(runs)))
 }
 
-/// Returns the requested experiments, in the order of the publications.
+/// Returns the requested experiments, in the order of `data/published.toml`.
 fn chosen(asked: &[String], scale: Scale) -> Result<Vec<Experiment>> {
     let ids = ids();
     if let Some(unknown) = asked.iter().find(|asked| !ids.contains(&asked.as_str())) {
@@ -182,9 +182,9 @@ struct Driver<'a> {
 struct State {
     case: Case,
     expected: Option<Found>,
-    /// The results by round.
+    /// The results of the measured runs, each with its round.
     took: Vec<(u32, Took)>,
-    /// The outcome without a figure, if the case is skipped or has failed.
+    /// The outcome if the case is skipped or has failed: it is not run again.
     over: Option<Outcome>,
 }
 
@@ -238,12 +238,12 @@ impl Driver<'_> {
         self.settings.stop.load(Ordering::Relaxed)
     }
 
-    /// Returns the reason why a case can't be run here.
+    /// Returns the reason why a case can't be run on this machine, if any.
     fn reason(&self, case: &Case) -> Result<Option<Skip>> {
         if let Err(reason) = &case.work {
             return Ok(Some(*reason));
         }
-        // Part of the disk and the memory is left for other programs.
+        // A tenth of the free space and half of the memory are left for other programs.
         let disk = free_bytes(self.folder)? / 10 * 9;
         let memory = self.machine.memory_bytes / 2;
         let fits = case.disk_bytes <= disk && (memory == 0 || case.memory_bytes <= memory);
@@ -272,7 +272,7 @@ impl Driver<'_> {
         match done.and_then(|took| removed.map(|()| took).map_err(Into::into)) {
             Ok(done) if round > self.settings.warmup => took.push((round, done)),
             Ok(_) => {}
-            // A program that the case has started also received the signal to end.
+            // Ctrl-C also ends a program that the case has started: its error is not a failure of the case.
             Err(_) if self.stopped() => {}
             Err(error) => *over = Some(Outcome::Failed { why: with_causes(error.as_ref()) }),
         }
@@ -289,7 +289,7 @@ fn once(work: &case::Work, ground: &Ground<'_>, expected: &mut Option<Found>) ->
         return Err(different(&took.found, expected).into());
     }
     if !took.sample.is_finite() || took.sample <= 0.0 {
-        return Err(format!("{} is no figure", took.sample).into());
+        return Err(format!("{} is not a valid figure", took.sample).into());
     }
     Ok(took)
 }
@@ -299,13 +299,13 @@ fn different(found: &Found, expected: &Found) -> String {
         |digests: &Found| digests.iter().map(|one| one.rows.to_string()).collect::<Vec<_>>().join(" and ");
     let (found_rows, expected_rows) = (rows(found), rows(expected));
     if found_rows == expected_rows {
-        format!("the {found_rows} rows have other values than they must have")
+        format!("the {found_rows} rows have wrong values")
     } else {
         format!("{found_rows} rows were found instead of {expected_rows}")
     }
 }
 
-/// Formats an error with its causes.
+/// Formats an error and its sources: `error: cause: cause of the cause`.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -316,7 +316,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Divides samples by that of the first case in the same round.
+/// Divides each sample by the sample of the first case in the same round. Rounds without a sample of the first case are dropped.
 fn divide(states: &mut [State]) {
     let Some(first) = states.first() else { return };
     let base: BTreeMap<u32, f64> = first.took.iter().map(|(round, took)| (*round, took.sample)).collect();
@@ -363,7 +363,7 @@ mod tests {
     use crate::case::Digest;
 
     #[test]
-    fn a_case_has_a_figure_only_if_all_is_right() {
+    fn a_case_has_a_figure_only_if_its_rows_are_right_and_it_can_be_run() {
         let case = |found: (u64, u64), seconds: f64| {
             let digest = |(rows, sum)| vec![Digest { rows, sum }];
             let run = move |_: &Ground<'_>| Ok(Took::rate(1, seconds, digest(found)));
@@ -412,8 +412,8 @@ mod tests {
         let expected = [
             "[1.0, 1.0]",
             "6 rows were found instead of 7",
-            "the 7 rows have other values than they must have",
-            "inf is no figure",
+            "the 7 rows have wrong values",
+            "inf is not a valid figure",
             "the program has panicked",
             "no luck",
             "TooLarge",

@@ -1,4 +1,4 @@
-//! The ways to fill a new table. All insert the same rows, and the resulting content is compared with the expected rows.
+//! The ways to fill a new table. All of them insert the same rows, and the rows in the table are compared with the expected rows.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,49 +18,49 @@ use crate::record::Skip;
 use crate::sql::{self, Pragma};
 use crate::table::{Block, Filled, Table, TableSource};
 
-/// The number of rows in a block if the way does not specify it.
+/// The number of rows that are computed at a time if the way has no number of rows per statement.
 const BLOCK_ROWS: u64 = 4096;
 
-/// The number of blocks that can wait for the inserting thread.
+/// The maximum number of computed blocks that wait for the inserting thread.
 const BLOCKS_WAITING: usize = 8;
 
 /// The way to insert rows into a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// A separate statement for each group of this number of rows, with their values as text.
+    /// Statements of this number of rows with the values in the SQL text, each parsed separately.
     Text(usize),
-    /// One prepared statement of this number of rows as text, repeated: all groups repeat the first group's rows.
+    /// One prepared statement of this number of rows with the values in the SQL text, which is run again and again.
     Constant(usize),
     /// Bound parameters, with this number of rows in each statement.
     Bound(usize),
-    /// Bound parameters, with rows from several threads: rows in each statement, then threads.
+    /// Bound parameters, with rows that other threads compute: the number of rows in each statement, and the number of these threads.
     Producers(usize, usize),
     /// SQLite's `carray`, with this number of rows in each statement, for tables of one integer column.
     Carray(u64),
     /// `sqluice_rows`, with this number of rows in each statement.
     Rows(u64),
-    /// INSERT ... SELECT from an attached database with the same table.
+    /// INSERT ... SELECT from an attached database that has the rows.
     Attach,
-    /// Pages written by sqluice.
+    /// Pages of the database file, which sqluice writes without SQLite.
     Pages,
 }
 
-/// A table to be filled.
+/// The parameters of a case that fills a table.
 #[derive(Clone)]
 pub(crate) struct Insert {
     table: Table,
     way: Way,
     pragmas: &'static [Pragma],
-    /// The number of rows in a transaction; 0: all rows.
+    /// The number of rows in a transaction; 0 for all rows.
     transaction_rows: u64,
-    /// The index, created before or after the rows.
+    /// The CREATE INDEX statement, and whether it is run before or after the rows.
     index: Option<(When, &'static str)>,
-    /// `true` if the application sorts the rows first.
+    /// `true` if the program sorts the rows before it inserts them; the sort is timed.
     sorted: bool,
     in_memory: bool,
 }
 
-/// The moment when an index is created.
+/// The order of creating an index and inserting the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
     Before,
@@ -116,7 +116,7 @@ impl Insert {
         if matches!(way, Way::Carray(_)) && !carray::is_available() {
             return Case::skipped(command, Skip::NotInstalled);
         }
-        // A source as large as the target, an index, and an empty journal.
+        // The disk space: the table, for ATTACH also its source, for an index twice as much again.
         let copies = 1 + u64::from(*way == Way::Attach) + 2 * u64::from(index.is_some());
         let array_rows = if let Way::Carray(rows) = *way { rows.min(table.rows) } else { BLOCK_ROWS };
         let memory = array_rows * 8
@@ -246,7 +246,7 @@ impl Insert {
         let mut first = 0;
         while first < table.rows {
             let next = (first + step).min(table.rows);
-            // A single statement is its own transaction.
+            // A single statement is a transaction by itself, without BEGIN.
             if step > 1 {
                 db.execute_batch("BEGIN")?;
             }
@@ -271,7 +271,7 @@ impl Insert {
                     row.get(0)
                 })?;
             if !made {
-                return Err("the index is not there".into());
+                return Err("the index was not created".into());
             }
         }
         let took = Took::rate(table.rows, seconds, found?);
@@ -295,7 +295,7 @@ fn arguments(table: &Table) -> String {
     (1..=table.columns.len()).map(|number| format!("c{number}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Inserts some rows within an open transaction.
+/// Inserts the rows `range` within an open transaction.
 fn insert(db: &Connection, table: &Table, way: Way, range: Range<u64>) -> Result {
     let name = table.name;
     match way {
@@ -344,13 +344,13 @@ fn insert(db: &Connection, table: &Table, way: Way, range: Range<u64>) -> Result
     }
 }
 
-/// Returns the largest number of rows of a block that is a multiple of `degree`.
+/// Returns the number of rows in a block: the largest multiple of `degree` up to [`BLOCK_ROWS`], or `degree` if it is larger.
 fn whole(degree: usize) -> u64 {
     let degree = degree as u64;
     BLOCK_ROWS.max(degree) / degree * degree
 }
 
-/// Checks the number of rows that a statement reports.
+/// Returns an error unless a statement has inserted the expected number of rows.
 fn changed(rows: usize, expected: usize) -> Result {
     if rows == expected { Ok(()) } else { Err(format!("{rows} rows were inserted, not {expected}").into()) }
 }
@@ -370,7 +370,7 @@ fn constant(db: &Connection, table: &Table, degree: usize, range: Range<u64>) ->
     }
 }
 
-/// Inserts a block, `degree` rows in each statement; the remaining rows by a smaller statement.
+/// Inserts a block with `degree` rows in each statement, and the rest with a smaller statement.
 fn bind_block(db: &Connection, table: &Table, degree: usize, block: &Block) -> Result {
     let full = block.rows - block.rows % degree;
     let mut statement: CachedStatement<'_>;
@@ -401,7 +401,7 @@ fn bind(statement: &mut Statement<'_>, block: &Block, rows: Range<usize>) -> Res
     changed(statement.raw_execute()?, rows.len())
 }
 
-/// Inserts blocks that several threads make.
+/// Inserts the rows `range` in blocks that `threads` other threads compute.
 fn producers(db: &Connection, table: &Table, degree: usize, threads: usize, range: Range<u64>) -> Result {
     let (send, receive) = mpsc::sync_channel::<Block>(BLOCKS_WAITING);
     let rows = range.end - range.start;
@@ -415,7 +415,7 @@ fn producers(db: &Connection, table: &Table, degree: usize, threads: usize, rang
                     let mut block = Block::default();
                     table.fill(first..next, &mut block);
                     if send.send(block).is_err() {
-                        // The inserting thread has failed.
+                        // Nobody receives any more, because the inserting thread has failed.
                         return;
                     }
                     first = next;
@@ -423,7 +423,7 @@ fn producers(db: &Connection, table: &Table, degree: usize, threads: usize, rang
             });
         }
         drop(send);
-        // Dropping the receiver before joining the threads keeps them from waiting forever.
+        // Moved here so that it is dropped before the threads are joined: threads that wait to send then end.
         let receive = receive;
         receive.iter().try_for_each(|block| bind_block(db, table, degree, &block))
     })
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_leaves_the_same_rows_and_one_that_is_lost_is_missed() {
+    fn every_way_leaves_the_expected_rows_and_a_lost_row_is_noticed() {
         let tables = [Table::integers(10_007, int32), Table::user(10_007, false), Table::strings(107, 4, 13)];
         for (table, way) in tables.iter().flat_map(|table| WAYS.map(|way| (table, way))) {
             if table.columns.len() > 1 && matches!(way, Way::Carray(_)) {
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_the_same_in_any_transactions_order_and_with_an_index() {
+    fn transactions_sorting_and_indexes_do_not_change_the_rows() {
         const INDEX: &str = "CREATE INDEX by_value ON integers (value)";
         let table = Table::integers(2003, shuffled(2003));
         let inserts = [
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_rows_are_those_of_the_first() {
+    fn constant_rows_repeat_the_first_row() {
         let (found, expected) = run(Insert::new(&Table::user(1003, true), Way::Constant(20)), false);
         assert_eq!(found, expected);
         let (found, expected) = run(Insert::new(&Table::user(1003, false), Way::Constant(20)), false);

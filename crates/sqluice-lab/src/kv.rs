@@ -1,4 +1,5 @@
-//! Blobs by number: in a database like SQLite's kvtest, in a `BlobStore`, and as files, in one folder or in a tree.
+//! Numbered blobs that experiments read and write: in a database as in SQLite's kvtest, in a `BlobStore`, and in files, in one folder or a
+//! tree.
 //!
 //! ```text
 //!  kv (k INTEGER PRIMARY KEY, v BLOB)      1 ── 9,870 bytes      flat  00000001      tree  00/00/01
@@ -41,7 +42,7 @@ pub(crate) enum From {
     Files(Layout),
     /// `SELECT v FROM kv WHERE k = ?1`, in one transaction.
     Select,
-    /// The SELECT, with a transaction for each read.
+    /// The same SELECT as `Select`, but with a transaction for each read.
     SelectEach,
     /// `sqlite3_blob_read`.
     Blob,
@@ -54,7 +55,7 @@ pub(crate) enum From {
 pub(crate) const MAPPED: &[Pragma] = &[("mmap_size", "2147418112")];
 
 impl Blobs {
-    /// Writes version `version` of a blob's content to `blob`; all versions have the same length.
+    /// Writes the pseudo-random content of blob `number` to `blob`. Another `version` has other content of the same length.
     pub(crate) fn content(self, number: u64, version: u64, blob: &mut Vec<u8>) {
         let (least, most) = self.bytes;
         let bytes = least + mixed(number) % (most - least + 1);
@@ -85,7 +86,7 @@ impl Blobs {
         digest
     }
 
-    /// Returns the expected digest of reading all blobs.
+    /// Returns the expected digest of [`Blobs::read`], which hashes only the length and three bytes of each blob.
     pub(crate) fn expected_glance(self) -> Digest {
         let mut digest = Digest::default();
         let mut blob = Vec::new();
@@ -278,7 +279,7 @@ pub(crate) fn digest_database(file: &Path) -> Result<Digest> {
     sql::digest(&db, "SELECT k, v FROM kv")
 }
 
-/// Drops a blob if the test asks for it.
+/// Deletes a blob if the case must lose one, which tests that the comparison notices it.
 pub(crate) fn maybe_drop(ground: &Ground<'_>, at: &Path, from: From) -> Result {
     match from {
         From::Files(layout) if ground.must_drop() => Ok(fs::remove_file(path(at, 1, layout))?),
@@ -347,7 +348,7 @@ pub(crate) fn disk_bytes(path: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Hashes a whole blob.
+/// Returns the hash of a blob's number and whole content.
 fn whole(number: u64, blob: &[u8]) -> RowHash {
     let mut hash = RowHash::NEW;
     hash.int(number as i64);
@@ -355,7 +356,7 @@ fn whole(number: u64, blob: &[u8]) -> RowHash {
     hash
 }
 
-/// Hashes the length and three bytes of a blob: negligible beside reading it.
+/// Returns the hash of a blob's number, its length and three of its bytes, which takes much less time than reading it.
 fn glance(number: u64, blob: &[u8]) -> RowHash {
     let of = |byte: Option<&u8>| i64::from(byte.copied().unwrap_or_default());
     let mut hash = RowHash::NEW;

@@ -1,7 +1,7 @@
 //! `sqluice-lab`: measures which way to fill SQLite is the fastest on this machine.
 //!
 //! ```text
-//!  published ── figures of five write-ups: 21 experiments, 8 questions ┐
+//!  published ── figures of five write-ups ("publications"): 21 experiments, 8 questions ┐
 //!  experiments ── tables of cases ──> driver: each run, checked,       ├─> record ──> report (HTML), advice, comparison with another run
 //!    case         the timed work        timed, in turns ───────────────┤
 //!    insert       the ways to fill a table                             │

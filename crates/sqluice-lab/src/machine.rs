@@ -1,4 +1,4 @@
-//! The machine that a figure was measured on, as far as the system reports it.
+//! Describes the machine on which figures are measured, as far as the system reports it.
 
 use std::fmt;
 use std::path::Path;
@@ -31,7 +31,7 @@ impl Machine {
     }
 }
 
-/// Writes the machine in a line, without the compile options.
+/// Writes a description of the machine in one line, without SQLite's compile options.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Machine { cpu, cores, kernel, file_system, device, sqlite, load_before, .. } = self;
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_right_about_leap_days() {
+    fn dates_are_right_on_leap_days() {
         assert_eq!(utc(0), "1970-01-01T00:00:00Z");
         assert_eq!(utc(951_827_696), "2000-02-29T12:34:56Z");
         assert_eq!(utc(4_107_542_400), "2100-03-01T00:00:00Z");
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_has_a_name() {
+    fn this_machine_is_described() {
         let machine = Machine::here(Path::new("/"));
         assert!(machine.cores > 0 && machine.memory_bytes > 0, "{machine}");
         assert!(machine.compile_options.iter().any(|option| option.starts_with("THREADSAFE")));

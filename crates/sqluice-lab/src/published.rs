@@ -1,4 +1,5 @@
-//! The published figures, each with its source. The data is `data/published.toml`, which is compiled into the program.
+//! The figures of five write-ups on fast inserts into SQLite ("publications"), which the lab measures again. The data is
+//! `data/published.toml`, which is compiled into the program.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -7,12 +8,12 @@ use serde::Deserialize;
 
 /// The parsed file.
 static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
-    // The file is part of the program, and tests parse it.
+    // This can't fail: the file is compiled in, and tests parse it.
     #[expect(clippy::expect_used, reason = "a constant that the tests parse")]
     toml::from_str(include_str!("../data/published.toml")).expect("the published figures are TOML")
 });
 
-/// The published figures.
+/// The content of `data/published.toml`.
 #[derive(Debug, Deserialize)]
 pub struct Published {
     /// The publications by the names that experiments refer to.
@@ -21,7 +22,7 @@ pub struct Published {
     pub experiment: Vec<Experiment>,
     /// Questions that the publications ask, or answer without figures.
     pub question: Vec<Question>,
-    /// Other facts from the publications, by source.
+    /// Statements and figures of the publications that belong to no experiment, by source.
     pub facts: BTreeMap<String, toml::Table>,
 }
 
@@ -64,16 +65,16 @@ pub struct Figure {
     /// The value in the experiment's unit; NaN if the publication measured the variant but gives no figure.
     #[serde(default)]
     pub value: Option<f64>,
-    /// The times of the old method: the first write, and the same write again.
+    /// The times of the old method, in the experiment's unit: the first write, and the same write again.
     #[serde(default)]
     pub old: Option<[f64; 2]>,
-    /// The times of the new method.
+    /// The times of the new method, as in `old`.
     #[serde(default)]
     pub new: Option<[f64; 2]>,
     /// A remark of the publication.
     #[serde(default)]
     pub note: Option<String>,
-    /// Additional sizes and rates.
+    /// Additional published figures, such as `size_gb`.
     #[serde(flatten)]
     pub also: BTreeMap<String, f64>,
 }
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_experiments_and_questions_have_their_sources() {
+    fn every_experiment_and_question_names_a_listed_source() {
         let published = published();
         assert_eq!((published.experiment.len(), published.question.len()), (21, 8));
         for (id, source) in published.experiment.iter().map(|one| (&one.id, &one.source)) {

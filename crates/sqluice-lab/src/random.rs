@@ -1,14 +1,14 @@
-//! Pseudo-random numbers, each a function of its index, so that a file, an INSERT and a check have the same.
+//! Pseudo-random numbers, each a function of its index: the code that writes rows and the code that checks them compute the same numbers.
 
 use sqluice::splitmix;
 
-/// Returns a pseudo-random number for each number, without duplicates.
+/// Maps a number to a pseudo-random number. Different numbers have different results.
 pub fn mixed(number: u64) -> u64 {
     splitmix::nth(number)
 }
 
-/// Returns the place of `number` in a shuffle of the numbers below `rows`. The steps are bijections of the numbers with as many bits,
-/// repeated until the result is below `rows`.
+/// Returns the place of `number` in a shuffle of the numbers below `rows`. The numbers with as many bits as `rows` are permuted, again and
+/// again until the result is below `rows`.
 pub fn permuted(number: u64, rows: u64) -> u64 {
     let bits = (64 - (rows - 1).leading_zeros()).max(2);
     let mask = (1 << bits) - 1;
@@ -31,7 +31,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn a_shuffle_has_every_number_once() {
+    fn a_shuffle_has_every_number_once_in_random_order() {
         for rows in [1, 2, 3, 10, 1000, 4096, 4097] {
             let numbers: BTreeSet<u64> = (0..rows).map(|row| permuted(row, rows)).collect();
             assert_eq!(numbers.len() as u64, rows);

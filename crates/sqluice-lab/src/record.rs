@@ -1,4 +1,5 @@
-//! The record of a run of the lab, which is the only input of the report, the advice and a comparison with another run.
+//! The record of a run of the lab: machine, settings and figures. It is the only input of the report, the advice and a comparison with
+//! another run. "Published" figures are those of the write-ups in `data/published.toml`.
 //!
 //! ```text
 //!  Run ── machine, SQLite, scale, runs
@@ -58,16 +59,16 @@ pub struct Machine {
     pub compile_options: Vec<String>,
     /// The system's `python3` and its SQLite, if there is one.
     pub python: Option<String>,
-    /// The load average of the minute before: processes that ran or waited for the disk. A load above 0 disturbs the figures.
+    /// The load average of the minute before the run: the number of processes that ran or waited for the disk. They make figures worse.
     pub load_before: f64,
 }
 
-/// An experiment, or a question.
+/// An experiment that repeats a published one, or answers a question of a publication.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Experiment {
-    /// The id in the list of publications.
+    /// The id in `data/published.toml`, which the command line takes.
     pub id: String,
-    /// The publication; its title and machine are in [`crate::published`].
+    /// The id of the publication, whose title and machine are in [`crate::published`].
     pub source: String,
     /// A description.
     pub what: String,
@@ -110,11 +111,11 @@ pub struct Variant {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Provenance {
-    /// A publication.
+    /// The variant is published.
     Published,
-    /// SQLite or the system, added for comparison.
+    /// A variant of SQLite or the system that the lab adds for comparison.
     Added,
-    /// sqluice.
+    /// A variant that uses sqluice.
     Sqluice,
 }
 

@@ -1,4 +1,4 @@
-//! The scale of a run: from a size for tests to the size of the publications.
+//! The scale of a run: row counts from a size for tests up to those of the publications.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ pub enum Scale {
     Factor(f64),
 }
 
-/// The counts of an experiment.
+/// The counts of rows, operations, blobs or entities of an experiment, at each scale.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counts {
     pub(crate) tiny: u64,
@@ -75,7 +75,7 @@ impl FromStr for Scale {
                 Ok(factor) if (1e-6..=1e6).contains(&factor) => Scale::Factor(factor),
                 _ => {
                     return Err(format!(
-                        "{text:?} is not tiny, small, medium, full, or how many times small"
+                        "{text:?} is not a scale: use tiny, small, medium, full, or a factor such as 0.5 (times small)"
                     ));
                 }
             },
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scale_reads_as_it_prints() {
+    fn a_printed_scale_parses_to_the_same_scale() {
         for text in ["tiny", "small", "medium", "full", "0.5", "20"] {
             assert_eq!(text.parse::<Scale>().unwrap().to_string(), text);
         }
@@ -98,11 +98,11 @@ mod tests {
     }
 
     #[test]
-    fn medium_is_never_more_than_full_nor_anything_nothing() {
+    fn medium_counts_are_at_most_the_full_counts_and_no_count_is_zero() {
         let counts = Counts::new(1, 10, 50);
         let at = [Scale::Tiny, Scale::Small, Scale::Medium, Scale::Full, Scale::Factor(0.01)];
         assert_eq!(at.map(|scale| counts.at(scale)), [1, 10, 50, 50, 1]);
-        // Here `small` is already the published count.
+        // In this experiment, the count of `small` is already the published count.
         assert_eq!(Counts::new(1, 10, 10).at(Scale::Medium), 10);
     }
 }

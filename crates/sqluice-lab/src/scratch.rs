@@ -15,7 +15,7 @@ const LOCK: &str = "lock";
 /// The folder of a run.
 #[derive(Debug)]
 pub struct Scratch {
-    /// The lock that marks the folder as in use. It is closed before the folder is removed: Windows removes no folder with an open file.
+    /// A locked file, which marks the folder as in use. It must be closed before the folder is removed: Windows can't remove an open file.
     _lock: File,
     folder: TempDir,
 }
@@ -64,14 +64,14 @@ impl Scratch {
 /// When the system does not report it.
 pub fn free_bytes(folder: &Path) -> Result<u64> {
     let free = space::free_bytes(folder).map_err(|error| {
-        Error::target(format!("cannot find out how much is free in {}", folder.display()))
+        Error::target(format!("cannot determine the free space in {}", folder.display()))
             .about(folder)
             .because(error)
     })?;
     Ok(free.unwrap_or(0))
 }
 
-/// Removes a file if it exists, so that its space is free.
+/// Removes a file if it exists.
 ///
 /// # Errors
 /// When the file exists and can't be removed.
@@ -84,7 +84,7 @@ pub fn remove(file: &Path) -> Result<()> {
     }
 }
 
-/// Removes the folders of runs that were killed: their locks are free.
+/// Removes the folders of runs that were killed: their lock files are no longer locked.
 fn remove_stale(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_space_is_reported_before_anything_is_written() {
+    fn too_little_free_space_is_an_error_before_anything_is_written() {
         let parent = tempfile::tempdir().unwrap();
         let error = Scratch::new(parent.path(), u64::MAX).unwrap_err();
         assert!(error.hint_text().unwrap_or_default().contains("`dir`"), "{error}");

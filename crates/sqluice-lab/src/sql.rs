@@ -1,4 +1,4 @@
-//! Connections with verified PRAGMAs, and digests of tables.
+//! Opens SQLite connections and checks that their PRAGMAs took effect, and computes digests of tables.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(crate) type Pragma = (&'static str, &'static str);
 /// No journal and no syncs: the two settings that every publication names.
 pub(crate) const UNSAFE: &[Pragma] = &[("journal_mode", "OFF"), ("synchronous", "OFF")];
 
-/// The PRAGMAs of the billion rows.
+/// The PRAGMAs of the publication on a billion rows.
 pub(crate) const BILLION: &[Pragma] = &[
     ("journal_mode", "OFF"),
     ("synchronous", "OFF"),
@@ -54,13 +54,13 @@ pub(crate) fn set(db: &Connection, pragmas: &[Pragma]) -> Result {
             })
         })?;
         if is != read_back(name, value) {
-            return Err(format!("PRAGMA {name} = {value} was not taken: it is {is}").into());
+            return Err(format!("PRAGMA {name} = {value} had no effect: its value is {is}").into());
         }
     }
     Ok(())
 }
 
-/// Returns the value that SQLite reports for a setting.
+/// Returns the value that SQLite reports after a PRAGMA is set to `value`, such as 2 for FULL.
 fn read_back(name: &str, value: &str) -> String {
     let number = match (name, value) {
         ("synchronous" | "auto_vacuum", "OFF" | "NONE") => "0",
@@ -108,10 +108,10 @@ pub(crate) fn sound(db: &Connection) -> Result {
         return Ok(());
     }
     let said: String = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
-    if said == "ok" { Ok(()) } else { Err(format!("the database is broken: {said}").into()) }
+    if said == "ok" { Ok(()) } else { Err(format!("the integrity check failed: {said}").into()) }
 }
 
-/// Drops a row of a table if the test asks for it.
+/// Deletes a row of a table if the case must lose one, which tests that the comparison notices it.
 pub(crate) fn maybe_drop(db: &Connection, ground: &Ground<'_>, table: &str) -> Result {
     if !ground.must_drop() {
         return Ok(());
@@ -129,7 +129,7 @@ pub(crate) fn maybe_drop(db: &Connection, ground: &Ground<'_>, table: &str) -> R
     if dropped == 1 { Ok(()) } else { Err(format!("{dropped} rows of {table} were dropped").into()) }
 }
 
-/// Returns the size of a file in bytes; once journal and WAL are removed, this is the size of the database.
+/// Returns the size of a file in bytes. Callers close the database first, so that nothing is left in a WAL.
 pub(crate) fn file_bytes(file: &Path) -> Result<u64> {
     Ok(file.metadata()?.len())
 }
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pragma_that_does_nothing_is_noticed() {
+    fn a_pragma_without_effect_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("x.db");
         for pragmas in

@@ -18,7 +18,7 @@ use sqluice::source::{Part, Sink, Source};
 use crate::case::{Digest, Found, RowHash};
 use crate::random::{mixed, permuted};
 
-/// The number of rows in a part of the page path.
+/// The number of rows in a part that sqluice encodes at a time.
 const PART_ROWS: u64 = 256 * ROWS_MAX as u64;
 
 /// A function that fills the text of a row.
@@ -33,7 +33,7 @@ pub(crate) enum Fill {
     Text(usize, Letters),
 }
 
-/// A table.
+/// A table of generated rows: its CREATE TABLE statement, its columns, and its row count.
 #[derive(Clone)]
 pub(crate) struct Table {
     pub(crate) name: &'static str,
@@ -41,11 +41,11 @@ pub(crate) struct Table {
     /// The columns that are inserted.
     pub(crate) columns: Vec<(String, Fill)>,
     pub(crate) rows: u64,
-    /// The key before the other columns, which SQLite counts from 1.
+    /// The name of a key column that is not inserted: SQLite numbers it from 1.
     pub(crate) automatic_key: Option<&'static str>,
 }
 
-/// Some rows of a table.
+/// The values of some rows of a table, column by column.
 #[derive(Default)]
 pub(crate) struct Block {
     pub(crate) first: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Block {
     pub(crate) columns: Vec<Filled>,
 }
 
-/// A column of a block.
+/// The values of a column in a block.
 pub(crate) enum Filled {
     Ints(Vec<i64>),
     /// Texts of this number of bytes each.
@@ -122,7 +122,7 @@ impl Table {
         }
     }
 
-    /// Returns this table with other values.
+    /// Returns a table like this one with `values` in its only column.
     pub(crate) fn with_ints(&self, values: Vec<i64>) -> Table {
         let value = move |row| values.get(row as usize).copied().unwrap_or_default();
         let columns = self.columns.iter().take(1);
@@ -200,7 +200,7 @@ impl Table {
         std::iter::once(digest).chain(keys).collect()
     }
 
-    /// Returns the queries for the rows of the expected digests.
+    /// Returns the queries whose rows must have the digests of [`Table::expected`].
     pub(crate) fn queries(&self) -> Vec<String> {
         let name = self.name;
         let keys = self.automatic_key.map(|key| format!("SELECT {key} FROM {name}"));
@@ -232,7 +232,7 @@ impl Table {
     }
 }
 
-/// Fills a text with letters in lower case.
+/// Fills a text with pseudo-random lower-case letters.
 pub(crate) fn letters(seed: u64, text: &mut [u8]) {
     for (word, at) in text.chunks_mut(8).zip(0..) {
         let random = mixed(seed ^ at).to_le_bytes();
@@ -245,7 +245,7 @@ pub(crate) fn int32(row: u64) -> i64 {
     i64::from(mixed(row) as i32)
 }
 
-/// Returns the keys from 1 on in random order.
+/// Returns a function from a row number to its key: the keys from 1 to `rows` in random order.
 pub(crate) fn shuffled(rows: u64) -> impl Fn(u64) -> i64 + Send + Sync + Clone + 'static {
     move |row| permuted(row, rows.max(2)) as i64 + 1
 }

@@ -1,4 +1,4 @@
-//! The titles of experiments in reports; commands use the ids.
+//! The titles of experiments, which reports show. The command line uses their ids.
 
 /// The ids and titles, in the order of the publications.
 const TITLES: [(&str, &str); 29] = [
@@ -49,7 +49,7 @@ mod tests {
     use crate::published::published;
 
     #[test]
-    fn every_published_experiment_and_question_has_a_title_of_its_own() {
+    fn every_published_experiment_and_question_has_a_title() {
         let all = published();
         let ids = all.experiment.iter().map(|one| &one.id).chain(all.question.iter().map(|one| &one.id));
         let titles: std::collections::BTreeSet<String> = ids.clone().map(|id| title(id)).collect();

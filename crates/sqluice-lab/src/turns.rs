@@ -1,7 +1,7 @@
-//! The order of a round: every second one runs in reverse, so that no way always follows the same, and a change in the speed of the
-//! machine affects all.
+//! The order of the ways in a round. Every second round is in reverse, so that no way always follows the same other one, and a machine that
+//! becomes faster or slower affects all ways equally.
 
-/// Returns the places of `count` ways in the order of a round. Rounds count from 1.
+/// Returns the indexes of `count` ways in the order in which a round runs them. Rounds count from 1.
 pub fn turn(round: u32, count: usize) -> impl Iterator<Item = usize> {
     let backwards = round.is_multiple_of(2);
     (0..count).map(move |at| if backwards { count - 1 - at } else { at })

@@ -16,7 +16,7 @@ pub fn zip(files: &[(impl AsRef<str>, impl AsRef<[u8]>)]) -> Vec<u8> {
     zip_with_flags(&flagged.collect::<Vec<_>>())
 }
 
-/// Returns a ZIP archive of these files with their flags: 1 says that a file is encrypted.
+/// Returns a ZIP archive of these files, each with its general purpose flags: bit 0 marks an encrypted file.
 pub fn zip_with_flags(files: &[(&str, &[u8], u16)]) -> Vec<u8> {
     let (mut out, mut directory) = (Vec::new(), Vec::new());
     for (name, data, flags) in files {
@@ -105,7 +105,7 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Returns the files and folders below a folder, in no particular order, as an archive names them.
+/// Returns the files and folders below a folder, in no particular order, with the names that they have in an archive of it.
 pub fn files_below(root: &Path) -> Vec<Packed> {
     let mut files = Vec::new();
     let mut folders: Vec<(PathBuf, String)> = vec![(root.to_owned(), String::new())];

@@ -87,7 +87,7 @@ fn root(folder: &Path) -> PathBuf {
 impl Drop for Disk {
     fn drop(&mut self) {
         let unmounted = Command::new("umount").arg(self.root()).status();
-        // A process that another test is starting may have a file open for a moment.
+        // `umount` fails for a short time if a process that another test has just started still has a file open: unmount lazily.
         if !unmounted.is_ok_and(|status| status.success()) {
             let _ = Command::new("umount").arg("-l").arg(self.root()).status();
         }

@@ -30,7 +30,7 @@ pub fn effort() -> Effort {
     *EFFORT
 }
 
-/// Returns the number for this run's effort.
+/// Returns `quick`, `full` or `soak`, depending on this run's effort.
 pub fn tries<T>(quick: T, full: T, soak: T) -> T {
     match effort() {
         Effort::Quick => quick,

@@ -1,14 +1,14 @@
 //! Code shared by the tests of several crates. It uses no other crate of the workspace, so the tests of every crate can use it.
 //!
 //! * `archives`: writers of ZIP and tar archives.
-//! * `effort`: the effort of this run.
-//! * `own_process`: tests that change their entire process.
-//! * `skip`: reports of tests that can't run here, which fail in CI.
-//! * `sqlite`: SQLite's verdict on a database, from the library and from the system's shell.
+//! * `effort`: the effort of this run, which sets the number of tries.
+//! * `own_process`: runs tests that change their entire process in a process of their own.
+//! * `skip`: reports that a test can't run on this machine; in CI, that is a failure.
+//! * `sqlite`: checks databases with SQLite, the library and the system's shell.
 //! * `tables`: random tables of all kinds, created by SQLite.
 //! * `disk`: small separate file systems.
-//! * `system`: functions that differ between systems.
-//! * `wait`: waiting for other threads and processes, with a limit.
+//! * `system`: functions that differ between operating systems.
+//! * `wait`: waits for other threads and processes, with a time limit.
 
 pub mod archives;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,5 @@
-//! Tests that change or measure their entire process: SQLite's lock byte, environment variables, signals, peak memory.
+//! Runs tests in a process of their own, because they change or measure the entire process: SQLite's lock byte, environment variables,
+//! signals, peak memory.
 //!
 //! The test program starts itself again for each such test, so that its other tests never see the change. A test that needs a second
 //! process, for example to kill it or to write in parallel, starts the program again with another test ([`test_of`]).

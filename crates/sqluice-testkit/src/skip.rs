@@ -1,4 +1,4 @@
-//! Tests that can't run on a machine.
+//! Reports that a test is skipped because something is missing on this machine.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! SQLite's verdict on a database.
+//! Opens and checks databases with SQLite, the library and the system's `sqlite3`.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,8 +7,8 @@ use rusqlite::Connection;
 
 use crate::skip;
 
-/// Opens a database without durability, which tests do not need. A damaged database refuses these settings, and its first query reports the
-/// damage.
+/// Opens a database without syncs, which tests do not need. If the database is damaged, the settings fail without an error here: the first
+/// query reports the damage.
 ///
 /// # Panics
 /// If the file can't be opened.

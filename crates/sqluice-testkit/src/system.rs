@@ -1,10 +1,10 @@
-//! Functions that differ between systems, for tests that run on several systems.
+//! Functions for tests whose code differs between operating systems.
 //!
 //! A test that can't run on a system is ignored with a reason: `#[cfg_attr(windows, ignore = "...")]`.
 
 use std::path::Path;
 
-/// Creates a symbolic link to a file. On Windows, this requires a privilege, and wine does not support it.
+/// Creates a symbolic link to a file. On Windows this requires a privilege; under wine it fails.
 ///
 /// # Panics
 /// If the link can't be created.

@@ -6,7 +6,7 @@ use fastrand::Rng;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-/// A value with its class and all bits.
+/// A value that equals another only if class and all bits are equal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Exact {
     /// NULL.
@@ -80,7 +80,7 @@ const DEFAULTS: [&str; 14] = [
     "'\u{e4}\u{20ac}'",
 ];
 
-/// Returns a value as SQL, which often fits the declared type.
+/// Returns a random value as an SQL literal. It often fits the declared type, always if the table is STRICT.
 fn literal(rng: &mut Rng, declared: &str, strict: bool) -> String {
     let kind = match (strict, declared) {
         (true, "INTEGER" | "INT") => 1,
@@ -109,7 +109,7 @@ fn literal(rng: &mut Rng, declared: &str, strict: bool) -> String {
     }
 }
 
-/// Creates a table of any kind in a database of any kind. Returns the name of the table.
+/// Creates a random table with rows in a new database with random settings. Returns the name of the table.
 ///
 /// # Panics
 /// If SQLite can't create the table.
@@ -134,7 +134,7 @@ pub fn make_table(rng: &mut Rng, db: &Path) -> String {
         declared.iter().enumerate().map(|(index, declared)| format!("c{index} {declared}")).collect();
     let mut constraint = String::new();
     if without_rowid {
-        // Any column may be part of the key, and the same column may occur twice with two collations.
+        // Any column may be part of the key, even twice, with different collations.
         let first = rng.usize(0..columns.len());
         let second = rng.usize(0..columns.len());
         let collation = rng.choice(["", " COLLATE NOCASE", " DESC"]).unwrap();
@@ -173,7 +173,7 @@ pub fn make_table(rng: &mut Rng, db: &Path) -> String {
         if round > 0 && rng.bool() {
             let (added, default) = (*rng.choice(types).unwrap(), *rng.choice(&DEFAULTS).unwrap());
             let default = if default.is_empty() { String::new() } else { format!("DEFAULT {default}") };
-            // STRICT tables refuse a DEFAULT of another type.
+            // In STRICT tables, the DEFAULT must have the column's type.
             let sql = format!("ALTER TABLE {table} ADD COLUMN n{round} {added} {default}");
             if connection.execute_batch(&sql).is_ok() {
                 names.push(format!("n{round}"));
@@ -188,14 +188,14 @@ pub fn make_table(rng: &mut Rng, db: &Path) -> String {
                 .zip(&declared)
                 .map(|(name, declared)| match name.as_str() {
                     "k" => key.to_string(),
-                    // Keys are NOT NULL.
+                    // In a WITHOUT ROWID table, the columns of the key must not be NULL.
                     _ if without_rowid => literal(rng, declared, strict).replace("NULL", "'1'"),
                     _ => literal(rng, declared, strict),
                 })
                 .collect();
             let sql =
                 format!("INSERT OR IGNORE INTO {table} ({}) VALUES ({})", names.join(","), values.join(","));
-            // A STRICT table may refuse the row.
+            // A STRICT table may refuse the row, which is then missing.
             let _ = connection.execute_batch(&sql);
         }
         connection.execute_batch("COMMIT").unwrap();

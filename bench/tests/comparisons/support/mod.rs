@@ -1,4 +1,4 @@
-//! The command that the comparisons measure, and scripts that stand in for the command or for other programs.
+//! Builds the command that the comparisons measure, and writes scripts that replace it or other programs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The command that is measured: the one of this build, made now if these tests run without it.
+/// Returns the path of `sqluice` of this build. Builds it first if only these tests were built.
 pub(crate) fn sqluice() -> &'static Path {
     static SQLUICE: OnceLock<PathBuf> = OnceLock::new();
     SQLUICE.get_or_init(|| {
@@ -19,12 +19,12 @@ pub(crate) fn sqluice() -> &'static Path {
     })
 }
 
-/// A script that stands in for the command; `$SQLUICE` in it is the command.
+/// Writes a script that replaces the command. In the script, `$SQLUICE` is the real command.
 pub(crate) fn script(folder: &Path, body: &str) -> PathBuf {
     stand_in(folder, "stand-in", body)
 }
 
-/// A script that stands in for another program, as [`script`] does for the command.
+/// Writes a script that replaces another program, in a file called `name`. In the script, `$SQLUICE` is the command.
 pub(crate) fn stand_in(folder: &Path, name: &str, body: &str) -> PathBuf {
     let file = folder.join(name);
     fs::write(&file, format!("#!/bin/sh\nSQLUICE='{}'\n{body}\n", sqluice().display())).unwrap();

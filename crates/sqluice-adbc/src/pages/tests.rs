@@ -13,7 +13,7 @@ use crate::names::shared_memory;
 use crate::query::{Results, execute};
 use crate::raw::Statement;
 
-/// A number of rows that become pages.
+/// A number of rows that is written as pages.
 const MANY: i64 = 20_000;
 
 fn in_file(home: &TempDir) -> Arc<Shared> {
@@ -28,7 +28,7 @@ fn one<T: rusqlite::types::FromSql>(shared: &Shared, sql: &str) -> T {
     shared.lock().connection.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-/// Returns what another connection sees.
+/// Returns the result of a query on another connection.
 fn seen(path: &Path, sql: &str) -> i64 {
     let other = rusqlite::Connection::open(path).unwrap();
     other.query_row(sql, [], |row| row.get(0)).unwrap()
@@ -49,7 +49,7 @@ fn ints(from: i64, rows: i64) -> RecordBatch {
     RecordBatch::try_from_iter([("a", ints), ("b", texts)]).unwrap()
 }
 
-/// Returns a stream of batches that are made one after another.
+/// Returns a stream of the batches of an iterator.
 fn stream(
     schema: SchemaRef,
     batches: impl Iterator<Item = std::result::Result<RecordBatch, ArrowError>> + Send + 'static,
@@ -61,7 +61,7 @@ fn many() -> Box<dyn RecordBatchReader + Send> {
     stream(ints(0, 0).schema(), [Ok(ints(0, MANY))].into_iter())
 }
 
-/// Writes rows as pages, if that is possible.
+/// Writes rows as pages; returns `None` if they have to be inserted with SQL.
 fn as_pages(
     shared: &Arc<Shared>,
     target: &Target,
@@ -71,7 +71,7 @@ fn as_pages(
     write(shared, target, &name, &mut Rows::new(rows)?, shared.cancellations())
 }
 
-/// Rows of most types, with NULLs.
+/// Returns rows with columns of most Arrow types, with NULLs.
 fn of_all_types() -> RecordBatch {
     let rows = || 0..MANY;
     let some = |row: &i64| row % 7 != 3;
@@ -116,7 +116,7 @@ fn content(shared: &Shared, table: &str) -> Vec<String> {
 }
 
 #[test]
-fn rows_as_pages_are_those_that_sqlite_inserts() {
+fn rows_written_as_pages_equal_rows_inserted_by_sqlite() {
     let home = tempfile::tempdir().unwrap();
     let (file, memory) = (in_file(&home), Shared::open(&shared_memory()).unwrap());
     for (number, table) in [
@@ -164,7 +164,7 @@ fn rows_as_pages_are_those_that_sqlite_inserts() {
 const ENDS: [&str; 3] = ["ROLLBACK of the driver", "ROLLBACK by SQL", "close"];
 
 #[test]
-fn a_transaction_with_pages_leaves_nothing_unless_it_is_committed() {
+fn a_transaction_with_pages_that_is_not_committed_leaves_no_rows() {
     for mode in ["delete", "truncate", "persist", "wal"] {
         for end in ENDS {
             for before in ["", "CREATE TABLE old AS SELECT 1 AS a"] {
@@ -212,7 +212,7 @@ fn savepoints_and_changes_after_pages_belong_to_the_transaction() {
     assert_eq!(as_pages(&shared, &into("t"), many()).unwrap(), Some(MANY));
     sql(&shared, "SAVEPOINT mine").unwrap();
     sql(&shared, "UPDATE t SET b = NULL").unwrap();
-    // In an open transaction rows are inserted.
+    // In an open transaction, rows can't be written as pages.
     assert_eq!(as_pages(&shared, &appending("t"), many()).unwrap(), None);
     assert_eq!(ingest(&shared, &appending("t"), many()).unwrap(), MANY);
     sql(&shared, "ROLLBACK TO mine").unwrap();
@@ -224,7 +224,7 @@ fn savepoints_and_changes_after_pages_belong_to_the_transaction() {
 }
 
 #[test]
-fn rows_are_inserted_where_pages_are_no_way() {
+fn rows_are_inserted_with_sql_if_pages_are_impossible() {
     let cases = [
         ("a table with an index", "CREATE TABLE t (a UNIQUE, b)"),
         ("a trigger", "CREATE TABLE t (a, b); CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT 1; END"),
@@ -271,21 +271,21 @@ fn rows_are_inserted_where_pages_are_no_way() {
 }
 
 #[test]
-fn a_stream_may_query_the_connection_and_nothing_else() {
+fn a_stream_of_rows_may_query_the_connection_but_not_change_it() {
     let home = tempfile::tempdir().unwrap();
     let shared = in_file(&home);
     assert_eq!(as_pages(&shared, &into("old"), many()).unwrap(), Some(MANY));
     let inner = Arc::clone(&shared);
     let mut kept = Vec::new();
     let batches = (0..MANY / 1000).map(move |number| {
-        // The first rows are read before it is known that all will be pages.
+        // The first batches are read ahead, before rows are written as pages: the connection is not yet restricted.
         if number < 3 {
             return Ok(ints(number * 1000, 1000));
         }
         let query = Statement::new(&inner, "SELECT a FROM old").unwrap();
         let mut result = Results::new(query, None, 1024).unwrap();
         result.next().unwrap().unwrap();
-        // It has no open statement, also if it is not read to its end.
+        // The result has no open statement, even if it is not read to its end.
         kept.push(result);
         if number == 5 {
             for change in [
@@ -308,7 +308,7 @@ fn a_stream_may_query_the_connection_and_nothing_else() {
 }
 
 #[test]
-fn a_result_that_is_being_read_keeps_rows_from_becoming_pages() {
+fn rows_are_inserted_with_sql_while_a_result_is_being_read() {
     let home = tempfile::tempdir().unwrap();
     let shared = in_file(&home);
     assert_eq!(as_pages(&shared, &into("old"), many()).unwrap(), Some(MANY));
@@ -320,7 +320,7 @@ fn a_result_that_is_being_read_keeps_rows_from_becoming_pages() {
 }
 
 #[test]
-fn rows_that_fail_leave_nothing() {
+fn a_failed_ingestion_leaves_no_rows() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("a.db");
     let shared = in_file(&home);
@@ -378,7 +378,7 @@ fn a_description_of_a_table_begins_no_transaction() {
 }
 
 #[test]
-fn other_threads_wait_until_the_rows_are_pages() {
+fn other_threads_wait_until_the_rows_are_written_as_pages() {
     let home = tempfile::tempdir().unwrap();
     let shared = in_file(&home);
     sql(&shared, "CREATE TABLE t (a, b)").unwrap();
@@ -391,7 +391,7 @@ fn other_threads_wait_until_the_rows_are_pages() {
                     let rows = stream(ints(0, 0).schema(), [Ok(ints(number * MANY, MANY))].into_iter());
                     match ingest(&shared, &appending("t"), rows) {
                         Ok(rows) => written += rows,
-                        // Another thread has begun to write rows by this connection.
+                        // Another thread is already writing rows with this connection.
                         Err(refused) => assert!(refused.message.contains("already"), "{}", refused.message),
                     }
                     assert_eq!(one::<i64>(&shared, "SELECT count(*) FROM t") % MANY, 0);

@@ -1,4 +1,4 @@
-//! `sqluice advise`.
+//! `sqluice advise`: runs the measurements of `sqluice_lab`, and prints the report and recommendations.
 
 use std::path::PathBuf;
 
@@ -21,6 +21,6 @@ pub(super) fn run(args: &Advise, printer: &Printer, cancel: &Cancel) -> anyhow::
     } else {
         printer.data(&advised.to_string())?;
     }
-    // A variant that wrote unexpected content is a fault of this program or of the disk.
+    // A variant that wrote wrong rows is an error: this program or the disk is at fault.
     Ok(if advised.has_failed() { Exit::FAILURE } else { Exit::SUCCESS })
 }

@@ -1,4 +1,4 @@
-//! `sqluice check`.
+//! `sqluice check`: calls the engine and prints the problems, or the report as JSON.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -27,7 +27,7 @@ struct Report<'a> {
     /// The deviations from the format that SQLite accepts.
     remarks: Vec<String>,
     unverified: &'a [Unverified],
-    /// The command that saves the rows, if those of a table are damaged.
+    /// The `sqluice recover` command that saves the undamaged rows, if rows of a table are damaged.
     hint: Option<String>,
     /// The check of SQLite that also ran, if any.
     sqlite_check: Option<&'a str>,
@@ -63,7 +63,7 @@ pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> any
     Ok(if report.sound { Exit::SUCCESS } else { Exit::FAILURE })
 }
 
-/// Returns `true` if a problem lies in the rows of a table. Indexes alone can be made again without a loss.
+/// Returns `true` if a problem is in the rows of a table. (Damaged indexes can be rebuilt from the rows.)
 fn has_damaged_table(checked: &Checked) -> bool {
     let is_table = |name: &str| {
         let trees = &checked.report.trees;

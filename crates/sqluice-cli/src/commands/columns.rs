@@ -1,4 +1,4 @@
-//! Describes the columns of loaded tables.
+//! Prints the columns of loaded tables and their types, with remarks on types that a user may not expect.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ pub(super) fn summarize(tables: &[TableReport], printer: &Printer) {
     say(tables.iter().flat_map(|table| remarks(&table.name, &table.columns)), printer);
 }
 
-/// Prints remarks on types: some of them, or all with `--verbose`.
+/// Prints remarks on types: the first [`REMARKS_MAX`], or all with `--verbose`.
 pub(super) fn say(remarks: impl Iterator<Item = String>, printer: &Printer) {
     let shown = if printer.is_verbose() { usize::MAX } else { REMARKS_MAX };
     let mut more = 0;
@@ -59,7 +59,7 @@ pub(super) fn remarks(table: &str, columns: &[ColumnReport]) -> Vec<String> {
         remarks
             .extend(column.nulls.as_ref().map(|nulls| keeps_nulls(table, &on_a_line(&column.name), nulls)));
         match &column.missed {
-            // All values are numbers. Columns of this kind share a remark.
+            // All values are numbers, but a numeric type would print some differently. Columns with the same near type share a remark.
             Some(missed) if missed.others == 0 => {
                 let near = missed.near;
                 let place = near_types.iter().position(|(of, _)| *of == near).unwrap_or_else(|| {
@@ -84,7 +84,7 @@ pub(super) fn remarks(table: &str, columns: &[ColumnReport]) -> Vec<String> {
     remarks
 }
 
-/// Describes columns of numbers, some of which a numeric type would print differently.
+/// Writes the remark on columns that stay TEXT because a numeric type would print some of their numbers differently, such as 007.
 fn would_read_otherwise(table: &str, near: &str, columns: &[(&str, &MissedType)]) -> String {
     let names: Vec<String> = columns.iter().map(|(name, _)| format!("{table}.{}", on_a_line(name))).collect();
     let [(first, missed), others @ ..] = columns else { return String::new() };
@@ -99,7 +99,7 @@ fn would_read_otherwise(table: &str, near: &str, columns: &[(&str, &MissedType)]
     )
 }
 
-/// Describes a column of numbers with some other values.
+/// Writes the remark on a column that stays TEXT because some of its values are not numbers.
 fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> String {
     let MissedType { near, value, values, others, read_by, signs, .. } = missed;
     let (name, shown) = (&column.name, on_a_line(&column.name));
@@ -147,7 +147,7 @@ fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> 
     format!("note: {table}.{shown} is TEXT, not {near}: {why}{quoted}; {} {does}", flags.join(" "))
 }
 
-/// Describes a column that keeps texts that other programs write for NULL.
+/// Writes the remark on a column with texts that other programs write for NULL, such as `N/A`.
 fn keeps_nulls(table: &str, column: &str, nulls: &NullMarkers) -> String {
     let place = place(nulls.file.as_deref(), nulls.line);
     let is_text = nulls.near.map_or(String::new(), |near| format!(" is TEXT, not {near}, and"));
@@ -163,7 +163,7 @@ fn keeps_nulls(table: &str, column: &str, nulls: &NullMarkers) -> String {
     format!("note: {table}.{column}{is_text} keeps {which}, as text; {remedy}")
 }
 
-/// Returns the flags that read the texts of a column as NULL.
+/// Returns the flags with which these texts would be read as NULL.
 fn null_flags(nulls: &NullMarkers) -> Vec<String> {
     let tokens = nulls.tokens.iter().filter(|_| nulls.readable);
     tokens.map(|token| terms::flag(Setting::Null, Some(token))).collect()
@@ -186,7 +186,7 @@ fn typed(column: &ColumnReport) -> String {
     }
 }
 
-/// Returns a name with escapes for its control characters, such as the line ends that spreadsheets put into headers.
+/// Escapes the control characters in a name, such as the line ends that spreadsheets put into headers, so that it fits on a line.
 fn on_a_line(name: &str) -> Cow<'_, str> {
     if !name.contains(char::is_control) {
         return name.into();

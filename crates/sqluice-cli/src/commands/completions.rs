@@ -1,7 +1,7 @@
 //! `sqluice completions`, and the answers to the shells that run its script.
 //!
-//! The script calls this program at each press of the key, with the words of the line. So it completes what a fixed script can't know: the
-//! tables of the database on the line.
+//! The script calls this program each time the user presses Tab, with the words of the line. So it can complete what a fixed script can't
+//! know, such as the tables of the database on the line.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::args::{self, Completions};
 use crate::meant::begins_as_database;
 use crate::printer::Printer;
 
-/// The variable in which the script names its shell.
+/// The environment variable in which the script passes the name of its shell.
 const SHELL: &str = "SQLUICE_COMPLETE";
 
 /// The name of the program in the script.
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Completions, printer: &Printer) -> anyhow::Result<Exit>
     Ok(Exit::SUCCESS)
 }
 
-/// Answers the script of a shell. Returns `None` if no script calls, but a user.
+/// Prints completions if a shell's script has called this program. Returns `None` if a user has.
 pub(crate) fn answer(given: &[OsString]) -> Option<Exit> {
     let words = given.to_vec();
     let completer = CompleteEnv::with_factory(|| with_values(args::command(), &words)).var(SHELL);
@@ -51,7 +51,7 @@ pub(crate) fn answer(given: &[OsString]) -> Option<Exit> {
     }
 }
 
-/// Adds the values that the parser leaves to the run: presets and tables.
+/// Adds the values that the parser does not know: the names of presets and of tables.
 fn with_values(command: Command, words: &[OsString]) -> Command {
     command.mut_subcommands(|verb| {
         verb.mut_args(|arg| match arg.get_id().as_str() {
@@ -82,7 +82,7 @@ fn tables(words: &[OsString]) -> Vec<CompletionCandidate> {
 /// Returns the names of the tables and views of a database; none if it can't be read.
 fn names(database: &OsStr) -> Vec<String> {
     let mut options = ReadOptions::new();
-    // A shell waits for the names, and shows none rather than later.
+    // Don't wait for a locked database: the shell waits for the names.
     options.busy_timeout = Duration::ZERO;
     let snapshot = Snapshot::begin(Path::new(database), &options, &Cancel::new());
     let Ok(schema) = snapshot.and_then(|snapshot| snapshot.schema()) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! `sqluice copy`.
+//! `sqluice copy`: copies a database, or a sample or masked rows of it, and prints what differs in the copy.
 
 use sqluice::copy::{self, ChosenSetting, CopyReport, MaskPlan, Purpose, SelectedRows};
 use sqluice::error::Setting;
@@ -37,16 +37,16 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
 fn summarize_masks(plan: &MaskPlan, printer: &Printer) {
     let columns = counted(plan.columns.len() as u64, "column");
     match plan.random_key {
-        true => printer.note(&format!("  {columns} masked with a random key, which is forgotten")),
+        true => printer.note(&format!("  {columns} masked with a random key, which is not stored")),
         false => printer.note(&format!("  {columns} masked; the same key gives the same values")),
     }
     plan.columns.iter().for_each(|column| printer.detail(&format!("  {column}")));
     plan.rebuilt
         .iter()
-        .for_each(|table| printer.note(&format!("  table {table} was made again of the new rows")));
-    plan.dropped
-        .iter()
-        .for_each(|table| printer.note(&format!("  left out: table {table}, which has samples of values")));
+        .for_each(|table| printer.note(&format!("  table {table} was rebuilt from the new rows")));
+    plan.dropped.iter().for_each(|table| {
+        printer.note(&format!("  left out: table {table}, which has samples of column values"))
+    });
     if !plan.comments.is_empty() {
         printer.detail(&format!("  comments were removed: {}", plan.comments.join(", ")));
     }
@@ -67,7 +67,7 @@ fn summarize_rows(rows: &SelectedRows, printer: &Printer) {
         }
     }
     if rows.sees_old_values {
-        printer.note("  conditions saw the old values of masked columns");
+        printer.note("  --where conditions were tested with the old values of masked columns");
     }
 }
 
@@ -122,7 +122,7 @@ fn summarize(report: &CopyReport, printer: &Printer) {
         }
         if let Some(why) = &index.unverified {
             printer.note(&format!(
-                "  index {} was copied as it is; its order was not verified: {why}",
+                "  index {} was copied unchanged; its order was not verified: {why}",
                 index.name
             ));
         }
@@ -137,7 +137,7 @@ fn summarize(report: &CopyReport, printer: &Printer) {
         printer.detail("  the source is in journal mode wal");
     }
     if report.pages == 0 {
-        // The copy was written as statements.
+        // The copy is a folder of SQL files: it has no pages to report.
         return;
     }
     printer.detail(&format!(

@@ -1,4 +1,4 @@
-//! `sqluice export`.
+//! `sqluice export`: writes tables or a query to files or standard output, and prints a summary.
 
 use std::path::{Path, PathBuf};
 
@@ -17,9 +17,11 @@ pub(super) fn run(args: &Export, printer: &Printer, cancel: &Cancel) -> anyhow::
     let to: PathBuf = args.flags.get(Setting::To).unwrap_or_default();
     let (to_stdout, is_dry) = (to == Path::new("-"), args.flags.has(Setting::DryRun));
     if to_stdout && printer.is_json() && !is_dry {
-        return Err(Error::usage("--json prints its report where the rows go")
-            .hint("leave --json out, or name a file: --to FILE")
-            .into());
+        return Err(Error::usage(
+            "--json prints the report to standard output, where the rows are also written",
+        )
+        .hint("leave --json out, or name a file: --to FILE")
+        .into());
     }
     let mut export = match to_stdout {
         true => export::Export::to_stdout(&args.source),

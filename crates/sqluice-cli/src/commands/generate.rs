@@ -1,4 +1,4 @@
-//! `sqluice generate`.
+//! `sqluice generate`: generates rows for a schema, a preset or a profile, or shows some of them (`--preview`).
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -67,7 +67,7 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
     print_report(&report, printer)
 }
 
-/// Returns the profile of the database that `--like` names, as a schema.
+/// Describes the database that `--like` names, as a schema with `gen:` comments.
 fn like(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Schema> {
     let source: Option<PathBuf> = args.flags.get(Setting::Like);
     let source = source.ok_or_else(|| Error::usage("no schema is named"))?;
@@ -115,7 +115,7 @@ fn tpch(
 
 #[cfg(not(feature = "tpch"))]
 fn tpch(_: &Generate, _: Option<PathBuf>, _: &Printer, _: &Cancel) -> anyhow::Result<Exit> {
-    Err(Error::without_feature("this build has no preset tpch", "tpch").into())
+    Err(Error::without_feature("this build does not have the preset tpch", "tpch").into())
 }
 
 fn count(rows: &RowCount) -> Option<(Option<String>, u64)> {
@@ -169,13 +169,14 @@ fn aligns(columns: usize, rows: &[Vec<PreviewValue>]) -> Vec<Align> {
     (0..columns).map(align).collect()
 }
 
-/// Returns the database and the schema file of the arguments. `--discard` and `--preset` determine which of them are given.
+/// Returns the database and the schema file among the arguments. With `--discard` there is no database, with `--preset` or `--like` no
+/// schema file.
 fn files(args: &Generate) -> Result<(Option<PathBuf>, Option<PathBuf>), Error> {
     let mut files = args.files.iter().cloned();
     let [has_preset, is_like, discards] =
         [Setting::Preset, Setting::Like, Setting::Discard].map(|setting| args.flags.has(setting));
     let has_schema = has_preset || is_like;
-    // A preview needs no database, but a database may be given, because the user may just have added `--preview`.
+    // A preview needs no database, but one may be named: the user may just have added `--preview` to a command line.
     let shows = args.flags.has(Setting::Preview);
     let nowhere = discards || (shows && args.files.len() < 2 - usize::from(has_schema));
     let target = if nowhere { None } else { files.next() };

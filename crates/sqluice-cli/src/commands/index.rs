@@ -1,4 +1,4 @@
-//! `sqluice index`.
+//! `sqluice index`: adds indexes and full-text indexes to a database, and prints how they were built.
 
 use sqluice::error::Setting;
 use sqluice::index::{self, FullTextReport, FullTextWork, Report};
@@ -85,7 +85,7 @@ fn summarize(report: &Report, printer: &Printer) {
     }
 }
 
-/// Returns a sentence about a full-text index.
+/// Describes the result for a full-text index.
 fn full_text(of: &FullTextReport, report: &Report) -> String {
     let (name, target, time) = (&of.name, report.target.display(), elapsed(report.seconds));
     match of.write_path {

@@ -1,4 +1,4 @@
-//! `sqluice info`.
+//! `sqluice info`: prints the page size, encoding, tables, indexes and free pages of a database.
 
 use std::fmt::Write;
 

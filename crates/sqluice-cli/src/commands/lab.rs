@@ -1,4 +1,4 @@
-//! `sqluice lab`.
+//! `sqluice lab`: runs experiments of `sqluice_lab`, shows their progress, writes the reports, and can compare with an earlier run.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -78,7 +78,7 @@ pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Res
     Ok(end(&record, printer))
 }
 
-/// Repeats the failures at the end, where they can't be overlooked.
+/// Prints the failed variants again after the report, and returns the exit status.
 fn end(record: &Run, printer: &Printer) -> Exit {
     let mut failed = false;
     for (experiment, variant) in variants(record) {
@@ -88,7 +88,7 @@ fn end(record: &Run, printer: &Printer) -> Exit {
         }
     }
     if record.interrupted {
-        printer.warn("interrupted: what was measured so far is shown");
+        printer.warn("interrupted: only the figures measured so far are shown");
     }
     match (failed, record.interrupted) {
         (_, true) => Exit::from(INTERRUPTED),
@@ -114,7 +114,7 @@ fn cannot(what: &str, file: &Path, error: io::Error) -> Error {
     Error::target(format!("cannot {what} {}", file.display())).because(error)
 }
 
-/// A display of the run's progress: a bar on a terminal, or lines at intervals.
+/// Displays the progress of the run: a bar on a terminal, or lines at intervals.
 struct Watch {
     bar: Option<ProgressBar>,
     shown: Option<Mutex<Instant>>,

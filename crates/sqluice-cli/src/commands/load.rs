@@ -1,4 +1,4 @@
-//! `sqluice load`.
+//! `sqluice load`: refuses arguments in the wrong order, asks for a password, loads, and suggests the next commands.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
@@ -74,7 +74,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         }
         print_details(&report, printer);
         columns::summarize(&report.tables, printer);
-        // Notes that were known before the load are already printed.
+        // Skip the notes on an input that were printed before the load.
         for (input, before) in report.inputs.iter().zip(&inputs) {
             for note in input.notes.iter().filter(|note| !before.notes.contains(note)) {
                 printer.note(&format!("  {}: {}", input.name, terms::rendered(note)));
@@ -97,7 +97,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     Ok(Exit::FAILURE)
 }
 
-/// Prints the files of folders and archives that are left out.
+/// Prints the files in folders and archives that were not loaded.
 fn print_left_out(report: &Report, printer: &Printer) {
     if report.left_out.is_empty() {
         return;
@@ -108,7 +108,7 @@ fn print_left_out(report: &Report, printer: &Printer) {
     }
 }
 
-/// Refuses a URL with a password, which every user of this machine can read in the list of processes.
+/// Returns an error if a URL has a password: every user of this machine can read it in the list of processes.
 fn refuse_password(args: &Load) -> Result<(), Error> {
     match args.files.iter().find(|file| remote::has_password(file)) {
         None => Ok(()),
@@ -145,7 +145,7 @@ fn password(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<S
     Ok(line?.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// Returns the places of the password of a server's user.
+/// Returns a phrase for hints that says where a user can give the password of the server in `url`.
 fn places_of_password(url: &Path) -> &'static str {
     match remote::server_scheme(url) {
         Some("mysql" | "mariadb") => "~/.my.cnf or the variable MYSQL_PWD",
@@ -153,7 +153,7 @@ fn places_of_password(url: &Path) -> &'static str {
     }
 }
 
-/// Refuses a command line with the files in the wrong order: the file to load stands in the place of the database.
+/// Returns an error if the first argument, the database, is a file to load: the arguments are in the wrong order.
 fn refuse_swapped(args: &Load, printer: &Printer) -> Result<(), Error> {
     let db = &args.db;
     if !(is_named_as_data(db) || is_named_as_archive(db)) || begins_as_database(db) {
@@ -177,7 +177,7 @@ fn refuse_swapped(args: &Load, printer: &Printer) -> Result<(), Error> {
     Err(error.hint(meant::line(&words)))
 }
 
-/// Refuses files that do not exist if their names, joined by spaces, are the name of one that does: the shell has split it.
+/// Returns an error if the files do not exist, but their names joined by spaces are an existing file: its name was not quoted in the shell.
 fn refuse_unquoted(args: &Load, printer: &Printer) -> Result<(), Error> {
     const PARTS_MAX: usize = 8;
     let words = printer.words();
@@ -197,7 +197,7 @@ fn refuse_unquoted(args: &Load, printer: &Printer) -> Result<(), Error> {
     Ok(())
 }
 
-/// Prints two commands to go on with.
+/// Prints two commands for what a user may want to do next.
 fn go_on(args: &Load, report: &Report, printer: &Printer) {
     let Some(table) = report.tables.first() else { return };
     let database = args.db.as_os_str();

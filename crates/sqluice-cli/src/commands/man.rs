@@ -15,7 +15,7 @@ use crate::printer::Printer;
 pub(super) fn run(args: &Man, printer: &Printer) -> anyhow::Result<Exit> {
     let described = |verb: Command| verb.mut_args(with_long_help);
     let mut command = described(Args::command()).mut_subcommands(described).disable_help_subcommand(true);
-    // Building adds the global flags and the full name to each verb.
+    // `build` adds the global flags and the full name to each subcommand.
     command.build();
     match &args.dir {
         None => printer.bytes(&page(&command)?)?,
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Man, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// Shows the help of a flag on the page even if the short help hides it.
+/// Returns a flag that the man page shows even if the short help hides it.
 fn with_long_help(arg: Arg) -> Arg {
     match (arg.get_long_help(), arg.get_help().cloned()) {
         (None, Some(help)) => arg.long_help(help),

@@ -1,4 +1,4 @@
-//! `sqluice merge`.
+//! `sqluice merge`: merges databases into one, and prints the rows of each table and which rows were left out.
 
 use std::path::Path;
 
@@ -76,8 +76,7 @@ fn summarize(args: &Merge, report: &MergeReport, printer: &Printer) {
         printer.note(&format!("  orphans: {orphans}"));
     }
     for table in &report.virtual_tables {
-        printer
-            .note(&format!("  virtual table {table}: SQLite made it again, with the rows of all databases"));
+        printer.note(&format!("  virtual table {table}: rebuilt by SQLite, with the rows of all databases"));
     }
     for index in indexes.iter().filter(|index| index.sorted) {
         printer.note(&format!("  index {} was sorted", index.name));
@@ -109,7 +108,7 @@ fn summarize(args: &Merge, report: &MergeReport, printer: &Printer) {
     }
 }
 
-/// Returns the line about an existing target.
+/// Describes the rows of a target that existed before, and now.
 fn added(target: &Path, before: &Replaced, rows: u64) -> String {
     let target = target.display();
     match before {
@@ -130,7 +129,7 @@ fn summarize_table(table: &MergedTable, printer: &Printer) {
         _ => format!(" of {sources} databases"),
     };
     printer.note(&format!("  {name}: {rows}{of}{}", how(table)));
-    // Without `--verbose`, new rowids are listed only if a column is the rowid.
+    // Without `--verbose`, new rowids are listed only if a column is the rowid: other rowids are not visible to users.
     let listed = match (printer.is_verbose(), table.new_keys) {
         (true, _) => usize::MAX,
         (false, true) => RENUMBERED_MAX,
@@ -164,7 +163,7 @@ fn summarize_table(table: &MergedTable, printer: &Printer) {
     ));
 }
 
-/// Returns the method of merging a table, in words.
+/// Describes how a table was merged.
 fn how(table: &MergedTable) -> String {
     let how = match (table.method, &table.why) {
         ("inserted", Some(why)) => return format!(", inserted by SQLite: {why}"),
@@ -188,8 +187,8 @@ fn summarize_left_out(args: &Merge, report: &MergeReport, printer: &Printer) {
         printer.note(&format!("  left out: {object}"));
     }
     if args.flags.has(Setting::Analyze) {
-        printer.note("  statistics: made anew by ANALYZE");
+        printer.note("  statistics: created by ANALYZE");
     } else if !statistics.is_empty() {
-        printer.note("  statistics of the sources were dropped; --analyze makes new ones");
+        printer.note("  statistics of the sources were dropped; --analyze creates new ones");
     }
 }

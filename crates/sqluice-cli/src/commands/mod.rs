@@ -1,4 +1,4 @@
-//! The commands, a file for each verb: calls the engine with the arguments, and prints the report.
+//! The commands. The file of a command calls the engine with the arguments, and prints the report.
 
 #[cfg(feature = "lab")]
 mod advise;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     }
 }
 
-/// Refuses a page size for a database that has its own.
+/// Returns an error if a page size is given for an existing database.
 fn refuse_page_size(given: &Given, target: Option<&Path>) -> Result<(), Error> {
     let has_pages = |target: &&Path| target.metadata().is_ok_and(|about| about.is_file() && about.len() > 0);
     let has_no_effect = given.has(Setting::PageSize) && !given.has(Setting::Overwrite);
@@ -86,7 +86,7 @@ fn print_plan(plan: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
     print_planned(&plan, printer)
 }
 
-/// Prints the plan of a verb.
+/// Prints the plan of any command, as text or as JSON.
 fn print_planned(plan: &(impl Serialize + Display), printer: &Printer) -> anyhow::Result<Exit> {
     if printer.is_json() {
         printer.json(plan)?;
@@ -126,7 +126,7 @@ fn print_done(verb: &str, what: &str, report: &Report, printer: &Printer) {
 fn print_details(report: &Report, printer: &Printer) {
     if !report.checksum.is_empty() {
         let checksum = format!("  checksum {}", report.checksum);
-        // Without a target, the checksum is the result of the run.
+        // With --discard there is no target: the checksum is the result of the run, so it is printed without --verbose.
         if report.target.is_none() { printer.note(&checksum) } else { printer.detail(&checksum) }
     }
     printer.detail(&format!(

@@ -1,4 +1,4 @@
-//! `sqluice pack`.
+//! `sqluice pack`: stores the files of a folder in a SQLite archive, and prints a summary.
 
 use sqluice::archive::{self, PackReport};
 use sqluice::error::Setting;
@@ -22,7 +22,7 @@ pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         printer.note(&format!("note: {} is left out: {}", skipped.name, skipped.why));
     }
     if let more @ 1.. = prepared.skipped().len().saturating_sub(SKIPPED_MAX) {
-        printer.note(&format!("note: {more} more are left out; --json names them all"));
+        printer.note(&format!("note: {more} more entries are left out; --json names them all"));
     }
     if args.flags.has(Setting::DryRun) {
         return print_plan(prepared.plan(), printer);

@@ -1,4 +1,4 @@
-//! `sqluice profile`.
+//! `sqluice profile`: writes a schema that describes the values of a database, from which `sqluice generate` makes a lookalike.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::printer::Printer;
 use crate::quantities::{counted, elapsed, rate};
 
 pub(super) fn run(args: &Profile, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
-    // The target is checked before the work.
+    // Checked first: an existing file must be an error before the database is read.
     let to: Option<PathBuf> = args.flags.get(Setting::To);
     let overwrite = args.flags.has(Setting::Overwrite);
     let file = to.as_deref().map(|path| WholeFile::create(path, overwrite)).transpose()?;

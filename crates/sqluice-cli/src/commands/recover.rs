@@ -1,4 +1,4 @@
-//! `sqluice recover`.
+//! `sqluice recover`: saves the rows of a damaged database in a new one, and prints what was lost.
 
 use sqluice::error::Setting;
 use sqluice::progress::{Cancel, Context};

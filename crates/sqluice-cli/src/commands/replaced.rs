@@ -15,8 +15,8 @@ use crate::quantities::{counted, grouped};
 /// The largest number of listed tables.
 const TABLES_MAX: usize = 20;
 
-/// Asks before a database is replaced, unless `--yes` is given or no answer is possible because standard input is not a terminal or is one
-/// of the `inputs`.
+/// Asks the user before a database is replaced. Does not ask with `--yes`, or if no answer is possible: standard input is not a terminal,
+/// or is one of the `inputs`.
 pub(super) fn confirm<'p>(
     wanted: Option<Wanted>,
     yes: bool,
@@ -79,7 +79,7 @@ fn summary(replaced: &Replaced) -> String {
 /// Reports the removed temporary files of killed runs.
 pub(super) fn summarize_removed(removed: &[PathBuf], printer: &Printer) {
     for path in removed {
-        printer.note(&format!("  removed {}, which a killed run had left", path.display()));
+        printer.note(&format!("  removed {}, a temporary file of a killed run", path.display()));
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_question_lists_what_is_lost_up_to_a_bound() {
+    fn the_question_before_a_replacement_lists_the_first_tables() {
         let mut one = replaced(1);
         assert_eq!(
             question(Path::new("x.db"), &one),

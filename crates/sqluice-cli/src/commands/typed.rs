@@ -1,4 +1,4 @@
-//! Lines that a user types at the terminal.
+//! Reads lines that a user types at the terminal.
 
 use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use sqluice::progress::Cancel;
 
-/// The longest delay of Ctrl-C while an answer is awaited.
+/// The interval at which Ctrl-C is checked while waiting for a line.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Reads a line of standard input. The line is empty at the end of the input.
 pub(super) fn line(cancel: &Cancel) -> anyhow::Result<String> {
     let (send, receive) = mpsc::channel();
-    // A read can't be interrupted, so this thread ends with the process.
+    // A read can't be interrupted. If the user presses Ctrl-C, this thread is abandoned and ends with the process.
     std::thread::spawn(move || {
         let mut line = String::new();
         let read = io::stdin().read_line(&mut line);

@@ -1,4 +1,4 @@
-//! `sqluice unpack`.
+//! `sqluice unpack`: extracts the files of a SQLite archive, lists them, or prints one to standard output.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -149,7 +149,7 @@ fn list_json(unpack: &archive::Unpack, cancel: &Cancel) -> anyhow::Result<Exit> 
     Ok(if refused == 0 { Exit::SUCCESS } else { Exit::FAILURE })
 }
 
-/// Returns the details that `sqlite3 -Atv` prints before a name.
+/// Formats mode, size and time of a file as `sqlite3 -Atv` prints them before its name.
 fn details(listed: &Listed) -> String {
     let mut text = String::new();
     text.push(match listed.kind {

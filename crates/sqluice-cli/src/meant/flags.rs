@@ -1,25 +1,25 @@
-//! The flags of other tools, and the flags of `sqluice` that do the same.
+//! Replaces flags that other tools have, such as `--sep`, by the flags of `sqluice` with the same effect.
 
 use std::ffi::OsString;
 
 use super::words::Words;
 
-/// The words in the place of a flag of another tool.
+/// The replacement for a flag of another tool.
 #[derive(Clone, Copy)]
 enum Instead {
-    /// A flag with the same value, if any.
+    /// The flag with this name; a value of the old flag stays.
     Flag(&'static str),
-    /// Words without the value that the flag may have had behind `=`.
+    /// These words. A value of the old flag after `=` is dropped.
     Words(&'static [&'static str]),
-    /// Nothing.
+    /// Nothing: the flag is dropped, but not the word after it.
     Nothing,
-    /// Nothing, and the value is left out as well.
+    /// Nothing: the flag and its value are dropped, even if the value is the next word.
     NothingOfTwo,
 }
 
 use Instead::{Flag, Nothing, NothingOfTwo};
 
-/// Flags of other tools.
+/// The flags of other tools, with their replacements.
 const OF_OTHERS: &[(&[&str], Instead)] = &[
     (&["sep", "separator", "delim", "field-separator", "fs", "csv-delimiter"], Flag("delimiter")),
     (&["pk", "primary", "pkey", "id-column"], Flag("primary-key")),
@@ -33,7 +33,7 @@ const OF_OTHERS: &[(&[&str], Instead)] = &[
     (&["tables"], Flag("table")),
     (&["alter", "add-missing-columns"], Flag("add-columns")),
     (&["truncate", "drop-table"], Flag("replace-table")),
-    // A row with the same key, not the table.
+    // In other tools, this replaces rows with the same key, not the table.
     (&["replace", "or-replace", "insert-or-replace"], Instead::Words(&["--on-conflict", "replace"])),
     (&["ignore", "or-ignore", "insert-or-ignore"], Instead::Words(&["--on-conflict", "ignore"])),
     (&["memory-limit", "mem", "max-memory"], Flag("memory")),
@@ -62,8 +62,8 @@ const OF_OTHERS: &[(&[&str], Instead)] = &[
     (&["batch-size", "chunksize", "chunk-size", "batch", "commit-every", "transaction-size"], NothingOfTwo),
 ];
 
-/// Returns the words without the flag `unknown`, which the command does not have, and with what does the same. `similar` is a flag of the
-/// command with a similar name.
+/// Returns the words with the unknown flag replaced by one with the same effect, or by `similar`, a flag of the command with a similar
+/// name.
 pub(super) fn corrected(words: &Words, unknown: &str, similar: Option<&str>) -> Option<Words> {
     let at = words.flag(unknown)?;
     let text = words.0[at].to_string_lossy().into_owned();
@@ -95,7 +95,7 @@ pub(super) fn corrected(words: &Words, unknown: &str, similar: Option<&str>) -> 
         Some(Instead::Words(words)) => with(words.iter().map(OsString::from).collect(), 1),
         Some(Nothing) => with(Vec::new(), 1),
         Some(NothingOfTwo) => with(Vec::new(), both),
-        // `--Table` or `--skip_lines`.
+        // A misspelled flag of this command, such as `--Table` or `--skip_lines`.
         None => renamed(
             similar.map(|similar| similar.trim_start_matches('-')).filter(|similar| *similar != "help")?,
         ),

@@ -15,7 +15,7 @@ use sqluice_format::database::MAGIC;
 pub(crate) enum Kind {
     /// A database that exists.
     Database,
-    /// The name of a database that does not exist.
+    /// A name such as `shop.db` that does not exist: a database to be created.
     NewDatabase,
     /// A file, a folder, a pattern or a URL with data.
     Data,
@@ -59,18 +59,18 @@ impl Kind {
         }
     }
 
-    /// Returns `true` for a database that exists or not.
+    /// Returns `true` for the name of a database, whether it exists or not.
     pub(crate) fn is_database(self) -> bool {
         matches!(self, Kind::Database | Kind::NewDatabase)
     }
 
-    /// Returns `true` for something that is loaded.
+    /// Returns `true` for data that can be loaded: a file, a folder, a URL or standard input.
     pub(crate) fn is_data(self) -> bool {
         matches!(self, Kind::Data | Kind::Stdin)
     }
 }
 
-/// Returns `true` if a part of a path is a file: the path names a member of an archive.
+/// Returns `true` if a folder of a path is in fact a file: then the path names a member of an archive.
 fn is_within_file(path: &Path) -> bool {
     path.ancestors().skip(1).any(Path::is_file)
 }
@@ -81,8 +81,8 @@ pub(crate) fn begins_as_database(file: &Path) -> bool {
     File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
 }
 
-/// Returns the name of the database for data without one: `orders.csv.gz` becomes `orders.db`, in the current folder. The database is named
-/// as its first table is.
+/// Returns the name of the database if only data is named: `orders.db` in the current folder for `orders.csv.gz`. The stem is the name of
+/// the first table.
 pub(crate) fn database_of(data: &OsStr) -> PathBuf {
     let name = stem(&without_secrets(Path::new(data))).unwrap_or_default();
     // The text of a pattern before its first wildcard: `log-*.csv` becomes `log.db`.
@@ -90,7 +90,7 @@ pub(crate) fn database_of(data: &OsStr) -> PathBuf {
     PathBuf::from(format!("{}.db", if stem.is_empty() { "data" } else { stem }))
 }
 
-/// Returns a name that nothing has: `orders-2.db` if there is an `orders.db`.
+/// Returns a name that no file has yet: `orders-2.db` if `orders.db` exists.
 pub(crate) fn free_name(name: PathBuf) -> PathBuf {
     let part = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     let (stem, extension) = (part(name.file_stem()), part(name.extension()));
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_is_named_after_the_first_data() {
+    fn a_database_is_named_after_its_data() {
         for (data, database) in [
             ("orders.csv", "orders.db"),
             ("in/orders.csv.gz", "orders.db"),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_told_apart_by_their_names() {
+    fn the_kind_of_a_word_follows_from_its_name() {
         for (word, kind) in [
             ("x.db", Kind::NewDatabase),
             ("x.SQLITE3", Kind::NewDatabase),

@@ -1,4 +1,4 @@
-//! The meaning of command lines that name no command, or that have a mistake.
+//! Guesses the meaning of command lines that name no command, or that have a mistake.
 //!
 //! ```text
 //!  sqluice orders.csv                     is run as    sqluice load orders.db orders.csv
@@ -40,20 +40,20 @@ const MISTAKES_MAX: usize = 8;
 /// The meaning of a command line that names no command.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// The command line with its command.
+    /// The complete command line, which is run.
     Run(Vec<OsString>),
-    /// None is run, as more than one may be meant.
+    /// Nothing is run, because several commands may be meant.
     Refused(Mistake),
 }
 
-/// A mistake in a command line, and the line to type.
+/// The error message for a mistake in a command line, and the corrected line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Mistake {
     pub(crate) message: String,
     pub(crate) line: String,
 }
 
-/// Returns the command line with a flag for help behind the command that it is about: `--help load` means `load --help`.
+/// Moves a help flag behind the command after it: `--help load` means `load --help`.
 pub(crate) fn with_help_behind(given: Vec<OsString>, program: &Command) -> Vec<OsString> {
     match &given[..] {
         [_, help, verb] if help == "--help" || help == "-h" => match program.find_subcommand(verb) {
@@ -64,7 +64,7 @@ pub(crate) fn with_help_behind(given: Vec<OsString>, program: &Command) -> Vec<O
     }
 }
 
-/// Returns the meaning of a command line that names files in the place of a command, or `None` if it names none.
+/// Returns the meaning of a command line whose first word is a file and not a command; `None` for other command lines.
 pub(crate) fn of_files(given: &[OsString], program: &Command) -> Option<Meaning> {
     let words = Words(given[1..].to_vec());
     let at = words.verb(program)?;
@@ -124,8 +124,8 @@ fn refused(words: Vec<OsString>, message: &str) -> Meaning {
     Meaning::Refused(Mistake { message: message.to_owned(), line: redirected(&Words(words)) })
 }
 
-/// Returns the mistake of a command line that the parser refuses with `error`, or `None` if its meaning is not known. `parse` parses a
-/// command line.
+/// Returns the message and the corrected line for a command line that the parser refuses with `error`; `None` if its meaning can't be
+/// guessed. `parse` parses a command line.
 pub(crate) fn mistake(
     given: &[OsString],
     program: &Command,
@@ -141,7 +141,7 @@ pub(crate) fn mistake(
         }
         words = corrected;
         match parse(&[&given[..1], &words.0].concat()) {
-            // Help and the version are returned as errors.
+            // clap also returns help and version as errors; they do not use standard error, and need no correction.
             Err(error) if error.use_stderr() => corrected = step(&words, program, &error)?,
             _ => {
                 let words = verbs::with_database_first(words, program);
@@ -152,7 +152,7 @@ pub(crate) fn mistake(
     None
 }
 
-/// Returns the words with one mistake less.
+/// Returns the words with the mistake corrected that the parser reports as `error`.
 fn step(words: &Words, program: &Command, error: &clap::Error) -> Option<Words> {
     let at = words.verb(program)?;
     match error.kind() {
@@ -171,7 +171,7 @@ fn step(words: &Words, program: &Command, error: &clap::Error) -> Option<Words> 
     }
 }
 
-/// Says what is wrong with a command line.
+/// Describes the mistake in a command line.
 fn message(words: &Words, program: &Command, error: &clap::Error) -> Option<String> {
     let verb = words.0[words.verb(program)?].to_string_lossy();
     Some(match error.kind() {
@@ -192,7 +192,7 @@ fn message(words: &Words, program: &Command, error: &clap::Error) -> Option<Stri
     })
 }
 
-/// Returns the first text of a value.
+/// Returns the text, or the first of the texts, in the context of a clap error.
 fn first(value: Option<&ContextValue>) -> Option<String> {
     match value? {
         ContextValue::String(text) => Some(text.clone()),
@@ -201,7 +201,7 @@ fn first(value: Option<&ContextValue>) -> Option<String> {
     }
 }
 
-/// Returns a command line for a shell, with the file that is standard input behind `<`, if the system reports its name.
+/// Returns a command line for a shell. If it reads a redirected file, adds `< FILE`, provided that the system reports the file's name.
 fn redirected(words: &Words) -> String {
     let line = line(&words.0);
     match standard_input_path().filter(|_| words.has("-")) {
@@ -222,7 +222,7 @@ pub(crate) fn database_for(data: &OsStr) -> PathBuf {
 /// The longest command line that follows a hint, in characters.
 const LINE_CHARACTERS_MAX: usize = 100;
 
-/// Settings by which data is removed, left out, changed or shown. A hint may name them, but users type them themselves.
+/// Settings that remove, leave out, change or reveal data. A hint may name them, but no ready command line has them.
 const HARMFUL: [Setting; 11] = [
     Setting::Allow,
     Setting::CommitAnyway,
@@ -237,7 +237,8 @@ const HARMFUL: [Setting; 11] = [
     Setting::ReplaceTable,
 ];
 
-/// Returns the given command line with the flag of a hint, if the hint is to add this one flag, and the line is short.
+/// Returns the given command line with the flag that a hint names. Returns `None` if the hint names several flags, or a harmful one, or if
+/// the line would be long.
 pub(crate) fn with_flag_of(hint: &Message, given: &[OsString]) -> Option<String> {
     let mut settings = hint.settings_with_values();
     let (setting, value) = settings.next()?;
@@ -252,7 +253,7 @@ pub(crate) fn with_flag_of(hint: &Message, given: &[OsString]) -> Option<String>
     let id = setting.name();
     let is_given =
         of_verb.try_contains_id(id).ok()? && of_verb.value_source(id) == Some(ValueSource::CommandLine);
-    // Behind `--`, a flag is the name of a file.
+    // After `--`, a flag would be read as the name of a file.
     if is_given || given.iter().any(|word| word == "--") {
         return None;
     }
@@ -263,7 +264,7 @@ pub(crate) fn with_flag_of(hint: &Message, given: &[OsString]) -> Option<String>
     (is_short && parsed(&whole).is_some()).then_some(line)
 }
 
-/// Returns `true` for a value that stands for another: `FILE`, `A,B`, `TABLE=N`.
+/// Returns `true` if a value is a placeholder in capitals: `FILE`, `A,B`, `TABLE=N`.
 fn is_placeholder(value: &str) -> bool {
     value.chars().all(|character| character.is_ascii_uppercase() || ",=.:".contains(character))
 }

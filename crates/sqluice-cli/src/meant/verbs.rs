@@ -1,4 +1,4 @@
-//! The commands of other tools, and the command lines of `sqluice` that do the same.
+//! Replaces commands that other tools have, such as `import`, by the command of `sqluice` with the same effect.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -12,8 +12,8 @@ use sqluice_platform::streams::standard_input_path;
 use super::kind::{self, Kind};
 use super::words::Words;
 
-/// Commands of other tools, each with the command that does the same. Words such as `anonymize` are
-/// not among them: a copy without a mask would show the values that they are to hide.
+/// The commands of `sqluice`, with the names that other tools give them. `anonymize` and similar words for `copy` are missing: a copy
+/// without a mask would reveal the values that the user wants to hide.
 const SAME: [(&str, &[&str]); 10] = [
     (
         "load",
@@ -30,7 +30,7 @@ const SAME: [(&str, &[&str]); 10] = [
     ("unpack", &["unzip", "extract"]),
 ];
 
-/// Returns the words with the command that was most likely meant in the place of the unknown one at `at`. `similar` gives the command with
+/// Returns the words with the unknown command at `at` replaced by the one that was most likely meant. `similar` returns the command with
 /// the most similar name.
 pub(super) fn corrected(
     words: &Words,
@@ -59,7 +59,7 @@ pub(super) fn corrected(
     with(&same.or_else(similar)?)
 }
 
-/// Converts data to a database, or tables of a database to a file.
+/// Replaces a command such as `convert`: a load if data is converted to a database, an export if a database is converted to a file.
 fn converted(words: &Words, at: usize, program: &Command) -> Option<Words> {
     let files = words.positions(program.find_subcommand("load")?, at + 1);
     let kind = |place: &usize| Kind::of(&words.0[*place]);
@@ -69,7 +69,7 @@ fn converted(words: &Words, at: usize, program: &Command) -> Option<Words> {
     Some(words)
 }
 
-/// Returns the words of a load with the database before the files.
+/// Returns the words; if they are a load, moves the database before the files.
 pub(super) fn with_database_first(mut words: Words, program: &Command) -> Words {
     let Some(load) = program.find_subcommand("load") else { return words };
     let Some(at) = words.verb(program).filter(|at| words.0[*at] == "load") else { return words };
@@ -82,7 +82,7 @@ pub(super) fn with_database_first(mut words: Words, program: &Command) -> Words 
     words
 }
 
-/// Runs a query, or shows the tables of a database.
+/// Replaces a command such as `query`: an export of the query to standard output, or `info` if there is no query.
 pub(super) fn queried(words: &Words, at: usize, program: &Command) -> Option<Words> {
     let places = words.positions(program.find_subcommand("export")?, at + 1);
     let mut words = words.clone();
@@ -96,7 +96,7 @@ pub(super) fn queried(words: &Words, at: usize, program: &Command) -> Option<Wor
     Some(words)
 }
 
-/// Returns the words with what the command misses, if other words tell it.
+/// Returns the words with a missing argument of `load` or `export` added, if the others determine it.
 pub(super) fn completed(words: &Words, at: usize, command: &Command) -> Option<Words> {
     let places = words.positions(command, at + 1);
     match command.get_name() {
@@ -106,7 +106,7 @@ pub(super) fn completed(words: &Words, at: usize, command: &Command) -> Option<W
     }
 }
 
-/// Names the database of a load, or standard input.
+/// Adds the missing database of a load, named after the data, or `-` for data on standard input.
 fn loaded(words: &Words, at: usize, places: &[usize]) -> Option<Words> {
     let [only] = places else { return None };
     let given = words.0[*only].clone();
@@ -117,10 +117,10 @@ fn loaded(words: &Words, at: usize, places: &[usize]) -> Option<Words> {
         }
         kind if kind.is_database() && !io::stdin().is_terminal() => {
             words.0.insert(only + 1, "-".into());
-            // The files in an archive have names.
+            // An archive needs no name for its table: its files have names.
             let is_archive = standard_input_path().is_some_and(|file| is_named_as_archive(&file));
             if !is_archive && !words.has("--table") && !words.has("-t") {
-                // Without the extension of the data, or of the database.
+                // The table is named after the redirected file, or after the database.
                 let named = standard_input_path()
                     .map_or_else(|| given.into(), |file| kind::database_of(file.as_os_str()));
                 let table = Path::new(&named).file_stem()?.to_owned();
@@ -132,7 +132,7 @@ fn loaded(words: &Words, at: usize, places: &[usize]) -> Option<Words> {
     Some(words)
 }
 
-/// Names the file of an export behind `--to`.
+/// Adds the missing `--to` of an export, with a file that is among the words or named after the table or database.
 fn exported(words: &Words, places: &[usize]) -> Option<Words> {
     let [database, rest @ ..] = places else { return None };
     let mut words = words.clone();
@@ -140,7 +140,7 @@ fn exported(words: &Words, places: &[usize]) -> Option<Words> {
         return None;
     }
     match rest {
-        // `export orders.csv shop.db`
+        // `export orders.csv shop.db`: the file and the database are exchanged.
         [only]
             if Kind::of(&words.0[*only]) == Kind::Database && Kind::of(&words.0[*database]) == Kind::Data =>
         {

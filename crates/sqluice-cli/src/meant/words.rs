@@ -9,12 +9,12 @@ use clap::{Arg, Command};
 pub(crate) struct Words(pub(crate) Vec<OsString>);
 
 impl Words {
-    /// Returns the place of the first word that is no global flag: the command stands there.
+    /// Returns the index of the command: the first word that is not a global flag.
     pub(crate) fn verb(&self, program: &Command) -> Option<usize> {
         self.positions(program, 0).into_iter().next()
     }
 
-    /// Returns the places of the words from `from` on that are neither flags of `command` nor values of flags.
+    /// Returns the indexes, from `from` on, of words that are neither flags of `command` nor values of flags.
     pub(crate) fn positions(&self, command: &Command, from: usize) -> Vec<usize> {
         let mut places = Vec::new();
         let mut at = from;
@@ -36,7 +36,7 @@ impl Words {
         places
     }
 
-    /// Returns the place of a flag, which may have its value behind `=`.
+    /// Returns the index of a flag, whether its value follows after `=` or as the next word.
     pub(crate) fn flag(&self, flag: &str) -> Option<usize> {
         self.0.iter().position(|word| {
             let text = word.to_string_lossy();
@@ -59,7 +59,7 @@ fn takes_next(command: &Command, flag: &str) -> bool {
     command.get_arguments().find(is_it).is_some_and(takes_value)
 }
 
-/// Returns `true` if the last of some one-letter flags, such as `-qt`, has the next word as its value.
+/// Returns `true` if the last flag in a cluster of one-letter flags, such as `-qt`, takes the next word as its value.
 fn cluster_takes_next(command: &Command, cluster: &str) -> bool {
     for (at, letter) in cluster.char_indices().skip(1) {
         let arg = command.get_arguments().find(|arg| arg.get_short() == Some(letter));

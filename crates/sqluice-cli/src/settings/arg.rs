@@ -39,12 +39,12 @@ pub(super) fn arg(setting: Setting, declaration: &Declaration) -> Arg {
         arg = arg.requires(other);
     }
     if let Some(value) = declaration.default {
-        // A sentence may state the default itself.
+        // Clap must not add the default if the help text already states it.
         arg = arg.default_value(value).hide_default_value(declaration.help.contains("[default: "));
     }
     match declaration.kind {
         Kind::Switch | Kind::YesOrNo => return arg.action(ArgAction::SetTrue),
-        // A text may be a negative number.
+        // A value may begin with a hyphen, such as a negative number.
         Kind::Texts => arg = arg.action(ArgAction::Append).allow_hyphen_values(true),
         kind if is_list(kind) => arg = arg.action(ArgAction::Append),
         Kind::Integer(least, _) => arg = arg.allow_negative_numbers(least < 0),

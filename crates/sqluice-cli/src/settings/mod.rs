@@ -80,7 +80,7 @@ impl<V: OfVerb> FromArgMatches for Flags<V> {
     }
 }
 
-/// Returns the values of all uses of a flag, as one.
+/// Returns the values of all uses of a flag, combined to one value.
 fn all(matches: &ArgMatches, setting: Setting) -> Option<Value> {
     let values = matches.get_many::<Value>(setting.name())?.cloned();
     values.reduce(|mut all, more| {
@@ -151,13 +151,13 @@ mod tests {
         parse::value(declaration.kind, text).unwrap()
     }
 
-    /// Returns `true` if options have a field for a setting, or refuse the value themselves.
+    /// Returns `true` if the options of a verb know a setting: they accept the value, or refuse it as invalid.
     fn is_taken(verb: Verb, setting: Setting, declaration: &Declaration) -> bool {
         options(verb).iter_mut().any(|options| options.set(setting, &sample(declaration)).unwrap_or(true))
     }
 
     #[test]
-    fn the_options_of_each_verb_take_each_setting_that_is_declared_for_the_verb() {
+    fn the_options_of_each_verb_accept_every_setting_declared_for_it() {
         for verb in Verb::ALL {
             for (setting, declaration) in of_options(*verb).filter(|_| !options(*verb).is_empty()) {
                 assert!(is_taken(*verb, *setting, declaration), "{verb:?} does not take {setting:?}");
@@ -166,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_of_another_verb_is_found_not_to_be_taken() {
+    fn the_options_of_a_verb_do_not_accept_settings_of_others() {
         let (setting, declaration) = Verb::Check.settings().next().unwrap();
         assert!(is_taken(Verb::Check, *setting, declaration));
         assert!(!is_taken(Verb::Load, *setting, declaration));
     }
 
     #[test]
-    fn declared_defaults_are_those_of_the_options() {
+    fn declared_defaults_equal_the_defaults_of_the_options() {
         for verb in Verb::ALL {
             for (setting, declaration) in of_options(*verb) {
                 let Some(default) = declaration.default else { continue };
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn each_verb_has_a_setting_once() {
+    fn no_verb_declares_a_setting_twice() {
         for verb in Verb::ALL {
             let all: Vec<Setting> = verb.settings().map(|(setting, _)| *setting).collect();
             let twice = all.iter().enumerate().find(|(at, setting)| all[..*at].contains(setting));

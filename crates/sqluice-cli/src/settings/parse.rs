@@ -72,7 +72,7 @@ fn character(text: &str) -> Result<u8, String> {
     }
 }
 
-/// Parses a character that has a role in CSV, or `none`.
+/// Parses the value of a flag such as `--quote`: one character, or `none`.
 fn role(text: &str) -> Result<Option<u8>, String> {
     match text {
         "" | "none" => Ok(None),
@@ -80,7 +80,7 @@ fn role(text: &str) -> Result<Option<u8>, String> {
     }
 }
 
-/// Returns the text of a delimiter if there is such a delimiter.
+/// Parses a delimiter, which may have several characters or a name such as `tab`.
 fn delimiter(text: &str) -> Result<String, String> {
     match text.parse::<Delimiter>() {
         Ok(_) => Ok(text.to_owned()),
@@ -114,7 +114,7 @@ fn columns(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Returns the quoted name at the start of a text, and the text after it. A closing quote in the name is doubled.
+/// Parses a quoted name at the start of a text, in which the closing quote is doubled. Returns the name and the text after it.
 fn quoted_name(text: &str, close: char) -> Result<(String, &str), String> {
     let mut name = String::new();
     let mut rest = &text[1..];
@@ -155,7 +155,7 @@ fn table_text(text: &str) -> Result<(String, String), String> {
         Some((table, value)) if !table.is_empty() && !value.trim().is_empty() => {
             Ok((table, value.trim().to_owned()))
         }
-        Some((table, _)) if !table.is_empty() => Err(format!("{text:?} has nothing after =")),
+        Some((table, _)) if !table.is_empty() => Err(format!("{text:?} has no value after =")),
         _ => Err(format!("{text:?} does not begin with TABLE=, such as orders=")),
     }
 }
@@ -186,7 +186,7 @@ fn before_equals(text: &str) -> Result<Option<(String, &str)>, String> {
     }
 }
 
-/// Parses a column and a date format. The format begins before its first directive.
+/// Parses `COLUMN=FORMAT`. The format has directives such as `%d`; the last `=` before the first directive ends the column.
 fn date(text: &str) -> Result<(String, String), String> {
     let directive = text.find('%').unwrap_or(text.len());
     match text[..directive].rsplit_once('=') {
@@ -234,7 +234,9 @@ fn rows(text: &str) -> Result<RowCount, String> {
 fn share(text: &str) -> Result<(u64, u64), String> {
     let share =
         text.split_once('/').and_then(|(share, shares)| Some((share.parse().ok()?, shares.parse().ok()?)));
-    share.filter(|&(share, shares)| 1 <= share && share <= shares).ok_or("a share is such as 2/4".to_owned())
+    share
+        .filter(|&(share, shares)| 1 <= share && share <= shares)
+        .ok_or("a share has the form 2/4".to_owned())
 }
 
 #[cfg(test)]
@@ -242,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_have_names_where_shells_make_them_hard_to_type() {
+    fn a_tab_character_can_be_named() {
         assert_eq!(character("\\t"), Ok(b'\t'));
         assert_eq!(character("tab"), Ok(b'\t'));
         assert_eq!(character(";"), Ok(b';'));
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_converted_column_is_named_before_what_its_text_is() {
+    fn the_last_equals_sign_separates_a_column_from_its_format() {
         let pair = |column: &str, what: &str| Ok((column.to_owned(), what.to_owned()));
         assert_eq!(date("a=b=%Y=%m"), pair("a=b", "%Y=%m"));
         assert_eq!(date("a=on %d"), pair("a", "on %d"));
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_belongs_to_a_column_whose_name_may_hold_anything() {
+    fn the_last_equals_sign_separates_a_column_from_its_type() {
         assert_eq!(column_type("a=b=TEXT"), Ok(("a=b".to_owned(), "TEXT".to_owned())));
         assert!(["a", "=TEXT", "a=", "a= "].into_iter().all(|text| column_type(text).is_err()));
     }
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_columns_may_hold_commas_in_quotes() {
+    fn quoted_column_names_may_contain_commas() {
         let parsed = |text: &str| columns(text).map(|names| names.join("|"));
         assert_eq!(parsed("a, b c ,d"), Ok("a|b c|d".to_owned()));
         assert_eq!(parsed("\"a,b\",`c\"`,[d,e]"), Ok("a,b|c\"|d,e".to_owned()));
@@ -291,14 +293,14 @@ mod tests {
     }
 
     #[test]
-    fn rows_may_name_a_table() {
+    fn a_row_count_may_name_a_table() {
         assert_eq!(rows("1e3"), Ok(RowCount::Count(None, 1000)));
         assert_eq!(rows("a=b=10k"), Ok(RowCount::Count(Some("a=b".to_owned()), 10_000)));
         assert!(rows("a=").is_err());
     }
 
     #[test]
-    fn rows_may_follow_from_those_of_a_parent() {
+    fn a_row_count_may_be_a_multiple_of_the_parents_rows() {
         assert_eq!(rows("a=2.5x"), Ok(RowCount::PerParent("a".to_owned(), 2.5)));
         for wrong in ["3x", "a=x", "a=-1x", "a=NaNx", "a=infx"] {
             assert!(rows(wrong).is_err(), "{wrong}");

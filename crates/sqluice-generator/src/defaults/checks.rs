@@ -1,8 +1,9 @@
 //! The bounds that CHECK constraints set for the values of a column.
 //!
 //! The reader understands conditions that are joined by AND: `c IN (...)`, `c BETWEEN x AND y`, comparisons with a value or another
-//! column, `c LIKE 'x%'`, `c GLOB '[0-9]*'`, the same of `length(c)` and `abs(c)`, `json_valid(c)`, and each of them `OR c IS NULL`.
-//! Bounds give candidate expressions; SQLite decides whether their values keep the constraint ([`super::trial`]).
+//! column, `c LIKE 'x%'`, `c GLOB '[0-9]*'`, comparisons of `length(c)` and `abs(c)`, `json_valid(c)`, and any of these with `OR c IS
+//! NULL`. Other conditions are ignored. Bounds give candidate expressions; SQLite tests if their values satisfy the constraint
+//! ([`super::trial`]).
 
 use sqluice_core::schema::Table;
 use sqluice_core::schema::token::{Token, TokenKind, checks, tokens};
@@ -19,7 +20,8 @@ pub(super) struct Bounds {
     /// The minimum length in characters.
     pub(super) length_min: Option<i64>,
     pub(super) length_max: Option<i64>,
-    /// The templates of LIKE and GLOB patterns, each without and with the row number in it.
+    /// For each LIKE or GLOB pattern, a `template(...)` for texts that match it, and one with the row number in place of the first `%` or
+    /// `*`.
     pub(super) patterns: Vec<(String, Option<String>)>,
     pub(super) json: bool,
 }
@@ -35,7 +37,7 @@ pub(super) struct Bound {
 #[derive(Clone, Debug)]
 pub(super) enum End {
     Value(Literal),
-    /// The value of another column, which is declared before.
+    /// The value of another column of the row, which the table declares earlier.
     Column(String),
 }
 
@@ -94,7 +96,7 @@ impl Reader<'_> {
         parts
     }
 
-    /// Strips the parentheses around all tokens.
+    /// Strips parentheses that enclose the whole condition.
     fn bare<'t>(&self, mut tokens: &'t [Token]) -> &'t [Token] {
         while let [first, inner @ .., last] = tokens
             && first.is_symbol(self.sql, "(")
@@ -367,7 +369,7 @@ fn escaped(letter: char) -> String {
     }
 }
 
-/// Returns the template of a pattern, in which `ANY` matches any text, without and with the row number in the first `ANY`.
+/// Returns the `template(...)` of a pattern's parts, and one with the row number in place of the first `ANY` part, if there is one.
 fn template(parts: Vec<String>) -> (String, Option<String>) {
     const ANY: &str = "{word()}";
     let numbered = parts.iter().position(|part| part == ANY).map(|any| {

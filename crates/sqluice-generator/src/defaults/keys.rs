@@ -1,4 +1,5 @@
-//! FOREIGN KEYs, PRIMARY KEYs and UNIQUE: references to rows, and columns without duplicates.
+//! The expressions of columns in a FOREIGN KEY, which take values of parent rows, and of columns in a PRIMARY KEY or UNIQUE constraint,
+//! whose values must not repeat.
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::error::Result;
@@ -16,9 +17,9 @@ fn name(name: &str) -> String {
 }
 
 impl Chooser<'_> {
-    /// Gives columns of FOREIGN KEYs values of the parent's rows; the columns of one key refer to the same row.
+    /// Chooses `ref(...)` for columns in a FOREIGN KEY. All columns of one key refer to the same parent row.
     pub(super) fn choose_references(&mut self) {
-        // Keys of several columns go first: their references also hold for a column that is a key by itself.
+        // FOREIGN KEYs of several columns go first: a column that is also a FOREIGN KEY by itself keeps their choice.
         let mut references: Vec<&Reference> = self.table.references.iter().collect();
         references.sort_by_key(|reference| std::cmp::Reverse(reference.columns.len()));
         for reference in references {
@@ -33,7 +34,7 @@ impl Chooser<'_> {
         let mut leader = None;
         for (&column, &their) in reference.columns.iter().zip(theirs) {
             if self.refers[column] || !self.is_open(column) {
-                // A comment or another key sets this column. The other columns follow it if it is a reference.
+                // A comment or another FOREIGN KEY sets this column: the other columns of the key take values of the row it refers to.
                 leader = leader.or(Some(column));
                 continue;
             }
@@ -120,7 +121,7 @@ impl Chooser<'_> {
             }
             let mut ones: Vec<usize> =
                 members.into_iter().filter(|&column| self.is_open(column) && !self.refers[column]).collect();
-            // A column that no other key has made distinct is preferred.
+            // Columns that are not yet `distinct(...)` for another key are preferred.
             let grouped =
                 |column: usize| self.chosen[column].as_ref().is_some_and(|it| it.starts_with("distinct("));
             ones.sort_by_key(|&column| (grouped(column), std::cmp::Reverse(column)));
@@ -132,12 +133,12 @@ impl Chooser<'_> {
         Ok(())
     }
 
-    /// Returns the first group without columns.
+    /// Returns the lowest group number that no `distinct(x, group)` of the table uses.
     fn free_group(&self) -> i64 {
         (1..).find(|&group| self.members(group).is_empty()).unwrap_or(1)
     }
 
-    /// Returns the expression `distinct(...)` for a group.
+    /// Returns the call `distinct(expression, group)`. Group 1 is the default and is not written.
     fn distinct(&self, expression: &str, group: i64) -> String {
         if group == 1 {
             format!("distinct({expression})")
@@ -149,13 +150,13 @@ impl Chooser<'_> {
     fn note_alike(&mut self, key: &[usize]) {
         let names: Vec<&str> = key.iter().map(|&column| &self.table.columns[column].name[..]).collect();
         self.notes.push(format!(
-            "rows of {} may be alike in their key ({}), which ends the run: say -- gen: distinct(...) in a comment of each column",
+            "rows of {} may have the same key ({}), which ends the run: write -- gen: distinct(...) in a comment of each of these columns",
             self.table.name,
             names.join(", ")
         ));
     }
 
-    /// Returns `true` if a column has numbered values and belongs to no group.
+    /// Returns `true` if `distinct(...)` accepts the expression of a column.
     fn can_be_distinct(&self, column: usize) -> bool {
         let Some(chosen) = &self.chosen[column] else { return false };
         if self.refers[column] {
@@ -179,7 +180,8 @@ impl Chooser<'_> {
         )
     }
 
-    /// Gives a column without references values that are all different.
+    /// Replaces the expression of a column that refers to no other table by one without duplicates. Adds a note if none satisfies the
+    /// CHECKs.
     fn make_distinct(&mut self, column: usize, folded: bool) -> Result<()> {
         let chosen = self.chosen[column].clone().unwrap_or_default();
         let declared = &self.table.columns[column];
@@ -206,7 +208,7 @@ impl Chooser<'_> {
             Some(inner) => self.distinct(inner.strip_suffix(')').unwrap_or(inner), self.free_group()),
             None => typed,
         }));
-        // Expressions with few values are last, unless a CHECK asks for them.
+        // Expressions with fewer than `FEW` values are tried last, unless a CHECK limits the values.
         if bounds.one_of.is_none() && bounds.low.is_none() && bounds.high.is_none() {
             proposals.sort_by_key(|proposal| capacity(proposal) < FEW);
         }
@@ -224,7 +226,7 @@ impl Chooser<'_> {
 /// The minimum number of distinct values that is not considered few.
 const FEW: u64 = 1000;
 
-/// Returns the number of rows that an expression has values for.
+/// Returns the maximum number of rows for which an expression has different values.
 fn capacity(expression: &str) -> u64 {
     let world = World::new(1, Vec::new());
     let generator = parse(expression, 0).and_then(|expr| compile(&expr));

@@ -4,13 +4,13 @@
 //!  REFERENCES ─────────────────────────────────────────> ref(customer.id), order.line
 //!  CHECK ── checks ──┐
 //!  CHECK ── checks ──┐
-//!  name ──── names ──┼──> proposals ──> the first whose values keep the column's CHECKs, as tested by SQLite (trial)
+//!  name ──── names ──┼──> proposals ──> the first whose values satisfy the column's CHECKs, as tested by SQLite (trial)
 //!  names of moments ── order ──> after(created_at, 0, 30, ...) │
 //!  PRIMARY KEY, UNIQUE ── keys ──> distinct(...), row(), ...  ┘
 //! ```
 //!
-//! No value is NULL, except in a column that refers to its own table. A note names each constraint that the rows of a trial break,
-//! with advice.
+//! "Moments" are dates and times. No value is NULL, except in a column that refers to its own table. If sample rows break a constraint, a
+//! note names it, with advice.
 
 mod checks;
 mod keys;
@@ -35,12 +35,12 @@ pub(super) use trial::broken_checks;
 pub(super) struct Defaults {
     /// The expression of each table's columns; `None` if SQLite computes the value or the column has a comment.
     pub(super) expressions: Vec<Vec<Option<String>>>,
-    /// Constraints that could not be satisfied.
+    /// Messages about constraints that the values may break.
     pub(super) notes: Vec<String>,
 }
 
 impl Defaults {
-    /// Chooses the expressions. `ordered` is `true` for each table whose moments follow each other.
+    /// Chooses the expressions. `ordered` is `true` for each table whose dates and times get the order that their names imply.
     pub(super) fn of(schema: &Schema, comments: &Comments<'_>, ordered: &[bool]) -> Result<Defaults> {
         let mut defaults = Defaults { expressions: Vec::new(), notes: Vec::new() };
         let mut choosers = Vec::new();
@@ -97,7 +97,7 @@ impl<'a> Chooser<'a> {
         self.table.columns[column].generated.is_none() && self.commented[column].is_none()
     }
 
-    /// Returns `true` if the values of an expression keep the CHECKs of its column.
+    /// Returns `true` if the values of an expression satisfy the CHECKs of its column.
     fn keeps(&self, column: usize, expression: &str) -> Result<bool> {
         match &self.trial {
             Some(trial) => trial.keeps(column, expression),
@@ -146,7 +146,7 @@ impl<'a> Chooser<'a> {
             "row" | "permutation" | "uuid4" | "uuid7" | "keys" | "numbered" => true,
             "nulls" | "null" => arguments.get(1).is_some_and(|inner| self.never_repeats(&inner.value)),
             "ref" => arguments.get(1).is_some_and(|which| which.value.to_string() == "each(1)"),
-            // This number of random characters never repeats.
+            // Two texts of 16 or more random characters are never equal in practice.
             "text" | "blob" | "hex" => {
                 let length = arguments.first().map(|length| &length.value.node);
                 matches!(length, Some(ExprNode::Literal(Literal::Int(16..))))
@@ -156,7 +156,8 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Returns `true` if a column of a key has different values within groups of rows that another column of the key forms.
+    /// Returns `true` if a column is `ordinal()` or `within()` of another column of the key: the rows in which the other column repeats
+    /// differ in this column.
     fn differs_within(&self, column: usize, key: &[usize]) -> bool {
         let Some(Some(expr)) = &self.commented[column] else { return false };
         let call = if let ExprNode::Binary { left, .. } = &expr.node { &left.node } else { &expr.node };
@@ -169,7 +170,7 @@ impl<'a> Chooser<'a> {
             && key.iter().any(is_leader)
     }
 
-    /// Returns the columns of a group that is distinct together.
+    /// Returns the columns whose expression is `distinct(x, group)`: the combination of their values is unique.
     fn members(&self, group: i64) -> Vec<usize> {
         let in_group = |&column: &usize| {
             let expr = match (&self.commented[column], &self.chosen[column]) {

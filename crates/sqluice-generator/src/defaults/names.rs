@@ -220,7 +220,7 @@ mod tests {
     use crate::parse::parse;
 
     #[test]
-    fn names_are_cut_into_words() {
+    fn column_names_are_split_into_words() {
         for (name, expected) in [
             ("first_name", "first name"),
             ("FirstName", "first name"),
@@ -235,14 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_names_suggest_is_an_expression() {
+    fn every_expression_in_the_table_of_names_compiles() {
         for (names, expression) in [TEXTS, INTEGERS, REALS, NAMED].into_iter().flatten() {
             compile(&parse(expression, 0).unwrap()).unwrap_or_else(|fault| panic!("{names}: {fault:?}"));
         }
     }
 
     #[test]
-    fn the_last_words_that_are_known_count() {
+    fn the_longest_known_words_at_the_end_of_a_name_decide() {
         for (table, name, affinity, expected) in [
             ("t", "BillingCity", Affinity::Text, Some("city()")),
             ("t", "first_name", Affinity::Text, Some("first_name()")),

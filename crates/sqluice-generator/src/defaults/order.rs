@@ -1,5 +1,5 @@
-//! The order of moments that column names imply: nothing is shipped before it is ordered, no order is older than its customer, and
-//! nothing happens after today.
+//! The order of dates and times ("moments") that column names imply: nothing is shipped before it is ordered, no order is older than its
+//! customer, and nothing happens after today.
 //!
 //! ```text
 //!  customer   birth_date   long before all others
@@ -12,8 +12,8 @@
 //!
 //! Today is the end of 2025: the same seed has to give the same bytes next year, too. Comments and CHECKs take precedence.
 //!
-//! Each moment of a row has an interval of values. The intervals are narrowed until each begins and ends no earlier
-//! than the one before: then every following moment has room, and keeps the CHECKs that its interval was derived from.
+//! The values of each such column lie in an interval. The intervals of a row are narrowed until each begins and ends no earlier than the
+//! interval before it: then a value can always follow the one before, and satisfies the CHECKs that its interval was derived from.
 
 use sqluice_core::error::Result;
 use sqluice_core::schema::Column;
@@ -67,14 +67,14 @@ const STAGES: &[(&str, i64)] = &[
     ("deleted removed archived died death deceased deletedat", 200),
 ];
 
-/// The stage of a name that only says that the column is a moment.
+/// The stage of a column whose name says only that it is a date or time, such as `at` or `timestamp`.
 const UNNAMED: usize = 2;
 
-/// The words that name a limit, which no other moment follows.
+/// The words that name a limit, such as a due date: no other date or time of the row has to follow it.
 const LIMITS: &str = "due required expires expiry expiration deadline renewal scheduled";
 const LIMIT_DAYS: i64 = 30;
 
-/// The stage that a name implies.
+/// The stage in the life of a row that a column name implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Birth,
@@ -102,23 +102,24 @@ fn stage(name: &str) -> Option<Stage> {
     stage.or(names::is_moment(name).then_some(Stage::At(UNNAMED)))
 }
 
-/// A column whose values are moments.
+/// A column whose values are dates or times, with the interval of its values in seconds since 0000-03-01.
 #[derive(Clone, Debug)]
 struct Moment {
     column: usize,
     stage: Stage,
     form: Form,
-    /// The first moment, in seconds.
+    /// The start of the interval.
     low: i64,
     high: i64,
-    /// `true` if a CHECK or a comment states the first moment.
+    /// `true` if a CHECK or a comment sets `low`.
     low_said: bool,
     high_said: bool,
-    /// `true` if a comment states the whole expression.
+    /// `true` if a comment sets the expression of the column, which then stays unchanged.
     said: bool,
 }
 
-/// Returns the columns that the CHECKs of a column compare it with, with `true` if they precede, and `true` if they must differ.
+/// Returns the columns that the CHECKs of a column compare it with, each with `true` if its value is the lower one, and `true` if equal
+/// values are forbidden.
 fn compared(chooser: &Chooser<'_>, column: usize) -> Vec<(usize, bool, bool)> {
     let bounds = &chooser.bounds[column];
     let of = |bound: &Option<Bound>, after: bool| match bound {
@@ -128,7 +129,7 @@ fn compared(chooser: &Chooser<'_>, column: usize) -> Vec<(usize, bool, bool)> {
     [of(&bounds.low, true), of(&bounds.high, false)].into_iter().flatten().collect()
 }
 
-/// Returns a bound that is a moment.
+/// Returns a literal bound in seconds, moved `inwards` by a step if the bound itself is not allowed.
 fn said(bound: &Option<Bound>, form: Form, inwards: i64) -> Option<i64> {
     match bound {
         Some(Bound { end: End::Value(value), open }) => {
@@ -143,7 +144,7 @@ fn at(text: &str) -> i64 {
     seconds(&Literal::Text(text.to_owned())).unwrap_or(0)
 }
 
-/// Returns the form of an expression's values if they are moments, and their ends if these are literals.
+/// Returns the form of an expression's values if they are dates or times, and the ends of their interval if these are literals.
 fn interval(expr: &Expr, column: &Column) -> Option<(Form, Option<(i64, i64)>)> {
     let ExprNode::Call { name, arguments } = &expr.node else { return None };
     let form = match &name.to_ascii_lowercase()[..] {
@@ -160,7 +161,7 @@ fn interval(expr: &Expr, column: &Column) -> Option<(Form, Option<(i64, i64)>)> 
 }
 
 impl Chooser<'_> {
-    /// Returns the moments of a row in their order, limits last.
+    /// Returns the columns with dates and times in the order in which a row gets them; limits are last.
     fn moments(&self) -> Result<Vec<Moment>> {
         let mut moments = Vec::new();
         for (column, declared) in self.table.columns.iter().enumerate() {
@@ -177,7 +178,7 @@ impl Chooser<'_> {
             let is_said = self.commented[column].is_some();
             let (low, high) = match (is_said, ends) {
                 (true, Some(both)) => (Some(both.0), Some(both.1)),
-                // The ends are other columns.
+                // The ends are other columns: the values already follow these.
                 (true, None) => continue,
                 (false, _) => {
                     let bounds = &self.bounds[column];
@@ -202,7 +203,7 @@ impl Chooser<'_> {
                 said: is_said,
             };
             if moment.low > moment.high {
-                // The stated end is beyond the other end.
+                // The one end that a CHECK sets lies beyond the default of the other end.
                 match (low, high) {
                     (Some(low), _) => moment.high = whole(low + 365 * DAY),
                     (None, _) => moment.low = moment.high - 20 * 365 * DAY,
@@ -217,7 +218,7 @@ impl Chooser<'_> {
         Ok(moments)
     }
 
-    /// Removes moments that CHECKs order in another way, and all moments with comments but one.
+    /// Removes columns for which CHECKs demand another order, and all but the first of the columns with comments, births apart.
     fn without_contradictions(&self, moments: &mut Vec<Moment>) {
         let place = |moments: &[Moment], column: usize| moments.iter().position(|it| it.column == column);
         let mut out = Vec::new();
@@ -244,18 +245,18 @@ impl Chooser<'_> {
         self.keys().iter().any(|(key, _)| key.contains(&column))
     }
 
-    /// Narrows intervals so that each has room for the moment before, and no moment has to precede the range that a CHECK allows. Returns
+    /// Narrows the intervals so that each value can follow the one before it and still lie in the range that its CHECKs allow. Returns
     /// `false` if this is impossible.
     fn narrow(moments: &mut [Moment]) -> bool {
         if let Some(first) = moments.first_mut().filter(|first| !first.high_said && !first.said) {
             first.high = first.high.min(at(LAST_SECOND) - ROOM);
-            // The moment is rounded down to midnight, so that it is the same in all tables, whatever the forms of their moments.
+            // The end is rounded down to midnight, so that it is the same for days and for seconds.
             first.high -= first.high.rem_euclid(DAY);
         }
         for index in (1..moments.len()).rev() {
             let [before, after] = &mut moments[index - 1..=index] else { return false };
             if before.said {
-                // The moment after a comment needs room for the whole range of the comment.
+                // A column with a comment keeps its whole interval, so the next column must end at least a day after it.
                 if after.high_said && before.high > after.high - DAY {
                     return false;
                 }
@@ -273,7 +274,7 @@ impl Chooser<'_> {
             }
         }
         moments.iter().all(|moment| moment.low <= moment.high)
-            // Moments before a comment depend on it, so they can't keep CHECKs of their own.
+                        // Columns before one with a comment are computed from it, so they could break CHECKs of their own.
             && moments.iter().position(|moment| moment.said).is_none_or(|said| {
                 moments[..said].iter().all(|moment| !moment.low_said && !moment.high_said)
             })
@@ -281,7 +282,7 @@ impl Chooser<'_> {
 }
 
 impl Moment {
-    /// Returns the expression for any moment of the interval.
+    /// Returns an expression whose values are evenly spread over the interval.
     fn evenly(&self) -> String {
         let function = match self.form {
             Form::Day => "date",
@@ -304,7 +305,7 @@ impl Moment {
     }
 }
 
-/// The moments of a table: births, the moments that follow each other, and limits.
+/// The columns of a table with dates and times: births, the chain in which each follows the one before, and limits.
 struct Row {
     births: Vec<Moment>,
     chain: Vec<Moment>,
@@ -319,7 +320,7 @@ impl Row {
         };
         let (mut births, mut chain) =
             (of(|stage| stage == Stage::Birth), of(|stage| matches!(stage, Stage::At(_))));
-        // Moments of a key are chosen with the key: only the first moment of a row follows no other.
+        // A column in a key keeps the expression that makes the key unique. It can't follow another column, but others can follow it.
         let mut place = 0;
         chain.retain(|moment| {
             place += 1;
@@ -352,20 +353,20 @@ impl Row {
         Ok(Row { births, chain, limits })
     }
 
-    /// Returns the moment that rows of child tables follow.
+    /// Returns the first column of the chain: the dates and times of child rows are after its value.
     fn first(&self) -> Option<&Moment> {
         self.chain.first()
     }
 }
 
-/// Replaces the expressions of the moments of all tables, so that each follows the moments before it.
+/// Replaces the expressions of dates and times in all tables, so that each value follows the values before it.
 pub(super) fn order(choosers: &mut [Chooser<'_>], ordered: &[bool]) -> Result<()> {
     let rows = choosers.iter().zip(ordered).map(|(chooser, ordered)| match ordered {
         true => Row::of(chooser),
         false => Ok(Row { births: Vec::new(), chain: Vec::new(), limits: Vec::new() }),
     });
     let rows: Vec<Row> = rows.collect::<Result<_>>()?;
-    // The tables that each table's moments depend on.
+    // For each table, the parent tables whose dates and times its own follow.
     let mut needs = vec![Vec::new(); choosers.len()];
     for table in 0..choosers.len() {
         let parents = parents(choosers, &rows, &mut needs, table);
@@ -374,7 +375,7 @@ pub(super) fn order(choosers: &mut [Chooser<'_>], ordered: &[bool]) -> Result<()
     Ok(())
 }
 
-/// Returns the first moments of the parent rows that a table's first moment can follow, as expressions.
+/// Returns expressions for the dates and times of parent rows that the first date or time of a table's row must follow.
 fn parents(choosers: &[Chooser<'_>], rows: &[Row], needs: &mut [Vec<usize>], table: usize) -> Vec<String> {
     let (chooser, mut found) = (&choosers[table], Vec::new());
     let Some(first) = rows[table].first() else { return found };
@@ -399,7 +400,7 @@ fn parents(choosers: &[Chooser<'_>], rows: &[Row], needs: &mut [Vec<usize>], tab
     found
 }
 
-/// Returns `true` if the moments of table `from` depend on those of table `to`.
+/// Returns `true` if the dates and times of table `from` depend on those of table `to`, directly or through other tables.
 fn reaches(needs: &[Vec<usize>], from: usize, to: usize) -> bool {
     from == to || needs[from].iter().any(|&next| reaches(needs, next, to))
 }
@@ -424,7 +425,7 @@ impl Chooser<'_> {
             self.chosen[birth.column] = Some(birth.evenly());
         }
         let called = |chooser: &Self, moment: &Moment| name(&chooser.table.columns[moment.column].name);
-        // If a CHECK forbids equal moments, moments are at least a day apart.
+        // If a CHECK forbids equal values, all dates and times of the row are at least a day apart.
         let open = |moment: &Moment| compared(self, moment.column).iter().any(|(_, _, open)| *open);
         let least = i64::from(row.chain.iter().chain(&row.limits).any(open));
         let said = row.chain.iter().position(|moment| moment.said);
@@ -442,7 +443,7 @@ impl Chooser<'_> {
                     [one] => own.after(one, 0, CHILD_DAYS),
                     all => own.after(&format!("latest({})", all.join(", ")), 0, CHILD_DAYS),
                 },
-                // The interval begins after all moments before.
+                // CHECKs already put this interval after the one before.
                 (_, Some(before)) if own.low > before.low && !before.said => own.evenly(),
                 (_, Some(before)) => own.after(&called(self, before), least, own.days().max(least)),
             };

@@ -9,10 +9,10 @@ use super::{names, types};
 use crate::functions::shifted;
 use crate::parse::Literal;
 
-/// The length of a range of which the schema states only one end.
+/// The length of a range of integers if the schema sets only one end.
 const SPAN: i64 = 1_000_000;
 const SPAN_OF_REALS: f64 = 1000.0;
-/// The length of a text, in characters, of which the schema states only the minimum.
+/// The maximum length of a text, in characters, if the schema sets only the minimum.
 const LENGTH: i64 = 20;
 
 /// Returns at least one candidate for a column.
@@ -29,7 +29,7 @@ pub(super) fn proposals(table: &Table, index: usize, bounds: &Bounds) -> Vec<Str
     }
     let dates = is_date(column) || names::is_moment(&column.name);
     if has_column_end(bounds) {
-        // Bounds that are columns can't be tried, so the range goes first.
+        // A proposal can't be tested against bounds that are columns, so the expression with these bounds goes first.
         proposals.extend(range(column, bounds, dates));
     }
     let named = names::expression(&table.name, column).map(|named| cut(named, column));
@@ -57,7 +57,7 @@ fn choice(values: &[Literal]) -> String {
 /// Shortens the values of an expression to the column's length if needed.
 fn cut(expression: String, column: &Column) -> String {
     let length = types::length(column).filter(|_| column.affinity == Affinity::Text);
-    // A short column has room for the day of a moment.
+    // A column of 10 to 18 characters has room for the day, but not for the time.
     if let (Some(10..19), true) = (length, expression.starts_with("timestamp(")) {
         return names::DAYS.to_owned();
     }
@@ -190,7 +190,7 @@ fn moments(declared: &Column, bounds: &Bounds) -> Option<String> {
         ("date", "2000-01-01", &LAST_SECOND[.."2000-01-01".len()], "day", "date")
     };
     let years = 20 * 365 * if with_time { 86_400 } else { 1 };
-    // The stated end, or a moment some years from the other end.
+    // Returns the end that the schema sets, or a date 20 years from the other end.
     let end = |bound: &Option<Bound>, other: &Option<Bound>, otherwise: &str, sign: i64| {
         let value = |bound: &Option<Bound>| match bound {
             Some(Bound { end: End::Value(Literal::Text(text)), .. }) => Some(text.clone()),
@@ -222,7 +222,7 @@ fn moments(declared: &Column, bounds: &Bounds) -> Option<String> {
     Some(format!("{function}({low}, {high})"))
 }
 
-/// Returns a column as an expression.
+/// Quotes a column name for an expression.
 fn column(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }

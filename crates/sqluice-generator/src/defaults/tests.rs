@@ -1,4 +1,4 @@
-//! Tests of the expressions that declarations give.
+//! Tests of the expressions that are derived from the declarations of columns.
 
 use std::path::Path;
 
@@ -49,7 +49,7 @@ fn declarations_suggest_values() {
 }
 
 #[test]
-fn what_may_be_there_once_alone_never_repeats_itself() {
+fn the_columns_of_a_unique_key_get_expressions_without_duplicates() {
     for (columns, expected) in [
         ("c INT UNIQUE", "row()"),
         ("c INTEGER PRIMARY KEY DESC", "row()"),
@@ -68,7 +68,7 @@ fn what_may_be_there_once_alone_never_repeats_itself() {
 }
 
 #[test]
-fn the_rowid_counts_and_generated_columns_get_nothing() {
+fn a_rowid_alias_gets_row_and_generated_columns_get_no_expression() {
     let sql = "CREATE TABLE t (a INT AS (b + 1), b INTEGER PRIMARY KEY, c AS (a) STORED)";
     let schema = Schema::parse(sql.to_owned(), Path::new("x")).unwrap();
     let expressions = [0, 1, 2].map(|index| expression(&schema, 0, index));

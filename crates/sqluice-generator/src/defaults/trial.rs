@@ -1,4 +1,5 @@
-//! Tests by SQLite that values keep CHECK constraints, with some values and the ends of the range.
+//! Lets SQLite test if the values of an expression satisfy the CHECK constraints: some random values, and the first and the last of the
+//! range.
 
 use rusqlite::Connection;
 use rusqlite::types::Value as Sql;
@@ -14,10 +15,10 @@ use crate::sqlite_rows::{insert, owned, rows};
 use crate::table_spec::TableSpec;
 use crate::vector::{RowRange, Vector};
 
-/// The number of rows of a trial.
+/// The number of random rows or values that are tested.
 const ROWS: usize = 500;
 
-/// The maximum size of a domain of which all values are tried.
+/// The maximum number of possible values up to which all of them are tested.
 const VALUES_MAX: u64 = 500;
 
 /// An in-memory table without constraints, and its CHECKs.
@@ -29,7 +30,7 @@ pub(super) struct Trial {
 }
 
 fn failed(error: rusqlite::Error) -> Error {
-    Error::input("SQLite could not try the CHECK constraints of a table").because(error)
+    Error::input("SQLite can't test the CHECK constraints of a table").because(error)
 }
 
 impl Trial {
@@ -47,8 +48,8 @@ impl Trial {
         Ok(Trial { connection, insert: table.columns.iter().map(insert).collect(), checks: checks.collect() })
     }
 
-    /// Returns `true` if the values of an expression keep the CHECKs that name only this column. An expression that names other columns is
-    /// accepted: [`broken_checks`] tests whole rows.
+    /// Returns `true` if the values of an expression satisfy the CHECKs that name only this column. An expression that names other columns
+    /// is accepted without a test: [`broken_checks`] tests whole rows.
     pub(super) fn keeps(&self, column: usize, expression: &str) -> Result<bool> {
         let alone: Vec<&str> = self
             .checks
@@ -60,7 +61,7 @@ impl Trial {
             return Ok(true);
         }
         let Ok(generator) = parse(expression, 0).and_then(|expr| compile(&expr)) else {
-            // An expression with column names compiles only within its table.
+            // An expression that names columns (in backquotes) does not compile outside of its table, and is accepted.
             return Ok(expression.contains('`'));
         };
         let values = values(&*generator)?;
@@ -73,7 +74,7 @@ impl Trial {
             let mut broken = false;
             for check in alone {
                 let sql = format!("SELECT EXISTS (SELECT 1 FROM trial WHERE NOT ({check}\n))");
-                // SQLite would also reject a value for which the CHECK can't be computed.
+                // An error in the evaluation of the CHECK counts as broken: SQLite would reject such a value.
                 broken |= self.connection.query_row(&sql, [], |row| row.get(0)).unwrap_or(true);
             }
             self.connection.execute_batch("ROLLBACK")?;
@@ -115,14 +116,14 @@ fn columns_in(expression: &str, table: &Table) -> Vec<usize> {
     columns
 }
 
-/// Returns the CHECKs of a table that some of its first rows break, if the tables have `all` rows.
+/// Returns the CHECKs of a table that some of its first rows break. `all` has the row count of each table.
 pub(crate) fn broken_checks(table: &Table, spec: &TableSpec, all: &[u64]) -> Result<Vec<String>> {
     let mut broken = Vec::new();
     if !table.checks {
         return Ok(broken);
     }
     let most = spec.rows_max(1, all)?.map_or(ROWS as u64, |most| most.min(ROWS as u64));
-    // Rows that can't be generated are reported when they are requested.
+    // If the rows can't be generated, the run reports the error.
     let Ok(rows) = spec.source_among(1, all, 0, most).and_then(|source| rows(source, table)) else {
         return Ok(broken);
     };
@@ -132,7 +133,7 @@ pub(crate) fn broken_checks(table: &Table, spec: &TableSpec, all: &[u64]) -> Res
         .and_then(|()| connection.execute_batch(&table.sql))
         .map_err(failed)?;
     let name = quoted(&table.name);
-    // A value that SQLite rejects is reported by the run.
+    // If SQLite rejects a value, the run reports the error.
     let _ = insert(&connection, table, rows);
     for check in checks(&table.sql) {
         let sql = format!("SELECT EXISTS (SELECT 1 FROM {name} WHERE NOT ({check}\n))");

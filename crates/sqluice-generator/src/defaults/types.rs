@@ -13,7 +13,7 @@
 //! | NUMERIC, DECIMAL, no type, ANY | `int(0, 1000000)` |
 //! | BLOB, BLOB(n) | `blob(1, 32)`, `blob(1, n)` |
 //!
-//! If values must differ: `row()` for numbers, texts and blobs of a fixed length. Lengths are limited to [`LENGTH`].
+//! If values must differ, numbers get `row()`, and texts and blobs get a fixed length. Lengths are limited to [`LENGTH`].
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::schema::Column;
@@ -24,13 +24,13 @@ use crate::parse::parse;
 /// The maximum length of values, whatever the declared length.
 const LENGTH: u64 = 1000;
 
-/// The number of random characters that never repeats.
+/// The length, in characters, at which no two random texts are equal in practice.
 const NEVER_TWICE: u64 = 20;
 
 /// The expression for integers without bounds.
 pub(super) const INTEGERS: &str = "int(0, 1000000)";
 
-/// Returns the expression for a column.
+/// Returns an expression that fits the declared type of a column.
 pub(super) fn expression(column: &Column) -> String {
     let declared = column.declared_type.to_ascii_uppercase();
     let has = |part| declared.contains(part);

@@ -1,4 +1,5 @@
-//! Values that are adapted to the form of a column: `iso`, `sized`, `grown`.
+//! Functions that change the form of an inner value: `iso` (the format of a time), `sized` (the length of an address) and `grown` (the
+//! range).
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::vector::{RowRange, Vector};
 pub(super) const ISO: Function = Function {
     name: "iso",
     signature: "iso(x, 'T', places, 'Z')",
-    about: "the second x with this text between day and time, that many digits of a fraction, and this text at the end",
+    about: "the second x with the text 'T' between day and time, a random fraction of that many places, and the text 'Z' at the end",
     example: "iso(timestamp('2024-01-01 00:00:00', '2024-12-31 23:59:59'), 'T', 3, 'Z')",
     build: |arguments| {
         arguments.count(4)?;
@@ -30,7 +31,7 @@ pub(super) const ISO: Function = Function {
 pub(super) const GROWN: Function = Function {
     name: "grown",
     signature: "grown(x, span, rows)",
-    about: "the integer or moment x in a table of at most that number of rows; in a larger table, the range grows with the rows: some values are a multiple of span later",
+    about: "the integer, day or second x, unchanged in a table of at most that many rows; in a larger table, a random multiple of span is added, so that the range of values grows with the row count",
     example: "grown(int(1, 100), 100, 1000)",
     build: |arguments| {
         arguments.count(3)?;
@@ -44,7 +45,7 @@ pub(super) const GROWN: Function = Function {
 pub(super) const SIZED: Function = Function {
     name: "sized",
     signature: "sized(x, n)",
-    about: "the address x, whose name or path is cut or goes on so that the address has n characters, if it can; different addresses stay different",
+    about: "the address x, with its name or path shortened or extended to make it n characters long, if possible; different addresses stay different",
     example: "sized(email(), int(18, 40))",
     build: |arguments| {
         arguments.count(2)?;
@@ -80,7 +81,7 @@ struct Adapted {
 }
 
 impl Adapted {
-    /// Returns a second with the column's text between day and time, a random fraction of `places` digits, and the column's end.
+    /// Returns the second `text` with `between` between day and time, then a random fraction of `places` digits, then `end`.
     fn moment(key: Key, row: u64, text: &[u8], (between, places, end): (&str, usize, &str)) -> Vec<u8> {
         if text.len() != SECOND_BYTES {
             return text.to_vec();
@@ -108,7 +109,7 @@ impl ByShare for Adapted {
                     out.push(Value::Text(&Adapted::moment(at.key, row, text, (between, *places, end))));
                 }
                 (Map::Grown { span, rows }, value) if all > *rows && all < u64::MAX => {
-                    // The range grows by an eighth more than the rows, so that keys are found for all rows.
+                    // The range grows by an eighth more than the row count, so that a key has enough values for all rows.
                     let steps =
                         (below64(at.key.child(3).word(row), all.saturating_add(all / 8)) / rows) as i64;
                     match value {
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_have_their_form() {
+    fn iso_writes_a_second_with_separator_fraction_and_zone() {
         let key = Key::of_column(1, "t", "c");
         let text = Adapted::moment(key, 7, b"2024-05-06 07:08:09", ("T", 3, "+02:00"));
         let text = String::from_utf8(text).unwrap();

@@ -91,7 +91,8 @@ fn real(value: Value<'_>) -> Option<f64> {
     }
 }
 
-/// Converts a text to a day or second, in seconds; a day begins at midnight.
+/// Parses the first `width` bytes of a text as a day or second, or the first 10 bytes of a shorter text as a day. Returns seconds since
+/// 0000-03-01; a day counts as its midnight.
 fn moment(value: Value<'_>, width: usize) -> Option<u64> {
     let Value::Text(text) = value else { return None };
     match text.get(..width) {

@@ -1,4 +1,4 @@
-//! Days and seconds as texts, and as numbers of seconds since 0000-03-01.
+//! Conversions of dates and times: texts such as `2000-01-01` (a day) and `2000-01-01 00:00:00` (a second), and seconds since 0000-03-01.
 
 use crate::vector::SLACK;
 
@@ -25,7 +25,7 @@ pub(super) fn parse(text: &[u8]) -> Option<u64> {
         return None;
     }
     let moment = day_number(year, month, day) * u64::from(DAY) + seconds;
-    // An invalid moment (31 June, 25 o'clock, a slash) is written in another form.
+    // An invalid date or time (31 June, 25 o'clock, a slash) differs from the text that is written for its number.
     let mut written = [0; SECOND_BYTES + SLACK];
     write(moment, &mut written);
     (written[..text.len()] == *text).then_some(moment)
@@ -85,7 +85,7 @@ fn date(day: u32) -> (u32, u32, u32) {
     (era * 400 + year + u32::from(month >= 10), if month < 10 { month + 3 } else { month - 9 }, day)
 }
 
-/// Writes a moment as a day and a second.
+/// Writes `moment`, seconds since 0000-03-01, as the text of a second; its first [`DAY_BYTES`] bytes are the day.
 #[inline(always)]
 pub(super) fn write(moment: u64, out: &mut [u8]) {
     let two = |number: u32| [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_what_sqlite_says_they_are() {
+    fn days_are_those_of_sqlites_date_functions() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         let mut next = connection.prepare("SELECT date('0001-01-01', ?1 || ' days')").unwrap();
         let first = day_number(1, 1, 1);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_day_or_second_is_refused() {
+    fn texts_that_are_not_a_valid_day_or_second_are_refused() {
         for text in [
             "2023-02-29",
             "1900-02-29",

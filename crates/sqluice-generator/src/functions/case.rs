@@ -23,7 +23,7 @@ pub(super) const CASE: Function = Function {
     build: |arguments| Err(arguments.fault(arguments.at(), "begins with when")),
 };
 
-/// A condition whose operands are indexes into the list of operands.
+/// A condition of a branch; its operands are indexes into [`Case::operands`].
 #[derive(Debug)]
 enum Test {
     Compare(usize, Comparison, usize),
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_ordered_as_sqlite_orders_them() {
+    fn comparisons_of_values_have_the_result_of_sqlite() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         let sql = |value: &Value<'_>| match value {
             Value::Null => "NULL".to_owned(),

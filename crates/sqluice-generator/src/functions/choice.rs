@@ -34,7 +34,7 @@ pub(super) const NULL: Function = Function {
         let share = arguments.real(0)?;
         if !(0.0..=1.0).contains(&share) {
             let at = arguments.place(0);
-            return Err(arguments.fault(at, format!("argument 1 is from 0 to 1, not {share}")));
+            return Err(arguments.fault(at, format!("argument 1 must be from 0 to 1, not {share}")));
         }
         // A share of 1 gives exactly 2^32, so all 32-bit numbers are below.
         let below = (share * 2f64.powi(32)).round() as u64;
@@ -50,7 +50,7 @@ fn build_choice(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     let weight = |index: usize| given[index].weight.as_ref().map_or(1.0, |weight| weight.value);
     let total: f64 = (0..given.len()).map(weight).sum();
     if total == 0.0 {
-        return Err(arguments.fault(arguments.at(), "at least one weight is above 0"));
+        return Err(arguments.fault(arguments.at(), "at least one weight must be above 0"));
     }
     if total.is_infinite() {
         return Err(arguments.fault(arguments.at(), "the weights are too large"));
@@ -96,7 +96,7 @@ fn ints(literals: &[&Literal]) -> Option<Vec<i64>> {
     literals.iter().map(int).collect()
 }
 
-/// Returns the first integer and the step if the sorted integers are equally far apart.
+/// Returns the lowest integer and the step if the sorted integers have equal distances.
 fn progression(mut ints: Vec<i64>) -> Option<(i64, u32)> {
     ints.sort_unstable();
     let first = ints[0];
@@ -119,7 +119,7 @@ pub(super) enum Picker {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AliasColumn {
-    /// The largest low half for which the column's own option is drawn.
+    /// The column's own option is drawn if the low half of the bits is at most this; if not, `other`.
     own_last: u64,
     other: u32,
 }
@@ -243,7 +243,7 @@ pub(super) struct Literals {
     different: Option<u64>,
 }
 
-/// The value of each option by its index; NULL has any value.
+/// The value of each option by its index. An option that is NULL has an arbitrary value here.
 #[derive(Debug)]
 enum Table {
     Null,
@@ -542,7 +542,7 @@ impl Generate for Null {
     }
 }
 
-/// The parent row, if the value is not NULL.
+/// Returns the parent rows of the inner reference, and `None` for rows whose value is NULL.
 impl Parent for Null {
     fn table(&self) -> usize {
         self.inner.parent().map_or(0, Parent::table)

@@ -56,7 +56,9 @@ fn template(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
         let expr = parse(&text[brace + 1..brace + close], start + brace + 1)?;
         let value = compile_in(&expr, arguments.context)?;
         if value.class() == Class::Blob {
-            return Err(arguments.fault(start + brace, format!("{expr} is a blob, and no text")));
+            return Err(
+                arguments.fault(start + brace, format!("{expr} is a blob, which can't be part of a text"))
+            );
         }
         joined.add_value(value);
         at = brace + close + 1;
@@ -117,7 +119,7 @@ impl Joined {
                 let value = compile_in(expr, arguments.context)?;
                 if value.class() == Class::Blob {
                     return Err(
-                        arguments.fault(expr.at.start, format!("{expr} is a blob, which JSON has none of"))
+                        arguments.fault(expr.at.start, format!("{expr} is a blob, which JSON can't hold"))
                     );
                 }
                 self.add_value(value);

@@ -44,12 +44,14 @@ pub(super) const TIMESTAMP: Function = Function {
 
 fn build(arguments: &Arguments<'_>, moments: Moments) -> Result<Arc<dyn Generate>, Fault> {
     if moments.last < moments.first {
-        return Err(arguments.fault(arguments.place(1), "the second argument is no earlier than the first"));
+        return Err(
+            arguments.fault(arguments.place(1), "the second argument must not be earlier than the first")
+        );
     }
     Ok(Arc::new(moments))
 }
 
-/// Returns argument `index`, a moment of `bytes` bytes, in seconds since 0000-03-01.
+/// Parses argument `index`, a day or second of `bytes` bytes. Returns seconds since 0000-03-01.
 fn moment(arguments: &Arguments<'_>, index: usize, bytes: usize) -> Result<u64, Fault> {
     let form = &"YYYY-MM-DD hh:mm:ss"[..bytes];
     let parsed = match &arguments.expr(index).node {
@@ -59,7 +61,7 @@ fn moment(arguments: &Arguments<'_>, index: usize, bytes: usize) -> Result<u64, 
     parsed.ok_or_else(|| arguments.wrong(index, &format!("a text of the form '{form}' from year 1 on")))
 }
 
-/// Moments in steps of `step` seconds, in seconds since 0000-03-01.
+/// Random days or seconds from `first` to `last`, in seconds since 0000-03-01. `step` is 1, or the seconds of a day.
 #[derive(Debug)]
 struct Moments {
     first: u64,

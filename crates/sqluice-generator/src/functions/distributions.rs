@@ -98,8 +98,8 @@ impl Generate for Ranks {
     }
 }
 
-/// Zipf's distribution, by rejection-inversion (W. Hörmann and G. Derflinger,
-/// "Rejection-inversion to generate variates from monotone discrete distributions", 1996): no table, and few tries.
+/// Zipf's distribution by rejection-inversion (W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone
+/// discrete distributions", 1996), which needs no table and rejects few draws.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zipf {
     count: f64,

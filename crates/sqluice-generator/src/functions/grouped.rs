@@ -1,4 +1,5 @@
-//! Rows in groups: parents with given numbers of rows, and columns that depend on the row's group.
+//! Rows in groups: the rows that refer to the same parent row. `rows(n: weight, ...)` sets how many parents have n rows; `ordinal` and
+//! `within` number the rows of a group.
 //!
 //! ```text
 //!  rows(0: 2, 1: 5, 4: 3)      of ten parents, two have no rows, five have one row, three have four
@@ -7,8 +8,8 @@
 //!                               no parent, if some rows have none     └ the row's number in its group
 //! ```
 //!
-//! Positions and parents are shuffled by a bijection, without memory, so each parent has exactly the number of rows of its class.
-//! If there are more rows for each parent than the counts state, all classes grow by the same factor.
+//! Rows and parents are shuffled by a permutation that needs no memory, so each parent has exactly the number of rows of its class. If the
+//! table has more rows than the counts of its parents add up to, all counts grow by the same factor.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use crate::vector::{RowRange, Vector};
 pub(super) const ORDINAL: Function = Function {
     name: "ordinal",
     signature: "ordinal(column)",
-    about: "the number of the row among those that refer to the same row by that column, counted from 1; the column is a ref with rows(), or a pool",
+    about: "the number of the row, counted from 1, among the rows with the same value in that column, which is filled by ref() with rows(), or by pool()",
     example: "ordinal(customer)",
     build: |arguments| {
         arguments.count(1)?;
@@ -34,7 +35,7 @@ pub(super) const ORDINAL: Function = Function {
 pub(super) const WITHIN: Function = Function {
     name: "within",
     signature: "within(column, x)",
-    about: "values of x, each in as many rows as the others, so that no two rows of a group of that column are the same; the column is a ref with rows(), or a pool",
+    about: "values of x, all equally frequent, and none twice among the rows with the same value in that column, which is filled by ref() with rows(), or by pool()",
     example: "within(customer, int(1, 100000))",
     build: |arguments| {
         arguments.count(2)?;
@@ -107,7 +108,7 @@ impl RowCounts {
         let mut wanted: Vec<f64> =
             sizes.iter().zip(&self.classes).map(|(size, (rows, _))| *size as f64 * rows).collect();
         if wanted.iter().sum::<f64>() == 0.0 {
-            // With so few groups, all weights round to groups without rows.
+            // There are so few groups that all of them fell into classes without rows: all groups get equally many rows instead.
             wanted = sizes.iter().map(|size| *size as f64).collect();
         }
         let total: f64 = wanted.iter().sum();
@@ -206,7 +207,7 @@ impl Generate for Ordinal {
 
     fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
         let places = places_of(&*self.groups, at, rows)?;
-        // A row without a group is alone in a group of its own number.
+        // A row without a group gets its row number in the table.
         for ((slot, place), row) in out.ints(rows.len()).iter_mut().zip(places).zip(rows) {
             *slot = place.map_or(*row, |place| place.ordinal) as i64 + 1;
         }
@@ -243,7 +244,7 @@ impl Generate for Within {
         let shuffle = Shuffle::new(at.key.child(0), count);
         let number = |(place, row): (Option<Placed>, &u64)| {
             let place = place.unwrap_or(Placed { group: *row, ordinal: 0, position: *row });
-            // The rows of a group have consecutive positions, so their values differ, and all values are equally frequent.
+            // The rows of a group have consecutive positions: their values differ, and each value occurs equally often in the table.
             let number = shuffle.place(place.position % count);
             // A group with more rows than values repeats values, unless the domain is endless.
             if domain.is_endless() { number + place.ordinal / count * count } else { number }
@@ -271,7 +272,7 @@ mod tests {
     use std::collections::HashMap;
 
     #[test]
-    fn groups_have_the_rows_of_their_class_and_rows_are_numbered_in_them() {
+    fn groups_have_the_row_count_of_their_class_and_number_their_rows() {
         let counts = RowCounts { classes: vec![(0.0, 2.0), (1.0, 5.0), (4.0, 3.0)], outside: 0.1 };
         let key = Key::of_column(1, "t", "c");
         for (groups, rows) in [(1000, 1889), (10, 19), (1000, 18_890), (3, 100), (1, 5), (50, 3)] {

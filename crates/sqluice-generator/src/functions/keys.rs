@@ -1,4 +1,4 @@
-//! Values that depend on the order of rows: each once (`permutation`, `distinct`), or ascending (`ascending`).
+//! Values that occur only once (`permutation`, `distinct`), and values that ascend with the row number (`ascending`).
 //!
 //! Row numbers are shuffled by [`permute`], without memory. If columns are distinct together, the shuffled number has
 //! one digit for each column, in a base that is the number of the column's values:
@@ -20,7 +20,7 @@ use crate::parse::{Expr, ExprNode, Literal};
 use crate::random::{Key, Shuffle, permute};
 use crate::vector::{RowRange, Vector};
 
-/// The limit up to which combinations are counted: more never run out.
+/// The limit up to which combinations are counted. No table has so many rows that more could run out.
 const COMBINATIONS_MAX: u64 = 1 << 62;
 
 pub(super) const PERMUTATION: Function = Function {
@@ -41,7 +41,7 @@ pub(super) const PERMUTATION: Function = Function {
 pub(super) const DISTINCT: Function = Function {
     name: "distinct",
     signature: "distinct(x, group)",
-    about: "values of x, shuffled, so that no two rows are the same; columns of a group (1, if none is given) are distinct together",
+    about: "values of x, shuffled, none of them twice; if several columns have the same group (1 by default), no combination of their values occurs twice",
     example: "distinct(choice('a', 'b', 'c'))",
     build: distinct,
 };
@@ -49,7 +49,7 @@ pub(super) const DISTINCT: Function = Function {
 pub(super) const ASCENDING: Function = Function {
     name: "ascending",
     signature: "ascending(x)",
-    about: "values of x, spread over the rows of the table from the first to the last",
+    about: "values of x that ascend with the row number, from the lowest to the highest",
     example: "ascending(timestamp('2024-01-01 00:00:00', '2024-12-31 23:59:59'))",
     build: |arguments| {
         arguments.count(1)?;
@@ -129,7 +129,7 @@ fn distinct(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     Ok(Arc::new(distinct))
 }
 
-/// A column of a group whose combinations of values are all different.
+/// A column in a `distinct` group: no two rows have the same values in all columns of the group.
 #[derive(Debug)]
 struct Distinct {
     inner: Arc<dyn Generate>,
@@ -137,7 +137,7 @@ struct Distinct {
     members: Vec<Arc<dyn Generate>>,
     /// The index of this column in `members`.
     place: usize,
-    /// The names that the group's key is derived from; `None` if the call is part of a larger expression.
+    /// The table and group names that the key of the group's shuffle is derived from; `None` if the call is part of a larger expression.
     group: Option<(String, String)>,
     /// The names of the columns, for messages.
     shown: String,
@@ -172,7 +172,7 @@ impl Distinct {
             None => at.key.child(0),
         };
         if self.is_endless() {
-            // Each block of `count` rows has its own shuffle.
+            // Each block of `count` rows takes the next `count` values, shuffled with the block's own key.
             let count = counts[0];
             let number = |row: u64| row / count * count + permute(key.child(row / count), row % count, count);
             return Ok(rows.map(number).collect());
@@ -193,9 +193,10 @@ impl Distinct {
     fn used_up(&self, combinations: u64) -> Error {
         let what = if self.members.len() == 1 { "value" } else { "combination" };
         let s = if combinations == 1 { "" } else { "s" };
-        let message = format!("{} has {combinations} {what}{s} for more rows than that", self.shown);
-        Error::usage(message)
-            .hint(format!("each is used once: ask for at most {combinations} rows, or allow more {what}s"))
+        let message = format!("{} has {combinations} {what}{s}, too few for the rows", self.shown);
+        Error::usage(message).hint(format!(
+            "each {what} is used once: ask for at most {combinations} rows, or allow more {what}s"
+        ))
     }
 
     fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
@@ -245,7 +246,7 @@ impl Generate for Distinct {
     }
 }
 
-/// The parent rows of a ref, whose values are numbered like the parent's rows.
+/// The parent rows of `distinct(ref(...))`: the number of a value is the number of the parent row.
 impl Parent for Distinct {
     fn table(&self) -> usize {
         self.inner.parent().map_or(0, Parent::table)
@@ -264,7 +265,7 @@ impl Parent for Distinct {
 #[derive(Debug)]
 struct Ascending {
     inner: Arc<dyn Generate>,
-    /// The table whose rows are numbered.
+    /// The number of the table over whose rows the values are spread.
     table: usize,
     name: String,
 }

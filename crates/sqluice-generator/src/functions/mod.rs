@@ -143,7 +143,7 @@ pub const MASK_FUNCTIONS: &[MaskFunction] = &[
     MaskFunction {
         name: "permute",
         signature: "permute(a, b)",
-        about: "another integer from a to b, of those up to 2^31 or beyond if none are given; different ones stay different",
+        about: "another integer from a to b, or, without a and b, one of the same sign and on the same side of 2^31; different integers stay different",
         example: "permute(1, 999_999)",
     },
     MaskFunction {
@@ -155,7 +155,7 @@ pub const MASK_FUNCTIONS: &[MaskFunction] = &[
     MaskFunction {
         name: "shift",
         signature: "shift(days, column)",
-        about: "a moment that many days earlier or later at most, by the same time for all moments of the person that a column of the row names; 0 and -1 stay, other numbers that are no moments are refused",
+        about: "a date or time, moved by at most that many days; all dates and times of a person, whom a column of the row names, move by the same time; 0 and -1 stay, other numbers that are not dates or times are refused",
         example: "shift(30, customer)",
     },
     MaskFunction {
@@ -237,7 +237,7 @@ pub(crate) fn compile_in(expr: &Expr, context: Context<'_>) -> Result<Arc<dyn Ge
         ExprNode::Binary { operator, left, right } => operators::binary(*operator, left, right, context),
         ExprNode::Case { branches, otherwise } => case::build(branches, otherwise.as_deref(), context),
         ExprNode::Object(_) | ExprNode::Array(_) => {
-            Err(Fault::new(expr.at.start, format!("{expr} is no value of SQLite's"))
+            Err(Fault::new(expr.at.start, format!("{expr} is not a value that SQLite can store"))
                 .hint("json() makes a text of it: json({'a': 1})"))
         }
     }
@@ -261,8 +261,12 @@ fn size_of_all(parts: &[Arc<dyn Generate>]) -> Size {
 
 fn unknown(name: &str, at: usize) -> Fault {
     if let Some(mask) = MASK_FUNCTIONS.iter().find(|mask| mask.name.eq_ignore_ascii_case(name)) {
-        return Fault::new(at, format!("{} is for masks, and stands alone there", mask.name)).hint(format!(
-            "a mask has an old value to work on, which a table that is made up does not: {}",
+        return Fault::new(
+            at,
+            format!("{} is a function for masks, and can't be part of another expression", mask.name),
+        )
+        .hint(format!(
+            "it replaces the old value of a masked column, which a generated table does not have: {}",
             mask.about
         ));
     }
@@ -316,7 +320,7 @@ impl<'a> Arguments<'a> {
             return Err(self.fault(self.at(), format!("takes {takes} argument{s}, and got {got}")));
         }
         match self.arguments.iter().find_map(|argument| argument.weight.as_ref()) {
-            Some(weight) => Err(self.fault(weight.at, "takes no weights, only choice does")),
+            Some(weight) => Err(self.fault(weight.at, "takes no weights")),
             None => Ok(()),
         }
     }
@@ -353,7 +357,7 @@ impl<'a> Arguments<'a> {
 
     fn wrong(&self, index: usize, expected: &str) -> Fault {
         let expr = self.expr(index);
-        self.fault(expr.at.start, format!("argument {} is {expected}, not {expr}", index + 1))
+        self.fault(expr.at.start, format!("argument {} must be {expected}, not {expr}", index + 1))
     }
 
     /// Returns argument `index`, an integer.
@@ -379,8 +383,10 @@ impl<'a> Arguments<'a> {
         if (low..=high).contains(&int) {
             return Ok(int);
         }
-        Err(self
-            .fault(self.place(index), format!("argument {} is from {low} to {high}, not {int}", index + 1)))
+        Err(self.fault(
+            self.place(index),
+            format!("argument {} must be from {low} to {high}, not {int}", index + 1),
+        ))
     }
 
     /// Returns argument `index`, a text literal.
@@ -404,7 +410,7 @@ impl<'a> Arguments<'a> {
         }
         Err(self.fault(
             self.place(1),
-            format!("the second argument is at least the first: {high} is below {low}"),
+            format!("the second argument must be at least the first: {high} is below {low}"),
         ))
     }
 }
@@ -438,65 +444,65 @@ mod tests {
     }
 
     #[test]
-    fn wrong_arguments_are_refused_where_they_stand() {
+    fn wrong_arguments_are_refused_with_their_position() {
         for (text, at, message) in [
             ("row(1)", 0, "row: takes 0 arguments, and got 1"),
             ("int(1)", 0, "int: takes 2 arguments, and got 1"),
             ("int()", 0, "int: takes 2 arguments, and got none"),
             ("digits(1, 2)", 0, "digits: takes 1 argument, and got 2"),
-            ("int(1, 2.5)", 7, "int: argument 2 is a whole number, not 2.5"),
-            ("int('1', 2)", 4, "int: argument 1 is a whole number, not '1'"),
-            ("int(int(1, 2), 2)", 4, "int: argument 1 is a whole number, not int(1, 2)"),
-            ("int(2, 1)", 7, "int: the second argument is at least the first: 1 is below 2"),
-            ("int(1: 3, 2)", 7, "int: takes no weights, only choice does"),
-            ("real(1, NULL)", 8, "real: argument 2 is a number, not NULL"),
-            ("real(0.5, 0)", 10, "real: the second argument is at least the first: 0 is below 0.5"),
-            ("digits(0)", 7, "digits: argument 1 is from 1 to 1000, not 0"),
-            ("digits(1e6)", 7, "digits: argument 1 is from 1 to 1000, not 1000000"),
-            ("text(-1, 5)", 5, "text: argument 1 is from 0 to 16777216, not -1"),
-            ("text(5, 1B)", 8, "text: argument 2 is from 0 to 16777216, not 1000000000"),
-            ("blob(5, 4)", 8, "blob: the second argument is at least the first: 4 is below 5"),
+            ("int(1, 2.5)", 7, "int: argument 2 must be a whole number, not 2.5"),
+            ("int('1', 2)", 4, "int: argument 1 must be a whole number, not '1'"),
+            ("int(int(1, 2), 2)", 4, "int: argument 1 must be a whole number, not int(1, 2)"),
+            ("int(2, 1)", 7, "int: the second argument must be at least the first: 1 is below 2"),
+            ("int(1: 3, 2)", 7, "int: takes no weights"),
+            ("real(1, NULL)", 8, "real: argument 2 must be a number, not NULL"),
+            ("real(0.5, 0)", 10, "real: the second argument must be at least the first: 0 is below 0.5"),
+            ("digits(0)", 7, "digits: argument 1 must be from 1 to 1000, not 0"),
+            ("digits(1e6)", 7, "digits: argument 1 must be from 1 to 1000, not 1000000"),
+            ("text(-1, 5)", 5, "text: argument 1 must be from 0 to 16777216, not -1"),
+            ("text(5, 1B)", 8, "text: argument 2 must be from 0 to 16777216, not 1000000000"),
+            ("blob(5, 4)", 8, "blob: the second argument must be at least the first: 4 is below 5"),
             (
                 "date('2023-02-29', '2024-01-01')",
                 5,
-                "date: argument 1 is a text of the form 'YYYY-MM-DD' from year 1 on, not '2023-02-29'",
+                "date: argument 1 must be a text of the form 'YYYY-MM-DD' from year 1 on, not '2023-02-29'",
             ),
             (
                 "timestamp('2000-01-01 00:00:00', 5)",
                 33,
-                "timestamp: argument 2 is a text of the form 'YYYY-MM-DD hh:mm:ss' from year 1 on, not 5",
+                "timestamp: argument 2 must be a text of the form 'YYYY-MM-DD hh:mm:ss' from year 1 on, not 5",
             ),
             (
                 "date('2024-01-02', '2024-01-01')",
                 19,
-                "date: the second argument is no earlier than the first",
+                "date: the second argument must not be earlier than the first",
             ),
             ("choice()", 0, "choice: takes at least one argument"),
-            ("choice(1: 0, 2: 0)", 0, "choice: at least one weight is above 0"),
+            ("choice(1: 0, 2: 0)", 0, "choice: at least one weight must be above 0"),
             ("choice(1: 1e300, 2: 1e308, 3: 1e308)", 0, "choice: the weights are too large"),
-            ("null(1.5, 1)", 5, "null: argument 1 is from 0 to 1, not 1.5"),
-            ("null(-0.1, 1)", 5, "null: argument 1 is from 0 to 1, not -0.1"),
+            ("null(1.5, 1)", 5, "null: argument 1 must be from 0 to 1, not 1.5"),
+            ("null(-0.1, 1)", 5, "null: argument 1 must be from 0 to 1, not -0.1"),
             ("null(0.5)", 0, "null: takes 2 arguments, and got 1"),
             ("choice(1, null(0.5, in(1, 2)))", 20, "no function is called `in`"),
             ("choice(a, 1)", 7, "unknown column `a`"),
             (
                 "distinct(text(1, 2))",
                 9,
-                "distinct: argument 1 is something with a known number of values (int, decimal, digits, hex, text(n, n), blob(n, n), date, timestamp, choice of different values, names and places, ref of a key), not text(1, 2)",
+                "distinct: argument 1 must be something with a known number of values (int, decimal, digits, hex, text(n, n), blob(n, n), date, timestamp, choice of different values, names and places, ref of a key), not text(1, 2)",
             ),
-            ("normal(0, 0)", 10, "normal: argument 2 is a number above 0, not 0"),
-            ("zipf(0, 1)", 5, "zipf: argument 1 is from 1 to 9223372036854775807, not 0"),
-            ("decimal(0, 1e15, 9)", 0, "decimal: more digits than a real has"),
+            ("normal(0, 0)", 10, "normal: argument 2 must be a number above 0, not 0"),
+            ("zipf(0, 1)", 5, "zipf: argument 1 must be from 1 to 9223372036854775807, not 0"),
+            ("decimal(0, 1e15, 9)", 0, "decimal: more digits than a real can hold"),
             ("ref(customer.id)", 4, "no table is called `customer`"),
-            ("ref(7)", 4, "ref: argument 1 is a column, as table.column, not 7"),
-            ("lower(1)", 6, "lower: argument 1 is a text, not 1"),
-            ("round('a')", 6, "round: argument 1 is a number, not 'a'"),
+            ("ref(7)", 4, "ref: argument 1 must be a column, as table.column, not 7"),
+            ("lower(1)", 6, "lower: argument 1 must be a text, not 1"),
+            ("round('a')", 6, "round: argument 1 must be a number, not 'a'"),
             ("'a' + 1", 0, "`+` takes numbers, and 'a' is a text"),
             ("template('a{b')", 11, "template: a brace without its other half; a brace itself is {{ or }}"),
             ("template('a{nit(1, 2)}')", 12, "no function is called `nit`"),
-            ("template('{blob(1, 2)}')", 10, "template: blob(1, 2) is a blob, and no text"),
-            ("json({'a': x'00'})", 11, "json: x'00' is a blob, which JSON has none of"),
-            ("{'a': 1}", 0, "{'a': 1} is no value of SQLite's"),
+            ("template('{blob(1, 2)}')", 10, "template: blob(1, 2) is a blob, which can't be part of a text"),
+            ("json({'a': x'00'})", 11, "json: x'00' is a blob, which JSON can't hold"),
+            ("{'a': 1}", 0, "{'a': 1} is not a value that SQLite can store"),
             ("sql('1 +')", 4, "sql: SQLite does not accept it: near \")\": syntax error"),
             (
                 "sql('random()')",

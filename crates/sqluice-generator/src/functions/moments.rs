@@ -1,4 +1,4 @@
-//! Moments relative to other moments: `after`, `latest`.
+//! Dates and times ("moments") that are computed from others: `after`, `latest`.
 //!
 //! ```text
 //!                    a days          b days       last possible moment
@@ -23,7 +23,7 @@ use crate::vector::{RowRange, SLACK, Vector, VectorKind};
 pub(super) const AFTER: Function = Function {
     name: "after",
     signature: "after(x, a, b, last)",
-    about: "a moment from a to b days after x and not after last, in whose form it is: a day, a second, or seconds since 1970; x itself where last is before that",
+    about: "a date or time from a to b days after x, but not after last, or exactly a days after x if last is earlier; it has the form of last: a day, a second, or seconds since 1970",
     example: "after(customer.joined, 0, 30, '2025-12-31 23:59:59')",
     build: |arguments| {
         arguments.count(4)?;
@@ -46,7 +46,7 @@ pub(super) const AFTER: Function = Function {
 pub(super) const LATEST: Function = Function {
     name: "latest",
     signature: "latest(x, y, ...)",
-    about: "the latest of some moments; NULL counts for nothing",
+    about: "the latest of several dates and times; NULLs are ignored",
     example: "latest(customer.joined, '2019-01-01')",
     build: |arguments| {
         arguments.count_within(1, 100)?;
@@ -58,12 +58,12 @@ pub(super) const LATEST: Function = Function {
 /// The maximum distance between two moments, in days: 10,000 years.
 const DAYS_MAX: i64 = 3_652_425;
 
-/// Returns argument `index`, a number of days, in seconds.
+/// Returns argument `index`, a number of days, converted to seconds.
 fn days(arguments: &Arguments<'_>, index: usize) -> Result<i64, Fault> {
     Ok(arguments.int_within(index, -DAYS_MAX, DAYS_MAX)? * i64::from(DAY))
 }
 
-/// Builds the generator of argument `index`, whose values are moments.
+/// Builds the generator of argument `index`, whose values must be dates or times.
 fn moments(arguments: &Arguments<'_>, index: usize) -> Result<Arc<dyn Generate>, Fault> {
     let made = arguments.compile(index)?;
     match made.class() {
@@ -92,7 +92,7 @@ fn of_epoch(int: i64) -> Option<u64> {
 const FIRST: i64 = 306 * DAY as i64;
 const LAST: i64 = (306 + 3_652_059) * DAY as i64 - 1;
 
-/// Converts a value in any form to a moment.
+/// Converts a value in any form to seconds since 0000-03-01; `None` if it is not a date or time.
 pub(super) fn moment(value: Value<'_>) -> Option<i64> {
     match value {
         Value::Text(text) => calendar::parse(text.get(..SECOND_BYTES).unwrap_or(text)),
@@ -113,7 +113,7 @@ pub(crate) fn seconds(literal: &Literal) -> Option<i64> {
     }
 }
 
-/// Returns a moment as a literal in the given form.
+/// Formats seconds since 0000-03-01 as a literal of the given form.
 pub(crate) fn literal(seconds: i64, form: Form) -> Literal {
     let seconds = seconds.clamp(FIRST, LAST);
     if form == Form::Int {
@@ -125,7 +125,7 @@ pub(crate) fn literal(seconds: i64, form: Form) -> Literal {
     Literal::Text(String::from_utf8_lossy(&text[..width]).into_owned())
 }
 
-/// Moments after other moments; NULL if the other value is no moment.
+/// The values of `after(x, ...)`; NULL if x is not a date or time.
 #[derive(Debug)]
 struct After {
     from: [Arc<dyn Generate>; 1],
@@ -193,7 +193,7 @@ impl Generate for After {
 
     fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
         let mut from = Vector::default();
-        // The key is the same as with `fill_all`.
+        // The same key as `fill_all` derives in `fill`, so that a row has the same value either way.
         self.from[0].fill_at(at.child(0).child(0), rows, &mut from)?;
         self.make(&from, rows.iter().map(|&row| at.key.word(row)), rows.len(), out);
         Ok(())
@@ -215,7 +215,7 @@ impl Generate for After {
     }
 }
 
-/// The latest of several moments; NULL if all are NULL.
+/// The values of `latest(...)`; NULL if all arguments are NULL.
 #[derive(Debug)]
 struct Latest {
     of: Vec<Arc<dyn Generate>>,
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_what_sqlite_says_they_are() {
+    fn seconds_of_texts_and_integers_are_those_of_sqlites_unixepoch() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         for (text, literal_of) in
             [("1970-01-01 00:00:00", Form::Second), ("2025-12-31 23:59:59", Form::Second)]
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_after_is_never_before_and_what_is_before_never_after() {
+    fn moments_after_another_are_not_before_it_and_moments_before_it_not_after() {
         let noon = seconds(&Literal::Text("2024-05-05 12:00:00".to_owned())).unwrap();
         for form in [Form::Day, Form::Second, Form::Int] {
             for (least, most, last) in

@@ -68,7 +68,7 @@ pub(super) const DECIMAL: Function = Function {
         let most = 9_007_199_254_740_992.0;
         let (low, high) = ((low * scale).round(), (high * scale).round());
         if low.abs() > most || high.abs() > most {
-            return Err(arguments.fault(arguments.at(), "more digits than a real has"));
+            return Err(arguments.fault(arguments.at(), "more digits than a real can hold"));
         }
         Ok(Arc::new(Decimal { low: low as i64, high: high as i64, scale }))
     },

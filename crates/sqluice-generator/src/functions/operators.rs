@@ -128,7 +128,7 @@ impl Mapped {
     }
 }
 
-/// Takes the inner values at the same shares.
+/// Passes the shares of the rows to the inner function, and maps its values.
 impl ByShare for Mapped {
     fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
         let mut inner = Vector::default();
@@ -231,7 +231,7 @@ fn compute(operator: char, left: Value<'_>, right: Value<'_>) -> Value<'static> 
             '-' => Value::Real(left - right),
             '*' => Value::Real(left * right),
             '/' if right != 0.0 => Value::Real(left / right),
-            // The remainder is that of integers.
+            // As in SQLite, the operands of % are converted to integers.
             '%' if right as i64 != 0 => Value::Real((left as i64).wrapping_rem(right as i64) as f64),
             _ => Value::Null,
         },
@@ -249,7 +249,7 @@ impl Binary {
     }
 }
 
-/// Combines an operand that takes shares with another operand that does not.
+/// Passes the shares of the rows to the operand that takes shares, and only the rows to the other.
 impl ByShare for Binary {
     fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
         let mut operands = [Vector::default(), Vector::default()];
@@ -296,7 +296,7 @@ mod tests {
     use rusqlite::types::Value as Sql;
 
     #[test]
-    fn arithmetic_is_sqlites() {
+    fn arithmetic_has_the_results_of_sqlite() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         let values = [
             Value::Null,
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_characters_are_no_bytes() {
+    fn left_counts_characters_and_not_bytes() {
         assert_eq!(first_characters("aéü".as_bytes(), 2), "aé".as_bytes());
         assert_eq!(first_characters("aé".as_bytes(), 2), "aé".as_bytes());
         assert_eq!(first_characters(b"abc", 0), b"");

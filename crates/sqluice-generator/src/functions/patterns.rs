@@ -1,4 +1,5 @@
-//! Texts in a given form: `pattern`, `prose`, `numbered`, and `text` and `blob` whose lengths are functions.
+//! Texts in a given form: `pattern`, `prose`, `numbered`, and `text` and `blob` whose length is an expression, such as `text(normal(20,
+//! 5))`.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::vector::{RowRange, Vector, VectorKind};
 pub(super) const PATTERN: Function = Function {
     name: "pattern",
     signature: "pattern('AA-9999')",
-    about: "the text with a letter for each A and a, and a digit for each 9; \\ in front of one keeps it",
+    about: "the text with a random capital letter for each A, a small letter for each a, and a digit for each 9; \\ keeps the character after it",
     example: "pattern('AA-9999')",
     build: |arguments| {
         arguments.count(1)?;
@@ -96,7 +97,7 @@ impl OfLength {
             }
         }
         out.truncate(end);
-        // A trailing space would be lost if texts are trimmed.
+        // No text ends with a space: a program that trims texts would change it.
         if let (Content::Words, Some(last @ b' ')) = (self.content, out.last_mut().filter(|_| length > 0)) {
             *last = b'.';
         }
@@ -143,7 +144,7 @@ impl Generate for OfLength {
     }
 
     fn size(&self) -> Size {
-        // The lengths are unknown until they are generated.
+        // A guess: the lengths are unknown before they are generated.
         Size { mean: 40, max: 400 }
     }
 
@@ -172,7 +173,7 @@ struct Pattern {
     drawn: Vec<(usize, &'static [u8])>,
     /// The number of different texts, at most 2^62.
     count: u64,
-    /// The number of drawn characters, counted from the end, that a number below the count determines.
+    /// The number of drawn bytes at the end that the number of the text determines; the bytes before them are random.
     numbered: usize,
 }
 
@@ -262,7 +263,7 @@ struct Numbered {
 }
 
 impl Numbered {
-    /// Returns the number of characters that the row's number takes at the end of a text, enough for the last row.
+    /// Returns the number of characters for the row number at the end of each text: enough for the number of the last row.
     fn digits(&self, world: &World) -> usize {
         let (mut digits, mut count) = (1, 36_u64);
         while count < self.table.rows(world) {
@@ -346,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_counts_the_texts_that_differ() {
+    fn a_pattern_knows_its_number_of_different_texts() {
         for (text, count) in [("AA-9999", 26 * 26 * 10_000), ("x", 1), ("\\A9", 10), ("", 1), ("é9", 10)] {
             assert_eq!(Pattern::of(text).unwrap().count, count, "{text}");
         }
@@ -355,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_takes_the_place_of_characters() {
+    fn characters_and_not_bytes_are_cut_from_the_end_of_a_text() {
         assert_eq!(without_last(b"abc", 2), b"a");
         assert_eq!(without_last("aéü".as_bytes(), 2), b"a");
         assert_eq!(without_last(b"abc", 4), b"");

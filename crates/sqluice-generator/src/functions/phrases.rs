@@ -17,17 +17,17 @@ use crate::generator::{Class, Domain, Scope, Size, World, draw, draw_at};
 use crate::random::{below32, below64};
 use crate::vector::{RowRange, Vector};
 
-/// A part of a phrase.
+/// An element of a phrase: a word, a fixed text, a number, or the suffix.
 #[derive(Clone, Copy, Debug)]
 enum Piece {
     /// A word of a list.
     Word(&'static [&'static str]),
-    /// A word of a list in lower case, with its letters alone.
+    /// A word of a list in lower case, without characters other than letters.
     Small(&'static [&'static str]),
     Text(&'static str),
-    /// A number from the first to the second, with at least the given number of digits.
+    /// A number: its minimum, its maximum, and its minimum number of digits.
     Number(u64, u64, usize),
-    /// The place of the suffix that makes phrases different, after this text.
+    /// The place for the suffix 2, 3, ... of repeated phrases, which follows this text.
     Suffix(&'static str),
 }
 
@@ -60,13 +60,13 @@ phrase!(
 phrase!(
     USERNAME,
     "username",
-    "a name to log in with",
+    "a login name",
     [Small(FIRST_NAMES), Text("_"), Small(LAST_NAMES), Number(10, 99, 2), Suffix("_")]
 );
 phrase!(
     EMAIL,
     "email",
-    "an address for mail, at a domain kept for examples",
+    "an email address at a domain reserved for examples",
     [Small(FIRST_NAMES), Text("."), Small(LAST_NAMES), Suffix("."), Text("@"), Word(SITES), Text(".example")]
 );
 phrase!(
@@ -76,11 +76,11 @@ phrase!(
     [Text("+1-"), Number(201, 989, 3), Text("-555-"), Number(0, 9999, 4), Suffix(" ext. ")]
 );
 phrase!(COMPANY, "company", "a company's name", [Word(LAST_NAMES), Text(" "), Word(TRADES), Suffix(" ")]);
-phrase!(JOB, "job", "what somebody does for a living", [Word(JOBS), Suffix(" ")]);
+phrase!(JOB, "job", "an occupation", [Word(JOBS), Suffix(" ")]);
 phrase!(
     PRODUCT,
     "product",
-    "something that is for sale",
+    "the name of a product",
     [Word(ADJECTIVES), Text(" "), Word(THINGS), Suffix(" ")]
 );
 phrase!(
@@ -110,12 +110,7 @@ phrase!(
         Word(COUNTRIES)
     ]
 );
-phrase!(
-    DOMAIN,
-    "domain",
-    "a domain, one of those kept for examples",
-    [Word(SITES), Suffix("-"), Text(".example")]
-);
+phrase!(DOMAIN, "domain", "a domain reserved for examples", [Word(SITES), Suffix("-"), Text(".example")]);
 phrase!(
     URL,
     "url",
@@ -259,7 +254,7 @@ impl Phrase {
 impl Generate for Phrase {
     fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         if let [Word(list), Suffix(_)] = self.pieces {
-            // A single word is copied from the list.
+            // A phrase of one word is copied from the list: nothing has to be composed.
             return fill_words(list, at, rows, out);
         }
         draw(self, at, rows, out)
@@ -419,7 +414,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn words_of_a_list_are_different_also_in_small_letters() {
+    fn the_words_of_a_list_differ_even_in_lower_case() {
         for list in [
             ADJECTIVES,
             CITIES,
@@ -445,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn phrases_of_different_numbers_are_different_beyond_all_combinations() {
+    fn phrases_stay_different_after_all_combinations_of_words_are_used() {
         let phrases = [
             Phrase { pieces: &[Word(COUNTRIES), Suffix(" ")] },
             Phrase {

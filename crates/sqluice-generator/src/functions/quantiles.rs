@@ -1,4 +1,4 @@
-//! Values by their quantiles: `quantiles`, `int_quantiles`, `keys`; and moments after other moments: `later`.
+//! Values with given quantiles: `quantiles`, `int_quantiles`, `keys`; and `later`, which adds a random distance to a date or time.
 //!
 //! ```text
 //!  quantiles(0, 10, 100)
@@ -25,7 +25,7 @@ use crate::vector::{RowRange, SLACK, Vector, VectorKind};
 pub(super) const QUANTILES: Function = Function {
     name: "quantiles",
     signature: "quantiles(a, b, ...)",
-    about: "a number, a day or a second, with as many rows between two neighbours as between any others",
+    about: "a number, a day or a second: equally many rows lie between any two neighbouring quantiles",
     example: "quantiles(1.5, 12, 19.5, 99)",
     build: |arguments| build(arguments, false),
 };
@@ -33,7 +33,7 @@ pub(super) const QUANTILES: Function = Function {
 pub(super) const INT_QUANTILES: Function = Function {
     name: "int_quantiles",
     signature: "int_quantiles(a, b, ...)",
-    about: "a number as quantiles has them, rounded to an integer",
+    about: "a number as quantiles() gives it, rounded to an integer",
     example: "int_quantiles(0.5, 3.5, 20.5, 99.5)",
     build: |arguments| build(arguments, true),
 };
@@ -41,7 +41,7 @@ pub(super) const INT_QUANTILES: Function = Function {
 pub(super) const KEYS: Function = Function {
     name: "keys",
     signature: "keys(a, b, ...)",
-    about: "integers that ascend with the rows, each once: those of a table with these quantiles, and from b on where it has more rows",
+    about: "different integers that ascend with the row number and have these quantiles; if the table has more rows, they continue beyond the last quantile",
     example: "keys(1, 5000, 20000)",
     build: |arguments| {
         arguments.count_within(2, POINTS_MAX)?;
@@ -55,7 +55,7 @@ pub(super) const KEYS: Function = Function {
 pub(super) const LATER: Function = Function {
     name: "later",
     signature: "later(x, n)",
-    about: "the moment n seconds after x, or n days if x is a day, in the form of x",
+    about: "the date or time n seconds after x, or n days after x if x is a day, in the form of x",
     example: "later(customer.joined, int_quantiles(0, 2, 30))",
     build: |arguments| {
         arguments.count(2)?;
@@ -73,13 +73,14 @@ pub(super) const LATER: Function = Function {
 /// The maximum number of quantiles.
 const POINTS_MAX: usize = 10_000;
 
-/// The largest number of values with which a pool of integers between quantiles has exactly as many values as it says.
+/// The largest n for which `pool(n, int_quantiles(...))` has exactly n different values.
 pub const POOL_INTS_MAX: u64 = 1 << 16;
 
 fn ascend<T: PartialOrd + std::fmt::Display>(arguments: &Arguments<'_>, points: &[T]) -> Result<(), Fault> {
     match points.windows(2).position(|pair| pair[0] > pair[1]) {
         Some(index) => {
-            let message = format!("quantiles ascend: {} follows {}", points[index + 1], points[index]);
+            let message =
+                format!("quantiles must ascend, but {} follows {}", points[index + 1], points[index]);
             Err(arguments.fault(arguments.place(index + 1), message))
         }
         None => Ok(()),
@@ -144,7 +145,7 @@ fn whole(value: f64, last: f64) -> i64 {
 }
 
 impl Quantiles {
-    /// Returns the largest integer that is made. With a last quantile such as 5.5 it is 5, as 6 would begin at the quantile.
+    /// Returns the largest integer value. If the last quantile is 5.5 it is 5, because 5.5 itself, which rounds to 6, is excluded.
     fn last(&self) -> f64 {
         (self.points[self.points.len() - 1] + 0.5).ceil() - 1.0
     }
@@ -187,7 +188,7 @@ impl ByShare for Quantiles {
         let values =
             (0..count).map(|number| whole(at_quantile(&self.points, spread::middle(number, count)), last));
         let mut ints: Vec<i64> = values.collect();
-        // Equal values move up; values that would pass the largest move down.
+        // Equal values are raised until all differ; values above the largest are then lowered.
         for at in 1..ints.len() {
             ints[at] = ints[at].max(ints[at - 1].saturating_add(1));
         }
@@ -241,10 +242,10 @@ struct Keys {
 }
 
 impl Keys {
-    /// Returns the lowest integer that the row may have. It is higher than those of all rows before.
+    /// Returns the lowest integer that the row may get, which is above the integers of all rows before it.
     fn begin(&self, count: u64, row: u64) -> i64 {
         let parts = (self.points.len() - 1) as u64;
-        // Each part has the same number of rows, give or take one.
+        // Between two neighbouring quantiles lies a part of the rows; the parts are equally large, except for rounding.
         let first = |part: u64| (u128::from(count) * u128::from(part) / u128::from(parts)) as u64;
         let part = ((u128::from(row) * u128::from(parts)) / u128::from(count.max(1)))
             .min(u128::from(parts) - 1) as u64;
@@ -261,7 +262,8 @@ impl Keys {
         (i128::from(low) + span * i128::from(at) / i128::from(rows)) as i64
     }
 
-    /// Returns a quantile, moved up if the rows before need more integers than lie below it; the last quantile is exclusive.
+    /// Returns the lowest integer of a part: its quantile, or more if the rows of earlier parts need more integers than lie below the
+    /// quantile. For `part` behind the last, returns the integer after the last quantile.
     fn point(&self, count: u64, part: u64) -> i64 {
         let parts = (self.points.len() - 1) as u64;
         let first = |part: u64| (u128::from(count) * u128::from(part) / u128::from(parts)) as i64;
@@ -366,7 +368,7 @@ impl Generate for Later {
     }
 
     fn nullable(&self) -> bool {
-        // A value that is no moment gives NULL.
+        // The result is also NULL if x is not a date or time.
         self.parts.iter().any(|part| part.nullable())
     }
 }
@@ -385,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_ascend_and_are_never_repeated_for_any_number_of_rows() {
+    fn keys_ascend_without_duplicates_for_any_number_of_rows() {
         for points in [vec![1, 100], vec![-5, 0, 1000, 1001], vec![7, 7], vec![i64::MIN / 2, i64::MAX / 2]] {
             let keys = Keys { points: points.clone(), table: Counted::default() };
             for count in [1, 2, 3, 10, 100, 1001] {

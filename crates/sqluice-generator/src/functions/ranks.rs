@@ -1,6 +1,6 @@
-//! Row counts of the values of a pool: each value has one row, and the other rows follow Zipf's distribution.
+//! The row counts of the values in `pool(n, x, s)`: each value has at least one row, and the other rows follow Zipf's distribution.
 
-/// The largest number of values whose sums of weights are kept.
+/// The largest number of values whose sums of weights are kept in memory.
 const KEPT_MAX: usize = 1 << 14;
 
 /// The sums of the weights 1 / k^s of some values.
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_value_has_a_row_and_the_first_have_most() {
+    fn each_value_has_a_row_and_the_first_values_have_the_most_rows() {
         for (count, all) in [(50, 1000), (100_000, 300_000), (10, 10), (10, 4)] {
             let ranks = Ranks::new(count, 1.0);
             let mut rows = vec![0_u64; count as usize];

@@ -28,7 +28,7 @@ use crate::vector::{RowRange, Vector};
 pub(super) const REF: Function = Function {
     name: "ref",
     signature: "ref(table.column, which, p)",
-    about: "the column's value in a row of that table: any, or as zipf(s), each(n), each(a, b) or rows(n: weight, ...) say, which leaves a share p of the rows without one; in the same table one before, or as tree(rows(n: weight, ...): weight, ...) says level by level",
+    about: "the column's value in a random row of that table, or in a row chosen by zipf(s), each(n), each(a, b) or rows(n: weight, ...); a share p of the rows gets none. In the same table, the value of an earlier row, or, level by level, of the row above in tree(rows(n: weight, ...): weight, ...)",
     example: "ref(customer.id, zipf(1.1))",
     build: reference,
 };
@@ -48,7 +48,7 @@ impl Column {
         at.with_key(Key::of_column(at.world.seed, &self.table_name, &self.name))
     }
 
-    /// Generates the column's values in other rows of its table.
+    /// Generates the column's values in the rows `rows` of its table.
     fn fill_rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
         let rows = at.world.moves.sources(self.table, self.index, rows);
         self.generator.fill_at(self.scope(at), &rows, out)
@@ -81,7 +81,7 @@ pub(super) fn column(
     if names.tables.get(table).is_none_or(|table| table.column(of).is_none())
         && names.tables.iter().any(|table| table.name.eq_ignore_ascii_case(of))
     {
-        return Err(Fault::new(at, format!("{of}.{name} is of another table")).hint(format!(
+        return Err(Fault::new(at, format!("{of}.{name} is a column of another table")).hint(format!(
             "a value of any row of it is ref({of}.{name}); of the row that a column refers to, column.{name}"
         )));
     }
@@ -199,7 +199,7 @@ impl Generate for OfParent {
     }
 }
 
-/// The row that the parent row refers to in turn.
+/// The grandparent: the row that the parent row refers to by this column.
 impl Parent for OfParent {
     fn table(&self) -> usize {
         self.column.generator.parent().map_or(0, Parent::table)
@@ -241,7 +241,7 @@ enum Which {
     Tree(Tree),
 }
 
-/// The parent of a row without a parent.
+/// Stands for "no parent" among the numbers of parent rows.
 const NO_PARENT: u64 = u64::MAX;
 
 fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
@@ -264,10 +264,8 @@ fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     };
     let which = if arguments.arguments.len() > 1 { which(arguments)? } else { Which::Any };
     if let (3, false) = (arguments.arguments.len(), matches!(which, Which::Rows(_) | Which::Tree(_))) {
-        return Err(arguments.fault(
-            arguments.place(2),
-            "a share of rows that refer to none goes with rows(...) or tree(...)",
-        ));
+        return Err(arguments
+            .fault(arguments.place(2), "a share of rows without a parent needs rows(...) or tree(...)"));
     }
     if table != own && matches!(which, Which::Tree(_)) {
         return Err(arguments.fault(arguments.place(1), "tree(...) is for a table that refers to itself"));
@@ -294,25 +292,23 @@ fn which(arguments: &Arguments<'_>) -> Result<Which, Fault> {
     };
     let count = |index: usize| match given[index].value.node {
         ExprNode::Literal(Literal::Int(int)) if (0..=1 << 32).contains(&int) => Ok(int as u64),
-        _ => Err(arguments.fault(given[index].value.at.start, "each takes numbers of rows, from 0 on")),
+        _ => Err(arguments.fault(given[index].value.at.start, "each() takes row counts, 0 or more")),
     };
     let at = arguments.place(1);
     match (&name.to_ascii_lowercase()[..], given.len()) {
         ("any", 0) => Ok(Which::Any),
         ("zipf", 1) if number(0)? > 0.0 => Ok(Which::Zipf(number(0)?)),
-        ("zipf", 1) => Err(arguments.fault(at, "the exponent of zipf is above 0")),
+        ("zipf", 1) => Err(arguments.fault(at, "the exponent of zipf must be above 0")),
         ("each", 1 | 2) => match (count(0)?, count(given.len() - 1)?) {
             (low, high) if low <= high && high > 0 => Ok(Which::Each(low, high)),
-            _ => {
-                Err(arguments.fault(at, "each(a, b) takes the smaller number first, and more rows than none"))
-            }
+            _ => Err(arguments.fault(at, "in each(a, b), a must not be above b, and b must be above 0")),
         },
         ("rows", 1..) => {
             let outside = if arguments.arguments.len() == 3 { arguments.real(2)? } else { 0.0 };
             RowCounts::of(given, outside).map(Which::Rows).ok_or_else(|| {
                 arguments.fault(
                     at,
-                    "rows takes numbers of rows with their weights, one above 0, and p is from 0 to 1",
+                    "rows() takes row counts with weights, of which one must be above 0; p must be from 0 to 1",
                 )
             })
         }
@@ -322,10 +318,7 @@ fn which(arguments: &Arguments<'_>) -> Result<Which, Fault> {
         }
         _ => {
             let near = similar::hint(name, ["any", "zipf", "each", "rows", "tree"].into_iter());
-            Err(arguments.fault(
-                at,
-                format!("no way to refer is called `{name}` with {} arguments: {near}", given.len()),
-            ))
+            Err(arguments.fault(at, format!("unknown rule `{name}` with {} arguments: {near}", given.len())))
         }
     }
 }
@@ -337,9 +330,9 @@ struct Reference {
     which: Which,
     /// `true` if the table refers to itself.
     own: bool,
-    /// `true` if the column identifies rows.
+    /// `true` if the referenced column is unique by itself.
     is_key: bool,
-    /// The table with the reference.
+    /// The table that has the reference, with its row count.
     children: Counted,
 }
 
@@ -405,7 +398,7 @@ impl Reference {
 }
 
 impl Reference {
-    /// Generates the values of these parents; NULL if a row has no parent.
+    /// Generates the referenced column's values in the parent rows `picked`; NULL for [`NO_PARENT`].
     fn values(&self, at: Scope<'_>, picked: &[u64], out: &mut Vector) -> Result<()> {
         if !picked.contains(&NO_PARENT) {
             return self.column.fill_rows(at, picked, out);

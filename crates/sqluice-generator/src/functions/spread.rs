@@ -1,6 +1,7 @@
 //! Values in exact proportions: `shares`, `nulls`, `pool`.
 //!
-//! Each row gets a share, a number of 64 bits. Each block of 65,536 rows has one share in each 65,536th of the range, in a shuffled order:
+//! Each row gets a share: a random number of 64 bits, read as a fraction from 0 to 1. Each block of 65,536 rows has exactly one share in
+//! each 65,536th of this range, in a shuffled order:
 //!
 //! ```text
 //!  row      0      1      2      3     ...  65,535
@@ -9,8 +10,8 @@
 //!  shares('a': 1, 'b': 3): below 0.25 is a, from 0.25 on b
 //! ```
 //!
-//! So a value's number of rows is as its weight says, with an error of about one row in ten thousand. A function with inner functions
-//! passes its share to them: of `nulls(0.5, shares('a', 'b'))`, half of the rows that are not NULL are 'a'.
+//! So a value has the number of rows that its weight demands, with an error of about one row in ten thousand. A function passes the share
+//! to its inner functions: of `nulls(0.5, shares('a', 'b'))`, half of the rows that are not NULL are 'a'.
 
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ const BLOCK: u64 = 1 << 16;
 /// 2^64 divided by the golden ratio: its multiples are evenly spread, however many there are.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The table whose rows are counted.
+/// The table of an expression, whose row count the expression needs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
     table: usize,
@@ -54,14 +55,14 @@ impl Counted {
     }
 }
 
-/// Returns the share of a row in a table of `count` rows.
+/// Returns the share of row `row`, of `count` rows. The shares of all rows are evenly spread.
 #[inline]
 fn share(key: Key, count: u64, row: u64) -> u64 {
     let (block, at) = (row / BLOCK, row % BLOCK);
     let size = count.max(row + 1).saturating_sub(block * BLOCK).min(BLOCK);
     if size < BLOCK {
         let place = Shuffle::new(key.child(block), size).place(at);
-        // The middle of the row's part.
+        // The range is divided into `size` equal parts; a row's share is the middle of its part.
         return (((u128::from(place) << 64) | 1 << 63) / u128::from(size)) as u64;
     }
     // Odd factors and shifts make a bijection of the numbers below 2^16.
@@ -82,7 +83,7 @@ fn shares_of(at: Scope<'_>, count: u64, rows: &[u64], out: &mut [u64]) {
     rows.iter().zip(out).for_each(|(&row, slot)| *slot = share(at.key, count, row));
 }
 
-/// Generates the values of consecutive rows, spread over all rows of the table.
+/// Generates the values of consecutive rows from their shares.
 pub(super) fn fill(
     inner: &dyn ByShare,
     table: &Counted,
@@ -96,7 +97,7 @@ pub(super) fn fill(
     fill_at(inner, table, at, numbers, out)
 }
 
-/// Generates the values of rows in any order, as [`fill`] does.
+/// Generates the values of `rows`, in any order, from their shares.
 pub(super) fn fill_at(
     inner: &dyn ByShare,
     table: &Counted,
@@ -110,7 +111,7 @@ pub(super) fn fill_at(
     inner.make(at, rows, shares, out)
 }
 
-/// Passes rows and shares to a function if the function takes shares, else only the rows.
+/// Generates the values of an inner function: from the shares if it takes shares, else from the row numbers.
 pub(super) fn hand_down(
     inner: &dyn Generate,
     at: Scope<'_>,
@@ -124,7 +125,7 @@ pub(super) fn hand_down(
     }
 }
 
-/// Returns the position of a share within a part, from 0 at the beginning of the part to 2^64 at its end.
+/// Returns the position of `share` in the part of `width` shares from `begin` on: from 0 at the beginning to nearly 2^64 at the end.
 fn within(share: u64, begin: u64, width: u64) -> u64 {
     (((u128::from(share.saturating_sub(begin))) << 64) / u128::from(width.max(1))).min(u128::from(u64::MAX))
         as u64
@@ -148,7 +149,7 @@ pub(super) const NULLS: Function = Function {
         let share = arguments.real(0)?;
         if !(0.0..=1.0).contains(&share) {
             let at = arguments.place(0);
-            return Err(arguments.fault(at, format!("argument 1 is from 0 to 1, not {share}")));
+            return Err(arguments.fault(at, format!("argument 1 must be from 0 to 1, not {share}")));
         }
         let from = ((1.0 - share) * 2f64.powi(64)) as u64;
         Ok(Arc::new(Nulls { from, inner: arguments.compile(1)?, table: Counted::of(arguments) }))
@@ -158,7 +159,7 @@ pub(super) const NULLS: Function = Function {
 pub(super) const POOL: Function = Function {
     name: "pool",
     signature: "pool(n, x, s)",
-    about: "one of n values of x, all of them in as many rows as the others; or, with s, the k-th value in a number of rows in proportion to 1 / k^s, and at least one",
+    about: "one of n values of x, each in equally many rows; with s, the k-th value in a number of rows in proportion to 1 / k^s, at least one",
     example: "pool(50, text(3, 20))",
     build: |arguments| {
         arguments.count_within(2, 3)?;
@@ -181,7 +182,9 @@ fn shares(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     let weight = |index: usize| given[index].weight.as_ref().map_or(1.0, |weight| weight.value);
     let total: f64 = (0..given.len()).map(weight).sum();
     if total == 0.0 || total.is_infinite() {
-        return Err(arguments.fault(arguments.at(), "the weights are above 0 together, and not too large"));
+        return Err(
+            arguments.fault(arguments.at(), "the sum of the weights must be above 0, and not too large")
+        );
     }
     let mut begun = 0.0;
     let mut begins = Vec::new();
@@ -207,7 +210,7 @@ fn shares(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     Ok(Arc::new(Shares { begins, options, table: Counted::of(arguments) }))
 }
 
-/// The values that shares are divided among.
+/// The values that `shares(...)` chooses among: literals, or functions that generate them.
 #[derive(Debug)]
 enum Options {
     Literals(Literals),
@@ -216,7 +219,7 @@ enum Options {
 
 #[derive(Debug)]
 struct Shares {
-    /// The first share of each option; an option of weight 0 begins where the next option does.
+    /// The lowest share of each option; an option of weight 0 has the same begin as the next option, and no shares.
     begins: Vec<u64>,
     options: Options,
     table: Counted,
@@ -228,7 +231,7 @@ impl Shares {
         self.begins.partition_point(|begin| *begin <= share) - 1
     }
 
-    /// Returns the position of a share within the part of its option.
+    /// Returns the position of a share among the shares of its option, as [`within`].
     fn within(&self, option: usize, share: u64) -> u64 {
         let end = self.begins.get(option + 1).copied().unwrap_or(u64::MAX);
         within(share, self.begins[option], end - self.begins[option])
@@ -307,7 +310,7 @@ impl Generate for Shares {
 
 #[derive(Debug)]
 struct Nulls {
-    /// The share from which on values are NULL.
+    /// Shares from this one on become NULL; smaller shares get values of `inner`.
     from: u64,
     inner: Arc<dyn Generate>,
     table: Counted,
@@ -358,7 +361,7 @@ impl Generate for Nulls {
     }
 }
 
-/// The parent row, if the value is not NULL.
+/// Returns the parent rows of the inner reference, and `None` for rows whose value is NULL.
 impl Parent for Nulls {
     fn table(&self) -> usize {
         self.inner.parent().map_or(0, Parent::table)
@@ -383,10 +386,10 @@ impl Parent for Nulls {
 #[derive(Debug)]
 struct Pool {
     count: u64,
-    /// The numbers of rows of the values, if these differ.
+    /// The row counts of the values; `None` if all values have equally many rows.
     ranks: Option<Ranks>,
     inner: Arc<dyn Generate>,
-    /// The values, if the inner function has as many different integers.
+    /// The values, if the inner function has `count` different integers.
     ints: Option<Vec<i64>>,
     table: Counted,
 }
@@ -397,8 +400,8 @@ pub(super) fn middle(number: u64, count: u64) -> u64 {
 }
 
 impl Pool {
-    /// Generates the values with these numbers, below the count. They differ if the inner function has enough values: the count divides
-    /// the inner function's shares or its domain.
+    /// Generates the pool's values with these numbers, each below `count`. Different numbers have different values if the inner function
+    /// has enough of them.
     fn values(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
         let inner = at.child(1);
         if let Some(ints) = &self.ints {
@@ -424,7 +427,7 @@ impl Pool {
         }
     }
 
-    /// Returns for each row the number of its value as the group, and the number of rows before it with the same value.
+    /// Returns for each row the number of its value, as the group, and its number among the rows with this value, as the ordinal.
     fn placed<'r>(&'r self, at: Scope<'_>, rows: &'r [u64]) -> impl Iterator<Item = Placed> + 'r {
         let (count, all) = (self.count, self.table.rows(at.world).max(1));
         let shuffle = Shuffle::new(at.key.child(0), all);
@@ -495,7 +498,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pool_of_integers_between_quantiles_has_as_many_different_values_as_it_says() {
+    fn a_pool_of_n_integers_between_quantiles_has_n_different_values() {
         for (count, points) in [
             (13, "-0.2, 0.2, 0.2, 5.2, 12.2"),
             (5, "0.5, 5.5"),
@@ -531,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_of_a_block_has_another_share() {
+    fn shares_are_evenly_spread_over_the_rows() {
         for count in [1, 2, 100, 1000, BLOCK, 3 * BLOCK] {
             let key = Key::of_column(5, "t", "c");
             let mut shares: Vec<u64> = (0..count).map(|row| share(key, count, row)).collect();
@@ -545,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_the_shares_is_cut_into_all_of_its_fractions() {
+    fn positions_within_a_part_of_the_shares_cover_the_full_range() {
         assert_eq!(within(10, 10, 5), 0);
         assert_eq!(within(1 << 63, 0, 1 << 63), u64::MAX);
         assert_eq!(within(1 << 62, 0, 1 << 63), 1 << 63);

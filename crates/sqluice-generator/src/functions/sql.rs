@@ -21,7 +21,7 @@ use crate::vector::{RowRange, Vector};
 pub(super) const SQL: Function = Function {
     name: "sql",
     signature: "sql('expression')",
-    about: "what SQLite computes from other columns of the row",
+    about: "the value of an SQL expression over other columns of the row, computed by SQLite",
     example: "sql('printf(''%s-%05d'', upper(status), id)')",
     build,
 };
@@ -36,7 +36,7 @@ struct Computed {
     insert: String,
     select: String,
     columns: Vec<Arc<dyn Generate>>,
-    /// The connections that no thread uses now.
+    /// Open connections that are not in use. A thread takes one, or opens another, and puts it back.
     connections: Mutex<Vec<Connection>>,
 }
 
@@ -60,7 +60,7 @@ fn build(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
         columns.push(references::column(None, &column.name, at, context)?);
         declarations.push(format!("{} {}", quoted(&column.name), column.declared_type));
     }
-    // A table needs at least one column.
+    // A column that is not used: SQLite rejects a table without columns, and the expression may name none.
     declarations.push("\"\" INTEGER".to_owned());
     let places = vec!["?"; columns.len() + 1].join(", ");
     Ok(Arc::new(Computed {

@@ -19,7 +19,7 @@ const DIGITS_MAX: i64 = 1000;
 pub(super) const DIGITS: Function = Function {
     name: "digits",
     signature: "digits(n)",
-    about: "a text of n decimal digits, zeros in front among them",
+    about: "a text of n decimal digits, which may begin with zeros",
     example: "digits(6)",
     build: |arguments| {
         arguments.count(1)?;
@@ -30,7 +30,7 @@ pub(super) const DIGITS: Function = Function {
 pub(super) const TEXT: Function = Function {
     name: "text",
     signature: "text(min, max)",
-    about: "a text of min to max characters out of a-z, A-Z, 0-9, - and _; text(n) has a length that is a function itself",
+    about: "a text of min to max characters out of a-z, A-Z, 0-9, - and _; in text(n), the length n is itself an expression, such as text(normal(20, 5))",
     example: "text(3, 20)",
     build: |arguments| {
         if arguments.arguments.len() == 1 {
@@ -44,7 +44,7 @@ pub(super) const TEXT: Function = Function {
 pub(super) const BLOB: Function = Function {
     name: "blob",
     signature: "blob(min, max)",
-    about: "a blob of min to max random bytes; blob(n) has a length that is a function itself",
+    about: "a blob of min to max random bytes; in blob(n), the length n is itself an expression, such as blob(normal(20, 5))",
     example: "blob(16, 64)",
     build: |arguments| {
         if arguments.arguments.len() == 1 {
@@ -90,7 +90,7 @@ struct Digits {
     count: usize,
 }
 
-/// The number of digits from one random word.
+/// The number of decimal digits that are taken from one random word.
 const WORD_DIGITS: usize = 12;
 
 /// Returns the next six digits of the fraction `bits / 2^64` in the lower bytes, and advances `bits` past them.
@@ -143,7 +143,7 @@ impl Generate for Digits {
     }
 }
 
-/// The digits of a base, or the characters of a text that is read as a number.
+/// The characters of texts that are numbered: a text is a number written in this base.
 struct Alphabet(&'static [u8]);
 
 const DECIMAL_DIGITS: Alphabet = Alphabet(b"0123456789");
@@ -154,13 +154,13 @@ impl Alphabet {
         self.0.len() as u64
     }
 
-    /// Returns how many of `width` digits a number determines: as many as numbers up to 2^62 have.
+    /// Returns how many of the last digits of a text its number determines: as many as fit in a number up to 2^62, `width` at most.
     fn numbered(&self, width: usize) -> usize {
         let fits = |digits: &usize| self.base().checked_pow(*digits as u32).is_some_and(|n| n <= 1 << 62);
         (1..=width).take_while(fits).count()
     }
 
-    /// Returns the number of texts of `width` digits that have a number.
+    /// Returns the count of numbered texts of `width` digits.
     fn count(&self, width: usize) -> u64 {
         self.base().pow(self.numbered(width) as u32)
     }
@@ -176,7 +176,7 @@ impl Alphabet {
         }
     }
 
-    /// Writes `number`, its last digit last, preceded by random digits that depend on `number` if there is room.
+    /// Writes `number` to the last `digits` bytes of `out`, and random digits that depend on `number` to the bytes before them.
     fn write(&self, mut number: u64, digits: usize, key: Key, out: &mut [u8]) {
         let (base, free) = (self.base(), out.len() - digits);
         let mut more = key.word(number);
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn six_digits_are_the_first_of_the_fraction() {
+    fn six_digits_takes_the_first_digits_of_the_fraction() {
         // 0.123456789... of 2^64
         let mut bits = (0.123_456_789_012_5 * 2f64.powi(64)) as u64;
         assert_eq!(&six_digits(&mut bits).to_le_bytes()[..6], b"123456");

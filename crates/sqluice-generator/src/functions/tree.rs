@@ -24,24 +24,24 @@ use crate::random::{Key, Shuffle};
 /// The largest number of levels.
 const LEVELS_MAX: usize = 1 << 20;
 
-/// Trees of rows.
+/// The trees that the rows of a table form, as the levels of `tree(...)` describe them.
 #[derive(Debug)]
 pub(super) struct Tree {
-    /// The share of all rows that refer to no row. Other roots refer to themselves.
+    /// The share of the table's rows that are roots with a NULL reference. All other roots refer to themselves.
     pub(super) outside: f64,
     levels: Vec<Level>,
-    /// The last used row count, and the end of each level.
+    /// A cache: the row count of the last call of [`Tree::ends`], and its result.
     ends: Mutex<Option<(u64, Arc<Vec<u64>>)>>,
 }
 
-/// Consecutive levels of a tree.
+/// An argument of `tree(...)`: a level of the trees, or several equal levels in a row.
 #[derive(Clone, Debug)]
 struct Level {
     /// The number of levels.
     levels: usize,
     /// The weight of the rows of all these levels.
     weight: f64,
-    /// The numbers of rows below each row.
+    /// The distribution of the number of children of a row.
     below: RowCounts,
 }
 
@@ -76,13 +76,14 @@ impl Tree {
         let levels = levels.ok_or_else(|| {
             arguments.fault(
                 arguments.place(1),
-                "tree takes a level for each argument, rows(n: weight, ...): weight or repeated(levels, rows(...)): weight, and p is from 0 to 1",
+                "each argument of tree() must be a level, rows(n: weight, ...): weight or repeated(levels, rows(...)): weight; p must be from 0 to 1",
             )
         })?;
         Ok(Tree { outside, levels, ends: Mutex::new(None) })
     }
 
-    /// Returns the end of each level in a table of `rows` rows. Each level has at least one row while rows are left.
+    /// Returns the number of the row after the last of each level, in a table of `rows` rows. Each level gets at least one row, unless the
+    /// rows run out.
     fn ends(&self, rows: u64) -> Arc<Vec<u64>> {
         let mut known = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, ends)) = known.as_ref().filter(|(of, _)| *of == rows) {
@@ -108,7 +109,7 @@ impl Tree {
         ends
     }
 
-    /// Returns the numbers of rows below each row of a level.
+    /// Returns the distribution of the number of children of the rows in a level.
     fn below(&self, level: usize) -> &RowCounts {
         let mut end = 0;
         let of = self.levels.iter().find(|entry| {
@@ -118,8 +119,8 @@ impl Tree {
         &of.unwrap_or(&self.levels[self.levels.len() - 1]).below
     }
 
-    /// Returns a function that places rows of a table of `rows` rows below other rows. The group of a row is the
-    /// number of its parent. A root that refers to itself is the first row of its group. A root that refers to no row has no group.
+    /// Returns a function from a row number to the row's place, in a table of `rows` rows. The group of a row is the number of its parent.
+    /// A root that refers to itself is the first row of its group; a root with a NULL reference has no group.
     pub(super) fn places(&self, key: Key, rows: u64) -> impl FnMut(u64) -> Option<Placed> {
         let (ends, without) = (self.ends(rows), self.without(rows));
         let mut of_level: Option<(usize, Placing)> = None;
@@ -152,17 +153,17 @@ impl Tree {
         }
     }
 
-    /// Returns the number of rows that refer to no row, of `rows` rows. These are the first rows.
+    /// Returns how many of `rows` rows have a NULL reference. These are the first rows.
     fn without(&self, rows: u64) -> u64 {
         let roots = self.ends(rows).first().copied().unwrap_or(0);
         ((rows as f64 * self.outside).round() as u64).min(roots)
     }
 }
 
-/// The assignment of the rows of a level to the rows of the level above.
+/// The method that gives the rows of a level their parents in the level above.
 #[derive(Debug)]
 enum Placing {
-    /// At most one row below each row.
+    /// No parent has more than one child.
     OneEach(Shuffle),
     Counted(Places),
 }

@@ -22,7 +22,7 @@ pub(super) const UUID4: Function = Function {
 pub(super) const UUID7: Function = Function {
     name: "uuid7",
     signature: "uuid7()",
-    about: "a UUID that begins with a time, of version 7: a millisecond a row from 2024 on, so they ascend",
+    about: "a UUID of version 7, which begins with a time: a millisecond a row from 2024 on, so the values ascend",
     example: "uuid7()",
     build: |arguments| {
         arguments.count(0)?;

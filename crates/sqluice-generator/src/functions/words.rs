@@ -1,4 +1,5 @@
-//! Lists of words. The words of a list differ, also in lower case.
+//! The lists of words that `name()`, `city()`, `product()` and similar functions choose from. All words of a list differ, even in lower
+//! case.
 
 /// First names.
 #[rustfmt::skip]
@@ -43,7 +44,7 @@ pub(super) const LAST_NAMES: &[&str] = &[
     "Zimmermann",
 ];
 
-/// The second parts of company names, after the founder's name.
+/// The second words of company names, which follow a last name: `Miller Logistics`.
 #[rustfmt::skip]
 pub(super) const TRADES: &[&str] = &[
     "Group", "Ltd", "Inc", "Partners", "Consulting", "Logistics", "Foods", "Textiles", "Systems",
@@ -73,7 +74,7 @@ pub(super) const ADJECTIVES: &[&str] = &[
     "Swift", "Tall", "Tiny", "White", "Wide", "Wild", "Wooden", "Yellow",
 ];
 
-/// Products for sale.
+/// Nouns of products, which follow an adjective.
 #[rustfmt::skip]
 pub(super) const THINGS: &[&str] = &[
     "Apron", "Backpack", "Basket", "Bench", "Bicycle", "Blanket", "Bottle", "Bowl", "Brush", "Cabinet",
@@ -148,7 +149,7 @@ pub(super) const COUNTRY_CODES: &[&str] = &[
     "TN", "TR", "UG", "UA", "GB", "US", "UY", "VN", "ZM",
 ];
 
-/// Names of web sites.
+/// The host names of web sites.
 #[rustfmt::skip]
 pub(super) const SITES: &[&str] = &[
     "amber", "arcade", "atlas", "aurora", "beacon", "birch", "blossom", "bridge", "canyon", "cedar",

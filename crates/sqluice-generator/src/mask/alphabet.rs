@@ -1,4 +1,4 @@
-//! Alphabets: letters or digits of the same script, case and length in UTF-8, which may replace each other.
+//! Alphabets of the mask `shape()`: a letter or digit is replaced by one of the same script, case and length in UTF-8.
 //!
 //! ```text
 //!  7   the ten digits              Q   26 capital letters, with the numbers of the small letters
@@ -126,7 +126,7 @@ fn of_script(code: u32, kind: Kind) -> Option<&'static [char]> {
 fn block(code: u32) -> (u32, u32) {
     let first = code / BLOCK * BLOCK;
     let last = first + BLOCK - 1;
-    // The part of the block outside scripts is an alphabet of its own.
+    // The characters of the block that belong to none of these ranges form one alphabet.
     let ends = SCRIPTS.iter().chain(LETTERS).copied();
     ends.fold((first, last), |(first, last), (begins, ends)| match () {
         () if code > ends => (first.max(ends + 1), last),
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_character_is_found_by_its_number() {
+    fn a_character_is_found_by_its_number_in_its_alphabet() {
         for character in ('\0'..=char::MAX).filter(|it| u32::from(*it) < 0x2000 || u32::from(*it) % 7 == 0) {
             let Some(Symbol { number, of }) = symbol_of(character) else { continue };
             assert!(number < of);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn alphabets_are_large_where_names_are_written() {
+    fn letters_of_common_scripts_have_large_alphabets() {
         for character in "aZ5éÉßжЖяλΩשمあア王김ạ".chars() {
             let of = symbol_of(character).unwrap().of;
             assert!(of >= if character == '5' { 10 } else { 22 }, "{character} is one of {of}");

@@ -1,4 +1,5 @@
-//! Masks of moments: a shift by a time that depends on a person.
+//! The mask `shift()`: moves a date or time ("moment") by a time that depends on a person, so that the dates of one person keep their
+//! distances.
 //!
 //! | stored as | the shift changes |
 //! |---|---|
@@ -21,22 +22,22 @@ use crate::random::below64;
 
 const DAY: i64 = 86_400;
 const NANOS: i128 = 1_000_000_000;
-/// The least size of an integer that counts seconds: a day in April 1970.
+/// The smallest integer that is taken for seconds since 1970: a time in April 1970.
 const SECONDS_MIN: u64 = 10_000_000;
 /// The end of the year 2199, in seconds since 1970.
 const SECONDS_MAX: u64 = 7_258_118_399;
-/// The units of integers: how many there are in a second.
+/// The units in which an integer may count time, as units per second: seconds, milli-, micro- and nanoseconds.
 const UNITS: [u64; 4] = [1, 1000, 1_000_000, 1_000_000_000];
-/// The years of moments.
+/// The years in which a number is taken for a date or time.
 const YEARS: std::ops::RangeInclusive<i64> = 1800..=2199;
-/// The Julian days of these years.
+/// The Julian days of [`YEARS`].
 const JULIAN: std::ops::Range<f64> = 2_378_496.5..2_524_593.5;
-/// The length of a second as text, in bytes.
+/// The length of a day and a time as text, in bytes.
 const SECOND_BYTES: usize = "2000-01-01 00:00:00".len();
 /// The largest number of digits of a fraction of a second.
 const FRACTION_MAX: usize = 9;
 
-/// A mask that shifts moments.
+/// The mask `shift(days, person)`.
 #[derive(Clone)]
 pub(super) struct Shift {
     hash: ValueHash,
@@ -44,23 +45,23 @@ pub(super) struct Shift {
     days: u64,
 }
 
-/// The shift of a person.
+/// The time by which all dates of a person move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Distance {
     /// The number of days, never 0.
     pub(super) days: i64,
-    /// The exact shift in nanoseconds: on the same side, and no more than the days.
+    /// The exact shift in nanoseconds: in the direction of `days`, and less than a day shorter.
     pub(super) nanos: i128,
 }
 
 /// The result of a shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moved {
-    /// The new value was passed on.
+    /// The value was masked, and the new value was passed to the caller's function.
     Yes,
-    /// The value is a text or a blob that is no moment.
+    /// The value is a text or a blob that is not a date or time.
     NoMoment,
-    /// The value is a number that is no moment.
+    /// The value is a number that is not a date or time.
     NoMomentNumber,
 }
 
@@ -69,7 +70,7 @@ impl Shift {
         Shift { hash: ValueHash::new(key, "shift"), days }
     }
 
-    /// Returns the shift of a person.
+    /// Returns the time by which the dates of `person` move.
     #[inline]
     pub(super) fn of(&self, person: Value<'_>, equality: Equality, folded: &mut Vec<u8>) -> Distance {
         let hash = match person {
@@ -79,7 +80,7 @@ impl Shift {
         let drawn = below64(hash, 2 * self.days).cast_signed();
         let days = self.days.cast_signed();
         let days = if drawn < days { drawn - days } else { drawn - days + 1 };
-        // Less than a day is taken off, so that the time of the day does not stay.
+        // The shift is not a whole number of days, so that times of the day are masked, too.
         let off = 1 + i128::from(below64(
             sqluice_core::splitmix::mix(hash),
             DAY.cast_unsigned() * NANOS as u64 - 1,
@@ -87,7 +88,7 @@ impl Shift {
         Distance { days, nanos: i128::from(days * DAY) * NANOS - i128::from(days.signum()) * off }
     }
 
-    /// Calls `put` with the shifted moment, or with the old value if that stands for an unknown moment.
+    /// Calls `put` with the shifted date or time, or with the old value if it is 0 or -1, which stand for an unknown date.
     pub(super) fn moment(old: Value<'_>, by: Distance, put: &mut impl FnMut(Value<'_>)) -> Moved {
         let number = match old {
             Value::Int(int) => moved_int(int, by).map(Value::Int),
@@ -108,7 +109,7 @@ impl Shift {
         })
     }
 
-    /// Appends the text of the shifted moment. Returns `false` and appends nothing if `old` is no moment.
+    /// Appends the shifted date or time as text. Returns `false` and appends nothing if `old` is not a date or time.
     #[inline]
     pub(super) fn text(old: &[u8], by: Distance, out: &mut Vec<u8>) -> bool {
         if let Ok(day) = <&[u8; 10]>::try_from(old)
@@ -122,17 +123,17 @@ impl Shift {
     }
 }
 
-/// Returns a shift as a number of units, of which a second has `units_of_second`. Rounds down.
+/// Converts a shift to units of which a second has `units_of_second`, rounded down.
 fn in_units(by: Distance, units_of_second: u64) -> i128 {
     by.nanos.div_euclid(NANOS / i128::from(units_of_second))
 }
 
-/// Returns the number of months or years nearest to a number of days, and never 0. `each` is the number of days of a month or year.
+/// Converts days to months or years, rounded, but never to 0. `each` is the number of days in a month or year.
 fn rounded(days: i64, each: f64) -> i64 {
     days.signum() * (days.abs() as f64 / each).round().max(1.0) as i64
 }
 
-/// Returns the integer of the shifted moment; `None` if `int` is no moment.
+/// Returns the shifted date or time as an integer of the same form; `None` if `int` is not a date or time.
 fn moved_int(int: i64, by: Distance) -> Option<i64> {
     if matches!(int, -1 | 0) {
         return Some(int);
@@ -166,7 +167,7 @@ fn moved_int(int: i64, by: Distance) -> Option<i64> {
     i64::try_from(i128::from(int) + in_units(by, unit)).ok()
 }
 
-/// Returns `YYYYMMDD` as `YYYY-MM-DD`, if it is a day of our time.
+/// Converts the integer `YYYYMMDD` to the text `YYYY-MM-DD`; `None` if it is not a day of [`YEARS`].
 fn dashed(int: i64) -> Option<[u8; 10]> {
     if !YEARS.contains(&(int / 10_000)) {
         return None;
@@ -175,13 +176,13 @@ fn dashed(int: i64) -> Option<[u8; 10]> {
     text.as_bytes().try_into().ok().filter(|day: &[u8; 10]| moment_of_text(day).is_some())
 }
 
-/// Returns the digits of a text as an integer.
+/// Parses a text of digits; `None` if it has other characters.
 fn digits_of(text: &[u8]) -> Option<i64> {
     let mut digits = text.iter().filter(|byte| byte.is_ascii_digit());
     digits.try_fold(0_i64, |all, byte| all.checked_mul(10)?.checked_add(i64::from(byte - b'0')))
 }
 
-/// Returns the real of the shifted moment; `None` if `real` is no moment.
+/// Returns the shifted date or time as a real of the same form; `None` if `real` is not a date or time.
 fn moved_real(real: f64, by: Distance) -> Option<f64> {
     if JULIAN.contains(&real) {
         return Some(real + by.nanos as f64 / (DAY as f64 * NANOS as f64));
@@ -194,7 +195,7 @@ fn moved_real(real: f64, by: Distance) -> Option<f64> {
     (size >= SECONDS_MIN as f64).then(|| real + by.nanos as f64 * (unit as f64 / NANOS as f64))
 }
 
-/// Returns the text of a shifted day and time. Returns `None` if `old` is no day with a time, or if anything but a time zone follows.
+/// Returns a shifted day and time as text. Returns `None` if `old` is not a day with a time, or if anything but a time zone follows.
 fn moved_second(old: &[u8], by: Distance) -> Option<String> {
     let (minute, rest) = old.split_at_checked("2000-01-01 00:00".len())?;
     if !matches!(minute[10], b' ' | b'T' | b't') {
@@ -238,7 +239,7 @@ fn moved_second(old: &[u8], by: Distance) -> Option<String> {
     Some(made + std::str::from_utf8(zone).ok()?)
 }
 
-/// Returns `true` for an empty text, `Z`, `UTC`, `GMT` and an offset such as `+02:00`.
+/// Returns `true` if a text is a time zone: empty, `Z`, `UTC`, `GMT` or an offset such as `+02:00`.
 fn is_zone(zone: &[u8]) -> bool {
     match zone.trim_ascii_start() {
         [] => zone.is_empty(),
@@ -256,7 +257,7 @@ fn is_zone(zone: &[u8]) -> bool {
     }
 }
 
-/// Returns the text of a shifted moment that is written in digits: a number, or a year and a month.
+/// Returns a shifted date or time as text if `old` is a number or a year and a month (`YYYY-MM`).
 fn moved_digits(old: &[u8], by: Distance) -> Option<String> {
     let text = std::str::from_utf8(old).ok()?;
     if let [year @ .., b'-', _, _] = old
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_shifted_as_sqlite_shifts_them() {
+    fn shifted_dates_and_times_are_those_of_sqlites_date_functions() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         let ask = |sql: &str, text: &str, by: i128| {
             connection.query_row(sql, (text, by as i64), |row| row.get::<_, String>(0)).unwrap()
@@ -368,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn small_numbers_are_years_days_or_no_moments() {
+    fn small_numbers_are_shifted_as_years_and_julian_days_or_refused() {
         for unknown in [0, -1] {
             assert_eq!(moved(Value::Int(unknown), by(9)), Ok(unknown.to_string()));
             assert_eq!(moved(Value::Real(unknown as f64), by(9)), Ok(unknown.to_string()));
@@ -398,14 +399,14 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn a_moved_number_says_nothing_of_the_old_one_without_the_key(old: i64, small in -100_000_000..100_000_000_i64, secret: [u8; 16]) {
+        fn a_shifted_number_differs_and_shows_no_time_of_day(old: i64, small in -100_000_000..100_000_000_i64, secret: [u8; 16]) {
             let shift = Shift::new(&MaskKey::new(secret).unwrap(), 30);
             for old in [old, small, small % 10_000] {
                 let by = shift.of(Value::Null, Equality::default(), &mut Vec::new());
                 if let Ok(new) = moved(Value::Int(old), by) && !matches!(old, 0 | -1) {
                     let new: i64 = new.parse().unwrap();
                     prop_assert!(new != old);
-                    // A shifted number of seconds, or of parts of a second, shows neither the time of the day nor the fraction.
+                    // The shift of a number of seconds, milli-, micro- or nanoseconds is not a whole number of days or seconds.
                     let is_unix = old.unsigned_abs() >= SECONDS_MIN && new.abs_diff(old) > 36_525;
                     prop_assert!(!is_unix || new.rem_euclid(DAY) != old.rem_euclid(DAY) || old.unsigned_abs() > SECONDS_MAX);
                 }
@@ -414,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_has_a_distance_of_her_own_of_at_most_the_days() {
+    fn the_shift_of_a_person_is_at_most_the_given_days_and_never_zero() {
         let shift = Shift::new(&MaskKey::new([1; 16]).unwrap(), 3);
         let mut seen = [0; 7];
         for person in 0..6000 {

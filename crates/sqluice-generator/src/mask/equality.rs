@@ -1,4 +1,4 @@
-//! The equality of old values: values are equal if SQLite finds them equal in comparisons of their column.
+//! The equality of old values: two values get the same mask if SQLite finds them equal in a comparison with their column.
 //!
 //! ```text
 //!  5, 5.0                     the integer 5
@@ -72,7 +72,7 @@ impl Equality {
         }
     }
 
-    /// Returns the form of a text that all equal texts share; `folded` is a buffer.
+    /// Returns the normal form of a text: equal texts have the same normal form. `folded` is a buffer for it.
     #[inline]
     fn text<'t>(self, text: &'t [u8], folded: &'t mut Vec<u8>) -> &'t [u8] {
         let text = match self.collation {
@@ -87,7 +87,7 @@ impl Equality {
             Collation::NoCase | Collation::NoCaseRTrim => {
                 folded.clear();
                 folded.extend_from_slice(text);
-                // NOCASE ignores the bytes after a NUL, but not their number.
+                // NOCASE compares texts only up to a NUL, and then their lengths.
                 let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
                 folded[..end].make_ascii_lowercase();
                 folded[end..].fill(0);
@@ -97,7 +97,7 @@ impl Equality {
     }
 }
 
-/// Returns `true` if a row of a column is NULL by the validity bitmap.
+/// Returns `true` if the validity bitmap of a column says that the row's value is NULL.
 #[inline]
 pub(super) fn is_null(column: &Column<'_>, row: usize) -> bool {
     column.validity.is_some_and(|validity| !validity.get(row))
@@ -118,7 +118,7 @@ impl ValueHash {
         ValueHash { ints: of("integer"), reals: of("real"), texts: of("text"), blobs: of("blob") }
     }
 
-    /// Returns the hash of a value; the hash of NULL is not used.
+    /// Returns the hash of a value. Callers don't use the hash of NULL, which stays NULL.
     #[inline]
     pub(super) fn of(&self, value: Value<'_>, equality: Equality, folded: &mut Vec<u8>) -> u64 {
         match equality.number(value) {
@@ -200,7 +200,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn values_share_a_hash_where_sqlite_finds_them_equal(a in value(), b in value(), collation in 0..3_usize) {
+        fn values_have_equal_hashes_if_sqlite_finds_them_equal(a in value(), b in value(), collation in 0..3_usize) {
             let name = ["BINARY", "NOCASE", "RTRIM"][collation];
             let connection = Connection::open_in_memory().unwrap();
             let sql = format!("SELECT ?1 = ?2 COLLATE {name}");
@@ -212,7 +212,7 @@ mod tests {
         }
 
         #[test]
-        fn text_that_a_number_is_compared_with_shares_its_hash(a in value(), b in value()) {
+        fn a_text_has_the_hash_of_a_number_that_equals_it_in_a_numeric_column(a in value(), b in value()) {
             let connection = Connection::open_in_memory().unwrap();
             let sql = "SELECT CASE WHEN typeof(?1) = 'text' OR typeof(?2) = 'text' THEN
                        (SELECT n = m FROM t) ELSE ?1 = ?2 END";

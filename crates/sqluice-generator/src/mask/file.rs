@@ -28,16 +28,16 @@ use crate::functions::{MASK_FUNCTIONS, MaskFunction, compile};
 use crate::generator::{Class, Generate, World};
 use crate::parse::{Argument, Expr, ExprNode, Literal, parse};
 
-/// The number of bits of a value's number if different values stay different.
+/// The number of hash bits that number an old value if different values are to stay different.
 pub(super) const DISTINCT_BITS: u32 = 60;
 
-/// The minimum number of values of a function for which collisions are unlikely.
+/// The minimum number of values that a function must have so that two old values are unlikely to get the same new one.
 const DISTINCT_MIN: u64 = 100_000_000_000_000_000;
 
 /// The number of values that are drawn to estimate how many values a function has: the rows of a batch.
 const DRAWN: usize = ROWS_MAX;
 
-/// A function with fewer different values than this among the drawn values has few values.
+/// The limit for "few values": a function has few if fewer than this of the drawn values differ.
 const FEW: usize = ROWS_MAX / 2;
 
 /// The maximum number of days of a shift.
@@ -65,7 +65,7 @@ pub struct MaskColumn {
     recipe: Recipe,
 }
 
-/// The method by which a value is masked.
+/// The kind of a mask, parsed from its expression.
 #[derive(Clone, Debug)]
 pub(super) enum Recipe {
     Keep,
@@ -78,9 +78,9 @@ pub(super) enum Recipe {
     },
     Made {
         generator: Arc<dyn Generate>,
-        /// `true` if the expression asks to keep different values different.
+        /// `true` if the expression has the argument `unique`: different old values must stay different.
         unique: bool,
-        /// The other column of the row that new values depend on.
+        /// The column in `with(column)`: the new value depends on its value, too.
         with: Option<String>,
     },
 }
@@ -90,7 +90,7 @@ pub(super) enum Recipe {
 pub enum Keeps {
     /// Different values always stay different.
     Different,
-    /// Different values stay different if a key asks for it, except for collisions of 60-bit hashes.
+    /// Different values stay different if the column is part of a key, except for collisions of 60-bit hashes.
     OnRequest,
     /// Different values may become equal.
     Nothing,
@@ -126,7 +126,7 @@ impl MaskFile {
         &self.columns
     }
 
-    /// Returns the position of a column's mask in the file.
+    /// Returns the place of a column's mask in the mask file, for messages.
     pub fn place(&self, column: &MaskColumn) -> Place {
         Place::in_text(&self.schema.file, &self.schema.sql, column.at)
     }
@@ -181,7 +181,7 @@ impl MaskColumn {
         Shift::moment(value, Distance { days: 1, nanos: 1 }, &mut |_| ()) == Moved::Yes
     }
 
-    /// Returns the number of new values of `permute(a, b)`, or of a function with few values; `None` for others.
+    /// Returns the number of different new values if it is small: for `permute(a, b)`, and functions such as `choice('a', 'b')`.
     pub fn few_values(&self, key: &MaskKey) -> Option<u64> {
         match &self.recipe {
             Recipe::Permute(Some((first, last))) => Some(last.abs_diff(*first).saturating_add(1)),
@@ -239,7 +239,8 @@ fn refuse_rows(comment: &Comment<'_>) -> Result<(), Fault> {
     for pair in tokens.windows(2).filter(|pair| pair[1].is_symbol(comment.text, "(")) {
         let is = |name: &&&str| pair[0].is_word(comment.text, name);
         if let Some(name) = OF_ROWS.iter().find(is) {
-            let message = format!("{name}: a mask knows the old value alone, no rows and no other columns");
+            let message =
+                format!("{name}: a mask can use only the old value, no row numbers and no other columns");
             let hint = "permute() and shape() keep different values different; email(), choice() and the like depend on the old value";
             return Err(Fault::new(comment.start + pair[0].at.start, message).hint(hint));
         }
@@ -247,7 +248,7 @@ fn refuse_rows(comment: &Comment<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns `true` if a generator has enough values: the hashes of different old values then choose different new values.
+/// Returns `true` if a generator has so many values that different old values get different new values, except for hash collisions.
 fn is_wide(generator: &dyn Generate) -> bool {
     let world = World::new(0, Vec::new());
     let domain = generator.domain();
@@ -261,7 +262,7 @@ impl Recipe {
         let ExprNode::Call { name, arguments } = &expr.node else { return Recipe::made(expr, &[]) };
         let Some(function) = MASK_FUNCTIONS.iter().find(|function| function.name.eq_ignore_ascii_case(name))
         else {
-            // `unique` and `with(...)` are arguments of the mask, the others of the function.
+            // Arguments `unique` and `with(...)` are removed: they are for the mask, the others for the function.
             let (of_mask, others): (Vec<Argument>, Vec<Argument>) = arguments
                 .iter()
                 .cloned()
@@ -279,7 +280,7 @@ impl Recipe {
         }
     }
 
-    /// Creates the recipe of a function, with the arguments for the mask.
+    /// Creates the recipe of a generator function. `of_mask` has the arguments `unique` and `with(...)`.
     fn made(expr: &Expr, of_mask: &[Argument]) -> Result<Recipe, Fault> {
         let generator = compile(expr)?;
         let unique = of_mask.iter().find(|argument| is_unique(&argument.value));
@@ -337,7 +338,7 @@ impl Call<'_> {
     fn takes(&self, count: std::ops::RangeInclusive<usize>) -> Result<(), Fault> {
         let given = self.arguments.len();
         if let Some(weight) = self.arguments.iter().find_map(|argument| argument.weight.as_ref()) {
-            return Err(self.fault(weight.at, "takes no weights, only choice does"));
+            return Err(self.fault(weight.at, "takes no weights"));
         }
         if count.contains(&given) {
             return Ok(());
@@ -352,7 +353,7 @@ impl Call<'_> {
 
     fn wrong(&self, index: usize, expected: &str) -> Fault {
         let value = &self.arguments[index].value;
-        self.fault(value.at.start, &format!("argument {} is {expected}, not {value}", index + 1))
+        self.fault(value.at.start, &format!("argument {} must be {expected}, not {value}", index + 1))
     }
 
     fn int(&self, index: usize) -> Result<i64, Fault> {

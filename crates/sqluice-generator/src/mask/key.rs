@@ -54,7 +54,7 @@ impl MaskKey {
         SipKey::new(std::array::from_fn(|at| digest[at]))
     }
 
-    /// Derives a stream of random words for the purpose `label`.
+    /// Derives the key of a random generator for the purpose `label`.
     pub(super) fn stream(&self, label: &str) -> Key {
         let digest = self.digest(label);
         Key::of_word(u64::from_le_bytes(std::array::from_fn(|at| digest[at])))
@@ -62,7 +62,7 @@ impl MaskKey {
 
     fn digest(&self, label: &str) -> [u8; 32] {
         let mut hash = Sha256::new();
-        // The length separates label and secret.
+        // The length of the label comes first, so that no other label and secret give the same bytes.
         hash.update((label.len() as u64).to_le_bytes());
         hash.update(label.as_bytes());
         hash.update(&self.secret);
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_long_and_say_nothing_of_themselves() {
+    fn short_keys_are_refused_and_debug_output_hides_the_key() {
         assert!(MaskKey::new("0123456789abcde").is_none());
         let key = MaskKey::new("0123456789abcdef").unwrap();
         assert!(!format!("{key:?}").contains("0123"));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn purposes_and_secrets_have_keys_of_their_own() {
+    fn different_purposes_and_secrets_have_different_keys() {
         let keys = ["0123456789abcdef", "0123456789abcdeg"].map(|secret| MaskKey::new(secret).unwrap());
         let all = keys.iter().flat_map(|key| ["a", "b", "ab"].map(|label| key.derived(label).hash(b"x")));
         let mut all: Vec<u64> = all.collect();

@@ -15,7 +15,7 @@
 //! * NULL stays NULL.
 //! * The hash depends on the expression, but on neither the table nor the column: equal values of two columns with the same expression
 //!   stay equal. So joins keep their results.
-//! * If a key asks for it, functions with an endless or very large domain number their values by the hash: different values stay
+//! * In a column of a key, a function with unlimited or very many values takes the value whose number is the hash: different values stay
 //!   different, except for collisions of 60-bit hashes.
 //!
 //! Invariant: a new value depends only on the key, the expression, the old value, and the value of the column that the expression names.
@@ -91,12 +91,12 @@ pub struct MaskSpace {
 }
 
 impl MaskSpace {
-    /// Returns the values that [`MaskSpace::column`] borrows.
+    /// Returns the new values of a column with values of several classes, which [`MaskSpace::column`] borrows; empty for other columns.
     pub fn mixed_values(&self) -> Vec<Value<'_>> {
         self.vector.mixed_values()
     }
 
-    /// Returns the new values.
+    /// Returns the new values as a column of a batch. `mixed` is the result of [`MaskSpace::mixed_values`].
     pub fn column<'a>(&'a self, mixed: &'a [Value<'a>]) -> Column<'a> {
         self.vector.column(mixed)
     }
@@ -122,8 +122,8 @@ impl Mask {
         Some(Mask { shape: Shape::new(key), kind })
     }
 
-    /// Computes the new values of `rows` old values, at most [`ROWS_MAX`]. `person` is the other column of the row that the mask names, such
-    /// as the person of a shift.
+    /// Masks `rows` old values, at most [`ROWS_MAX`]. `person` is the other column that the expression names: the person of `shift()`, or
+    /// the column in `with(...)`.
     ///
     /// # Errors
     /// When a value can't be masked. The error has the value's row, if it is known.
@@ -142,7 +142,7 @@ impl Mask {
         match (&self.kind, old.values) {
             (Kind::Made(made), values) => {
                 made.fill((old, equality), person, rows, space).map_err(|error| (None, error))?;
-                // In a column of several classes, NULLs are values and not in the validity bitmap.
+                // In a column with values of several classes, NULLs are among the values and not in the validity bitmap.
                 if let Values::Any(values) = values
                     && values[..rows].contains(&Value::Null)
                 {
@@ -191,7 +191,7 @@ impl Mask {
         Ok(())
     }
 
-    /// Masks value by value, for values of any class.
+    /// Masks each value with `mask`, for columns with values of any class.
     fn each(
         &self,
         (old, equality): (&Column<'_>, Equality),
@@ -272,13 +272,13 @@ impl Made {
 }
 
 fn out_of_range() -> Error {
-    Error::input("a value lies outside of the range of its permute(a, b)")
-        .hint("give a range that has all values, or none")
+    Error::input("a value is outside the range of its permute(a, b)")
+        .hint("give a range that includes all values, or use permute() without a range")
 }
 
 fn no_moment() -> Error {
-    Error::input("a number is no moment, so shift() can't move it")
-        .hint("shape() masks any number; shift() takes days, years, and seconds since 1970 or parts of them")
+    Error::input("shift() can't move a number that is not a date or time")
+        .hint("use shape() for other numbers; shift() moves dates such as 20240131, years, Julian days, and seconds (or milli-, micro-, nanoseconds) since 1970")
 }
 
 #[cfg(test)]
@@ -324,14 +324,14 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn a_value_does_not_depend_on_the_rows_beside_it_or_on_how_its_column_lies(
+        fn a_masked_value_does_not_depend_on_other_rows_or_the_layout_of_its_column(
             ints in prop::collection::vec(any::<i64>(), 1..40),
             texts in prop::collection::vec("[a-zA-Z0-9 é-]{0,12}|20[0-9]{2}-0[1-9]-1[0-9]", 1..40),
             nulls in any::<u64>(),
             which in 0..EXPRESSIONS.len(),
         ) {
             let mask = mask(EXPRESSIONS[which], false);
-            // A number that is no moment is refused, so numbers are moments where they are shifted.
+            // `shift()` refuses a number that is not a date or time, so its numbers are seconds.
             let of_shift = |int: &i64| 10_000_000 + int.rem_euclid(1_000_000_000);
             let ints: Vec<i64> = match EXPRESSIONS[which].starts_with("shift") {
                 true => ints.iter().map(of_shift).collect(),
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn values_depend_on_the_column_that_is_named_and_unique_ones_stay_different() {
+    fn values_depend_on_the_column_in_with_and_unique_keeps_them_different() {
         let with = |expression: &str, person: i64, old: i64| {
             let mut space = MaskSpace::default();
             let (old, person) = ([old], [person]);
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_that_can_do_so_keep_different_values_different_on_request() {
+    fn functions_with_many_values_keep_different_values_different_on_request() {
         let old: Vec<i64> = (0..1000).collect();
         for expression in ["email()", "city()", "uuid4()", "hex(20)", "text(11, 11)", "name()"] {
             let file = |sql: String| MaskFile::new(Schema::parse(sql, "m.sql".as_ref()).unwrap()).unwrap();

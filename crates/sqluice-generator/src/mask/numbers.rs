@@ -66,7 +66,7 @@ impl Permute {
         Some(range.first.wrapping_add_unsigned(placed))
     }
 
-    /// Replaces integers in place.
+    /// Replaces integers in place. Integers outside of the range stay if `counts` is false for their index.
     ///
     /// # Errors
     /// The index of the first integer that lies outside of the range and for which `counts` is true.
@@ -93,7 +93,7 @@ impl Permute {
     }
 }
 
-/// Noise in proportion to a number.
+/// The mask `noise(share)`: changes a number by at most that share of it.
 #[derive(Clone)]
 pub(super) struct Noise {
     hash: ValueHash,
@@ -109,7 +109,7 @@ impl Noise {
     #[inline]
     pub(super) fn number(&self, old: Value<'_>, equality: Equality) -> Option<Value<'static>> {
         let bits = self.hash.of(old, equality, &mut Vec::new());
-        // The factor is between `1 - share` and `1 + share`.
+        // A random factor between `1 - share` and `1 + share`.
         let factor = 1.0 + self.share * (2.0 * unit(bits) - 1.0);
         match old {
             Value::Int(0) => Some(Value::Int(0)),

@@ -1,4 +1,4 @@
-//! Keyed permutations of the numbers below a count, and of strings whose symbols have alphabets of their own.
+//! Keyed permutations of the numbers below a count, and of strings of symbols, each of which has its own alphabet.
 //!
 //! ```text
 //!  number   = left * columns + right            symbols  | left half | right half |
@@ -16,10 +16,10 @@ use sqluice_core::splitmix::mix;
 use super::siphash::SipKey;
 use crate::random::{Key, below32, below64};
 
-/// The number of rounds of each half: four in all mix halves of any size; the others are for small counts.
+/// The number of rounds for each half. Two would suffice for large counts; the others are for small ones.
 const ROUNDS: u64 = 4;
 
-/// The number of values that are permuted in parallel, a vector of the processor.
+/// The number of values that are permuted in parallel, in a vector register.
 pub(super) const LANES: usize = 4;
 
 /// A symbol: its number in its alphabet, and the size of the alphabet.
@@ -29,13 +29,13 @@ pub(super) struct Symbol {
     pub(super) of: u32,
 }
 
-/// A count, as a rectangle of numbers whose last row may be incomplete.
+/// The numbers below a count, arranged in a rectangle whose last row may be incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rectangle {
     count: u64,
     rows: u64,
     columns: u64,
-    /// The bits above those of a half and of a round, which differ from count to count.
+    /// The bits by which the permutations of different counts differ. They lie above the bits of a half and of a round.
     tweak: u64,
 }
 
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn each_number_is_the_place_of_one() {
+    fn different_numbers_map_to_different_numbers_below_the_count() {
         for count in (1..70).chain([100, 1000, 4096, 4097, 9000]) {
             let mut seen: Vec<u64> =
                 (0..count).map(|number| permutation(1).number(number, &Rectangle::new(count))).collect();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_go_to_places_that_have_nothing_to_do_with_each_other() {
+    fn the_results_of_neighbouring_numbers_are_independent() {
         for count in [10_u64, 100, 26 * 26 * 26] {
             let mut pairs = [0; 25];
             for secret in 0..200 {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_stay_in_their_alphabets_and_differ_where_they_did() {
+    fn permuted_symbols_keep_their_alphabets_and_stay_different() {
         for alphabets in [&[10][..], &[2, 3], &[26, 26, 10], &[10; 40], &[20992; 12], &[64, 26, 10, 300, 2]] {
             let mut seen = Vec::new();
             for number in 0..600_u32 {
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_stay_in_their_alphabets_and_differ_where_they_did() {
+    fn permuted_letters_keep_their_alphabets_and_stay_different() {
         for length in [0, 1, 2, 5, 13, 14, 31] {
             let alphabets: Vec<u16> = (0..length).map(|at| [26, 10, 26, 256][at % 4]).collect();
             let mut seen = Vec::new();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn several_numbers_go_where_each_goes_alone() {
+    fn numbers_permuted_in_parallel_give_the_results_of_single_numbers() {
         let of = [3, 1000, 1 << 31, u64::MAX].map(Rectangle::new);
         for number in 0..2000 {
             let numbers = of.map(|of| number % of.count);

@@ -22,7 +22,7 @@ use super::permutation::{LANES, Permutation, Rectangle, Symbol};
 /// The limit up to which every whole real is an exact integer.
 const WHOLE_MAX: u64 = 1 << 53;
 
-/// A mask that keeps the format of values.
+/// The mask `shape()`, which keeps the format of values.
 #[derive(Clone)]
 pub(super) struct Shape {
     letters: Permutation,
@@ -110,7 +110,7 @@ impl Shape {
         }
     }
 
-    /// Returns an integer with as many digits and the same sign.
+    /// Returns another integer with the same number of digits and the same sign.
     #[inline]
     pub(super) fn int(&self, int: i64) -> i64 {
         let (least, of) = self.class_of(int);
@@ -129,7 +129,7 @@ impl Shape {
         rest.iter_mut().for_each(|int| *int = self.int(*int));
     }
 
-    /// Returns a real with as many digits and its point in the same place.
+    /// Returns another real with the same number of digits and the decimal point in the same place.
     fn real(&self, real: f64, space: &mut ShapeSpace) -> f64 {
         let mut buffer = [0; 64];
         let mut rest = &mut buffer[..];
@@ -160,7 +160,7 @@ impl Shape {
     /// Appends a text of the same format to `out`.
     #[inline]
     pub(super) fn text(&self, old: &[u8], space: &mut ShapeSpace, out: &mut Vec<u8>) {
-        // NOCASE compares only the bytes before a NUL.
+        // NOCASE compares only the bytes before a NUL, so the bytes after it have to be masked separately.
         let end = old.iter().position(|byte| *byte == 0).unwrap_or(old.len());
         for part in [&old[..end], &old[end..]] {
             match std::str::from_utf8(part) {
@@ -269,7 +269,7 @@ mod tests {
         }
 
         #[test]
-        fn an_integer_keeps_its_digits(a: i64, b in -300..300_i64, c in -300..300_i64) {
+        fn an_integer_keeps_its_sign_and_number_of_digits(a: i64, b in -300..300_i64, c in -300..300_i64) {
             prop_assert_eq!(shape().int(a).to_string().len(), a.to_string().len());
             prop_assert_eq!(shape().int(b) == shape().int(c), b == c);
             prop_assert_eq!(shape().int(b) < 0, b < 0);
@@ -280,7 +280,7 @@ mod tests {
         }
 
         #[test]
-        fn a_real_keeps_its_places(a in -99999..99999_i64, b in -999..999_i64, c in -999..999_i64) {
+        fn a_real_keeps_its_number_of_decimal_places(a in -99999..99999_i64, b in -999..999_i64, c in -999..999_i64) {
             let real = |int: i64| {
                 let mut made = 0.0;
                 let old = Value::Real(int as f64 / 100.0);
@@ -296,7 +296,7 @@ mod tests {
         }
 
         #[test]
-        fn bytes_keep_their_number(a: Vec<u8>, b: [u8; 2], c: [u8; 2]) {
+        fn a_blob_keeps_its_length(a: Vec<u8>, b: [u8; 2], c: [u8; 2]) {
             let blob = |old: &[u8]| {
                 let mut out = Vec::new();
                 shape().blob(old, &mut ShapeSpace::default(), &mut out);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_nul_is_masked_as_well() {
+    fn characters_after_a_nul_are_masked() {
         for old in ["secret", "Ann Lee-7", "4711", "Größe"] {
             let made = text(&format!("a\0{old}"));
             let (_, end) = made.split_once('\0').expect("a NUL stays");
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_the_integers_have_places_of_their_own() {
+    fn integers_at_the_ends_of_ranges_keep_their_number_of_digits() {
         for int in [i64::MAX, i64::MIN, 0, -1, 9, 10, -9, -10] {
             assert_eq!(shape().int(int).to_string().len(), int.to_string().len(), "{int}");
         }

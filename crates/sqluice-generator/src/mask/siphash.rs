@@ -27,7 +27,7 @@ impl SipKey {
         State::new(self).take_all(bytes, 0)[0]
     }
 
-    /// Returns the hash of a word and the bytes after it.
+    /// Returns the hash of the eight bytes of `first`, followed by `bytes`.
     #[inline]
     pub(super) fn hash_after(self, first: u64, bytes: &[u8]) -> u64 {
         let mut state = State::new(self);
@@ -52,7 +52,7 @@ fn word(eight: &[u8]) -> u64 {
 struct State<const LANES: usize>([[u64; LANES]; 4]);
 
 impl State<1> {
-    /// Adds bytes to the hash after `before` other bytes, and returns the hash.
+    /// Adds the last bytes and returns the hash. `before` is the number of bytes that were added earlier.
     #[inline(always)]
     fn take_all(mut self, bytes: &[u8], before: usize) -> [u64; 1] {
         let mut words = bytes.chunks_exact(8);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     #[expect(deprecated, reason = "the standard library has SipHash-2-4 under this name")]
-    fn it_is_the_siphash_of_the_standard_library() {
+    fn hashes_equal_those_of_the_standard_library() {
         use std::hash::{Hasher, SipHasher};
         let mut bytes = Vec::new();
         for length in 0..200_u8 {

@@ -1,5 +1,5 @@
-//! Asks SQLite whether rows keep the constraints of their table: in an in-memory table with the columns of the table, but without its
-//! constraints.
+//! Asks SQLite whether rows satisfy the constraints of their table. The rows are inserted into an in-memory table with the same columns but
+//! without constraints, and SQLite evaluates the terms of the constraints for each row.
 
 use rusqlite::types::{Value as Sql, ValueRef};
 use rusqlite::{Connection, params_from_iter};
@@ -10,24 +10,24 @@ use sqluice_core::splitmix::{STEP, mix};
 
 use super::rules::{Condition, Rule};
 
-/// The number of rows that are judged at a time.
+/// The number of rows that SQLite tests at a time.
 pub(super) const BATCH: usize = 500;
 
-/// Divides the rows of a table into parts that are judged at a time. Returns the first row of each part, and its number of rows.
+/// Divides the rows of a table into parts that SQLite tests at a time. Returns the first row of each part, and its number of rows.
 pub(super) fn parts(rows: u64) -> impl Iterator<Item = (u64, usize)> {
     (0..rows).step_by(BATCH).map(move |first| (first, (rows - first).min(BATCH as u64) as usize))
 }
 
-/// The findings about a row.
+/// The result of the test of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Verdict {
     /// For each rule, `true` if the row breaks the rule regardless of other rows.
     pub(super) broken: Vec<bool>,
-    /// For each rule that compares rows, the hash of the rule's terms; `None` if the rule does not apply to the row.
+    /// For each rule that forbids equal rows, the hash of the row's terms; `None` if the rule does not apply to the row.
     pub(super) keys: Vec<Option<u64>>,
 }
 
-/// A table without constraints.
+/// The in-memory table in which SQLite tests rows, with the statements for it.
 pub(super) struct Judge {
     connection: Connection,
     insert: String,
@@ -93,7 +93,7 @@ impl Judge {
         })
     }
 
-    /// Returns the findings about some rows. A row for which SQLite can't compute the terms breaks all rules.
+    /// Tests rows. A row for which SQLite can't compute the terms breaks all rules.
     pub(super) fn rows(&self, rules: &[Rule], rows: Vec<Vec<Sql>>) -> Result<Vec<Verdict>> {
         match self.tried(rules, &rows) {
             Ok(verdicts) => Ok(verdicts),

@@ -1,13 +1,13 @@
-//! Makes generated rows keep the constraints of their tables: partial unique indexes, unique expressions, CHECKs over several columns, keys
-//! of several columns, columns with two parents.
+//! Makes generated rows satisfy the constraints of their tables: partial unique indexes, unique expressions, CHECKs over several columns,
+//! keys of several columns, columns with two parents.
 //!
 //! ```text
 //!  tables, parents first ── rules that rows may break ── judge: SQLite ── search: rows exchange values ──> moves
-//!                                                                            └──> constraints that were given up
+//!                                                                            └──> constraints that no rows satisfy: dropped
 //! ```
 //!
-//! The expressions of columns know nothing of such constraints, so some rows break them. These rows exchange values with other rows of the
-//! table until all rows keep the constraint. If no exchange helps, the constraint is given up, and named in the report.
+//! The expressions of columns do not take such constraints into account, so some rows break them. These rows exchange values with other
+//! rows of the table until all rows satisfy the constraint. If no exchange helps, the constraint is dropped, and named in the report.
 //!
 //! Invariant: the moves depend only on the schema, the seed and the row counts.
 //!
@@ -42,17 +42,18 @@ pub use crate::comments::{MAY_BE_DROPPED, may_be_dropped};
 pub use removal::without;
 pub use rules::Constraint;
 
-/// A constraint that the rows of a table do not keep.
+/// A constraint that the rows of a table do not satisfy, even after exchanges of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unkept {
-    /// The number of the table in the schema.
+    /// The index of the table in the schema.
     pub table: usize,
     /// The constraint.
     pub constraint: Constraint,
 }
 
-/// Makes the rows of all tables keep their constraints. `all` has the row count of each table. Returns the constraints that were given up.
+/// Finds exchanges of values with which the rows of all tables satisfy their constraints, and adds them to `spec`. `all` has the row count
+/// of each table. Returns the constraints that the rows still break, which the caller has to drop.
 ///
 /// # Errors
 /// If rows can't be generated, or the run is canceled.

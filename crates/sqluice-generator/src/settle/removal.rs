@@ -1,4 +1,4 @@
-//! The text of a schema without some of its constraints. Comments stay.
+//! Removes constraints from the text of a schema. Comments stay.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -11,8 +11,8 @@ use sqluice_core::schema::{Schema, Table};
 use super::Unkept;
 use super::rules::Constraint;
 
-/// Returns the statements of a schema without these constraints, and all removed constraints: foreign keys that refer to a removed key are
-/// removed, too. A unique index becomes an index.
+/// Returns the statements of a schema without the constraints `unkept`, and all removed constraints: foreign keys that refer to a removed
+/// key are removed, too. A unique index becomes an index that is not unique.
 pub fn without(schema: &Schema, unkept: &[Unkept]) -> (String, Vec<Unkept>) {
     let mut removed: Vec<Unkept> = Vec::new();
     let mut open = unkept.to_vec();
@@ -93,7 +93,7 @@ fn referring(schema: &Schema, one: &Unkept) -> Vec<Unkept> {
     found
 }
 
-/// Returns the parts of a CREATE TABLE statement to cut out.
+/// Returns the byte ranges of a CREATE TABLE statement that declare the constraints to remove.
 fn cuts_of_table(table: &Table, removed: &[&Constraint]) -> Vec<Range<usize>> {
     let sql = &table.sql;
     let mut cuts = Vec::new();
@@ -127,7 +127,7 @@ fn cuts_of_table(table: &Table, removed: &[&Constraint]) -> Vec<Range<usize>> {
     cuts
 }
 
-/// Returns the place of WITHOUT ROWID, with a comma beside it.
+/// Returns the byte range of WITHOUT ROWID and of a comma beside it: a table without its PRIMARY KEY must have rowids.
 fn cut_of_rowid(sql: &str, list: &[Token]) -> Option<Range<usize>> {
     let at = list.iter().rposition(|token| token.is_word(sql, "WITHOUT"))?;
     let last = list.get(at + 1)?;
@@ -139,7 +139,7 @@ fn cut_of_rowid(sql: &str, list: &[Token]) -> Option<Range<usize>> {
     })
 }
 
-/// Returns `true` if a declared constraint is to be removed.
+/// Returns `true` if the declared constraint is the removed one.
 fn is_same(table: &Table, declared: &Declared<'_>, removed: &Constraint) -> bool {
     let names = |columns: &[usize]| -> Vec<String> {
         let mut names: Vec<String> =
@@ -165,7 +165,7 @@ fn is_same(table: &Table, declared: &Declared<'_>, removed: &Constraint) -> bool
     }
 }
 
-/// Returns the places of the word UNIQUE in the statements of these indexes.
+/// Returns the byte ranges of the word UNIQUE in the CREATE INDEX statements of these indexes.
 fn cuts_of_indexes(sql: &str, names: &HashSet<String>) -> Vec<Range<usize>> {
     let list: Vec<Token> = tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
     let mut cuts = Vec::new();

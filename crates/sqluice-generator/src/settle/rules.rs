@@ -1,4 +1,4 @@
-//! The constraints of a table that generated rows may break, as terms that SQLite computes for a row.
+//! Rules: the constraints of a table that generated rows may break, as SQL terms that SQLite computes for a row.
 
 use std::collections::HashSet;
 
@@ -11,8 +11,8 @@ use crate::generator::{Generate, Parent};
 use crate::parse::{Expr, ExprNode, parse};
 use crate::table_spec::{ColumnSpec, TableSpec};
 
-/// The largest number of rows of a table whose CHECKs and keys of several columns are all tested. In larger tables, keys that hold by
-/// construction are skipped, and so are CHECKs of one column that a sample of rows keeps.
+/// The number of rows up to which all CHECKs and keys of several columns of a table are tested. In larger tables, keys that are unique by
+/// construction are not tested, nor are CHECKs of one column that a sample of rows satisfies.
 pub(super) const ALL_TESTED: u64 = 1_000_000;
 
 /// A constraint of a table.
@@ -25,7 +25,7 @@ pub enum Constraint {
     Key(Vec<usize>),
     /// A unique index that a statement creates, with its name.
     Index(String),
-    /// A foreign key: its number among the references of the table.
+    /// A foreign key: its index in [`Table::references`].
     Foreign(usize),
 }
 
@@ -50,7 +50,7 @@ impl Constraint {
     }
 }
 
-/// The condition that rows keep.
+/// The condition that the terms of a rule must satisfy.
 #[derive(Clone, Debug)]
 pub(super) enum Condition {
     /// The term is not false.
@@ -61,7 +61,7 @@ pub(super) enum Condition {
     Among(HashSet<u64>),
 }
 
-/// A constraint with the terms that SQLite computes.
+/// A constraint, as SQL terms and the condition that their values must satisfy.
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     pub(super) constraint: Constraint,
@@ -73,7 +73,7 @@ pub(super) struct Rule {
     pub(super) columns: Vec<usize>,
 }
 
-/// The table with its spec, and its place among all tables.
+/// A table whose rules are built, with its spec and its row count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subject<'t> {
     pub(super) schema: &'t Schema,
@@ -113,7 +113,7 @@ impl Subject<'_> {
         checks.filter_map(|check| rule(check.text)).collect()
     }
 
-    /// Returns `true` if the expressions of the columns make all rows different.
+    /// Returns `true` if the expressions of the columns already ensure that no two rows have the same key in a unique index.
     fn holds(&self, index: &Index) -> bool {
         if index.partial {
             return false;
@@ -137,7 +137,7 @@ impl Subject<'_> {
             })
     }
 
-    /// Returns `true` if no value of the column is repeated.
+    /// Returns `true` if the expression of a column ensures that no value is repeated.
     fn is_different(&self, column: usize) -> bool {
         let different = ["distinct", "row", "keys", "numbered", "uuid4", "uuid7", "permutation"];
         let Some(Ok(expression)) = self.spec.columns.get(column).map(|spec| parse(&spec.expression, 0))
@@ -178,7 +178,7 @@ impl Subject<'_> {
                 }
                 Indexed::Rowid => return None,
             };
-            // Texts that the collation of the index compares as equal get equal terms.
+            // The terms of texts that are equal in the collation of the index must be equal.
             let folded = match &*column.collation {
                 "NOCASE" => "lower",
                 "RTRIM" => "rtrim",
@@ -202,7 +202,7 @@ impl Subject<'_> {
             _ => Constraint::Key(columns.clone()),
         };
         let constraint = match (constraint, self.table.primary_key()) {
-            // The columns of a key stand in the order of the key.
+            // Name the columns in the order of the declared key.
             (Constraint::Key(columns), Some(key)) if sorted(&key) == columns => Constraint::Key(key),
             (constraint, _) => constraint,
         };

@@ -1,12 +1,13 @@
-//! Finds rows that break rules, and makes them keep the rules. A row exchanges values with another row, which keeps the values of each
-//! column as a whole, or it takes values of other rows. Columns that depend on each other form a component, and move together.
+//! Finds rows that break rules, and gives them other values with which they satisfy the rules. A row exchanges values with another row,
+//! which leaves the set of values of each column unchanged, or takes values of other rows. Columns that depend on each other form a
+//! component, and move together. A row that satisfies all rules is placed: later rows must not have its keys.
 //!
 //! ```text
-//!  rows in order ── keeps all rules ──> placed
-//!        └───────── breaks a rule ────> exchanges a component with a random row, both keep all rules ──> placed
-//!                                       takes the component of a random row ───────────────────────────> placed
-//!                                       takes a combination that no row has ───────────────────────────> placed
-//!                                       otherwise: the rule is given up
+//!  rows in order ── satisfies all rules ──> placed
+//!        └───────── breaks a rule ────────> exchanges a component with a random row, both satisfy all rules ──> placed
+//!                                           else takes the component of a random row ──────────────────────────> placed
+//!                                           else takes a combination that no row has ──────────────────────────> placed
+//!                                           else the rule is given up: no row has to satisfy it any more
 //! ```
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -22,42 +23,43 @@ use super::values::{Component, Values};
 use crate::moves::Moved;
 use crate::random::{Key, below64};
 
-/// The number of attempts for a table. The rows that break rules share them, and each has at least a few. In an attempt, SQLite tests a row.
+/// The number of times that SQLite may test a row of a table. The rows that break rules share these attempts.
 const ATTEMPTS_MAX: u64 = 400_000;
 
-/// The number of attempts for each row of a large table.
+/// The number of attempts for each row, if the table is so large that this is more than [`ATTEMPTS_MAX`].
 const ATTEMPTS_A_ROW: u64 = 8;
 
-/// The largest number of attempts to exchange values of a row.
+/// The maximum number of attempts to find an exchange for a row.
 const EXCHANGES: u64 = 600;
 
-/// The least number of attempts to exchange values of a row that breaks only CHECKs or foreign keys. Each such row without an exchange halves
-/// the number for the next row, down to this one. A table with few attempts left allows fewer.
+/// The minimum number of attempts to find an exchange for a row that breaks only CHECKs or foreign keys. After each such row without an
+/// exchange, the next one gets half as many attempts, but not less than this number, as long as the table has enough attempts left.
 const EXCHANGES_MIN: u64 = 40;
 
-/// The largest number of attempts to take values of another row.
+/// The maximum number of attempts to take values of another row.
 const TAKINGS: u64 = 300;
 
-/// The largest number of attempts to take a combination that no row has.
+/// The maximum number of attempts to take a combination that no row has.
 const TAKINGS_FREE: u64 = 100;
 
 /// The number of kinds of attempts that share the attempts of a table: exchanges and takings.
 const KINDS: u64 = 2;
 
-/// The numbers of attempts in the first and in the largest batch. The first attempts often succeed, so each row has the first number at least.
+/// The numbers of attempts in the first and in the largest batch. The first attempts often succeed, so each row gets at least the first
+/// batch.
 const JUDGED: [u64; 2] = [4, 64];
 
-/// The largest number of combinations of values that are all tried.
+/// The maximum number of combinations of values among which unused ones are searched.
 const COMBINATIONS_MAX: usize = 20_000;
 
-/// The moved rows of each column, and the constraints that were given up.
+/// The result of the search: the moved rows of each column, and the constraints that were given up.
 pub(super) type Found = (Vec<(usize, Moved)>, Vec<Constraint>);
 
 /// A change of a row: some of its components take the values of other rows.
 struct Attempt<T> {
     /// The data that the caller needs to apply the attempt.
     with: T,
-    /// The numbers of the components, with the rows whose values they take.
+    /// The index of each component that changes, with the row whose values it takes.
     taken: Vec<(usize, u64)>,
 }
 
@@ -66,7 +68,7 @@ fn taking(components: &[usize], sources: &[u64]) -> Vec<(usize, u64)> {
     components.iter().copied().zip(sources.iter().copied()).collect()
 }
 
-/// Divides attempts into batches, which are judged together. Each batch is twice as large as the one before, up to a limit.
+/// Divides attempts into batches, which SQLite tests together. Each batch is twice as large as the one before, up to a limit.
 fn batches(attempts: u64) -> impl Iterator<Item = Range<u64>> {
     let [first, most] = JUDGED;
     let next = move |part: &Range<u64>| {
@@ -76,7 +78,7 @@ fn batches(attempts: u64) -> impl Iterator<Item = Range<u64>> {
     std::iter::successors((attempts > 0).then_some(0..first.min(attempts)), next)
 }
 
-/// The search for rows that keep all rules.
+/// The search for values with which all rows of a table satisfy the rules.
 pub(super) struct Search<'s> {
     pub(super) rules: &'s [Rule],
     pub(super) judge: &'s Judge,
@@ -85,7 +87,7 @@ pub(super) struct Search<'s> {
     pub(super) key: Key,
     pub(super) components: Vec<Component>,
     cancel: &'s Cancel,
-    /// The number of the component of each column.
+    /// The index of the component that each column belongs to.
     component_of: HashMap<usize, usize>,
     given_up: Vec<bool>,
     /// The hashes of the keys of placed rows, for each rule.
@@ -156,7 +158,7 @@ impl<'s> Search<'s> {
         Ok((moved.collect(), given_up.map(|(rule, _)| rule.constraint.clone()).collect()))
     }
 
-    /// Returns `true` if a row keeps a rule beside all placed rows.
+    /// Returns `true` if a row satisfies a rule, also in comparison with all placed rows, or if the rule is given up.
     fn keeps(&self, verdict: &Verdict, rule: usize) -> bool {
         self.given_up[rule]
             || !verdict.broken[rule] && verdict.keys[rule].is_none_or(|key| !self.placed[rule].contains(&key))
@@ -172,7 +174,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Undoes [`Search::place`].
+    /// Removes the keys of a placed row: undoes [`Search::place`].
     fn displace(&mut self, verdict: &Verdict) {
         for (placed, key) in self.placed.iter_mut().zip(&verdict.keys) {
             if let Some(key) = key {
@@ -181,7 +183,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Returns the findings about a row, some of whose components take the values of other rows.
+    /// Tests a row with the components in `taken` replaced by those of other rows.
     fn verdict(&self, row: u64, taken: &[(usize, u64)]) -> Result<Verdict> {
         let values = self.values_of(row, taken)?;
         Ok(self.judge.rows(self.rules, vec![values])?.remove(0))
@@ -205,7 +207,7 @@ impl<'s> Search<'s> {
         self.named(rule).into_iter().filter(|component| self.components[*component].moves).collect()
     }
 
-    /// Makes a row keep the rules, or gives rules up.
+    /// Changes a row until it satisfies all rules, and places it. Gives a rule up if no attempt helps.
     fn settle(&mut self, row: u64) -> Result<()> {
         loop {
             let verdict = self.verdict(row, &[])?;
@@ -245,13 +247,13 @@ impl<'s> Search<'s> {
 
     /// Returns the number of attempts of one kind for the next row, `most` at most.
     fn share(&self, most: u64) -> u64 {
-        // Most rows need few attempts, so the least number is kept back for each of them, and no more.
+        // A first batch is reserved for each other row that is not placed, as most rows need few attempts.
         let others = (self.broken.len() as u64).saturating_sub(1);
         let free = self.attempts.saturating_sub(KINDS * JUDGED[0] * others);
         most.min((free / KINDS).max(JUDGED[0]))
     }
 
-    /// Judges attempts to change a row.
+    /// Tests a row with each of several changes.
     fn judged<T>(&mut self, row: u64, attempts: Vec<Attempt<T>>) -> Result<Vec<(Attempt<T>, Verdict)>> {
         self.attempts = self.attempts.saturating_sub(attempts.len() as u64);
         let values: Result<Vec<Vec<Sql>>> =
@@ -259,7 +261,7 @@ impl<'s> Search<'s> {
         Ok(attempts.into_iter().zip(self.judge.rows(self.rules, values?)?).collect())
     }
 
-    /// Judges attempts, and returns those after which the row breaks fewer rules.
+    /// Returns the attempts after which the row breaks fewer rules, with their test results.
     fn better<T>(
         &mut self,
         row: u64,
@@ -276,10 +278,10 @@ impl<'s> Search<'s> {
         taken.iter().for_each(|(component, source)| self.components[*component].take(row, *source));
     }
 
-    /// Exchanges a component with a random row, so that the row breaks fewer rules. The other row keeps all rules, unless it breaks some
-    /// already.
+    /// Exchanges a component with a random row, so that the row breaks fewer rules. If the other row is placed, it must still satisfy all
+    /// rules.
     fn exchange(&mut self, row: u64, components: &[usize], broken: &[usize]) -> Result<bool> {
-        // Each row alone decides about a CHECK or a foreign key, so few attempts tell whether an exchange helps.
+        // A CHECK or a foreign key does not compare rows, so a few attempts show whether exchanges help.
         let is_alone = broken.iter().all(|rule| !matches!(self.rules[*rule].condition, Condition::Different));
         let most = self.share(if is_alone { self.exchanges } else { EXCHANGES });
         for attempts in batches(most) {
@@ -306,11 +308,12 @@ impl<'s> Search<'s> {
         Ok(false)
     }
 
-    /// Gives a placed row other values if it then keeps all rules, also beside a row with the verdict `beside`. Returns `true` if it does.
+    /// Gives a placed row other values if it then satisfies all rules, also together with the row whose result is `beside`. Returns `true`
+    /// if the row was changed.
     fn replace(&mut self, row: u64, taken: &[(usize, u64)], beside: &Verdict) -> Result<bool> {
         let before = self.verdict(row, &[])?;
         let new = self.verdict(row, taken)?;
-        // The row keeps most of its own keys.
+        // The new values may have the row's own old keys, so these must not count as used.
         self.displace(&before);
         let is_same = |rule: usize| {
             beside.keys[rule].is_some() && beside.keys[rule] == new.keys[rule] && !self.given_up[rule]
@@ -320,7 +323,8 @@ impl<'s> Search<'s> {
         Ok(is_kept)
     }
 
-    /// Takes one component of a random row, or two components of two rows, or all components of one row, so that the row breaks fewer rules.
+    /// Copies one component from a random row, or two components from two rows, or all components from one row, so that the row breaks
+    /// fewer rules.
     fn take(&mut self, row: u64, components: &[usize], broken: &[usize]) -> Result<bool> {
         let components: Vec<usize> =
             components.iter().copied().filter(|component| self.components[*component].repeats).collect();
@@ -350,7 +354,7 @@ impl<'s> Search<'s> {
         Ok(false)
     }
 
-    /// Takes a combination of the key's values that no row has.
+    /// Gives a row a combination of values for the key `rule` that no other row has.
     fn take_free(&mut self, row: u64, rule: usize, broken: &[usize]) -> Result<bool> {
         let components = self.movable(rule);
         let repeats = components.iter().all(|component| self.components[*component].repeats);
@@ -367,11 +371,11 @@ impl<'s> Search<'s> {
         let own: Vec<u64> =
             components.iter().map(|component| self.components[*component].source(row)).collect();
         let mut free = self.free.remove(&rule).unwrap_or_default();
-        // The combinations that keep most values of the row are tried first.
+        // Combinations that change the fewest components of the row are tried first.
         let mut order: Vec<usize> = (0..free.len()).collect();
         order.sort_by_cached_key(|at| free[*at].iter().zip(&own).filter(|(one, other)| one != other).count());
         let mut used = false;
-        // The combinations that this row takes, or that other rows have taken since.
+        // Combinations that are no longer free: other rows have taken them since the list was made, or this row takes it now.
         let mut gone: HashSet<usize> = HashSet::new();
         'tried: for attempts in batches(TAKINGS_FREE.min(order.len() as u64)) {
             let attempt = |attempt: u64| {
@@ -395,7 +399,7 @@ impl<'s> Search<'s> {
         Ok(used)
     }
 
-    /// Returns the combinations of values that no row has. Returns none if the columns have too many combinations.
+    /// Returns the combinations of values that no row has; an empty list if there are more than [`COMBINATIONS_MAX`] combinations.
     fn find_free(&self, row: u64, rule: usize, components: &[usize]) -> Result<Vec<Vec<u64>>> {
         let mut seen: Vec<HashMap<u64, u64>> = vec![HashMap::new(); components.len()];
         for (first, count) in parts(self.rows) {

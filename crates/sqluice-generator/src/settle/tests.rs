@@ -1,4 +1,4 @@
-//! Tests of rows that exchange values, by SQLite: the rows are inserted into the declared tables.
+//! Tests that settled rows satisfy their constraints: SQLite inserts them into the declared tables.
 
 use rusqlite::{Connection, params_from_iter};
 use sqluice_core::progress::Cancel;
@@ -8,7 +8,7 @@ use super::{Constraint, Unkept, may_be_dropped, settle, without};
 use crate::spec::Spec;
 use crate::sqlite_rows::rows;
 
-/// Makes the rows of a schema, and inserts them without the constraints that were given up.
+/// Generates the rows of a schema and inserts them into its tables, without the constraints that were dropped.
 fn made(sql: &str, all: &[u64]) -> (Connection, Vec<Unkept>) {
     let schema = Schema::parse(sql, "s.sql".as_ref()).unwrap();
     let mut spec = Spec::new(&schema).unwrap_or_else(|error| panic!("{error}"));
@@ -32,7 +32,7 @@ fn number(connection: &Connection, sql: &str) -> i64 {
 }
 
 #[test]
-fn rows_keep_their_constraints_and_columns_keep_their_values() {
+fn exchanges_satisfy_the_constraints_and_leave_the_value_counts_of_columns() {
     let sql = "CREATE TABLE t (
         id INTEGER PRIMARY KEY,
         kind TEXT NOT NULL, -- gen: shares('a': 70, 'b': 20, 'c': 10)
@@ -52,7 +52,7 @@ fn rows_keep_their_constraints_and_columns_keep_their_values() {
 }
 
 #[test]
-fn a_dense_key_of_few_values_is_found() {
+fn rows_get_a_key_that_uses_nearly_all_combinations_of_values() {
     let sql = "CREATE TABLE t (kind TEXT, -- gen: shares('a', 'b', 'c')
         region INT, -- gen: pool(30, int(1, 30))
         day INT, -- gen: shares(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
@@ -65,7 +65,7 @@ fn a_dense_key_of_few_values_is_found() {
 }
 
 #[test]
-fn constraints_that_no_rows_keep_are_given_up_and_removed_with_their_references() {
+fn impossible_constraints_and_foreign_keys_to_them_are_dropped_from_the_schema() {
     let sql = "-- constraints: may be dropped
         CREATE TABLE p (a INT, -- gen: 1
         b INT NOT NULL, -- gen: shares(1, 2)

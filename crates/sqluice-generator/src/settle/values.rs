@@ -19,12 +19,12 @@ use crate::sqlite_rows::owned;
 use crate::table_spec::TableSpec;
 use crate::vector::{RowRange, Vector};
 
-/// A column with its key and its generator; `None` for a column whose values don't matter.
+/// A column, with its key and its generator; `None` if no rule reads the column, whose values are then NULL.
 type Filled = (usize, Option<(Key, Arc<dyn Generate>)>);
 
-/// The values of a table before rows are moved.
+/// The generated values of a table, before this search moves rows.
 pub(super) struct Values {
-    /// The generators of the columns that SQLite does not compute; `None` for columns whose values don't matter.
+    /// The columns that SQLite does not compute.
     columns: Vec<Filled>,
     /// The number of the table.
     table: usize,
@@ -37,7 +37,7 @@ pub(super) struct Values {
 const KEPT_ROWS_MAX: u64 = 100_000;
 
 impl Values {
-    /// Takes the columns of a table for which `is_needed` holds.
+    /// Creates the values of a table. `is_needed` returns `true` for a column that rules read.
     pub(super) fn new(
         (number, table): (usize, &Table),
         spec: &TableSpec,
@@ -57,7 +57,7 @@ impl Values {
         }
     }
 
-    /// Keeps the values of all rows, if the table has few rows.
+    /// Generates all rows and keeps them in memory, if the table has at most [`KEPT_ROWS_MAX`] rows.
     pub(super) fn keep(&mut self, rows: u64) -> Result<()> {
         if rows <= KEPT_ROWS_MAX {
             let parts = (0..rows).step_by(ROWS_MAX);
@@ -94,7 +94,7 @@ impl Values {
         Ok(rows)
     }
 
-    /// Returns the values of a row whose columns take the values of other rows.
+    /// Returns a row whose columns have the values of other rows: `source` maps a column to the row.
     pub(super) fn row(&self, source: impl Fn(usize) -> u64) -> Result<Vec<Sql>> {
         if let Some(kept) = &self.kept {
             let value = |(at, (column, _)): (usize, &(usize, _))| kept[source(*column) as usize][at].clone();
@@ -118,7 +118,7 @@ impl Values {
     }
 }
 
-/// Columns that depend on each other, and so take the values of one row.
+/// Columns that depend on each other: a row takes the values of all of them from the same row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Component {
     pub(super) columns: Vec<usize>,
@@ -130,12 +130,12 @@ pub(super) struct Component {
 }
 
 impl Component {
-    /// Returns the row whose values a row takes.
+    /// Returns the row whose generated values `row` has: another row, or itself if it is not moved.
     pub(super) fn source(&self, row: u64) -> u64 {
         self.moved.get(&row).copied().unwrap_or(row)
     }
 
-    /// Makes a row take the values that the row `source` has before any row is moved.
+    /// Gives `row` the generated values of the row `source`, regardless of the values that `source` has now.
     pub(super) fn take(&mut self, row: u64, source: u64) {
         if row == source {
             self.moved.remove(&row);
@@ -145,7 +145,7 @@ impl Component {
     }
 }
 
-/// Returns the components of a table's columns.
+/// Divides the columns of a table into components.
 pub(super) fn components(table: &Table, spec: &TableSpec, number: usize) -> Vec<Component> {
     let exprs: Vec<Option<Expr>> =
         spec.columns.iter().map(|column| parse(&column.expression, 0).ok()).collect();
@@ -197,7 +197,7 @@ pub(super) fn components(table: &Table, spec: &TableSpec, number: usize) -> Vec<
     components
 }
 
-/// Collects the names of columns of the row in an expression.
+/// Collects the names of the columns of the same row that an expression uses.
 fn collect(expr: &Expr, names: &mut Vec<String>) {
     match &expr.node {
         ExprNode::Column { of, name } => names.push(of.as_ref().unwrap_or(name).clone()),

@@ -14,7 +14,8 @@ fn reals(expression: &str, seed: u64) -> Vec<f64> {
     values(expression, seed, 0, COUNT, ROWS_MAX).into_iter().map(real).collect()
 }
 
-/// Returns the Kolmogorov-Smirnov distance from a distribution, times the root of the count. Beyond 2.69, p < 1e-6.
+/// Returns the Kolmogorov-Smirnov distance between values and a distribution function, times the square root of the number of values. If it
+/// exceeds 2.69, the values fit the distribution with p < 1e-6.
 fn distance(mut values: Vec<f64>, below: impl Fn(f64) -> f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let count = values.len() as f64;
@@ -38,7 +39,7 @@ fn normal_below(x: f64) -> f64 {
 }
 
 #[test]
-fn reals_are_uniform_normal_or_exponential_as_they_say() {
+fn reals_have_the_uniform_normal_or_exponential_distribution_of_their_function() {
     let uniform = |low: f64, high: f64| move |x: f64| (x - low) / (high - low);
     let normal = |mean: f64, deviation: f64| move |x: f64| normal_below((x - mean) / deviation);
     let exponential = |mean: f64| move |x: f64| 1.0 - (-x / mean).exp();
@@ -71,7 +72,7 @@ fn normalized(weights: Vec<f64>) -> Vec<f64> {
     weights.into_iter().map(|weight| weight / total).collect()
 }
 
-/// Returns the probabilities of the first ranks, and last the sum of all others.
+/// Returns the probabilities of the first ranks of Zipf's distribution; the last entry is the sum of the probabilities of all other ranks.
 fn zipf_shares(count: u64, exponent: f64, outcomes: usize) -> Vec<f64> {
     let all = normalized((1..=count).map(|rank| (rank as f64).powf(-exponent)).collect());
     let (first, rest) = all.split_at(outcomes.min(all.len()) - 1);
@@ -140,7 +141,7 @@ fn children(which: &str, seed: u64, parents: u64, rows: u64) -> Vec<u64> {
 }
 
 #[test]
-fn references_are_spread_as_they_say() {
+fn references_have_the_distribution_of_any_zipf_and_each() {
     for seed in 0..SEEDS {
         assert_fits(&children("", seed, 100, 100_000), &[0.01; 100]);
 
@@ -155,7 +156,7 @@ fn references_are_spread_as_they_say() {
 
         assert_eq!(children(", each(3)", seed, 1000, 3000), [3; 1000]);
         let counts = children(", each(2, 5)", seed, 10_000, 35_000);
-        // Neighbours have seven rows together, so only every other count is random.
+        // Two neighbouring parents have seven rows together, so only the count of the first is random.
         let first: Vec<f64> = counts.iter().step_by(2).map(|&count| count as f64 - 2.0).collect();
         assert!(counts.chunks(2).all(|pair| pair[0] + pair[1] == 7));
         assert_fits(&tally(first, 4), &[0.25; 4]);

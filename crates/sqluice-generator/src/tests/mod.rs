@@ -1,4 +1,5 @@
-//! Tests of properties that hold for every expression, and of distributions.
+//! Tests of properties of all expressions (a row does not depend on the rows generated with it, a printed expression reads back), and of
+//! distributions.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -138,7 +139,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(256))]
 
     #[test]
-    fn a_row_is_the_same_whatever_rows_are_made_with_it(
+    fn a_row_does_not_depend_on_the_batch_it_is_generated_in(
         expression in expressions(), seed: u64, first in 0u64..1 << 40, count in 1usize..300, batch in 1usize..300,
     ) {
         let whole = values(&expression, seed, first, count, ROWS_MAX);
@@ -149,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn rows_in_any_order_have_the_values_that_they_have_in_theirs(
+    fn rows_generated_in_any_order_have_the_same_values_as_in_row_order(
         expression in expressions(), seed: u64, first in 0u64..1 << 40, order in prop::collection::vec(0usize..50, 1..60),
     ) {
         let whole = values(&expression, seed, first, 50, ROWS_MAX);
@@ -164,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn values_have_the_class_and_the_size_that_they_should(expression in expressions()) {
+    fn values_have_the_class_and_at_most_the_size_that_their_generator_states(expression in expressions()) {
         use super::generator::Class;
         let generator = generator(&expression);
         for value in values(&expression, 3, 0, 200, 200) {
@@ -177,13 +178,13 @@ proptest! {
             };
             prop_assert!(generator.nullable() || class != Class::Null);
             prop_assert!(class == Class::Null || [class, Class::Any].contains(&generator.class()), "{:?}", value);
-            // Endless phrases have suffixes beyond the maximum size.
+            // Phrases that repeat have a suffix, which the maximum size does not include.
             prop_assert!(bytes as u64 <= generator.size().max + 24, "{} of {:?}", bytes, generator.size());
         }
     }
 
     #[test]
-    fn an_expression_gives_what_its_printed_form_gives(expression in expressions()) {
+    fn an_expression_and_its_printed_form_give_the_same_values(expression in expressions()) {
         let printed = parse(&expression, 0).unwrap().to_string();
         prop_assert_eq!(values(&expression, 1, 0, 100, 64), values(&printed, 1, 0, 100, 64));
     }
@@ -205,7 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn strings_have_the_lengths_and_the_bytes_they_should(min in 0usize..60, more in 0usize..60, n in 1usize..50) {
+    fn strings_have_the_requested_lengths_and_characters(min in 0usize..60, more in 0usize..60, n in 1usize..50) {
         let lengths = min..=min + more;
         for value in values(&format!("text({min}, {})", min + more), 1, 0, 500, ROWS_MAX) {
             let Owned::Text(text) = value else { panic!("{value:?}") };
@@ -235,7 +236,7 @@ fn counts(expression: &str, seed: u64, outcomes: &[Owned]) -> Vec<u64> {
 }
 
 #[test]
-fn choices_occur_as_often_as_their_weights_say_and_no_other_weights_fit() {
+fn options_occur_in_proportion_to_their_weights_and_fit_no_other_weights() {
     use Owned::{Int, Null, Real};
     let text = |text: &str| Owned::Text(text.to_owned());
     let cases: [(&str, Vec<Owned>, Vec<f64>); 8] = [
@@ -251,7 +252,7 @@ fn choices_occur_as_often_as_their_weights_say_and_no_other_weights_fit() {
     for (expression, outcomes, weights) in cases {
         let total: f64 = weights.iter().sum();
         let shares: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
-        // A distribution in which the first outcome takes a twentieth of the last outcome's share.
+        // In the wrong distribution, the first outcome also gets a twentieth of the last outcome's share.
         let mut wrong = shares.clone();
         let taken = wrong[wrong.len() - 1] * 0.05;
         wrong[0] += taken;
@@ -405,7 +406,7 @@ fn table(sql: &str, rows: u64) -> (Vec<Vec<Owned>>, Vec<usize>) {
 }
 
 #[test]
-fn a_source_cuts_its_rows_by_the_schema_alone() {
+fn the_parts_of_a_source_do_not_depend_on_its_row_count() {
     let sql = Preset::find("user").unwrap().schema().unwrap().sql;
     let (rows, parts) = table(&sql, 600_001);
     assert_eq!(rows.len(), 600_001);
@@ -432,7 +433,7 @@ fn computed_columns_are_null_in_batches() {
 }
 
 #[test]
-fn seeds_tables_and_columns_have_values_of_their_own() {
+fn different_seeds_tables_and_columns_have_different_values() {
     assert_ne!(values("int(0, 999)", 1, 0, 10, 10), values("int(0, 999)", 2, 0, 10, 10));
     let (rows, _) = table("CREATE TABLE t (a, b)", 10);
     assert!(rows.iter().any(|row| row[0] != row[1]));
@@ -501,7 +502,7 @@ fn distinct_values_are_distinct_for_as_many_rows_as_there_are_values() {
         assert_eq!(generator.rows_max(&WORLD).unwrap(), Some(count as u64), "{expression}");
         let at = Scope::new(Key::of_column(5, "t", "c"), &WORLD);
         let more = generator.fill(at, RowRange { first: count as u64, count: 1 }, &mut Vector::default());
-        assert!(more.unwrap_err().without_hint().contains("for more rows than that"), "{expression}");
+        assert!(more.unwrap_err().without_hint().contains("too few for the rows"), "{expression}");
         let in_order = seen.is_sorted();
         seen.sort();
         seen.dedup();

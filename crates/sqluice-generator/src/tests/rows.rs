@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Returns the values of one table's rows, with `all` rows in the tables.
+/// Returns the rows of table `number`. `all` has the row count of each table.
 fn rows_of(sql: &str, number: usize, all: &[u64]) -> Vec<Vec<Owned>> {
     let spec = Spec::new(&Schema::parse(sql.to_owned(), Path::new("s.sql")).unwrap())
         .unwrap_or_else(|error| panic!("{error}: {sql}"));
@@ -21,7 +21,7 @@ fn rows_of(sql: &str, number: usize, all: &[u64]) -> Vec<Vec<Owned>> {
 }
 
 #[test]
-fn references_name_rows_and_columns_of_one_parent_agree() {
+fn references_name_existing_rows_and_columns_of_a_parent_come_from_one_row() {
     let sql = "CREATE TABLE p (id INTEGER PRIMARY KEY /* gen: permutation(1000, 1999) */, city TEXT, at TEXT, -- gen: date('2020-01-01', '2020-12-31')
           q INTEGER REFERENCES p);
         CREATE TABLE c (p INTEGER REFERENCES p, -- gen: null(0.2, ref(p.id, zipf(1.1)))
@@ -71,7 +71,7 @@ fn references_name_rows_and_columns_of_one_parent_agree() {
 }
 
 #[test]
-fn columns_that_are_distinct_together_have_all_combinations_once() {
+fn columns_in_a_distinct_group_have_each_combination_once() {
     let sql = "CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE b (id INTEGER PRIMARY KEY);
         CREATE TABLE ab (a REFERENCES a, b REFERENCES b, k INT CHECK (k BETWEEN 1 AND 5), PRIMARY KEY (a, b, k)) WITHOUT ROWID";
     let mut rows: Vec<String> = rows_of(sql, 2, &[6, 7, 210]).iter().map(|row| format!("{row:?}")).collect();
@@ -81,7 +81,7 @@ fn columns_that_are_distinct_together_have_all_combinations_once() {
 }
 
 #[test]
-fn ascending_values_ascend_from_end_to_end() {
+fn ascending_values_are_sorted_and_reach_both_ends() {
     let sql =
         "CREATE TABLE t (a INTEGER PRIMARY KEY, at TEXT -- gen: ascending(date('2020-01-01', '2020-12-31'))
         )";
@@ -95,7 +95,7 @@ fn ascending_values_ascend_from_end_to_end() {
 }
 
 #[test]
-fn what_depends_on_itself_is_refused_with_the_way() {
+fn a_column_that_depends_on_itself_is_refused_with_the_cycle() {
     for (sql, place, hint) in [
         (
             "CREATE TABLE t (a, -- gen: b + 1\n b, -- gen: c\n c -- gen: template('{a}')\n)",

@@ -35,7 +35,7 @@ fn depths(parents: &[Option<usize>]) -> Vec<usize> {
 }
 
 #[test]
-fn trees_have_their_roots_depth_and_families_and_no_cycle() {
+fn trees_have_the_given_roots_levels_and_numbers_of_children() {
     let tree = "tree(rows(0: 2, 3: 1): 3, rows(2: 1): 3, rows(1: 1): 6)";
     for (rows, outside) in [(12, 0.25), (120, 0.25), (1200, 0.0)] {
         let parents = parents(&format!("ref(t.id, {tree}, {outside})"), rows);
@@ -59,7 +59,7 @@ fn trees_have_their_roots_depth_and_families_and_no_cycle() {
 }
 
 #[test]
-fn a_chain_is_as_long_as_its_table_and_refers_to_each_row_once() {
+fn a_tree_of_one_row_a_level_is_a_chain_of_all_rows() {
     let parents = parents("ref(t.id, tree(repeated(300, rows(1: 1)): 300), 0.00333333)", 300);
     assert_eq!(depths(&parents), (0..300).collect::<Vec<_>>());
     let shallow = depths(&self::parents("ref(t.id, tree(repeated(300, rows(1: 1)): 300), 0.1)", 10));

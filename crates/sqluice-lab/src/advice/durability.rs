@@ -1,8 +1,8 @@
 //! The risks of SQLite's settings: what can be lost or damaged, and when.
 //!
 //! ```text
-//!                          a crash of the program        a power failure, a crash of the system
-//!                          a crash of the program        a power failure, a crash of the system
+//!  journal_mode,
+//!  synchronous             a crash of the program        a power failure, a crash of the system
 //!  DELETE, FULL            nothing                       nothing, or the very last transaction is rolled back (the defaults)
 //!  DELETE, EXTRA           nothing                       nothing
 //!  WAL, FULL               nothing                       nothing
@@ -16,7 +16,7 @@
 use crate::figures;
 use crate::record::Variant;
 
-/// The risk for a database, from none to the worst.
+/// The worst that can happen to a database, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Risk {
     /// Committed transactions persist. With the defaults, a power failure in the moment after a commit may roll back this transaction,
@@ -28,7 +28,7 @@ pub(crate) enum Risk {
     DamageByPower,
     /// A crash of the program, or a power failure, may damage the database.
     DamageByCrash,
-    /// The database is not kept.
+    /// The variant leaves no database on the disk.
     NotKept,
 }
 
@@ -81,7 +81,7 @@ impl Known {
             ("off" | "memory", _) => Risk::DamageByCrash,
             (_, "off") => Risk::DamageByPower,
             ("wal", "normal") => Risk::LosesLast,
-            // The damage is rare and limited to old file systems, but `Nothing` has to hold everywhere.
+            // Damage is rare and limited to old file systems, but `Nothing` means that none is possible anywhere.
             (_, "normal") => Risk::DamageByPower,
             _ => Risk::Nothing,
         }
@@ -104,7 +104,7 @@ pub(crate) fn risk(settings: &[String]) -> Risk {
     Known::new(settings).risk()
 }
 
-/// Returns the risk for the database of a variant, whose name may say more than its settings.
+/// Returns the risk for the database of a variant. Some published variants are "unsafe" by name, without known settings.
 pub(crate) fn risk_of(variant: &Variant) -> Risk {
     let name = variant.name.to_ascii_lowercase();
     if name.contains("in memory") || name.contains("busy loop") {
@@ -128,18 +128,18 @@ pub(crate) fn gives_up(settings: &[String]) -> Vec<String> {
              because the journal goes with it. For a file that can be made again",
         ),
         "wal" => words.push(
-            "journal_mode=WAL: two more files beside the database while it is open, which belong to it, and no network \
-             file systems; what was committed lies in the log until a checkpoint",
+            "journal_mode=WAL: the open database has two more files, -wal and -shm, and can't be on a network file system; \
+             committed transactions are in the -wal file until a checkpoint",
         ),
         _ => {}
     }
     match (known.journal(), known.synchronous()) {
         (_, "off") => words.push(
-            "synchronous=OFF: a crash of the program alone takes back nothing that was committed; a power failure or a \
+            "synchronous=OFF: a crash of the program alone loses nothing that was committed; a power failure or a \
              crash of the system can damage the database",
         ),
         ("wal", "normal") => words.push(
-            "synchronous=NORMAL with WAL: a power failure or a crash of the system can take back the transactions that \
+            "synchronous=NORMAL with WAL: a power failure or a crash of the system can roll back the transactions that \
              were committed last, but damages nothing; a crash of the program loses nothing",
         ),
         ("delete" | "truncate" | "persist", "normal") => words.push(
@@ -181,25 +181,25 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_give_up_nothing() {
+    fn the_default_settings_have_no_risk() {
         assert_eq!(of(&[]), (Risk::Nothing, String::new()));
         assert_eq!(of(&["journal_mode=DELETE", "synchronous=FULL"]), (Risk::Nothing, String::new()));
         assert_eq!(of(&["synchronous=EXTRA", "page_size=8192"]), (Risk::Nothing, String::new()));
     }
 
     #[test]
-    fn a_log_that_is_not_synced_each_time_loses_the_last_transactions_and_damages_nothing() {
+    fn wal_with_synchronous_normal_may_lose_the_last_transactions_without_damage() {
         let (risk, words) = of(&["PRAGMA journal_mode = WAL;", "pragma main.synchronous=1"]);
         assert_eq!(risk, Risk::LosesLast);
         assert!(
-            words.contains("take back the transactions that were committed last, but damages nothing"),
+            words.contains("roll back the transactions that were committed last, but damages nothing"),
             "{words}"
         );
         assert_eq!(of(&["journal_mode=WAL"]).0, Risk::Nothing);
     }
 
     #[test]
-    fn without_a_journal_a_crash_of_the_program_is_enough() {
+    fn without_a_journal_a_crash_of_the_program_may_damage_the_database() {
         for journal in ["journal_mode=OFF", "journal_mode=memory"] {
             let (risk, words) = of(&[journal, "synchronous=FULL"]);
             assert_eq!(risk, Risk::DamageByCrash);
@@ -208,16 +208,16 @@ mod tests {
     }
 
     #[test]
-    fn without_syncs_a_power_failure_damages_and_a_crash_does_not() {
+    fn without_syncs_a_power_failure_may_damage_the_database_and_a_crash_may_not() {
         for journal in ["journal_mode=DELETE", "journal_mode=WAL"] {
             let (risk, words) = of(&[journal, "synchronous=0"]);
             assert_eq!(risk, Risk::DamageByPower);
-            assert!(words.contains("a crash of the program alone takes back nothing"), "{words}");
+            assert!(words.contains("a crash of the program alone loses nothing"), "{words}");
         }
     }
 
     #[test]
-    fn a_cache_is_reported_in_bytes_whichever_way_it_was_set() {
+    fn a_cache_size_in_pages_or_kib_is_reported_in_bytes() {
         assert!(of(&["cache_size=2000"]).1.contains("8.19\u{a0}MB"));
         assert!(of(&["cache_size=-2000"]).1.contains("2.05\u{a0}MB"));
     }

@@ -1,12 +1,12 @@
-//! Advice from the figures of a run.
+//! Advice from the figures of a run. An experiment (left) gives the advice that is named on the right:
 //!
 //! ```text
 //!  insert-method, mixed-user ──> method        index-order ─> index      page-cache ─> cache       transaction, batch-size ─> transaction
 //!  unsafe-pragmas, pairs ──────> pragmas       pragma-mix, wal-normal ─> wal      key-sequence ─> order      blob-* ─> blobs
 //! ```
 //!
-//! Invariant: every figure is of this run. Variants that were not measured or failed are ignored, and so are published figures.
-//! A difference within the spreads of the runs is reported as no difference.
+//! Invariant: advice uses only figures that this run measured, not published ones, nor variants that failed or were skipped. If the samples
+//! of two variants overlap, they are reported as equally fast.
 
 pub(crate) mod durability;
 mod tables;
@@ -70,7 +70,7 @@ fn is_too_short(run: &Run, advice: &Advice) -> bool {
 }
 
 impl Advice {
-    /// Returns the advice with its figures but without a recommendation, for runs that were too short.
+    /// Replaces the recommendation by the remark that the runs were too short; the figures stay.
     fn without_verdict(self) -> Advice {
         let say =
             "Too few rows to tell: each run took less than 10 ms. Measure at a larger scale.".to_owned();
@@ -78,7 +78,7 @@ impl Advice {
     }
 }
 
-/// A variant that was measured.
+/// A measured variant, with the spread of its samples and its risk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way<'a> {
     pub(crate) variant: &'a Variant,
@@ -165,7 +165,7 @@ impl<'a> Ways<'a> {
         }
     }
 
-    /// Returns the first variant, in this order, that is as good as the best, or nearly.
+    /// Returns the first of `ways` that is as good as the best of them, except for the factor [`NEARLY`].
     pub(crate) fn first_as_good_as_the_best(&self, ways: &[Way<'a>]) -> Option<Way<'a>> {
         let best = ways.iter().copied().reduce(|a, b| if self.is_better(&b, &a) { b } else { a })?;
         ways.iter().find(|way| self.times(&best, way) <= NEARLY).copied()

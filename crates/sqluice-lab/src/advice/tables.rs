@@ -1,4 +1,4 @@
-//! Advice on tables: indexes, order, caches, kinds of tables, blobs or files.
+//! Advice on tables: when to create indexes, the order of rows, the page cache, kinds of tables, and blobs in the database or in files.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::record::{Outcome, Provenance, Run};
 use super::durability::gives_up;
 use super::{Advice, NEARLY, Way, Ways, ids, number_in};
 
-/// Advises to create an index before or after the rows.
+/// Advises whether to create an index before or after the rows are inserted.
 pub(super) fn index(run: &Run) -> Option<Advice> {
     let ways = Ways::of(run, "index-order")?;
     let (before, after) = (ways.named("index before")?, ways.named("index after")?);
@@ -49,7 +49,7 @@ pub(super) fn index(run: &Run) -> Option<Advice> {
     because.extend(sorted.map(|sorted| ways.against(&sorted, &before)));
     because.extend(ours.map(|ours| ways.against(&ours, &before)));
     let gives_up = vec![
-        "an index that is made afterwards finds repeated keys at the end, not at their row; until then queries have no index"
+        "an index that is created afterwards reports duplicate keys only at the end, not at their row; until then queries have no index"
             .to_owned(),
     ];
     Some(Advice {
@@ -62,7 +62,7 @@ pub(super) fn index(run: &Run) -> Option<Advice> {
     })
 }
 
-/// Advises to sort rows by the key or not.
+/// Advises whether to sort rows by the key before they are inserted.
 pub(super) fn order(run: &Run) -> Option<Advice> {
     let ways = Ways::of(run, "key-sequence")?;
     let sequential = ways.named("sequential (1,2,3,4,5)")?;
@@ -70,7 +70,7 @@ pub(super) fn order(run: &Run) -> Option<Advice> {
     let say = if ways.is_clearly_better(&sequential, &shuffled) && ways.times(&sequential, &shuffled) > NEARLY
     {
         format!(
-            "Insert in the order of the key: {} as fast as in no order. Sort before, or let sqluice sort.",
+            "Insert in the order of the key: {} as fast as in random order. Sort before, or let sqluice sort.",
             figures::ratio(ways.times(&sequential, &shuffled))
         )
     } else {
@@ -106,7 +106,7 @@ pub(super) fn cache(run: &Run) -> Option<Advice> {
     let random = of("random,");
     let in_order: Vec<Way<'_>> = random.iter().map(|(_, way)| *way).collect();
     let least = *in_order.first()?;
-    // The advice follows from the comparisons in the text: each size with the smallest.
+    // Each cache size is compared with the smallest, as in the lines of `because`.
     let better: Vec<Way<'_>> =
         in_order.iter().copied().filter(|way| ways.is_clearly_better(way, &least)).collect();
     let enough = ways.first_as_good_as_the_best(&better).or((random.len() > 1).then_some(least))?;
@@ -121,14 +121,14 @@ pub(super) fn cache(run: &Run) -> Option<Advice> {
     };
     let say = if helps {
         format!(
-            "For keys in no order: PRAGMA {}, {} as fast as {}.",
+            "For keys in random order: PRAGMA {}, {} as fast as {}.",
             cache[0],
             figures::ratio(ways.times(&enough, &least)),
             figures::grouped(random.first()?.0)
         )
     } else if is_noise {
-        "Too few rows to tell: a larger cache_size seems to help rows in order, which need none, and no others. Measure \
-         at a larger scale."
+        "Too few rows to tell: a larger cache_size seems to help only rows in the order of the key, which need no cache. \
+         Measure at a larger scale."
             .to_owned()
     } else {
         "A larger cache_size makes no clear difference at this size.".to_owned()
@@ -184,7 +184,7 @@ pub(super) fn blobs(run: &Run) -> Option<Advice> {
         }
     }
     let is_ratio = ways.experiment.unit == "times";
-    // Above 1, the database is faster.
+    // Returns the speed of the database divided by that of files: above 1, the database is faster.
     let times = |of_size: &[Way<'_>]| {
         let best = |files: bool| {
             let wanted = of_size.iter().filter(|way| is_file(&way.variant.name) == files);
@@ -222,7 +222,7 @@ pub(super) fn blobs(run: &Run) -> Option<Advice> {
         say,
         because: because.collect(),
         gives_up: vec![
-            "what is packed is no file: other programs reach it through SQLite, or after `sqluice unpack`"
+            "packed blobs are not files: other programs read them through SQLite, or after `sqluice unpack`"
                 .to_owned(),
         ],
         experiments: ids(&["blob-break-even"]),
@@ -236,7 +236,7 @@ fn is_file(name: &str) -> bool {
         .any(|word| matches!(word, "file" | "files"))
 }
 
-/// Returns `true` if a variant compares sizes alone: the experiment also has variants with cold caches and others.
+/// Returns `true` if a variant differs from others only in the size of its blobs. Some variants also have cold caches or other settings.
 fn is_plain(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     !["cold", "transaction", "nosync", "name kept", "names in", "direct"]

@@ -6,7 +6,7 @@ use crate::record::{Provenance, Run};
 use super::durability::{Risk, gives_up};
 use super::{Advice, NEARLY, Way, Ways, ids, number_in};
 
-/// Experiments that measure methods to insert the same rows.
+/// The experiments that compare methods to insert the same rows. The first of them in the run is the basis of the advice.
 const METHODS: &[&str] = &["insert-method", "mixed-user", "billion-variants"];
 
 /// Advises on the method to insert rows.
@@ -19,7 +19,7 @@ pub(super) fn method(run: &Run) -> Option<Advice> {
     let (say, chosen) = match (&ours, &sql) {
         (Some(ours), Some(sql)) if ways.is_clearly_better(ours, sql) => {
             let say = format!(
-                "Use {}: {} as fast as {}, the best way of SQLite's own that keeps all its promises.",
+                "Use {}: {} as fast as {}, the fastest safe way with SQLite alone.",
                 ours.variant.name,
                 figures::ratio(ways.times(ours, sql)),
                 sql.variant.name
@@ -54,14 +54,14 @@ pub(super) fn method(run: &Run) -> Option<Advice> {
     let mut gives_up = gives_up(&chosen.variant.settings);
     if chosen.variant.name.contains("pages") {
         gives_up.push(
-            "pages are for whole tables and many rows: they are no statements of a transaction of your own"
+            "pages are for whole tables and many rows: they can't be part of a transaction of your own"
                 .to_owned(),
         );
     }
     Some(Advice { about: "method", question: "Which way to insert?", say, because, gives_up, experiments })
 }
 
-/// Advises on unsafe PRAGMAs, from pairs of variants that differ in nothing else.
+/// Advises on unsafe PRAGMAs, from pairs of variants that differ only in these PRAGMAs.
 pub(super) fn pragmas(run: &Run) -> Option<Advice> {
     let mut pairs = Vec::new();
     let mut experiments = Vec::new();
@@ -221,7 +221,7 @@ pub(super) fn transaction(run: &Run) -> Option<Advice> {
         }
     }
     let gives_up = vec![
-        "a transaction that fails takes all of its rows back, and other writers wait until it ends"
+        "if a transaction fails, all of its rows are rolled back, and other writers wait until it ends"
             .to_owned(),
     ];
     Some(Advice {
@@ -252,12 +252,12 @@ pub(super) fn statement(run: &Run) -> Option<Advice> {
     let say = match rows {
         0 | 1 => "One row an INSERT is enough here: more rows a statement bring less than 5%.".to_owned(),
         _ => format!(
-            "Where SQLite inserts, give a prepared INSERT {rows} rows: {times} as fast as one row each."
+            "If SQLite inserts the rows, put {rows} rows into each prepared INSERT: {times} as fast as one row each."
         ),
     };
     let line = |way: &Way<'_>| format!("{}: {}", way.variant.name, figures::ratio(ways.times(way, first)));
     let because = vec![format!(
-        "rows a statement, times as fast: {}",
+        "speed by rows per statement: {}",
         in_order.iter().map(line).collect::<Vec<_>>().join(", ")
     )];
     Some(Advice {

@@ -1,17 +1,18 @@
-//! `advise`: measures which settings are best for a schema and a disk.
+//! `advise`: measures which way to insert rows, and which settings, are the fastest for a schema and a disk. A "way" is a combination of
+//! method and settings.
 //!
 //! ```text
-//!  schema ──generator──> a database ──read back──> rows in memory ──> each way: a new database, timed, compared with the rows, removed
-//!                            │                                             │  in turns, and in reverse order
+//!  schema ──generator──> a database ──read back──> rows in memory ──> each way: fill a new database (timed), compare its rows, remove it
+//!                            │                                             │  (every second round in reverse order)
 //!                            └── the page path is timed with the generator  └──> experiments ──> recommendations
 //! ```
 //!
 //! * Ways that insert get rows from memory, so that their time is SQLite's. The page path generates its rows itself, on all cores, and its
 //!   time includes generating and syncing the file.
 //! * The time of an insert is measured from the first PRAGMA to the closed database, with COMMIT and indexes.
-//! * Triggers and virtual tables of the schema are left out: no row reaches them while a database is filled.
+//! * Triggers and virtual tables of the schema are ignored.
 //!
-//! Invariant: a figure belongs to rows that were read back and found equal; otherwise the way has failed, with a reason.
+//! Invariant: a way has a figure only if the rows that it wrote were read back and equal the expected rows. If not, it has failed.
 //!
 //! Invariant: all files are in a temporary folder, which is removed at the end.
 
@@ -35,7 +36,7 @@ pub use recommend::Recommendation;
 use rows::SampleRows;
 use ways::{Way, WayRun};
 
-/// The rows of the first trial, which estimates how many rows there is time for.
+/// The row count of the first trial, which estimates for how many rows the time suffices.
 const TRIAL_ROWS: u64 = 2_000;
 
 /// The maximum number of rows of a table if the user gives none: more rows do not change the results.
@@ -44,11 +45,11 @@ const ROWS_MAX: u64 = 500_000;
 /// The maximum size of the values in memory, in bytes, if the user gives no row count.
 const MEMORY_BYTES: u64 = 128 << 20;
 
-/// The parameters of a measurement.
+/// A measurement to be run: the schema, the folder, and the limits of rows and time.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Advise {
-    /// The schema of the database; comments say what its columns hold, as for [`sqluice::generate`].
+    /// The schema of the database. Its `gen:` comments set the values of columns, as for [`sqluice::generate`].
     pub schema: Schema,
     /// A folder on the disk to measure.
     pub dir: PathBuf,
@@ -132,9 +133,7 @@ impl Advise {
             }
         };
         if rows.tables.is_empty() || rows.per_table == 0 {
-            return Err(
-                Error::usage("without rows there is nothing to measure").hint(Setting::Rows.to("10k"))
-            );
+            return Err(Error::usage("there are no rows to measure").hint(Setting::Rows.to("10k")));
         }
         let ways = ways::all(&self.schema);
         let mut tried = vec![Vec::new(); ways.len()];
@@ -164,8 +163,8 @@ impl Advise {
         })
     }
 
-    /// Returns the row count of each table for which the time suffices. With few rows, most of the time is spent on syncs, which does not
-    /// depend on the row count; ways without syncs show the time that does.
+    /// Returns the row count per table for which the time suffices. With the few rows of the trial, ways that sync spend most of their time
+    /// on syncs, independent of the row count. So the time per row is taken from ways that do not sync.
     fn rows_in_time(&self, trial: &SampleRows, folder: &Path, cancel: &Cancel) -> Result<u64> {
         let ways = ways::all(&self.schema);
         let (mut fixed, mut growing): (f64, f64) = (0.0, 0.0);

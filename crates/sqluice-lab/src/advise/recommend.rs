@@ -1,4 +1,4 @@
-//! The results in words: what to use, its disadvantages, and the lines to type.
+//! Turns the figures of `advise` into recommendations: what to use, its disadvantages, and the lines to type.
 
 use std::fmt::{self, Formatter};
 
@@ -27,7 +27,7 @@ pub struct Recommendation {
     pub lines: Vec<String>,
 }
 
-/// Returns the recommendations for a schema.
+/// Returns the recommendations for a schema, the most important first.
 pub(super) fn recommendations(schema: &Schema, experiments: &[Experiment]) -> Vec<Recommendation> {
     let ways = |id: &str| experiments.iter().find(|experiment| experiment.id == id).and_then(Ways::new);
     let method = ways("method");
@@ -74,14 +74,11 @@ fn new_database(schema: &Schema, ways: &Ways<'_>) -> Option<Recommendation> {
         format!("sqluice generate test.db {file} --rows 1M"),
     ];
     let gives_up = if faster {
-        vec![
-            "a database that is filled this way appears when it is complete: it can't be read meanwhile"
-                .to_owned(),
-        ]
+        vec!["a database that is filled this way can't be read before it is complete".to_owned()]
     } else {
         Vec::new()
     };
-    let because = vec![format!("{} (its rows are made in that time, too)", ways.against(&pages, &sql))];
+    let because = vec![format!("{} (including the generation of its rows)", ways.against(&pages, &sql))];
     Some(Recommendation {
         question: "A new database?",
         say,
@@ -191,7 +188,7 @@ fn indexes(ways: &Ways<'_>) -> Option<Recommendation> {
         "Whether indexes are made before or after the rows makes no difference at this size.".to_owned()
     };
     let gives_up = if is_after {
-        vec!["queries have no index meanwhile, and repeated keys are found at the end".to_owned()]
+        vec!["until then queries have no index, and duplicate keys are reported only at the end".to_owned()]
     } else {
         Vec::new()
     };

@@ -1,4 +1,5 @@
-//! The rows that all ways write: made by the generator, read back by SQLite, kept in memory column by column.
+//! The rows that all ways write: the generator writes them to a database, SQLite reads them back, and they stay in memory, column by
+//! column.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Context};
 use sqluice::schema::{Schema, Table};
 
-/// The seed of all rows.
+/// The seed of the generator.
 const SEED: u64 = 1;
 
 /// The rows of all tables.
@@ -28,7 +29,7 @@ pub(super) struct SampleRows {
 pub(super) struct TableRows {
     /// The name of the table.
     pub(super) name: String,
-    /// The columns that take values.
+    /// The names of the columns that can be inserted: not those that SQLite computes.
     pub(super) columns: Vec<String>,
     /// The values of each column, in the order of the rowid or of the PRIMARY KEY.
     pub(super) values: Vec<Vec<Value>>,
@@ -48,17 +49,17 @@ impl SampleRows {
             Ok(rows)
         };
         let tables = schema.tables.iter().map(read).collect::<rusqlite::Result<Vec<_>>>();
-        let tables = tables.map_err(|error| sqlite("cannot read what was generated", error))?;
+        let tables = tables.map_err(|error| sqlite("cannot read the generated rows", error))?;
         drop(connection);
         std::fs::remove_file(&file)
-            .map_err(|error| Error::target("cannot remove what was generated").because(error))?;
+            .map_err(|error| Error::target("cannot remove the generated database").because(error))?;
         Ok(SampleRows { tables, per_table: rows, database_bytes })
     }
 
     /// Returns the approximate size of the values in memory, in bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
         let values = self.tables.iter().flat_map(|table| table.values.iter().flatten());
-        // 56 bytes include a second view of each value, which is lent to sqluice_rows.
+        // 56 bytes: the value, and the borrowed value that `sqluice_rows` reads.
         let bytes = values.map(|value| match value {
             Value::Text(text) => 56 + text.len() as u64,
             Value::Blob(blob) => 56 + blob.len() as u64,
@@ -73,7 +74,7 @@ impl SampleRows {
         for table in &self.tables {
             let wrong = table
                 .differs(&connection, rows_max)
-                .map_err(|error| sqlite("cannot read what was written", error))?;
+                .map_err(|error| sqlite("cannot read the written rows", error))?;
             if wrong.is_some() {
                 return Ok(wrong);
             }
@@ -85,12 +86,12 @@ impl SampleRows {
 impl TableRows {
     fn empty(table: &Table) -> TableRows {
         let given = table.columns.iter().filter(|column| column.generated.is_none());
-        // A column may have the name `rowid` or one of its synonyms.
+        // A column may be called `rowid`, `_rowid_` or `oid`, which hides this name of the rowid.
         let taken = |name: &&str| table.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
         let rowid = ["rowid", "_rowid_", "oid"].into_iter().find(|name| !taken(name));
         let order = match (&table.clustered, rowid) {
             (None, Some(rowid)) => format!(" ORDER BY {rowid}"),
-            // The table is scanned in the order of its key.
+            // Without ORDER BY: SQLite scans a WITHOUT ROWID table in the order of its key.
             _ => String::new(),
         };
         TableRows {
@@ -113,7 +114,7 @@ impl TableRows {
 
     fn read(&self, connection: &Connection, limit: Option<usize>) -> rusqlite::Result<Vec<Vec<Value>>> {
         let limit = limit.map_or_else(String::new, |limit| format!(" LIMIT {limit}"));
-        // NOT INDEXED: SQLite would scan an index with all columns, in the order of the index.
+        // NOT INDEXED, as SQLite could instead scan an index that has all columns, in the order of the index.
         let sql = format!(
             "SELECT {} FROM {} NOT INDEXED{}{limit}",
             self.column_list(),
@@ -137,7 +138,7 @@ impl TableRows {
         let found = self.read(connection, None)?;
         let count = found.first().map_or(0, Vec::len);
         if count != expected {
-            return Ok(Some(format!("{} has {count} rows in the place of {expected}", self.name)));
+            return Ok(Some(format!("{} has {count} rows instead of {expected}", self.name)));
         }
         for ((column, found), there) in self.columns.iter().zip(&found).zip(&self.values) {
             if let Some(row) = (0..count).find(|row| found[*row] != there[*row]) {
@@ -148,7 +149,7 @@ impl TableRows {
     }
 }
 
-/// Generates a database of the schema by the page path.
+/// Generates a database of the schema with sqluice, which writes its pages.
 pub(super) fn generate(
     schema: &Schema,
     file: &Path,
@@ -156,7 +157,7 @@ pub(super) fn generate(
     write: WriteOptions,
     cancel: &Cancel,
 ) -> Result<()> {
-    // All tables have the same row count, so references may have no parent row, and no way checks foreign keys.
+    // Foreign keys are not checked in any way: all tables have the same row count, so a parent row may be missing.
     let write = write.foreign_keys(false);
     let generate = Generate::new(file, schema.clone()).rows(rows).seed(SEED).write(write);
     generate.run_with(&Context::default().cancel(cancel)).map(|_| ())
@@ -167,7 +168,7 @@ pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Wraps an error of SQLite.
+/// Returns an error that says `what` failed, and why, according to SQLite.
 pub(super) fn sqlite(what: &str, error: rusqlite::Error) -> Error {
     Error::target(what).because(error)
 }
@@ -175,5 +176,5 @@ pub(super) fn sqlite(what: &str, error: rusqlite::Error) -> Error {
 fn open_to_read(file: &Path) -> Result<Connection> {
     let connection =
         Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX);
-    connection.map_err(|error| sqlite("cannot open what was written", error))
+    connection.map_err(|error| sqlite("cannot open the written database", error))
 }

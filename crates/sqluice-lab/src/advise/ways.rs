@@ -1,4 +1,4 @@
-//! The ways to fill a database, and how a way is run.
+//! The ways to fill a database, each a method to insert rows with settings, and the code that runs a way.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -23,7 +23,7 @@ const STATEMENT_ROWS: usize = 4096;
 /// The page size that is compared with 4096.
 pub(super) const OTHER_PAGE_BYTES: u32 = 16384;
 
-/// The number of rows for timing transactions of one row.
+/// The number of rows for ways with a transaction for each row, which are slow.
 const ALONE_ROWS: u64 = 60;
 
 /// The method that inserts rows.
@@ -37,10 +37,10 @@ pub(super) enum Method {
     Rows,
 }
 
-/// A way to fill the database.
+/// A way to fill the database: a method with its settings.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
-    /// The experiments of the way, with its name in each.
+    /// The ids of the experiments that the way takes part in, with the way's name in each.
     pub(super) of: Vec<(&'static str, String)>,
     pub(super) method: Method,
     pub(super) settings: Vec<String>,
@@ -69,7 +69,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("transaction", "rows of a transaction, inserted one by one"),
 ];
 
-/// Returns all ways for a schema; the first are the basis of comparisons.
+/// Returns all ways for a schema.
 pub(super) fn all(schema: &Schema) -> Vec<Way> {
     let indexed = has_indexes(schema);
     let way = |of: &[(&'static str, &str)], method, settings: &[&str]| Way {
@@ -128,7 +128,7 @@ pub(super) fn all(schema: &Schema) -> Vec<Way> {
     ways
 }
 
-/// Commits each row separately. This is slow, so few rows suffice; the indexes exist from the start.
+/// Returns `way` with a transaction for each row. As this is slow, only [`ALONE_ROWS`] rows are written. Indexes exist from the start.
 fn alone(way: Way) -> Way {
     Way { transaction_rows: Some(1), rows_max: Some(ALONE_ROWS), indexes_after: false, ..way }
 }
@@ -236,7 +236,7 @@ impl Way {
         if let Some(wrong) = rows.differs(&file, self.rows_max)? {
             return Ok(WayRun::Wrong(wrong));
         }
-        // Pages that an unsafe way left in the page cache are synced, so that the next way is not slowed down.
+        // Sync what an unsafe way left in the system's page cache, so that the next way is not slowed down.
         let writable = OpenOptions::new().write(true).open(&file);
         writable.and_then(|file| file.sync_all()).map_err(|error| Error::read(&file, error))?;
         Ok(WayRun::Done { seconds: done })
@@ -342,12 +342,12 @@ fn insert_lent(
     Ok(())
 }
 
-/// Returns the values of a table in the form of `sqluice_rows`.
+/// Borrows the values of a table, column by column, in the form that `sqluice_rows` reads.
 fn lend(table: &TableRows) -> Vec<Vec<batch::Value<'_>>> {
     table.values.iter().map(|column| column.iter().map(as_lent).collect()).collect()
 }
 
-/// Borrows a value.
+/// Returns the value as a batch value that borrows its text or blob.
 fn as_lent(value: &types::Value) -> batch::Value<'_> {
     match value {
         types::Value::Null => batch::Value::Null,

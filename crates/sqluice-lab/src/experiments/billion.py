@@ -1,4 +1,4 @@
-"""The billion rows in Python: prints the seconds of what is measured, and of the busy loop its rows and their sum."""
+"""Inserts the billion-row table in Python, or only generates its rows ("busy"). Prints the seconds; "busy" also the row count and a sum."""
 
 import sqlite3
 import sys

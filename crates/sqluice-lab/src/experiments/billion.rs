@@ -1,4 +1,5 @@
-//! The table of the billion rows, in Rust and in Python. Published seconds for 100 million rows are converted to rows per second.
+//! The experiment `billion-variants`: filling a table of a billion rows in Rust and in Python. The published seconds, for 100 million rows,
+//! are converted to rows per second.
 
 use std::fs;
 use std::path::Path;
@@ -18,15 +19,15 @@ use crate::table::{Filled, Table};
 
 use super::inserts::ROWS;
 
-/// The number of rows that the published seconds refer to.
+/// The number of rows to which the published seconds refer.
 const PUBLISHED_ROWS: f64 = 1e8;
 
-/// The number of rows in a statement if the publication batches.
+/// The number of rows in a statement of the published batched variants.
 const BATCH: usize = 50;
 
 const SCRIPT: &str = include_str!("billion.py");
 
-/// The PRAGMAs that also apply to an in-memory database.
+/// Those of the publication's PRAGMAs that have an effect on an in-memory database.
 const IN_MEMORY: &[Pragma] = &[("journal_mode", "OFF"), ("synchronous", "OFF"), ("temp_store", "MEMORY")];
 
 pub(super) fn all(scale: Scale) -> Vec<Experiment> {
@@ -64,7 +65,7 @@ pub(super) fn all(scale: Scale) -> Vec<Experiment> {
         .sqluice("sqluice_rows", rust(Way::Rows(ROWS)))
         .sqluice("sqluice pages, the same rows (synced)", Insert::new(&table, Way::Pages).case())
         .sqluice("sqluice generate (synced)", generate(rows))
-        .note("Published are seconds for 100 million rows: as many rows a second are shown.");
+        .note("The publication states seconds for 100 million rows, which are shown as rows per second.");
     vec![experiment]
 }
 
@@ -98,7 +99,7 @@ fn run_script(ground: &Ground<'_>, interpreter: &str, what: &str, table: &Table)
     }
     let said = String::from_utf8(output.stdout)?;
     let mut words = said.split_whitespace();
-    let mut word = || words.next().ok_or("the script has said too little");
+    let mut word = || words.next().ok_or("the script printed too few values");
     let seconds: f64 = word()?.parse()?;
     let found = if what == "busy" {
         vec![Digest { rows: word()?.parse()?, sum: word()?.parse()? }]
@@ -111,7 +112,7 @@ fn run_script(ground: &Ground<'_>, interpreter: &str, what: &str, table: &Table)
     Ok(Took::rate(table.rows, seconds, found))
 }
 
-/// Generates the rows and only sums them up.
+/// Returns a case that generates the rows and only sums them up, without SQLite.
 fn busy(table: &Table) -> Case {
     let (run, expected) = (table.clone(), table.clone());
     Case::new(
@@ -121,7 +122,7 @@ fn busy(table: &Table) -> Case {
             let (found, seconds) = ground.time(|| Ok(vec![sum(&run, rows)]))?;
             Ok(Took::rate(run.rows, seconds, found))
         },
-        // The sum by a formula that does not use blocks.
+        // The expected sum, computed row by row without blocks.
         move || {
             let users = (0..expected.rows).map(crate::random::mixed);
             let sums = users.map(|random| {
@@ -149,7 +150,7 @@ fn sum(table: &Table, rows: u64) -> Digest {
     }
 }
 
-/// Generates the preset `user`, with the values of the generator.
+/// Returns a case that runs `sqluice generate --preset user`: the same table with other values.
 fn generate(rows: u64) -> Case {
     const SEED: u64 = 1;
     let make = move |file: &Path| -> Result {

@@ -1,4 +1,4 @@
-//! Blobs in a database and blobs in files: reading, writing, space.
+//! Experiments that compare blobs in a database with blobs in files: the time to read and to overwrite them, and their disk space.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -20,7 +20,7 @@ const PUBLISHED_COUNT: f64 = 100_000.0;
 /// The minimum and maximum size of the blobs.
 pub(super) const BYTES: (u64, u64) = (8_000, 12_000);
 
-/// The number of blobs of which one is overwritten.
+/// One of this number of blobs is overwritten.
 const OVERWRITTEN: u64 = 10;
 
 pub(super) fn all(scale: Scale) -> Vec<Experiment> {
@@ -50,7 +50,7 @@ fn reading(blobs: Blobs) -> Experiment {
         .sqluice("BlobStore", read(From::Store, flat, &[]))
         .sqluice("BlobStore + mmap", read(From::Store, flat, MAPPED))
         .sqluice("BlobStore, against a tree", read(From::Store, tree, &[]))
-        .note("How many times as long the same blobs take from files: open, fstat, read, close. A tree has at most 100 entries a folder.")
+        .note("The figure is the time to read the same blobs from files (open, fstat, read, close), divided by the time from the database. A tree has at most 100 entries a folder.")
 }
 
 /// A variant that reads blobs, and the layout of the files that it is compared with.
@@ -60,7 +60,7 @@ pub(super) struct Reading {
     pub(super) from: From,
     pub(super) files: Layout,
     pub(super) pragmas: &'static [Pragma],
-    /// `true` if the caches are empty before.
+    /// `true` if the blobs are evicted from the system's page cache before they are read.
     pub(super) cold: bool,
 }
 
@@ -213,7 +213,7 @@ pub(super) fn overwrite_rows(
             let mut update = open.prepare("UPDATE kv SET v = ?2 WHERE k = ?1")?;
             for (number, blob) in &changes {
                 if update.execute(params![*number as i64, blob])? != 1 {
-                    return Err(format!("blob {number} is not there").into());
+                    return Err(format!("blob {number} does not exist").into());
                 }
             }
             drop(update);
@@ -274,7 +274,7 @@ fn overwrite_store(blobs: Blobs, overwritten: u64) -> Case {
     case.settings(["Durability::Full"]).disk(3 * blobs.all_bytes())
 }
 
-/// Measures the time to overwrite files as a multiple of the time to overwrite rows.
+/// Returns a case whose figure is the time to overwrite files, divided by the time to overwrite the same blobs in a database.
 pub(super) fn against_files(blobs: Blobs, overwritten: u64, pragmas: &'static [Pragma]) -> Case {
     let (rows, files) = (
         overwrite_rows(blobs, overwritten, pragmas, false, true),

@@ -1,4 +1,5 @@
-//! Entities with two index rows each, written twice: by statements for each entity, by one statement of many rows, and by `EntityStore`.
+//! Experiments that write entities (a JSON document with two indexed fields) twice: with statements for each entity, with statements of
+//! many rows, and with `EntityStore`.
 //!
 //! ```text
 //!  entity (type, key, value)                person  person-00000001  {"id": ...}
@@ -6,7 +7,7 @@
 //!                                           person  person-00000001  age    41
 //! ```
 //!
-//! The sample is the time of the first write, in milliseconds; `rewrite_ms` is the time of the same write again. Each write is one
+//! The figure is the time of the first write, in milliseconds; `rewrite_ms` is the time to write the same entities again. Each write is one
 //! transaction. If fewer entities are written than the variant's name says, the time is extrapolated.
 
 use rusqlite::types::ToSql;
@@ -23,7 +24,7 @@ use crate::scale::{Counts, Scale};
 use crate::sql::{self, Pragma};
 use crate::table::letters;
 
-/// The PRAGMAs of the store's connections, so that all variants sync alike.
+/// The PRAGMAs with which `EntityStore` opens its connections. All variants use them, so that they sync equally often.
 const PRAGMAS: &[Pragma] = &[("journal_mode", "WAL"), ("synchronous", "FULL"), ("cache_size", "-16384")];
 
 const TABLES: &str = "CREATE TABLE entity (type TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (type, key));
@@ -33,7 +34,7 @@ const TABLES: &str = "CREATE TABLE entity (type TEXT NOT NULL, key TEXT NOT NULL
 /// The maximum number of parameters in a statement of SQLite.
 const PARAMETERS_MAX: usize = 32_766;
 
-/// An entity as applications have it.
+/// An entity before it is serialized: a struct of the application.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Person {
     id: String,
@@ -43,7 +44,7 @@ struct Person {
     notes: String,
 }
 
-/// An entity whose JSON has been prepared.
+/// An entity whose JSON was written before the measurement.
 #[derive(Clone, Debug)]
 struct Made {
     person: Person,
@@ -67,9 +68,9 @@ impl<'de> Deserialize<'de> for Made {
 /// The method that writes entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// Prepared statements, three for each entity.
+    /// Three prepared statements for each entity.
     Each,
-    /// Statements of as many rows as possible.
+    /// Statements with as many rows as SQLite's parameters permit.
     Many,
     Store,
 }
@@ -104,12 +105,12 @@ pub(super) fn all(scale: Scale) -> Vec<Experiment> {
             .sqluice(&format!("{name}, EntityStore"), case(Way::Store, None));
     }
     let experiment = experiment
-        .note("Under a published name is the new way, one REPLACE of many rows; beside it the old one, REPLACE statements for each.")
-        .note("Samples are the first write; rewrite_ms is the same again (so is the publication's, under its name).");
+        .note("A published name stands for the publication's new way, one REPLACE of many rows; its old way, REPLACE statements for each entity, has the suffix \"old\".")
+        .note("The figure is the time of the first write. rewrite_ms, and the second figure of the publication, is the time to write the same entities again.");
     vec![experiment]
 }
 
-/// Measures the time that remains without index rows and in memory.
+/// The experiment `write-many-no-index`: the time to write entities without index rows, and the memory that it takes.
 pub(super) fn without_index(scale: Scale) -> Experiment {
     let count = Counts::new(200, 10_000, 10_000).at(scale);
     let writing = Writing { count, named: count, notes_bytes: 30, serialize: true, index: false };
@@ -123,7 +124,7 @@ pub(super) fn without_index(scale: Scale) -> Experiment {
         .added("10 kB JSON, a statement each", large.case(Way::Each))
         .added("10 kB JSON, one statement", large.case(Way::Many))
         .sqluice("10 kB JSON, EntityStore", large.case(Way::Store))
-        .note("Entities of 10 kB are a tenth as many. peak_memory_bytes is what the process took at most, beyond what it had before.")
+        .note("There are a tenth as many entities of 10 kB. peak_memory_bytes is the most memory that the process used beyond its memory before the measurement.")
 }
 
 impl Writing {
@@ -208,7 +209,7 @@ impl Writing {
         }
         let peak = before.and_then(|before| Some(memory::peak_of_process()?.saturating_sub(before)));
         let found = self.found(ground, way)?;
-        // Extrapolates to the number in the name.
+        // The time is extrapolated to the number of entities in the variant's name.
         let times = self.named as f64 / self.count as f64 * 1e3;
         let took = Took::rate(self.count, first, found).with("rewrite_ms", again * times);
         let took = Took { sample: first * times, ..took };
@@ -331,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_published_name_says_what_is_written() {
+    fn the_parameters_of_a_variant_follow_from_its_published_name() {
         for (name, named, large, serialize) in [
             ("1,000 small JSON", 1_000, false, true),
             ("10,000 of 10 kB JSON", 10_000, true, true),

@@ -1,4 +1,4 @@
-//! Inserts of integers: methods, transactions, unrolling, PRAGMAs, the length of arrays.
+//! Experiments that insert integers: methods, transactions, several rows per statement ("unrolled"), PRAGMAs, the length of arrays.
 
 use crate::case::Experiment;
 use crate::insert::{Insert, Way};
@@ -6,13 +6,13 @@ use crate::scale::{Counts, Scale};
 use crate::sql::UNSAFE;
 use crate::table::{Table, int32};
 
-/// The number of rows in a statement that the publication calls "unrolled": its own experiment shows no gain beyond.
+/// The number of rows in a statement that the publication calls "unrolled". Its own experiment shows no gain with more.
 pub(crate) const UNROLLED: usize = 20;
 
-/// The number of rows that `sqluice_rows` gets at a time.
+/// The number of rows in a statement with `sqluice_rows`.
 pub(crate) const ROWS: u64 = 4096;
 
-/// The length of arrays if the publication does not state it.
+/// The number of integers in an array if the publication does not state it.
 pub(crate) const ARRAY: u64 = 1_000_000;
 
 pub(super) fn all(scale: Scale) -> Vec<Experiment> {
@@ -87,7 +87,7 @@ fn unsafe_pragmas(scale: Scale) -> Experiment {
 fn array_length(scale: Scale) -> Experiment {
     let rows = Counts::new(50_000, 2_000_000, 1_000_000_000).at(scale);
     let table = Table::integers(rows, int32);
-    // The published lengths are parts of a billion rows; the same parts of the current row count are measured.
+    // The published lengths refer to a billion rows; here an array has the same fraction of the current row count.
     let part = |of: u64| Insert::new(&table, Way::Carray((rows / of).max(1))).case();
     Experiment::new("carray-length", "rows/s", rows)
         .published("1,000,000", part(1000))

@@ -1,4 +1,4 @@
-//! The cost of integers and tables: the size of integers, booleans, kinds of tables, automatic keys.
+//! Experiments on the cost of integers and tables: the size of integers, booleans, kinds of tables, automatic keys.
 
 use crate::case::Experiment;
 use crate::insert::{Insert, Way};
@@ -13,7 +13,7 @@ pub(super) fn all(scale: Scale) -> Vec<Experiment> {
     vec![sizes(scale), booleans(scale), table_types(scale), automatic_keys(scale)]
 }
 
-/// The value of a column in a row.
+/// A function from the row number to the value of a column.
 type Value = fn(u64) -> i64;
 
 const SIZES: [(&str, Value); 6] = [

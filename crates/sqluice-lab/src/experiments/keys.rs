@@ -1,4 +1,4 @@
-//! Keys: their order, the page cache, and the moment when an index is created.
+//! Experiments on keys: their order, the page cache, and an index that is created before or after the rows.
 
 use crate::case::{Case, Experiment};
 use crate::insert::{Insert, Way, When};
@@ -8,7 +8,7 @@ use crate::table::{Table, shuffled};
 
 use super::inserts::{ARRAY, UNROLLED};
 
-/// A column that is an alias of the rowid.
+/// The declaration of the column `value` as an alias of the rowid.
 pub(super) const KEYED: &str = "value INTEGER PRIMARY KEY";
 
 /// The distance between successive keys of a sawtooth.
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_order_has_each_number_once() {
+    fn every_order_of_keys_has_each_number_once() {
         for (rows, (name, order)) in (1..60).flat_map(|rows| ORDERS.map(|order| (rows, order))) {
             if rows == 1 && name == "shuffled" {
                 continue;
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_are_as_their_names_say() {
+    fn orders_of_keys_match_their_names() {
         let of = |at: usize, rows| (0..rows).map(|row| ORDERS[at].1(row, rows) + 1).collect::<Vec<_>>();
         assert_eq!(of(1, 5), [5, 4, 3, 2, 1]);
         assert_eq!(of(3, 6), [1, 6, 2, 5, 3, 4]);

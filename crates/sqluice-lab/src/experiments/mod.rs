@@ -1,4 +1,4 @@
-//! The experiments, by publication, and the questions. Each is a table of variants; other modules implement them.
+//! All experiments and questions of the lab. Each is a table of variants; the modules `insert`, `kv` and `table` implement them.
 
 mod billion;
 mod blobs;
@@ -14,7 +14,7 @@ mod user;
 use crate::case::Experiment;
 use crate::scale::Scale;
 
-/// Returns all experiments and questions.
+/// Returns all experiments and questions, in the order of `data/published.toml`.
 pub(crate) fn all(scale: Scale) -> Vec<Experiment> {
     let all = [
         inserts::all(scale),

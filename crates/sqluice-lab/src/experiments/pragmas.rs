@@ -1,5 +1,5 @@
-//! INSERT, SELECT and DELETE under 21 settings. The published program's errors are corrected: SELECT has columns, PRAGMAs have their
-//! correct names, each result is read, and the last transaction is committed.
+//! The experiment `pragma-mix`: INSERT, SELECT and DELETE under 21 settings. Errors of the published program are corrected: SELECT has
+//! columns, PRAGMAs have their correct names, each result is read, and the last transaction is committed.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ const SETTINGS: [Setting; 21] = [
     ),
 ];
 
-/// The settings that are recommended most, and the safest.
+/// The settings that write-ups recommend most often, and the safest settings.
 const RECOMMENDED: [Setting; 6] = [
     ("WAL, synchronous=NORMAL", WAL_NORMAL, 1, true),
     ("WAL, synchronous=NORMAL, 1,000 per transaction", WAL_NORMAL, 1_000, true),
@@ -97,7 +97,7 @@ pub(super) fn all(scale: Scale) -> Vec<Experiment> {
     all.notes
         .extend(mistakes.map(|mistake| format!("The published program: {mistake}; here that is put right.")));
     all.notes.push(format!(
-        "{operations} operations, and {} where the disk is seldom waited for; 61% INSERT, 30% SELECT, 9% DELETE.",
+        "{operations} operations, and {} with settings that seldom wait for the disk; 61% INSERT, 30% SELECT, 9% DELETE.",
         operations * FAST
     ));
     if operations < CHECKPOINT_PAGES {
@@ -114,7 +114,7 @@ pub(super) fn all(scale: Scale) -> Vec<Experiment> {
     vec![all]
 }
 
-/// Measures the benefit of the most recommended setting.
+/// A question: the benefit of WAL with synchronous=NORMAL, which is recommended most often.
 pub(super) fn recommended(scale: Scale) -> Experiment {
     let operations = operations(scale);
     let experiment = Experiment::new("wal-normal", "operations/s", operations);
@@ -140,7 +140,7 @@ fn case(setting: &Setting, operations: u64) -> Case {
     case.settings(sql::statements(pragmas)).disk(operations * 8192 + (1 << 20))
 }
 
-/// An operation. The ids belong to rows that were inserted before and may have been deleted.
+/// An operation of the load. SELECT and DELETE have the id of a row that was inserted earlier and may have been deleted since.
 enum Operation {
     Insert,
     Select(i64),
@@ -169,7 +169,7 @@ fn hash(id: i64, values: &[String; 3]) -> RowHash {
     hash
 }
 
-/// Returns the digests of the final rows and of the selected rows.
+/// Returns the expected digests: of the rows that remain at the end, and of the rows that SELECTs returned.
 fn expected(operations: u64) -> Vec<Digest> {
     let mut rows = BTreeMap::new();
     let (mut inserted, mut selected) = (0, Digest::default());
@@ -225,7 +225,7 @@ fn operate(db: &Connection, operations: u64, per_transaction: u64) -> Result<Dig
                 inserted += 1;
                 let [t1, t2, t3] = values(inserted as i64);
                 if insert.insert(params![t1, t2, t3])? != inserted as i64 {
-                    return Err("an id is not the next".into());
+                    return Err("SQLite assigned an unexpected id".into());
                 }
             }
             Operation::Select(id) => {
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operations_are_mixed_as_published() {
+    fn operations_have_the_published_shares_of_insert_select_and_delete() {
         let mut counts = [0; 3];
         for number in 0..10_000 {
             counts[match operation(number, 1000) {

@@ -1,4 +1,4 @@
-//! Questions that the publications ask, or answer without figures.
+//! Experiments for questions that the publications ask, or answer without figures.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn growth(scale: Scale) -> Experiment {
         .note("A rate that stays the same is linear time. 2000 pages hold about a million keys.")
 }
 
-/// The source of the ids that rows are looked up by.
+/// The way in which a query gets the ids to look up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ids {
     Carray,
@@ -76,10 +76,10 @@ fn array_in(scale: Scale) -> Experiment {
         .note(format!("Ids looked up a second: each statement has {} of them, among {rows} rows.", rows / 20))
 }
 
-/// The number of lookups, each with other ids.
+/// The number of queries, each with different ids.
 const TIMES: u64 = 5;
 
-/// Returns the ids of a lookup; ids may repeat.
+/// Returns the ids of query number `turn`; ids may repeat.
 fn wanted(rows: u64, count: u64, turn: u64) -> Vec<i64> {
     (0..count).map(|at| (mixed(turn << 40 | at) % rows) as i64 + 1).collect()
 }
@@ -181,7 +181,7 @@ fn look_up(db: &Connection, how: Ids, sql: &str, ids: Vec<i64>) -> Result<Digest
 
 fn sparse_ids(scale: Scale) -> Experiment {
     let rows = Counts::new(10_000, 500_000, 100_000_000).at(scale);
-    // SplitMix64 is a bijection, so numbers do not repeat.
+    // `mixed` (SplitMix64) maps different rows to different numbers, so keys do not repeat.
     let sampled = Table::of_ints(KEYED, rows, |row| mixed(row) as i64);
     // The distance between keys is that of sampled numbers in order.
     let step = (u64::MAX / rows).max(1);
@@ -239,7 +239,7 @@ fn long_statement(scale: Scale) -> Experiment {
         .sqluice("sqluice pages", case(Way::Pages))
 }
 
-/// The sizes of blobs, and their names.
+/// The sizes of blobs in bytes, with their names in variants.
 const SIZES: [(u64, &str); 4] =
     [(1_000, "1 kB"), (10_000, "10 kB"), (100_000, "100 kB"), (1_000_000, "1 MB")];
 
@@ -268,7 +268,7 @@ fn break_even(scale: Scale) -> Experiment {
         .added("100 kB, without SQLITE_DIRECT_OVERFLOW_READ", overflow_read(of(100_000), false))
         .added("10 kB, overwritten, nosync", blobs::against_files(mid, overwritten, &[("synchronous", "OFF")]))
         .added("10 kB, overwritten, no journal, nosync", blobs::against_files(mid, overwritten, UNSAFE))
-        .note("How many times as long the same blobs take from files: below 1 files win. Overwritten files are not synced either.")
+        .note("The figure is the time with files, divided by the time with the database: below 1, files are faster. Overwritten files are not synced either.")
 }
 
 /// Measures a read with or without SQLite's direct overflow read; only the mode that this build has is run.
@@ -284,6 +284,6 @@ fn overflow_read(blobs: Blobs, direct: bool) -> Case {
     if is_direct == direct {
         reading.case()
     } else {
-        Case::skipped("a SQLite compiled otherwise", Skip::NotInstalled)
+        Case::skipped("a SQLite compiled with the other setting", Skip::NotInstalled)
     }
 }

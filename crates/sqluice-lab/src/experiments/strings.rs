@@ -1,4 +1,4 @@
-//! Texts: their length, and the number of columns that they are spread over.
+//! Experiments on texts: their length, and the number of columns over which a text is spread.
 
 use crate::case::Experiment;
 use crate::insert::{Insert, Way};

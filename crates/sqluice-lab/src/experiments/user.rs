@@ -1,4 +1,4 @@
-//! The `user` table of the billion rows, with constant values and with computed values.
+//! The experiment `mixed-user`: the table `user` of the billion rows, with the same values in all rows and with different values.
 
 use crate::case::Experiment;
 use crate::insert::{Insert, Way};

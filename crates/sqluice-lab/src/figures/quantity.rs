@@ -11,7 +11,7 @@ pub(crate) use sqluice::size::grouped;
 /// The no-break space.
 const SPACE: char = '\u{a0}';
 
-/// A factor and its prefix.
+/// A factor and its SI prefix: 1e6 and `M`.
 type Step = (f64, &'static str);
 
 const THOUSANDS: &[Step] = &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
@@ -19,7 +19,7 @@ const BYTES: &[Step] = &[(1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e1
 const SECONDS: &[Step] = &[(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")];
 const LONG: &[Step] = &[(60.0, "min"), (3600.0, "h"), (86400.0, "d")];
 
-/// Formats a value with its unit, which is one of the record's (`rows/s`, `s`, `ms`, `bytes`, `times`, ...).
+/// Formats a value with its unit, one of those in [`crate::record::Experiment::unit`] (`rows/s`, `s`, `ms`, `bytes`, `times`, ...).
 pub fn figure(value: f64, unit: &str) -> String {
     match unit {
         "s" | "ms" | "bytes" | "times" => without_unit(value, unit),
@@ -27,7 +27,7 @@ pub fn figure(value: f64, unit: &str) -> String {
     }
 }
 
-/// Formats a value for a table that already names the unit: for rates the number alone.
+/// Formats a value for a table whose head names the unit: a rate is written without its unit.
 pub(crate) fn without_unit(value: f64, unit: &str) -> String {
     if !value.is_finite() {
         return if value.is_nan() { "–".to_owned() } else { "∞".to_owned() };
@@ -42,7 +42,7 @@ pub(crate) fn without_unit(value: f64, unit: &str) -> String {
     }
 }
 
-/// Formats a mark of an axis: `2.5 M` rather than `2.50 M`.
+/// Formats the label of an axis without trailing zeros: `2.5 M` rather than `2.50 M`.
 pub(crate) fn mark(value: f64, unit: &str) -> String {
     let text = without_unit(value, unit);
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
@@ -52,7 +52,7 @@ pub(crate) fn mark(value: f64, unit: &str) -> String {
     format!("{number}{letters}")
 }
 
-/// Returns the unit as the heading of a table or a chart.
+/// Returns the name of a unit for the heading of a table or a chart.
 pub(crate) fn unit_in_words(unit: &str) -> &str {
     match unit {
         "s" | "ms" => "time",
@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_slower_is_said_to_be() {
+    fn a_ratio_below_one_is_called_slower() {
         assert_eq!(compared(2.93), "2.93× as fast as");
         assert_eq!(compared(0.29), "3.45× slower than");
         assert_eq!(either_way(0.5), "2.00×");
     }
 
     #[test]
-    fn figures_have_three_digits_that_count_and_a_unit() {
+    fn figures_have_three_significant_digits_and_a_unit() {
         let pairs = [
             (8_757_000.0, "rows/s", "8.76 M rows/s"),
             (999_600.0, "rows/s", "1.00 M rows/s"),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_an_axis_end_with_no_zeros() {
+    fn labels_of_an_axis_have_no_trailing_zeros() {
         let plain = |value, unit| mark(value, unit).replace(SPACE, " ");
         assert_eq!(plain(2_500_000.0, "rows/s"), "2.5 M");
         assert_eq!(plain(100.0, "rows/s"), "100");
@@ -166,7 +166,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(512))]
 
         #[test]
-        fn what_is_printed_is_what_was_measured_to_a_half_percent(value in 1e-3f64..1e15) {
+        fn a_printed_figure_differs_from_the_value_by_at_most_half_a_percent(value in 1e-3f64..1e15) {
             let text = without_unit(value, "rows/s");
             let mut parts = text.split(SPACE);
             let number: f64 = parts.next().unwrap().parse().unwrap();

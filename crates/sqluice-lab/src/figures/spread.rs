@@ -39,8 +39,8 @@ impl Spread {
         Some(Spread { median, min, max, runs: sorted.len() })
     }
 
-    /// Returns `true` if every sample of one spread is above every sample of the other. A single run has no spread, so the result is
-    /// `false`.
+    /// Returns `true` if the samples of two variants do not overlap: all samples of one are above all samples of the other. Returns `false`
+    /// if a variant has only one sample.
     pub fn is_apart(&self, other: &Spread) -> bool {
         self.runs > 1 && other.runs > 1 && (self.max < other.min || other.max < self.min)
     }
@@ -50,7 +50,7 @@ impl Spread {
         if more_is_better { self.median > other.median } else { self.median < other.median }
     }
 
-    /// Returns how many times as good `self` is as `other`: above 1 if it is better. `None` if there is no ratio.
+    /// Returns the ratio of the medians, above 1 if `self` is better than `other`; `None` if a median is 0.
     pub fn times(&self, other: &Spread, more_is_better: bool) -> Option<f64> {
         let (over, under) = if more_is_better { (self, other) } else { (other, self) };
         let times = over.median / under.median;
@@ -58,7 +58,7 @@ impl Spread {
     }
 }
 
-/// Writes `1.10 (1.08..1.14)`; the precision is that of all three.
+/// Writes median, minimum and maximum: `1.10 (1.08..1.14)`. A precision of the format applies to all three.
 impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = f.precision().unwrap_or(2);
@@ -97,12 +97,12 @@ mod tests {
     }
 
     #[test]
-    fn a_spread_shows_its_ends() {
+    fn a_spread_prints_median_minimum_and_maximum() {
         assert_eq!(format!("{:.1}", Spread::of_samples(&[1.0, 2.0, 4.0]).unwrap()), "2.0 (1.0..4.0)");
     }
 
     #[test]
-    fn what_is_no_number_does_not_count() {
+    fn samples_that_are_not_finite_are_ignored() {
         assert_eq!(Spread::of_samples(&[]), None);
         assert_eq!(Spread::of_samples(&[f64::NAN, f64::INFINITY]), None);
         assert_eq!(
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_is_never_apart_from_others() {
+    fn a_single_sample_is_never_apart_from_others() {
         let one = Spread::of_samples(&[1.0]).unwrap();
         let two = Spread::of_samples(&[5.0, 6.0]).unwrap();
         let three = Spread::of_samples(&[5.9, 8.0, 9.0]).unwrap();

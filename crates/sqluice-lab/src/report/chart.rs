@@ -1,4 +1,4 @@
-//! The chart of an experiment: a row for each variant, with words that can wrap, and a bar.
+//! Draws the chart of an experiment: a row for each variant, with its name, which can wrap, and a bar.
 //!
 //! ```text
 //!  carray                 |██████████████████|-----|        8.05 M   <- the median, and a line from the smallest to the largest sample
@@ -7,8 +7,8 @@
 //!                         0        25 M      50 M      75 M
 //! ```
 //!
-//! Each bar is an SVG that fills the available width, with percentages for figures and pixels for everything else: so words
-//! keep their size on a phone, and labels do not overlap.
+//! Each bar is an SVG that fills the available width. Lengths of bars are percentages, all other sizes are pixels: so text keeps its size
+//! on a phone, and labels do not overlap.
 
 use maud::{Markup, html};
 
@@ -18,7 +18,7 @@ use super::scale::Scale;
 use super::{Change, change, compare, skipped};
 use crate::figures::{Spread, quantity};
 
-/// The pixels of a row: the bar, the thin bar under it, and the space around them.
+/// The top of the bar within its row, in pixels. The constants below are the other sizes in a row, also in pixels.
 const BAR_Y: u32 = 7;
 const BAR_HEIGHT: u32 = 14;
 const PUBLISHED_Y: u32 = 24;
@@ -72,7 +72,7 @@ fn row(experiment: &Experiment, variant: &Variant, scale: Option<&Scale>, old: O
                     }
                 }
                 (_, Some(spread), None) => div.why { (quantity::without_unit(spread.median, &experiment.unit)) },
-                (_, None, _) => div.why { "measured, but there is no figure" },
+                (_, None, _) => div.why { "measured, but without a valid figure" },
             }
         }
     }
@@ -82,7 +82,7 @@ fn row(experiment: &Experiment, variant: &Variant, scale: Option<&Scale>, old: O
 fn bar(experiment: &Experiment, variant: &Variant, spread: &Spread, scale: &Scale) -> Markup {
     let place = |value: f64| percent(scale.place(value));
     let published = compare::published(variant);
-    // A single bar lies in the middle of its row.
+    // Without a bar for the published figure, the bar is in the middle of the row.
     let bar_y = if published.is_some() { BAR_Y } else { BAR_Y + 4 };
     let middle = bar_y + BAR_HEIGHT / 2;
     let (from, to) = (place(spread.min), place(spread.max));
@@ -107,7 +107,7 @@ fn bar(experiment: &Experiment, variant: &Variant, spread: &Spread, scale: &Scal
     }
 }
 
-/// Draws the marks below the bars.
+/// Draws the labels of the axis below the bars.
 fn axis(scale: &Scale, unit: &str) -> Markup {
     html! {
         div.row.axis aria-hidden="true" {
@@ -126,7 +126,7 @@ fn axis(scale: &Scale, unit: &str) -> Markup {
     }
 }
 
-/// Writes the published figure and remark under the figure.
+/// Writes the published figure and the publication's remark below the measured figure.
 fn publication_note(experiment: &Experiment, variant: &Variant) -> Markup {
     html! {
         @if let Some(published) = published_in_words(experiment, variant) {
@@ -144,14 +144,14 @@ pub(super) fn published_in_words(experiment: &Experiment, variant: &Variant) -> 
     Some(quantity::without_unit(published, &experiment.unit))
 }
 
-/// Marks a change that is beyond the spreads of both runs.
+/// Writes the label of a change: `▲ better, 2.00×`.
 pub(super) fn changed(change: &Change) -> Markup {
     let (class, mark, word) =
         if change.times > 1.0 { ("better", "▲", "better") } else { ("worse", "▼", "worse") };
     html! { span class={ "change " (class) } { (mark) " " (word) ", " (quantity::either_way(change.times)) } }
 }
 
-/// Describes the bar in words, for screen readers.
+/// Describes a bar in words, for screen readers.
 fn in_words(experiment: &Experiment, variant: &Variant, spread: &Spread) -> String {
     let figure = |value: f64| quantity::figure(value, &experiment.unit);
     let mut words = format!("median {}", figure(spread.median));

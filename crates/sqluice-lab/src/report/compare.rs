@@ -1,7 +1,7 @@
-//! Comparisons of a run with the publication, and with another run.
+//! Compares a run with the published figures (`data/published.toml`), and with another run.
 //!
-//! * A publication gives no spreads. A run contradicts it if a variant was published as at least 5 % better than another, and here
-//!   every sample of the other was better.
+//! * A publication has only one figure for each variant. A run contradicts it if A was published as at least 5 % better than B, and in the run
+//!   every sample of B is better than every sample of A.
 //! * Two runs are compared by variant if both measured the same number of rows in the same unit. A difference is a change if every
 //!   sample of one run is beyond every sample of the other.
 
@@ -9,10 +9,10 @@ use crate::record::{Experiment, Run, Variant};
 
 use crate::figures::Spread;
 
-/// The ratio from which published figures are different: in one publication, two runs of the same setting differ by this much.
+/// The ratio from which two published figures count as different: in one publication, two runs with the same setting differ by this factor.
 const PUBLISHED_TIMES_MIN: f64 = 1.05;
 
-/// Two variants whose order differs from the published order.
+/// Two variants, of which the run finds one better, and the publication the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Contradiction<'a> {
     /// The variant that is better here, and was published as worse.
@@ -36,7 +36,7 @@ pub struct Change {
     pub is_beyond_spreads: bool,
 }
 
-/// Returns the published figure if it is a number.
+/// Returns the published figure of a variant; `None` if the publication has no figure (NaN).
 pub(super) fn published(variant: &Variant) -> Option<f64> {
     variant.published.filter(|value| value.is_finite())
 }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contradiction_is_one_whichever_way_is_better() {
+    fn contradictions_are_found_whether_more_or_less_is_better() {
         assert_eq!(times([10.0, 5.0], [&[1.0, 1.1, 0.9], &[4.0, 3.0, 5.0]], true), [(2.0, 4.0)]);
         assert_eq!(times([10.0, 5.0], [&[4.0, 4.0], &[1.0, 1.0]], true), []);
         assert_eq!(times([10.0, 5.0], [&[4.0, 4.0], &[1.0, 1.0]], false), []);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_vary_or_were_measured_once_contradict_nothing() {
+    fn overlapping_or_single_samples_contradict_nothing() {
         for samples in [&[1.0][..], &[1.0, 3.5, 0.9]] {
             assert_eq!(times([10.0, 5.0], [samples, &[4.0, 3.0, 5.0]], true), []);
         }

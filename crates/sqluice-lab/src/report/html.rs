@@ -1,9 +1,9 @@
-//! The report as an HTML page.
+//! Renders the report as an HTML page.
 //!
 //! ```text
 //!  title, problems of this run
 //!  advice
-//!  contents ── beside the rest if there is room
+//!  contents ── at the side if the window is wide enough
 //!  an experiment ── description, contradictions, notes, chart, table
 //!  ...
 //!  environment
@@ -27,7 +27,7 @@ use crate::figures::{Spread, quantity};
 /// The style sheet of the page.
 const STYLE: &str = include_str!("style.css");
 
-/// A policy by which the page loads no resources and runs no scripts.
+/// The Content-Security-Policy of the page: it loads no resources and runs no scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// Renders the page of a run.
@@ -65,7 +65,7 @@ pub(super) fn page(run: &Run, old: Option<&Run>) -> String {
             }
         }
     };
-    // Characters that HTML forbids are replaced, wherever they occur.
+    // Characters that HTML forbids are replaced in the whole page.
     let replaced =
         |c: char| if matches!(c, '\n' | '\t') || is_shown(c) { c } else { char::REPLACEMENT_CHARACTER };
     markup.into_string().chars().map(replaced).collect()
@@ -73,7 +73,7 @@ pub(super) fn page(run: &Run, old: Option<&Run>) -> String {
 
 fn head(run: &Run) -> Markup {
     let sources = &published().sources;
-    // A record of another program than the lab has experiments of its own.
+    // The record of another program, such as `advise`, may have no published experiment.
     let is_published =
         run.experiments.is_empty() || run.experiments.iter().any(|one| sources.contains_key(&one.source));
     html! {
@@ -94,7 +94,7 @@ fn day(taken: &str) -> &str {
     taken.split('T').next().unwrap_or(taken)
 }
 
-/// Writes warnings about the run as a whole.
+/// Writes warnings about the run: wrong rows, an interruption, a tiny scale, a busy machine.
 fn state(run: &Run, old: Option<&Run>) -> Markup {
     let failed = || {
         let of_experiment = |experiment| failed_of(experiment).map(move |variant| (experiment, variant));
@@ -104,12 +104,12 @@ fn state(run: &Run, old: Option<&Run>) -> Markup {
         @if failed().next().is_some() {
             section.alarm role="alert" {
                 h2 { "Wrong results: " (failed().count()) }
-                p { "What these ways wrote was not what they had to write, so they have no figures." }
+                p { "These variants wrote wrong rows, so they have no figures." }
                 ul { @for (experiment, variant) in failed() { li { (title(&experiment.id)) ": " (variant.name) } } }
             }
         }
         @if run.interrupted {
-            p.warning { strong { "Cut short. " } "The run was ended before everything was measured; what follows is what there is." }
+            p.warning { strong { "Cut short. " } "The run was interrupted before all variants were measured. The variants that were measured follow." }
         }
         @if run.scale == "tiny" {
             p.warning { strong { "Tiny. " } "This shows that everything works; figures need " code { "--scale small" } " or more." }
@@ -124,7 +124,7 @@ fn state(run: &Run, old: Option<&Run>) -> Markup {
     }
 }
 
-/// Summarizes the comparison with an old run.
+/// Writes how many variants changed since the old run, and what else differs between the runs.
 fn beside_old(run: &Run, old: &Run) -> Markup {
     let mut changes = (0, 0);
     for experiment in &run.experiments {
@@ -141,7 +141,7 @@ fn beside_old(run: &Run, old: &Run) -> Markup {
                 "Beyond the spreads: " (changes.0) " better, " (changes.1) " worse."
             }
             @if !differences.is_empty() {
-                p { "These differ, so changes may come from them:" }
+                p { "The two runs differ in the following, which may explain changes:" }
                 ul { @for difference in differences { li { (difference) } } }
             }
         }

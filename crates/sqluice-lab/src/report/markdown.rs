@@ -1,4 +1,4 @@
-//! The report as Markdown, for documents: a table for each experiment.
+//! Renders the report as Markdown, for documents: a table for each experiment.
 //!
 //! ```text
 //!  | mixed-user: rows/s | median (smallest..largest) | published |
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_a_line_for_each_variant_and_a_name_does_not_break_it() {
+    fn a_table_has_a_line_for_each_variant_whatever_its_name() {
         let experiment = Experiment {
             id: "growth".to_owned(),
             source: String::new(),

@@ -1,12 +1,15 @@
-//! Reports of a run: an HTML page, Markdown, or tables for a terminal.
+//! Renders the report of a run: an HTML page, Markdown, or tables for a terminal.
 //!
 //! ```text
-//!  Run, and perhaps an old one ──> compare: beside the publication, beside the old run ──┐
+//!  Run, and perhaps an old one ──> compare: with published figures, with the old run ────┐
 //!                                  spread: median, smallest, largest ────────────────────┼─> html (bars: chart, scale) │ text │ markdown
 //!                                  quantity: 8.76 M rows/s ──────────────────────────────┘
 //! ```
 //!
-//! Invariant: the page is self-contained. It has no script, and a policy in its head forbids the browser to load anything.
+//! Published figures are those in `data/published.toml`.
+//!
+//! Invariant: the page is self-contained. It has no script, and a Content-Security-Policy in its `<head>` forbids the browser to load
+//! anything.
 
 mod chart;
 mod compare;
@@ -20,7 +23,7 @@ use crate::record::{Experiment, Run, Skip};
 
 pub use compare::{Change, Contradiction, change, contradictions, times_published};
 
-/// The number of pairs of variants contradicting the publication that are reported in full.
+/// The maximum number of contradictions of an experiment that are reported in full; the others are only counted.
 const CONTRADICTIONS_MAX: usize = 3;
 
 /// Renders the run as an HTML page that needs no network; with `old`, changes since this run are marked.
@@ -42,13 +45,13 @@ pub fn text(run: &Run, old: Option<&Run>) -> String {
 pub(crate) fn skipped(reason: Skip) -> &'static str {
     match reason {
         Skip::NotInstalled => "a program that it needs is not installed",
-        Skip::OtherSystem => "it is about another system than this one",
-        Skip::TooLarge => "it would not fit on the disk or into the memory",
-        Skip::Interrupted => "the run was ended before",
+        Skip::OtherSystem => "it needs another operating system",
+        Skip::TooLarge => "it needs more disk space or memory than is free",
+        Skip::Interrupted => "the run was interrupted first",
     }
 }
 
-/// Returns `true` if a character is visible: not a control character, a change of text direction, or a noncharacter of
+/// Returns `true` if a character may be printed: it is no control character, does not change the text direction, and is no noncharacter of
 /// Unicode.
 fn is_shown(c: char) -> bool {
     let is_direction = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -56,7 +59,7 @@ fn is_shown(c: char) -> bool {
     !c.is_control() && !is_direction && !is_free
 }
 
-/// Describes in a sentence what is measured and how.
+/// Describes an experiment in a sentence: its unit, whether more is better, and the row counts here and in the publication.
 fn measured(experiment: &Experiment) -> String {
     let better = if experiment.more_is_better { "more is better" } else { "less is better" };
     let count = grouped(experiment.count);

@@ -1,4 +1,4 @@
-//! The scale of a chart: maps figures to 0 to 100 % of the width.
+//! The scale of a chart, which maps a figure to a place from 0 to 100 % of the width.
 //!
 //! ```text
 //!  linear  0 ─────── 2 M ─────── 4 M ─────── 6 M ── 7.5 M       from 0, so that lengths can be compared
@@ -23,7 +23,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Creates a scale for bars of these lengths and for other figures; `None` if no bar is positive.
+    /// Creates a scale for the measured figures `bars` and other figures in the chart; `None` if no bar is positive.
     pub(super) fn new(bars: &[f64], others: &[f64]) -> Option<Scale> {
         let positive = |value: &&f64| value.is_finite() && **value > 0.0;
         let min = bars.iter().filter(positive).copied().reduce(f64::min)?;
@@ -70,7 +70,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(512))]
 
         #[test]
-        fn the_longer_of_two_bars_is_the_larger_figure(bars in prop::collection::vec(1e-12f64..1e15, 1..30)) {
+        fn a_larger_figure_has_a_longer_bar(bars in prop::collection::vec(1e-12f64..1e15, 1..30)) {
             let scale = Scale::new(&bars, &[]).unwrap();
             let mut sorted = bars.clone();
             sorted.sort_by(f64::total_cmp);
@@ -80,7 +80,7 @@ mod tests {
         }
 
         #[test]
-        fn marks_are_few_in_order_and_on_the_chart(bars in prop::collection::vec(1e-12f64..1e15, 1..30)) {
+        fn the_labels_of_an_axis_are_few_sorted_and_within_the_chart(bars in prop::collection::vec(1e-12f64..1e15, 1..30)) {
             let scale = Scale::new(&bars, &[]).unwrap();
             prop_assert!((1..=MARKS_MAX + 1).contains(&scale.marks.len()), "{:?}", scale.marks);
             let places: Vec<f64> = scale.marks.iter().map(|mark| scale.place(*mark)).collect();
@@ -89,13 +89,13 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_differ_more_than_fifty_times_lie_on_a_logarithmic_scale() {
+    fn figures_that_differ_more_than_fifty_times_get_a_logarithmic_scale() {
         assert!(!Scale::new(&[1.0, 50.0], &[]).unwrap().log);
         assert!(Scale::new(&[1.0, 50.1], &[]).unwrap().log);
     }
 
     #[test]
-    fn what_is_no_figure_has_no_scale() {
+    fn without_a_positive_figure_there_is_no_scale() {
         assert_eq!(Scale::new(&[], &[]), None);
         assert_eq!(Scale::new(&[f64::NAN, 0.0, -1.0, f64::INFINITY], &[]), None);
         let scale = Scale::new(&[2.0, f64::NAN], &[f64::NAN]).unwrap();

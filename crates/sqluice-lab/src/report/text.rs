@@ -1,4 +1,4 @@
-//! The report as plain text, for a terminal: a table for each experiment.
+//! Renders the report as plain text, for a terminal: a table for each experiment.
 //!
 //! ```text
 //!  Ways to insert integers (insert-method)
@@ -21,10 +21,10 @@ use super::chart::published_in_words;
 use super::{CONTRADICTIONS_MAX, change, contradictions, is_shown, measured, skipped};
 use crate::figures::{Spread, quantity};
 
-/// The width of names in characters; a longer name has its own line.
+/// The width of the column of names, in characters; a longer name gets a line for itself.
 const NAME: usize = 44;
 
-/// Renders the run as tables. The advice is at the end, which a terminal shows.
+/// Renders the run as tables. The advice is at the end, where a terminal shows it without scrolling.
 pub(super) fn tables(run: &Run, old: Option<&Run>) -> String {
     let mut text = String::new();
     for experiment in &run.experiments {

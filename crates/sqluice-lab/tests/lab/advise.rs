@@ -1,4 +1,4 @@
-//! `advise` on schemas of every kind: each way writes the rows that it should, and leaves nothing behind.
+//! Tests of `advise`: every way writes the expected rows into all kinds of tables, and no file is left.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use sqluice::schema::Schema;
 use sqluice_lab::advise::{Advise, Advised};
 use sqluice_lab::record::Outcome;
 
-/// A table of each kind, and what no row reaches while a database is filled.
+/// A table of each kind, a trigger and a view.
 const EVERYTHING: &str = r#"
 CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT NOT NULL, mail TEXT NOT NULL UNIQUE, since DATE);
 CREATE TABLE "order by" (
@@ -49,24 +49,21 @@ fn every_way_writes_the_rows_of_every_kind_of_table() {
 }
 
 #[test]
-fn without_indexes_nothing_is_said_of_them() {
+fn without_indexes_there_is_no_advice_on_indexes() {
     let advised = advised("CREATE TABLE t (a INTEGER, b TEXT);");
     assert!(advised.experiments.iter().all(|experiment| experiment.id != "index"));
     assert!(!advised.to_string().contains("Indexes before"));
 }
 
 #[test]
-fn unsafe_pragmas_are_listed_with_what_they_give_up() {
+fn unsafe_pragmas_are_listed_with_their_risks() {
     let text = advised("CREATE TABLE t (a INTEGER, b TEXT);").to_string();
     assert!(text.contains("gives up: journal_mode=OFF: there is no ROLLBACK"), "{text}");
-    assert!(
-        text.contains("gives up: synchronous=OFF: a crash of the program alone takes back nothing"),
-        "{text}"
-    );
+    assert!(text.contains("gives up: synchronous=OFF: a crash of the program alone loses nothing"), "{text}");
 }
 
 #[test]
-fn a_wrong_comment_is_reported_with_its_place_and_nothing_is_left() {
+fn a_wrong_comment_is_reported_with_its_line_and_no_file_is_left() {
     let dir = tempfile::tempdir().unwrap();
     let wrong = advise("CREATE TABLE t (\n  a INTEGER -- gen: nothing(1)\n);", dir.path());
     let error = wrong.run().unwrap_err();
@@ -75,7 +72,7 @@ fn a_wrong_comment_is_reported_with_its_place_and_nothing_is_left() {
 }
 
 #[test]
-fn who_cancels_gets_an_error_and_nothing_is_left() {
+fn a_cancelled_measurement_returns_an_error_and_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let cancel = Cancel::new();
     cancel.cancel();

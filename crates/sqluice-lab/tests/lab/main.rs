@@ -1,4 +1,4 @@
-//! Runs of the lab, advice, and the page of a run.
+//! Integration tests of the lab: runs of all experiments, `advise`, and the HTML page of a run, also in a browser.
 
 mod advise;
 mod report_browser;

@@ -1,6 +1,6 @@
-//! The page in Debian's Chromium, without a screen: it is shown, reports no errors and requests nothing from the network.
+//! Shows the report page in a headless Chromium: it must be rendered without console errors and request nothing from the network.
 //!
-//! `SQLUICE_SCREENSHOTS=DIR` keeps what it looks like at the widths of a phone and of a desk, light and dark.
+//! `SQLUICE_SCREENSHOTS=DIR` keeps screenshots at the widths of a phone and of a desktop, light and dark.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -14,29 +14,28 @@ use sqluice_lab::record::{Outcome, Run};
 use sqluice_lab::report;
 use sqluice_testkit::skip::has;
 
-/// Made-up figures.
+/// The record of a run with invented figures.
 const MADE_UP: &str = include_str!("../fixture/made_up_run.json");
 
-/// The page with everything on it: wrong results, changes since an old run, names that would be markup.
+/// Returns a report page with all its elements: wrong results, changes since an old run, names that would be markup if not escaped.
 fn page() -> String {
     let old: Run = serde_json::from_str(MADE_UP).unwrap();
     let mut run = old.clone();
     run.interrupted = true;
-    run.experiments[1].variants[0].outcome =
-        Outcome::Failed { why: "1 row in the place of <b>2</b>".to_owned() };
+    run.experiments[1].variants[0].outcome = Outcome::Failed { why: "1 row instead of <b>2</b>".to_owned() };
     run.experiments[1].variants[1].name =
         "<script>console.error('ran')</script><img src='http://127.0.0.1/x'>".to_owned();
     report::html(&run, Some(&old))
 }
 
-/// Runs the browser over the page in a folder; all that it asks the network for goes to this proxy.
+/// Opens the file `page` of a folder in the browser. All its network requests go to `proxy`.
 fn browse(folder: &Path, proxy: &Proxy, page: &str, args: &[&str]) -> Output {
     let page = format!("file://{}", folder.join(page).display());
     let proxy = format!("--proxy-server=127.0.0.1:{}", proxy.port);
     let profile = format!("--user-data-dir={}", folder.join("profile").display());
     let mut command = Command::new("chromium");
     command.args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"]);
-    // What the browser itself would like to know of the world.
+    // Switch off the requests that the browser makes by itself, such as for updates.
     command.args([
         "--disable-background-networking",
         "--disable-component-update",
@@ -49,13 +48,13 @@ fn browse(folder: &Path, proxy: &Proxy, page: &str, args: &[&str]) -> Output {
         "--no-pings",
         "--disable-client-side-phishing-detection",
     ]);
-    // Not even this machine itself is reached but through the proxy.
+    // The proxy is used for requests to this machine (loopback), too.
     command.args(["--enable-logging=stderr", "--v=0", "--proxy-bypass-list=<-loopback>", &proxy, &profile]);
     command.args(args).arg(page);
     command.output().unwrap()
 }
 
-/// A proxy that turns everybody away, and remembers for what they came.
+/// A proxy that answers no request and records the request lines.
 struct Proxy {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
@@ -70,7 +69,7 @@ impl Proxy {
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let mut line = String::new();
-                // Who says nothing wants nothing that could be named.
+                // A connection without a request line within two seconds is recorded as an empty line.
                 let _ = stream.set_read_timeout(Some(Duration::from_secs(2)));
                 let _ = BufReader::new(stream).read_line(&mut line);
                 remembered.lock().unwrap().push(line.trim().to_owned());
@@ -79,8 +78,8 @@ impl Proxy {
         Proxy { port, asked }
     }
 
-    /// What pages asked for: `GET http://host/path HTTP/1.1`, `CONNECT host:443 HTTP/1.1`. The browser's own questions go to its maker,
-    /// and cannot all be switched off.
+    /// Returns the request lines of pages: `GET http://host/path HTTP/1.1`, `CONNECT host:443 HTTP/1.1`. The browser's own requests to
+    /// Google, which can't all be switched off, are left out.
     fn asked_by_pages(&self) -> Vec<String> {
         let of_maker = |line: &String| {
             let target = line.split(' ').nth(1).unwrap_or_default();
@@ -94,7 +93,7 @@ impl Proxy {
     }
 }
 
-/// Lines that the console of a page wrote.
+/// Returns the lines that a page wrote to the browser's console.
 fn console(output: &Output) -> Vec<String> {
     let text = String::from_utf8_lossy(&output.stderr);
     text.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect()
@@ -116,9 +115,9 @@ fn chromium_shows_the_page_without_an_error_and_without_a_request() {
     assert!(!dom.contains("<script"), "a name has become markup");
 }
 
-/// The test above can fail: of a page that does both, the console and the request are seen.
+/// Checks that the test above can fail: the console line and the request of a bad page are found.
 #[test]
-fn a_page_that_complains_and_asks_is_noticed() {
+fn a_page_with_a_console_error_and_a_request_is_noticed() {
     if !has("chromium") {
         return;
     }
@@ -132,7 +131,7 @@ fn a_page_that_complains_and_asks_is_noticed() {
 }
 
 #[test]
-fn on_a_phone_and_on_a_desk_the_page_is_not_wider_than_the_screen_and_not_empty() {
+fn the_page_is_not_empty_and_fits_the_width_of_a_phone_and_of_a_desktop() {
     if !has("chromium") {
         return;
     }
@@ -148,12 +147,12 @@ fn on_a_phone_and_on_a_desk_the_page_is_not_wider_than_the_screen_and_not_empty(
             let shown = browse(folder.path(), &proxy, "page.html", &[&screenshot, &size, &preferred]);
             let picture = Picture::read(&file);
             assert_eq!((picture.width, picture.height), (width, height), "{shown:?}");
-            // A corner has the colour of the background; printed pixels differ from it, and some exist.
+            // The corner has the colour of the background. Some pixels must differ from it, or the page would be empty.
             let paper = picture.brightness(width - 1, 0);
             assert_eq!(paper > 128, light, "{name} {scheme}: {paper}");
             let printed = picture.share(|brightness| brightness.abs_diff(paper) > 90);
             assert!((0.02..0.5).contains(&printed), "{name} {scheme}: {printed}");
-            // Nothing runs out of the page at its right edge.
+            // The right edge must have the colour of the background: no content reaches beyond it.
             assert!((0..height).all(|y| picture.brightness(width - 1, y) == paper), "{name} {scheme}");
             if let Some(keep) = std::env::var_os("SQLUICE_SCREENSHOTS") {
                 fs::copy(&file, Path::new(&keep).join(file.file_name().unwrap())).unwrap();
@@ -163,7 +162,7 @@ fn on_a_phone_and_on_a_desk_the_page_is_not_wider_than_the_screen_and_not_empty(
     assert_eq!(proxy.asked_by_pages(), [""; 0]);
 }
 
-/// What a screen would show.
+/// The brightness of the pixels of a screenshot.
 struct Picture {
     width: u32,
     height: u32,
@@ -186,7 +185,7 @@ impl Picture {
         ((red * 3 + green * 6 + blue) / 10) as u8
     }
 
-    /// The share of pixels that are so.
+    /// Returns the share of pixels for whose brightness `wanted` is true.
     fn share(&self, wanted: impl Fn(u8) -> bool) -> f64 {
         let pixels = (0..self.height).flat_map(|y| (0..self.width).map(move |x| (x, y)));
         pixels.filter(|(x, y)| wanted(self.brightness(*x, *y))).count() as f64

@@ -1,4 +1,4 @@
-//! The page of any record: well-formed, nothing of the record becomes markup, nothing is fetched.
+//! Tests of the report page for any record: the HTML is well-formed, no text of the record becomes markup, and nothing is loaded.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use sqluice_lab::advice;
 use sqluice_lab::record::{Experiment, Machine, Outcome, Provenance, Run, Skip, Variant};
 use sqluice_lab::report;
 
-/// Made-up figures.
+/// The record of a run with invented figures.
 const MADE_UP: &str = include_str!("../fixture/made_up_run.json");
 
 fn made_up() -> Run {
     serde_json::from_str(MADE_UP).unwrap()
 }
 
-/// Names with unusual characters, and plain ones.
+/// Generates names: plain ones, and some with markup or unusual characters.
 fn text() -> impl Strategy<Value = String> {
     let hostile = [
         "<script>alert(1)</script>",
@@ -71,7 +71,7 @@ fn variant() -> impl Strategy<Value = Variant> {
         })
 }
 
-/// Experiments under the names that advice is drawn from, and under others; their variants, too.
+/// Generates experiments and variants, some with the names that advice looks for, some with others.
 fn experiment() -> impl Strategy<Value = Experiment> {
     let made_up = made_up();
     let ids: Vec<String> = made_up.experiments.iter().map(|experiment| experiment.id.clone()).collect();
@@ -114,7 +114,7 @@ fn run() -> impl Strategy<Value = Run> {
     )
 }
 
-/// Panics unless the page is sound, asks for nothing and runs nothing.
+/// Panics unless the page is well-formed, loads nothing and runs no script.
 fn assert_harmless(page: &str) {
     let parsed = Html::parse_document(page);
     assert!(parsed.errors.is_empty(), "{:?}", parsed.errors);
@@ -142,7 +142,7 @@ fn assert_harmless(page: &str) {
     assert!(!styles.contains("url(") && !styles.contains("@import") && !styles.contains("http"), "{styles}");
 }
 
-/// The visible text of each element in one line, without tags and line breaks.
+/// Returns the visible text of each element that matches `selector`, without tags and line breaks.
 fn told(page: &str, selector: &str) -> Vec<String> {
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let parsed = Html::parse_document(page);
@@ -156,12 +156,12 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(64))]
 
     #[test]
-    fn whatever_a_record_holds_its_page_is_well_formed_and_fetches_nothing(run in run(), old in prop::option::of(run())) {
+    fn the_page_of_any_record_is_well_formed_and_loads_nothing(run in run(), old in prop::option::of(run())) {
         assert_harmless(&report::html(&run, old.as_ref()));
     }
 
     #[test]
-    fn whatever_a_record_holds_a_terminal_gets_lines_and_no_commands(run in run()) {
+    fn the_text_report_of_any_record_has_no_control_characters(run in run()) {
         let text = report::text(&run, Some(&run));
         prop_assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
         let variants = run.experiments.iter().flat_map(|experiment| &experiment.variants);
@@ -180,7 +180,7 @@ proptest! {
 }
 
 #[test]
-fn every_variant_has_a_row_in_a_chart_and_in_a_table_or_says_why_not() {
+fn every_variant_has_a_row_in_a_chart_and_in_a_table() {
     let run = made_up();
     let page = report::html(&run, None);
     assert_harmless(&page);
@@ -203,27 +203,26 @@ fn every_variant_has_a_row_in_a_chart_and_in_a_table_or_says_why_not() {
 }
 
 #[test]
-fn a_wrong_result_is_shown_at_the_top_in_the_contents_and_in_its_place() {
+fn a_wrong_result_is_shown_at_the_top_in_the_contents_and_in_its_experiment() {
     let mut run = made_up();
-    run.experiments[2].variants[1].outcome =
-        Outcome::Failed { why: "999 rows in the place of 1,000".to_owned() };
+    run.experiments[2].variants[1].outcome = Outcome::Failed { why: "999 rows instead of 1,000".to_owned() };
     let page = report::html(&run, None);
     assert!(told(&page, ".alarm")[0].starts_with("Wrong results: 1"));
     assert_eq!(told(&page, "nav .chip.bad"), ["failed"]);
-    assert_eq!(told(&page, ".row.failed .why"), ["FAILED 999 rows in the place of 1,000"]);
-    assert_eq!(told(&page, "td.failed"), ["FAILED 999 rows in the place of 1,000"]);
+    assert_eq!(told(&page, ".row.failed .why"), ["FAILED 999 rows instead of 1,000"]);
+    assert_eq!(told(&page, "td.failed"), ["FAILED 999 rows instead of 1,000"]);
     assert!(told(&report::html(&made_up(), None), ".alarm, .row.failed, td.failed").is_empty());
 }
 
 #[test]
-fn an_order_that_is_reversed_beyond_the_spreads_contradicts_the_publication_and_one_within_does_not() {
+fn a_reversed_order_contradicts_the_publication_only_if_samples_do_not_overlap() {
     let mut run = made_up();
     let samples = |outcome: &mut Outcome, values: [f64; 3]| {
         if let Outcome::Measured { samples, .. } = outcome {
             *samples = values.to_vec();
         }
     };
-    // index-order: before 293,000, after 963,000.
+    // Published for `index-order`: 293,000 rows/s with the index before the rows, 963,000 with it after them.
     let at = run.experiments.iter().position(|experiment| experiment.id == "index-order").unwrap();
     samples(&mut run.experiments[at].variants[0].outcome, [2e6, 2.1e6, 2.2e6]);
     samples(&mut run.experiments[at].variants[1].outcome, [1e6, 1.1e6, 1.2e6]);
@@ -242,7 +241,7 @@ fn an_order_that_is_reversed_beyond_the_spreads_contradicts_the_publication_and_
 }
 
 #[test]
-fn beside_an_old_run_a_change_is_marked_where_it_is_beyond_both_spreads() {
+fn a_change_since_an_old_run_is_marked_if_the_samples_do_not_overlap() {
     let (run, mut old) = (made_up(), made_up());
     if let Outcome::Measured { samples, .. } = &mut old.experiments[0].variants[0].outcome {
         samples.iter_mut().for_each(|sample| *sample /= 2.0);
@@ -253,19 +252,19 @@ fn beside_an_old_run_a_change_is_marked_where_it_is_beyond_both_spreads() {
     assert!(told(&page, ".compared")[0].contains("Beyond the spreads: 1 better, 0 worse."));
     let change = report::change(&run.experiments[0], &run.experiments[0].variants[0], &old).unwrap();
     assert!((change.times - 2.0).abs() < 1e-9 && change.is_beyond_spreads);
-    // Another number of rows is another thing.
+    // Runs with different row counts are not compared.
     old.experiments[0].count += 1;
     assert_eq!(report::change(&run.experiments[0], &run.experiments[0].variants[0], &old), None);
 }
 
 #[test]
-fn advice_follows_the_figures_and_says_nothing_of_what_was_not_measured() {
+fn advice_follows_the_measured_figures_and_is_absent_without_them() {
     let run = made_up();
     let about = |run: &Run, about: &str| advice::of(run).into_iter().find(|advice| advice.about == about);
     assert!(about(&run, "index").unwrap().say.starts_with("Load first, make the index afterwards"));
     assert!(about(&run, "blobs").unwrap().say.contains("up to 100\u{a0}kB"));
     assert!(about(&run, "wal").unwrap().gives_up.iter().any(|line| line.contains("damages nothing")));
-    // The other way round, the other advice.
+    // With the figures exchanged, the advice is the opposite.
     let mut reversed = run.clone();
     let experiment =
         reversed.experiments.iter_mut().find(|experiment| experiment.id == "index-order").unwrap();
@@ -273,7 +272,7 @@ fn advice_follows_the_figures_and_says_nothing_of_what_was_not_measured() {
     experiment.variants[0].outcome = experiment.variants[1].outcome.clone();
     experiment.variants[1].outcome = outcome;
     assert!(about(&reversed, "index").unwrap().say.starts_with("Make the index first"));
-    // Without figures, nothing.
+    // Without figures there is no advice.
     for experiment in &mut reversed.experiments {
         for variant in &mut experiment.variants {
             variant.outcome = Outcome::Skipped { reason: Skip::Interrupted };

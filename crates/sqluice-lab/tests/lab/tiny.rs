@@ -1,4 +1,4 @@
-//! A run of everything at the smallest scale, and what must hold of its record.
+//! Runs all experiments at the smallest scale and checks the record.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use sqluice_lab::{Scale, Settings, Step, ids, run};
 use sqluice_testkit::effort::tries;
 use tempfile::TempDir;
 
-/// A folder on the disk that the build is on: the system's may be in memory.
+/// Creates a temporary folder on the disk of the build: the system's folder for temporary files may be in memory.
 fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
@@ -27,7 +27,7 @@ fn settings<'a>(
         .command("sqluice lab")
 }
 
-/// Everything, run once for all tests that look at it.
+/// The record of a run of all experiments, which several tests share.
 static TINY: LazyLock<Run> = LazyLock::new(|| {
     let (folder, stop) = (folder(), AtomicBool::new(false));
     let run = run(&settings(folder.path(), &[], &|_| (), &stop)).unwrap();
@@ -35,7 +35,7 @@ static TINY: LazyLock<Run> = LazyLock::new(|| {
     run
 });
 
-/// The variants of each experiment, by id and name.
+/// Returns all variants by the experiment's id and the variant's name.
 fn variants(run: &Run) -> BTreeMap<(&str, &str), &Variant> {
     let mut all = BTreeMap::new();
     for experiment in &run.experiments {
@@ -62,7 +62,7 @@ fn every_published_variant_has_a_figure_or_a_reason() {
 }
 
 #[test]
-fn nothing_fails_and_only_what_is_not_here_is_skipped() {
+fn no_variant_fails_and_only_uninstalled_programs_and_other_systems_are_skipped() {
     for (key, variant) in variants(&TINY) {
         match &variant.outcome {
             Outcome::Measured { samples, seconds, .. } => {
@@ -78,7 +78,7 @@ fn nothing_fails_and_only_what_is_not_here_is_skipped() {
 }
 
 #[test]
-fn experiments_and_published_variants_are_in_their_order_and_the_others_follow() {
+fn experiments_and_published_variants_have_the_published_order() {
     let run: Vec<&str> = TINY.experiments.iter().map(|one| one.id.as_str()).collect();
     assert_eq!(run, ids());
     for (experiment, there) in published().experiment.iter().zip(&TINY.experiments) {
@@ -99,7 +99,7 @@ fn experiments_and_published_variants_are_in_their_order_and_the_others_follow()
 }
 
 #[test]
-fn the_record_says_where_and_how() {
+fn the_record_has_machine_scale_and_commands_and_reads_back() {
     assert!(TINY.machine.compile_options.iter().any(|option| option == "ENABLE_CARRAY"));
     assert_eq!((TINY.scale.as_str(), TINY.runs, TINY.interrupted), ("tiny", 1, false));
     let json = serde_json::to_string(&*TINY).unwrap();
@@ -111,9 +111,9 @@ fn the_record_says_where_and_how() {
 }
 
 #[test]
-fn a_row_that_is_lost_fails_every_variant_of_every_experiment() {
+fn every_variant_of_every_experiment_fails_if_a_row_is_lost() {
     let (folder, stop) = (folder(), AtomicBool::new(false));
-    // At quick effort, every fourth experiment.
+    // With quick effort, only every fourth experiment is tested.
     for id in ids().into_iter().step_by(tries(4, 1, 1)) {
         let drops = |experiment: &str, _: &str| experiment == id;
         let mut settings = settings(folder.path(), &[id], &|_| (), &stop);
@@ -130,7 +130,7 @@ fn a_row_that_is_lost_fails_every_variant_of_every_experiment() {
 }
 
 #[test]
-fn a_variant_that_fails_leaves_the_others_alone() {
+fn a_variant_that_fails_does_not_affect_the_others() {
     let (folder, stop) = (folder(), AtomicBool::new(false));
     let drops = |_: &str, variant: &str| variant == "carray";
     let mut settings = settings(folder.path(), &["booleans"], &|_| (), &stop);
@@ -144,7 +144,7 @@ fn a_variant_that_fails_leaves_the_others_alone() {
 }
 
 #[test]
-fn an_interrupted_run_keeps_what_was_measured_and_says_what_was_not() {
+fn an_interrupted_run_keeps_measured_figures_and_marks_the_other_variants() {
     const AFTER: usize = 5;
     let (folder, stop, steps) = (folder(), AtomicBool::new(false), AtomicUsize::new(0));
     let watch = |_: &Step<'_>| {
@@ -169,7 +169,7 @@ fn an_interrupted_run_keeps_what_was_measured_and_says_what_was_not() {
 }
 
 #[test]
-fn rounds_go_there_and_back_after_those_that_are_not_measured() {
+fn every_second_round_is_in_reverse_and_warmup_rounds_come_first() {
     let (folder, stop) = (folder(), AtomicBool::new(false));
     let seen = std::sync::Mutex::new(Vec::new());
     let watch = |step: &Step<'_>| {

@@ -273,23 +273,23 @@ fn mistakes_in_a_comment_say_where_what_was_expected_and_the_nearest_name() {
         (
             "ref(customer.id, zpif(1))",
             28,
-            "ref: no way to refer is called `zpif` with 1 arguments: did you mean zipf? There are: any, zipf, each, rows, tree\n\nhint: ref(table.column, which, p): [..]",
+            "ref: unknown rule `zpif` with 1 arguments: did you mean zipf? There are: any, zipf, each, rows, tree\n\nhint: ref(table.column, which, p): [..]",
         ),
         ("first.city", 11, "first refers to no row of another table, so it has no city\n\nhint: [..]"),
-        ("orders.city", 11, "orders.city is of another table\n\nhint: [..]"),
+        ("orders.city", 11, "orders.city is a column of another table\n\nhint: [..]"),
         ("customer.town", 11, "customer has no column `town`\n\nhint: choose one of: id, city; [..]"),
         ("x + 1", 11, "orders.x depends on itself\n\nhint: orders.x needs orders.x"),
         (
             "lower(customer)",
             17,
-            "lower: argument 1 is a text, not customer\n\nhint: lower(x): a text in lower case, for example lower(customer.last)",
+            "lower: argument 1 must be a text, not customer\n\nhint: lower(x): a text in lower case, for example lower(customer.last)",
         ),
         ("case(when first = 'a' thn 1)", 33, "expected `then`, found `thn`"),
         ("template('{frist}')", 22, "orders has no column `frist`\n\nhint: did you mean first? [..]"),
         (
             "distinct(real(0, 1))",
             20,
-            "distinct: argument 1 is something with a known number of values [..], not real(0, 1)\n\nhint: [..]",
+            "distinct: argument 1 must be something with a known number of values [..], not real(0, 1)\n\nhint: [..]",
         ),
         (
             "sql('upper(frist)')",
@@ -299,7 +299,7 @@ fn mistakes_in_a_comment_say_where_what_was_expected_and_the_nearest_name() {
         (
             "date('2024-02-30', '2025-01-01')",
             16,
-            "date: argument 1 is a text of the form 'YYYY-MM-DD' from year 1 on, not '2024-02-30'\n\nhint: [..]",
+            "date: argument 1 must be a text of the form 'YYYY-MM-DD' from year 1 on, not '2024-02-30'\n\nhint: [..]",
         ),
     ] {
         let sql = format!(

@@ -96,7 +96,7 @@ fn ctrl_c_keeps_what_was_measured_and_writes_the_record() {
     let ran = end(child);
     assert_eq!(ran.status.code(), Some(130), "{ran:?}");
     assert!(
-        ran.stdout.contains("the run was ended before") && ran.stderr.contains("interrupted:"),
+        ran.stdout.contains("the run was interrupted first") && ran.stderr.contains("interrupted:"),
         "{ran:?}"
     );
     let record: Value = serde_json::from_slice(&fs::read(folder.path().join("a.json")).unwrap()).unwrap();

@@ -130,6 +130,11 @@ fn lab_and_advise_need_the_feature_lab() {
 #[cfg(not(feature = "tpch"))]
 #[test]
 fn the_preset_tpch_needs_the_feature_tpch() {
-    lacks(&[], "generate x.db --preset tpch", "this build has no preset tpch", "tpch");
-    lacks(&[], "generate x.db --preset tpch --scale 0.01", "this build has no preset tpch", "tpch");
+    lacks(&[], "generate x.db --preset tpch", "this build does not have the preset tpch", "tpch");
+    lacks(
+        &[],
+        "generate x.db --preset tpch --scale 0.01",
+        "this build does not have the preset tpch",
+        "tpch",
+    );
 }

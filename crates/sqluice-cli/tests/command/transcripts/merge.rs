@@ -322,14 +322,14 @@ fn statistics_are_dropped_or_made_anew_and_virtual_tables_are_made_again() {
     let ran = run(folder, ["merge", "all.db", "a.db", "b.db"]).ok();
     let said = "\
   virtual table notes: SQLite made it again, with the rows of all databases
-  statistics of the sources were dropped; --analyze makes new ones
+  statistics of the sources were dropped; --analyze creates new ones
 ";
     assert!(ran.stderr.ends_with(said), "{ran:?}");
     let all = folder.join("all.db");
     assert_eq!(value(&all, "SELECT group_concat(rowid) FROM notes WHERE notes MATCH 'note'"), "1,2");
     assert_eq!(value(&all, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'"), "0");
     let ran = run(folder, ["merge", "all.db", "a.db", "b.db", "--overwrite", "--analyze"]).ok();
-    assert!(ran.stderr.ends_with("statistics: made anew by ANALYZE\n"), "{ran:?}");
+    assert!(ran.stderr.ends_with("statistics: created by ANALYZE\n"), "{ran:?}");
     assert_eq!(value(&all, "SELECT stat FROM sqlite_stat1 WHERE idx = 'i'"), "2 2");
 }
 

@@ -181,14 +181,14 @@ impl fmt::Display for CopiedLiteral {
 impl fmt::Display for MaskPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.random_key {
-            true => writeln!(f, "masked with a random key, which is forgotten")?,
+            true => writeln!(f, "masked with a random key, which is not stored")?,
             false => writeln!(f, "masked with a key of yours: the same key gives the same values")?,
         }
         self.columns.iter().try_for_each(|column| writeln!(f, "{column}"))?;
         self.rebuilt.iter().try_for_each(|table| writeln!(f, "table {table}: made again of the new rows"))?;
-        self.dropped
-            .iter()
-            .try_for_each(|table| writeln!(f, "left out: table {table}, which has samples of values"))?;
+        self.dropped.iter().try_for_each(|table| {
+            writeln!(f, "left out: table {table}, which has samples of column values")
+        })?;
         if !self.comments.is_empty() {
             writeln!(f, "comments are removed: {}", self.comments.join(", "))?;
         }

@@ -71,28 +71,31 @@ fn a_file_of_masks_is_refused_where_it_is_wrong() {
         ),
         (
             "CREATE TABLE t (a /* gen: permute(5, 1) */)",
-            "m.sql:1:38: permute: argument 2 is more than 5, not 1",
+            "m.sql:1:38: permute: argument 2 must be more than 5, not 1",
         ),
         (
             "CREATE TABLE t (a /* gen: noise(2) */)",
-            "m.sql:1:33: noise: argument 1 is above 0 and at most 1, not 2",
+            "m.sql:1:33: noise: argument 1 must be above 0 and at most 1, not 2",
         ),
-        ("CREATE TABLE t (a /* gen: shift(0) */)", "m.sql:1:33: shift: argument 1 is from 1 to 36525, not 0"),
+        (
+            "CREATE TABLE t (a /* gen: shift(0) */)",
+            "m.sql:1:33: shift: argument 1 must be from 1 to 36525, not 0",
+        ),
         (
             "CREATE TABLE t (a /* gen: shift(1, 2) */)",
-            "m.sql:1:36: shift: argument 2 is a column of the row, not 2",
+            "m.sql:1:36: shift: argument 2 must be a column of the row, not 2",
         ),
         (
             "CREATE TABLE t (a /* gen: row() */)",
-            "m.sql:1:27: row: a mask knows the old value alone, no rows and no other columns",
+            "m.sql:1:27: row: a mask can use only the old value, no row numbers and no other columns",
         ),
         (
             "CREATE TABLE t (a /* gen: null(0.1, distinct(int(1, 2))) */)",
-            "m.sql:1:37: distinct: a mask knows the old value alone, no rows and no other columns",
+            "m.sql:1:37: distinct: a mask can use only the old value, no row numbers and no other columns",
         ),
         (
             "CREATE TABLE t (a /* gen: null(0.1, shape()) */)",
-            "m.sql:1:37: shape is for masks, and stands alone there",
+            "m.sql:1:37: shape is a function for masks, and can't be part of another expression",
         ),
         ("CREATE TABLE t (a /* gen: lower(b) */, b)", "m.sql:1:33: unknown column `b`"),
         ("CREATE TABLE t (a)", "m.sql: no column has a mask"),
