@@ -64,7 +64,7 @@ pub(crate) fn without_bad_text(error: Error) -> Error {
 /// Returns the error for a value that a format can't store.
 pub fn unfit(value: &Value<'_>, format: &str) -> Error {
     let what = describe(value);
-    let error = Error::input(format!("{format} has no place for {what}"));
+    let error = Error::input(format!("{format} can't store {what}"));
     let remedy = match value {
         Value::Blob(_) => "write Parquet or Arrow, or read the column by a query with hex(...); ",
         Value::Real(_) => "write Parquet or Arrow; ",

@@ -1,4 +1,4 @@
-//! The options of a copy.
+//! `Copy`: the options of a copy, and the types of their values.
 
 use std::fmt;
 use std::path::PathBuf;

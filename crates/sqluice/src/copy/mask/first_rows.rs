@@ -1,4 +1,4 @@
-//! Reads the first rows of a table for guesses.
+//! Reads the first rows of a table, from which facts about its columns are guessed.
 
 use sqluice_core::batch::Batch;
 use sqluice_core::error::Result;
