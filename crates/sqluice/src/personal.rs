@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_other_things_raise_no_alarm() {
+    fn names_of_other_things_are_not_personal() {
         for column in [
             "filename",
             "file_name",
