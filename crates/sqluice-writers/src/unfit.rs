@@ -10,12 +10,12 @@ use sqluice_core::source::BadText;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mixed {
-    /// The values are an error.
+    /// Such a value is an error.
     #[default]
     Error,
     /// The column becomes text if it has any such value.
     Text,
-    /// The values become NULL, and are counted.
+    /// Such values become NULL, and are counted.
     Null,
 }
 
@@ -42,7 +42,7 @@ impl Nulled {
         Nulled(std::iter::repeat_with(AtomicU64::default).take(columns).collect())
     }
 
-    /// Counts a value.
+    /// Counts a value of a column that has become NULL.
     pub fn count(&self, column: usize) {
         self.0[column].fetch_add(1, Ordering::Relaxed);
     }

@@ -20,7 +20,7 @@ use sqluice_format::page::PageSize;
 
 use super::{AutoVacuum, Copy, JournalMode};
 
-/// The purpose of a copy.
+/// The readers or the host for which a copy is prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]

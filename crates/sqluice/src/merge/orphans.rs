@@ -31,7 +31,7 @@ pub(super) fn refused(orphans: &[OrphanedRows]) -> Error {
     Error::input(message).hint(message![
         "keep them without the rows that they refer to: ",
         Setting::Orphans.to("keep"),
-        "; or give rows that are the same equal keys in all sources"
+        "; or give the same row the same key in all sources"
     ])
 }
 

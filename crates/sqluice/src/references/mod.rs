@@ -13,7 +13,7 @@
 //! `ref` may refer to any table, and `id` of a table whose name begins with the name of another table refers to this other table, unless
 //! the column alone is the key (`downloads_chains.id`). `nid` is the id of `notes`.
 //!
-//! What names and values suggest is a guess. Callers ask the user, or report the guesses that they use.
+//! A reference found by names and values is a guess. Callers ask the user, or report the guesses that they use.
 //!
 //! Invariant: columns with declared references, and columns that SQLite computes, are no candidates.
 

@@ -1,4 +1,4 @@
-//! Reads the first rows of a table, from which facts about its columns are guessed.
+//! Reads the first rows of a table, for guesses about the values of its columns.
 
 use sqluice_core::batch::Batch;
 use sqluice_core::error::Result;

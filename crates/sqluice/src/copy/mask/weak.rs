@@ -41,7 +41,7 @@ const MERGING: f64 = 0.9;
 /// The least number of values for a remark about equal values and their counts.
 const VALUES_MIN: usize = 100;
 
-/// The number of days up to which a shift has few results.
+/// A shift by at most this number of days has few possible results.
 const FEW_DAYS: u64 = 14;
 
 /// Returns a remark for each weakness of the masks of a table.

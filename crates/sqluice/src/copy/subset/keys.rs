@@ -119,7 +119,7 @@ pub(super) struct KeyFile {
 }
 
 impl KeyFile {
-    /// Creates the database.
+    /// Creates the temporary database of keys beside the target.
     pub(super) fn create(opened: &Opened, cancel: &Cancel) -> Result<KeyFile> {
         let file = opened.settled.wanted.target.scratch()?;
         let connection = begin_temporary(file.path(), opened.snapshot.header(), cancel)?;

@@ -40,7 +40,7 @@ pub(super) struct Seen {
     pub(super) changed: BTreeSet<String>,
     /// The forbidden effect of the statement, in words: `attaches x.db`.
     pub(super) denied: Option<String>,
-    /// The table that the statement makes, or gives a trigger.
+    /// The table that the statement creates, or for which it creates a trigger.
     pub(super) made: Option<String>,
     /// `true` if the statement reads `sqlite_schema`.
     pub(super) reads_schema: bool,

@@ -283,7 +283,7 @@ fn place(text: &[u8], texts: &KnownTexts) -> Option<u16> {
     hash_of(text).and_then(|hash| texts.column_of(hash))
 }
 
-/// Returns the forms of a text, as a whole and inside.
+/// Returns the forms that a text has as a whole, and the forms of its parts.
 fn forms(text: &[u8]) -> ValueForms {
     let whole = if text.len() <= WHOLE_BYTES_MAX { forms_of(text) } else { ValueForms::default() };
     if !text.iter().any(|byte| byte.is_ascii_digit() || *byte == b'@') {
