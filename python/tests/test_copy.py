@@ -203,7 +203,7 @@ def test_a_strict_copy_accepts_columns_by_name_and_references_follow(tmp_path: P
     mask = "CREATE TABLE book (id /* gen: permute() */, author /* gen: name() */)"
     with pytest.raises(sqluice.UsageError, match="columns seem to refer to masked keys") as failed:
         sqluice.copy(source, tmp_path / "a.db", mask=mask)
-    assert failed.value.hint == 'say of each whether it does: reference="loan.book_id=book.id" or no_reference="loan.book_id"'
+    assert failed.value.hint == 'say for each column if it is a reference: reference="loan.book_id=book.id" or no_reference="loan.book_id"'
     with pytest.raises(sqluice.UsageError, match="loan.line has no mask, and 100 of its values are values of book.author") as failed:
         sqluice.copy(source, tmp_path / "a.db", mask=mask, reference="loan.book_id=book.id", strict_mask=True)
     assert 'allow="loan.line"' in str(failed.value) and "writer" not in str(failed.value)

@@ -66,7 +66,7 @@ impl Inflater {
     pub fn inflate(&mut self, data: &[u8], bytes: u64, to: &mut dyn Write) -> Result<(), InflateError> {
         let wrong = |why: String| Err(InflateError::Wrong(why));
         if bytes > (data.len() as u64).saturating_mul(RATIO_MAX) {
-            return wrong(format!("{} bytes of data can't inflate to the {bytes} of its sz", data.len()));
+            return wrong(format!("{} bytes of data can't inflate to {bytes} bytes, its sz", data.len()));
         }
         self.stream.reset(true);
         loop {
@@ -90,7 +90,7 @@ impl Inflater {
         }
         let (read, made) = (self.stream.total_in(), self.stream.total_out());
         if made < bytes {
-            return wrong(format!("its data inflates to {made} bytes, and its sz says {bytes}"));
+            return wrong(format!("its data inflates to {made} bytes, but its sz is {bytes}"));
         }
         if (read as usize) < data.len() {
             return wrong("its data goes on after the zlib stream".to_owned());
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shrinks_is_deflated_and_what_does_not_stays() {
+    fn data_is_deflated_only_if_this_makes_it_smaller() {
         let text = b"so much of the same ".repeat(50_000);
         let data = deflated(&text);
         assert!(data.len() < text.len() / 50);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_is_stopped_at_its_sz() {
+    fn inflating_stops_when_the_output_exceeds_sz() {
         let data = deflated(&vec![0; 50_000_000]);
         assert!(inflated(&data, 49_999_999).unwrap_err().contains("more than the 49999999 bytes"));
         assert!(inflated(&data, 50_000_001).unwrap_err().contains("inflates to 50000000 bytes"));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_stream_is_refused() {
+    fn a_truncated_extended_or_invalid_zlib_stream_is_refused() {
         let data = deflated(&[7; 1000]);
         assert!(inflated(&data[..data.len() - 1], 1000).unwrap_err().contains("cut off"));
         assert!(inflated(&[&data[..], b"x"].concat(), 1000).unwrap_err().contains("goes on"));

@@ -1,4 +1,4 @@
-//! Encodes parts as record batches.
+//! Encodes the parts of a source as Arrow record batches, and writes Arrow IPC files.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::unfit::{Mixed, Nulled, without_bad_text};
 /// The largest number of bytes of text in a column of a batch: offsets have 31 bits, and a value may have 1 GB.
 const TEXT_BYTES_MAX: usize = 1 << 30;
 
-/// An encoder of parts as record batches.
+/// An encoder that makes Arrow record batches of the parts of a source.
 pub struct ArrowEncoder {
     schema: SchemaRef,
     types: Vec<ColumnType>,
@@ -288,7 +288,7 @@ impl Building {
         true
     }
 
-    /// Appends a value. Returns `false` if the value neither has the kind of the column nor becomes one.
+    /// Appends a value. Returns `false` if the value has another kind than the column and can't be converted.
     fn append(&mut self, value: &Value<'_>, of: ColumnType) -> bool {
         let ColumnType { kind, int_as_real, number_as_text } = of;
         match (&mut self.values, value) {

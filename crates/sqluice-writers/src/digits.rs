@@ -102,7 +102,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(20_000))]
 
         #[test]
-        fn floats_are_read_back_and_no_shorter_text_is(bits in any::<u64>(), cents in any::<i32>(), power in 0..9) {
+        fn floats_are_read_back_exactly_from_the_shortest_text(bits in any::<u64>(), cents in any::<i32>(), power in 0..9) {
             let prices = f64::from(cents) / 10f64.powi(power);
             for real in [f64::from_bits(bits), prices, f64::from(cents)] {
                 if real.is_finite() {

@@ -110,7 +110,7 @@ impl OutputFormat {
         matches!(self.encoder, Encoder::Parquet | Encoder::Arrow)
     }
 
-    /// Returns `true` if a file has a whole database, or tables with all that belongs to them.
+    /// Returns `true` if a file is an SQL dump: the declarations and rows of a whole database or of some tables.
     pub fn is_dump(&self) -> bool {
         matches!(self.encoder, Encoder::Sql)
     }

@@ -57,7 +57,7 @@ struct Pieces<P> {
 }
 
 impl<E: Encode> InOrder<E> {
-    /// Starts the threads. `cancel` is the flag with which the source was opened; it is set if pieces are left.
+    /// Starts the threads. `cancel` is the flag with which the source was opened. Dropping this value before its last piece sets the flag.
     pub fn start(source: Box<dyn Source>, encoder: E, threads: usize, cancel: &Cancel) -> InOrder<E> {
         let threads = threads.max(1);
         let pieces = Pieces { made: BTreeMap::new(), next: 0, parts: 0, ended: false };
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_in_order_is_the_end() {
+    fn the_first_error_in_order_is_the_last_piece() {
         for threads in [1, 2, 7] {
             for bad_from in [0, 1, 50, 77] {
                 let mut pieces = start(300, bad_from, threads).0;
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_ahead_without_bound() {
+    fn reading_ahead_is_bounded() {
         let (mut pieces, handed_out) = start(1_000_000, u64::MAX, 3);
         assert_eq!(pieces.next().unwrap().unwrap(), 0);
         std::thread::sleep(Duration::from_millis(200));

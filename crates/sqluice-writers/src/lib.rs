@@ -1,4 +1,4 @@
-//! Batches of rows as files: CSV, JSON, SQL, Arrow and Parquet, encoded on all cores and written in order.
+//! Writes batches of rows as files: CSV, JSON, SQL, Arrow and Parquet, encoded on all cores and written in order.
 //!
 //! ```text
 //!  Source ──> parts ──> threads: decode, encode, compress ──> pieces ──> in order ──> one file

@@ -8,8 +8,8 @@
 //! literal can have bytes that are not UTF-8; such text is `CAST(X'...' AS TEXT)`. No literal can have NUL either, and programs that read
 //! lines make CR LF to LF: `replace` puts these characters into text, which is correct in databases of UTF-8 and of UTF-16.
 //!
-//! SQLite rounds the decimals of a literal several times, in another way in each version. So a float has its fewest digits only if one
-//! division makes the float of them, as for prices. Other floats have 20 digits, which are closer than any error of SQLite, and tiny
+//! SQLite rounds the decimals of a literal several times, and each version does this differently. So a float has its fewest digits only if
+//! one division makes the float of them, as for prices. Other floats have 20 digits, which are closer than any error of SQLite, and tiny
 //! floats are quotients of whole numbers, which are exact.
 
 use sqluice_core::batch::{Batch, Value};
@@ -169,14 +169,15 @@ fn push_literal(out: &mut Vec<u8>, value: &Value<'_>) {
     }
 }
 
-/// Appends a text as a literal, or as an expression that no program changes that reads lines.
+/// Appends a text as a literal. If programs that read lines would change the literal, appends an expression instead.
 pub fn push_text(out: &mut Vec<u8>, text: &str) {
     let has_nul = text.contains('\0');
     if !has_nul && !text.contains("\r\n") {
         push_quoted(out, text);
         return;
     }
-    // A mark stands for the character in the literal. The marks have no common ends, so each of them is found where it was put.
+    // In the literal, a mark such as \0 or \r stands for the character. No mark begins with the end of a mark, so `replace` finds the marks
+    // only where they were put.
     let mut text = text.to_owned();
     let mut tail = String::new();
     for (character, letter, code) in [('\0', '0', "0"), ('\r', 'r', "13")] {
@@ -356,7 +357,7 @@ mod tests {
         fn a_text_has_no_character_that_a_reader_of_lines_loses(text in "[\\\\r0()'a\r\n\\x00]{0,12}") {
             let literal = self::text(|out| push_text(out, &text));
             prop_assert!(!literal.contains('\0'));
-            // Also if each CR before LF is lost, the literal has the same value.
+            // A program that turns CR LF into LF does not change the literal.
             prop_assert!(!literal.contains("\r\n"), "{:?}", literal);
         }
     }

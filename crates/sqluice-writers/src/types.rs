@@ -1,4 +1,4 @@
-//! The types of the columns of formats that have types.
+//! The types of columns in Parquet and Arrow files, from the declared types and the values.
 //!
 //! ```text
 //!  declared INTEGER, INT, ...    64-bit integers           DECIMAL, NUMERIC    doubles, if all values are numbers that these hold
@@ -62,7 +62,7 @@ impl ColumnType {
         format!("{kind}{int_as_real}{number_as_text}")
     }
 
-    /// Returns the type with the given word.
+    /// Returns the type of a word of [`ColumnType::word`]; `None` for any other word.
     pub fn from_word(word: &str) -> Option<ColumnType> {
         let (rest, number_as_text) = word.strip_suffix("+number").map_or((word, false), |rest| (rest, true));
         let (rest, int_as_real) = rest.strip_suffix("+int").map_or((rest, false), |rest| (rest, true));
@@ -79,7 +79,7 @@ impl ColumnType {
     }
 }
 
-/// The facts about a column before its values are seen.
+/// The declaration of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
     /// The declared type; empty if the column has none.
@@ -177,7 +177,7 @@ impl AddAssign for Seen {
 }
 
 impl Declared {
-    /// Returns the kind by the declaration alone; `None`: the values decide.
+    /// Returns the kind that the declaration determines, or `None` if the values decide.
     fn kind(&self) -> Option<Kind> {
         match self.affinity {
             Affinity::Integer => Some(Kind::Int),
@@ -199,7 +199,7 @@ impl Declared {
 
     /// Returns the type of a column with the given values.
     pub fn column_type(&self, seen: &Seen, mixed: Mixed, dates: bool) -> ColumnType {
-        // A column without a declared type keeps integers among floats as they were written.
+        // Without a declared type, SQLite stores integers among floats as integers. They become doubles if doubles hold all of them.
         let is_untyped = self.declared_type.is_empty();
         let int_as_real = matches!(self.affinity, Affinity::Numeric | Affinity::Real)
             || self.is_expression
@@ -212,7 +212,7 @@ impl Declared {
             () => None,
         };
         let mut kind = self.kind();
-        // A column of numbers, or without values.
+        // The values of a DECIMAL or NUMERIC column are doubles if all of them are numbers that doubles hold.
         if kind.is_none() && is_decimal && !seen.has_others(Kind::Real, true) {
             kind = Some(Kind::Real);
         }

@@ -10,12 +10,12 @@ use sqluice_core::source::BadText;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mixed {
-    /// The values are an error.
+    /// Such a value is an error.
     #[default]
     Error,
     /// The column becomes text if it has any such value.
     Text,
-    /// The values become NULL, and are counted.
+    /// Such values become NULL, and are counted.
     Null,
 }
 
@@ -42,7 +42,7 @@ impl Nulled {
         Nulled(std::iter::repeat_with(AtomicU64::default).take(columns).collect())
     }
 
-    /// Counts a value.
+    /// Counts a value of a column that has become NULL.
     pub fn count(&self, column: usize) {
         self.0[column].fetch_add(1, Ordering::Relaxed);
     }
@@ -64,7 +64,7 @@ pub(crate) fn without_bad_text(error: Error) -> Error {
 /// Returns the error for a value that a format can't store.
 pub fn unfit(value: &Value<'_>, format: &str) -> Error {
     let what = describe(value);
-    let error = Error::input(format!("{format} has no place for {what}"));
+    let error = Error::input(format!("{format} can't store {what}"));
     let remedy = match value {
         Value::Blob(_) => "write Parquet or Arrow, or read the column by a query with hex(...); ",
         Value::Real(_) => "write Parquet or Arrow; ",

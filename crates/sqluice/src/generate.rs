@@ -212,14 +212,16 @@ impl Generate {
             ]));
         }
         if self.write.if_exists != IfExists::Fail {
-            return Err(Error::usage("a share is a database of its own").hint("name a new one"));
+            return Err(
+                Error::usage("a share can't be added to an existing database").hint("name a new database")
+            );
         }
         let write = self.write.clone().foreign_keys(false);
         Ok(self.clone().write(write))
     }
 
-    /// Parses the comments of the schema and plans the run, after the target is connected. If constraints may be dropped, rows are made to
-    /// keep them, and the run is planned again without the constraints that no rows keep.
+    /// Parses the comments of the schema and plans the run, after the target is connected. If constraints may be dropped, chooses values
+    /// that keep them, and plans the run again without the constraints that no values keep.
     fn understand(self, cancel: &Cancel) -> Result<PreparedGenerate> {
         let mut prepared = self.planned()?;
         if !settle::may_be_dropped(&prepared.schema) {
@@ -341,8 +343,11 @@ impl Generate {
         let mut schema = self.schema.clone();
         if let Some(existing) = existing {
             if let IfExists::Upsert(_) = self.write.if_exists {
-                return Err(Error::usage("rows that are made up are added to others, or replace them")
-                    .hint(message![Setting::Append, " or ", Setting::ReplaceTable]));
+                return Err(Error::usage("generated rows can't be upserted").hint(message![
+                    Setting::Append,
+                    " or ",
+                    Setting::ReplaceTable
+                ]));
             }
             let hint = message![Setting::Append, " adds to its rows"];
             schema = existing.combine_all(schema, &self.write.if_exists, &hint)?;

@@ -290,7 +290,8 @@ impl Index {
             ]));
         }
         if self.write.threads == Some(0) {
-            return Err(Error::usage("no threads can do no work").hint("give at least 1"));
+            return Err(Error::usage("threads must be at least 1")
+                .hint("leave the setting out for one thread per core"));
         }
         let memory = Memory::divide(&self.write, true)?;
         let existing = Existing::open(&Target::resolve(&self.target, &self.write), self.busy_timeout)?;

@@ -220,7 +220,7 @@
 //! let prepared = Copy::new(&db, &backup).prepare(&Context::default())?;
 //! println!("{}", prepared.plan());
 //!
-//! // Another thread, or a handler of Ctrl-C, may do so during the run.
+//! // Usually, another thread or a handler of Ctrl-C does this during the run.
 //! cancel.cancel();
 //! let error = prepared.run(&Context::default().cancel(&cancel)).unwrap_err();
 //! assert_eq!(error.kind(), ErrorKind::Interrupted);
@@ -250,8 +250,8 @@
 //! - `entity-store`: the module [`entity_store`], typed objects
 //! - `archive`: the module [`archive`], which packs a folder into a database and unpacks it; includes `blob-store`
 //! - `cloud`: URLs (`s3://`, `gs://`, `az://`, `https://`) in the place of paths; see [`remote`]. Off by default
-//! - `export`: the module [`export`], tables, queries and whole databases as files; with `parquet`, these may be Parquet and Arrow files; in [`copy`],
-//!   copies for Datasette and D1
+//! - `export`: the module [`export`], tables, queries and whole databases as files; with `parquet`, these may be Parquet and Arrow files;
+//! in [`copy`], copies for Datasette and D1
 //!
 //! # Existing databases
 //!

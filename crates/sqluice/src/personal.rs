@@ -150,12 +150,12 @@ const PEOPLE: &str = "customer client user person people employee author actor a
     persona personas klient medewerker gebruiker utilisateur utilisateurs employe personne personnes utente dipendente \
     beneficiary holder emergency legal real billing shipping";
 
-/// Last words of names of facts *about* personal data, which are not personal themselves: `email_verified`.
+/// Last words of the names of columns that say something *about* personal data, and are not personal themselves: `email_verified`.
 const ABOUT: &str = "verified confirmed count counts sent enabled disabled status state type kind at length valid is has can \
     opens opened bounced optin optout opt required changed updated created expires expired expiry flag number_of template \
     format provider domain id uuid version algorithm attempts retries limit quota size score server host port gateway queue folder";
 
-/// First words of names of facts: `is_phone_valid`.
+/// First words of the names of such columns: `is_phone_valid`.
 const ASKING: &str = "is has can num count";
 
 /// The word "name" in several languages.
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_other_things_raise_no_alarm() {
+    fn names_of_other_things_are_not_personal() {
         for column in [
             "filename",
             "file_name",

@@ -22,8 +22,8 @@
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
 //!
-//! Invariant: all batches have one committed state. The memory is that of a few batches per thread, for any number of rows. No batches are
-//! built while none are taken.
+//! Invariant: all batches come from one committed state. The memory is that of a few batches per thread, for any number of rows. No batches
+//! are built while none are taken.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -181,20 +181,20 @@ impl Read {
         let (state, words) = basis.split_once(' ').unwrap_or((basis, ""));
         if snapshot.state()? != state {
             return Err(Error::input(format!(
-                "{} was changed while it is read in parts",
+                "{} has changed since `basis` was taken",
                 self.source.display()
             ))
-            .hint("read it again from the beginning, or read a copy"));
+            .hint("take a new basis and read all parts again, or read a copy of the database"));
         }
         let types: Option<Vec<ColumnType>> = words.split(' ').map(ColumnType::from_word).collect();
         match types.filter(|types| types.len() == rows.columns().len()) {
             Some(types) => Ok((rows, snapshot, Some(types))),
-            None => Err(Error::usage("the basis is of a reading of other columns")),
+            None => Err(Error::usage("`basis` was taken with different columns")),
         }
     }
 
     /// Returns the committed state of the database and the types of the columns, as text for [`Read::basis`]. Reads with this basis fail
-    /// after a commit to the database, and share the types of all columns, even if their declarations leave the types open.
+    /// after a commit to the database. They all give a column the same type, even if its declaration leaves the type open.
     ///
     /// # Errors
     /// As [`Read::check`].

@@ -1,4 +1,4 @@
-//! URLs in the place of paths: resolves the file, object or database that a URL means.
+//! Accepts URLs in place of paths: finds the files, objects or databases that a URL names.
 //!
 //! ```text
 //!  s3://bucket/*.parquet  ──> expand ──> input: ranges and streams        files of a load
@@ -29,13 +29,13 @@ use sqluice_sources::formats::of_name;
 #[cfg(feature = "load")]
 use sqluice_sources::input::{self, Named, is_named_as_archive};
 
-/// Returns `true` if `target` is a URL to which `options` are not connected yet.
+/// Returns `true` if `target` is a URL, and `options` do not have the connection to its store yet.
 pub(crate) fn is_unconnected(target: Option<&Path>, options: &WriteOptions) -> bool {
     options.destination.is_none() && target.is_some_and(is_url)
 }
 
-/// Connects `options` to the object at `target` if it is a URL, so that the database is written there. Does nothing if `options` are
-/// already connected.
+/// Connects `options` to the object at `target` if it is a URL, so that the database is written there. Does nothing if `options` already
+/// have the connection.
 ///
 /// # Errors
 /// If the store can't be reached, or `target` is a URL and the feature `cloud` is off.
@@ -49,7 +49,7 @@ pub(crate) fn connect(target: Option<&Path>, options: &mut WriteOptions, cancel:
     }
 }
 
-/// Returns the files and objects that match patterns, within the default limits of requests.
+/// Returns the files and objects that match patterns, within the default limits for requests.
 ///
 /// # Errors
 /// As [`expand_within`].
@@ -119,18 +119,19 @@ pub(crate) fn named_within<P: AsRef<Path>>(
     Ok(all)
 }
 
-/// Returns the URL of an archive and the name or pattern of its members, if a URL has them: the extension of an archive stands before a slash, and
-/// a pattern or the extension of a format at the end. `https://host/data.zip/download` is a file.
+/// Splits a URL into the URL of an archive and the name or pattern of its members. Returns `None` if the URL is not such a URL: the name of
+/// an archive must end before a slash, and the end must be a pattern or have the extension of a format. `https://host/data.zip/download` is
+/// a file.
 #[cfg(feature = "load")]
 fn within_archive(url: &Path) -> Option<(PathBuf, PathBuf)> {
     let text = url.to_str().filter(|text| !text.contains(['#', '\\']))?;
-    // The path begins behind the host or the bucket.
+    // The path begins after the host or the bucket.
     let path_at = text.find("://").map(|at| at + 3).and_then(|at| Some(at + text[at..].find('/')? + 1))?;
     let is_end = |at: &usize| is_named_as_archive(Path::new(&text[path_at..*at]));
     let at = text[path_at..].match_indices('/').map(|(at, _)| path_at + at).find(is_end)?;
     let (archive, members) = (&text[..at], &text[at + 1..]);
     let is_web = text.starts_with("http");
-    // In the address of a web page, a question mark begins the query.
+    // In a web address, a question mark begins the query.
     let is_query = is_web && members.contains('?');
     let is_file = members.contains(['*', '?', '[']) || of_name(Path::new(members)).is_some();
     (is_file && !is_query).then(|| (archive.into(), members.into()))
@@ -153,10 +154,10 @@ pub(crate) fn refuse_url(path: &Path, what: &str) -> Result<()> {
     }
     let name = without_secrets(path);
     Err(sqluice_core::error::Error::usage(format!(
-        "{} is a URL, and only a file can be {what}",
+        "{} is a URL: only a local file can be {what}",
         name.display()
     ))
-    .hint("copy the database to a file first, and name that file"))
+    .hint("copy the database to a local file first"))
 }
 
 /// Begins to read a database. A database at a URL is first downloaded to a temporary file in `folder`.
@@ -177,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_goes_on_within_an_archive_if_a_file_of_a_format_is_named() {
+    fn a_url_names_members_of_an_archive_by_a_pattern_or_a_known_extension() {
         for (url, parts) in [
             ("https://host/data.zip/a.csv", Some(("https://host/data.zip", "a.csv"))),
             ("s3://bucket/in/*.zip/d/*.csv", Some(("s3://bucket/in/*.zip", "d/*.csv"))),

@@ -1,11 +1,11 @@
-//! The text of a schema: values and comments in statements that SQLite keeps as they were written.
+//! Finds and removes values and comments in the statements of a schema, whose text SQLite keeps unchanged.
 //!
 //! ```text
 //!  CREATE TABLE t (a DEFAULT "x", -- ask Ann        literals:  "x", 'y', 12345
 //!                  b CHECK (b <> 'y'), c)           comments:  -- ask Ann
 //! ```
 //!
-//! A name in double quotes that is no column, no table and no name of the statement is a literal to SQLite.
+//! To SQLite, a name in double quotes is a literal if no column, no table and nothing in the statement has this name.
 //!
 //! Modules, from the bottom up: `literals`: finds literals; `comments`: removes comments; `strip`: removes literals.
 

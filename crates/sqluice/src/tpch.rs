@@ -35,8 +35,8 @@ pub use sqluice_sources::tpch::schema;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Tpch {
-    /// The database; `None` to build the pages and discard them. The tables are added to an existing database, if it has no tables of these
-    /// names.
+    /// The database; `None` to build the pages and discard them. The tables are added to an existing database, if it has no tables with
+    /// these names.
     pub target: Option<PathBuf>,
     /// The scale factor, above 0 and at most 100,000. Scale 1 is 8.7 million rows and about 1.3 GB.
     pub scale: f64,
@@ -62,7 +62,7 @@ setters! { Tpch:
 impl TakesSettings for Tpch {
     fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
         match setting {
-            // The rows of the benchmark depend only on the scale, so a seed is ignored.
+            // The rows of the benchmark depend only on the scale, so no seed is needed.
             Setting::Seed => Ok(true),
             _ => self.write.set(setting, value),
         }
@@ -112,8 +112,8 @@ impl Tpch {
         let options = &self.write;
         let target = self.target.as_deref().map(|target| Target::resolve(target, options));
         if options.if_exists != IfExists::Fail {
-            return Err(Error::usage("the rows of TPC-H belong to no other table")
-                .hint("name a database that has none of its tables, or replace it as a whole"));
+            return Err(Error::usage("TPC-H rows can't be added to existing tables")
+                .hint("name a database that has none of the TPC-H tables, or overwrite the whole database"));
         }
         let (schema, mut plan) = plan_tables(&schema()?, target.as_ref(), options)?;
         plan.foreign_keys = options.foreign_keys.unwrap_or(false);
@@ -122,7 +122,13 @@ impl Tpch {
             plan.sources = vec![format!("TPC-H, scale {}", self.scale)];
         }
         plan.estimated_bytes = Some(tables.iter().map(TpchTable::bytes_about).sum());
-        plan.notes.push(format!("{} MiB of text are needed besides the memory", TEXT_BYTES >> 20).into());
+        plan.notes.push(
+            format!(
+                "the generator needs {} MiB for its texts, in addition to the memory budget",
+                TEXT_BYTES >> 20
+            )
+            .into(),
+        );
         attempts::note_destination(&schema, &mut plan);
         Ok(PreparedTpch { tpch: self, plan, schema })
     }

@@ -1,4 +1,4 @@
-//! `write`: writes rows of the caller to a database: structs from an iterator ([`write_rows`]), or batches of columns from sources, for the
+//! `write`: writes the caller's rows to a database: structs from an iterator ([`write_rows`]), or batches of columns from sources, for the
 //! tables of a schema ([`write_tables`]) or for named columns ([`Write`]).
 
 #[cfg(feature = "load")]
@@ -33,12 +33,12 @@ use crate::full_text::OverOthers;
 use crate::remote;
 
 /// Writes the tables of `schema` to the database `target`, or builds the pages and discards them if `target` is `None`. If the database
-/// exists and is not overwritten, its tables must be declared the same, and [`IfExists`](sqluice_engine::options::IfExists) determines how
-/// they are handled. `sources` has one source of rows for each table, in the order of [`Schema::tables`].
+/// exists and is not overwritten, the declarations of its tables must be the same, and [`IfExists`](sqluice_engine::options::IfExists)
+/// determines what happens to their rows. `sources` has one source of rows for each table, in the order of [`Schema::tables`].
 ///
 /// # Errors
-/// If the schema is not supported, a source fails, a value can't be stored, or the database can't be written. The database is then absent,
-/// or unchanged.
+/// If the schema is not supported, a source fails, a value can't be stored, or the database can't be written. After an error, a new
+/// database does not exist, and an existing one is unchanged.
 pub fn write_tables(
     target: Option<&Path>,
     schema: &Schema,
@@ -65,7 +65,8 @@ pub fn write_tables(
     attempts::write(&plan, &schema, jobs.collect(), None, "write", &context.child())
 }
 
-/// Returns the schema of the written tables, and the plan. Nothing is known about the rows, so SQLite inserts the rows of existing tables.
+/// Returns the schema of the tables that are written, and the plan. Because nothing is known about the rows, SQLite inserts the rows of
+/// existing tables.
 pub(crate) fn plan_tables(
     schema: &Schema,
     target: Option<&Target>,

@@ -54,7 +54,7 @@ fn go(pool: &Pool) {
     while pool.is_open() {
         if pool.in_use() {
             thread::park_timeout(TURN);
-            // If the readers can't be stopped, the next turn tries again, and the next reader gets the error.
+            // If a lock can't be released now, the next turn tries again. The error is dropped here; the next reader meets it itself.
             drop(pool.stop());
         } else if pool.may_sleep() {
             thread::park();

@@ -8,9 +8,9 @@
 //! A descriptor of our own would be simpler, but wrong: when a process closes any descriptor of a file, it loses all its locks on the file,
 //! including those of unknown connections. SQLite closes its own descriptor only when no connection holds a lock.
 //!
-//! All `unsafe` code of a store is in this file. This way of reading saves the statement, and reads all overflow pages of a blob at once.
-//! `bench/stores --only read` measures the gain over a SELECT and over files. If this way fails, the store uses an ordinary statement, and
-//! both ways run the same tests.
+//! All `unsafe` code of a store is in this file. Reading through the file handle needs no SQL statement, and reads all overflow pages of a
+//! blob at once. `bench/stores --only read` measures the gain over a SELECT and over files. If the handle gives no bytes, the store runs an
+//! SQL statement; both ways run the same tests.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};

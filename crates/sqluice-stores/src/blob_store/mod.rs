@@ -227,7 +227,7 @@ impl BlobStore {
 
     fn batch(&self, changes: Changes<'_>) -> Result<u64> {
         let writer = self.writer.as_ref().ok_or_else(|| pool::read_only(&self.path))?;
-        // A panic of another writing thread has rolled its transaction back.
+        // If another thread has panicked while it wrote, its transaction was rolled back, so the writer can be used.
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
         writer.batch(&self.pool, changes)
     }

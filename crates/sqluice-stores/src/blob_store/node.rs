@@ -72,7 +72,7 @@ impl Sorted {
     fn below(&self, number: u64) -> usize {
         let smaller =
             |numbers: &[u64]| numbers.iter().map(|other| usize::from(*other < number)).sum::<usize>();
-        // All numbers before the last block whose first number is less are less themselves, and no number after this block is.
+        // `start` begins the last block whose first number is less than `number`: all numbers before the block are less, and none after it.
         let start = smaller(&self.firsts).saturating_sub(1) * self.block;
         start + smaller(&self.all[start..self.all.len().min(start + self.block)])
     }
@@ -88,8 +88,8 @@ pub(super) enum Step {
 }
 
 impl Node {
-    /// Prepares a page. Returns `None` if SQLite has to search the page: a leaf of a table, which is only read when its rows are, and an
-    /// index page with a key that is not text or does not fit its cell.
+    /// Prepares a page. Returns `None` for a page that SQLite must search: a leaf of a table, which is never prepared, and an index page
+    /// with a key that is not text or does not fit its cell.
     pub(super) fn fill(&mut self, page: &[u8], number: u32, geometry: Geometry) -> Option<()> {
         // The number is set only after the page is complete.
         self.number = 0;
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_compare_as_keys_do() {
+    fn heads_sort_like_their_keys() {
         let keys: [&[u8]; 8] = [
             b"",
             b"\0",

@@ -13,7 +13,7 @@ use super::BlobStore;
 /// slower.
 pub const PAGE_SIZE: PageSize = PageSize::DEFAULT;
 
-/// The moment at which a batch counts as done.
+/// The durability of a batch that is reported as written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {
@@ -118,7 +118,7 @@ impl Options {
         self
     }
 
-    /// Sets the moment at which a batch counts as done. Default: when it is on the disk.
+    /// Sets the durability of a batch that is reported as written. Default: [`Durability::Full`].
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Options {
         self.durability = durability;

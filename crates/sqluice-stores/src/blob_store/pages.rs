@@ -1,4 +1,4 @@
-//! The pages of a file that does not change meanwhile, for a single reader.
+//! The pages of a database file, read by a single reader while its lock keeps the file unchanged.
 //!
 //! ```text
 //!  interior pages, leaves of the index     cached in a form that is fast to search ([`super::node`])
@@ -14,15 +14,15 @@ use sqluice_format::page::Geometry;
 use super::file::{Fetched, RawFile};
 use super::node::Node;
 
-/// The number of places in the cache where a page may be.
+/// The number of cache slots that a page may take.
 const WAYS: usize = 4;
 
-/// The pages that a reader keeps from call to call. A page number determines [`WAYS`] places, so no list of recently used pages is needed.
-/// A table of a hundred thousand blobs has about a thousand cached pages.
+/// The pages that a reader keeps from call to call. A page number determines [`WAYS`] slots, so no list of recently used pages is needed. A
+/// table of a hundred thousand blobs has about a thousand cached pages.
 #[derive(Default)]
 pub(super) struct Cache {
     nodes: Vec<Node>,
-    /// The place that the next page takes.
+    /// The slot, among the [`WAYS`] slots of a page number, that the next page takes.
     turn: usize,
     page: Vec<u8>,
     run: Vec<u8>,

@@ -1,12 +1,12 @@
 //! A connection for reading, which one thread uses at a time.
 //!
 //! ```text
-//!  held:      BEGIN, SHARED lock ── get, get, get: pages, no lock, no statement ── COMMIT, before our own commit or at a turn
+//!  held:      BEGIN, SHARED lock ── get, get, get: pages, no lock, no statement ── COMMIT, before a commit of the store and every 0.1 s
 //!  otherwise: SELECT, SELECT, SELECT: each a transaction
 //! ```
 //!
-//! While a connection holds its SHARED lock, no process changes the file. So pages can be read without SQLite, which is asked only if the
-//! pages give no answer ([`super::tree`]). In WAL mode and in a shared store, no lock is held.
+//! While a connection holds its SHARED lock, no process changes the file, so the reader reads the pages itself. It runs an SQL statement
+//! only if the pages give no answer ([`super::tree`]). In WAL mode and in a shared store, no lock is held.
 
 use std::mem;
 use std::ops::Range;
@@ -372,7 +372,7 @@ fn inflate_part(
 fn inflate(inflater: &mut Option<Inflater>, data: &[u8], size: u64, out: &mut Vec<u8>) -> Result<()> {
     out.clear();
     inflater.get_or_insert_with(Inflater::default).inflate(data, size, out).map_err(|error| {
-        let failed = Error::input(format!("what is stored does not inflate to {size} bytes"));
+        let failed = Error::input(format!("the stored data does not inflate to {size} bytes"));
         match error {
             InflateError::Wrong(why) => failed.because(why),
             InflateError::Write(error) => failed.because(error),

@@ -7,8 +7,8 @@
 //!  the blob:  local bytes, then as many overflow pages as necessary, read at once as if they were consecutive
 //! ```
 //!
-//! Overflow pages are consecutive if the blob was written in one go. Every page names the next. If this is not the following page, reading
-//! continues at the named page.
+//! Overflow pages are consecutive if the blob was written in one go. Each of them names the next one. If that is not the page that follows
+//! in the file, reading continues at the named page.
 //!
 //! The pages are not trusted: an unexpected page gives `None`, and SQLite is asked. The same holds for rare cases: a key that does not fit
 //! its cell, or a value that is a number.
@@ -187,7 +187,8 @@ impl<'p> Payload<'p> {
         Some(Payload { bytes, local, next })
     }
 
-    /// Parses the header of the record, and appends the wanted local bytes. Returns the chain with other wanted bytes.
+    /// Parses the header of the record, and appends the wanted bytes that are in the cell. Returns the overflow chain if it has more of
+    /// them.
     fn read(&self, layout: Layout, wanted: Wanted<'_>, out: &mut Vec<u8>) -> Option<(Row, Option<Chain>)> {
         let (header, mut at) = varint::read(self.local)?;
         let mut start = header;

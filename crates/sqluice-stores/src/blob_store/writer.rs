@@ -125,7 +125,7 @@ impl Writer {
 /// A function that passes the changes of a batch to a callback, one after another.
 pub(super) type Changes<'c> = &'c mut dyn FnMut(&mut dyn FnMut(Change<'_>) -> Result<()>) -> Result<()>;
 
-/// The readers, which wait for the end of a batch.
+/// The readers of the store, stopped until the end of a batch.
 struct Waiting<'p> {
     _readers: Stopped<'p>,
     /// `true` if SQLite may write to the file before the commit.

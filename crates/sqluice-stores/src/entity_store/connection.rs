@@ -97,9 +97,10 @@ pub(super) fn open_store(path: &Path, options: &Options) -> Result<(Connection, 
     }
     let mode: String = writer.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(cannot)?;
     if mode != "wal" {
-        let message =
-            format!("{} can't be read and written at once: its journal mode is {mode}", path.display());
-        return Err(Error::target(message).hint("a write-ahead log needs a file system with shared memory"));
+        let message = format!("cannot switch {} to WAL mode: its journal mode stays {mode}", path.display());
+        return Err(
+            Error::target(message).hint("put the store on a local disk: WAL mode needs shared memory")
+        );
     }
     if !is(layout::HAS_TYPES)? {
         let create = layout::CREATE_TYPES.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS");

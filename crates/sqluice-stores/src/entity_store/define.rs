@@ -8,7 +8,7 @@ use sqluice_core::error::{Error, Result};
 use super::field::{Field, Key};
 use super::path::{self, Node};
 
-/// The names of a table's columns that fields can't have.
+/// The columns and rowid names of every table, which fields can't have as names.
 const TAKEN: [&str; 5] = ["key", "value", "rowid", "oid", "_rowid_"];
 
 /// A type of entities: a name, a key, and indexed fields.

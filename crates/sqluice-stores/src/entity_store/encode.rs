@@ -20,7 +20,8 @@ use super::define::KeyOf;
 use super::extract;
 use super::field::{Field, Key};
 
-/// The maximum number of entities in a chunk. SQLite waits for the first chunk, and a statement costs as much as a few rows.
+/// The maximum number of entities in a chunk. SQLite waits for the first chunk, so it must be small; but a statement costs as much as a few
+/// rows, so it must have many.
 const CHUNK_ENTITIES: usize = 1024;
 
 /// The size of JSON at which a chunk ends.
@@ -55,7 +56,7 @@ pub(super) fn each<T: Serialize + Sync>(
         let (give_back, done_with) = channel();
         scope.spawn(move || {
             while let Some(rows) = encoder.chunk(done_with.try_recv().unwrap_or_default()) {
-                // If the receiver has ended, its error is reported elsewhere.
+                // The receiver stops early only after an error, which `each` returns.
                 if sender.send(rows).is_err() {
                     break;
                 }
@@ -187,9 +188,13 @@ impl<T: DeserializeOwned> Kind<T> {
     /// When the JSON does not fit the type. `key` returns the name of the entity for the message.
     pub(super) fn decode(&self, json: &[u8], key: impl FnOnce() -> String) -> Result<T> {
         serde_json::from_slice(json).map_err(|error| {
-            Error::input(format!("{} {} is not what the program takes it for", self.ty.name, key()))
-                .hint("its JSON was written by another program, or another version of this one")
-                .because(error)
+            Error::input(format!(
+                "the JSON of {} {} does not fit the type in the program",
+                self.ty.name,
+                key()
+            ))
+            .hint("its JSON was written by another program, or another version of this one")
+            .because(error)
         })
     }
 

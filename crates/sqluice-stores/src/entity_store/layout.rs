@@ -60,9 +60,9 @@ pub(super) struct Sql {
     create_key: Option<String>,
     pub(super) is_empty: String,
     pub(super) insert: String,
-    /// A query for the rows of a batch whose keys exist: the row's number, the rowid, a flag that is `true` if the values are equal, and
-    /// the stored fields. A value may be long, so it is read only if all fields are equal, apart from unique fields that were set to NULL
-    /// ([`give_up_unique`](Self::give_up_unique)).
+    /// A query for the rows of a batch whose keys exist: the row's number, the rowid, a flag that is `true` if the stored JSON (`value`) is
+    /// equal, and the stored fields. The JSON may be long, so it is read only if all fields are equal, apart from unique fields that were
+    /// set to NULL ([`give_up_unique`](Self::give_up_unique)).
     pub(super) compare: String,
     pub(super) read: String,
     pub(super) read_many: String,
@@ -170,7 +170,7 @@ impl Sql {
         sql + " WHERE rowid = ?1"
     }
 
-    /// Returns the indexes and columns of unique fields.
+    /// Returns the number of each unique field, counted from 0, and its quoted column.
     pub(super) fn unique(&self) -> impl Iterator<Item = (usize, &str)> {
         let unique = self.fields.iter().enumerate().filter(|(_, field)| field.unique);
         unique.map(|(number, field)| (number, field.column.as_str()))

@@ -142,13 +142,13 @@ pub struct EntityStore {
 struct Shared {
     readers: Readers,
     writer: Mutex<Connection>,
-    /// The thread that writes.
+    /// The thread that is in a transaction; `None` if no thread is.
     writing: Mutex<Option<ThreadId>>,
     /// The types that have been defined: names and definitions.
     defined: Mutex<BTreeMap<String, String>>,
 }
 
-/// A type with everything that is derived from it once.
+/// A defined type, with the SQL, JSON paths and stored definition that follow from it.
 struct Kind<T> {
     ty: EntityType<T>,
     /// The stored definition.
@@ -204,7 +204,7 @@ impl EntityStore {
         // SQLite ignores the case of names.
         let name = kind.ty.name.to_ascii_lowercase();
         if defined.get(&name).is_some_and(|definition| *definition != kind.definition) {
-            let message = format!("type {} has been defined otherwise in this store", kind.ty.name);
+            let message = format!("type {} has been defined differently in this store", kind.ty.name);
             return Err(Error::usage(message).hint("open the store again"));
         }
         let known = kind.known(&*self.shared.readers.take()?)?;
@@ -249,7 +249,7 @@ impl Shared {
     }
 
     fn transaction<R>(&self, run: impl FnOnce(&Connection) -> Result<R>) -> Result<R> {
-        self.refuse_in_transaction("in a transaction, write by the transaction")?;
+        self.refuse_in_transaction("inside a transaction, write through its Transaction")?;
         let writer = lock(&self.writer);
         let _writing = Writing::new(&self.writing);
         let run_sql = |sql: &str, what: &str| {

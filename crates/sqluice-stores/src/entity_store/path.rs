@@ -29,7 +29,7 @@ pub(super) enum Step {
 /// When the path is invalid, or uses features other than members and elements.
 pub(super) fn parse(path: &str) -> Result<Vec<Step>> {
     let wrong = |at: usize| {
-        Error::usage(format!("{path:?} is not a JSON path: what is at byte {at} can't be read"))
+        Error::usage(format!("{path:?} is not a JSON path: there is an error at byte {at}"))
             .hint("such as $.address.city, $.tags[0] or $.\"odd name\"")
     };
     let mut rest = path.strip_prefix('$').ok_or_else(|| wrong(0))?;
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused_with_its_place() {
+    fn an_invalid_path_is_refused_with_the_byte_of_its_error() {
         for (path, at) in [
             ("", 0),
             ("email", 0),

@@ -5,7 +5,7 @@
 //!    WHERE "city" = ?1 AND "age" >= ?2                               ORDER BY "age"     LIMIT 10
 //! ```
 //!
-//! An index of SQLite can serve every comparison.
+//! An index of SQLite can serve every comparison except `is_not`.
 
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use sqluice_core::error::{Error, Result};
@@ -60,7 +60,7 @@ impl FieldName {
         self.operator("IS", value)
     }
 
-    /// Matches all other values, including missing fields.
+    /// Matches fields that do not equal `value`. A missing field equals only [`Field::Null`].
     pub fn is_not<'a>(self, value: impl Into<Field<'a>>) -> Filter {
         self.operator("IS NOT", value)
     }
@@ -247,7 +247,10 @@ impl With {
             KeyKind::Text => (numbers, "text"),
         };
         match is_other {
-            true => Err(Error::usage(format!("{} has keys of {wanted}, and is asked for others", ty.name))),
+            true => Err(Error::usage(format!(
+                "{} has keys of {wanted}: a filter can't compare them with other values",
+                ty.name
+            ))),
             false => Ok(()),
         }
     }

@@ -37,7 +37,7 @@ impl<T> Kind<T> {
             return Ok(Known::Same);
         }
         let known: super::define::Definition = serde_json::from_str(&definition).map_err(|error| {
-            Error::target(format!("what the store says of type {} is not understood", self.ty.name))
+            Error::target(format!("the stored definition of type {} can't be read", self.ty.name))
                 .hint("it was written by another version of the program")
                 .because(error)
         })?;
@@ -64,7 +64,7 @@ impl<T> Kind<T> {
         if self.stored_definition(connection)?.as_ref() == Some(&self.definition) {
             return Ok(());
         }
-        let message = format!("another program has defined type {} otherwise meanwhile", self.ty.name);
+        let message = format!("another program has changed the definition of type {}", self.ty.name);
         Err(Error::target(message).hint("programs that share a store must agree on its types"))
     }
 
@@ -82,7 +82,8 @@ impl<T> Kind<T> {
             .query_row(layout::HAS_OBJECT, [&self.ty.name], |row| row.get(0))
             .map_err(cannot_write)?;
         if is_taken {
-            let message = format!("something else in the store has the name of type {}", self.ty.name);
+            let message =
+                format!("another table or index of the store has the name of type {}", self.ty.name);
             return Err(Error::target(message).hint("give the type another name"));
         }
         connection.execute_batch(&self.sql.create()).map_err(cannot_write)?;

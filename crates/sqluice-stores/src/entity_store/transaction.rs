@@ -1,4 +1,4 @@
-//! Operations on entities on a connection: in a transaction that writes, or by a reader.
+//! The operations on entities, which run on the connection of a transaction or of a reader.
 
 use std::cell::RefCell;
 
@@ -30,7 +30,7 @@ impl<'c> Transaction<'c> {
     /// Returns the entities as this transaction sees them.
     fn of<'t, T>(&'t self, entities: &'t Entities<T>) -> Result<On<'t, T>> {
         if entities.store_id() != self.store {
-            return Err(Error::usage(format!("type {} is of another store", entities.name())));
+            return Err(Error::usage(format!("type {} belongs to another store", entities.name())));
         }
         let on = On { connection: self.connection, kind: entities.kind() };
         let mut seen = self.seen.borrow_mut();

@@ -155,13 +155,13 @@ struct Batch<'a, T> {
 /// The rows of a chunk, sorted by the way in which they are written.
 struct Sorted {
     new: Vec<usize>,
-    /// The rows in which a field differs, with their rowids.
+    /// Rows in which an indexed field changes: (position in the chunk, rowid).
     fields: Vec<(usize, i64)>,
-    /// The rows in which only the value differs, with their rowids.
+    /// Rows whose stored JSON (column `value`) changes while all indexed fields stay: (position in the chunk, rowid).
     value: Vec<(usize, i64)>,
-    /// For each field, the number of rows in which it differs.
+    /// For each field, the number of rows in which it changes.
     differ: Vec<usize>,
-    /// The number of rows with equal values. Their fields may still differ if unique fields were set to NULL.
+    /// The number of rows whose stored JSON stays. Their fields may still change if unique fields were set to NULL.
     same: usize,
 }
 
@@ -302,7 +302,8 @@ impl<T> Batch<'_, T> {
 }
 
 impl Sorted {
-    /// Sorts in an existing row from the query: the rowid, a flag that is `true` if the values are equal, and the fields.
+    /// Adds a row of the query `Sql::compare`: an existing row whose rowid is in column 1, a flag in 2 (`true` if the JSON is equal), then
+    /// the fields.
     fn put(&mut self, number: usize, rows: &Rows<'_>, row: &Row<'_>) -> rusqlite::Result<()> {
         let rowid = row.get(1)?;
         let mut is_other = false;
@@ -333,7 +334,7 @@ fn value_bytes(rows: &Rows<'_>) -> usize {
     (0..rows.len()).map(bytes).sum()
 }
 
-/// Returns some rows of a chunk.
+/// Returns the rows of a chunk that have these numbers.
 fn picked<'r>(rows: &'r Rows<'_>, numbers: &[usize]) -> Rows<'r> {
     columns((0..rows.columns()).map(|column| of(rows, numbers.iter().copied(), column)))
 }

@@ -17,7 +17,10 @@ pub(super) fn header(names: &[String], delimiter: u8) -> Result<Vec<u8>> {
             out.push(delimiter);
         }
         if name.contains('\0') {
-            return Err(Error::input(format!("CSV has no place for the name {}", name.escape_debug())));
+            return Err(Error::input(format!(
+                "CSV can't store the NUL character of the column name {}",
+                name.escape_debug()
+            )));
         }
         // A byte order mark at the start of the file would be skipped.
         push_text(&mut out, name.as_bytes(), delimiter, index == 0 && name.starts_with('\u{feff}'));

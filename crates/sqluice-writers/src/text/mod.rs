@@ -1,4 +1,4 @@
-//! Encodes parts as CSV and JSON.
+//! Encodes the parts of a source as CSV or JSON.
 //!
 //! ```text
 //!  head        the names of the columns of CSV, [ of a JSON array
@@ -119,7 +119,7 @@ impl TextEncoder {
         both.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Notes the kinds of the values of each column.
+    /// Adds the kinds of the values of each column to `seen`.
     fn see(&self, batch: &Batch<'_>) {
         for (column, seen) in batch.columns.iter().zip(&self.seen) {
             let of_value = |value: &Value<'_>| match value {
@@ -139,7 +139,7 @@ impl TextEncoder {
         }
     }
 
-    /// Counts a value that the format can't store as NULL, or returns the error.
+    /// Handles a value that the format can't store: counts it if such values become NULL, else returns the error.
     fn unfit(&self, at: (usize, usize), error: impl FnOnce() -> Error) -> Result<(), Refused> {
         if self.mixed == Mixed::Null {
             self.nulled.count(at.1);

@@ -54,7 +54,7 @@ pub const PAGE_SIZE: PageSize = PageSize::DEFAULT;
 /// The longest value that SQLite stores, in bytes: `SQLITE_MAX_LENGTH`.
 pub(crate) const FILE_BYTES_MAX: u64 = limits::LENGTH_MAX as u64;
 
-/// The longest name, in bytes: with a NUL, the longest path of the system.
+/// The longest name, in bytes: a NUL is added, and the result is the longest path of the system.
 const NAME_BYTES_MAX: usize = 4095;
 
 /// The permission bits of a mode. The setuid and setgid bits are never restored.

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_taken_as_they_are_but_for_dots() {
+    fn other_names_stay_unchanged_except_for_dot_components() {
         let of_this_system =
             |name: &[u8]| name.split(|byte| *byte == b'/').all(|c| refused_component(c).is_none());
         let names: [&[u8]; 9] = [

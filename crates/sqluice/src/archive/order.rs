@@ -1,4 +1,4 @@
-//! Chooses the order of a part's rows so that the rows fill their leaves.
+//! Chooses an order of rows that fills their leaf pages.
 //!
 //! ```text
 //!  by name    |3515 .....|2918 .......|1435 617 489 ....|2790 .......|      bytes of each row on its leaf of 4088 bytes;
@@ -66,7 +66,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn every_row_is_there_once(payloads in proptest::collection::vec(0usize..20_000, 0..200)) {
+        fn the_order_has_every_row_once(payloads in proptest::collection::vec(0usize..20_000, 0..200)) {
             let geometry = Geometry::new(PageSize::DEFAULT, 0).unwrap();
             let mut order = filling(&payloads, 1, geometry);
             order.sort_unstable();
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_begins_with_the_first_that_is_left_and_goes_on_with_the_largest_that_fits() {
+    fn a_leaf_takes_the_first_remaining_row_and_then_the_largest_rows_that_fit() {
         let geometry = Geometry::new(PageSize::DEFAULT, 0).unwrap();
         assert_eq!(filling(&[3000, 2000, 1500, 500, 1000, 100], 1, geometry), [0, 4, 1, 2, 3, 5]);
     }

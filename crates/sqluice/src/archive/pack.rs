@@ -32,7 +32,7 @@ pub struct Pack {
     pub target: PathBuf,
     /// The folder. Its content at any depth becomes rows, but not the folder itself.
     pub folder: PathBuf,
-    /// The table.
+    /// The layout of the table.
     pub layout: Layout,
     /// The compression of file contents. A `kv` table allows no compression.
     pub compression: Compression,
@@ -129,16 +129,13 @@ impl Pack {
     /// If a file in the folder can't be read or is too large for a row, or the existing file at the target prevents the pack.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedPack> {
         if (self.layout, self.compression) == (Layout::Kv, Compression::Deflate) {
-            return Err(Error::usage("a kv table says of no value whether it is deflated").hint(message![
-                "leave ",
-                Setting::Kv,
-                " or ",
-                Setting::Compress,
-                " out"
-            ]));
+            return Err(Error::usage(
+                "a kv table can't hold deflated files: it has no column for their sizes",
+            )
+            .hint(message!["leave ", Setting::Kv, " or ", Setting::Compress, " out"]));
         }
         if let IfExists::Upsert(_) = self.write.if_exists {
-            return Err(Error::usage("files are added to others, or replace them").hint(message![
+            return Err(Error::usage("a folder can't be packed as an upsert").hint(message![
                 Setting::Append,
                 " or ",
                 Setting::ReplaceTable
@@ -162,7 +159,8 @@ impl Pack {
             }
             Some(existing) => self.add_to(declared, (&target, &existing), &list)?,
         };
-        // The size of a row with its cells and pointers. The name is also in the index. The compressed size is not known.
+        // A row takes its name twice, as the index has the name, too, and about 40 bytes for cells and pointers. Compressed sizes are not
+        // known.
         let bytes = list.bytes() + 2 * list.name_bytes() + 40 * list.entries.len() as u64;
         plan.estimated_bytes = (self.compression == Compression::None).then_some(bytes);
         let rows = list.entries.len() as u64;
@@ -185,14 +183,14 @@ impl Pack {
             &self.write.if_exists,
             message![
                 Setting::Append,
-                " adds to it, and replaces what has the same name; ",
+                " adds rows to it, and replaces rows of the same name; ",
                 Setting::ReplaceTable,
                 " empties it first"
             ],
         )?;
         if let (Some(name), false) = (list.odd_name(), existing.utf8) {
             let message = format!(
-                "the name {} is no UTF-8, and the text of {} is UTF-16",
+                "the name {} is not UTF-8, so the UTF-16 database {} can't store it",
                 shown(name),
                 self.target.display()
             );

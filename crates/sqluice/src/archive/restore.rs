@@ -25,7 +25,7 @@ pub(crate) enum Failed {
     Refused(String),
     /// A replaceable file or link of this name exists.
     Exists,
-    /// Another object has the name, or the name of a parent folder: perhaps another row.
+    /// An object that has the name, or is no folder where the path needs a folder. Another row may have created it.
     InTheWay(String),
     /// The disk is full or failing, so other rows would fail, too.
     Ends(io::Error),
@@ -176,7 +176,7 @@ fn step(folder: &Folder, component: &[u8]) -> Result<Folder, Failed> {
         Some(Fault::NoFolder) => {
             let is_link = folder.about(component).is_ok_and(|about| about.kind == Kind::Link);
             let what = if is_link { "a symbolic link" } else { "no folder" };
-            Failed::InTheWay(format!("{} on its way is {what}", super::name::shown(component)))
+            Failed::InTheWay(format!("{} in its path is {what}", super::name::shown(component)))
         }
         _ => of_io(error),
     })
@@ -228,8 +228,8 @@ pub(crate) fn of_io(error: io::Error) -> Failed {
         Some(Fault::NoFolder) => return in_the_way("its path leads through something that is not a folder"),
         Some(Fault::TooLong) => "a component of its name is longer than the file system takes",
         Some(Fault::Denied) => "permission denied",
-        Some(Fault::BadName | Fault::Missing) => "the file system does not take its name, or what it names",
-        Some(Fault::NoLinks) => "symbolic links are not made on this system",
+        Some(Fault::BadName | Fault::Missing) => "the file system refuses its name",
+        Some(Fault::NoLinks) => "symbolic links can't be created on this system",
         None => return Failed::Ends(error),
     };
     Failed::Refused(why.to_owned())

@@ -54,7 +54,7 @@ pub(crate) struct Item<'r> {
     pub(crate) data: &'r [u8],
 }
 
-/// The reason why a row can't be restored.
+/// A row that can't be restored, with the reason.
 #[derive(Debug)]
 pub(crate) struct BadItem {
     /// The name, for messages.
@@ -66,8 +66,8 @@ pub(crate) struct BadItem {
 const TRIES: usize = 20;
 
 impl Archive {
-    /// Opens the table of `layout`, or the existing table if no layout is given, and `others` further connections. All connections see the
-    /// same rows.
+    /// Opens the table of `layout`, or the existing table if no layout is given, on this number of connections (at least 1). All
+    /// connections see the same rows.
     ///
     /// # Errors
     /// If the database has no archive, or can't be read.
@@ -91,7 +91,10 @@ impl Archive {
                 return Ok((Archive::find(path, layout, &begun[0])?, begun));
             }
         }
-        Err(Error::input(format!("{} is changed all the time", path.display())))
+        Err(Error::input(format!(
+            "{} keeps changing, so its rows can't be read in one state",
+            path.display()
+        )))
     }
 
     fn find(path: &Path, layout: Option<Layout>, connection: &Connection) -> Result<Archive> {
@@ -185,7 +188,7 @@ impl Archive {
         take: impl FnOnce(std::result::Result<Item<'_>, BadItem>) -> Result<()>,
     ) -> Result<bool> {
         let failed = |error| unreadable(&self.path, error);
-        // An integer key is found by its digits.
+        // SQLite compares an integer key with the number that `name` spells.
         let filter = format!("{} = ?1", columns(self.layout)[0]);
         let mut statement = connection.prepare(&self.select(true, &filter)).map_err(failed)?;
         let name = rusqlite::types::ToSqlOutput::Borrowed(ValueRef::Text(name));
@@ -253,7 +256,7 @@ impl Archive {
             (ValueRef::Text(name), _) => Cow::Borrowed(name),
             (ValueRef::Integer(key), Layout::Kv) => Cow::Owned(key.to_string().into_bytes()),
             (other, _) => {
-                let why = format!("its name is {}, and no text", class(other));
+                let why = format!("its name is {}, not text", class(other));
                 return Err(BadItem { name: described(other), why });
             }
         };
@@ -286,7 +289,7 @@ fn of_sqlar<'r>(
     let item = about([mode, mtime, sz], no_data)?;
     let data = match (item.kind, data) {
         (Kind::Folder, ValueRef::Null) => &[][..],
-        (Kind::Folder, _) => return Err("it is a folder, and has data".to_owned()),
+        (Kind::Folder, _) => return Err("it is a folder, but has data".to_owned()),
         (Kind::File, ValueRef::Null) if item.bytes == 0 => &[],
         (_, data) => bytes_of(data, "data")?,
     };
@@ -315,7 +318,7 @@ fn about<'r>([mode, mtime, sz]: [ValueRef<'r>; 3], no_data: bool) -> std::result
         (0, Some(-1)) => Kind::Link,
         (0, None | Some(0)) if no_data => Kind::Folder,
         (0, _) => Kind::File,
-        (_, _) => return Err(format!("its mode {:o} is that of no file, folder or link", mode.unwrap_or(0))),
+        (_, _) => return Err(format!("its mode {:o} is not of a file, folder or link", mode.unwrap_or(0))),
     };
     let bytes = match (kind, sz) {
         (Kind::File, Some(sz)) => u64::try_from(sz).map_err(|_| format!("its sz is {sz}"))?,
@@ -332,14 +335,14 @@ fn integer(value: ValueRef<'_>, column: &str) -> std::result::Result<Option<i64>
     match value {
         ValueRef::Null => Ok(None),
         ValueRef::Integer(integer) => Ok(Some(integer)),
-        other => Err(format!("its {column} is {}, and no integer", class(other))),
+        other => Err(format!("its {column} is {}, not an integer", class(other))),
     }
 }
 
 fn bytes_of<'r>(value: ValueRef<'r>, column: &str) -> std::result::Result<&'r [u8], String> {
     match value {
         ValueRef::Blob(bytes) | ValueRef::Text(bytes) => Ok(bytes),
-        other => Err(format!("its {column} is {}, and no blob", class(other))),
+        other => Err(format!("its {column} is {}, not a blob", class(other))),
     }
 }
 
@@ -370,7 +373,7 @@ fn columns(layout: Layout) -> Vec<&'static str> {
     }
 }
 
-/// Returns a name that means the rowid, if any.
+/// Returns a column name that means the rowid, or `None` if the table has no rowid or its columns take all such names.
 fn rowid_of(table: &Table) -> Option<String> {
     match table.rowid_alias {
         Some(alias) => Some(quoted(&table.columns[alias].name)),

@@ -144,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_excluded_is_not_included() {
+    fn an_excluded_name_is_never_included() {
         assert!(takes(&["*.rs"], &["gen"], "src/a.rs") && !takes(&["*.rs"], &["gen"], "src/gen/a.rs"));
         assert!(!takes(&["*.rs"], &[], "src/a.c") && takes(&["src"], &[], "src/a.c"));
     }
 
     #[test]
-    fn what_is_no_pattern_is_refused() {
+    fn an_invalid_pattern_is_refused() {
         for pattern in ["[", "", "/etc", "a**b"] {
             assert!(Selection::new(&[], &[pattern.to_owned()]).is_err(), "{pattern:?}");
         }

@@ -392,7 +392,7 @@ impl UnpackRun<'_> {
         }
         let by_key = name == rowid.to_string().as_bytes();
         let Ok(mut number) = u64::try_from(rowid) else {
-            return Err("folders by rowid have no place for numbers below 0".to_owned());
+            return Err("folders by rowid need a rowid of at least 0".to_owned());
         };
         let mut steps: Vec<String> = Vec::new();
         for _ in 0..self.tree_steps {
@@ -403,7 +403,7 @@ impl UnpackRun<'_> {
         let mut path = steps.join("/").into_bytes();
         if !by_key {
             if name.contains(&b'/') {
-                return Err("folders by rowid are for names without /".to_owned());
+                return Err("folders by rowid need a name without /".to_owned());
             }
             path.truncate(path.len() - 2);
             path.extend_from_slice(name);

@@ -4,7 +4,7 @@
 //!  fields of a row ──UTF-8──> batch ──> SQLite, in the text encoding of the database ──> values of entries, in that encoding again
 //! ```
 //!
-//! Text in UTF-16 goes through UTF-8. Where it could change on the way, as malformed text does, an index is not compared.
+//! Text in UTF-16 is converted to UTF-8 and back. If this may change a text, as it does with malformed text, the index is not compared.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ struct OfTable {
     encoding: Option<Utf16>,
 }
 
-/// Adds what SQLite computes to the description of tables, in a database of this text encoding. Returns the indexes that can't be computed
-/// here, with the reason.
+/// Sets `computed` for the tables and indexes whose entries SQLite computes. `encoding` is the text encoding in the file header (1, 2 or
+/// 3). Returns the names of the indexes that can't be computed, with the reasons.
 pub(super) fn add(schema: &Schema, tables: &mut [Table], encoding: u32) -> Vec<(String, String)> {
     let mut refused = Vec::new();
     for (table, spec) in schema.tables.iter().zip(tables) {
@@ -107,7 +107,7 @@ impl ComputedEntries for Rows {
                     .map(|value| match (value, *encoding) {
                         (Value::Text(text), Some(encoding)) => {
                             let text = String::from_utf8_lossy(text);
-                            // SQLite has this character for what it can't convert.
+                            // SQLite writes this character for text that it can't convert.
                             *is_malformed |= text.contains(char::REPLACEMENT_CHARACTER);
                             encoding.encode(&text)
                         }

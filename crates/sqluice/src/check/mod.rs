@@ -144,7 +144,8 @@ impl Check {
         let started = Instant::now();
         let target = &self.target;
         if self.threads == Some(0) {
-            return Err(Error::usage("no threads can do no work").hint("give at least 1"));
+            return Err(Error::usage("threads must be at least 1")
+                .hint("leave the setting out for one thread per core"));
         }
         crate::remote::refuse_url(target, "checked")?;
         // The metadata is checked before the file is opened, as opening a named pipe waits for a writer.

@@ -148,7 +148,7 @@ impl ReadPage for FilePages<'_> {
         let window = self.window(at)?;
         let skip = (at - window.at) as usize;
         into.copy_from_slice(&window.bytes[skip..skip + into.len()]);
-        // The first call reads less than a page.
+        // The first call reads only the file header, which is less than a page.
         if into.len() >= 512 && self.shared.is_first(number) {
             self.checksum.add(number, PageHash::of(into));
         }

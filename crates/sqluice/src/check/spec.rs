@@ -75,7 +75,7 @@ fn as_column(value: Indexed) -> Option<usize> {
     }
 }
 
-/// Returns the order by the first `fields` columns, if known.
+/// Returns the order of an index by its first `fields` columns. The order is `None` if SQLite alone can't compare a column.
 fn key(index: &index::Index, fields: usize, encoding: u32) -> Key {
     let order = index.order().map(|order| KeyOrder::new(&order.columns()[..fields]));
     let by_bytes =

@@ -49,7 +49,7 @@ pub(super) fn hold(
 /// The tables of the schema and their unverifiable parts, or the reason why SQLite can't read the schema.
 type Known = std::result::Result<(Vec<Table>, Vec<Found>), String>;
 
-/// Returns the known facts about the tables of a database.
+/// Returns the tables of the schema and their unverifiable parts. The inner error is SQLite's message if it can't read the schema.
 pub(super) fn tables(connection: &Connection, target: &Path, encoding: u32) -> Result<Known> {
     let read = Schema::from_catalogue(connection, String::new(), target).and_then(|schema| {
         let mut tables = spec::tables(&schema, encoding)?;
@@ -92,7 +92,7 @@ pub(super) fn left_unverified(all: Vec<Found>, said: Option<&Said>) -> Vec<Unver
     left.chain(own).collect()
 }
 
-/// Runs `PRAGMA integrity_check` on the database, or on one table after another if SQLite can't compile or finish the former.
+/// Runs `PRAGMA integrity_check` on the database. If SQLite can't compile or finish that, runs it on one table after another.
 pub(super) fn integrity_check(connection: &Connection) -> rusqlite::Result<Said> {
     let mut said = Said { kept_checks: !connection.is_readonly("main")?, ..Said::default() };
     match lines(connection, &PROBLEMS_MAX.to_string()) {
@@ -159,7 +159,7 @@ fn is_no_answer(line: &str) -> bool {
     line.starts_with("unable to validate the inverted index") && line.ends_with("SQL logic error")
 }
 
-/// Returns SQLite's message if SQLite can't read a table that it could not check.
+/// Returns SQLite's message for a read of a table that it could not check, or `None` if the read succeeds.
 fn why_unanswered(connection: &Connection, table: &str) -> Option<String> {
     let name = quoted(table);
     let read =

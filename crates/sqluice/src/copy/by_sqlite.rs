@@ -28,7 +28,7 @@ pub(crate) fn in_new_file(
     cancel.check()
 }
 
-/// Returns the means for full-text indexes in the new file at a path, when all pages are written.
+/// Returns the threads, memory and temporary folder for building full-text indexes in the new file at `path`, once all pages are written.
 ///
 /// # Errors
 /// If the memory is too small.

@@ -1,4 +1,4 @@
-//! Writes a file for Datasette's `--inspect-file`: the facts about a database that Datasette would otherwise compute at startup.
+//! Writes a file for Datasette's `--inspect-file`: the hash, size and row counts that Datasette would otherwise compute at startup.
 //!
 //! ```text
 //!  {"NAME": {"hash": SHA-256 of the file, "size": bytes, "file": "NAME.db", "tables": {"t": {"count": rows}, ...}}}

@@ -204,7 +204,7 @@ impl Copy {
                 let masks = Masked::masks(masking, &opened, &context.cancel)?;
                 mask::preview(&opened, &masks, rows, &context.cancel)
             }
-            None => Err(Error::usage("only rows of a masked copy are shown")
+            None => Err(Error::usage("a preview shows masked rows, and this copy has no masks")
                 .hint(message!["name a file of masks: ", Setting::Mask.to("FILE")])),
         }
     }
@@ -338,7 +338,7 @@ impl Copy {
         Ok(piece.map_or(TreeContent::None, |piece| TreeContent::Copied(vec![piece])))
     }
 
-    /// Opens the source, without masks. `exclusive` has the source, if the copy replaces the source.
+    /// Opens the source, without masks. `exclusive` is the connection that has locked the source, if the copy replaces the source.
     fn open(mut settled: Settled, exclusive: Option<&Exclusive>, context: &Context<'_>) -> Result<Opened> {
         let this = settled.copy.clone();
         if this.write.threads == Some(0) {
@@ -400,8 +400,8 @@ impl Copy {
             _ if self.mask.is_none() => Ok(()),
             _ if self.is_in_place() => Err(Error::usage("a masked copy can't replace its source")
                 .hint("name another file: the source has what the masks hide")),
-            Some(Purpose::D1) => Err(Error::usage("statements for D1 can't be masked")
-                .hint("make a masked copy, and the statements of that")),
+            Some(Purpose::D1) => Err(Error::usage("a copy for d1 can't be masked")
+                .hint("make a masked copy first, then copy that database for d1")),
             _ => Ok(()),
         }
     }
@@ -414,8 +414,8 @@ impl Copy {
                     Err(Error::usage("a copy without some rows can't replace its source")
                         .hint("name another file: the left-out rows would be lost"))
                 }
-                Some(Purpose::D1) => Err(Error::usage("statements for D1 have all rows of their tables")
-                    .hint("copy without these rows to a database first, then copy that database for D1")),
+                Some(Purpose::D1) => Err(Error::usage("a copy for d1 can't leave out rows")
+                    .hint("copy without these rows to a database first, then copy that database for d1")),
                 _ => Ok(()),
             };
         }
@@ -438,8 +438,10 @@ impl Copy {
 
     fn refuse_statements_in_place(&self) -> Result<()> {
         match self.purpose {
-            Some(Purpose::D1) => Err(Error::usage("statements for D1 can't replace the database")
-                .hint("name a new folder as the target")),
+            Some(Purpose::D1) => Err(Error::usage(
+                "a copy for d1 is a folder of SQL files, which can't replace the source database",
+            )
+            .hint("name a new folder as the target")),
             _ => self.refuse_beside(),
         }
     }
@@ -595,11 +597,11 @@ fn refuse_old_descending(snapshot: &Snapshot, schema: &Schema) -> Result<()> {
     match (snapshot.header().schema_format, indexes.find(|index| descends(index))) {
         (0..4, Some(index)) => {
             let message = format!(
-                "index {} is DESC, and ascends in the old format of {}",
+                "index {} is declared DESC, but ascends in the old schema format of {}",
                 index.name,
                 snapshot.name().display()
             );
-            Err(Error::input(message).hint("VACUUM brings a database to the new format"))
+            Err(Error::input(message).hint("VACUUM changes a database to the new format"))
         }
         _ => Ok(()),
     }

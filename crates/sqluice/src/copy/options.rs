@@ -1,4 +1,4 @@
-//! The options of a copy.
+//! `Copy`: the options of a copy, and the types of their values.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -154,12 +154,12 @@ pub enum JournalMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AutoVacuum {
-    /// Never.
+    /// The database never releases free pages.
     #[default]
     None,
-    /// At every commit.
+    /// Every commit releases free pages.
     Full,
-    /// On request, by `PRAGMA incremental_vacuum`.
+    /// Free pages are released on request, by `PRAGMA incremental_vacuum`.
     Incremental,
 }
 

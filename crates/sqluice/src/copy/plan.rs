@@ -1,4 +1,4 @@
-//! The plan of a copy.
+//! The plan of a copy, which `--dry-run` prints.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use sqluice_reader::StoredObject;
 
 use super::{AutoVacuum, ChosenSetting, JournalMode, MaskPlan, Opened, Purpose, Remade, RowSelection};
 
-/// The plan of a copy.
+/// The plan of a copy, which [`Copy::prepare`](super::Copy::prepare) makes.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct CopyPlan {
@@ -172,7 +172,7 @@ impl fmt::Display for CopyPlan {
             writeln!(f, "for {purpose}: {} {value}: {why}", name.replace('_', " "))?;
         }
         if self.auto_vacuum != AutoVacuum::None {
-            writeln!(f, "auto_vacuum: SQLite writes the file, of a copy that is removed")?;
+            writeln!(f, "auto_vacuum: SQLite's VACUUM INTO makes the file from a temporary copy")?;
         }
         if self.uploaded {
             let how = if self.auto_vacuum == AutoVacuum::None {

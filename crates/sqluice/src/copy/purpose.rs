@@ -5,10 +5,10 @@
 //! | http | 4096 | packed, interior pages first | delete | none | |
 //! | datasette | | packed | delete | none | a file for `--inspect-file` |
 //! | turso | 4096 | packed | wal | none | text must be UTF-8 |
-//! | d1 | | | | | statements of SQL instead of a database (`sql_pieces`) |
+//! | d1 | | | | | a folder of SQL files instead of a database (`sql_pieces`) |
 //! | mobile | 4096 | packed | delete | | the version that Room compares |
 //!
-//! A setting of the user is used if the purpose allows it, or refused if not.
+//! If the user sets a setting to another value, the purpose either allows the value or refuses the copy ([`Must`]).
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ use sqluice_format::page::PageSize;
 
 use super::{AutoVacuum, Copy, JournalMode};
 
-/// The purpose of a copy.
+/// The readers or the host for which a copy is prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -78,10 +78,12 @@ pub(super) struct Settled {
     pub(super) chosen: Vec<ChosenSetting>,
 }
 
-/// The strictness of a purpose about a setting.
+/// The reaction to a value of the user that differs from the value of the purpose.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Must {
+    /// The copy is refused.
     Be,
+    /// The value of the user is used.
     Default,
 }
 
@@ -221,7 +223,7 @@ impl Settled {
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             Some((setting, _)) => {
-                Err(Error::usage(message![*setting, " has no meaning for D1, which takes statements of SQL"]))
+                Err(Error::usage(message![*setting, " has no meaning for D1, which imports SQL statements"]))
             }
             None => Ok(()),
         }

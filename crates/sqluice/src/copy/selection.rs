@@ -77,7 +77,7 @@ impl Selection {
         }
         selection.broken = selection
             .find_broken(schema, objects)
-            .map_err(|error| failed(error, "see what works without what is left out"))?;
+            .map_err(|error| failed(error, "test the views and triggers without the left-out objects"))?;
         match &selection.broken[..] {
             broken @ [_, ..] if !copy.force => {
                 Err(Error::usage(format!("the copy would break {}", broken.join("; "))).hint(message![

@@ -234,7 +234,7 @@ impl Files<'_> {
         let paths: Vec<PathBuf> =
             (1..=self.done.files().len()).map(|number| self.folder.file(number)).collect();
         self.done.finish()?;
-        // Surplus files of a longer series that was replaced.
+        // The files of a longer series that was replaced are removed.
         let replaced = (paths.len() + 1..).map(|number| self.folder.file(number));
         for path in replaced.take_while(|path| self.folder.overwrite && path.is_file()) {
             std::fs::remove_file(&path).map_err(|error| {

@@ -10,8 +10,8 @@
 //!
 //! Invariant: the bytes of the files depend on the database and the options, not on threads.
 //!
-//! Modules, from the bottom up: `options`: the options; `dump`: a database as statements; `plan`: the files for a database; `out`: the destination of bytes; `report`: the
-//! result; `typed`: the types of columns; `run`: the run.
+//! Modules, from the bottom up: `options`: the options; `dump`: a database as statements; `plan`: the files for a database; `out`: the
+//! destination of bytes; `report`: the result; `typed`: the types of columns; `run`: the run.
 
 mod dump;
 mod options;

@@ -214,7 +214,7 @@ impl Export {
             (Target::Path(path), None) => Some(path.clone()),
             (Target::Path(_), Some(folder)) => {
                 let (format, _) = self.format_of(None).map_err(|_| {
-                    Error::usage(format!("which format the files in {} have is not known", folder.display()))
+                    Error::usage(format!("no format is known for the files in {}", folder.display()))
                         .hint(message!["say which: ", Setting::Format.to("csv")])
                 })?;
                 Some(folder.join(file_name(rows.name(), format.extensions[0], taken)))

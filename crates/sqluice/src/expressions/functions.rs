@@ -1,7 +1,7 @@
 //! The connection that evaluates expressions, with the functions that they may call.
 //!
-//! Beside the functions of SQLite these are mathematics, where the build of SQLite lacks them, `sha256`, and regular expressions. The time
-//! `'now'` is the start of the run, for all rows and all attempts.
+//! Besides SQLite's functions, expressions may call mathematical functions, which some builds of SQLite lack, `sha256`, and functions for
+//! regular expressions. `'now'` is the start of the run, for all rows and all attempts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +27,7 @@ pub(crate) struct Functions {
     encoding: &'static str,
 }
 
-/// The functions that take times, with the position of their first time, and the number of their times.
+/// SQLite's date and time functions: the name, the position of the first time among the arguments, and the number of times.
 const OF_TIMES: [(&str, usize, usize); 7] = [
     ("date", 0, 1),
     ("time", 0, 1),
@@ -73,7 +73,7 @@ const OF_NUMBER: [(&str, OfNumber); 20] = [
     ("tanh", f64::tanh),
 ];
 
-/// The functions of mathematics that keep integers, as they are called.
+/// The rounding functions, which return an integer unchanged, as they are called.
 const ROUNDING: [(&str, OfNumber); 4] =
     [("ceil(x)", f64::ceil), ("ceiling(x)", f64::ceil), ("floor(x)", f64::floor), ("trunc(x)", f64::trunc)];
 
@@ -96,7 +96,8 @@ const RESULTS_SHARE: u64 = 8;
 const RESULTS_BYTES_MIN: u64 = 1 << 20;
 
 impl Functions {
-    /// Notes the present time, for all connections of a run. The memory of the run bounds the results of the functions.
+    /// Returns the settings for the connections of one run. All have its start time as `'now'`. A text or blob that a function returns is
+    /// at most as large as a worker's share of 1/8 of the run's memory, or 1 MiB if that is more.
     ///
     /// # Errors
     /// If SQLite can't tell the time.
@@ -109,7 +110,8 @@ impl Functions {
             .map_err(|error| Error::usage("SQLite can't evaluate expressions").because(error))
     }
 
-    /// Notes the present time, for all connections. `length_max` is the largest text or blob that a function may return, in bytes.
+    /// Creates the settings with the present time as `'now'`. `length_max` is the largest text or blob that a function may return, in
+    /// bytes.
     fn new(length_max: usize) -> rusqlite::Result<Functions> {
         let now: String = Connection::open_in_memory()?.query_row(
             "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')",
@@ -130,7 +132,7 @@ impl Functions {
         Functions { of_schema: true, ..self.clone() }
     }
 
-    /// Opens a connection in memory. Text in double quotes is always a name, but for expressions of a schema.
+    /// Opens a connection in memory. Text in double quotes is a name; only in expressions of a schema it may be a string.
     pub(crate) fn connect(&self) -> rusqlite::Result<Connection> {
         let connection = Connection::open_in_memory()?;
         connection.pragma_update(None, "encoding", self.encoding)?;
@@ -146,7 +148,7 @@ impl Functions {
         Ok(connection)
     }
 
-    /// Replaces the functions of times, so that `'now'` is the start of the run.
+    /// Replaces SQLite's date and time functions, so that `'now'` is the start of the run.
     fn fix_now(&self, connection: &Connection) -> rusqlite::Result<()> {
         let original = Arc::new(Mutex::new(Connection::open_in_memory()?));
         for (name, first, times) in OF_TIMES {
@@ -168,8 +170,8 @@ impl Functions {
     }
 }
 
-/// Calls SQLite's function of times with the start of the run in the place of `'now'`. `times` are the position of the first time, and the
-/// number of times.
+/// Calls SQLite's date and time function `name` with the start of the run in place of `'now'`. `times` are the position of the first time
+/// among the arguments, and the number of times.
 fn evaluate_time(
     original: &Connection,
     name: &str,
@@ -186,7 +188,7 @@ fn evaluate_time(
     for at in 0..context.len() {
         let value = context.get_raw(at);
         let is_time = (first..first + times).contains(&at);
-        // As a time, these modifiers are the present time with milliseconds.
+        // In the place of a time, these words mean the present time with milliseconds.
         let is_subsec = is_time && is_one_of(value, &[b"subsec", b"subsecond"]);
         with_milliseconds |= is_subsec && times == 1;
         arguments.push(match is_subsec || is_time && is_one_of(value, &[b"now"]) {
@@ -231,7 +233,7 @@ fn number(context: &Context<'_>, at: usize) -> Option<f64> {
     }
 }
 
-/// Adds the functions of mathematics, unless the build of SQLite has them.
+/// Adds the mathematical functions, unless the build of SQLite has them.
 fn add_mathematics(connection: &Connection) -> rusqlite::Result<()> {
     if connection.prepare("SELECT sqrt(4)").is_ok() {
         return Ok(());

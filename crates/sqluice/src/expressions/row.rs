@@ -88,7 +88,7 @@ pub(crate) struct RowColumns<'a> {
     pub(crate) table: &'a str,
     /// The names. No name is repeated.
     pub(crate) names: Vec<&'a str>,
-    /// The number of first names that messages list.
+    /// The number of `names` that messages list, from the first on.
     pub(crate) listed: usize,
     pub(crate) words: &'a Words,
 }
@@ -239,7 +239,7 @@ fn refuse(given: Message, why: &str, words: &Words) -> Error {
     error
 }
 
-/// Returns the column of evaluators without other columns.
+/// Returns a hidden column for evaluators, which need at least one column.
 pub(crate) fn no_column() -> NamedColumn {
     NamedColumn { hidden: true, ..NamedColumn::new("sqluice record", Affinity::Blob) }
 }

@@ -1,4 +1,4 @@
-//! `load`: files into a database, a new one or an existing one.
+//! `load`: loads files into a new or an existing database.
 //!
 //! ```text
 //!  request   the options, and checks of them before a file is opened
@@ -114,8 +114,8 @@ impl Load {
         self.prepare(context)?.run(context)
     }
 
-    /// Samples the files and plans the load. The target is not written to. If sampling takes long, the number of sampled files is reported to the
-    /// progress of `context`, as rows of the phase `sample`.
+    /// Samples the files and plans the load. The target is not written to. If sampling takes long, the number of sampled files is reported
+    /// to the progress of `context`, as rows of the phase `sample`.
     ///
     /// # Errors
     /// If the target has a file or a table that the load may not change or replace, the database does not fit the disk, a file can't be
@@ -230,7 +230,7 @@ impl PreparedLoad {
         context.clone().cancel(&self.stop)
     }
 
-    /// Plans again with all facts known by now. The size of the database is not measured again.
+    /// Plans the load again, with the types and row orders that are known by now. The size of the database is not measured again.
     fn plan_again(&mut self) -> Result<()> {
         let (estimated_bytes, left_out) =
             (self.plan.estimated_bytes, std::mem::take(&mut self.plan.left_out));

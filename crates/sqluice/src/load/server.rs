@@ -1,4 +1,4 @@
-//! The load of a server's database, which is loaded as a dump that is made meanwhile.
+//! Loads the database of a server: its declarations are read like a dump, and its rows become pages while they arrive.
 //!
 //! ```text
 //!  prepare   declarations alone, in a snapshot of their own ──> the plan
@@ -20,7 +20,7 @@ mod implementation {
 
     use super::super::request::Request;
 
-    /// A server, and what is known of its database.
+    /// A server, with the tables and notes of its last snapshot.
     pub(crate) struct Sender {
         address: Address,
         wanted: ServerRequest,
@@ -93,7 +93,7 @@ mod implementation {
             self.tables.get(table).is_none_or(|table| table.is_in_order)
         }
 
-        /// Returns sentences about the snapshot.
+        /// Returns notes about the snapshot, for the plan.
         pub(crate) fn notes(&self) -> impl Iterator<Item = Message> {
             self.notes.iter().cloned()
         }
@@ -124,7 +124,7 @@ mod implementation {
 
     use super::super::request::Request;
 
-    /// A server, of which no build without features has one.
+    /// A server, which a build without the features `postgres` and `mysql` never has.
     pub(crate) struct Sender(Infallible);
 
     impl Sender {

@@ -113,7 +113,8 @@ pub(super) fn joined(sources: &[Source], object: &Shared, with_rows: &[usize]) -
         }
         let shared = other.shared_constraints(&first);
         for constraint in other.constraints.iter().filter(|one| !shared.iter().any(|known| known == one)) {
-            // Constraints of added columns are in the texts of these columns. A PRIMARY KEY is compared with the first declaration.
+            // Skip what needs no clause of its own: the constraint of an added column, which is copied with the column's declaration, and a
+            // PRIMARY KEY, which `compare` has checked.
             let is_apart = constraint.column.as_ref().is_none_or(|name| first.column(name).is_some());
             let is_known = constraints.iter().any(|known| known.says == constraint.says);
             if is_apart && !is_known && constraint.kind != ConstraintKind::PrimaryKey {
@@ -257,7 +258,7 @@ fn compare_constraints(one: &Declared<'_>, other: &Declared<'_>, refused: &mut V
             let text = constraint.text.split_whitespace().collect::<Vec<_>>().join(" ");
             refused.push(format!("{text}{of_column} is in {} and not in {}", with.name, without.name));
         }
-        // Keys with a column that the other declaration lacks.
+        // A primary key with a column that the other declaration lacks is refused, too.
         let keys = with.constraints.iter().filter(|one| one.kind == ConstraintKind::PrimaryKey);
         for key in keys.filter(|key| !list.iter().any(|known| known == key)) {
             let text = key.text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! The design of the result: its objects, the method for each table, and the changes of rows.
+//! The design of a merged database: its objects, the method for each table, and the changes of rows.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -23,7 +23,7 @@ use super::virtual_tables::{self, VirtualTable};
 /// The prefix of the names of SQLite's own tables.
 const INTERNAL: &str = "sqlite_";
 
-/// The design of the result.
+/// The design of a merged database.
 pub(super) struct Design<'s> {
     /// The objects that are written as pages, by their indexes among the shared objects, in order.
     pub(super) written: Vec<usize>,

@@ -92,7 +92,7 @@ fn indexes<'i>(
     })
 }
 
-/// Makes the indexes of a table that decide about no row, on all cores, in the temporary database at `path`.
+/// Makes the indexes of a table that are not unique, on all cores, in the temporary database at `path`.
 fn make_indexes(
     merge: &Merge,
     path: &Path,
@@ -133,7 +133,7 @@ impl Filling<'_, '_> {
         if let Some(name) = &merge.source_column {
             if table.column(name).is_some() {
                 let message = format!("table {} already has a column {name}", table.name);
-                return Err(Error::usage(message).hint("name the column otherwise"));
+                return Err(Error::usage(message).hint("give the added column another name"));
             }
             let sql = format!("ALTER TABLE {} ADD COLUMN {} TEXT", quoted(&table.name), quoted(name));
             connection.execute_batch(&sql).map_err(cannot)?;

@@ -1,4 +1,4 @@
-//! The facts that a run knows before it writes pages.
+//! The inputs of a run, and the rows that a merge leaves out.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(super) struct Run<'r> {
     pub(super) shared: &'r [Shared],
     pub(super) design: &'r Design<'r>,
     pub(super) inserted: Option<&'r InsertedTables>,
-    /// The lists of written leaves of a table.
+    /// The lists of a table's leaves that other processes have written, as `Place::write` writes them.
     pub(super) lists: &'r [PathBuf],
     /// The verification of each source.
     pub(super) verifications: &'r [Verification<'r>],

@@ -1,4 +1,4 @@
-//! The options of a merge.
+//! `Merge`: the options of a merge.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -25,13 +25,13 @@ const MISSING: &str = "temp.sqluice_missing_keys";
 pub(super) fn refused(orphans: &[OrphanedRows]) -> Error {
     let list: Vec<String> = orphans.iter().map(ToString::to_string).collect();
     let message = format!(
-        "rows would lose the rows that they refer to, whose keys other rows have: {}",
+        "rows refer to rows that are left out because other rows have one of their keys: {}",
         list.join("; ")
     );
     Error::input(message).hint(message![
-        "keep them all the same: ",
+        "keep them without the rows that they refer to: ",
         Setting::Orphans.to("keep"),
-        "; or see that both rows have the same key in their sources"
+        "; or give the same row the same key in all sources"
     ])
 }
 
@@ -189,7 +189,7 @@ impl Search<'_, '_> {
                     let mut statement = connection.prepare(&format!("{from} WHERE {name} = ?1"))?;
                     rowids.iter().try_for_each(|rowid| take(&mut statement, Some(*rowid)))?;
                 }
-                // No SQL name means the rowids of this table.
+                // Columns hide the rowid of the table, so its rows can't be found.
                 (Some(_), None) => {}
             }
             Ok(all)
@@ -197,7 +197,8 @@ impl Search<'_, '_> {
         read().map_err(|error| unreadable(snapshot.name(), error))
     }
 
-    /// Returns the keys that no row of a database has, except left-out rows. Rowids of this database are `from` - `to` larger.
+    /// Returns the keys that no row of a database has, except left-out rows. A rowid in this database is `from` - `to` larger than in
+    /// `keys`.
     fn not_in(
         &self,
         snapshot: &Snapshot,
@@ -298,7 +299,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// Returns a name of the rowid in SQL, if any name means it.
+/// Returns SQL that means the rowid, or `None` if columns hide the rowid.
 fn rowid_name(table: &Table) -> Option<String> {
     let alias = table.rowid_alias.map(|alias| quoted(&table.columns[alias].name));
     alias.or_else(|| table.rowid_name().map(str::to_owned))

@@ -1,4 +1,4 @@
-//! The plan of a merge.
+//! The plan of a merge, which `--dry-run` prints.
 
 use std::fmt;
 use std::path::PathBuf;

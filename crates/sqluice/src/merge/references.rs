@@ -221,7 +221,7 @@ impl References {
                     return Err(Error::input(format!(
                         "{name} refers to both {other} and {one}, which get new numbers"
                     ))
-                    .hint("a value can follow one of them"));
+                    .hint("renumber only one of them"));
                 }
                 if other.is_some() {
                     continue;

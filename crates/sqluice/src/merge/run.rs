@@ -1,4 +1,4 @@
-//! Runs a merge.
+//! Runs a merge: finds the trees of the sources that make up each object of the result, and writes the result.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use crate::copy::{AutoVacuum, verification, without_table};
 /// The table in which SQLite keeps the largest rowids of AUTOINCREMENT tables.
 const SEQUENCE: &str = "sqlite_sequence";
 
-/// Merges the sources into the target. `exclusive` has the target if it is the first source.
+/// Merges the sources into the target. `exclusive` is the lock on the target, if the target is the first source.
 pub(super) fn run(
     merge: &Merge,
     target: &Target,

@@ -66,7 +66,7 @@ pub(super) fn named(merge: &Merge) -> Result<Vec<&Path>> {
     Ok(seen)
 }
 
-/// Opens snapshots of all sources, including the target if it is a source. `exclusive` has the target, if the merge replaces it.
+/// Opens snapshots of all sources, including the target if it is a source. `exclusive` is the lock on the target, if the merge replaces it.
 pub(super) fn open(
     merge: &Merge,
     target: &Target,

@@ -72,7 +72,7 @@ impl Member {
     }
 }
 
-/// The facts that are known before tables are examined.
+/// The inputs for choosing the methods of tables.
 pub(super) struct Around<'s> {
     pub(super) merge: &'s Merge,
     pub(super) sources: &'s [Source],

@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn other_values_raise_no_alarm() {
+    fn other_values_are_not_personal() {
         for value in [
             "",
             "a",

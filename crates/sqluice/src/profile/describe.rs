@@ -40,7 +40,7 @@ pub(super) struct Rules {
     pub(super) common: Option<u64>,
 }
 
-/// A table to describe, with its facts.
+/// A table to describe, with what the scan of its rows has found.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Described<'t> {
     pub(super) table: &'t Table,

@@ -120,12 +120,12 @@ impl Lineage {
         }
         levels.iter_mut().for_each(|counts| counts.sort_unstable());
         let without = ups.iter().filter(|up| **up == Up::Nothing).count() as u64;
-        // Without any root, the rows of a cycle are the first level.
+        // If there is no root, the rows of a cycle are the first level.
         levels.retain(|level| !level.is_empty());
         Lineage { rows: ups.len() as u64, without, levels }
     }
 
-    /// Returns the arguments of `ref` behind the column: the levels, and the share of rows without a parent.
+    /// Returns the arguments of `ref` after the column: the levels, and the share of rows without a parent.
     pub(super) fn arguments(&self, is_not_null: bool) -> String {
         let rows = |levels: &[Vec<u64>]| {
             let mut counts: Vec<u64> = levels.concat();
@@ -159,9 +159,9 @@ impl Lineage {
         format!("tree({}){outside}", levels.join(", "))
     }
 
-    /// Returns the expression of a column that has the line numbers of parents, in a table whose rows form `groups` groups. The rows of a
-    /// group have the line numbers `first`, `first + 1` and so on in the column `line`: the roots come first, then the rows of each level.
-    /// Returns `None` if all rows are roots.
+    /// Returns the expression of a column that has the line number of each row's parent, in a table whose rows form `groups` groups. The
+    /// rows of a group have the line numbers `first`, `first + 1` and so on in the column `line`: the roots come first, then the rows of
+    /// each level. Returns `None` if all rows are roots.
     pub(super) fn lines(&self, line: &str, first: i64, groups: f64, is_not_null: bool) -> Option<String> {
         if self.levels.len() < 2 {
             return None;
@@ -196,7 +196,7 @@ impl Lineage {
             // A group of average size has only roots.
             return Some(format!("{text} else int({first}, {}))", ends[0]));
         }
-        // Deeper levels have about the same number of rows. A parent is one of the lines above, and the first at least.
+        // Deeper levels have about the same number of rows. The parent is one of the `width` lines above, but not before the first line.
         let shown = ends.len().min(LEVELS);
         let deeper = ends.len() - shown;
         let width = (ends[ends.len() - 1] - ends[shown - 1]) / deeper.max(1) as i64;
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_have_their_rows_and_the_numbers_of_rows_below() {
+    fn levels_have_the_numbers_of_rows_below_each_row() {
         let found = lineage(&[None, Some(0), Some(0), Some(2), Some(4), Some(77)]);
         assert_eq!(found.levels, [vec![0, 2], vec![0, 0, 1], vec![0]]);
         assert_eq!(
@@ -281,10 +281,10 @@ mod tests {
             lines(&[Some(0), Some(0)], 1.0, false).unwrap(),
             "case(when n <= 1 then n else int(1, 1))"
         );
-        // Children that are too rare for a group of average size.
+        // Children are too rare for a group of average size to have one.
         let rare: Vec<Option<u64>> = (0..100).map(|row| (row == 99).then_some(0)).collect();
         assert_eq!(lines(&rare, 20.0, false).unwrap(), "case(when n <= 5 then NULL else int(1, 5))");
-        // Levels of one row each, and a last one of 500.
+        // Each level has one row, except the last level, which has 500.
         let chain = |row: u64| row.checked_sub(1).map(|up| up.min(LEVELS as u64 - 1));
         let deep: Vec<Option<u64>> = (0..LEVELS as u64 + 500).map(chain).collect();
         let deep = lines(&deep, 1.0, false).unwrap();

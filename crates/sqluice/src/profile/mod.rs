@@ -18,11 +18,12 @@
 //! sketches and sample for each thread. The result depends only on the database, not on threads.
 //!
 //! Invariant: a value of the database is in the text only if its column has few different values and does not look personal, and the value
-//! occurs in at least `keep_common` rows; or if the value is in the schema. Quantiles are no values. For integer keys without gaps, or with
-//! equal gaps, the text reveals the first and the last key.
+//! occurs in at least `keep_common` rows; or if the value is in the schema. The quantiles in the text are not values of the database. For
+//! integer keys without gaps, or with equal gaps, the text reveals the first and the last key.
 //!
-//! Modules, from the bottom up: `options`: the options and the report; `sketch`, `skew`, `sample`, `scan`: the facts about a table; `numbers`,
-//! `texts`, `json`, `parents`, `lineage`: expressions; `describe`, `keys`, `relations`: columns; `statements`, `schema_file`: the text.
+//! Modules, from the bottom up: `options`: the options and the report; `sketch`, `skew`, `sample`, `scan`: what is counted and sampled in a
+//! table; `numbers`, `texts`, `json`, `parents`, `lineage`: expressions; `describe`, `keys`, `relations`: columns; `statements`,
+//! `schema_file`: the text.
 
 mod describe;
 mod json;
@@ -91,7 +92,7 @@ impl Profile {
         self.refuse_unknown(&snapshot, &schema)?;
         let names = Names::of(&schema, &snapshot.connection());
         if self.strip_literals {
-            // A virtual table needs the literals of its options.
+            // Without the literals of its options, a virtual table can't be created.
             for table in schema.tables.iter_mut().filter(|table| !table.is_virtual) {
                 table.sql = stripped_table(&table.sql, &names, |_, _| true);
             }

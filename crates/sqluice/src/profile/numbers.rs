@@ -1,8 +1,8 @@
-//! Describes numbers and moments by quantiles, with as many different values as the column has.
+//! Describes numbers, and dates and times, by quantiles. The described values have as many different values as the column.
 //!
 //! No quantile is a value of the column: quantiles of integers lie between two integers, quantiles of decimals have an additional digit,
-//! and quantiles of moments are moved to a round time, and away from values. Each quantile is the mean of 20 values, or a value of 20 rows.
-//! The ends follow from values further inside, so that the largest and the smallest values of few rows do not show.
+//! and quantiles of times are moved to a round time, and away from values. Each quantile is the mean of 20 values, or a value of 20 rows.
+//! The first and the last quantile follow from values further inside, so that they don't reveal the smallest and the largest values.
 //!
 //! ```text
 //!  sorted sample ── 21 of its values, rounded ──> quantiles ── too many different values? ──> pool(n, quantiles)
@@ -66,7 +66,7 @@ const FAR_MAX: usize = 100;
 /// The number of values from which a slope is certain.
 const SURE: usize = 5000;
 
-/// The least number of values for the ends of quantiles: the outer ones, and two means.
+/// The least number of values from which the first and the last quantile are computed: the outer values, and two means.
 const WITH_ENDS: usize = OUTER + 2 * ENOUGH;
 
 /// Returns the mean of the values around a place in a sorted sample, without the outer ones; or the value there if it has enough rows.
@@ -90,7 +90,7 @@ fn ends(sorted: &[f64], form: Form) -> (f64, f64) {
     let (near, far) = (OUTER + ENOUGH, OUTER + ENOUGH + far_count);
     let end = |value: f64, near: &[f64], far: &[f64]| {
         let apart = (near.len() + far.len()) as f64 / 2.0;
-        // The ends of a small sample stay inside, as its slope is uncertain.
+        // The ends for a small sample stay within its values, because its slope is uncertain.
         let to_end = if count < SURE { 12.0 } else { (OUTER + near.len() / 2) as f64 };
         match rows_of(sorted, value) >= ENOUGH {
             true => value,
@@ -99,9 +99,10 @@ fn ends(sorted: &[f64], form: Form) -> (f64, f64) {
     };
     let first = end(all.0, &sorted[OUTER..near], &sorted[near..far]);
     let last = end(all.1, &sorted[count - near..count - OUTER], &sorted[count - far..count - near]);
-    // A slope may lead beyond a limit that all values keep, such as 0 or the end of a year in a CHECK.
+    // A slope may lead beyond a limit that all values respect, such as 0 or the end of a year in a CHECK.
     let (first, last) = match form {
-        // Lengths stay between the shortest and the longest one. A length shows no value, and a shorter one, such as 0, may not exist.
+        // Quantiles of lengths stay between the shortest and the longest length. A length reveals no value, and a shorter length, such as
+        // 0, may not occur.
         Form::Length => (first.max(all.0), last.min(all.1)),
         Form::Moment { is_day } => {
             (first.max(year(all.0, is_day, 0)), last.min(year(all.1, is_day, 1) - 1.0))
@@ -114,7 +115,7 @@ fn ends(sorted: &[f64], form: Form) -> (f64, f64) {
     (first, last.max(first))
 }
 
-/// Returns the moment at which the year of a moment begins, or a later year.
+/// Returns the time at which the year of a time begins, or a later year. Times are in days or in seconds.
 fn year(moment: f64, is_day: bool, later: u64) -> f64 {
     let unit = if is_day { 86_400 } else { 1 };
     let text = moment_text(moment.max(0.0) as u64 * unit, true);
@@ -154,7 +155,7 @@ pub(super) fn blurred(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
     }
     let size = first.abs().max(last.abs()).max(form.unit());
     let step = match form {
-        // Moments are rounded to about a quarter of a year.
+        // Times are rounded to about a quarter of a year.
         Form::Moment { is_day } => 90.0 * if is_day { 1.0 } else { 86_400.0 },
         Form::Int | Form::Length | Form::Decimal(_) | Form::Real => {
             let step = 10f64.powf(size.log10().floor()) / 10.0;
@@ -165,7 +166,7 @@ pub(super) fn blurred(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
     Some(vec![low, if low < high { high } else { low + step }])
 }
 
-/// Returns the quantiles of a sample that is too small for ends of its own: rounded ends, and the mean of the middle.
+/// Returns the quantiles of a sample that is too small for computed ends: rounded ends, and the mean of the middle.
 fn few_points(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
     let ends = blurred(sorted, form)?;
     let middle = sorted.len().checked_sub(ENOUGH).map(|more| mean(&sorted[more / 2..more / 2 + ENOUGH]));
@@ -218,7 +219,7 @@ fn quantiles(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> S
     {
         let (mut low, mut high) = (1_u64, rows.max(1));
         if form == Form::Int && different <= sqluice_generator::POOL_INTS_MAX as f64 {
-            // Such a pool has exactly `low` values. Other pools have fewer if two values are rounded alike.
+            // Such a pool has exactly `low` values. Other pools have fewer if two values are rounded to the same value.
             low = (different.round() as u64).max(1);
             high = low;
         }

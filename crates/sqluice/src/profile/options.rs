@@ -15,7 +15,7 @@ use sqluice_reader::snapshot::ReadOptions;
 pub struct Profile {
     /// The database.
     pub source: PathBuf,
-    /// The least number of rows with a value that the profile may show.
+    /// A value is shown only if it occurs in at least this number of rows.
     pub keep_common: u64,
     /// `true` if no values are shown.
     pub no_values: bool,
@@ -32,7 +32,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Creates a profile of a database, which may show values that occur in at least 20 rows.
+    /// Creates a profile of a database, which shows only values that occur in at least 20 rows.
     pub fn new(source: impl Into<PathBuf>) -> Profile {
         Profile {
             source: source.into(),
@@ -63,7 +63,7 @@ impl TakesSettings for Profile {
 }
 
 setters! { Profile:
-    /// Sets the least number of rows with a value that the profile may show.
+    /// Shows a value only if it occurs in at least this number of rows.
     keep_common(rows: u64) = rows;
     /// Shows no values.
     no_values(no_values: bool) = no_values;

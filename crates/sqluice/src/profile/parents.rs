@@ -63,7 +63,7 @@ mod tests {
     use crate::profile::sketch::hash_int;
 
     #[test]
-    fn parents_are_counted_by_their_rows_and_those_without_too() {
+    fn parents_without_rows_have_the_count_0() {
         let mut counts = Counts::new();
         for parent in 0..10 {
             (0..=parent % 3).for_each(|_| counts.add(hash_int(parent)));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn many_counts_are_taken_together_and_keep_their_sum() {
+    fn merged_counts_keep_their_sum() {
         let counts: Vec<u64> = (1..5000).map(|rank| 100_000 / (5000 - rank)).collect();
         let classes = classes_of(&counts, CLASSES_MAX);
         assert!(classes.len() < 120, "{}", classes.len());

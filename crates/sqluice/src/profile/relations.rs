@@ -1,4 +1,4 @@
-//! Finds columns that depend on other columns of the row: equal columns, moments that follow other moments, values that another column
+//! Finds columns that depend on other columns of the row: equal columns, times that follow other times, values that another column
 //! determines.
 //!
 //! Relations are guessed from the sample: a relation that holds in all sampled rows is assumed to hold in all rows.
@@ -62,8 +62,8 @@ fn are_equal(described: &Described<'_>, one: usize, other: usize) -> bool {
         && pairs.iter().all(same)
 }
 
-/// Returns a moment in days or seconds, and `true` if it is a day. An integer is a moment if it is a time in seconds since 1970 that is
-/// after 1973.
+/// Returns a time in days or seconds, and `true` if it is a day. An integer is a time if it is a number of seconds since 1970 that is after
+/// 1973.
 fn moment(cell: &Cell) -> Option<(f64, Option<bool>)> {
     match cell {
         Cell::Int(int) if (100_000_000..10_000_000_000).contains(int) => Some((*int as f64, None)),
@@ -77,7 +77,7 @@ fn moment(cell: &Cell) -> Option<(f64, Option<bool>)> {
     }
 }
 
-/// Finds moments that follow other moments: `created <= shipped`.
+/// Finds columns of times that follow times in another column: `created <= shipped`.
 fn follow(described: &Described<'_>, made: &mut [Option<Made>], columns: &[usize], depends: &mut [bool]) {
     let middle = |column: usize| {
         let mut moments: Vec<f64> =
@@ -101,7 +101,8 @@ fn follow(described: &Described<'_>, made: &mut [Option<Made>], columns: &[usize
     }
 }
 
-/// Returns the expression of a column that follows another column, if it always does and the expression preserves its distribution.
+/// Returns the expression of a column whose times follow those of another column, if they always do and the expression preserves the
+/// distribution of the column.
 fn follows(described: &Described<'_>, first: usize, then: usize) -> Option<String> {
     let (of_first, of_then) = (described.facts_of(first)?, described.facts_of(then)?);
     if of_first.values() < described.facts.rows {
@@ -135,7 +136,7 @@ fn follows(described: &Described<'_>, first: usize, then: usize) -> Option<Strin
     })
 }
 
-/// Returns `true` if sums of independently drawn moments and steps have about the distribution of the second moments.
+/// Returns `true` if independently drawn times plus steps have about the same distribution as the second times.
 fn stays(all: &[(f64, f64, Option<bool>)], steps: &[f64]) -> bool {
     let mut made: Vec<f64> =
         all.iter().enumerate().map(|(at, (one, ..))| one + steps[at * 7919 % steps.len()]).collect();

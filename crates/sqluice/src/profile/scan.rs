@@ -1,10 +1,10 @@
-//! Reads a table once, on all cores, and returns facts about its columns.
+//! Reads a table once, on all cores, and returns counts, sketches and a sample of its values.
 //!
 //! ```text
 //!  parts of the table ──> threads: sketches of the columns, a sample of the rows ──> merged ──> TableFacts
 //! ```
 //!
-//! NULLs, kinds of values and their counts come from all rows; other facts come from the sample.
+//! The numbers of NULLs, of each kind of value and of equal values come from all rows. Everything else is derived from the sample.
 
 use sqluice_core::batch::{Batch, Column, Value, Values};
 use sqluice_core::error::Result;
@@ -16,7 +16,7 @@ use super::lineage::Lineage;
 use super::sample::Sample;
 use super::sketch::{Counts, hash_bytes, hash_int, hash_pair, hash_real};
 
-/// The facts about a table.
+/// The counts and the sample of a table.
 #[derive(Clone, Debug)]
 pub(super) struct TableFacts {
     pub(super) rows: u64,
@@ -28,7 +28,7 @@ pub(super) struct TableFacts {
     pub(super) lineages: Vec<Option<Lineage>>,
 }
 
-/// The facts about a column.
+/// The counts and bounds of a column's values.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnFacts {
     pub(super) ints: u64,
@@ -131,7 +131,7 @@ fn hash_of(value: Value<'_>) -> Option<u64> {
     }
 }
 
-/// The requested facts about a table.
+/// The columns and groups of columns whose equal values a scan counts.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     /// `true` for each column whose values may repeat, so that they are counted.

@@ -80,7 +80,7 @@ pub(super) struct SchemaFile<'s> {
     pub(super) kept: Vec<KeptValues>,
     pub(super) personal: Vec<PersonalColumn>,
     notes: Vec<String>,
-    /// The names of the tables that need something of an application, in lower case.
+    /// The names of the tables that need a collation, function or tokenizer of an application, in lower case.
     left_out: HashSet<String>,
 }
 
@@ -197,7 +197,7 @@ impl<'s> SchemaFile<'s> {
         self.tables.insert(table.to_owned(), (rows, expressions));
     }
 
-    /// Records the shown values of a column, or the reason why none are shown.
+    /// Records how many values of a column are shown, or that its values look personal.
     pub(super) fn note(
         &mut self,
         table: &str,
@@ -255,13 +255,13 @@ impl<'s> SchemaFile<'s> {
     /// Returns the list of shown values, as comments.
     fn head(&self, common: Option<u64>) -> String {
         let mut lines = vec![
-            "What a database is like, without its rows: a schema whose comments make rows like them."
+            "A profile of a database without its rows: from the comments of this schema, the generator makes similar rows."
                 .to_owned(),
         ];
         match (common, self.kept.is_empty()) {
             (None, _) => lines.push("It shows no values of the database.".to_owned()),
             (Some(_), true) => lines.push(
-                "It shows no values of the database: none is common, of few, and not personal.".to_owned(),
+                "It shows no values of the database: no column has few different values that are common and do not look personal.".to_owned(),
             ),
             (Some(common), false) => {
                 lines.push(format!(
@@ -331,7 +331,8 @@ impl<'s> SchemaFile<'s> {
         for (table, (_, expressions)) in &mut self.tables {
             if let Some(slot) = expressions.iter_mut().find(|slot| slot.as_ref() == Some(&expression)) {
                 *slot = None;
-                self.notes.push(format!("a column of {table} is left to its declaration: {why}"));
+                self.notes
+                    .push(format!("a column of {table} is generated from its declaration alone: {why}"));
                 return true;
             }
         }
@@ -355,7 +356,7 @@ impl<'s> SchemaFile<'s> {
         let named: Vec<String> = tokens(check).iter().filter_map(|token| token.name(check)).collect();
         let columns = |column: &&Column| named.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
         if table.columns.iter().filter(columns).count() > 1 {
-            // The rows exchange values until they keep the CHECK.
+            // The generator exchanges values between rows until they keep the CHECK.
             return false;
         }
         let Some((_, expressions)) = self.tables.get_mut(&table.name) else { return false };
@@ -365,7 +366,7 @@ impl<'s> SchemaFile<'s> {
                 *expression = None;
                 found = true;
                 self.notes.push(format!(
-                    "{}.{} is left to its declaration: a CHECK is about it",
+                    "{}.{} is generated from its declaration alone: a CHECK names it",
                     table.name, column.name
                 ));
             }

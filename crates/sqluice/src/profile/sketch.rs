@@ -6,11 +6,11 @@
 //!             └── up to `last`, which is halved when more than VALUES_MAX values are counted
 //! ```
 //!
-//! Up to [`VALUES_MAX`] different values are all counted exactly. Of more values, a random share is counted: the number of different values
-//! is estimated to within 1.2%, and the counts are a sample of all counts.
+//! Up to [`VALUES_MAX`] different values are all counted exactly. If there are more, a random share of the values is counted: the number of
+//! different values is estimated to within 1.2%, and the counts are a sample of all counts.
 //!
 //! Invariant: the result depends only on the values, not on their order or the number of threads. The range of hashes is the largest share
-//! 2^-k with at most [`VALUES_MAX`] different values, and no value within the range was ever discarded.
+//! 2^-k that holds at most [`VALUES_MAX`] different values, and no value within the range is ever discarded.
 
 use sqluice_core::splitmix::{STEP, mix};
 
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_the_order_nor_the_threads_change_what_is_counted() {
+    fn the_counts_do_not_depend_on_the_order_or_the_threads() {
         let all = counted((0..90_000).map(|row| row * row % 50_021));
         let mut halves = counted((45_000..90_000).rev().map(|row| row * row % 50_021));
         halves.merge(&counted((0..45_000).map(|row| row * row % 50_021)));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_numbers_have_equal_hashes_and_texts_of_other_bytes_others() {
+    fn equal_numbers_have_equal_hashes_and_different_texts_have_different_hashes() {
         assert_eq!(hash_int(5), hash_real(5.0));
         assert_ne!(hash_real(0.5), hash_int(0));
         assert_ne!(hash_real(9_223_372_036_854_775_808.0), hash_int(i64::MAX));

@@ -8,8 +8,8 @@ const COMMONEST: usize = 20;
 /// The largest exponent.
 const EXPONENT_MAX: f64 = 4.0;
 
-/// Returns the exponent with which the commonest values have as many rows as in the column, or `None` if all values have about as many
-/// rows. Each value has a row; the other rows follow the distribution.
+/// Returns the exponent with which the commonest values have as many rows as in the column, or `None` if all values have about the same
+/// number of rows. Each value has one row, and the other rows follow the distribution.
 pub(super) fn exponent(counts: &Counts) -> Option<f64> {
     let sorted = counts.counts();
     let each = counts.each_stands_for();
@@ -22,7 +22,7 @@ pub(super) fn exponent(counts: &Counts) -> Option<f64> {
         let other = (rows - values).max(0.0);
         ranks.iter().map(|rank| 1.0 + other * rank.powf(-exponent) / total).sum::<f64>()
     };
-    // Values that are drawn evenly differ by chance, too.
+    // The numbers of rows of evenly drawn values differ by chance, too.
     let even = of(1e-9);
     let chance = 4.0 * (rows / values).sqrt() * top.len() as f64;
     if sorted.len() < 3 || found < even + chance {
@@ -37,7 +37,7 @@ pub(super) fn exponent(counts: &Counts) -> Option<f64> {
     (rounded > 0.0).then_some(rounded)
 }
 
-/// Returns the sum of the weights of all values: the first ones by themselves, the others by an integral.
+/// Returns the sum of the weights of all values: those of the first values are added up, the sum of the others is an integral.
 fn sum(values: f64, exponent: f64) -> f64 {
     let single = values.min(1000.0) as u64;
     let first: f64 = (1..=single).map(|rank| (rank as f64).powf(-exponent)).sum();
@@ -57,7 +57,7 @@ mod tests {
     use crate::profile::sketch::hash_int;
 
     #[test]
-    fn the_exponent_of_a_distribution_is_found() {
+    fn the_exponent_of_a_zipf_distribution_is_estimated() {
         let mut counts = Counts::new();
         for rank in 1..=500_i64 {
             (0..1 + 20_000 / rank).for_each(|_| counts.add(hash_int(rank)));

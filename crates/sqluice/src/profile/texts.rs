@@ -1,4 +1,4 @@
-//! Describes texts by their forms: moments, UUIDs, addresses, patterns; or by their lengths if they have no form.
+//! Describes texts by their forms: times, UUIDs, addresses, patterns; or by their lengths if they have no known form.
 //!
 //! The letters and digits of a text never appear: `AB-1234` is `AA-9999`.
 
@@ -15,7 +15,7 @@ const PATTERNS_MAX: usize = 8;
 /// The largest number of characters of a text with a pattern.
 const PATTERN_CHARACTERS_MAX: usize = 40;
 
-/// The facts about the texts of a column.
+/// The texts of a column, and what the profile knows about the column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Texts<'s> {
     /// A sample of at least one text.
@@ -26,7 +26,7 @@ pub(super) struct Texts<'s> {
     pub(super) is_unique: bool,
     /// The least number of texts with a pattern.
     pub(super) common: u64,
-    /// The exponent of Zipf's distribution of the numbers of rows with the same text; `None` if these numbers are alike.
+    /// The exponent of Zipf's distribution of the numbers of rows with the same text; `None` if these numbers are about equal.
     pub(super) exponent: Option<f64>,
     /// The function of the generator for texts that the column's name announces, such as `first_name()`.
     pub(super) named: Option<&'static str>,
@@ -141,7 +141,7 @@ impl Texts<'_> {
         }
         let different = if places > 0 { None } else { Some(self.different) };
         let made = numbers(&moments, seconds, self.rows, different);
-        // A pool holds whole moments, with their fractions.
+        // The values of a pool are whole times, with their fractions.
         Some(match made.strip_prefix("pool(").and_then(|pool| pool.split_once(", ")) {
             Some((count, inner)) => {
                 format!("pool({count}, {})", wrapped(inner.strip_suffix(')').unwrap_or(inner)))
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn known_forms_have_functions_of_their_own() {
+    fn texts_of_known_forms_get_the_function_of_the_form() {
         let uuids = ["550e8400-e29b-41d4-a716-446655440000", "550e8400-e29b-41d4-a716-446655440001"];
         assert_eq!(expression(&uuids, false), "uuid4()");
         assert_eq!(expression(&["a@b.org", "c@d.org"], true), "distinct(sized(email(), 7))");

@@ -48,7 +48,7 @@ impl<'t> Names<'t> {
     /// Parses `child.column=parent.key`, or `child.column=parent`.
     ///
     /// # Errors
-    /// If the text is no reference to a key.
+    /// If the text is not a reference to a key.
     pub(crate) fn reference(&self, text: &str) -> Result<ColumnReference> {
         let halves = || text.match_indices('=').map(|(at, _)| (&text[..at], &text[at + 1..]));
         let found = halves().find_map(|(left, right)| {
@@ -64,14 +64,14 @@ impl<'t> Names<'t> {
         });
         let Some((child, column, parent, key)) = found else {
             let Some((left, right)) = halves().next() else {
-                return Err(Error::usage(format!("{text} is no reference"))
+                return Err(Error::usage(format!("{text} is not a reference"))
                     .hint("write TABLE.COLUMN=TABLE.COLUMN, such as visits.place_id=places.id"));
             };
             self.column(left)?;
             return Err(self
                 .column(right)
                 .err()
-                .unwrap_or_else(|| Error::usage(format!("{text} is no reference"))));
+                .unwrap_or_else(|| Error::usage(format!("{text} is not a reference"))));
         };
         let table = self.tables[parent];
         let is_key = |key: &usize| table.unique_keys().iter().any(|unique| unique[..] == [*key]);
@@ -85,7 +85,7 @@ impl<'t> Names<'t> {
     }
 }
 
-/// Returns the error for a name that no column has. `all` are the names of all columns.
+/// Returns the error for `text`, which is not the name of a column. `all` are the names of all columns.
 fn unknown_column(text: &str, all: &[String]) -> Error {
     let near = similar::nearest(text, all.iter().map(String::as_str));
     let error = Error::usage(format!("no table has a column {text}"));
@@ -100,7 +100,7 @@ pub(crate) fn name_of(table: &Table, column: usize) -> String {
     column_name(&table.name, &table.columns[column].name)
 }
 
-/// Returns `table.column`, with quotes around names that are no words.
+/// Returns `table.column`, with quotes around names that are not words.
 pub(crate) fn column_name(table: &str, column: &str) -> String {
     let name = |name: &str| {
         let is_word =
@@ -142,7 +142,7 @@ pub(crate) fn described(found: &[(ColumnReference, Share)], tables: &[&Table]) -
 
 /// Returns the hint that asks the user about found references, in the order of their columns.
 pub(crate) fn question(found: &[(ColumnReference, Share)], tables: &[&Table]) -> Message {
-    let mut hint: Message = message!["say of each whether it does: "];
+    let mut hint: Message = message!["say for each column if it is a reference: "];
     let of_columns =
         found.chunk_by(|(one, _), (other, _)| (one.child, one.column) == (other.child, other.column));
     for (number, of_column) in of_columns.enumerate() {

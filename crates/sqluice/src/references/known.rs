@@ -35,12 +35,12 @@ pub(crate) struct Reference {
 pub(crate) struct Known {
     /// The declared references in the order of the tables, then the given references. None of them occurs twice.
     pub(crate) list: Vec<Reference>,
-    /// The columns about whose references the user has decided.
+    /// The columns for which the user has given a reference, or has said that there is none.
     decided: HashSet<(usize, usize)>,
 }
 
 impl Origin {
-    /// Returns the word of reports.
+    /// Returns the word for the origin in reports.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Origin::Declared => "declared",
@@ -91,7 +91,7 @@ impl Known {
         }
     }
 
-    /// Returns the columns about whose references the user has decided.
+    /// Returns the columns for which the user has given a reference, or has said that there is none.
     pub(crate) fn decided(&self) -> impl Iterator<Item = (usize, usize)> {
         self.decided.iter().copied()
     }

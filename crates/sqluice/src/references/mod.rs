@@ -5,15 +5,15 @@
 //!                                           (names.rs)                      at least half of the non-NULL values are keys
 //! ```
 //!
-//! **The rule for names.** A name is split into words (`fromVisit`, `from_visit` and `"from visit"` are alike). A column refers to a table
-//! if some of its words are the name of the table, in the singular or the plural, and the following words only mark a key or a role
-//! (`place`, `place_id`, `places_id`, `placeid`, `id_place`, `fk_place`, `origin_place_id`, `place_id_2`, `account_from`). A table's name
-//! is also recognized without the common prefix of all tables, and without its first words, unless the rest is the name of another table
-//! (`moz_places`, `auth_user`). Columns such as `parent_id`, `previous` or `reply_to` refer to their own table. The names `fk` and `ref`
-//! may refer to any table, and `id` of a table whose name begins with the name of another table refers to this other table, unless the
-//! column alone is the key (`downloads_chains.id`). `nid` is the id of `notes`.
+//! **The rule for names.** A name is split into words (`fromVisit`, `from_visit` and `"from visit"` have the same words). A column refers
+//! to a table if some of its words are the name of the table, in the singular or the plural, and the following words only mark a key or a
+//! role (`place`, `place_id`, `places_id`, `placeid`, `id_place`, `fk_place`, `origin_place_id`, `place_id_2`, `account_from`). A table's
+//! name is also recognized without the common prefix of all tables, and without its first words, unless the rest is the name of another
+//! table (`moz_places`, `auth_user`). Columns such as `parent_id`, `previous` or `reply_to` refer to their own table. The names `fk` and
+//! `ref` may refer to any table, and `id` of a table whose name begins with the name of another table refers to this other table, unless
+//! the column alone is the key (`downloads_chains.id`). `nid` is the id of `notes`.
 //!
-//! Names and values only give guesses. Callers ask the user, or report the guesses that they use.
+//! A reference found by names and values is a guess. Callers ask the user, or report the guesses that they use.
 //!
 //! Invariant: columns with declared references, and columns that SQLite computes, are no candidates.
 
@@ -36,7 +36,7 @@ pub enum Orphans {
     /// The run ends with an error that counts these rows.
     #[default]
     Refuse,
-    /// The rows are kept, and refer to nothing. The report counts them.
+    /// The rows are kept, although the rows that they refer to are missing. The report counts them.
     Keep,
 }
 
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_two_tables_share_and_a_list_without_its_own_are_candidates() {
+    fn an_id_is_a_candidate_if_it_is_shared_by_two_tables_or_is_not_the_key_alone() {
         let sql = "CREATE TABLE users (id INTEGER PRIMARY KEY);
             CREATE TABLE profiles (user_id INTEGER PRIMARY KEY, bio TEXT);
             CREATE TABLE users_groups (id INT, place INT, PRIMARY KEY (id, place));

@@ -58,7 +58,7 @@ pub(super) fn may_mean_any(column: &str) -> bool {
     has(ANY, &words_of_name(column).concat())
 }
 
-/// The names of tables, in the forms that columns use.
+/// The names of tables, in all forms in which columns use them.
 #[derive(Debug)]
 pub(crate) struct TableNames {
     /// The tables of each form.
@@ -169,7 +169,7 @@ impl TableNames {
     }
 }
 
-/// The least length of a table name's end that means the table itself in one of its own columns.
+/// The last part of a table's name means the table itself, in a column of the table, if it has at least this number of characters.
 const OWN_END_MIN: usize = 4;
 
 /// Returns `true` if the last words are the end of the table's own name, in any form: `from_visit` in `historyvisits`.
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn names_mean_tables_however_they_are_written() {
+    fn a_table_is_found_for_all_spellings_of_a_columns_name() {
         for (column, table) in [
             ("place_id", "places"),
             ("place", "places"),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_mean_no_table() {
+    fn no_table_is_found_for_other_names() {
         for column in [
             "id",
             "name",

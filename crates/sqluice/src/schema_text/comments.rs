@@ -16,7 +16,7 @@ pub(crate) fn without_comments(sql: &str) -> Option<String> {
         end = comment.at.end;
         let rest = &sql[end..];
         match rest.chars().next() {
-            // The line ends here, so blanks before the comment go, too.
+            // The line ends after the comment, so blanks before the comment are removed, too.
             None | Some('\n' | '\r') => text.truncate(text.trim_end_matches([' ', '\t']).len()),
             Some(next) if is_space(next) || text.ends_with(is_space) => {}
             // A comment separates tokens.
@@ -37,7 +37,7 @@ mod tests {
     use sqluice_core::schema::token::same;
 
     #[test]
-    fn comments_go_and_tokens_stay_apart() {
+    fn comments_are_removed_and_tokens_stay_separate() {
         for (sql, expected) in [
             ("CREATE TABLE t (a, -- Ann\n  b) -- Bob", "CREATE TABLE t (a,\n  b)"),
             ("CREATE TABLE t (a/* Ann */INT)", "CREATE TABLE t (a INT)"),
@@ -58,7 +58,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn no_comment_stays_and_no_other_token_changes(
+        fn all_comments_are_removed_and_other_tokens_are_unchanged(
             parts in prop::collection::vec("[a-c1'\"]|-- [a-z']{0,4}\n|/\\* ?[a-z\"]{0,3} ?\\*/|[ \n,()]|'[a/*-]{0,3}'", 0..14)
         ) {
             let sql = parts.concat();

@@ -15,10 +15,10 @@ use rusqlite::Connection;
 use sqluice_core::schema::token::{Token, TokenKind, tokens};
 use sqluice_core::schema::{Schema, quoted_text};
 
-/// The least number of characters of a number that may be personal.
+/// Numbers with fewer characters are not literals here: they can't be personal.
 const LONG_NUMBER: usize = 5;
 
-/// Keywords that a value may follow directly.
+/// Keywords directly before a value.
 const BEFORE_VALUES: &[&str] = &[
     "AND",
     "OR",
@@ -49,11 +49,11 @@ const BEFORE_VALUES: &[&str] = &[
     "DEFAULT",
 ];
 
-/// Words after DEFAULT that are no texts.
+/// Words after DEFAULT that are not texts.
 const NO_TEXTS: &[&str] =
     &["TRUE", "FALSE", "NULL", "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP", "VALUES"];
 
-/// Keywords that begin a part of a statement, for descriptions of places.
+/// Keywords that begin a part of a statement. They describe the place of a literal.
 const CLAUSES: &[&str] = &[
     "DEFAULT",
     "CHECK",
@@ -83,15 +83,15 @@ pub(crate) enum LiteralKind {
     Number,
 }
 
-/// A literal in a statement. Its `Display` describes the place, without the value.
+/// A literal in a statement. Its `Display` describes its place, and leaves out its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Literal {
     /// The range of its bytes.
     pub(crate) at: Range<usize>,
     pub(crate) kind: LiteralKind,
-    /// `true` if the literal stands where a value may stand; `false` for a text that serves as a name.
+    /// `true` if the literal stands where SQL allows a value; `false` for a text that is used as a name.
     pub(crate) is_value: bool,
-    /// The value as a literal in single quotes, or the number as written.
+    /// A text or blob as a literal in single quotes, or a number as written.
     pub(crate) spelled: String,
     clause: &'static str,
     line: usize,
@@ -99,7 +99,7 @@ pub(crate) struct Literal {
 }
 
 impl Names {
-    /// Returns the names of a schema. Columns of views and virtual tables are read from the database.
+    /// Returns the names in a schema. The columns of views and virtual tables are read from the database.
     pub(crate) fn of(schema: &Schema, connection: &Connection) -> Names {
         let mut names: HashSet<String> = HashSet::new();
         let mut add = |name: &str| {
@@ -169,7 +169,7 @@ pub(crate) fn literals(sql: &str, names: &Names) -> Vec<Literal> {
     found
 }
 
-/// The tokens of a statement without comments.
+/// A statement as tokens, without comments.
 struct Walk<'s> {
     sql: &'s str,
     tokens: &'s [Token],
@@ -184,7 +184,7 @@ impl Walk<'_> {
             .is_some_and(|token| token.is_word(self.sql, word) || token.is_symbol(self.sql, word))
     }
 
-    /// Returns `true` if a value may stand at a token, and not only a name.
+    /// Returns `true` if SQL allows a value at the place of a token, and not only a name.
     fn is_value(&self, at: usize) -> bool {
         let Some(before) = at.checked_sub(1) else { return false };
         // A dot or a parenthesis after a name makes it a qualifier or a function.
@@ -206,7 +206,7 @@ impl Walk<'_> {
         self.tokens[at].kind == TokenKind::String
     }
 
-    /// Returns the kind of the literal at a token, and its value; `None` if the token is no literal.
+    /// Returns the kind of the literal at a token, and its value; `None` if the token is not a literal.
     fn literal(&self, at: usize, is_name: impl Fn(&str) -> bool) -> Option<(LiteralKind, String)> {
         let token = &self.tokens[at];
         let text = token.text(self.sql);
@@ -231,7 +231,7 @@ impl Walk<'_> {
     }
 }
 
-/// Returns `true` for each token in a list that has names only: the columns of a parent, of a view, or of a common table expression.
+/// Returns `true` for each token in a list that can only hold names: the columns of a parent, of a view, or of a common table expression.
 fn lists_of_names(sql: &str, tokens: &[Token]) -> Vec<bool> {
     let is = |at: usize, word: &str| {
         tokens.get(at).is_some_and(|token| token.is_word(sql, word) || token.is_symbol(sql, word))
@@ -274,7 +274,7 @@ mod tests {
         "CREATE TABLE p (\"Key One\" INT, b TEXT, \"say \"\"so\" TEXT); CREATE TABLE q (z, \"group\" TEXT);";
 
     #[test]
-    fn texts_in_double_quotes_are_literals_and_names_are_not() {
+    fn double_quotes_hold_a_literal_unless_something_has_the_name() {
         for (sql, expected) in [
             ("CREATE TABLE t (a TEXT DEFAULT \"a@b\", \"two words\" INT)", &["'a@b'"][..]),
             (
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_has_no_value() {
+    fn the_described_place_does_not_reveal_the_value() {
         let sql = "CREATE TABLE t (a,\n  b DEFAULT 'Bartholomew', c CHECK (c <> \"Quarternook\"))";
         let places: Vec<String> = literals(sql, &Names::default()).iter().map(ToString::to_string).collect();
         assert_eq!(places, ["DEFAULT at 2:13", "CHECK at 2:42"]);

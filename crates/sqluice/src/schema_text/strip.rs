@@ -1,4 +1,4 @@
-//! Removes literals from statements, as far as a schema allows.
+//! Removes literals from statements where the schema still works without them.
 //!
 //! | place | without the literal |
 //! |---|---|
@@ -101,7 +101,8 @@ fn end_of_group(sql: &str, tokens: &[Token], open: usize) -> usize {
     tokens.len()
 }
 
-/// Returns the range of each CHECK constraint, with its name, and with the comma before it if it stands alone between commas.
+/// Returns the range of each CHECK constraint, with its name. The range includes the comma before the CHECK if the CHECK is an item of its
+/// own in the list.
 fn checks(sql: &str, tokens: &[Token]) -> Vec<Range<usize>> {
     let is = |at: usize, word: &str| {
         tokens.get(at).is_some_and(|token| token.is_word(sql, word) || token.is_symbol(sql, word))
@@ -146,7 +147,7 @@ mod tests {
     use rusqlite::Connection;
 
     #[test]
-    fn checks_go_and_defaults_become_empty() {
+    fn checks_are_removed_and_defaults_become_empty() {
         let sql = "CREATE TABLE t (a TEXT DEFAULT \"Ann\" CONSTRAINT n CHECK (a <> 'Bob') ON CONFLICT IGNORE NOT NULL, b INT DEFAULT -12345, \
             c DEFAULT ('x' || \"Cid\"), d AS (a || 'Dee'), CHECK (b > 0), CONSTRAINT m CHECK (c <> \"Eve\"), CHECK (a <> 'Fay') UNIQUE (a))";
         let made = stripped_table(sql, &Names::default(), |_, _| true);
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn views_and_triggers_keep_their_names_and_single_characters() {
+    fn views_and_triggers_keep_names_and_single_characters() {
         let sql = "CREATE VIEW v AS SELECT a AS 'Alias', json_extract(a, '$.Ann') FROM t WHERE a LIKE 'Bob\\%' ESCAPE '\\' AND b > 100000 AND c = x'00ff'";
         let expected = "CREATE VIEW v AS SELECT a AS 'Alias', json_extract(a, '$') FROM t WHERE a LIKE '' ESCAPE '\\' AND b > 0 AND c = x''";
         assert_eq!(stripped_body(sql, &Names::default()), expected);

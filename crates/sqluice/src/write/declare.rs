@@ -62,7 +62,7 @@ impl NewTable {
     /// Returns the schema that declares the table. If a database exists at `target`, the indexes get names that are unused in the database.
     ///
     /// # Errors
-    /// If the table has no column, a key or an index names an unknown column, or SQLite does not understand a declaration.
+    /// If the table has no column, a key or an index names an unknown column, or SQLite does not accept a declaration.
     pub fn schema(&self, target: &Path, options: &WriteOptions) -> Result<Schema> {
         let mut taken = vec![self.name.to_ascii_lowercase()];
         if !is_url(target)
@@ -72,8 +72,8 @@ impl NewTable {
         }
         let sql = self.table_sql()? + &self.index_sql(&mut taken)?;
         let schema = Schema::parse(sql, Path::new("")).map_err(|error| {
-            let hint = "see the names of the columns, and what they are declared with";
-            Error::usage(format!("table {} can't be made: {}", self.name, error.message())).hint(hint)
+            let hint = "check the names and declarations of the columns";
+            Error::usage(format!("table {} can't be created: {}", self.name, error.message())).hint(hint)
         })?;
         let only = schema.tables.len() == 1 && schema.others.is_empty();
         let is_given = |table: &Table| {
@@ -81,8 +81,11 @@ impl NewTable {
                 && table.columns.iter().all(|column| column.generated.is_none())
         };
         if !only || !schema.tables.iter().all(is_given) {
-            let message = format!("the types of table {} declare more than its columns", self.name);
-            return Err(Error::usage(message).hint("INTEGER, REAL, TEXT, BLOB or what else SQLite takes"));
+            let message = format!(
+                "the type of a column of table {} contains more than the declaration of the column",
+                self.name
+            );
+            return Err(Error::usage(message).hint("give a type such as INTEGER, REAL, TEXT or BLOB"));
         }
         Ok(schema)
     }
@@ -138,7 +141,7 @@ impl NewTable {
         Ok(sql)
     }
 
-    /// Returns a column's name as the table spells it.
+    /// Returns a column's name as it is spelled in the table.
     fn spelled(&self, name: &str, flag: Setting) -> Result<&str> {
         let mut names = self.columns.iter().map(|column| column.0.as_str());
         match names.find(|column| column.eq_ignore_ascii_case(name)) {

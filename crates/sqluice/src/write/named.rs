@@ -3,7 +3,7 @@
 //! ```text
 //!  rows     name, id                                  the columns that the caller's source gives
 //!  table    id INTEGER PRIMARY KEY, name TEXT, note TEXT DEFAULT '-'
-//!           Field(1)                Field(0)   Constant('-')          the mapping to batches: [`PreparedWrite::filled`]
+//! Field(1)                Field(0)   Constant('-')          the mapping to batches: [`PreparedWrite::filled`]
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -43,8 +43,9 @@ pub struct NamedRows {
     pub table: String,
     /// The columns of the rows, in the order of the source.
     pub columns: Vec<String>,
-    /// `true` if rows may be in any order of their INTEGER PRIMARY KEY, and have NULL in this column, which means one more than the largest
-    /// key before. Otherwise rows that do not ascend end the run with an error that refutes [`Assumption::RowOrder`].
+    /// `true` if rows may be in any order of their INTEGER PRIMARY KEY, and may have NULL in this column; NULL then becomes one more than
+    /// the largest key before. If `false`, a row whose key is not above the key before ends the run with an error that refutes
+    /// [`Assumption::RowOrder`].
     pub in_any_order: bool,
     /// The approximate number of rows of the source, if known.
     pub about: Option<u64>,
@@ -72,9 +73,9 @@ pub struct PreparedWrite {
     write: Write,
     plan: Plan,
     schema: Schema,
-    /// The table of each source of rows, and the mapping to the table's columns.
+    /// For each source of rows, its table and the mapping from its rows to the table's columns.
     tables: Vec<(usize, Vec<ColumnFrom>)>,
-    /// The DEFAULTs of each source's columns that have another value in each row, if any.
+    /// The columns of each source whose DEFAULT has another value in each row, if any.
     varying: Vec<Option<Arc<Outputs>>>,
     /// The functions that compute DEFAULTs.
     functions: Functions,
@@ -93,8 +94,8 @@ pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Opt
     Ok(attempts::look(Some(&target), options)?.and_then(|existing| existing.table(name).cloned()))
 }
 
-/// Returns the form of the timestamps in each column of the table `name`, if the form differs from that of a new table. Returns no forms
-/// for a table that does not exist, or whose rows are replaced.
+/// For each column of the table `name`, returns the form of its timestamps if it differs from the form in a new table. Returns no forms for
+/// a table that does not exist, or whose rows are replaced.
 ///
 /// # Errors
 /// If the file is not a database that can be read and written.
@@ -204,10 +205,10 @@ impl Write {
         for rows in rows {
             let named = |table: &Table| table.name.eq_ignore_ascii_case(&rows.table);
             let Some(index) = schema.tables.iter().position(named) else {
-                return Err(Error::usage(format!("nothing declares table {}", rows.table)));
+                return Err(Error::usage(format!("there is no declaration for table {}", rows.table)));
             };
             if tables.iter().any(|(other, _)| *other == index) {
-                return Err(Error::usage(format!("table {} is given rows twice", rows.table)));
+                return Err(Error::usage(format!("there are two sources of rows for table {}", rows.table)));
             }
             let table = &schema.tables[index];
             let (filled, of_rows) = rows.fill(table, &functions, existing.is_some())?;
@@ -222,7 +223,7 @@ impl Write {
         Ok(PreparedWrite { write: self, plan, schema, tables, varying, functions })
     }
 
-    /// Returns the schema with the full-text tables that get rows.
+    /// Returns the schema, extended by the full-text tables that get rows.
     fn declared(&self) -> Schema {
         let mut schema = self.schema.clone();
         let tables = taking_rows(&schema);
@@ -236,7 +237,7 @@ impl Write {
         let if_exists = &self.options.if_exists;
         for rows in &self.rows {
             let hint = message![
-                "add to its rows, replace them, or change those whose keys are repeated: ",
+                "add to its rows, replace them, or update the rows whose keys the new rows have: ",
                 Setting::Append,
                 ", ",
                 Setting::ReplaceTable,
@@ -273,7 +274,7 @@ impl NamedRows {
         for (index, name) in self.columns.iter().enumerate() {
             if self.columns[..index].iter().any(|other| same(other, name)) {
                 return Err(Error::usage(format!("the rows have two columns {name:?}"))
-                    .hint("to SQLite names are the same that differ in the case of ASCII letters only"));
+                    .hint("SQLite ignores the case of ASCII letters in names"));
             }
             let Some(column) = table.column(name) else {
                 let names: Vec<&str> = table.columns.iter().map(|column| &*column.name).take(20).collect();
@@ -288,7 +289,7 @@ impl NamedRows {
         let filled = table.columns.iter().enumerate().map(|(index, column)| {
             match self.columns.iter().position(|name| same(name, &column.name)) {
                 Some(field) => Ok(ColumnFrom::Field(field)),
-                // NULL makes SQLite choose the next rowid.
+                // SQLite chooses the next rowid for NULL.
                 None if column.generated.is_some() || table.rowid_alias == Some(index) => {
                     Ok(ColumnFrom::Constant(Constant::Null))
                 }
@@ -347,12 +348,12 @@ impl NamedRows {
         }
     }
 
-    /// Checks that the columns of an upsert are given, and are a key of the table.
+    /// Checks that the rows have the key columns of an upsert, and that these columns are a key of the table.
     fn check_keys(&self, keys: &[String], table: &Table) -> Result<()> {
         let same = |one: &str, other: &String| one.eq_ignore_ascii_case(other);
         if let Some(key) = keys.iter().find(|key| !self.columns.iter().any(|name| same(key, name))) {
             return Err(Error::usage(format!("the key has the column {key:?}, which the rows do not have"))
-                .hint("rows are found by the values of these columns"));
+                .hint("an upsert finds rows by the values of these columns"));
         }
         let names = |key: Vec<usize>| key.into_iter().map(|column| &*table.columns[column].name);
         let known: Vec<Vec<&str>> = table.unique_keys().into_iter().map(|key| names(key).collect()).collect();
@@ -366,7 +367,7 @@ impl NamedRows {
             format!("no PRIMARY KEY or UNIQUE constraint of table {} is on {}", table.name, keys.join(", "));
         let known: Vec<String> = known.iter().map(|names| names.join(", ")).collect();
         Err(Error::usage(message).hint(match known.is_empty() {
-            true => format!("make one: CREATE UNIQUE INDEX ... ON {} ({})", table.name, keys.join(", ")),
+            true => format!("create one: CREATE UNIQUE INDEX ... ON {} ({})", table.name, keys.join(", ")),
             false => format!("its keys are {}", known.join("; ")),
         }))
     }
@@ -401,7 +402,7 @@ impl PreparedWrite {
         done.map_err(with_rows)
     }
 
-    /// Plans again for the present schema of the database, if its tables take the same rows.
+    /// Plans again for the present schema of the database, if its tables still take the same rows.
     fn plan_again(&mut self, refuted: Refuted) -> Result<()> {
         if refuted.assumption != Assumption::Schema {
             return Err(refuted.error);
@@ -442,7 +443,7 @@ impl PreparedWrite {
 /// Columns, with DEFAULTs that have another value in each row.
 type Varying = Vec<(usize, String)>;
 
-/// A borrowed source, which another attempt can use again if no rows were read.
+/// A borrowed source. If no rows were read from it, another attempt can use it again.
 struct Borrowed<'b, 's> {
     source: &'b mut Box<dyn Source + 's>,
     /// The DEFAULTs that have another value in each row, if any.
@@ -463,7 +464,7 @@ impl Source for Borrowed<'_, '_> {
     }
 }
 
-/// Adds the numbers of the rows to an error about two rows with the same key.
+/// Adds the positions of the rows to an error about two rows with the same key.
 fn with_rows(mut error: Error) -> Error {
     let Some(duplicate) = error.take_duplicate() else { return error };
     error.with_words(format!(" ({})", duplicate.rows))

@@ -191,7 +191,7 @@ fn an_existing_table_needs_a_flag() {
     }
     run(folder, ["pack", "x.db", "from", "--kv"]).ok();
     run(folder, ["pack", "y.db", "from", "--kv", "--compress", "deflate"])
-        .failed(2, "a kv table says of no value");
+        .failed(2, "a kv table can't hold deflated files");
     run(folder, ["pack", "x.db", "from", "--append", "--page-size", "8192"])
         .failed(2, "has its own page size");
     run(folder, ["pack", "y.db", "nowhere"]).failed(1, "cannot read nowhere");

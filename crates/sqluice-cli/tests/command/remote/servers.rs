@@ -223,6 +223,6 @@ fn messages_fit_what_was_asked_for() {
     assert_fails(folder, &mut command, "s3://bucket/t.csv", &[], &words);
     for verb in ["check", "info"] {
         let ran = finish(quickly(folder).args([verb, "s3://bucket/t.db"]));
-        ran.failed(2, "s3://bucket/t.db is a URL, and only a file can be checked");
+        ran.failed(2, "s3://bucket/t.db is a URL: only a local file can be checked");
     }
 }

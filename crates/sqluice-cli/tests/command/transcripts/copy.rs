@@ -379,7 +379,7 @@ fn references_without_a_declaration_and_second_places_are_reported_in_the_words_
     let expected = "\
 error: columns seem to refer to masked keys without REFERENCES, and would refer to nothing: loan.book_id (2 of 2 values are keys of book)
 
-hint: say of each whether it does: --reference loan.book_id=book.id or --no-reference loan.book_id
+hint: say for each column if it is a reference: --reference loan.book_id=book.id or --no-reference loan.book_id
 ";
     assert_eq!(with(&[]).stderr, expected);
     let reference = ["--reference", "loan.book_id=book.id"];

@@ -103,7 +103,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_read() {
     }
     sqluice("load x.db t.ndjson --decimal-comma a").file("t.ndjson", "{\"a\": \"3,5\"}\n").fails(
         2,
-        "error: --decimal-comma is for text, and t.ndjson (NDJSON) has numbers of its own\n\n\
+        "error: --decimal-comma converts text, and t.ndjson (NDJSON) stores numbers as numbers\n\n\
          hint: leave out --decimal-comma",
     );
 }

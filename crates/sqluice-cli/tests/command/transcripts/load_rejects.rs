@@ -288,8 +288,8 @@ fn a_reject_file_must_be_new_and_none_of_the_others() {
         ("s.sql", "is read by this load"),
         ("x.db", "is the database"),
         ("./x.db", "is the database"),
-        ("x.db-journal", "is a name that SQLite gives a meaning beside the database"),
-        ("x.db-wal", "is a name that SQLite gives a meaning beside the database"),
+        ("x.db-journal", "is a sidecar file of the database"),
+        ("x.db-wal", "is a sidecar file of the database"),
     ] {
         with(reject).fails(2, &format!("error: {reject} {is}, and can't have the rejected rows\n\n{hint}"));
     }

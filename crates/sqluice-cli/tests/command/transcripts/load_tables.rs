@@ -211,14 +211,11 @@ fn an_unknown_type_is_refused() {
         refused(
             &format!("{strict}--type a=VARCHR"),
             &format!(
-                "--type a=VARCHR: no type that is known is called VARCHR\n\nhint: did you mean VARCHAR? Types are {types}"
+                "--type a=VARCHR: there is no type called VARCHR\n\nhint: did you mean VARCHAR? Types are {types}"
             ),
         );
     }
-    refused(
-        "--type a=geometry",
-        &format!("--type a=geometry: no type that is known is called geometry\n\n{hint}"),
-    );
+    refused("--type a=geometry", &format!("--type a=geometry: there is no type called geometry\n\n{hint}"));
     refused(
         "--type c=TEXT",
         "--type names the column \"c\", which no file has\n\nhint: the columns are: a, b",
@@ -373,7 +370,7 @@ fn columns_selects_and_orders() {
         2,
         "error: --columns names the column \"z\", which no file has\n\nhint: the columns are: a, b, c",
     );
-    let twice = "hint: to SQLite names are the same that differ in the case of ASCII letters only";
+    let twice = "hint: SQLite ignores the case of ASCII letters in names";
     with("--columns a,b,A").fails(2, &format!("error: --columns names the column \"A\" twice\n\n{twice}"));
     with("--columns a,").fails(
         2,
@@ -409,7 +406,7 @@ fn columns_names_those_of_a_file_without_a_header() {
     with("--columns x,X").fails(
         2,
         "error: --columns names the column \"X\" twice\n\n\
-         hint: to SQLite names are the same that differ in the case of ASCII letters only",
+         hint: SQLite ignores the case of ASCII letters in names",
     );
 }
 

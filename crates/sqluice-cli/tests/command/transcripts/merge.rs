@@ -233,7 +233,7 @@ fn columns_that_seem_to_refer_to_new_numbers_are_decided_by_flags() {
     let expected = "\
 error: table places gets new numbers, and columns seem to refer to it without REFERENCES: visits.\"the place\" (4 of 4 values are keys of places)
 
-hint: say of each whether it does: --reference 'visits.\"the place\"=places.id' or --no-reference 'visits.\"the place\"'
+hint: say for each column if it is a reference: --reference 'visits.\"the place\"=places.id' or --no-reference 'visits.\"the place\"'
 ";
     assert_eq!((ran.code(), &*ran.stderr), (Some(2), expected), "{ran:?}");
     assert_eq!(names(folder), ["a.db", "b.db"]);
@@ -258,7 +258,10 @@ fn rows_without_their_parents_are_an_error_or_kept() {
     }
     let args = ["merge", "all.db", "a.db", "b.db", "--on-conflict", "ignore"];
     let ran = run(folder, args).failed(1, "1 row of orders (customer) to customer");
-    assert!(ran.stderr.contains("hint: keep them all the same: --orphans keep;"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("hint: keep them without the rows that they refer to: --orphans keep;"),
+        "{ran:?}"
+    );
     let ran = run(folder, [&args[..], &["--orphans", "keep"]].concat()).ok();
     assert!(ran.stderr.contains("  orphans: 1 row of orders (customer) to customer\n"), "{ran:?}");
 }

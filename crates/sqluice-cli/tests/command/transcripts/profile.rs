@@ -16,7 +16,7 @@ fn shop(folder: &Path) {
 }
 
 const PROFILE: &str = "\
--- What a database is like, without its rows: a schema whose comments make rows like them.
+-- A profile of a database without its rows: from the comments of this schema, the generator makes similar rows.
 -- It shows these values of the database, each of them in at least 20 rows:
 --   item.state: 2 values
 -- constraints: may be dropped

@@ -53,7 +53,7 @@ pub(super) struct ColumnMask {
     pub(super) person: Option<(usize, Equality)>,
 }
 
-/// The mask of a column before the key is known.
+/// The mask of a column, before it gets the secret key.
 #[derive(Clone)]
 struct Chosen<'f> {
     mask: &'f MaskColumn,
@@ -286,8 +286,8 @@ impl<'f> Resolving<'f> {
                         self.name(place),
                         chosen.mask.expression()
                     );
-                    let hint = "shape(), permute(), email(), uuid4() and other functions with as many values as are asked for \
-                                keep different values different";
+                    let hint = "use a mask that keeps different values different, such as shape(), \
+                                permute(), email() or uuid4()";
                     return Err(self.error(chosen.mask, message).hint(hint));
                 }
             }
@@ -359,7 +359,7 @@ impl<'f> Resolving<'f> {
         Equality { collation, numeric: self.schema.tables[table].columns[column].affinity.is_numeric() }
     }
 
-    /// Returns the masks, with the key.
+    /// Builds the masks with the secret key.
     fn masks(self, key: &MaskKey, of_virtual: Vec<&'f MaskColumn>) -> Result<Masks> {
         let mut masks = Masks {
             tables: BTreeMap::new(),
@@ -434,12 +434,12 @@ impl<'f> Resolving<'f> {
             }
             None => {
                 let message = format!(
-                    "{}.{name} is compared by {collation}, which its application alone knows",
+                    "{}.{name} has the collation {collation}, which only an application defines",
                     declared.name
                 );
                 Err(self
                     .error(mask, message)
-                    .hint("leave the mask out, or give the column a collation of SQLite's"))
+                    .hint("leave the mask out, or give the column a built-in collation of SQLite"))
             }
         }
     }

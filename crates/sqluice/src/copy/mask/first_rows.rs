@@ -1,4 +1,4 @@
-//! Reads the first rows of a table for guesses.
+//! Reads the first rows of a table, for guesses about the values of its columns.
 
 use sqluice_core::batch::Batch;
 use sqluice_core::error::Result;

@@ -1,4 +1,4 @@
-//! Has SQLite insert the rows of a table, with their new values.
+//! Inserts the masked rows of a table through SQLite.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement, params_from_iter};

@@ -76,7 +76,7 @@ pub(in crate::copy) fn look(
         if object.kind == "trigger" && masks.has(&opened.schema, &object.table) {
             for table in written_by(sql) {
                 let what = format!(
-                    "it writes to {table}, which keeps what it wrote of {} unless that is masked, too",
+                    "it writes to {table}: mask that table, too, if it has values of {}",
                     object.table
                 );
                 plan.remarks.push(Remark::new(object.describe(), what));

@@ -17,8 +17,8 @@
 //! Modules, from the bottom up: `report`: the plan and report of masks; `undeclared`: references without REFERENCES; `columns`: the masked
 //! columns and their masks; `computed`: columns that SQLite computes from masked columns; `source`: new rows from old rows; `insert`: rows
 //! inserted by SQLite; `texts`: the text of the schema; `full_text`: full-text tables; `search`: personal and masked values in columns
-//! without a mask; `first_rows`: rows for guesses; `weak`: masks that hide little; `look`: values that masks do not reach; `strict`: the
-//! refusal of such values; `tables`: the temporary database; `preview`: the first rows.
+//! without a mask; `first_rows`: the first rows of a table; `weak`: masks that hide little; `look`: values that masks do not reach;
+//! `strict`: the refusal of such values; `tables`: the temporary database; `preview`: the first masked rows.
 
 mod columns;
 mod computed;
@@ -147,7 +147,7 @@ pub fn read_key(file: &Path) -> Result<MaskKey> {
     let bytes = std::fs::metadata(file).map_err(|error| Error::read(file, error))?.len();
     if bytes > KEY_BYTES_MAX {
         return Err(Error::usage(format!("{} is too large for a key", file.display()))
-            .hint("a key is a file of some random bytes, such as 32"));
+            .hint("a key file has some random bytes, such as 32"));
     }
     let bytes = std::fs::read(file).map_err(|error| Error::read(file, error))?;
     MaskKey::new(bytes).ok_or_else(|| {

@@ -26,7 +26,7 @@ pub(super) struct Masking {
     pub(super) read: Vec<usize>,
     /// The number of columns of the new batch.
     pub(super) columns: usize,
-    /// `true` if errors may identify the row.
+    /// `true` if an error may name the key of a row: no column of the key is masked.
     pub(super) shows_keys: bool,
     /// The rows that are left out, if any.
     pub(super) left_out: Option<Arc<Lookup>>,
@@ -183,7 +183,7 @@ impl Sink for MaskingSink<'_> {
         let MaskingSink { masking, spaces, sink } = self;
         masking.apply(batch, spaces, |batch| sink.rows(batch)).map_err(|refused| {
             let (at, error) = refused.first();
-            // The reader counts only the columns that it reads.
+            // The reader counts only the columns that were read, so the column is converted to its index among them.
             let of_read = |column: usize| masking.place(column).unwrap_or(column.min(masking.read.len() - 1));
             let at = at.map(|(row, column)| (row, of_read(column)));
             Refused::Stop { at: at.filter(|_| masking.shows_keys), error }

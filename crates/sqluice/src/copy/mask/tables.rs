@@ -1,5 +1,5 @@
-//! Writes the masked tables, and the tables with left-out rows, with their indexes to temporary databases. The copy takes the trees from
-//! these.
+//! Writes the masked tables, and the tables with left-out rows, with their indexes to temporary databases, from which the copy takes the
+//! trees.
 //!
 //! | table | rows |
 //! |---|---|

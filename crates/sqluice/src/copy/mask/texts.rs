@@ -68,7 +68,7 @@ impl Texts {
         Ok(texts)
     }
 
-    /// Returns an object without its literals; `None` if it keeps all of them.
+    /// Returns the text of an object without literals, and records the change in `stripped`; `None` if the object keeps all literals.
     fn stripped(
         &mut self,
         object: &StoredObject,

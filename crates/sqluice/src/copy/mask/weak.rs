@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `shape()` | half of the values have few possible values of the same form |
 //! | `permute(a, b)` | a small range |
-//! | `shift(days, column)` | no column, few days, years, values that are no moments |
+//! | `shift(days, column)` | no column, few days, years, values that are not dates or times |
 //! | `noise(share)` | small numbers, zeros, equal values |
 //! | `choice(...)` and others | fewer new values than old ones |
 //! | all but `shift()`, if new values are not fewer | few different values: the row count of a value shows which value it is |
@@ -34,14 +34,14 @@ const POSSIBLE_MIN: f64 = 1e4;
 /// The largest number of different values whose row counts show which value is which.
 const FEW_DIFFERENT: usize = 20;
 
-/// The share of new values among the old ones below which a mask is said to make different values equal. New values are counted with the
-/// secret key, which must not decide what is said.
+/// A mask is reported to make different values equal if there are fewer new values than this share of the old ones. The share is below 1
+/// because the number of new values depends on the secret key, which a remark must not reveal.
 const MERGING: f64 = 0.9;
 
 /// The least number of values for a remark about equal values and their counts.
 const VALUES_MIN: usize = 100;
 
-/// The number of days up to which a shift has few results.
+/// A shift by at most this number of days has few possible results.
 const FEW_DAYS: u64 = 14;
 
 /// Returns a remark for each weakness of the masks of a table.
@@ -171,12 +171,12 @@ impl Column<'_> {
     fn of_shift(&self, days: u64, found: &mut Vec<String>) {
         if self.mask.person().is_none() {
             found.push(
-                "all moments are shifted by the same time, as shift() names no column of a person: one known moment shows all others"
+                "all dates are shifted by the same time, as shift() names no column that identifies a person: one known date reveals all others"
                     .to_owned(),
             );
         }
         if days < FEW_DAYS {
-            found.push(format!("each moment has only {} possible days", 2 * days));
+            found.push(format!("each date is moved to one of only {} days", 2 * days));
         }
         let is_unknown = |value: Value<'_>| match value {
             Value::Int(int) => matches!(int, -1 | 0),
@@ -194,11 +194,11 @@ impl Column<'_> {
         self.say(self.count(is_year), &format!("are years, and move by at most {years}"), found);
         let is_number = |value: Value<'_>| matches!(value, Value::Int(_) | Value::Real(_));
         let texts = self.count(|value| !is_number(value) && !MaskColumn::is_moment(value));
-        self.say(texts, "are no moments, and get shape()", found);
+        self.say(texts, "are not dates or times, and get shape()", found);
         let numbers = self.count(|value| is_number(value) && !MaskColumn::is_moment(value));
         self.say(
             numbers,
-            "are numbers that are no moments, which a copy refuses; shape() masks any number",
+            "are numbers that are not dates or times, which a copy refuses; shape() masks any number",
             found,
         );
     }

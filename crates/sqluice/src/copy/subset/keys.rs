@@ -50,7 +50,7 @@ impl RowKey {
         let rowid = || Some((table.rowid_name()?.to_owned(), table.columns.len()));
         let Some((name, column)) = alias.or_else(rowid) else {
             let message =
-                format!("no name means the rowid of table {}, so no row can be left out", table.name);
+                format!("the columns of table {} hide its rowid, so no row can be left out", table.name);
             return Err(Error::input(message).hint("rename one of its columns rowid, _rowid_ and oid"));
         };
         Ok(RowKey {
@@ -113,13 +113,13 @@ impl RowKey {
 /// The temporary database with the keys of left-out rows.
 pub(super) struct KeyFile {
     file: Scratch,
-    /// `None` after the end.
+    /// `None` after [`KeyFile::finish`].
     connection: Option<Mutex<Connection>>,
     tables: BTreeMap<usize, RowKey>,
 }
 
 impl KeyFile {
-    /// Creates the database.
+    /// Creates the temporary database of keys beside the target.
     pub(super) fn create(opened: &Opened, cancel: &Cancel) -> Result<KeyFile> {
         let file = opened.settled.wanted.target.scratch()?;
         let connection = begin_temporary(file.path(), opened.snapshot.header(), cancel)?;

@@ -1,4 +1,4 @@
-//! The references of a database: those that the schema declares, that the user gives, and that names and values show.
+//! The references between tables: declared by the schema, given by the user, or found by names and values.
 
 use rusqlite::Connection;
 use sqluice_core::error::Result;

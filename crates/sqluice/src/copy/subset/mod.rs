@@ -5,7 +5,7 @@
 //!  --sample customers=1% ──────┴──> keys of left-out rows ──> rows that refer to them
 //!                                   in a temporary database      └── left out, too (--sample-children)
 //!                                        │
-//!  source ── rows of these tables ───────┴──> kept rows ──> encoded again, as those of masked tables
+//!  source ── rows of these tables ───────┴──> kept rows ──> encoded again, like rows of masked tables
 //! ```
 //!
 //! * A row is kept if its condition is true, so a NULL leaves the row out, as in SQL.

@@ -1,8 +1,8 @@
 //! Kept rows that refer to left-out rows: they are counted, or left out, too.
 //!
 //! ```text
-//!  left-out rows of a parent ──> rows whose parent is among them, and that have no other ──┬──> orphans, which are kept or refused
-//!                                                                                          └──> left out: a parent in the next round
+//!  left-out rows of a parent ──> rows whose only parents are among them ──┬──> orphans, which are kept or refused
+//!                                                                         └──> left out: a parent in the next round
 //! ```
 //!
 //! SQLite compares the values, in the source's own snapshot, by temporary tables of keys.
@@ -162,7 +162,8 @@ impl<'a> Orphaned<'a> {
         file.send(number, keys.connection, &name)
     }
 
-    /// Leaves out the rows that refer to left-out rows. Returns their number. A reference of a table to itself is followed to its end.
+    /// Leaves out the rows that refer to left-out rows. Returns their number. If the table refers to itself, their descendants are left
+    /// out, too.
     fn leave_out(&self, keys: &Keys<'_>, link: &Reference) -> Result<u64> {
         let (child, parent) = (self.links.table(link.child), self.links.table(link.parent));
         if link.child == link.parent && is_unique(parent, &link.keys) {

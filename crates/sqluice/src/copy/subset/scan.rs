@@ -162,7 +162,7 @@ impl<'a> Reading<'a> {
         let wanted = match self.condition.sample {
             None => return Ok(Limit::None),
             Some(Sample::Percent(percent)) => {
-                // The product is rounded as little as floats allow, and 2^128 itself is no limit.
+                // 2^128 does not fit into the number, so 100 percent has no limit.
                 let share = percent / 100.0 * 2f64.powi(128);
                 return Ok(if percent >= 100.0 { Limit::None } else { Limit::Below(share as u128) });
             }
@@ -243,7 +243,7 @@ impl<'a> Reading<'a> {
         }
         let mut source = rows.source(PART_BYTES, cancel)?;
         progress.phase(&format!("select {}", self.table.name), source.total());
-        // Text of UTF-8 is judged as it is stored; SQLite itself replaces what is not valid in UTF-16.
+        // A condition sees UTF-8 text as it is stored. Of UTF-16 text, invalid characters are replaced, as SQLite does.
         let is_utf8 = snapshot.header().used_text_encoding() == 1;
         let bad_text = if is_utf8 { BadText::Keep } else { BadText::Replace };
         let work = |(judge, state): &mut (Option<Judge>, S), _: u64, part: &mut dyn Part| {

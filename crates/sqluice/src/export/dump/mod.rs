@@ -38,7 +38,7 @@ use text::{literal, readable};
 pub(super) const STATEMENT_LIMITS: StatementLimits = StatementLimits {
     several_rows_bytes_max: 64 << 10,
     one_row_bytes_max: 1_000_000_000,
-    hint: "SQLite runs no longer statement: a copy keeps such rows, and tables without them can be dumped by their names",
+    hint: "SQLite runs no longer statement: copy the database instead, or dump only the tables without such rows",
 };
 
 /// The text encodings in the header, from 1 on.
@@ -134,7 +134,7 @@ fn refuse_names(kept: &[&StoredObject]) -> Result<()> {
     match kept.iter().find(|object| object.name.contains("\r\n")) {
         Some(object) => {
             let name = object.name.escape_debug();
-            let message = format!("the name of {} {name} has CR LF, which sqlite3 makes to LF", object.kind);
+            let message = format!("the name of {} {name} has CR LF, which sqlite3 reads as LF", object.kind);
             Err(Error::input(message).hint("give it another name, or copy the database"))
         }
         None => Ok(()),
@@ -184,7 +184,7 @@ impl Builder<'_> {
             }
         }
         if let Some(sequence) = sequence {
-            // The rows of the tables have changed it.
+            // Inserting the rows of the tables has changed sqlite_sequence.
             self.statement("DELETE FROM sqlite_sequence;");
             self.rows(sequence, "name")?;
         }
@@ -232,7 +232,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds a statement, or part of a line.
+    /// Adds a statement on a line of its own.
     fn statement(&mut self, sql: &str) {
         let steps = &mut self.dump.steps;
         match steps.last_mut() {

@@ -2,7 +2,7 @@
 //!
 //! | in the statement | what happens |
 //! |---|---|
-//! | CR LF | `sqlite3` drops CR: a string gets it by an expression, all else by a correction |
+//! | CR LF | `sqlite3` drops CR: a string becomes an expression with CR, and other text is corrected in `sqlite_schema` |
 //! | `/` or `go` alone on a line | `sqlite3` ends the statement there: a comment precedes them |
 //! | a comment at the end | SQLite stores what ends the comment with the statement |
 
@@ -14,7 +14,7 @@ use sqluice_writers::sql::push_text;
 pub(super) struct Readable {
     /// The statement, with a semicolon.
     pub(super) sql: String,
-    /// `true` if `sqlite_schema` gets the original text from it.
+    /// `true` if running the statement stores the original text in `sqlite_schema`.
     pub(super) is_kept: bool,
 }
 
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_statement_gets_a_semicolon_alone() {
+    fn a_plain_statement_only_gets_a_semicolon() {
         for sql in [
             "CREATE TABLE t (a)",
             "CREATE VIEW v AS SELECT 1 -- one\n, 2 / 3",

@@ -31,7 +31,7 @@ impl Declared {
     /// Creates an empty database.
     pub(super) fn open() -> Result<Declared> {
         let connection = Connection::open_in_memory()?;
-        // Each table has a page.
+        // Each table takes at least one page, so small pages save memory.
         connection.pragma_update(None, "page_size", 512)?;
         Ok(Declared { connection, aside: Vec::new() })
     }
@@ -77,7 +77,7 @@ impl Declared {
         if self.aside.is_empty() {
             return Ok(());
         }
-        // Rows of later declarations follow.
+        // The rows of later declarations are added to the rows that are aside.
         self.take_aside()?;
         let rows = std::mem::take(&mut self.aside);
         with_writable_schema(&self.connection, |connection| {

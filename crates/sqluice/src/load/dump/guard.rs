@@ -31,7 +31,7 @@ const PRAGMAS: [&str; 12] = [
     "writable_schema",
 ];
 
-/// The facts about a statement that SQLite has prepared.
+/// The effects of a statement, which SQLite reports when it prepares the statement.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// The tables that the statement reads or changes, in lower case. Tables of triggers and views are among them.
@@ -40,7 +40,7 @@ pub(super) struct Seen {
     pub(super) changed: BTreeSet<String>,
     /// The forbidden effect of the statement, in words: `attaches x.db`.
     pub(super) denied: Option<String>,
-    /// The table that the statement makes, or gives a trigger.
+    /// The table that the statement creates, or for which it creates a trigger.
     pub(super) made: Option<String>,
     /// `true` if the statement reads `sqlite_schema`.
     pub(super) reads_schema: bool,
@@ -92,14 +92,14 @@ impl Guard {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).denied.is_some()
     }
 
-    /// Returns the facts about the statements since [`Guard::begin`].
+    /// Returns the effects of the statements since [`Guard::begin`].
     pub(super) fn take(&self) -> Seen {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Seen {
-    /// Notes what an action touches. Returns the reason why it is denied, if it is.
+    /// Records the tables that an action touches. Returns the reason if the action is denied.
     fn note(&mut self, action: &AuthAction<'_>) -> Option<String> {
         if let Some(table) = changed_table(action) {
             self.changed.insert(table.to_ascii_lowercase());
@@ -139,7 +139,7 @@ impl Seen {
             AuthAction::CreateTempTable { .. }
             | AuthAction::CreateTempIndex { .. }
             | AuthAction::CreateTempTrigger { .. }
-            | AuthAction::CreateTempView { .. } => Some("makes something temporary".to_owned()),
+            | AuthAction::CreateTempView { .. } => Some("creates a temporary object".to_owned()),
             AuthAction::Recursive => Some("has a recursive query, which may never end".to_owned()),
             AuthAction::Function { function_name } => {
                 let is_of =

@@ -15,7 +15,7 @@ use super::selection::Deferred;
 use super::statement::{explained, start_of, text_of};
 use super::walk::Walked;
 
-/// The work for SQLite.
+/// The statements of a dump that SQLite runs, and the settings of the run.
 pub(super) struct Last {
     work: Vec<Deferred>,
     file: Arc<DumpFile>,
@@ -112,10 +112,10 @@ fn check(connection: &Connection) -> Result<()> {
     if let Some(row) = rows.next().map_err(cannot)? {
         let name: String = row.get(0).map_err(cannot)?;
         return Err(Error::input(format!(
-            "the dump writes {name} into sqlite_schema, and it is no virtual table"
+            "the dump writes {name} into sqlite_schema, but it is not a virtual table"
         )));
     }
-    // The rows were checked when they were stored, unless the dump allows any.
+    // CHECKs were tested when the rows were stored, unless the dump turns the tests off.
     connection.execute_batch("PRAGMA ignore_check_constraints = ON").map_err(cannot)?;
     let verdict: String =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(cannot)?;

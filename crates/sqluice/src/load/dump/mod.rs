@@ -174,7 +174,7 @@ impl PreparedDump {
     ) -> Result<PreparedDump> {
         let schema = walked.schema.clone();
         let plan = Plan::new(&schema, Some(request.to.clone()), &load.write)?;
-        // An attempt that finds rows out of order costs another reading of the server.
+        // An attempt that finds rows out of order would read the server twice, so rows that may be out of order are sorted at once.
         let sorts = server.as_ref().is_some_and(|server| {
             let mut tables = schema.tables.iter().zip(&walked.rows);
             tables.any(|(table, rows)| {
@@ -234,7 +234,7 @@ impl PreparedDump {
         inputs
     }
 
-    /// Plans again with all facts known by now.
+    /// Plans the load again, with the schema, the order of rows and the statements that are known by now.
     fn plan_again(&mut self) -> Result<()> {
         self.schema = self.walked.schema.clone();
         let options = self.options();
@@ -292,7 +292,8 @@ impl PreparedDump {
         Ok(())
     }
 
-    /// Refuses statements that an existing database would have to run. The numbers of AUTOINCREMENT follow from the rows.
+    /// Refuses statements that an existing database would have to run. Statements about `sqlite_sequence` are skipped: its numbers follow
+    /// from the rows.
     fn refuse_other_statements(&self) -> Result<()> {
         for work in &self.walked.last {
             let words = first_words(&text_of(&self.file, work.range.clone())?);
@@ -314,7 +315,7 @@ impl PreparedDump {
             });
         match with_rowids {
             Some(table) => Err(Error::input(format!(
-                "the dump gives the rows of {} rowids, which an existing table may have given away",
+                "the rows of {} have rowids in the dump, which rows of an existing table may have, too",
                 table.name
             ))
             .at(Place::file(self.file.name()))
@@ -408,7 +409,7 @@ impl PreparedDump {
             },
             _ => return Err(error),
         }
-        // The snapshot of a server ends with its rows. The next attempt reads another one.
+        // The snapshot of a server ends with its rows. The next attempt begins another snapshot.
         if let Some(server) = &mut self.server {
             let read = Read::of_server(&self.load, server, &self.with_nan, context)?;
             (self.file, self.script, self.walked) = (read.file, read.script, read.walked);
@@ -416,7 +417,7 @@ impl PreparedDump {
         self.plan_again()
     }
 
-    /// Returns the table and the NOT NULL column that refuse a value, if the table is new and the column may be declared otherwise.
+    /// Returns the table and the NOT NULL column that refuse a value, if the table is new and the column may be declared without NOT NULL.
     fn refusing_column(&self, error: &Error) -> Option<(String, String)> {
         let place = match (error.record(), error.place().and_then(|place| self.file.offset_of(place))) {
             (Some((table, _)), _) => self.walked.schema.place(table)?,
@@ -481,7 +482,7 @@ impl PreparedDump {
     }
 }
 
-/// The text of a dump that was read.
+/// A dump with its statements, and the result of the walk over them.
 struct Read {
     file: Arc<DumpFile>,
     script: Script,
@@ -532,9 +533,10 @@ fn translated(
     Err(Error::without_feature(what, "dialects"))
 }
 
-/// Returns the error about a file whose SQL is of another database than that of the files before it.
+/// Returns the error about a file with SQL of another database system than the files before it.
 fn two_dialects(input: &InputFile, known: Dialect, other: Dialect) -> Error {
-    let message = format!("this is SQL of {}, and the files before it of {}", other.name(), known.name());
+    let message =
+        format!("this is SQL of {}, and the files before it are SQL of {}", other.name(), known.name());
     Error::input(message)
         .at(Place::file(input.name()))
         .hint("load the files into two databases, and merge them")

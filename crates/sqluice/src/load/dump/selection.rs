@@ -36,7 +36,7 @@ pub(super) struct Deferred {
     pub(super) rows: u64,
     /// The tables that the statements are about; `None` if that is the whole database, or if all tables are loaded.
     pub(super) effect: Option<Arc<Effect>>,
-    /// A table of its own that SQLite makes for the statement: `sqlite_sequence`, or `sqlite_stat1` for those of statistics.
+    /// The internal table that SQLite creates for the statement: `sqlite_sequence`, or `sqlite_stat1` for all tables of statistics.
     pub(super) makes: Option<&'static str>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Deferred {
 pub(super) struct Effect {
     pub(super) changed: BTreeSet<String>,
     needed: BTreeSet<String>,
-    /// The reason why the statement has another effect without the tables that are left out, if there is a reason that names no table.
+    /// The reason why the statement needs all tables of the dump, in words; `None` if it needs only `needed`.
     needs_all: Option<&'static str>,
 }
 
@@ -225,7 +225,7 @@ pub(super) const SEQUENCE: &str = "sqlite_sequence";
 /// The table that stands for all tables of statistics: ANALYZE makes them together.
 pub(super) const STATISTICS: &str = "sqlite_stat1";
 
-/// Returns the table of SQLite's own that `table` is made with.
+/// Returns the internal table that stands for `table`: `sqlite_sequence`, or `sqlite_stat1` for all tables of statistics.
 pub(super) fn of_sqlite(table: &str) -> Option<&'static str> {
     match &*lower(table) {
         SEQUENCE => Some(SEQUENCE),

@@ -26,8 +26,8 @@ pub(super) fn text_of(file: &DumpFile, range: Range<u64>) -> Result<String> {
     })
 }
 
-/// Returns the position of a statement behind `done` others. Several statements in one text are INSERTs of literals, so each semicolon
-/// ends one.
+/// Returns the position of a statement after `done` others. Several statements in one text are INSERTs of literals, so each semicolon ends
+/// one.
 pub(super) fn start_of(sql: &str, done: usize) -> usize {
     if done == 0 {
         return 0;

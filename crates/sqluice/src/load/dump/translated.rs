@@ -28,13 +28,13 @@ use super::walk::Walked;
 /// The largest number of notes about differences; the rest is counted.
 const NOTES_MAX: usize = 20;
 
-/// The place of a table in the schema, and the shape of rows for it; `None` for rows of what is left out.
+/// The place of a table in the schema, and the shape of rows for it; `None` if the table is not loaded.
 type Filled = Option<(usize, Arc<Shape>)>;
 
 /// A database of a dump.
 struct Database<'d> {
     translator: Translator,
-    /// The rows, and the schema of names without a schema at their place.
+    /// The rows, each with the schema that names without a schema mean at this place of the dump.
     rows: Vec<(&'d RowsOfItem, Option<String>)>,
     declares: bool,
 }
@@ -171,7 +171,7 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
     let Translated { statements, tables, left_out, notes, .. } =
         database.translator.finish().map_err(|error| match file.files().count() {
             1 => with_file(error, file.name()),
-            // The line may be one of any file.
+            // With several files, the error does not say to which of them its line belongs.
             _ => error.at(Place::file(file.name())),
         })?;
     let mut schema = Schema::parse(statements.join(";\n"), file.name())?;
@@ -231,7 +231,7 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
             None => unknown += pieces.iter().map(|piece| piece.rows).sum::<u64>(),
         }
     }
-    // The text that is made of a server's tables is not kept, so that its lines say nothing.
+    // The declarations of a server are not kept as a file, so their line numbers would say nothing.
     let has_lines = !is_server(file.name());
     let mut all_notes: Vec<Message> = left_out
         .iter()
@@ -251,7 +251,7 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
         all_notes.push(format!("{more} more notes of this kind").into());
     }
     if unknown > 0 {
-        all_notes.push(format!("{unknown} rows of what is left out are not loaded").into());
+        all_notes.push(format!("{unknown} rows of left-out tables are not loaded").into());
     }
     Ok(Walked {
         schema,
@@ -291,8 +291,8 @@ fn beginning(file: &DumpFile) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Returns the table of the schema that rows fill, and their shape. `is_signed` is `true` for the dump of a program, whose moments have the
-/// form of servers.
+/// Returns the table of the schema that rows fill, and their shape. `is_signed` is `true` if the dump names the program that wrote it: its
+/// dates and times then have the form in which servers print them, and need no conversion.
 fn shape(
     (file, is_signed): (&DumpFile, bool),
     rows: &RowsOfItem,
@@ -399,7 +399,8 @@ fn statement_text(file: &DumpFile, script: &Script, range: &Range<u64>) -> Resul
     let mut bytes = Vec::new();
     file.read(range.start, (range.end - range.start) as usize, &mut bytes)?;
     let mut sql = script.decoded(range.start, &bytes).into_owned();
-    // The mark before a statement that MySQL executes, `/*!40101`, is not part of the statement, and so the end of the comment is neither.
+    // MySQL executes the statement in a comment such as `/*!40101 ... */`. The text begins after the number, so the end of the comment
+    // goes, too.
     if !sql.contains("/*") && sql.trim_end().ends_with("*/") {
         sql.truncate(sql.trim_end().len() - "*/".len());
     }

@@ -265,7 +265,7 @@ impl<'d> Walk<'d> {
             }
             ["VACUUM", ..] => {}
             ["EXPLAIN", ..] => {}
-            // A query changes nothing, but may be none that SQLite accepts.
+            // A query changes nothing. It is only prepared, to find errors.
             ["SELECT" | "VALUES", ..] => {
                 self.guard.begin(false);
                 let prepared = self.all.known().prepare(&sql).map(drop);
@@ -313,7 +313,7 @@ impl<'d> Walk<'d> {
         self.all.known().prepare(sql).is_ok_and(|statement| statement.readonly())
     }
 
-    /// Runs a statement whose effect the engine brings about.
+    /// Runs a declaration in the database that describes what the engine writes.
     fn run_by_pages(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
         let ready = match is_plain_create(sql) {
             true => self.by_pages.take_aside(),
@@ -323,8 +323,8 @@ impl<'d> Walk<'d> {
         run.map_err(|error| explained(self.file, range, sql, &self.guard, error))
     }
 
-    /// Notes what a statement for SQLite touches, and returns its effect; `None` if that is unknown. `sql` is the statement, or another one
-    /// that touches the same.
+    /// Records the tables that a statement for SQLite touches, and returns its effect; `None` if the effect is unknown. `sql` is the
+    /// statement, or another statement that touches the same tables.
     fn touch(&mut self, sql: &str, range: &Range<u64>) -> Result<Option<Effect>> {
         self.guard.begin(false);
         if let Err(error) = self.all.known().prepare(sql).map(drop) {
@@ -339,7 +339,7 @@ impl<'d> Walk<'d> {
         let effect = Effect::of(&seen);
         self.writes_schema |= seen.writes_schema;
         self.asks_session |= seen.asks_session;
-        // All later declarations change what the statement would find.
+        // The statement must not see the tables of later declarations, so SQLite runs these after it.
         self.all_touched |= seen.reads_schema;
         self.touched.extend(seen.touched);
         self.shapes.clear();
@@ -347,7 +347,7 @@ impl<'d> Walk<'d> {
     }
 
     fn pragma(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
-        // They change how a session works, and nothing in the file.
+        // PRAGMAs that change a session, but nothing in the file. They are skipped.
         const OF_SESSIONS: [&str; 12] = [
             "ANALYSIS_LIMIT",
             "AUTOMATIC_INDEX",
@@ -418,7 +418,7 @@ impl<'d> Walk<'d> {
     fn create(&mut self, sql: &str, range: &Range<u64>, words: &[&str]) -> Result<()> {
         let before = self.schema_version()?;
         self.run_in_all(sql, range, true)?;
-        // CREATE ... IF NOT EXISTS of something that exists.
+        // The object exists, and the statement has IF NOT EXISTS.
         if before == self.schema_version()? {
             return Ok(());
         }
@@ -443,7 +443,7 @@ impl<'d> Walk<'d> {
                 self.all_touched |= is_query;
                 is_query
             }
-            // They are made in order with the statements for SQLite.
+            // A view is created in order with the statements for SQLite.
             Some("VIEW") => !self.last.is_empty(),
             Some("TRIGGER") => {
                 self.with_triggers.extend(made.as_ref().map(|table| table.to_ascii_lowercase()));
@@ -470,7 +470,7 @@ impl<'d> Walk<'d> {
         let selects = !self.load.tables.is_empty();
         let before = (self.schema_version()?, if selects { self.table_names()? } else { Vec::new() });
         self.run_in_all(sql, range, true)?;
-        // DROP ... IF EXISTS of something that does not exist.
+        // The object does not exist, and the statement is DROP ... IF EXISTS.
         if before.0 == self.schema_version()? {
             return Ok(());
         }
@@ -482,7 +482,7 @@ impl<'d> Walk<'d> {
         self.all_touched = true;
         let mut effect = Effect::of(&self.guard.take());
         if selects {
-            // The new name of a table.
+            // ALTER TABLE may have given a table a new name.
             let new = self.table_names()?.into_iter().filter(|name| !before.1.contains(name));
             effect.changed.extend(new.map(|name| name.to_ascii_lowercase()));
         }
@@ -520,7 +520,7 @@ impl<'d> Walk<'d> {
     /// Takes a statement that reads or changes rows.
     fn work(&mut self, sql: &str, range: &Range<u64>, words: &[&str]) -> Result<()> {
         if words.first() == Some(&"ANALYZE") {
-            // Its tables of statistics exist from now on.
+            // Later statements may read the tables of statistics.
             self.run_in_all(sql, range, true)?;
             let of_schema = words.get(1).is_some_and(|name| name.starts_with("SQLITE_"));
             self.all_touched |= !of_schema;
@@ -643,7 +643,7 @@ impl<'d> Walk<'d> {
             .hint(message!["load all tables: leave ", Setting::Table, " out"])
     }
 
-    /// Notes that SQLite makes a table of its own for the last statement.
+    /// Records that SQLite creates an internal table for the last statement.
     fn last_makes(&mut self, table: Option<&'static str>) {
         if let Some(last) = self.last.last_mut() {
             last.makes = table;

@@ -355,8 +355,8 @@ impl Scope<'_> {
 /// The keywords of a condition that is NULL only if one of its columns is.
 const KEEPS_NULL: [&str; 5] = ["and", "between", "in", "not", "or"];
 
-/// Returns `true` if an expression compares columns and literals, so that it is NULL only where one of its columns is. Division, functions and the
-/// like can make NULL of other values.
+/// Returns `true` if an expression only compares columns and literals, so that it is NULL only where one of its columns is. Division and
+/// functions can make NULL of other values.
 fn only_compares(sql: &str, has_column: impl Fn(&str) -> bool) -> bool {
     let tokens: Vec<_> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
     let opens = |at: usize| tokens.get(at).is_some_and(|token| token.is_symbol(sql, "("));

@@ -1,4 +1,4 @@
-//! The columns that the files of a table have after their expressions.
+//! The columns of files, before and after the expressions of their table.
 //!
 //! ```text
 //!  a.csv   id, email     inputs: id, email, age          a.csv   person_id, email
@@ -44,7 +44,7 @@ pub(crate) struct FileInputs {
 }
 
 impl FileInputs {
-    /// Returns the field of the file that passes to this field unchanged.
+    /// Returns the field of the file that becomes `field` unchanged; `None` if an expression makes it.
     pub(crate) fn field_of(&self, field: usize) -> Option<usize> {
         match self.origins.get(field)? {
             Origin::Input(input) => Some(*input),
@@ -57,7 +57,7 @@ impl FileInputs {
         self.selected.iter().map(|field| &self.names[*field])
     }
 
-    /// Returns the field of a file column.
+    /// Returns the number of the loaded field with this name.
     pub(crate) fn field_named(&self, name: &str) -> Option<usize> {
         self.selected.iter().copied().find(|field| self.names[*field].eq_ignore_ascii_case(name))
     }
@@ -83,7 +83,7 @@ impl TableExpressions {
         TableExpressions { checked, inputs, program, settled: false, watch: None, first_rows: Vec::new() }
     }
 
-    /// Follows a change of the types of the used inputs.
+    /// Builds the program again, after the types of the used inputs have changed.
     pub(crate) fn retype(&mut self, load: &Request) {
         self.program = program(&self.checked, &self.inputs, load);
     }
@@ -138,7 +138,7 @@ impl FirstRows<'_> {
         while first.rows.len() < FIRST_ROWS
             && let Ok(Some(mut part)) = source.next_part()
         {
-            // The load itself finds an error again.
+            // The load itself reports the error.
             if part.decode(&mut first).is_err() {
                 break;
             }

@@ -76,7 +76,7 @@ impl UsedInput {
             && (numbers + nulls) * 10 >= (values + nulls) * 9
     }
 
-    /// Returns the watch over the type, in a column of batches.
+    /// Returns the watch over the type of this input, whose values are in `column` of the batches.
     pub(crate) fn watched(&self, column: usize) -> Watched {
         let (guess, evidence, is_number) = (self.inferred(), self.evidence, self.is_number);
         Watched { column, guess, evidence, is_number, is_result: false, counting: None }
@@ -85,9 +85,9 @@ impl UsedInput {
     /// Returns the error about the value that makes the column TEXT.
     pub(crate) fn misfit(&self, found: Option<(String, Option<Place>)>) -> Error {
         let (value, place) = found.unwrap_or_default();
-        let value = if value.is_empty() { String::new() } else { format!(" of {value}") };
+        let value = if value.is_empty() { String::new() } else { format!(" because of {value}") };
         let what = format!(
-            "expressions use column {}, which is TEXT because{value}, although nearly all of its values are numbers: they would be compared as text",
+            "expressions use column {}, which is TEXT{value}, although nearly all of its values are numbers: they would be compared as text",
             self.name
         );
         let error = Error::input(what).hint(message![
@@ -118,7 +118,7 @@ pub(crate) fn first_text(source: &mut dyn Source, column: usize) -> Option<(Stri
     None
 }
 
-/// A sink that refuses the value that makes a column TEXT for ever.
+/// A sink that refuses the first value after which the column can only be TEXT.
 struct TextFinder {
     column: usize,
     evidence: Evidence,

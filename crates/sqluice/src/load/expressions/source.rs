@@ -180,7 +180,7 @@ impl Sink for SpreadSink<'_> {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
         let columns = self.places.iter().map(|place| batch.columns[*place]).collect();
         self.sink.rows(&Batch { rows: batch.rows, columns }).map_err(|mut refused| {
-            // An error names the column of the source.
+            // An error names a column of this batch, which is converted to the column of the source.
             match &mut refused {
                 Refused::Rows(rows) => rows.iter_mut().for_each(|row| row.column = self.places[row.column]),
                 Refused::Stop { at: Some((_, column)), .. } => *column = self.places[*column],
@@ -376,7 +376,7 @@ impl<'a> Input<'a> {
                 value => affinity::apply(value, affinity, &mut scratch),
             };
             cells.push_value(match value {
-                // A column of floats is read as floats, whatever its record has.
+                // SQLite reads a value of a REAL column as a float, even if the record stores an integer.
                 Value::Int(int) if affinity == Affinity::Real => Value::Real(int as f64),
                 value => value,
             });
@@ -417,12 +417,12 @@ fn numbers_of<N: Default>(
     Some(numbers)
 }
 
-/// Converts a part of a text as a REAL column does. Columns of floats mostly have numbers with a point.
+/// Converts a part of a text as a REAL column does. A number with a decimal point is tried first, as most floats have one.
 #[inline]
 fn real(data: &[u8], Range { start, end }: Range<usize>) -> Option<f64> {
     let with_point = affinity::decimal(data, start, end, Affinity::Real);
     match with_point.unwrap_or_else(|| affinity::part_to_number(data, start, end, Affinity::Real).0) {
-        // A column of floats is read as floats, whatever its record has.
+        // SQLite reads a value of a REAL column as a float, even if the record stores an integer.
         Value::Int(int) => Some(int as f64),
         Value::Real(real) => Some(real),
         _ => None,
@@ -450,7 +450,7 @@ struct Evaluated {
     nulls: u64,
 }
 
-/// The faults of rows that are kept before the rest of a batch is given up: an error takes much more memory than a row.
+/// The largest number of refused rows of a batch. Further faults are not looked for, because an error takes much more memory than a row.
 const FAULTS_MAX: usize = 64;
 
 impl Evaluated {
@@ -513,7 +513,10 @@ impl Evaluated {
                         nulls += 1;
                         Ok(())
                     });
-                    count.map_err(|fault| Error::input("a filter can't be counted").because(fault.error))?;
+                    count.map_err(|fault| {
+                        Error::input("the rows for which the filter is NULL can't be counted")
+                            .because(fault.error)
+                    })?;
                 }
                 kept = Some(taken.kept);
             }

@@ -18,7 +18,7 @@ use crate::expressions::functions::Functions;
 pub(crate) enum DefaultValue {
     /// A value that all rows have. The present time is the start of the load.
     Constant(Constant),
-    /// An expression whose value differs from row to row, as that of `random()`.
+    /// An expression whose value differs from row to row, such as `random()`.
     Varying(String),
 }
 

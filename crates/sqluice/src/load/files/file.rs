@@ -1,4 +1,4 @@
-//! A file of a load: the facts that its sample shows, and sources for its rows.
+//! A file of a load: the columns, types and counts that its sample shows, and sources for its rows.
 
 use std::ops::Range;
 use std::path::Path;
@@ -120,7 +120,7 @@ pub(crate) fn outputs_of_defaults(
     Outputs { program, columns, results, first_row: 0 }
 }
 
-/// A file and the facts that its sample shows.
+/// A file of a load, with the columns and types that its sample shows.
 pub(crate) struct LoadFile {
     /// The name of the table that the file fills.
     pub(crate) table: String,
@@ -825,7 +825,7 @@ impl LoadFile {
     fn typed(&self, conversion: &Conversion) -> Error {
         let message = message![
             conversion.setting(),
-            format!(" is for text, and {} ({}) has numbers of its own", self.name(), self.words)
+            format!(" converts text, and {} ({}) stores numbers as numbers", self.name(), self.words)
         ];
         Error::usage(message).hint(message!["leave out ", conversion.setting()])
     }
@@ -852,7 +852,7 @@ fn selected(names: &[String], load: &Request) -> Vec<usize> {
     columns.iter().filter_map(place).collect()
 }
 
-/// Returns `true` if the text may be encoded in another way than it is read.
+/// Returns `true` if the hint of an error is to set the encoding of the file.
 fn is_of_encoding(error: &Error) -> bool {
     error.remedy().is_some_and(|hint| hint.settings().any(|setting| setting == Setting::Encoding))
 }

@@ -1,8 +1,9 @@
-//! The files of a load, with the facts that a sample of each file shows.
+//! The files of a load, with the columns and types that a sample of each file shows.
 //!
 //! Modules, from the bottom up:
 //!
-//! * `conversions`, `rowid_order`, `default_value`: facts about columns; `tally`: the number of rows read so far
+//! * `conversions`, `rowid_order`, `default_value`: the conversions, the order of rowids, and the DEFAULTs of columns; `tally`: the number
+//!   of rows read so far
 //! * `refusing`: the place of a value
 //! * `results`: the types of results of expressions
 //! * [`file`]: one file; `open`, `open_all`: opening files; `bad_files`: files that can't be loaded

@@ -211,7 +211,7 @@ fn table_name(from: &LoadInput, path: &Path, name: &Path, load: &Request) -> Res
     let named = load.one_table().map(str::to_owned).or_else(of_file).filter(|table| !table.contains('\0'));
     named.ok_or_else(|| {
         let message = format!("no table can be named after {}", name.display());
-        // A file that is not named is at fault, and can be skipped.
+        // A file that is not named, but found in a folder, is a fault of the input, which can be skipped.
         let error = if from.is_found { Error::input(message) } else { Error::usage(message) };
         error.hint(message!["name it: ", Setting::Table.to("NAME")])
     })

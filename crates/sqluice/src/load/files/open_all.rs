@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_take_long_are_counted_and_those_before_too() {
+    fn the_first_report_also_counts_the_files_opened_before_it() {
         let heard = Heard::default();
         let mut watched =
             SampledFiles { started: Instant::now() + REPORTED_AFTER, ..SampledFiles::new(&heard, 5) };

@@ -38,7 +38,7 @@ impl Sink for Refusing {
         Err(Refused::Stop { at: Some(((self.row - first) as usize, self.column)), error: Error::input("") })
     }
 
-    /// Takes all rows.
+    /// Counts all rows, as the place of a value counts rows before the filter.
     fn kept_rows(&mut self, batch: &Batch<'_>, _: &Kept<'_>) -> Result<(), Refused> {
         self.rows(batch)
     }

@@ -1,4 +1,4 @@
-//! Looks at the results of expressions in a sample.
+//! Gathers evidence for the types of computed columns from a sample.
 
 use sqluice_core::batch::Batch;
 use sqluice_core::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! The members of an archive.
+//! Lists the members of an archive that a load reads.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -22,7 +22,7 @@ pub(super) fn list(root: &Path, outputs: &Outputs, cancel: &Cancel) -> Result<In
     while let Some(folder) = folders.pop() {
         let entries = match entries(&folder) {
             Ok(entries) => entries,
-            // The files of the other folders may be loaded all the same.
+            // The files of the other folders may still be loaded.
             Err(error) if folder != root => {
                 listed.bad.push((folder.display().to_string(), error));
                 continue;
@@ -73,7 +73,7 @@ fn chosen(entry: &DirEntry, path: &Path, outputs: &Outputs) -> Chosen {
     why.map_or(Chosen::File, |why| Chosen::LeftOut { why, is_folder: false })
 }
 
-/// Returns the reason why an entry that is no folder is no file either.
+/// Returns the reason why an entry that is not a folder can't be read as a file.
 fn why_no_file(kind: Option<FileType>, path: &Path) -> Option<&'static str> {
     let is_link = kind.is_some_and(|kind| kind.is_symlink());
     match fs::metadata(path) {

@@ -120,7 +120,7 @@ impl LoadInput {
         false
     }
 
-    /// Returns the error for a database that is no file, so that it can't be read at any offset while others write.
+    /// Returns the error for a database in a stream or an archive: SQLite reads only files, at any offset.
     pub(crate) fn no_database_file(&self, name: &Path) -> Error {
         #[cfg(feature = "archives")]
         if let Place::Member(archive, index) = &self.place {

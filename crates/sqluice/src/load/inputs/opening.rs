@@ -34,7 +34,7 @@ mod within {
     pub(in super::super) struct Archives {
         /// The archives that are open, by their paths.
         open: HashMap<PathBuf, Arc<Archive>>,
-        /// The pipes, which all are read ahead: a program may write to them in any order.
+        /// The pipes. All of them are read ahead, because a program may write to them in any order.
         pipes: HashMap<PathBuf, InputFile>,
     }
 
@@ -100,7 +100,7 @@ mod within {
                     Ok(Opened::File(LoadInput::opened(path.to_owned(), input, remote)))
                 }
                 Ok(None) => plain(),
-                // A pipe that has failed does not fail again.
+                // Opening a failed pipe again would not report the error.
                 Err(error) if is_stream => Err(error),
                 Err(_) => plain(),
             }
@@ -124,7 +124,7 @@ mod without {
 
     pub(in super::super) struct Archives;
 
-    /// An archive, of which a build without support for archives has none.
+    /// An archive, which a build without the feature `archives` never has.
     pub(in super::super) struct NoArchive(Infallible);
 
     /// A file that is named.

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_one_folder_with_one_name_are_not() {
+    fn files_of_one_folder_with_one_name_are_not_named_after_the_folder() {
         assert!(with_folders(&["d/x.csv", "d/x.json"], &[]).is_empty());
     }
 

@@ -1,4 +1,4 @@
-//! Plans a load from the facts about its tables that samples and failed attempts have shown.
+//! Plans a load from the columns, types and row orders that samples and failed attempts have shown.
 
 pub(crate) mod estimate;
 pub(crate) mod near_types;

@@ -1,4 +1,4 @@
-//! Notes about the files of a load. Files with alike notes share a line, so that many files have few lines.
+//! Notes about the files of a load. Files with similar notes share a line, so that many files have few lines.
 //!
 //! ```text
 //!  a.csv: the first line is skipped, as "May" is not part of the table        up to three files: each
@@ -6,18 +6,18 @@
 //!  300 files (a.csv, b.csv, c.csv, ...): the first record is taken for ...   more, and all notes are the same
 //! ```
 //!
-//! Notes are alike if they differ only in numbers and quoted text. The notes of each file are in
+//! Notes are similar if they differ only in numbers and quoted text. The notes of each file are in
 //! [`InputReport::notes`](sqluice_engine::report::InputReport::notes).
 
 use std::collections::HashMap;
 
 use sqluice_core::error::{Message, message};
 
-/// The largest number of files whose alike notes get a line each. For more files, a line names this many of them.
+/// The largest number of files whose similar notes get a line each. For more files, a line names this many of them.
 const FILES_MAX: usize = 3;
 
-/// Notes that are alike, in the order of their files.
-struct Alike<'n> {
+/// Similar notes, in the order of their files.
+struct Similar<'n> {
     notes: Vec<(&'n str, &'n Message)>,
     same: bool,
 }
@@ -25,7 +25,7 @@ struct Alike<'n> {
 /// Returns the notes of files in few lines, in the order in which the kinds of notes first occur. `notes` has the name of the file with
 /// each note.
 pub(crate) fn in_few<'n>(notes: impl Iterator<Item = (&'n str, &'n Message)>) -> Vec<Message> {
-    let mut groups: Vec<Alike<'n>> = Vec::new();
+    let mut groups: Vec<Similar<'n>> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for (file, note) in notes {
         let place = *places.entry(outline(&note.to_string())).or_insert(groups.len());
@@ -34,13 +34,13 @@ pub(crate) fn in_few<'n>(notes: impl Iterator<Item = (&'n str, &'n Message)>) ->
                 group.same &= group.notes[0].1 == note;
                 group.notes.push((file, note));
             }
-            None => groups.push(Alike { notes: vec![(file, note)], same: true }),
+            None => groups.push(Similar { notes: vec![(file, note)], same: true }),
         }
     }
-    groups.iter().flat_map(Alike::lines).collect()
+    groups.iter().flat_map(Similar::lines).collect()
 }
 
-impl Alike<'_> {
+impl Similar<'_> {
     fn lines(&self) -> Vec<Message> {
         let mut files: Vec<&str> = self.notes.iter().map(|(file, _)| *file).collect();
         files.dedup();
@@ -61,7 +61,7 @@ impl Alike<'_> {
     }
 }
 
-/// Returns the text of a note without its numbers and quoted parts. Alike notes have equal outlines.
+/// Returns the text of a note without its numbers and quoted parts. Similar notes have equal outlines.
 fn outline(text: &str) -> String {
     let mut outline = String::new();
     let mut characters = text.chars();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_that_differ_in_what_they_quote_and_in_numbers_are_alike() {
+    fn notes_that_differ_only_in_quoted_text_and_numbers_are_similar() {
         let notes: Vec<(String, String)> = (9..309)
             .map(|file| (format!("{file}.csv"), format!("line {file} is \"a \\\"{file}\\\"\"")))
             .collect();

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_spec_is_told() {
+    fn an_invalid_spec_is_refused_with_the_reason() {
         for (text, why) in [
             ("", "a column is missing"),
             ("a,", "a column is missing"),

@@ -123,8 +123,8 @@ impl Request {
         self.shared_folder = shared_folder(files);
     }
 
-    /// Returns, for each column of an existing table, the notation of its timestamps if a new table would have another. New timestamps
-    /// follow it.
+    /// Returns, for each column of an existing table, the notation of its timestamps, which new timestamps get, too; `None` if a new table
+    /// would have the same notation.
     pub(crate) fn moment_forms(&self, table: &str) -> Vec<Option<MomentForm>> {
         self.existing.as_ref().map_or(Vec::new(), |existing| moment_forms(existing, table))
     }
@@ -304,7 +304,7 @@ fn check_type(load: &Load, name: &str, given: &str) -> Result<()> {
         Some(near) => message!["did you mean ", near.to_uppercase(), "? Types are ", VALID],
         None => message!["types are ", VALID],
     };
-    Err(refused(message!["no type that is known is called ", name], hint))
+    Err(refused(message!["there is no type called ", name], hint))
 }
 
 /// Removes the place from an error about generated SQL, which the user does not see.

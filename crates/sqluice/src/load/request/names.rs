@@ -12,7 +12,7 @@ pub(crate) fn refuse_twice(flag: Setting, names: &[String]) -> Result<()> {
     match (0..names.len()).find(is_again) {
         Some(index) => {
             Err(Error::usage(message![flag, format!(" names the column {:?} twice", names[index])])
-                .hint("to SQLite names are the same that differ in the case of ASCII letters only"))
+                .hint("SQLite ignores the case of ASCII letters in names"))
         }
         None => Ok(()),
     }
@@ -28,8 +28,8 @@ pub(crate) fn refuse_nul(what: &str, name: &str) -> Result<()> {
     Err(Error::input(message).hint("rename it").of_column(name))
 }
 
-/// Returns, for each column of an existing table, the notation of its timestamps if a new table would have another. `None` for other
-/// columns.
+/// Returns, for each column of an existing table, the notation of its timestamps; `None` for other columns, and if a new table would have
+/// the same notation.
 pub(crate) fn moment_forms(existing: &TargetSnapshot, table: &str) -> Vec<Option<MomentForm>> {
     let last_texts = existing.about(table).map_or(&[][..], |about| &about.last_texts);
     last_texts.iter().map(|text| MomentForm::of(text.as_deref()?)).collect()

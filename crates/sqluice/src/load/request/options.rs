@@ -1,4 +1,4 @@
-//! The options of a load.
+//! `Load`: the options of a load.
 
 use std::path::PathBuf;
 
@@ -46,8 +46,8 @@ pub struct Load {
     pub schema: Option<Schema>,
     /// Declared types of columns, by name, instead of types that follow from the values. Not with a schema.
     pub types: Vec<(String, String)>,
-    /// Columns whose text is converted, by name: dates, booleans, numbers with a decimal comma, thousands separators, signs of accounting or
-    /// a percent sign. Only for files of text. In JSON files, numbers are not converted, as JSON has numbers of its own.
+    /// Columns whose text is converted, by name: dates, booleans, numbers with a decimal comma, thousands separators, signs of accounting
+    /// or a percent sign. Only for files of text. In JSON files, only strings are converted.
     pub convert: Vec<(String, Convert)>,
     /// `true` if new tables are STRICT. Not with a schema.
     pub strict: bool,
@@ -55,7 +55,8 @@ pub struct Load {
     pub columns: Option<Vec<String>>,
     /// The SQL expression that is true for the records to load; `None` for all records. It sees the values of the file.
     pub filter: Option<String>,
-    /// Columns that are added or replaced, by name, each with the SQL expression of its values. Each sees those before.
+    /// Columns that are added or replaced, by name, each with the SQL expression of its values. An expression sees the columns that were
+    /// set before it.
     pub sets: Vec<(String, String)>,
     /// The columns that are left out, after all expressions.
     pub excluded: Vec<String>,

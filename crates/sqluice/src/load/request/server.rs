@@ -26,7 +26,7 @@ pub struct ServerOptions {
     pub connections: usize,
     /// `true` if the tables of MySQL are locked until all connections see one snapshot.
     pub lock: bool,
-    /// `true` loads the rows that row security lets through. Otherwise a table whose rows are filtered is an error.
+    /// `true` loads the rows that row security lets through. If `false`, a table whose rows are filtered is an error.
     pub row_security: bool,
     /// The password; `None` for that of the URL, the environment or a file of passwords.
     pub password: Option<String>,
@@ -55,7 +55,7 @@ setters! { ServerOptions:
     connections(connections: usize) = connections;
     /// Sets whether the tables of MySQL are locked until all connections see one snapshot.
     lock(lock: bool) = lock;
-    /// Sets whether the rows are loaded that row security lets through.
+    /// Loads only the rows that row security lets through, instead of an error for a table whose rows are filtered.
     row_security(row_security: bool) = row_security;
     /// Sets the password, which no message shows.
     password(password: impl Into<Option<String>>) = password.into();

@@ -41,7 +41,7 @@ pub(crate) fn refuse_shared<'p>(load: &Load, inputs: impl IntoIterator<Item = &'
     } else if target.as_ref() == Some(&reject) {
         "is the database"
     } else if siblings(&load.target).any(|sibling| meant(&sibling).as_ref() == Some(&reject)) {
-        "is a name that SQLite gives a meaning beside the database"
+        "is a sidecar file of the database"
     } else {
         return Ok(());
     };
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(windows, ignore = "Windows has no /dev/null")]
-    fn a_terminal_or_the_like_may_be_named_as_often_as_one_likes() {
+    fn a_terminal_or_a_null_device_may_be_named_several_times() {
         let load = Load { reject: Some("/dev/null".into()), ..Load::new("x.db", ["/dev/null"]) };
         assert!(refuse_shared(&load, load.files.iter().map(PathBuf::as_path)).is_ok());
     }

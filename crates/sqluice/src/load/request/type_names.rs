@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_sqlite_takes_for_what_it_means_stays() {
+    fn a_name_that_sqlite_reads_as_it_is_meant_stays() {
         for given in [
             "INTEGER",
             "int64",

@@ -253,7 +253,7 @@ impl Sink for Finder {
         Ok(())
     }
 
-    /// Takes all rows.
+    /// Counts all rows, also those that the filter leaves out.
     fn kept_rows(&mut self, batch: &Batch<'_>, _: &Kept<'_>) -> Result<(), Refused> {
         self.rows(batch)
     }
@@ -313,21 +313,21 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_two_files_are_told_with_both() {
+    fn rows_of_two_files_are_told_with_both_files() {
         let files = [("1.csv", "a,b\n1,x\n2,y\n"), ("2.csv", "b,a\nz,3\nx,4\n")];
         let told = located_rows(&files, by_b, DuplicateRows::Records(1, 3));
         assert_eq!(told, "2.csv:3:1: twice (rows 2 and 4: 1.csv:3 and 2.csv:3)");
     }
 
     #[test]
-    fn bad_rows_count_among_the_others() {
+    fn bad_rows_count_in_the_numbers_of_rows() {
         let csv = "a,b\n1,x\n2\n3,y\n4,5,6\n7,x\n";
         let told = located_rows(&[("t.csv", csv)], by_b, DuplicateRows::Records(0, 4));
         assert_eq!(told, "t.csv:6:3: twice (rows 1 and 5: lines 2 and 6)");
     }
 
     #[test]
-    fn rows_known_by_their_rowids_are_found_by_the_column_that_names_these() {
+    fn rows_known_by_their_rowids_are_found_in_the_rowid_column() {
         let csv = "b,a\nx,30\ny,10\nz,5.0\nw,10\nx, 7\n";
         let schema = "CREATE TABLE t (b, a INTEGER PRIMARY KEY); CREATE INDEX idx_t_b ON t (b)";
         let schema = |load| {
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn rowids_that_nobody_gives_count_the_rows() {
+    fn without_a_rowid_column_the_rowid_is_the_number_of_the_row() {
         let told = located_rows(&[("t.csv", "a,b\n1,x\n2,y\n3,x\n")], by_b, DuplicateRows::Rowids(1, 3));
         assert_eq!(told, "t.csv:4:3: twice (rows 1 and 3: lines 2 and 4)");
     }

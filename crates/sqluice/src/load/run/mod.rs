@@ -75,7 +75,7 @@ impl PreparedLoad {
         Ok(self.completed(report, before + began.elapsed().as_secs_f64()))
     }
 
-    /// Completes the report with the facts that only the load knows: its inputs, skipped files, padded rows and phases.
+    /// Adds to the report what only the load knows: its inputs, skipped files, padded rows and phases.
     fn completed(mut self, mut report: Report, seconds: f64) -> Report {
         report.seconds = seconds;
         report.inputs = self.inputs();

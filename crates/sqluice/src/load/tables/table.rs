@@ -344,7 +344,7 @@ impl LoadTable {
         taking.map(|(index, column)| (index, self.files.iter().any(|file| file.gives(load, &column.name))))
     }
 
-    /// Returns the facts about the rows that the plan depends on: the columns with values, and the order of the rowids.
+    /// Returns the expected rows for the plan: their number, the columns with values, and the order of the rowids.
     pub(crate) fn rows(&self, declared: &Table, load: &Request) -> ExpectedRows {
         let given: Vec<usize> =
             self.given(declared, load).filter(|(_, given)| *given).map(|(index, _)| index).collect();
@@ -451,8 +451,8 @@ impl LoadTable {
         watched.collect()
     }
 
-    /// Makes the types final. `scanned` has, for each column in doubt, the facts that all of its values show, and the values that notes may
-    /// show with their places.
+    /// Makes the types final. `scanned` has, for each column in doubt, the evidence and the counts by kind of all values, and the values
+    /// that notes may show, with their places.
     pub(crate) fn settle(&mut self, scanned: Vec<(Scanned, Places)>) {
         let made = self.made.iter_mut().filter(|made| made.is_in_doubt());
         for (made, (Scanned { evidence, kinds }, places)) in made.zip(scanned) {
@@ -654,7 +654,7 @@ impl LoadTable {
     /// Returns what is known of a column that expressions use.
     fn used_input(&self, checked: &Checked, input: usize, load: &Request) -> UsedInput {
         let name = &checked.inputs[input];
-        // A column that passes to a column of a declared table unchanged has its type.
+        // A column that fills a column of a declared table unchanged has the type of that column.
         let passed = checked.results.iter().filter(|(_, origin)| *origin == Origin::Input(input));
         let declared = load.declared(&self.name);
         let mut used = UsedInput {
@@ -700,7 +700,8 @@ impl LoadTable {
         used
     }
 
-    /// Watches the types of the columns that expressions use, in the next source. They follow the `columns` of the table.
+    /// Watches the types of the columns that expressions use, in the next source. In its batches, they follow the `columns` columns of the
+    /// table.
     fn watch_inputs(&mut self, columns: usize) {
         let seen = self.files.iter().all(|file| file.seen && file.is_observed());
         let Some(expressions) = &mut self.expressions else { return };
@@ -767,7 +768,7 @@ impl LoadTable {
         };
         let mut scanned = Vec::new();
         inputs_source(&mut self.files, &mut |source| {
-            // The load itself finds a read error again.
+            // The load itself reports a read error.
             scanned = infer::scan(source, &in_doubt, &[], threads, context).0;
         });
         context.cancel.check()?;

@@ -59,7 +59,7 @@ pub(super) fn name(name: &str) -> String {
     }
 }
 
-/// The keys and references of a table. Their expressions take precedence over the expressions of other columns.
+/// The keys and references of a table. The expressions from keys and references take precedence over other expressions of columns.
 #[derive(Debug)]
 pub(super) struct Keys<'d> {
     described: Described<'d>,
@@ -85,7 +85,7 @@ impl<'d> Keys<'d> {
     }
 
     fn set(&mut self, column: usize, expression: String) {
-        // Each column is a group of its own, so that it is distinct by itself.
+        // Each column is a group of its own, so that its values differ without the other columns.
         let expression = match expression.strip_suffix(')').filter(|_| expression.starts_with("distinct(")) {
             Some(inner) => format!("{inner}, {})", column + 1),
             None => expression,
@@ -261,7 +261,7 @@ impl<'d> Keys<'d> {
     }
 }
 
-/// Returns quantiles of keys, which are no keys themselves if there is room between keys.
+/// Returns quantiles of keys. The quantiles are not keys themselves if there is room between the keys.
 fn key_quantiles(sorted: &[i64], least: i64, most: i64) -> String {
     let numbers: Vec<f64> = sorted.iter().map(|int| *int as f64).collect();
     if let Some(ends) = blurred(&numbers, Form::Int) {

@@ -21,8 +21,8 @@ impl Keys<'_> {
         }
     }
 
-    /// Lets the range of one column of a key grow with the rows: of the column with the most different values. Does nothing if a column of
-    /// the key has more values with more rows anyway, such as a reference to a parent or a line number.
+    /// Makes the range of one column of a key grow with the number of rows: of the column with the most different values. Does nothing if a
+    /// column of the key has more values with more rows anyway, such as a reference to a parent or a line number.
     fn grow(&mut self, key: &[usize]) {
         let expression = |column: &usize| self.made[*column].as_ref().map_or("", |made| &made.expression);
         let grows = |column: &usize| {
@@ -76,8 +76,8 @@ impl Keys<'_> {
         if key.iter().any(|column| self.is_unique(*column) || self.described.read[*column].is_none()) {
             return;
         }
-        // Columns of few values keep them, and rows exchange values until the key holds. Rows can't exchange the values of a key that other
-        // rows of the table refer to.
+        // Columns with few values keep these values: rows exchange them until the key is unique. Rows can't exchange the values of a key
+        // that other rows of the table refer to.
         let stays = self.is_parent_of_itself(key);
         let is_few = |column: &usize| !stays && self.has_few(*column) && !self.has_lines(*column, key);
         let few: Vec<usize> = key.iter().copied().filter(is_few).collect();
@@ -102,7 +102,7 @@ impl Keys<'_> {
         }
     }
 
-    /// Returns `true` if a column has few different values, so that a key can't make them different within groups.
+    /// Returns `true` if a column has so few different values that a key can't make them different within groups.
     fn has_few(&self, column: usize) -> bool {
         let Some(facts) = self.described.facts_of(column).filter(|_| !self.is_grouped[column]) else {
             return false;
@@ -209,12 +209,12 @@ impl Keys<'_> {
             cells.iter().filter(|cell| ***cell == Cell::Int(least)).count() as f64 / cells.len() as f64;
         let groups = facts.counts.as_ref().map_or(0.0, |_| 1.0);
         let counts = self.described.facts.rows as f64 * firsts * groups;
-        // Line numbers start at 0 or 1, range up to the size of the largest group, and have one first line per group.
+        // Line numbers start at 0 or 1, are at most the size of the largest group, and each group has one row with the first line number.
         if (0..=1).contains(&least) && span <= i128::from(rows_max) && counts > 0.0 {
             return lines(group, least);
         }
         let more = (i128::from(rows_max) - span).max(0);
-        // The ends are moved away from values, if the range is large enough.
+        // The ends are moved away from values if the range is large enough.
         let room = if span > 200 { span / 100 } else { 0 };
         let low = (i128::from(least) + room).clamp(i128::from(i64::MIN), i128::from(i64::MAX));
         let high = (i128::from(most) - room + more).clamp(low, i128::from(i64::MAX));

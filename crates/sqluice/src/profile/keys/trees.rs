@@ -68,7 +68,8 @@ impl Keys<'_> {
         }
     }
 
-    /// Returns `true` if a column refers to another row of its own table. A column that a row and its parent have in common does not.
+    /// Returns `true` if a column refers to another row of its own table. A column whose value is the same in a row and its parent does
+    /// not.
     pub(super) fn refers_to_itself(&self, column: usize) -> bool {
         let mut pairs = self.own_references().into_iter().flat_map(|(_, pairs)| pairs);
         pairs.any(|(own, key)| own == column && own != key)

@@ -9,7 +9,7 @@ use sqluice_format::limits::LENGTH_MAX;
 /// The reason why a value can't be stored.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// The value has parts, which need JSON. Nothing was appended.
+    /// The value consists of several values, so it must become JSON. Nothing was appended.
     HasParts,
     /// The value is invalid, for this reason.
     Bad(String),
@@ -32,7 +32,7 @@ impl serde::ser::Error for Fault {
     }
 }
 
-/// Appends a value to its column. A value with parts becomes JSON text; `json` is the buffer for it.
+/// Appends a value to its column. A value that consists of several values becomes JSON text; `json` is the buffer for it.
 pub(super) fn append<T: Serialize + ?Sized>(
     value: &T,
     cells: &mut Cells,
@@ -55,12 +55,12 @@ struct Append<'c>(&'c mut Cells);
 fn check_bytes(bytes: usize) -> Result<(), Fault> {
     match bytes <= LENGTH_MAX {
         true => Ok(()),
-        false => Err(Fault::Bad(format!("{bytes} bytes are more than SQLite stores: {LENGTH_MAX}"))),
+        false => Err(Fault::Bad(format!("{bytes} bytes are too many: SQLite stores at most {LENGTH_MAX}"))),
     }
 }
 
 fn too_large(int: impl Display) -> Fault {
-    Fault::Bad(format!("{int} is beyond SQLite's integers, which have 64 bits with a sign; text can hold it"))
+    Fault::Bad(format!("{int} does not fit SQLite's signed 64-bit integers; store it as text"))
 }
 
 type NoParts = Impossible<(), Fault>;

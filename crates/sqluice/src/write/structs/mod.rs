@@ -11,7 +11,8 @@
 //! * `cell`: a value of a field; `row`: a struct, as a value for each column
 //! * `source`: a source of rows from an iterator
 //!
-//! Invariant: a type that was inferred from the first rows never changes a later value. A value of another kind is an error.
+//! Invariant: a type that is inferred from the first rows never changes a later value. A later value that the type would change is an
+//! error.
 
 mod cell;
 mod row;
@@ -99,9 +100,9 @@ pub struct WriteRows {
     pub table: String,
     /// The columns, for rows without field names, such as tuples. Structs name their columns themselves.
     pub columns: Vec<String>,
-    /// Declared types of columns, by name, instead of inferred types. Values are converted by SQLite's rules.
+    /// Declared types of columns, by name. They replace inferred types, and values are converted by SQLite's rules.
     pub types: Vec<(String, String)>,
-    /// The declaration of the table, instead of columns, types and keys here.
+    /// The declaration of the table. It replaces the columns, types and keys here.
     pub schema: Option<Schema>,
     /// The columns of the PRIMARY KEY of a new table. A single INTEGER column is another name for the rowid. Other key columns can't be
     /// NULL.
@@ -211,10 +212,10 @@ impl WriteRows {
         self.try_run_with(rows.into_iter().map(Ok::<T, Infallible>), context)
     }
 
-    /// Writes rows that may fail to arrive, such as rows of a parser. The first failure ends the run, and is the cause of its error.
+    /// Writes rows that may be errors, such as the rows of a parser. The first error ends the run, and is the cause of the returned error.
     ///
     /// # Errors
-    /// The errors of [`write_rows`], or if a row fails to arrive.
+    /// The errors of [`write_rows`], or if an item is an error.
     pub fn try_run_with<T, E, I>(&self, rows: I, context: &Context<'_>) -> Result<Report>
     where
         T: Serialize + Send + 'static,
@@ -225,8 +226,7 @@ impl WriteRows {
         self.write(look, |target, look| Box::new(StructSource::new(target, look, rest)), context)
     }
 
-    /// Writes rows that borrow data. The rows are converted on the thread of the iterator, one thread at a time, and then encoded on all
-    /// cores as by [`WriteRows::run`].
+    /// Writes rows that borrow data. Rows are converted on the iterator's thread, and then encoded on all cores as by [`WriteRows::run`].
     ///
     /// # Errors
     /// The errors of [`write_rows`].
@@ -254,7 +254,7 @@ impl WriteRows {
         };
         let mut names = look.names.clone();
         if let (0, Some(table)) = (look.rows, schema.table(&self.table).or(existing.as_ref())) {
-            // If no row arrives, the columns of the table are used.
+            // If there are no rows, the columns of the table are used.
             let columns = table.columns.iter().filter(|column| column.generated.is_none());
             names = columns.map(|column| column.name.clone()).collect();
         }
@@ -276,14 +276,16 @@ impl WriteRows {
     fn new_table(&self, look: &Look) -> Result<NewTable> {
         let table = &self.table;
         if look.names.is_empty() {
-            return Err(Error::usage(format!("no row shows which columns table {table} should have"))
-                .hint("declare the table, or name an existing one"));
+            return Err(Error::usage(format!(
+                "there are no rows, so the columns of table {table} are unknown"
+            ))
+            .hint("declare the table, or name an existing table"));
         }
         let is_unknown = |name: &&String| !look.names.iter().any(|column| column.eq_ignore_ascii_case(name));
         if let Some(name) = self.types.iter().map(|(name, _)| name).find(is_unknown) {
             let names: Vec<&str> = look.names.iter().map(String::as_str).take(20).collect();
             return Err(Error::usage(format!(
-                "column {name:?} is given a type, and the rows do not have it"
+                "there is a type for column {name:?}, but the rows have no such field"
             ))
             .hint(format!("their fields are {}", names.join(", "))));
         }

@@ -16,7 +16,7 @@ pub(super) struct Columns {
     names: Vec<String>,
     cells: Vec<Cells>,
     rows: usize,
-    /// The next column, if fields have the order of the columns.
+    /// The column where the next field belongs, if the fields have the order of the columns.
     next: usize,
     /// `true` if a field without a column adds a column.
     grows: bool,
@@ -73,7 +73,7 @@ impl Columns {
         Columns { grows: true, ..Columns::new(names) }
     }
 
-    /// Appends a row. A row that can't be stored is not counted, and no row may follow.
+    /// Appends a row. If the row can't be stored, it is not counted, and no other row may be appended.
     pub(super) fn push<T: Serialize + ?Sized>(&mut self, row: &T) -> Result<(), RowFault> {
         self.next = 0;
         row.serialize(Row(self))?;
@@ -110,7 +110,7 @@ impl Columns {
         self.rows
     }
 
-    /// Returns the values, column by column. After the last row, a column may have a value of a row that can't be stored.
+    /// Returns the values, column by column. If the last row can't be stored, a column may have an additional value of this row.
     pub(super) fn cells(&self) -> &[Cells] {
         &self.cells
     }
@@ -125,7 +125,7 @@ impl Columns {
         self.cells.iter().map(Cells::data_bytes).sum()
     }
 
-    /// Returns the column of this name.
+    /// Returns the column with this name.
     #[inline]
     fn column(&mut self, name: &str) -> Result<usize, Fault> {
         if self.names.get(self.next).is_some_and(|next| next == name) {
@@ -135,7 +135,9 @@ impl Columns {
             return Ok(column);
         }
         if !self.grows {
-            return Err(Fault::Bad("none of the first rows has this field".to_owned()));
+            return Err(Fault::Bad(
+                "the first rows, which determine the columns, do not have this field".to_owned(),
+            ));
         }
         self.names.push(name.to_owned());
         self.cells.push(nulls(self.rows));
@@ -152,7 +154,7 @@ impl Columns {
     fn append<T: Serialize + ?Sized>(&mut self, column: usize, value: &T) -> Result<(), Fault> {
         let cells = &mut self.cells[column];
         if cells.rows() > self.rows {
-            return Err(Fault::Bad("the row has this field twice".to_owned()));
+            return Err(Fault::Bad("the row has two fields with this name".to_owned()));
         }
         self.next = column + 1;
         append(value, cells, &mut self.json)
@@ -170,18 +172,22 @@ struct Row<'c>(&'c mut Columns);
 
 impl<'c> Row<'c> {
     fn refuse<T>(what: &str) -> Result<T, RowFault> {
-        Err(RowFault::of_row(format!("{what} is no row: a row is a struct, or a map from names to values")))
+        Err(RowFault::of_row(format!(
+            "{what} is not a row: a row is a struct, a tuple, or a map from names to values"
+        )))
     }
 
     fn by_position(self) -> Result<ByPosition<'c>, RowFault> {
         if self.0.grows && self.0.names.is_empty() {
-            return Err(RowFault::of_row("a row without field names: name its columns with `columns`"));
+            return Err(RowFault::of_row(
+                "the row has no field names: give the names of the columns with `columns`",
+            ));
         }
         Ok(ByPosition { columns: self.0, position: 0 })
     }
 }
 
-/// Defines methods that refuse values that are no rows.
+/// Defines methods that refuse values that are not rows.
 macro_rules! no_rows {
     ($($method:ident($($of:ty),*) $what:literal;)*) => {$(
         fn $method(self, $(_: $of),*) -> Result<(), RowFault> {

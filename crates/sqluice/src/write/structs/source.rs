@@ -23,7 +23,7 @@ const LOOK_PARTS: usize = 4;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The first rows, already converted, and the facts that they show.
+/// The first rows, already converted, with the names and kinds of their values.
 #[derive(Debug)]
 pub(super) struct Look {
     /// The names of the fields.
@@ -32,15 +32,15 @@ pub(super) struct Look {
     pub(super) kinds: Vec<Seen>,
     /// The number of examined rows.
     pub(super) rows: u64,
-    /// The least number of rows by the iterator's size hint, if any.
+    /// The least number of rows according to the iterator's size hint, if it has one.
     pub(super) about: Option<u64>,
     parts: VecDeque<Columns>,
-    /// The error after these rows, if any.
+    /// The error of the row after these rows, if any.
     error: Option<Error>,
 }
 
 impl Look {
-    /// Returns the number of rows of a part, so that rows like the first rows fit the bytes of a part.
+    /// Returns a number of rows for a part, chosen so that the bytes of a part are within `PART_BYTES` if its rows are like the first rows.
     fn part_rows(&self) -> usize {
         let bytes: usize = self.parts.iter().map(Columns::data_bytes).sum();
         let each = bytes / (self.rows as usize).max(1);
@@ -130,9 +130,11 @@ fn faulty(fault: RowFault, number: u64) -> Error {
     Error::input(message).of_record("", number)
 }
 
-/// Returns the error for a row that failed to arrive.
+/// Returns the error for an item of the iterator that is an error.
 fn failed(failure: impl Into<Failure>, number: u64) -> Error {
-    Error::input(format!("row {number} did not arrive")).because(failure).of_record("", number)
+    Error::input(format!("the source of the rows failed at row {number}"))
+        .because(failure)
+        .of_record("", number)
 }
 
 /// The table of the rows, and the mapping to its columns.
@@ -172,7 +174,7 @@ impl Target {
         others.min().filter(|(row, _)| *row < columns.rows())
     }
 
-    /// Passes rows to the sink, up to the first row with a value of another kind.
+    /// Passes rows to the sink, up to the first row with a value that would change the inferred type of its column.
     fn give(&self, columns: &Columns, first_row: u64, sink: &mut dyn Sink) -> Result<()> {
         let other = self.first_other(columns);
         let rows = other.map_or(columns.rows(), |(row, _)| row);
@@ -191,9 +193,8 @@ impl Target {
         }
         let Some((row, column)) = other else { return Ok(()) };
         let declared = self.watched[column].map_or("", Seen::declared_type);
-        let why = format!(
-            "the first rows made this a column of type {declared}, and this value is of another kind"
-        );
+        let why =
+            format!("the first rows gave this column the type {declared}, which does not fit this value");
         let field = self.names[column].clone();
         let hint = format!("declare the column: the type \"\" for {field:?} keeps all values as they are");
         Err(faulty(RowFault { field: Some(field), why }, first_row + row as u64 + 1).hint(hint))
@@ -268,7 +269,7 @@ where
     }
 }
 
-/// A source of structs that borrow, which are converted on the thread of the iterator.
+/// A source of structs that borrow data. They are converted on the iterator's thread.
 pub(super) struct BorrowingSource<I> {
     target: Arc<Target>,
     look: Look,

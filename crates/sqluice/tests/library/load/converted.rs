@@ -280,7 +280,7 @@ fn strings_of_json_are_dates_and_booleans_but_its_numbers_are_its_own() {
         (
             "{\"d\": \"3,5\"}\n",
             comma("d"),
-            "`decimal_comma` is for text, and t.ndjson (NDJSON) has numbers of its own",
+            "`decimal_comma` converts text, and t.ndjson (NDJSON) stores numbers as numbers",
         ),
     ] {
         let home = Home::new();

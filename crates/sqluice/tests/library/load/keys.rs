@@ -161,7 +161,7 @@ fn keys_that_make_no_sense_are_refused_before_anything_is_read() {
         "a table WITHOUT ROWID needs a key to find its rows by [name its columns: `primary_key = A,B`]";
     refused(&none, |load| load.without_rowid(true), ErrorKind::Usage, needs);
     let twice = "`primary_key` names the column \"A\" twice \
-                 [to SQLite names are the same that differ in the case of ASCII letters only]";
+                 [SQLite ignores the case of ASCII letters in names]";
     refused(&none, key(&["a", "A"]), ErrorKind::Usage, twice);
     let collation = "`index` \"a collate german\": no collation is called german, only BINARY, NOCASE, RTRIM \
                      [columns with commas between them, each with COLLATE NOCASE or DESC if need be: 'area, name DESC']";

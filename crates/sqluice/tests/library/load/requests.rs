@@ -56,8 +56,7 @@ fn columns_can_be_chosen_and_ordered() {
     makes(CSV, |load| load.columns(["C", "a"]), r#""c" REAL, "a" INTEGER"#, 2);
     let unknown = "`columns` names the column \"d\", which no file has [the columns are: a, b, c]";
     fails(CSV, |load| load.columns(["a", "d"]), ErrorKind::Usage, unknown);
-    let twice = "`columns` names the column \"A\" twice [to SQLite names are the same that differ in the case of ASCII \
-                 letters only]";
+    let twice = "`columns` names the column \"A\" twice [SQLite ignores the case of ASCII letters in names]";
     fails(CSV, |load| load.columns(["a", "A"]), ErrorKind::Usage, twice);
 }
 
@@ -110,7 +109,7 @@ fn an_unknown_type_is_refused_before_anything_is_read() {
     }
     for strict in [false, true] {
         let hint = hint.replacen("types", "did you mean VARCHAR? Types", 1);
-        let message = format!("`types = a=VARCHR`: no type that is known is called VARCHR {hint}");
+        let message = format!("`types = a=VARCHR`: there is no type called VARCHR {hint}");
         fails(CSV, |load| load.types(types(&[("a", "VARCHR")])).strict(strict), ErrorKind::Usage, &message);
     }
 }

@@ -144,6 +144,6 @@ fn a_masked_copy_neither_replaces_its_source_nor_is_statements() {
     let error = copy.run().unwrap_err();
     assert_eq!(error.message(), "a masked copy can't replace its source");
     let error = lab.copy(masking(masks)).purpose(sqluice::copy::Purpose::D1).run().unwrap_err();
-    assert_eq!(error.message(), "statements for D1 can't be masked");
+    assert_eq!(error.message(), "a copy for d1 can't be masked");
     assert!(lab.copy(masking(masks)).preview(3, &Context::default()).is_ok());
 }

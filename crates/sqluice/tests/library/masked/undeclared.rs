@@ -18,17 +18,17 @@ fn a_column_that_seems_to_refer_to_a_masked_key_is_asked_about() {
         (
             PLACES,
             "visits.place_id (300 of 300 values are keys of places)",
-            "say of each whether it does: `reference = visits.place_id=places.id` or `no_reference = visits.place_id`",
+            "say for each column if it is a reference: `reference = visits.place_id=places.id` or `no_reference = visits.place_id`",
         ),
         (
             "CREATE TABLE books (isbn /* gen: shape() */)",
             "visits.book (300 of 300 values are keys of books)",
-            "say of each whether it does: `reference = visits.book=books.isbn` or `no_reference = visits.book`",
+            "say for each column if it is a reference: `reference = visits.book=books.isbn` or `no_reference = visits.book`",
         ),
         (
             "CREATE TABLE visits (id /* gen: permute() */)",
             "visits.from_visit (299 of 299 values are keys of visits)",
-            "say of each whether it does: `reference = visits.from_visit=visits.id` or `no_reference = visits.from_visit`",
+            "say for each column if it is a reference: `reference = visits.from_visit=visits.id` or `no_reference = visits.from_visit`",
         ),
     ] {
         for strict in [false, true] {
@@ -88,7 +88,7 @@ fn wrong_references_are_refused_in_the_words_of_merge() {
         let masking = masking(PLACES).references(references.iter().copied());
         lab.copy(masking.no_references(others.iter().copied())).run().unwrap_err().message()
     };
-    assert_eq!(run(&["visits.place_id"], &[]), "visits.place_id is no reference");
+    assert_eq!(run(&["visits.place_id"], &[]), "visits.place_id is not a reference");
     assert_eq!(run(&["visits.place=places.id"], &[]), "no table has a column visits.place");
     assert_eq!(
         run(&["visits.place_id=places.title"], &[]),

@@ -254,7 +254,7 @@ fn definitions_that_make_no_sense_are_refused() {
     usage(ty("town").index("a.b", "$.a"), &["\"a.b\" can't be the name of a field", "no \".\""]);
     usage(ty(""), &["\"\" can't be the name of a type"]);
     usage(ty("sqlite_x"), &["\"sqlite_x\" can't be the name of a type"]);
-    usage(ty("person"), &["type person has been defined otherwise", "open the store again"]);
+    usage(ty("person"), &["type person has been defined differently", "open the store again"]);
     assert_error(people.read("7"), ErrorKind::Usage, &["person has keys of integers, and '7' is not one"]);
     assert_error(people.read_many(["7"]), ErrorKind::Usage, &["'7' is not one"]);
     for filter in [field("key").prefix("7"), field("key").is("7"), field("key").one_of(["7"])] {
@@ -292,7 +292,7 @@ fn a_table_of_another_program_is_not_taken_for_a_type() {
     drop(EntityStore::open(&file).unwrap());
     Connection::open(&file).unwrap().execute_batch("CREATE TABLE Person (a)").unwrap();
     let store = EntityStore::open(&file).unwrap();
-    let parts = ["something else in the store has the name of type person"];
+    let parts = ["another table or index of the store has the name of type person"];
     assert_error(store.define(people_type()), ErrorKind::Target, &parts);
 }
 
@@ -348,7 +348,7 @@ fn a_transaction_is_whole_or_not_at_all() {
     assert_error(
         store.transaction(|transaction| transaction.write(&other.1, &person(1))),
         ErrorKind::Usage,
-        &["type person is of another store"],
+        &["type person belongs to another store"],
     );
 }
 

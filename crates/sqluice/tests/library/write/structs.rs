@@ -349,7 +349,7 @@ fn a_row_that_does_not_arrive_ends_the_run() {
                 cause.is_some_and(|cause| cause.to_string() == "the line broke")
             }
         );
-        assert!(error.message().contains(&format!("row {at} did not arrive")), "{error}");
+        assert!(error.message().contains(&format!("the source of the rows failed at row {at}")), "{error}");
         assert!(!path.exists());
     }
 }

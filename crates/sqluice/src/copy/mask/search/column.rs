@@ -40,7 +40,7 @@ const KNOWN_VALUES_OF_ALL: usize = 10_000;
 /// The largest number of keys whose kinds are kept.
 const KNOWN_KEYS_MAX: usize = 1000;
 
-/// The largest number of kinds by key of one value.
+/// The largest number of kinds of personal data that keys inside one value suggest.
 const KEYED_MAX: usize = 4;
 
 /// The least integer with the digits of a card.
@@ -50,7 +50,7 @@ const CARD_MIN: u64 = 1_000_000_000_000;
 #[derive(Clone, Copy, Debug, Default)]
 struct Verdict {
     forms: ValueForms,
-    /// The masked column that has the text.
+    /// The number of the masked column that has the text, if any.
     place: Option<u16>,
     is_json: bool,
     /// The kinds of personal data that keys in JSON suggest.
@@ -258,7 +258,7 @@ impl ColumnFindings {
         let mut left = self.forms.enough(1) | self.of_blocks;
         let mut kinds: Vec<(&str, u64)> = Vec::new();
         while let Some((what, count)) = self.forms.first_of(left) {
-            // Names have two forms.
+            // Names have two forms, which are counted together.
             match kinds.last_mut().filter(|(last, _)| *last == what) {
                 Some((_, known)) => *known += count,
                 None => kinds.push((what, count)),
@@ -283,7 +283,7 @@ fn place(text: &[u8], texts: &KnownTexts) -> Option<u16> {
     hash_of(text).and_then(|hash| texts.column_of(hash))
 }
 
-/// Returns the forms of a text, as a whole and inside.
+/// Returns the forms that a text has as a whole, and the forms of its parts.
 fn forms(text: &[u8]) -> ValueForms {
     let whole = if text.len() <= WHOLE_BYTES_MAX { forms_of(text) } else { ValueForms::default() };
     if !text.iter().any(|byte| byte.is_ascii_digit() || *byte == b'@') {

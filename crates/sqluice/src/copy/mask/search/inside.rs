@@ -8,7 +8,7 @@ const READABLE_MIN: usize = 9;
 /// A string or number in JSON.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct JsonValue<'j> {
-    /// The key of the value in its object; empty in an array.
+    /// The key of the value in its object, or of the array with the value; empty if there is no key.
     pub(super) key: Cow<'j, str>,
     pub(super) text: Cow<'j, str>,
 }

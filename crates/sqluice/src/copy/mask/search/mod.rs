@@ -231,7 +231,7 @@ impl<'a> Search<'a> {
         cancel.check()?;
         match end {
             Err(error) if self.is_strict => Err(error),
-            // The copy itself finds what is damaged.
+            // The copy reads the damaged pages, too, and reports them.
             _ => Ok(states),
         }
     }

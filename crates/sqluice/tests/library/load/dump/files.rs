@@ -104,7 +104,7 @@ fn a_schema_and_its_rows_may_be_two_files_of_a_server() {
     fs::remove_file(folder.path().join("x.db")).unwrap();
     let error = load(folder.path(), &[schema, "CREATE TABLE u (id bigserial PRIMARY KEY);\n"]).unwrap_err();
     assert!(
-        error.to_string().contains("this is SQL of PostgreSQL, and the files before it of MySQL"),
+        error.to_string().contains("this is SQL of PostgreSQL, and the files before it are SQL of MySQL"),
         "{error}"
     );
     let cut_off = "-- MySQL dump 10.13\nINSERT INTO t VALUES (1,'a');\n";
