@@ -1,4 +1,4 @@
-//! The arguments of the command.
+//! The command line: the subcommands, their help texts, and the flags that all of them take.
 
 mod archive;
 mod copy;
@@ -53,7 +53,7 @@ fn version() -> &'static str {
     &VERSION
 }
 
-/// Returns the version, and the properties of the build.
+/// Returns the version, and the compiler, target, cargo profile and commit of the build.
 fn long_version() -> &'static str {
     static VERSION: LazyLock<String> = LazyLock::new(|| {
         let (rustc, target) = (env!("SQLUICE_RUSTC"), env!("SQLUICE_TARGET"));
@@ -64,7 +64,7 @@ fn long_version() -> &'static str {
     &VERSION
 }
 
-/// Flags of every verb.
+/// The flags that every subcommand takes.
 #[derive(Clone, Debug, Default, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Global {
@@ -106,7 +106,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Returns `true` if the command writes all of its result or nothing, also if it is interrupted.
+    /// Returns `true` if the command writes its whole result or nothing, even if it is interrupted.
     pub(crate) fn is_all_or_nothing(&self) -> bool {
         use Command::{Copy, Generate, Index, Load, Merge, Recover};
         matches!(self, Load(_) | Generate(_) | Index(_) | Copy(_) | Merge(_) | Recover(_))
@@ -219,7 +219,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_arguments_are_consistent() {
+    fn clap_finds_no_mistake_in_the_arguments() {
         Args::command().debug_assert();
     }
 }

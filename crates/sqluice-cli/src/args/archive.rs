@@ -1,4 +1,4 @@
-//! The arguments of `pack` and `unpack`.
+//! The command line of `pack` and `unpack` and the text of `--help`. Most flags are settings of the library (`settings::Pack` and `settings::Unpack`): here are the names of the files.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The arguments of `export`.
+//! The command line of `export` and the text of `--help`. Most flags are settings of the library (`settings::Export`): here are the names of the files.
 
 use std::path::PathBuf;
 

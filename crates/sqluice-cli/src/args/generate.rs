@@ -1,4 +1,4 @@
-//! The arguments of `generate`.
+//! The command line of `generate` and the text of `--help`. Most flags are settings of the library (`settings::Generate`): here are the names of the files.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! The arguments of `load`.
+//! The command line of `load` and the text of `--help`. Most flags are settings of the library (`settings::Load`): here are the names of
+//! the files, and the flag that only the command has.
 
 use std::path::PathBuf;
 

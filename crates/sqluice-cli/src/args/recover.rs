@@ -1,4 +1,4 @@
-//! The arguments of `recover`.
+//! The command line of `recover` and the text of `--help`. Most flags are settings of the library (`settings::Recover`): here are the names of the files.
 
 use std::path::PathBuf;
 
