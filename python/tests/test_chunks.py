@@ -218,7 +218,7 @@ def test_durations_of_chunks_are_counted_in_one_unit(db: Path) -> None:
     sqluice.write(db, frames, "t")
     sqluice.write(db, pd.concat(frames, ignore_index=True), "whole")
     assert table(db) == table(db, "whole") and query(db, "SELECT d FROM t") == [(1_000_000,), (1,)]
-    with pytest.raises(sqluice.InputError, match="column d: the durations of frame 2 are of the unit us") as raised:
+    with pytest.raises(sqluice.InputError, match="column d: the durations of frame 2 have the unit us") as raised:
         sqluice.write(db, iter(frames), "u")
     assert raised.value.column == "d"
     with pytest.raises(sqluice.InputError, match="durations are of the unit Microsecond") as of_arrow:

@@ -218,7 +218,7 @@ def test_the_type_that_a_hint_names_holds_all_values(tmp_path: Path, values: lis
     shares = [table([number], x=share) for number, share in enumerate(values)]
     with pytest.raises(sqluice.InputError) as raised:
         run(Job(tmp_path / "t.db", "t"), shares)
-    assert raised.value.hint == f"say which it is: types={{'x': '{expected}'}}"
+    assert raised.value.hint == f"declare its type: types={{'x': '{expected}'}}"
     run(Job(tmp_path / "t.db", "t", types={"x": expected}), shares)
     with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
         found = [row[0] for row in connection.execute("SELECT x FROM t ORDER BY id")]

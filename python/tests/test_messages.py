@@ -190,7 +190,7 @@ def test_of_a_file_object_errors_name_it_as_its_user_knows_it(db: Path, tmp_path
     with pytest.raises(sqluice.InputError) as raised:
         sqluice.load(db, bad, table="t")
     assert raised.value.file == "<BytesIO>" and raised.value.line == 3 and "/" not in str(raised.value)
-    with pytest.raises(sqluice.UsageError, match="nothing names the table") as unnamed:
+    with pytest.raises(sqluice.UsageError, match="has no name") as unnamed:
         sqluice.load(db, BytesIO(CSV))
     assert unnamed.value.hint is not None and "table=" in unnamed.value.hint
     with pytest.raises(sqluice.UsageError) as content:

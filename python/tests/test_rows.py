@@ -235,7 +235,7 @@ def test_rows_that_are_not_like_the_first_are_refused(db: Path, rows: list[Any],
 
 @pytest.mark.parametrize("data", ["text", b"bytes", 5, {"a": [1]}, None])
 def test_what_is_no_sequence_of_rows_is_refused(db: Path, data: Any) -> None:
-    with pytest.raises(sqluice.UsageError, match="no sequence of rows"):
+    with pytest.raises(sqluice.UsageError, match="must be rows or a frame"):
         sqluice.write(db, data, "t")
 
 

@@ -47,7 +47,7 @@ def test_an_exception_leaves_nothing(db: Path) -> None:
         raise ZeroDivisionError
     with pytest.raises(sqluice.InputError), sqluice.Writer(db) as writer:
         writer.append([(object(),)], "t", columns=["a"])
-    with pytest.raises(sqluice.UsageError, match="taken back"), sqluice.Writer(db) as writer:
+    with pytest.raises(sqluice.UsageError, match="discarded"), sqluice.Writer(db) as writer:
         with pytest.raises(sqluice.InputError):
             writer.append([(1,), (1, 2)], "t", columns=["a"])
     assert db.read_bytes() == before and os.listdir(db.parent) == [db.name]
@@ -82,7 +82,7 @@ def test_what_makes_no_sense_is_refused(db: Path) -> None:
         with pytest.raises(sqluice.UsageError, match="no table"):
             writer.append([(1,)], columns=["a"])
         writer.create_table("t", {"a": "TEXT"})
-        with pytest.raises(sqluice.UsageError, match="made before"):
+        with pytest.raises(sqluice.UsageError, match="declared already"):
             writer.create_table("t")
     assert query(db, "SELECT count(*) FROM t") == [(0,)]
     with pytest.raises(sqluice.UsageError, match="committed"):
