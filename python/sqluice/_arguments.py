@@ -168,7 +168,8 @@ def _fit_in_order(value: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:
 
 
 def _fits_all(value: Any, inner: Any, *, needs_size: bool) -> bool:
-    """Returns True if a value is an iterable of values of a type. The values of an iterable without a length are not checked, as they may be read only once."""
+    """Returns True if a value is an iterable of values of a type. The values of an iterable without a length are not checked, as they may be read
+    only once."""
     if isinstance(value, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(value, Iterable):
         return False
     if isinstance(value, Sized):

@@ -9,7 +9,8 @@ parent   Child.load(...)   ── call ──>   child   _sqluice.load(...)
 A `Child` has the functions and classes of `_sqluice`. The child asks for rows, and gets some thousands at a time through the pipe: rows of Python
 pickled, data of Arrow as Arrow's IPC. Parent and child take turns with messages. While the child works, the parent prepares the next rows.
 
-The child runs the same interpreter (`sys.executable`) and this package. If the parent ends, the child cancels its run, which leaves nothing behind, and ends, too.
+The child runs the same interpreter (`sys.executable`) and this package. If the parent ends, the child cancels its run, which leaves nothing behind,
+and ends, too.
 """
 
 from __future__ import annotations
@@ -215,8 +216,8 @@ class Child:
             raise rest[0] if raised is None else raised
 
     def _answer(self, number: int, args: tuple[Any, ...], raised: BaseException | None) -> BaseException | None:
-        """Calls a function of the parent for the child, and sends the result. Returns the first exception of the caller's code so far: it ends the run in the
-        child, and is raised here when the child has rolled back."""
+        """Calls a function of the parent for the child, and sends the result. Returns the first exception of the caller's code so far: it ends the
+        run in the child, and is raised here when the child has rolled back."""
         asked = self._asked[number]
         try:
             value = self._given(asked(*args))
@@ -230,7 +231,8 @@ class Child:
         return raised
 
     def _given(self, arg: Any) -> Any:
-        """Returns the form of an argument that is sent to the child. Rows and functions stay in the parent, and the child gets a number by which to ask for them."""
+        """Returns the form of an argument that is sent to the child. Rows and functions stay in the parent, and the child gets a number by which to
+        ask for them."""
         if isinstance(arg, tuple) and len(arg) == 3 and isinstance(arg[0], str) and isinstance(arg[1], list):
             shape, names, rows = arg
             if shape == "columns":
@@ -309,8 +311,8 @@ def _plain_row(row: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Applies the adapters of `sqlite3` to a value, because they are registered in this process alone. Timestamps are left to the engine, which has a form
-    for them, and so is a value that no adapter takes, because the engine reports it with its row and column."""
+    """Applies the adapters of `sqlite3` to a value, because they are registered in this process alone. Timestamps are left to the engine, which has a
+    form for them, and so is a value that no adapter takes, because the engine reports it with its row and column."""
     if type(value) in EXACT or (hasattr(value, "hour") and hasattr(value, "year")):
         return value
     from ._values import adapt

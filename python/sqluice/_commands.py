@@ -1,4 +1,5 @@
-"""The functions that do what the commands of the same names do: `load`, `generate`, `profile`, `index`, `copy`, `merge`, `check`, `recover`, `pack`, `unpack`."""
+"""The functions that do what the commands of the same names do: `load`, `generate`, `profile`, `index`, `copy`, `merge`, `check`, `recover`, `pack`,
+`unpack`."""
 
 from __future__ import annotations
 
@@ -99,22 +100,23 @@ def load(
     analyze: bool = False,
     progress: bool | Callback = False,
 ) -> Report:
-    """Loads CSV, TSV, JSON, NDJSON, Parquet, Arrow and Avro files, sheets of workbooks (XLSX, XLSB, ODS, XLS), tables of databases, and SQL dumps into a
-    database, as `sqluice load` does: each file into a table of its own, or all files into `table`. A dump declares its own tables; `table` selects one or several of them, with their indexes and triggers. Compression, encoding, delimiters and types are recognised.
+    """Loads CSV, TSV, JSON, NDJSON, Parquet, Arrow and Avro files, sheets of workbooks (XLSX, XLSB, ODS, XLS), tables of databases, and SQL dumps
+    into a database, as `sqluice load` does: each file into a table of its own, or all files into `table`. A dump declares its own tables; `table`
+    selects one or several of them, with their indexes and triggers. Compression, encoding, delimiters and types are recognised.
 
     files: paths, and objects with a method `read`, such as `io.BytesIO`; `table` names the table of one that has no name. Of a folder or a ZIP or tar
-    archive, each file is loaded whose extension is that of a format; hidden files, databases, dumps and others are listed in `Report.left_out`. "data.zip/a.csv"
-    and "data.zip/*.csv" name members of an archive.
+    archive, each file is loaded whose extension is that of a format; hidden files, databases, dumps and others are listed in `Report.left_out`.
+    "data.zip/a.csv" and "data.zip/*.csv" name members of an archive.
     format: the format of all files, if their names and first bytes do not show it. add_columns: adds columns that the table lacks.
     header: True if the first record names the columns, False if it is a row. null: unquoted texts that are read as NULL. empty_as_text: an unquoted
-    empty field is empty text, not NULL. encoding: the encoding of the files, such as "windows-1252". columns: the columns to load, in this order. limit: the
-    largest number of records to read for each table.
+    empty field is empty text, not NULL. encoding: the encoding of the files, such as "windows-1252". columns: the columns to load, in this order.
+    limit: the largest number of records to read for each table.
     delimiter: one character or several, "whitespace" for runs of blanks, "none" for one column. quote, escape, comment: "" for none.
     line_end: "crlf" if LF and CR by themselves are text.
-    skip_lines: the number of lines to skip; 0 also keeps lines before the table that would be recognised as no part of it. pad: fields that are missing at the end of a
-    record are NULL. strict_quotes: a quote inside an unquoted field makes a bad row, and so does a quoted field whose lines could be rows, which
-    is only a warning by default. trim: blanks around unquoted values are removed. keep_empty_rows: rows at the end of a file whose
-    fields are all empty are rows; without it they are left out of new tables. lenient_json: NaN in JSON is NULL, Infinity a float, and half of
+    skip_lines: the number of lines to skip; 0 also keeps lines before the table that would be recognised as no part of it. pad: fields that are
+    missing at the end of a record are NULL. strict_quotes: a quote inside an unquoted field makes a bad row, and so does a quoted field whose lines
+    could be rows, which is only a warning by default. trim: blanks around unquoted values are removed. keep_empty_rows: rows at the end of a file
+    whose fields are all empty are rows; without it they are left out of new tables. lenient_json: NaN in JSON is NULL, Infinity a float, and half of
     a surrogate pair U+FFFD; without it such a record is bad.
     schema: statements that declare the tables, or the path of a file with them; types: the types of some columns. lossy: accepts values that SQLite
     would round or overflow; by default they make bad rows.
@@ -123,22 +125,21 @@ def load(
     between groups of three digits: {"price": "."}. accounting: columns of amounts such as $5.00, 5.00 USD, (5.00) and 5.00-. percent: columns
     such as 12.5%, which becomes 0.125. A value that does not match makes a bad row.
     where: an SQL expression that is true for the records to load, such as "price > 0", or several; for a server, a condition in its SQL for each
-    table, such as {"orders": "total > 10"}. set: columns to add or replace by SQL expressions,
-    such as {"email": "lower(trim(email))"}; an expression can use the columns of earlier ones. exclude_columns, rename: columns to leave out, and new names of columns,
-    after all expressions. select: the columns and expressions to load instead, such as "id, lower(email) AS email". `source_file` is the name
-    of the file, and `source_line` the line of the record. An expression that fails for a record makes a bad row.
-    reject: the CSV file for bad rows, which must not exist unless `overwrite_reject` is set; without `reject`, the first bad row ends the load. max_rejects: the largest number of bad
-    rows. skip_bad_files: files that can't be loaded are
-    left out, with a warning, and listed in `Report.skipped`. database: the database to load, if a dump has several. commit_anyway: a dump that ends in
-    ROLLBACK or within a transaction, or lacks its last line, is loaded as if it were complete; without it such a dump is refused. name_from="path": tables are named after folder and file. records: the
-    keys that lead to the array of records in a JSON file that is one object, such as "features" or "data.items". sheet: the sheets of a
-    workbook to load, by their names or numbers; without it all that are not hidden. range: the cells of a sheet, such as "A3:F200", "A3:F" or
-    "Orders!A3:F". formulas="null": formulas whose value is not stored are NULL, not bad rows.
-    Of a server, such as "postgres://ann@db.example.org/shop" or "mysql://...", all tables are loaded in one snapshot. schema_name: the schema
-    of PostgreSQL whose tables are loaded. query: a query whose rows make `table`. connections: the largest number of connections that read rows. row_security: loads the
-    rows that row security lets through; by default, a table whose rows it filters is an error. lock: locks all tables of MySQL while several
-    connections begin, so that they see one snapshot. The other parameters are those of
-    `write`.
+    table, such as {"orders": "total > 10"}. set: columns to add or replace by SQL expressions, such as {"email": "lower(trim(email))"}; an expression
+    can use the columns of earlier ones. exclude_columns, rename: columns to leave out, and new names of columns, after all expressions. select: the
+    columns and expressions to load instead, such as "id, lower(email) AS email". `source_file` is the name of the file, and `source_line` the line of
+    the record. An expression that fails for a record makes a bad row.
+    reject: the CSV file for bad rows, which must not exist unless `overwrite_reject` is set; without `reject`, the first bad row ends the load.
+    max_rejects: the largest number of bad rows. skip_bad_files: files that can't be loaded are left out, with a warning, and listed in
+    `Report.skipped`. database: the database to load, if a dump has several. commit_anyway: a dump that ends in ROLLBACK or within a transaction, or
+    lacks its last line, is loaded as if it were complete; without it such a dump is refused. name_from="path": tables are named after folder and
+    file. records: the keys that lead to the array of records in a JSON file that is one object, such as "features" or "data.items". sheet: the sheets
+    of a workbook to load, by their names or numbers; without it all that are not hidden. range: the cells of a sheet, such as "A3:F200", "A3:F" or
+    "Orders!A3:F". formulas="null": formulas whose value is not stored are NULL, not bad rows. Of a server, such as
+    "postgres://ann@db.example.org/shop" or "mysql://...", all tables are loaded in one snapshot. schema_name: the schema of PostgreSQL whose tables
+    are loaded. query: a query whose rows make `table`. connections: the largest number of connections that read rows. row_security: loads the rows
+    that row security lets through; by default, a table whose rows it filters is an error. lock: locks all tables of MySQL while several connections
+    begin, so that they see one snapshot. The other parameters are those of `write`.
     """
     listed = given_files(files)
     check_arguments(load, locals())
@@ -198,14 +199,15 @@ def generate(
     analyze: bool = False,
     progress: bool | Callback = False,
 ) -> Report:
-    """Makes a test database, as `sqluice generate` does: `schema` is statements, with comments such as `-- gen: int(1, 100)`, or the path
-    of a file with them; `preset` is a built-in one: `user`, `integers`, `kv`, `shop`, `events`, or `tpch`, whose size is its `scale`: 1 is
-    8.7 million rows. `rows` is the row count of every table, or of the main table of a preset, which determines those of its other tables; or a mapping from tables to row counts.
-    The same `seed` makes the same rows.
-    `like` is a database whose statistics the new one gets: it is described first, as by `profile`. `rows_scale` multiplies the row counts
-    that the schema states, or those of `like`. With `db=None`, the rows are made and discarded. The other parameters are those of `write`.
+    """Makes a test database, as `sqluice generate` does: `schema` is statements, with comments such as `-- gen: int(1, 100)`, or the path of a file
+    with them; `preset` is a built-in one: `user`, `integers`, `kv`, `shop`, `events`, or `tpch`, whose size is its `scale`: 1 is 8.7 million rows.
+    `rows` is the row count of every table, or of the main table of a preset, which determines those of its other tables; or a mapping from tables to
+    row counts. The same `seed` makes the same rows. `like` is a database whose statistics the new one gets: it is described first, as by `profile`.
+    `rows_scale` multiplies the row counts that the schema states, or those of `like`. With `db=None`, the rows are made and discarded. The other
+    parameters are those of `write`.
 
-    if_exists: what to do with existing tables, as for `write`; generated rows have no keys by which `upsert` could find existing rows, and tables of TPC-H must be new.
+    if_exists: what to do with existing tables, as for `write`; generated rows have no keys by which `upsert` could find existing rows, and tables of
+    TPC-H must be new.
     """
     check_arguments(generate, locals())
     settings = settings_of("generate", locals(), upsert=[] if if_exists == "upsert" else None)
@@ -264,10 +266,10 @@ def index(
     """Creates indexes of an existing database, by `CREATE INDEX` statements, and full-text indexes, on all cores and in one
     transaction.
 
-    fts: full-text indexes (FTS5) over columns, such as `"products(name, description)"`; fts_name: the name of the full-text table, if only one is created, instead of
-    `products_fts`; tokenize, prefix, fts_option: options of FTS5, such as `"porter"`, `"2 3"` and `"detail=none"`; fts_content: `"own"`
-    copies the text into the full-text table; triggers: creates triggers that keep the index up to date. fts_optimize: full-text tables whose segments are
-    merged into one; fts_rebuild: full-text tables whose index is made again from the texts.
+    fts: full-text indexes (FTS5) over columns, such as `"products(name, description)"`; fts_name: the name of the full-text table, if only one is
+    created, instead of `products_fts`; tokenize, prefix, fts_option: options of FTS5, such as `"porter"`, `"2 3"` and `"detail=none"`; fts_content:
+    `"own"` copies the text into the full-text table; triggers: creates triggers that keep the index up to date. fts_optimize: full-text tables whose
+    segments are merged into one; fts_rebuild: full-text tables whose index is made again from the texts.
     """
     check_arguments(index, locals())
     settings = settings_of("index", locals())
@@ -315,24 +317,24 @@ def copy(
     busy_limit: float | None = None,
     progress: bool | Callback = False,
 ) -> CopyReport:
-    """Copies a database, or some of its tables, to a new file without free pages, as `sqluice copy` does. With the source itself as the
-    target, the copy replaces it, as VACUUM does. assume_unused: replaces it by a rename even if another program might have it open without being noticed; by default, the new
-    pages are then written into it in one transaction.
+    """Copies a database, or some of its tables, to a new file without free pages, as `sqluice copy` does. With the source itself as the target, the
+    copy replaces it, as VACUUM does. assume_unused: replaces it by a rename even if another program might have it open without being noticed; by
+    default, the new pages are then written into it in one transaction.
 
-    compact: packs all pages anew, so that no deleted bytes are copied. tables, exclude_tables: tables and views, with their indexes and
-    triggers. no_indexes: leaves out indexes that are not unique. no_verify: does not compare indexes with their tables, nor values with the types of their
-    columns; pages and records are always verified. force: copies although views, triggers or foreign keys need what is
-    left out. journal_mode, auto_vacuum, user_version, application_id, page_size: properties of the copy; by default those of the source, except that a new file
-    has the journal mode "delete". interior_first: places all interior pages after the first page, for readers that fetch ranges;
-    reads the source twice, not possible with auto_vacuum. purpose: chooses settings, which the report lists; "datasette" writes a file for
-    its option inspect-file beside the copy, "d1" a folder of SQL files within the limits of Cloudflare D1. busy_limit: the seconds for which
-    the copy may keep other programs from committing; after that it ends with an error. In WAL mode, it keeps nobody waiting.
+    compact: packs all pages anew, so that no deleted bytes are copied. tables, exclude_tables: tables and views, with their indexes and triggers.
+    no_indexes: leaves out indexes that are not unique. no_verify: does not compare indexes with their tables, nor values with the types of their
+    columns; pages and records are always verified. force: copies although views, triggers or foreign keys need what is left out. journal_mode,
+    auto_vacuum, user_version, application_id, page_size: properties of the copy; by default those of the source, except that a new file has the
+    journal mode "delete". interior_first: places all interior pages after the first page, for readers that fetch ranges; reads the source twice, not
+    possible with auto_vacuum. purpose: chooses settings, which the report lists; "datasette" writes a file for its option inspect-file beside the
+    copy, "d1" a folder of SQL files within the limits of Cloudflare D1. busy_limit: the seconds for which the copy may keep other programs from
+    committing; after that it ends with an error. In WAL mode, it keeps nobody waiting.
 
-    where: for each table, an SQL expression that is true for the rows to copy, such as {"orders": "placed >= '2024-01-01'"}; with a mask, it
-    sees the old values. sample: for each table, the share of its rows to copy, "1%", or their number, 1000: a hash of the seed and of the
-    primary key chooses them, or of the rowid in a table without one, so that the same seed and keys give the same sample. sample_children: leaves out rows
-    that refer to left-out rows. orphans: "refuse" makes such rows an error, "keep" copies them. A column that seems to refer to a table by its name and
-    its values counts as a reference, unless no_reference names it; reference declares one.
+    where: for each table, an SQL expression that is true for the rows to copy, such as {"orders": "placed >= '2024-01-01'"}; with a mask, it sees the
+    old values. sample: for each table, the share of its rows to copy, "1%", or their number, 1000: a hash of the seed and of the primary key chooses
+    them, or of the rowid in a table without one, so that the same seed and keys give the same sample. sample_children: leaves out rows that refer to
+    left-out rows. orphans: "refuse" makes such rows an error, "keep" copies them. A column that seems to refer to a table by its name and its values
+    counts as a reference, unless no_reference names it; reference declares one.
 
     mask: statements whose comments say which columns get other values, such as `email -- gen: email()`, or the path of a file that has them.
     key_file: the secret key, at least 16 bytes: the same key gives the same values; without it, a random key is made and forgotten.
@@ -381,16 +383,16 @@ def merge(
     the sources, unless `overwrite` is set.
 
     sources: paths, also patterns such as "shard*.db". on_conflict: what to do with a row whose key a row of another database has already.
-    keep_rowids: keeps rowids also in tables without a column for them. renumber: tables whose INTEGER PRIMARY KEY gets new numbers if
-    databases share values; rewrite_references: changes foreign keys along with these. reference: columns that refer to a key without REFERENCES,
-    such as "visits.place_id=places.id"; no_reference: columns that look as if they refer to a key, but do not, such as "visits.place_id". With
-    renumber, each column that looks so must be named in one of the two. orphans: "keep" keeps rows that refer to a row which on_conflict leaves out; by default they are
-    an error. add_columns: adds columns that a table lacks in some
-    databases. exclude_tables: tables that are left out. source_column: a column that is added to every table, with the name of the database. no_verify: does not compare indexes
-    with their tables, nor values with the types of their columns; pages and records are always verified. compact: packs all pages anew.
+    keep_rowids: keeps rowids also in tables without a column for them. renumber: tables whose INTEGER PRIMARY KEY gets new numbers if databases share
+    values; rewrite_references: changes foreign keys along with these. reference: columns that refer to a key without REFERENCES, such as
+    "visits.place_id=places.id"; no_reference: columns that look as if they refer to a key, but do not, such as "visits.place_id". With renumber, each
+    column that looks so must be named in one of the two. orphans: "keep" keeps rows that refer to a row which on_conflict leaves out; by default they
+    are an error. add_columns: adds columns that a table lacks in some databases. exclude_tables: tables that are left out. source_column: a column
+    that is added to every table, with the name of the database. no_verify: does not compare indexes with their tables, nor values with the types of
+    their columns; pages and records are always verified. compact: packs all pages anew.
     analyze: runs ANALYZE at the end; by default the result has no statistics. busy_limit: the seconds for which the merge may keep other programs
-    from committing to a source; after that it ends with an error. In WAL mode, it keeps nobody waiting. assume_unused: replaces the target by a rename even if
-    another program might have it open without being noticed; by default, the new pages are then written into it in one transaction.
+    from committing to a source; after that it ends with an error. In WAL mode, it keeps nobody waiting. assume_unused: replaces the target by a
+    rename even if another program might have it open without being noticed; by default, the new pages are then written into it in one transaction.
     """
     check_arguments(merge, locals())
     settings = settings_of("merge", locals())
@@ -462,7 +464,8 @@ def pack(
 ) -> PackReport:
     """Packs a folder into a database: the `layout` is an SQLite Archive (`sqlar`), or keys and blobs (`kv`).
 
-    compress: deflates files if that makes them smaller. include, exclude: patterns of the names that are packed, such as "*.rs", and of those that are left out.
+    compress: deflates files if that makes them smaller. include, exclude: patterns of the names that are packed, such as "*.rs", and of those that
+    are left out.
     if_exists: what to do with an existing table of files: `fail`; `append` adds the files, and replaces those with the same names; `replace`
     removes all existing files first. Files can't be `upsert`ed. The other parameters are those of `write`.
     """
@@ -493,8 +496,9 @@ def unpack(
 ) -> UnpackReport:
     """Restores the files of an archive below `folder`. The report lists rows that can't be restored; all others are.
 
-    layout: the table to read, `sqlar` or `kv`; "auto" reads the one that the database has. include, exclude: patterns of the names that are
-    restored, and of those that are left out. overwrite: existing files are replaced. tree: distributes files over subfolders with at most 100 entries, by their keys.
+    layout: the table to read, `sqlar` or `kv`; "auto" reads the one that the database has. include, exclude: patterns of the names that are restored,
+    and of those that are left out. overwrite: existing files are replaced. tree: distributes files over subfolders with at most 100 entries, by their
+    keys.
     """
     check_arguments(unpack, locals())
     settings = settings_of("unpack", locals(), kv=None if layout == "auto" else layout == "kv")

@@ -24,7 +24,8 @@ from ._errors import InputError, UsageError, library_errors
 CHUNK_ROWS = 32 << 10
 
 Chunk = Any
-"""A list with the values of each column, or data of Arrow. The values of a column are a list or a buffer; those of timestamps are a tuple with one list."""
+"""A list with the values of each column, or data of Arrow. The values of a column are a list or a buffer; those of timestamps are a tuple with one
+list."""
 
 
 def is_frame(data: Any) -> bool:

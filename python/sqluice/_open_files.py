@@ -1,8 +1,8 @@
 """Finds out if another SQLite library of this process has a database open; then a child process opens it instead.
 
 The package has a SQLite of its own beside that of the module `sqlite3`, of apsw, and of others. On Linux and macOS the locks of files belong to the
-process: of two SQLite libraries neither sees what the other has locked, and when one closes a file, the kernel releases the locks of the other. Committed rows
-may then be lost without an error. Therefore no code of the package opens a file that something else in this process has open: a child
+process: of two SQLite libraries neither sees what the other has locked, and when one closes a file, the kernel releases the locks of the other.
+Committed rows may then be lost without an error. Therefore no code of the package opens a file that something else in this process has open: a child
 process does it (`_child`), whose locks are its own.
 
 ```text
@@ -13,8 +13,8 @@ descriptors of the file in this process
  = descriptors of others, SQLite or not                  closing any of them would release the package's locks
 ```
 
-While the package does not use the file, its own SQLite may have it open for a connection of the ADBC driver. That connection counts as another library: the
-package's readers and writers close plain descriptors, which would release its locks.
+While the package does not use the file, its own SQLite may have it open for a connection of the ADBC driver. That connection counts as another
+library: the package's readers and writers close plain descriptors, which would release its locks.
 
 On Windows locks belong to handles. Two libraries see each other's locks there as two processes do, and the package opens such files itself.
 """

@@ -7,10 +7,10 @@ pandas              creates the table, and calls the method with the rows
 pandas              makes the index of the frame, and commits
 ```
 
-The child commits by itself. So it writes only where pandas would commit as well, and where nothing of the caller's connection would be lost:
-the connection has no open transaction, no other chunk of the frame follows, and the connection has nothing that the child would lack, such as a temporary
-trigger. If the child refuses the rows, the ordinary INSERT of pandas stores them or raises its own error. If a COMMIT of the child fails, the rows may be
-stored, so that is an error.
+The child commits by itself. So it writes only where pandas would commit as well, and where nothing of the caller's connection would be lost: the
+connection has no open transaction, no other chunk of the frame follows, and the connection has nothing that the child would lack, such as a temporary
+trigger. If the child refuses the rows, the ordinary INSERT of pandas stores them or raises its own error. If a COMMIT of the child fails, the rows
+may be stored, so that is an error.
 """
 
 from __future__ import annotations

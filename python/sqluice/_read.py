@@ -94,15 +94,15 @@ def read(
     """Reads a table, a view, or the rows of a query, as Arrow data.
 
     columns, where, limit: the columns to read, a condition in SQL for the rows, and how many rows at most; query: a SELECT instead of a table.
-    Columns that are declared INTEGER are int64, REAL float64, TEXT utf8 and BLOB binary; other columns get the type of their values. mixed: a
-    value of another kind is an error ("error"), turns the column into text ("text"), or becomes null ("null"). dates: ISO text of columns declared DATE, DATETIME
-    or TIMESTAMP becomes dates and timestamps. busy_limit: the seconds for which reading may keep other programs from committing; after
-    that it ends with an error. In WAL mode, reading keeps nobody waiting. timeout, retries: of requests for a URL, as for `write`.
+    Columns that are declared INTEGER are int64, REAL float64, TEXT utf8 and BLOB binary; other columns get the type of their values. mixed: a value
+    of another kind is an error ("error"), turns the column into text ("text"), or becomes null ("null"). dates: ISO text of columns declared DATE,
+    DATETIME or TIMESTAMP becomes dates and timestamps. busy_limit: the seconds for which reading may keep other programs from committing; after that
+    it ends with an error. In WAL mode, reading keeps nobody waiting. timeout, retries: of requests for a URL, as for `write`.
 
-    part: `(k, n)` reads the k-th part, counted from 0, of a table whose pages are cut into n parts. Together they are the rows of the
-    table, one part after another; parts of a small table may be empty. Views, queries, `where` and `limit` have no parts. basis: what
-    `Rows.basis()` has returned for the whole table, here or on another machine that has the file: all parts then have the same types, and it is an error
-    if the database has changed since.
+    part: `(k, n)` reads the k-th part, counted from 0, of a table whose pages are cut into n parts. Together they are the rows of the table, one part
+    after another; parts of a small table may be empty. Views, queries, `where` and `limit` have no parts. basis: what `Rows.basis()` has returned for
+    the whole table, here or on another machine that has the file: all parts then have the same types, and it is an error if the database has changed
+    since.
     """
     check_arguments(read, locals())
     settings = settings_of("read", locals())

@@ -200,8 +200,8 @@ class Replacement:
     """The method by which a new file replaced a database file."""
 
     method: Literal["rename", "transaction"]
-    """`rename`: the new file was renamed over the old one. `transaction`: the new pages were written into the old file, because another program might have it
-    open without being noticed."""
+    """`rename`: the new file was renamed over the old one. `transaction`: the new pages were written into the old file, because another program might
+    have it open without being noticed."""
     why: str | None = None
     """The reason for a transaction."""
 

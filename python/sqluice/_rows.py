@@ -220,8 +220,8 @@ def exported(data: Any, method: str) -> Any:
 def refuse_columns(data: Any) -> None:
     """Refuses columns of polars and pyarrow that Arrow's C interface can't hand over.
 
-    In the C interface, a name ends at its first NUL, and polars aborts the process at one. For Python objects, polars would give their addresses, and Arrow has
-    no integers of 128 bits.
+    In the C interface, a name ends at its first NUL, and polars aborts the process at one. For Python objects, polars would give their addresses, and
+    Arrow has no integers of 128 bits.
     """
     schema = getattr(data, "schema", None)
     if type(data).__module__.partition(".")[0] == "polars":
@@ -270,7 +270,8 @@ def _refuse_type(name: str, dtype: Any) -> None:
 
 
 def refuse_short_buffers(data: Any) -> None:
-    """Refuses data of pyarrow whose buffers are shorter than its lengths require: Arrow's C interface, by which the engine reads it, has no lengths of buffers."""
+    """Refuses data of pyarrow whose buffers are shorter than its lengths require: Arrow's C interface, by which the engine reads it, has no lengths
+    of buffers."""
     validate = getattr(data, "validate", None) if _is_of_pyarrow(data) else None
     if validate is None:
         return

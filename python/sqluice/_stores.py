@@ -46,8 +46,9 @@ def _pair(pair: Any) -> tuple[bytes, bytes]:
 class BlobStore(MutableMapping[str, bytes]):
     """Blobs by key in one database: the table `kv`, or an existing SQLite Archive (`sqlar`).
 
-    The store is a mapping. A change is on the disk when the method returns. Any number of threads may use one store; a forked process must open
-    a store of its own. Keys are str or bytes, and are compared by their bytes (UTF-8). Bytes that are not UTF-8 are returned as `os.fsdecode` returns them.
+    The store is a mapping. A change is on the disk when the method returns. Any number of threads may use one store; a forked process must open a
+    store of its own. Keys are str or bytes, and are compared by their bytes (UTF-8). Bytes that are not UTF-8 are returned as `os.fsdecode` returns
+    them.
     """
 
     def __init__(
@@ -64,8 +65,9 @@ class BlobStore(MutableMapping[str, bytes]):
     ) -> None:
         """Opens the store, or creates it.
 
-        shared: no lock is held between reads, so that other processes can write meanwhile. cache: the bytes of pages that each reading
-        thread caches. durability: the synchronous setting of SQLite, which decides if a change survives a power failure. journal, page_size: properties of a new store.
+        shared: no lock is held between reads, so that other processes can write meanwhile. cache: the bytes of pages that each reading thread caches.
+        durability: the synchronous setting of SQLite, which decides if a change survives a power failure. journal, page_size: properties of a new
+        store.
         """
         check_arguments(BlobStore.__init__, locals())
         self.db = os.fspath(db)

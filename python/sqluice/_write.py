@@ -121,11 +121,11 @@ def write(
     fts: full-text tables (FTS5) of an existing table that index the new rows, too, if no trigger does that.
     primary_key, index, unique, schema, strict, without_rowid: the declaration of a new table; an existing table is not changed. Each index
         is `"name"`, `"area, name DESC"` or `["area", "name"]`. One INTEGER column as the key is another name for the rowid.
-    schema: the types of some columns, `{"price": "REAL"}`, or statements that declare the table with its indexes and triggers, or the path
-        of a file with such statements. Without it, the types are those of Arrow data, or those of the first rows (32,768 of them, or 4 MiB):
-        INTEGER, REAL, TEXT or BLOB; a column with values of several kinds has no type, and keeps each value as it is. A later value of another
-        kind ends the run with an error; data that can be read twice, such as a list, is read again with types that fit all values. Frames of pandas in a generator wait in `temp_dir`, or
-        in the folder of the database, until the types of all of them are known.
+    schema: the types of some columns, `{"price": "REAL"}`, or statements that declare the table with its indexes and triggers, or the path of a file
+        with such statements. Without it, the types are those of Arrow data, or those of the first rows (32,768 of them, or 4 MiB): INTEGER, REAL,
+        TEXT or BLOB; a column with values of several kinds has no type, and keeps each value as it is. A later value of another kind ends the run
+        with an error; data that can be read twice, such as a list, is read again with types that fit all values. Frames of pandas in a generator wait
+        in `temp_dir`, or in the folder of the database, until the types of all of them are known.
     columns: the names of the columns, for rows that have none; which keys or columns to write, for those that have.
     index: for a pandas frame also True or False: if the index of the frame is written, as by `to_sql`. By default, it is written if it has a name
         or does not just count from 0. With several frames, the index of a frame may also go on where that of the frame before ended.
@@ -140,8 +140,8 @@ def write(
     busy_timeout: the seconds to wait for a database that another program has locked.
     foreign_keys: True refuses rows whose parents are missing, False does not check them; by default they are checked in new databases only.
     analyze: runs ANALYZE at the end, so that SQLite can choose between indexes.
-    decimal: "auto" stores decimals of Arrow as numbers if these hold all digits, otherwise as text; "text" and "real" store all as that type. timestamp: timestamps become ISO 8601 text or
-        integers of the time since 1970 ("unix").
+    decimal: "auto" stores decimals of Arrow as numbers if these hold all digits, otherwise as text; "text" and "real" store all as that type.
+        timestamp: timestamps become ISO 8601 text or integers of the time since 1970 ("unix").
     timeout, retries: limits of requests for URLs: for how many seconds a server may send nothing, repeated requests included (120 by default), and how
         often a request that fails for a temporary reason is repeated (20 by default).
     progress: True shows a bar on standard error; a callable gets a `Progress` some times a second.

@@ -90,7 +90,8 @@ class Writer:
         decimal: Literal["auto", "text", "real"] = "auto",
         timestamp: Literal["iso", "unix"] = "iso",
     ) -> None:
-        """Declares a new table: by its columns with their types, or by SQL statements (`schema`). Without either, its columns and types are those of its rows."""
+        """Declares a new table: by its columns with their types, or by SQL statements (`schema`). Without either, its columns and types are those of
+        its rows."""
         check_arguments(Writer.create_table, locals())
         self._check()
         if table in self._tables:

@@ -9,8 +9,9 @@
 `write` takes all parameters of `sqluice.distributed.Job`. Only it allows a second round, which runs tasks: Spark commits
 a data source in a process that can't run tasks.
 
-Options (items of lists are separated by commas): `path`, `table`, `primaryKey`, `index` (several with semicolons), `unique`, `outputMode` (`one` or `set`), `staging`,
-`onConflict`, `columns` and `parts` for reading. Mode `append` adds the rows to an existing database; a set must be new. Mode `overwrite` replaces a database or a set.
+Options (items of lists are separated by commas): `path`, `table`, `primaryKey`, `index` (several with semicolons), `unique`, `outputMode` (`one` or
+`set`), `staging`, `onConflict`, `columns` and `parts` for reading. Mode `append` adds the rows to an existing database; a set must be new. Mode
+`overwrite` replaces a database or a set.
 """
 
 from __future__ import annotations

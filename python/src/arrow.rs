@@ -70,8 +70,8 @@ impl ArrowFeed {
         Ok(ArrowFeed { batches: feed.batches.after(rows), ..feed })
     }
 
-    /// Returns the types that keep all digits of the first batch and of the values that are `known` from earlier attempts; `None` for columns
-    /// whose type does not follow from their values.
+    /// Returns the types that keep all digits of the first batch and of the values that are `known` from earlier attempts; `None` for
+    /// columns whose type does not follow from their values.
     pub(crate) fn look(
         &mut self,
         py: Python<'_>,
@@ -222,8 +222,8 @@ pub(crate) fn is_column(data: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(data.is_instance_of::<Packed>() || data.hasattr("__arrow_c_array__")?)
 }
 
-/// Returns the array of an object with a column of Arrow, and its type. For errors, the column is called `name`, and its first value has the
-/// number `first_row`, counted from 0.
+/// Returns the array of an object with a column of Arrow, and its type. For errors, the column is called `name`, and its first value has
+/// the number `first_row`, counted from 0.
 pub(crate) fn array(data: &Bound<'_, PyAny>, name: &str, first_row: u64) -> PyResult<(ArrayRef, DataType)> {
     let py = data.py();
     if let Some(column) = data.cast::<Packed>().ok().and_then(|packed| packed.get().column()) {
@@ -249,8 +249,8 @@ fn capsules(data: &Bound<'_, PyAny>) -> PyResult<(FFI_ArrowSchema, FFI_ArrowArra
     let (schema, array) = pair.map_err(|_| no_capsule(data.py()))?;
     let schema = pointer::<FFI_ArrowSchema>(&schema, c"arrow_schema")?;
     let array = pointer::<FFI_ArrowArray>(&array, c"arrow_array")?;
-    // SAFETY: the names of the capsules guarantee the types of their pointers, and the capsules live until the end of this function. Type and
-    // array are moved out of them, which leaves released ones behind.
+    // SAFETY: the names of the capsules guarantee the types of their pointers, and the capsules live until the end of this function. Type
+    // and array are moved out of them, which leaves released ones behind.
     Ok(unsafe { (FFI_ArrowSchema::from_raw(schema), FFI_ArrowArray::from_raw(array)) })
 }
 

@@ -118,7 +118,8 @@ impl Blobs {
         self.with(py, |store| store.remove_many(keys.iter().map(|key| &**key)))
     }
 
-    /// Returns the next keys and blobs after `after`, in the order of the keys, about [`PAGE_BYTES`] of them. `None`: from the first key on.
+    /// Returns the next keys and blobs after `after`, in the order of the keys, about [`PAGE_BYTES`] of them. `None`: from the first key
+    /// on.
     fn page<'py>(&self, py: Python<'py>, after: Option<PyBackedBytes>) -> PyResult<Vec<Pair<'py>>> {
         let page = self.with(py, |store| {
             let pairs = match &after {

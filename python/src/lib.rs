@@ -1,5 +1,5 @@
-//! The compiled module of the Python package: each function converts its arguments, calls the engine, and returns the report as JSON. The public
-//! functions and classes are written in Python, in `python/sqluice`.
+//! The compiled module of the Python package: each function converts its arguments, calls the engine, and returns the report as JSON. The
+//! public functions and classes are written in Python, in `python/sqluice`.
 //!
 //! ```text
 //!  calling thread    rows of Python or Arrow ──> columns ──> channel      holds the GIL while it takes rows, and only then;
@@ -14,11 +14,12 @@
 //! * `sending`: rows for another process
 //! * `read`, `commands`, `profile`, `places`, `write`, `spool`: the functions; `blobs`, `entities`: stores
 //!
-//! The library is a driver of ADBC as well: a driver manager finds the functions of the crate `sqluice_adbc` in it. The Python module and the
-//! driver share one SQLite library, which keeps a list of the descriptors of its connections. While a connection of the driver has a file open, the
-//! functions of the module work on the file in a child process.
+//! The library is a driver of ADBC as well: a driver manager finds the functions of the crate `sqluice_adbc` in it. The Python module and
+//! the driver share one SQLite library, which keeps a list of the descriptors of its connections. While a connection of the driver has a
+//! file open, the functions of the module work on the file in a child process.
 //!
-//! Invariant: only the calling thread calls Python, so rows may come from objects that are bound to a thread, such as a cursor of `sqlite3`.
+//! Invariant: only the calling thread calls Python, so rows may come from objects that are bound to a thread, such as a cursor of
+//! `sqlite3`.
 
 #![deny(unsafe_code)]
 

@@ -38,8 +38,8 @@ pub(crate) fn exchange(first: PathBuf, second: PathBuf) -> PyResult<bool> {
     }
 }
 
-/// Makes the unfinished file of a merge. Returns the place of the leaves of each source in it as JSON; `None` if the sources can't be merged in this
-/// way.
+/// Makes the unfinished file of a merge. Returns the place of the leaves of each source in it as JSON; `None` if the sources can't be
+/// merged in this way.
 #[pyfunction]
 pub(crate) fn places(
     py: Python<'_>,

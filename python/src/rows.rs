@@ -1,7 +1,7 @@
 //! Rows of Python into columns: tuples and other sequences, dicts, objects with attributes, and columns that come in chunks.
 //!
-//! Values whose type is exactly `str`, `int`, `float`, `bytes`, `bool` or `None` are read here. `sqluice._values.adapt` first converts all other
-//! values to one of these.
+//! Values whose type is exactly `str`, `int`, `float`, `bytes`, `bool` or `None` are read here. `sqluice._values.adapt` first converts all
+//! other values to one of these.
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, TimeUnit};
@@ -37,13 +37,14 @@ pub(crate) enum Shape {
     },
     /// An object with attributes of these names.
     Attributes(Vec<Py<PyString>>),
-    /// A chunk of rows instead of a row: an object with record batches, or a list of columns. A column is a list of values, a tuple with a list
-    /// of timestamps, a buffer of int64 or float64, or an array of Arrow.
+    /// A chunk of rows instead of a row: an object with record batches, or a list of columns. A column is a list of values, a tuple with a
+    /// list of timestamps, a buffer of int64 or float64, or an array of Arrow.
     Columns,
 }
 
 impl Shape {
-    /// Returns the shape that Python calls by this name: "mapping", "chosen" (a mapping with other keys), "attributes", "columns" or "sequence".
+    /// Returns the shape that Python calls by this name: "mapping", "chosen" (a mapping with other keys), "attributes", "columns" or
+    /// "sequence".
     pub(crate) fn new(py: Python<'_>, shape: &str, names: &[String]) -> Shape {
         let interned = || names.iter().map(|name| PyString::new(py, name).unbind()).collect();
         match shape {

@@ -213,7 +213,8 @@ pub(crate) struct RowSource<I> {
 }
 
 impl<I> RowSource<I> {
-    /// Makes a source of rows for a table. `filled` gives the field or constant for each column of the table; `options` apply to columns of Arrow.
+    /// Makes a source of rows for a table. `filled` gives the field or constant for each column of the table; `options` apply to columns of
+    /// Arrow.
     pub(crate) fn new(
         pieces: I,
         (table, filled): (&Table, &[ColumnFrom]),
@@ -265,8 +266,8 @@ struct RowPart {
 }
 
 impl RowPart {
-    /// Gives `count` rows, from the row `from` on, to the sink. If a column of Arrow has a value that SQLite can't store, gives nothing, and
-    /// returns the first such value.
+    /// Gives `count` rows, from the row `from` on, to the sink. If a column of Arrow has a value that SQLite can't store, gives nothing,
+    /// and returns the first such value.
     fn give(
         &self,
         from: usize,

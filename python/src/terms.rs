@@ -48,7 +48,8 @@ impl Function {
         all_known.then(|| self.rendered(message))
     }
 
-    /// Returns a setting as an argument, such as `table="a"`, or without a value as the name of the parameter; `None` if no parameter sets it.
+    /// Returns a setting as an argument, such as `table="a"`, or without a value as the name of the parameter; `None` if no parameter sets
+    /// it.
     fn parameter(self, setting: Setting, value: Option<&str>) -> Option<String> {
         if self == Function::Write && !is_of_write(setting) {
             return None;
@@ -99,8 +100,8 @@ impl Function {
     }
 }
 
-/// Returns the parameter that sets a setting, and, if the parameter takes one of several words, the word for this setting. `None` if no parameter
-/// stands for the setting.
+/// Returns the parameter that sets a setting, and, if the parameter takes one of several words, the word for this setting. `None` if no
+/// parameter stands for the setting.
 pub(crate) fn place(setting: Setting, declaration: &Declaration) -> Option<(String, Option<String>)> {
     let (name, word) = match setting {
         Setting::Append => ("if_exists", Some("append")),

@@ -152,8 +152,8 @@ impl TableArgs {
     }
 }
 
-/// Returns a source of record batches for the table with number `index` of the prepared write. `kinds` are the types of the data, in whose batches text
-/// is binary data.
+/// Returns a source of record batches for the table with number `index` of the prepared write. `kinds` are the types of the data, in whose
+/// batches text is binary data.
 pub(crate) fn of_arrow(
     batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
     kinds: &[DataType],
@@ -205,8 +205,8 @@ pub(crate) fn columns_of(py: Python<'_>, target: PathBuf, table: &str) -> PyResu
     }))
 }
 
-/// Writes rows. `make` returns the rows; `again` is `true` if it can be called more than once, and `in_order` if the rows are known to ascend by their rowid.
-/// Returns the report as JSON.
+/// Writes rows. `make` returns the rows; `again` is `true` if it can be called more than once, and `in_order` if the rows are known to
+/// ascend by their rowid. Returns the report as JSON.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the package gives each of them")]
 pub(crate) fn write(
@@ -376,8 +376,8 @@ impl Writing {
     }
 }
 
-/// Returns the write of rows to `tables`, each with its columns and the types for a new table. Also returns, for each table, `true` if it is new and
-/// gets these types.
+/// Returns the write of rows to `tables`, each with its columns and the types for a new table. Also returns, for each table, `true` if it
+/// is new and gets these types.
 pub(crate) fn wanted(
     target: &Path,
     options: &WriteOptions,

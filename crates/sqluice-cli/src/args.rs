@@ -138,10 +138,10 @@ pub(crate) struct Index {
 
 /// Measure which settings are fastest for your schema on your disk
 ///
-/// Generates rows for each table as `sqluice generate` does, and writes them in several ways: as pages, through sqluice_rows, and by prepared
-/// INSERTs, with safe and unsafe PRAGMAs, with WAL, with indexes created before and after, with small and large pages and transactions.
-/// Everything is read back and compared. The report recommends settings, names what each gives up, and prints the command lines. It takes
-/// less than a minute.
+/// Generates rows for each table as `sqluice generate` does, and writes them in several ways: as pages, through sqluice_rows, and by
+/// prepared INSERTs, with safe and unsafe PRAGMAs, with WAL, with indexes created before and after, with small and large pages and
+/// transactions. Everything is read back and compared. The report recommends settings, names what each gives up, and prints the command
+/// lines. It takes less than a minute.
 ///
 /// All files are written to a temporary folder in DIR, which is removed afterwards.
 #[derive(Debug, ClapArgs)]
@@ -159,8 +159,8 @@ pub(crate) struct Advise {
 /// Verify that a database is sound
 ///
 /// Reads every page once, on all cores, and verifies the rules of the file format, the order of keys, every index entry against its row and
-/// every row against its entries, UNIQUE, NOT NULL and types. Full-text indexes (FTS5) are compared with their texts. The exit status is 1 if
-/// the database is damaged. A deviation from the format that SQLite accepts is reported as a remark, not as damage.
+/// every row against its entries, UNIQUE, NOT NULL and types. Full-text indexes (FTS5) are compared with their texts. The exit status is 1
+/// if the database is damaged. A deviation from the format that SQLite accepts is reported as a remark, not as damage.
 ///
 /// The last line lists what was not verified: CHECK constraints, foreign keys, other virtual tables, and indexes that need functions or
 /// collations of an application. With --full, SQLite verifies most of these.

@@ -22,8 +22,8 @@ Invariant: the target is unchanged or complete. If a driver is killed, the next 
 staging folder.
 
 Modules, from the bottom up: `_files`: local files and URLs; `_staging`: the folder in which shards wait for the commit; `_partition`: assigns rows to
-the databases of a set; `_places`: the second round of tasks; `_order`: splits batches where their keys stop ascending; `_shard`: writes the shards of a task;
-`_replacing`: puts a set in the place of another; `_manifest`: the list of the databases of a set; `_commit`: makes the target of shards;
+the databases of a set; `_places`: the second round of tasks; `_order`: splits batches where their keys stop ascending; `_shard`: writes the shards of
+a task; `_replacing`: puts a set in the place of another; `_manifest`: the list of the databases of a set; `_commit`: makes the target of shards;
 `_reading`: a table in parts; `_job`: the API.
 """
 

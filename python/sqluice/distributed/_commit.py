@@ -76,8 +76,8 @@ def one_of_each(
 ) -> str:
     """Makes the databases of a set in a new folder, and the manifest last. Returns the text of the manifest.
 
-    Without partitions, each shard becomes a database; with partitions, the shards of a partition are merged. `replacing`: the job whose name is part of the
-    names of the databases.
+    Without partitions, each shard becomes a database; with partitions, the shards of a partition are merged. `replacing`: the job whose name is part
+    of the names of the databases.
     """
     key = next(iter(layout.primary_key), None)
     os.makedirs(folder)

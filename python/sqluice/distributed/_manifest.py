@@ -36,7 +36,8 @@ _STEP_SECONDS = 0.02
 
 
 def member_name(table: str, number: int, replacing: str | None) -> str:
-    """Returns the file name of a database of a set. `replacing`: the job, if it replaces a set; it is part of the name, so that the names differ from the old ones."""
+    """Returns the file name of a database of a set. `replacing`: the job, if it replaces a set; it is part of the name, so that the names differ from
+    the old ones."""
     of_job = "" if replacing is None else f"-{replacing}"
     return f"{_plain(table)}-{number:05}{of_job}.db"
 

@@ -1,7 +1,8 @@
 """Splits the batches of a task where their keys stop ascending.
 
-Rows that ascend by their rowid are written as they arrive; other rows are sorted first, which takes several times as long. A task can read its rows only
-once, so the keys are checked while the batches pass: the batches in order become one shard, and all batches from the first one out of order another.
+Rows that ascend by their rowid are written as they arrive; other rows are sorted first, which takes several times as long. A task can read its rows
+only once, so the keys are checked while the batches pass: the batches in order become one shard, and all batches from the first one out of order
+another.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from .._errors import InputError, UsageError, library_errors
 
 @dataclass(frozen=True, slots=True)
 class Hash:
-    """Assigns rows to `count` databases by a hash of a column: equal values go to the same database. The column has integers, or values that Arrow casts to
-    text."""
+    """Assigns rows to `count` databases by a hash of a column: equal values go to the same database. The column has integers, or values that Arrow
+    casts to text."""
 
     column: str
     count: int
@@ -47,7 +47,8 @@ class Hash:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Assigns rows to databases by ranges of a column: the first database gets values below `bounds[0]`, and NULL; the last gets `bounds[-1]` and above."""
+    """Assigns rows to databases by ranges of a column: the first database gets values below `bounds[0]`, and NULL; the last gets `bounds[-1]` and
+    above."""
 
     column: str
     bounds: Sequence[Any]

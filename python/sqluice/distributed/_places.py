@@ -48,8 +48,8 @@ def count(shard: str, table: str, threads: int | None, memory: int) -> int:
 
 
 def plan(file: str, target: str, shards: Sequence[tuple[int, str, int]], table: str, overwrite: bool) -> list[Place]:
-    """Makes the unfinished file, and returns the place of each shard; an empty list if the shards can't be joined in this way. `shards`: the task, the file and
-    the number of pages of each."""
+    """Makes the unfinished file, and returns the place of each shard; an empty list if the shards can't be joined in this way. `shards`: the task,
+    the file and the number of pages of each."""
     sources = [shard for _, shard, _ in shards]
     pages = [pages for _, _, pages in shards]
     with used(target, *sources) as native:

@@ -8,8 +8,8 @@
 A job that is killed between the two steps leaves both sets in the staging folder, and no target: the next job or reader renames
 `old` back to the target. If the driver is still alive, it then finds that the target exists, and begins again.
 
-In an object store, the databases of the new set have names that the old set does not use. The request that writes the manifest replaces the set. After it,
-the objects of the old set are removed.
+In an object store, the databases of the new set have names that the old set does not use. The request that writes the manifest replaces the set.
+After it, the objects of the old set are removed.
 """
 
 from __future__ import annotations

@@ -73,7 +73,8 @@ class Layout:
         return key if given.get(key.lower(), "INTEGER") == "INTEGER" else None
 
     def first_rowid(self, task: int) -> int:
-        """Returns the rowid of the first row of a task. In a second round without a key, the rowids of tasks are disjoint, so that leaves can be copied unchanged."""
+        """Returns the rowid of the first row of a task. In a second round without a key, the rowids of tasks are disjoint, so that leaves can be
+        copied unchanged."""
         return (task << TASK_ROWID_BITS) + 1 if self.second_round and not self.primary_key else 1
 
     def write(

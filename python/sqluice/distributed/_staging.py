@@ -6,7 +6,8 @@
                                             JOB.over/           a job that is being removed
 ```
 
-A job is over when the process that drives it has ended. The kernel knows this on the same machine; a job of another machine counts as over after a week.
+A job is over when the process that drives it has ended. The kernel knows this on the same machine; a job of another machine counts as over after a
+week.
 """
 
 from __future__ import annotations

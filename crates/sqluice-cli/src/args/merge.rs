@@ -1,4 +1,5 @@
-//! The command line of `merge` and the text of `--help`. Most flags are settings of the library (`settings::Merge`): here are the names of the files.
+//! The command line of `merge` and the text of `--help`. Most flags are settings of the library (`settings::Merge`): here are the names of
+//! the files.
 
 use std::path::PathBuf;
 
@@ -13,8 +14,9 @@ use crate::settings::{self, Flags};
 /// their commits wait, at most as long as --busy-limit.
 ///
 /// Rows whose rowid is not a column get new rowids if databases share some. If databases share values of a PRIMARY KEY or a UNIQUE column,
-/// the merge ends with an error, unless --on-conflict chooses a row or --renumber assigns new numbers. Foreign keys are not checked, with one
-/// exception: if --on-conflict leaves out a row that other rows refer to, the merge ends with an error, unless --orphans keeps those rows.
+/// the merge ends with an error, unless --on-conflict chooses a row or --renumber assigns new numbers. Foreign keys are not checked, with
+/// one exception: if --on-conflict leaves out a row that other rows refer to, the merge ends with an error, unless --orphans keeps those
+/// rows.
 ///
 /// With --renumber, columns that refer to a renumbered key change with it: foreign keys if --rewrite-references is given, other columns if
 /// --reference names them. If another column seems to refer to the key, by its name and its values, the merge ends with an error, unless

@@ -35,7 +35,8 @@ pub struct Declaration {
     pub help: &'static str,
     /// The text about the setting in the long help (`--help`); `None` if the long help shows `help`.
     pub long_help: Option<&'static str>,
-    /// The value of the setting if it is not given, as text. `None` if there is no fixed value: `help` may then describe the default in `[default: ...]`.
+    /// The value of the setting if it is not given, as text. `None` if there is no fixed value: `help` may then describe the default in
+    /// `[default: ...]`.
     pub default: Option<&'static str>,
     /// The heading under which help lists the setting.
     pub heading: Option<&'static str>,

@@ -1,5 +1,5 @@
-//! The list of all settings, in groups, in the order of help. `Setting = "name": ...` introduces a setting; `Setting: ...` without a name, in
-//! another group, declares the same setting for other verbs.
+//! The list of all settings, in groups, in the order of help. `Setting = "name": ...` introduces a setting; `Setting: ...` without a name,
+//! in another group, declares the same setting for other verbs.
 
 use super::declaration::{Declaration, Taker};
 use super::kind::{Choice, Kind};

@@ -1,4 +1,5 @@
-//! Parsers of numbers as people type them: counts `1_000_000`, `1e9`, `10M`, `1B`; sizes `512MiB`, `64k`, `1GB`; durations `5`, `500ms`, `2min`.
+//! Parsers of numbers as people type them: counts `1_000_000`, `1e9`, `10M`, `1B`; sizes `512MiB`, `64k`, `1GB`; durations `5`, `500ms`,
+//! `2min`.
 
 use std::time::Duration;
 
