@@ -72,7 +72,7 @@ def ingested(module: Any, db: Path, data: Any, **how: Any) -> int:
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
-def test_values_are_those_that_the_driver_of_the_project_stores(kind: str, tmp_path: Path) -> None:
+def test_values_are_stored_as_by_adbc_driver_sqlite(kind: str, tmp_path: Path) -> None:
     found = []
     for module in (adbc_driver_sqlite.dbapi, adbc_driver_sqluice.dbapi):
         db = tmp_path / f"{module.__name__}.db"
@@ -103,7 +103,7 @@ def test_an_integer_beyond_64_bits_is_refused(connection: Any) -> None:
 
 @pytest.mark.parametrize("mode", ["create", "append", "replace", "create_append"])
 @pytest.mark.parametrize("there", [False, True])
-def test_modes_do_what_the_driver_of_the_project_does(mode: Any, there: bool, tmp_path: Path) -> None:
+def test_ingest_modes_equal_those_of_adbc_driver_sqlite(mode: Any, there: bool, tmp_path: Path) -> None:
     found = []
     for module in (adbc_driver_sqlite.dbapi, adbc_driver_sqluice.dbapi):
         db = tmp_path / f"{module.__name__}.db"
@@ -116,7 +116,7 @@ def test_modes_do_what_the_driver_of_the_project_does(mode: Any, there: bool, tm
     assert found[0] == found[1]
 
 
-def test_columns_go_by_their_names(db: Path) -> None:
+def test_ingested_columns_are_matched_by_name(db: Path) -> None:
     ingested(adbc_driver_sqluice.dbapi, db, pyarrow.table({"a": [1], "b": ["x"], "c": [2.5]}))
     ingested(adbc_driver_sqluice.dbapi, db, pyarrow.table({"c": [3.5], "a": [2]}), mode="append")
     assert query(db, "SELECT * FROM t") == [(1, "x", 2.5), (2, None, 3.5)]
@@ -251,7 +251,7 @@ def test_rows_may_come_from_the_connection_that_takes_them(connection: Any, db: 
         "PRAGMA user_version",
     ],
 )
-def test_results_have_the_types_that_the_driver_of_the_project_gives(sql: str) -> None:
+def test_results_have_the_types_of_adbc_driver_sqlite(sql: str) -> None:
     tables = []
     for module in (adbc_driver_sqlite.dbapi, adbc_driver_sqluice.dbapi):
         with module.connect() as made, made.cursor() as cursor:
@@ -292,7 +292,7 @@ def test_statements_that_are_wrong_are_refused(sql: str, connection: Any) -> Non
         cursor.execute(sql)
 
 
-def test_descriptions_are_those_of_the_driver_of_the_project(tmp_path: Path) -> None:
+def test_descriptions_equal_those_of_adbc_driver_sqlite(tmp_path: Path) -> None:
     db = tmp_path / "a.db"
     with sqlite3.connect(db) as made:
         made.executescript("""
@@ -342,7 +342,7 @@ def test_the_driver_says_what_it_is(connection: Any) -> None:
 
 
 @pytest.mark.parametrize("form", ["{}", "file:{}", "file:{}?mode=rwc", "sqluice://{}", "sqlite://{}"])
-def test_a_uri_has_any_form(form: str, db: Path) -> None:
+def test_all_documented_forms_of_a_uri_are_accepted(form: str, db: Path) -> None:
     ingested(adbc_driver_sqluice.dbapi, Path(form.format(db)) if form == "{}" else form.format(db), TABLE)  # type: ignore[arg-type]
     assert query(db, "SELECT count(*) FROM t") == [(3,)]
 
@@ -362,7 +362,7 @@ def test_connections_share_a_database_in_memory_that_has_no_name() -> None:
 
 
 @pytest.mark.parametrize("if_exists", ["fail", "append", "replace"])
-def test_polars_and_pandas_write_by_it(if_exists: Any, db: Path, connection: Any) -> None:
+def test_polars_and_pandas_write_through_the_driver(if_exists: Any, db: Path, connection: Any) -> None:
     frame = polars.DataFrame({"i": [1, 2], "s": ["a", None]})
     frame.write_database("t", connection, if_table_exists=if_exists, engine="adbc")
     assert query(db, "SELECT * FROM t") == [(1, "a"), (2, None)]

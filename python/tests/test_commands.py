@@ -244,7 +244,7 @@ def test_errors_are_a_tree(db: Path) -> None:
     assert "--" not in str(raised.value)
 
 
-def test_hints_speak_python(db: Path) -> None:
+def test_hints_name_parameters_of_python(db: Path) -> None:
     with pytest.raises(sqluice.UsageError) as raised:
         sqluice.write(db, [(1,)], "t", columns=["a"], memory=1)
     assert raised.value.hint == "give at least memory=24 << 20"
@@ -271,7 +271,7 @@ def test_a_database_in_use_is_waited_for_and_then_refused(db: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["BEGIN EXCLUSIVE", "BEGIN IMMEDIATE", "BEGIN; SELECT * FROM t"])
-def test_a_transaction_of_the_module_sqlite3_in_this_process_is_not_trodden_on(db: Path, mode: str) -> None:
+def test_a_transaction_of_sqlite3_in_this_process_keeps_its_lock(db: Path, mode: str) -> None:
     sqluice.write(db, [(1,)], "t", columns=["a"])
     with closing(sqlite3.connect(db, isolation_level=None)) as other:
         begin, _, select = mode.partition(";")

@@ -107,7 +107,7 @@ def test_a_selection_must_break_nothing_unless_forced(shop: Path, tmp_path: Path
     assert raised.value.hint is not None and raised.value.hint.startswith("did you mean orders?")
 
 
-def test_in_place_it_is_a_vacuum(shop: Path) -> None:
+def test_a_copy_in_place_removes_free_pages_like_vacuum(shop: Path) -> None:
     before, size = content(shop), shop.stat().st_size
     report = sqluice.copy(shop, shop, assume_unused=True)
     assert report.replacement == sqluice.Replacement("rename") and report.removed == ()
@@ -116,7 +116,7 @@ def test_in_place_it_is_a_vacuum(shop: Path) -> None:
     assert os.listdir(shop.parent) == [shop.name]
 
 
-def test_what_is_wrong_is_an_error_that_leaves_nothing(shop: Path, tmp_path: Path) -> None:
+def test_wrong_arguments_of_a_copy_are_errors_that_leave_no_file(shop: Path, tmp_path: Path) -> None:
     target = tmp_path / "copy.db"
     for args, said in (
         ({"page_size": 1000}, "power of two"),

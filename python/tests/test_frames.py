@@ -132,7 +132,7 @@ def test_an_unsigned_integer_that_is_too_large_is_an_error_with_its_row(db: Path
     assert query(db, "SELECT a FROM t ORDER BY rowid DESC LIMIT 1") == [(str(2**63),)]
 
 
-def test_decimals_and_timestamps_can_be_had_otherwise(db: Path) -> None:
+def test_decimal_and_timestamp_choose_other_types(db: Path) -> None:
     pa = need("pyarrow")
     table = pa.table({"d": pa.array([decimal.Decimal("1.5")], pa.decimal128(9, 2)), "t": pa.array([MOMENTS[2]], pa.timestamp("s"))})
     sqluice.write(db, table, "t", decimal="text", timestamp="unix")
@@ -370,7 +370,7 @@ def test_a_strict_table_has_the_types_of_arrow(db: Path) -> None:
     assert query(db, "SELECT * FROM t") == [(1, 1.5, "x", None)]
 
 
-def test_arrow_columns_of_pandas_are_stored_as_arrow_stores_them(db: Path) -> None:
+def test_a_frame_with_arrow_dtypes_is_stored_like_the_arrow_table(db: Path) -> None:
     pa, pd, np = need("pyarrow"), need("pandas"), need("numpy")
     count = 3_000
     whens = [datetime.datetime(2024, 2, 29, 1, 2, 3), None, datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999)] * (count // 3)

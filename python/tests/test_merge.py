@@ -171,7 +171,7 @@ def test_arguments_shape_the_result(tmp_path: Path) -> None:
         sqluice.merge(target, [one, two], keep_rowids=True, overwrite=True)
 
 
-def test_what_is_wrong_is_an_error_that_leaves_nothing(tmp_path: Path) -> None:
+def test_wrong_arguments_of_a_merge_are_errors_that_leave_no_file(tmp_path: Path) -> None:
     one = make(tmp_path / "one.db", 1)
     target = tmp_path / "all.db"
     for args, said in (

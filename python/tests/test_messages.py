@@ -58,7 +58,7 @@ def test_a_setting_that_is_on_or_off_is_called_as_an_argument() -> None:
     assert {name: terms[name][0] for name in switches} == {name: f"{name}=True" for name in switches}
 
 
-def test_errors_are_data(db: Path, tmp_path: Path) -> None:
+def test_errors_have_their_place_as_attributes(db: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "a.csv", tmp_path / "b.csv"
     first.write_text("a,b\n1,2\n3\n")
     second.write_text("c,d\n1,2\n3\n")
@@ -185,7 +185,7 @@ def test_file_objects_are_loaded(db: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.db", "town.csv"]
 
 
-def test_of_a_file_object_errors_name_it_as_its_user_knows_it(db: Path, tmp_path: Path) -> None:
+def test_errors_name_a_file_object_by_its_own_name(db: Path, tmp_path: Path) -> None:
     bad = BytesIO(b"id,name\n1,a\n2\n")
     with pytest.raises(sqluice.InputError) as raised:
         sqluice.load(db, bad, table="t")

@@ -141,7 +141,7 @@ def no_child(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_child.Child, "_call", call)
 
 
-def test_a_transaction_of_the_caller_is_the_callers(db: Path, no_child: None) -> None:
+def test_rows_in_a_transaction_of_the_caller_are_committed_by_the_caller(db: Path, no_child: None) -> None:
     engine = through_engine(db)
     with engine.connect() as connection:
         connection.execute(sqlalchemy.text("CREATE TABLE mine (a)"))
@@ -156,7 +156,7 @@ def test_a_transaction_of_the_caller_is_the_callers(db: Path, no_child: None) ->
     engine.dispose()
 
 
-def test_a_savepoint_of_the_caller_is_the_callers(db: Path, no_child: None) -> None:
+def test_rows_in_a_savepoint_of_the_caller_are_committed_by_the_caller(db: Path, no_child: None) -> None:
     engine = through_engine(db)
     with engine.begin() as connection, connection.begin_nested():
         assert len(warned(lambda: FRAME.to_sql("t", connection, method=sqluice.pandas_method))) == 1

@@ -234,12 +234,12 @@ def test_rows_that_are_not_like_the_first_are_refused(db: Path, rows: list[Any],
 
 
 @pytest.mark.parametrize("data", ["text", b"bytes", 5, {"a": [1]}, None])
-def test_what_is_no_sequence_of_rows_is_refused(db: Path, data: Any) -> None:
+def test_data_that_is_no_rows_or_frame_is_refused(db: Path, data: Any) -> None:
     with pytest.raises(sqluice.UsageError, match="must be rows or a frame"):
         sqluice.write(db, data, "t")
 
 
-def test_nothing_says_what_the_columns_are_called(db: Path) -> None:
+def test_rows_without_names_of_columns_are_refused(db: Path) -> None:
     with pytest.raises(sqluice.UsageError, match="columns"):
         sqluice.write(db, [(1,)], "t")
     with pytest.raises(sqluice.UsageError, match="columns"):

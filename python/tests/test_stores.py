@@ -23,7 +23,7 @@ changes = st.lists(st.tuples(st.sampled_from(["put", "remove", "get", "many"]), 
 
 
 @given(changes=changes)
-def test_a_store_is_a_dict_that_stays(db: Path, changes: list[tuple[str, str, bytes]]) -> None:
+def test_a_blob_store_behaves_like_a_dict_and_keeps_its_content(db: Path, changes: list[tuple[str, str, bytes]]) -> None:
     db.unlink(missing_ok=True)
     model: dict[str, bytes] = {}
     with sqluice.BlobStore(db) as store:
@@ -46,7 +46,7 @@ def test_a_store_is_a_dict_that_stays(db: Path, changes: list[tuple[str, str, by
     assert sound(db)
 
 
-def test_parts_sizes_and_what_is_not_there(db: Path) -> None:
+def test_ranges_sizes_and_missing_keys_of_a_blob_store(db: Path) -> None:
     with sqluice.BlobStore(db, journal="wal", durability="normal", page_size=8192) as store:
         store["a"] = bytes(range(200)) * 100
         assert (store.range("a", 10, 15), store.size("a")) == (bytes(range(10, 15)), 20_000)

@@ -64,7 +64,7 @@ def test_existing_tables_get_rows_and_new_ones_are_made(db: Path) -> None:
         writer.append([(2, "b")], "old")
 
 
-def test_arrow_waits_as_arrow(db: Path) -> None:
+def test_arrow_data_waits_in_the_spool_as_arrow(db: Path) -> None:
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     table = pa.table({"id": [3, 1, 2], "s": pa.array(["c", "a", "b"]).dictionary_encode()})
     with sqluice.Writer(db) as writer:
@@ -77,7 +77,7 @@ def test_arrow_waits_as_arrow(db: Path) -> None:
         writer.append([(1, "a")], "t", columns=["id", "s"])
 
 
-def test_what_makes_no_sense_is_refused(db: Path) -> None:
+def test_wrong_uses_of_a_writer_are_refused(db: Path) -> None:
     with sqluice.Writer(db) as writer:
         with pytest.raises(sqluice.UsageError, match="no table"):
             writer.append([(1,)], columns=["a"])

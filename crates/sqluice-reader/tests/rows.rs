@@ -164,7 +164,7 @@ fn views_virtual_tables_conditions_and_queries_are_read_by_sqlite() {
 }
 
 #[test]
-fn what_is_no_query_is_refused() {
+fn statements_that_are_no_queries_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     Connection::open(&db).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();

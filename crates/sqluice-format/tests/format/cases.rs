@@ -444,7 +444,7 @@ fn a_new_header_is_what_a_new_database_has() {
 }
 
 #[test]
-fn what_is_no_header_is_refused_with_the_reason() {
+fn bytes_that_are_no_header_are_refused_with_the_reason() {
     let good = Header::new(geometry(512, 32), 1, 1).to_bytes();
     let with = |at: usize, byte: u8| {
         let mut bytes = good;

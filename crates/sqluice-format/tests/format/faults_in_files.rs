@@ -265,7 +265,7 @@ fn what_sqlite_accepts_in_a_header_is_a_remark() {
 }
 
 #[test]
-fn the_header_says_what_is_so() {
+fn wrong_fields_of_the_header_are_found() {
     let sound = File::plain();
     let with = |at: usize, to: u8| {
         let mut file = sound.clone();
@@ -382,7 +382,7 @@ fn the_schema_alone_is_read_when_that_is_asked_for() {
 }
 
 #[test]
-fn pointer_maps_say_what_each_page_is() {
+fn wrong_entries_of_pointer_maps_are_found() {
     let file = File::auto_vacuum();
     assert!(file.sound.freelist_pages > 0 && file.sound.pointer_map_pages > 0);
     let (_, chain) = file.chain();
@@ -456,7 +456,7 @@ proptest! {
     #![proptest_config(cases(150))]
 
     #[test]
-    fn what_sqlite_finds_is_found(
+    fn every_fault_that_integrity_check_finds_is_found(
         auto_vacuum in any::<bool>(),
         faults in prop::collection::vec((any::<prop::sample::Index>(), prop_oneof![0..16usize, 0..512usize], any::<u8>()), 1..3),
         swap in prop::option::weighted(0.2, any::<[prop::sample::Index; 2]>()),

@@ -152,7 +152,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn whatever_sqlite_leaves_behind_is_sound(
+    fn the_check_finds_no_fault_in_databases_that_sqlite_changed(
         page_bytes in prop::sample::select(vec![512u32, 1024, 4096, 65536]),
         auto_vacuum in 0..3,
         encoding in prop::sample::select(vec!["UTF-8", "UTF-16le", "UTF-16be"]),
@@ -221,7 +221,7 @@ proptest! {
     }
 
     #[test]
-    fn a_chunk_is_what_the_obvious_writer_writes(sizes in sizes(), reserved in 0..33u8, capacity in 1..40u32) {
+    fn a_chunk_has_the_bytes_of_the_naive_writer(sizes in sizes(), reserved in 0..33u8, capacity in 1..40u32) {
         let geometry = geometry(512, reserved);
         let all = rows_of(&sizes);
         let mut rows = &all[..];

@@ -209,7 +209,7 @@ proptest! {
     }
 
     #[test]
-    fn of_what_overflows_the_fields_that_are_wanted_are_there(
+    fn wanted_fields_on_overflow_pages_are_read(
         rows in prop::collection::vec((any::<i16>().prop_map(i64::from), 300..9000usize), 1..20),
         fields in 0..4usize,
     ) {
@@ -233,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_that_are_anything_end_a_scan_and_nothing_else(
+    fn damaged_bytes_end_a_scan_with_an_error(
         page_bytes in prop::sample::select(&PAGE_SIZES[..3]),
         seed in any::<u64>(),
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 1..40),
@@ -351,7 +351,7 @@ fn the_schema_table_is_on_page_1() {
 }
 
 #[test]
-fn whoever_takes_the_entries_may_stop() {
+fn the_caller_of_a_scan_may_stop_it() {
     /// Pages that report an error of their own.
     struct Pages<'a>(&'a [u8]);
     impl ReadPage for Pages<'_> {

@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(cases(150))]
 
     #[test]
-    fn entries_of_sound_databases_are_what_the_rows_give(seed in any::<u64>()) {
+    fn check_finds_no_fault_in_computed_indexes_of_sound_databases(seed in any::<u64>()) {
         let mut random = Random(seed);
         let home = Home::new();
         let path = home.path("x.db");
@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn an_index_whose_statement_says_something_else_is_found_to_differ(seed in any::<u64>()) {
+    fn an_index_with_a_changed_statement_differs_from_its_rows(seed in any::<u64>()) {
         let mut random = Random(seed);
         let home = Home::new();
         let path = home.path("x.db");

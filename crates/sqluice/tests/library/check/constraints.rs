@@ -169,7 +169,7 @@ fn sound() -> Vec<(String, bool)> {
 }
 
 #[test]
-fn sound_databases_are_sound_and_what_an_application_brings_is_not_verified() {
+fn sound_databases_pass_and_objects_of_an_application_are_reported_as_not_verified() {
     let all = sound();
     assert!(all.len() >= 30);
     let mut unverified = 0;

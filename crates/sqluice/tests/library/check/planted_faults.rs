@@ -348,7 +348,7 @@ proptest! {
     #![proptest_config(cases(1000))]
 
     #[test]
-    fn what_sqlite_finds_is_found(schema in any::<Index>(), faults in prop::collection::vec(fault(), 1..3)) {
+    fn every_fault_that_integrity_check_finds_is_found(schema in any::<Index>(), faults in prop::collection::vec(fault(), 1..3)) {
         let mut file = File::new(schema);
         // A second fault goes where the first has left something to damage.
         faults[0].plant(&mut file);
@@ -408,7 +408,7 @@ proptest! {
 
 /// Each kind of fault alone, and what is said of it.
 #[test]
-fn what_is_wrong_with_an_index_is_named() {
+fn each_fault_of_an_index_is_named() {
     let schema = "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, 'tea'), (4, 'odd');
         CREATE TABLE w (k PRIMARY KEY, v) WITHOUT ROWID; INSERT INTO w VALUES ('x', 'one'), ('y', 'two')";
     let said = |sql: &str, damage: &str| {
@@ -455,7 +455,7 @@ fn what_is_wrong_with_an_index_is_named() {
 }
 
 #[test]
-fn what_a_column_does_not_take_is_named() {
+fn a_value_that_its_column_must_not_have_is_named() {
     let said = |before: &str, rows: &str, after: &str| {
         let home = Home::new();
         let path = home.path("x.db");

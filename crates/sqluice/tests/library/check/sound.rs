@@ -252,7 +252,7 @@ proptest! {
     #![proptest_config(cases(120))]
 
     #[test]
-    fn nothing_is_wrong_with_what_sqlite_wrote(seed in any::<u64>()) {
+    fn check_finds_no_fault_in_databases_that_sqlite_wrote(seed in any::<u64>()) {
         let home = Home::new();
         let path = home.path("x.db");
         let made = Made::new(seed);
@@ -278,7 +278,7 @@ proptest! {
 }
 
 #[test]
-fn a_default_that_is_no_valid_text_is_what_older_rows_have() {
+fn check_reads_an_invalid_text_default_as_sqlite_does() {
     for encoding in ["UTF-8", "UTF-16le", "UTF-16be"] {
         let home = Home::new();
         let path = home.path("x.db");
@@ -301,7 +301,7 @@ fn a_default_that_is_no_valid_text_is_what_older_rows_have() {
 }
 
 #[test]
-fn tables_that_sqlite_makes_for_itself_and_modules_that_it_lacks_are_no_fault() {
+fn internal_tables_of_sqlite_and_unknown_modules_are_no_fault() {
     let home = Home::new();
     let path = home.path("x.db");
     let connection = Connection::open(&path).unwrap();
@@ -321,7 +321,7 @@ fn tables_that_sqlite_makes_for_itself_and_modules_that_it_lacks_are_no_fault() 
 }
 
 #[test]
-fn a_collation_that_only_the_application_knows_leaves_the_order_to_it() {
+fn the_order_of_an_index_with_an_unknown_collation_is_not_verified() {
     let home = Home::new();
     let path = home.path("x.db");
     let connection = Connection::open(&path).unwrap();

@@ -138,7 +138,7 @@ fn assert_sound(path: &Path, what: &str) {
 }
 
 #[test]
-fn a_damaged_database_is_refused_or_all_that_sqlite_reads_of_it_is_in_a_sound_result() {
+fn a_damaged_database_is_refused_or_the_result_has_all_rows_that_sqlite_reads() {
     let seed: u64 = std::env::var("SQLUICE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
     let (mut rng, rounds) = (Rng::with_seed(seed), tries(150, 1_000, 5_000));
     let (mut done, mut refused) = (0, 0);
@@ -228,7 +228,7 @@ fn lose_entries(connection: &Connection) {
 }
 
 #[test]
-fn an_index_that_lacks_rows_is_named_with_what_saves_the_rows() {
+fn an_index_that_lacks_rows_is_named_with_the_settings_that_save_the_rows() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     changed(&path("a.db"), lose_entries);
@@ -327,7 +327,7 @@ fn an_overflow_chain_that_runs_in_a_circle_or_into_another_is_damage() {
 }
 
 #[test]
-fn names_that_files_cannot_have_get_a_free_name() {
+fn an_export_to_a_folder_renames_tables_whose_names_no_file_can_have() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let connection = Connection::open(path("mail.db")).unwrap();

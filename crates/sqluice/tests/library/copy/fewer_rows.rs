@@ -251,7 +251,7 @@ proptest! {
     #![proptest_config(config(tries(12, 200, 2000)))]
 
     #[test]
-    fn a_copy_without_rows_is_the_database_after_delete(seed in any::<u64>()) {
+    fn a_copy_with_conditions_equals_the_database_after_delete(seed in any::<u64>()) {
         check(seed);
     }
 }
@@ -289,7 +289,7 @@ fn values(db: &Path, sql: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_reference_without_references_is_found_and_named() {
+fn a_reference_that_is_not_declared_is_found_and_named() {
     let (_folder, source, target) = shop();
     let copy = Copy::new(&source, &target).filter("places", "id > 1000");
     let error = copy.run().unwrap_err();
@@ -310,7 +310,7 @@ fn a_reference_without_references_is_found_and_named() {
 }
 
 #[test]
-fn full_text_of_left_out_rows_is_not_found() {
+fn a_search_does_not_find_the_text_of_left_out_rows() {
     let (_folder, source, target) = shop();
     Copy::new(&source, &target).filter("visits", "id <> 7").run().unwrap();
     assert_eq!(values(&target, "SELECT note FROM words WHERE words MATCH 'note7'"), [""; 0]);

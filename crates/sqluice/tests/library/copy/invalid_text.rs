@@ -29,7 +29,7 @@ fn hex(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn an_export_writes_null_for_invalid_text_if_it_is_asked_to_and_reads_other_columns_without_it() {
+fn an_export_writes_null_for_invalid_text_on_request_and_other_columns_without_it() {
     for encoding in ["UTF-8", "UTF-16le"] {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);

@@ -109,7 +109,7 @@ fn descending_indexes_of_old_formats_keep_their_order_and_the_format() {
 }
 
 #[test]
-fn two_objects_on_one_root_are_refused_by_name() {
+fn two_objects_with_the_same_root_page_are_refused_by_name() {
     let (_folder, source, target) = made(
         "CREATE TABLE one (a); CREATE TABLE two (a); PRAGMA writable_schema = ON;
          UPDATE sqlite_schema SET rootpage = 2",

@@ -136,7 +136,7 @@ fn copied(db: &Path) -> [Vec<i64>; 2] {
 }
 
 #[test]
-fn without_a_read_transaction_a_commit_gets_between_two_pages() {
+fn without_a_read_transaction_a_commit_can_happen_between_two_page_reads() {
     let (_folder, db) = made("delete");
     let versions = Raw::of(&db).versions(|| assert!(commit_elsewhere(&db)));
     assert_eq!(versions, [FIRST, FIRST + 1].into());

@@ -115,7 +115,7 @@ fn each_purpose_has_its_settings_and_reports_them() {
 }
 
 #[test]
-fn what_is_asked_for_is_kept_where_the_purpose_allows_it() {
+fn given_settings_are_kept_if_the_purpose_allows_them() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (source(folder.path()), folder.path().join("target.db"));
     let asked = Copy::new(&source, &target).page_size(PageSize::new(8192)).purpose(Purpose::Http);

@@ -157,7 +157,7 @@ fn an_empty_file_is_a_database_without_tables() {
 }
 
 #[test]
-fn full_leaves_are_taken_as_they_are_and_half_full_ones_are_not() {
+fn full_leaves_are_copied_unchanged_and_half_full_leaves_are_packed() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (folder.path().join("source.db"), folder.path().join("target.db"));
     let connection = Connection::open(&source).unwrap();

@@ -146,7 +146,7 @@ proptest! {
     #![proptest_config(cases(30))]
 
     #[test]
-    fn rows_after_the_last_of_any_table_are_where_sqlite_would_have_put_them(case in case()) {
+    fn appended_rows_equal_those_that_sqlite_inserts(case in case()) {
         compare(&case);
     }
 }
@@ -175,7 +175,7 @@ fn a_table_grows_again_and_again() {
 }
 
 #[test]
-fn no_rowid_is_left_after_the_largest() {
+fn rows_beyond_the_largest_rowid_refute_the_order_of_rows() {
     let home = Home::new();
     let path = home.path("ours.db");
     let database = Connection::open(&path).unwrap();

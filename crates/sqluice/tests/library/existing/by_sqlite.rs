@@ -24,7 +24,7 @@ fn rows(count: usize) -> Vec<Row> {
 }
 
 #[test]
-fn what_only_sqlite_can_make_it_makes_before_the_commit() {
+fn partial_indexes_constraints_and_triggers_are_made_in_the_same_transaction() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("ours.db");

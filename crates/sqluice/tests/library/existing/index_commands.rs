@@ -84,7 +84,7 @@ fn a_repeated_key_is_reported_with_both_rows_and_nothing_is_changed() {
 }
 
 #[test]
-fn names_are_looked_at_before_any_work() {
+fn names_of_indexes_are_checked_before_any_work() {
     let home = Home::new();
     let path = database(&home, 10, "");
     index(&path, &["CREATE INDEX i ON t (b)"]).unwrap();
@@ -115,7 +115,7 @@ fn names_are_looked_at_before_any_work() {
 }
 
 #[test]
-fn sqlite_makes_what_only_it_can() {
+fn indexes_that_only_sqlite_can_make_are_made_by_sqlite() {
     let home = Home::new();
     let columns: String = (0..1998).map(|column| format!(", c{column}")).collect();
     let path = database(
@@ -181,7 +181,7 @@ fn an_index_asks_rows_only_for_the_columns_that_it_needs() {
 }
 
 #[test]
-fn databases_that_take_no_pages_get_their_index_from_sqlite() {
+fn in_databases_that_take_no_pages_sqlite_makes_the_index() {
     for (before, why) in [
         ("PRAGMA auto_vacuum = FULL", "pointer map"),
         ("PRAGMA encoding = 'UTF-16le'", "UTF-16le"),
@@ -200,7 +200,7 @@ fn databases_that_take_no_pages_get_their_index_from_sqlite() {
 }
 
 #[test]
-fn who_writes_is_waited_for_and_who_reads_goes_on_reading() {
+fn index_waits_for_a_writer_and_lets_readers_continue() {
     let home = Home::new();
     let path = database(&home, 2000, "PRAGMA journal_mode = wal");
     let other = Connection::open(&path).unwrap();

@@ -38,7 +38,7 @@ proptest! {
     #![proptest_config(cases(30))]
 
     #[test]
-    fn indexes_hold_what_they_had_and_what_came(
+    fn rebuilt_indexes_have_the_old_and_the_new_entries(
         wal in any::<bool>(),
         page_bytes in prop::sample::select(&[512u32, 512, 1024, 4096, 65536][..]),
         (there, come) in (prop_oneof![Just(0usize), 1..40usize, 40..2500usize], prop_oneof![1..30usize, 30..2000usize]),
@@ -85,7 +85,7 @@ proptest! {
 }
 
 #[test]
-fn a_key_that_was_there_ends_the_run_and_changes_nothing() {
+fn a_key_that_exists_already_ends_the_run_and_changes_nothing() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");

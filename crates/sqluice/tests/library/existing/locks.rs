@@ -80,7 +80,7 @@ fn a_reader_keeps_its_snapshot_in_wal_mode_and_sees_all_of_the_new_after_it() {
 }
 
 #[test]
-fn what_an_old_snapshot_hides_in_the_log_keeps_pages_away() {
+fn a_log_that_an_old_reader_keeps_from_being_copied_ends_the_load() {
     let home = Home::new();
     let path = home.path("x.db");
     Old { wal: true, ..Old::default() }.create(&path);
@@ -99,7 +99,7 @@ fn what_an_old_snapshot_hides_in_the_log_keeps_pages_away() {
 }
 
 #[test]
-fn a_reader_in_rollback_mode_is_waited_for_at_the_end_only() {
+fn in_rollback_mode_a_load_waits_for_a_reader_only_at_the_commit() {
     let home = Home::new();
     let path = home.path("x.db");
     Old::default().create(&path);
@@ -138,7 +138,7 @@ fn a_reader_in_rollback_mode_is_waited_for_at_the_end_only() {
 }
 
 #[test]
-fn another_writer_is_waited_for_and_then_reported() {
+fn a_load_waits_for_another_writer_and_then_reports_it() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");
@@ -235,7 +235,7 @@ fn a_run_that_fails_or_is_cancelled_leaves_nothing_behind() {
 }
 
 #[test]
-fn who_began_to_read_while_pages_were_written_writes_nothing_malformed_when_the_run_has_failed() {
+fn a_connection_that_read_during_a_failed_run_writes_no_malformed_pages() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");
@@ -272,7 +272,7 @@ fn who_began_to_read_while_pages_were_written_writes_nothing_malformed_when_the_
 }
 
 #[test]
-fn who_reads_when_a_tail_is_cut_off_writes_nothing_malformed() {
+fn a_connection_that_reads_while_a_tail_is_cut_off_writes_no_malformed_pages() {
     let home = Home::new();
     let path = home.path("x.db");
     Old { wal: true, ..Old::default() }.create(&path);
@@ -306,7 +306,7 @@ fn copy_elsewhere(home: &Home, folder: usize) {
 }
 
 #[test]
-fn what_a_crash_leaves_is_the_old_database_and_the_next_run_clears_it() {
+fn a_crash_leaves_the_old_database_and_the_next_run_removes_the_leftovers() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");
@@ -337,7 +337,7 @@ fn what_a_crash_leaves_is_the_old_database_and_the_next_run_clears_it() {
 }
 
 #[test]
-fn the_tail_that_a_killed_run_left_goes_with_the_next_one() {
+fn the_next_run_removes_the_tail_of_a_killed_run() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");
@@ -369,7 +369,7 @@ fn refusal(path: &Path) -> String {
 }
 
 #[test]
-fn what_takes_no_pages_is_refused_with_the_reason() {
+fn databases_that_take_no_pages_are_refused_with_the_reason() {
     let make = |sql: &str| {
         let home = Home::new();
         let path = home.path("x.db");
@@ -498,7 +498,7 @@ fn a_hot_journal_is_rolled_back_first() {
 
 #[test]
 #[cfg_attr(windows, ignore = "SQLite on Windows removes no journal that another connection keeps open")]
-fn others_may_keep_their_journals() {
+fn a_load_works_beside_a_connection_in_journal_mode_truncate_or_persist() {
     for mode in ["truncate", "persist"] {
         let home = Home::new();
         let path = home.path("x.db");

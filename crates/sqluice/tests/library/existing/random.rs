@@ -561,13 +561,13 @@ proptest! {
     #![proptest_config(cases(80))]
 
     #[test]
-    fn random_loads_into_random_databases_equal_the_same_by_sql(old in old(), new in new()) {
+    fn random_loads_into_random_databases_equal_inserts_by_sqlite(old in old(), new in new()) {
         check(&old, &new);
     }
 }
 
 #[test]
-fn rows_after_the_last_one_of_plain_tables_equal_the_same_by_sql_in_all_page_sizes_and_journal_modes() {
+fn appends_to_plain_tables_equal_inserts_by_sqlite_in_all_page_sizes_and_journal_modes() {
     let mut random = Random(7);
     for (size, page_bytes) in [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536].into_iter().enumerate() {
         for (mode, journal) in ["DELETE", "TRUNCATE", "PERSIST", "WAL"].into_iter().enumerate() {

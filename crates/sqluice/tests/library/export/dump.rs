@@ -256,7 +256,7 @@ impl Shop {
 }
 
 #[test]
-fn named_tables_come_with_all_that_belongs_to_them() {
+fn a_dump_of_named_tables_has_their_indexes_triggers_and_sequences() {
     let shop = Shop::new(SHOP);
     let found = shop.of_tables(&["ORDERS"]);
     let expected =
@@ -297,7 +297,7 @@ fn the_order_of_sqlite_schema_is_kept() {
 }
 
 #[test]
-fn a_dump_without_virtual_tables_needs_no_rights_beyond_those_of_defensive_connections() {
+fn a_dump_without_virtual_tables_runs_on_a_defensive_connection() {
     use rusqlite::config::DbConfig;
 
     let shop = Shop::new(&format!("{SHOP} DROP TABLE sqlite_stat4;"));

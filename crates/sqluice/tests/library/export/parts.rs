@@ -44,7 +44,7 @@ fn shown(batches: &[RecordBatch]) -> Vec<String> {
 }
 
 #[test]
-fn parts_one_after_another_are_the_table_with_its_types() {
+fn the_parts_of_a_table_in_order_are_the_table_with_its_types() {
     for table in TABLES {
         for count in [0, 1, 3000] {
             let folder = tempfile::tempdir().unwrap();
@@ -75,7 +75,7 @@ fn parts_one_after_another_are_the_table_with_its_types() {
 }
 
 #[test]
-fn a_part_with_columns_has_these_columns_of_its_rows() {
+fn a_part_may_be_read_with_some_of_its_columns() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     make(&db, TABLES[0], "DELETE", 3000);
@@ -119,7 +119,7 @@ fn a_change_since_the_basis_was_taken_is_an_error_in_every_journal_mode() {
 }
 
 #[test]
-fn a_log_that_is_written_again_from_its_beginning_is_another_state() {
+fn a_restarted_log_is_another_state_of_the_database() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     make(&db, TABLES[0], "WAL", 10);
@@ -139,7 +139,7 @@ fn a_log_that_is_written_again_from_its_beginning_is_another_state() {
 }
 
 #[test]
-fn what_has_no_parts_is_refused() {
+fn parts_of_views_queries_and_conditions_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     make(&db, TABLES[0], "DELETE", 10);

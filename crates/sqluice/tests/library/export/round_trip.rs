@@ -63,7 +63,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(200))]
 
     #[test]
-    fn an_exported_table_is_the_same_when_it_is_loaded(seed in any::<u64>()) {
+    fn an_exported_table_is_loaded_back_as_the_same_rows(seed in any::<u64>()) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));
@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn a_table_loaded_from_a_database_is_the_same(seed in any::<u64>()) {
+    fn a_table_loaded_from_a_database_has_the_same_rows(seed in any::<u64>()) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));

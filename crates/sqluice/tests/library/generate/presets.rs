@@ -139,7 +139,7 @@ fn events_follow_each_other_after_their_devices_are_installed() {
 }
 
 #[test]
-fn rows_of_one_table_may_be_said_alone() {
+fn the_row_count_of_a_single_table_may_be_given() {
     let home = Home::new();
     let db = make("shop", &home.path("shop.db"), &[(None, 1000), (Some("customers"), 3)], 3);
     assert_eq!(count(&db, "SELECT count(*) FROM customers"), 3);

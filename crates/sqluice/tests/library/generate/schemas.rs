@@ -264,7 +264,7 @@ fn random_schema(random: &mut Random) -> String {
 }
 
 #[test]
-fn sqlite_finds_kept_whatever_random_schemas_ask_for() {
+fn generated_rows_keep_all_constraints_of_random_schemas() {
     let cases = tries(60, 300, 24_000);
     for seed in 0..cases {
         let mut random = Random(seed);
@@ -275,7 +275,7 @@ fn sqlite_finds_kept_whatever_random_schemas_ask_for() {
 }
 
 #[test]
-fn rows_that_break_a_constraint_are_found_by_the_same_test() {
+fn the_test_of_constraints_finds_rows_that_break_one() {
     for sql in [
         "CREATE TABLE t (a INT UNIQUE /* gen: int(1, 3) */)",
         "CREATE TABLE t (a INT CHECK (a % 2 = 0 AND a < 7) /* gen: 9 */)",
@@ -293,7 +293,7 @@ fn found(connection: &Connection, sql: &str) -> i64 {
 }
 
 #[test]
-fn a_music_store() {
+fn the_schema_of_a_music_store_gets_rows_that_keep_its_constraints() {
     let sql = include_str!("../../schemas/music_store.sql");
     let store = assert_kept(
         sql,
@@ -319,7 +319,7 @@ fn a_music_store() {
 }
 
 #[test]
-fn traders() {
+fn the_schema_of_traders_gets_rows_that_keep_its_constraints() {
     let sql = include_str!("../../schemas/traders.sql");
     let traders = assert_kept(
         sql,
@@ -340,7 +340,7 @@ fn traders() {
 }
 
 #[test]
-fn film_rental() {
+fn the_schema_of_a_film_rental_gets_rows_that_keep_its_constraints() {
     let sql = include_str!("../../schemas/film_rental.sql");
     let rental = assert_kept(sql, &[(None, 40)], 3);
     assert_eq!(found(&rental, "SELECT count(*) FROM rental WHERE return_date < rental_date"), 0);
@@ -489,7 +489,7 @@ fn moments_are_in_the_order_that_their_names_imply_and_none_is_after_today() {
 }
 
 #[test]
-fn a_comment_says_when_and_the_rest_follows() {
+fn a_timestamp_of_a_comment_determines_the_range_of_the_other_dates() {
     let sql = "CREATE TABLE orders (
         shipped_at TEXT, created_at TEXT NOT NULL, ordered_at TEXT, -- gen: timestamp('2031-01-01 00:00:00', '2031-12-31 00:00:00')
         paid_at TEXT -- gen: null(0.5, date('1990-01-01', '1999-01-01'))

@@ -68,7 +68,7 @@ fn count(db: &Connection, sql: &str) -> i64 {
 }
 
 #[test]
-fn every_table_is_what_sqlite_stores_of_the_csv() {
+fn every_tpch_table_equals_what_sqlite_stores_from_the_csv() {
     let home = Home::new();
     let ours = home.path("tpch.db");
     let report = make(&ours, scale(), 2);
@@ -139,7 +139,7 @@ fn an_existing_database_gets_the_tables_once() {
 }
 
 #[test]
-fn the_estimate_is_near_the_size() {
+fn the_estimated_size_is_near_the_real_size() {
     let home = Home::new();
     let path = home.path("tpch.db");
     let scale = scale().max(0.03);

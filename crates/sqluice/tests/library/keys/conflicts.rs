@@ -63,7 +63,7 @@ fn refused(sql: &str, rows: &[Row]) -> String {
 }
 
 #[test]
-fn a_row_that_was_left_out_is_in_nobodys_way() {
+fn a_row_that_was_left_out_causes_no_conflict() {
     let sql = "CREATE TABLE t (a UNIQUE, b UNIQUE)";
     let rows = ints(&[[1, 1], [1, 2], [3, 2]]);
     let ignored = ours(sql, &rows, &options(OnConflict::Ignore), 100).unwrap();
@@ -96,7 +96,7 @@ fn a_key_that_two_rows_have_is_reported_with_its_columns_and_values() {
 }
 
 #[test]
-fn keys_are_equal_where_sqlite_finds_them_equal() {
+fn keys_are_equal_exactly_if_sqlite_finds_them_equal() {
     let pairs = [
         (Owned::Int(1), Owned::Real(1.0)),
         (Owned::Real(0.0), Owned::Real(-0.0)),
@@ -178,7 +178,7 @@ proptest! {
     #![proptest_config(cases(100))]
 
     #[test]
-    fn the_rows_that_survive_are_those_that_survive_in_sqlite(
+    fn ignore_and_replace_keep_the_same_rows_as_sqlite(
         sql in table(),
         rows in prop::collection::vec([0..9i64, 0..6i64, 0..6i64, 0..30i64], 1..60),
         replace in any::<bool>(),

@@ -42,7 +42,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn rows_without_numbers_get_those_that_sqlite_would_give(
+    fn null_rowids_get_the_numbers_that_sqlite_would_give(
         rows in rows(),
         autoincrement: bool,
         unique: bool,

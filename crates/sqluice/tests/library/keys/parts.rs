@@ -22,7 +22,7 @@ const SQL: &str = "
     ) WITHOUT ROWID;";
 
 #[test]
-fn a_part_ends_wherever_a_chunk_does() {
+fn a_part_may_end_at_any_chunk_boundary() {
     // Two entries a chunk, which is the least, and then more.
     for chunk_bytes in [1 << 20, 3 << 20, 4 << 20, 8 << 20] {
         let home = Home::new();

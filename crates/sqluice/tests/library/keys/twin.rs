@@ -251,13 +251,13 @@ proptest! {
     #![proptest_config(cases(80))]
 
     #[test]
-    fn any_keys_any_indexes_and_any_rows_give_what_sqlite_would_have_written(case in key_case(300)) {
+    fn random_tables_with_keys_and_indexes_equal_those_of_sqlite(case in key_case(300)) {
         compare(&case);
     }
 }
 
 #[test]
-fn indexes_of_many_pages_give_what_sqlite_would_have_written() {
+fn indexes_of_many_pages_equal_those_of_sqlite() {
     let mut runner = TestRunner::deterministic();
     for page_bytes in [512, 1024, 4096] {
         for _ in 0..2 {

@@ -245,7 +245,7 @@ fn nested_values_are_json() {
 }
 
 #[test]
-fn what_sqlite_can_t_have_is_a_bad_row_with_its_column() {
+fn a_value_that_sqlite_can_not_store_makes_a_bad_row_that_names_its_column() {
     for container in ALL {
         let home = Home::new();
         let big = UInt64Array::from(vec![1, u64::MAX, 2, 1 << 63]);

@@ -73,7 +73,7 @@ fn all() -> Vec<(String, Convert)> {
 }
 
 #[test]
-fn text_becomes_what_the_user_says_it_means() {
+fn declared_conversions_of_dates_booleans_and_numbers_are_stored() {
     let home = Home::new();
     let report = load(&home, CSV, all()).unwrap();
     assert_eq!(
@@ -183,7 +183,7 @@ fn a_column_of_numbers_is_real_however_its_decimals_are_written() {
 }
 
 #[test]
-fn digits_that_no_number_holds_are_bad_unless_that_is_accepted() {
+fn numbers_with_too_many_digits_make_bad_rows_unless_lossy() {
     let csv = "a;b\n0,1;1\n0,12345678901234567890;2\n";
     let home = Home::new();
     let error = load(&home, csv, vec![comma("a")]).unwrap_err();
@@ -209,7 +209,7 @@ fn digits_that_no_number_holds_are_bad_unless_that_is_accepted() {
 }
 
 #[test]
-fn what_a_column_declares_holds_for_what_is_converted() {
+fn constraints_of_a_column_apply_to_converted_values() {
     let home = Home::new();
     let declared = "CREATE TABLE t (d DATE NOT NULL, b TEXT, n INTEGER DEFAULT 5, later TEXT DEFAULT '1.1.2024') STRICT;";
     let declared = declared.replace("DATE", "TEXT");
@@ -250,7 +250,7 @@ fn columns_without_a_header_are_called_as_in_their_table() {
 }
 
 #[test]
-fn a_key_is_what_its_text_means() {
+fn keys_are_compared_after_conversion() {
     let home = Home::new();
     load_file(&home, "t.csv", "id,x\n\"1,000\",a\n\"999\",b\n\"2,000\",c\n", |load| {
         load.convert(vec![thousands("id", ",")]).primary_key(["id"])

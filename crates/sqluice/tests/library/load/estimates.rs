@@ -20,7 +20,7 @@ fn assert_estimated(load: Load) {
 }
 
 #[test]
-fn the_size_of_real_tables_is_known_before() {
+fn the_estimate_for_real_files_is_within_a_tenth_of_the_size() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/ourairports");
     for name in ["airport-frequencies", "navaids", "runways", "regions", "countries"] {
         let home = Home::new();
@@ -36,7 +36,7 @@ fn the_size_of_real_tables_is_known_before() {
 }
 
 #[test]
-fn the_size_of_tables_of_tpch_is_known_before() {
+fn the_estimate_for_tpch_files_is_within_a_tenth_of_the_size() {
     let writers =
         [("lineitem", tpch::write_line_items as fn(&Path) -> usize), ("orders", tpch::write_orders)];
     for sample_bytes in [200_000, 1 << 20] {

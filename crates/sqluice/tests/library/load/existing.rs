@@ -251,7 +251,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn a_load_does_what_the_same_rows_do_by_sql(case in case()) {
+    fn a_load_into_an_existing_database_equals_inserts_by_sql(case in case()) {
         check(&case);
     }
 }
@@ -330,7 +330,7 @@ fn the_write_path_follows_from_the_table_and_the_rows() {
 }
 
 #[test]
-fn rows_that_turn_out_not_to_follow_the_last_go_by_sql() {
+fn rows_that_do_not_follow_the_last_rowid_after_all_are_inserted_by_sqlite() {
     let csv: String = (10..2000).chain([3]).map(|key| format!("{key},x\n")).collect();
     let home = Home::new();
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (1, 1), (9, 9)";
@@ -452,7 +452,7 @@ fn a_plan_that_was_made_for_another_schema_is_not_carried_out() {
 }
 
 #[test]
-fn what_others_change_elsewhere_is_planned_for_again() {
+fn a_load_plans_again_after_another_connection_changed_the_schema() {
     for if_exists in [IfExists::Append, IfExists::Replace] {
         let home = Home::new();
         let database = Connection::open(home.path("x.db")).unwrap();
@@ -482,7 +482,7 @@ fn what_others_change_elsewhere_is_planned_for_again() {
 }
 
 #[test]
-fn rows_that_are_made_up_are_planned_for_again_too() {
+fn generate_plans_again_after_another_connection_changed_the_schema() {
     let home = Home::new();
     let database = Connection::open(home.path("x.db")).unwrap();
     database.execute_batch("CREATE TABLE u (a)").unwrap();
@@ -532,7 +532,7 @@ fn many_rows_rebuild_the_indexes_of_their_table() {
 }
 
 #[test]
-fn indexes_of_a_table_whose_rows_are_replaced_have_none_of_the_old() {
+fn indexes_of_a_table_whose_rows_are_replaced_have_no_old_entries() {
     for mode in ["delete", "wal"] {
         let home = Home::new();
         let connection = Connection::open(home.path("x.db")).unwrap();

@@ -104,7 +104,7 @@ fn a_list_of_columns_and_expressions_is_the_whole_table() {
 }
 
 #[test]
-fn each_expression_sees_those_before_it_and_the_filter_sees_the_file() {
+fn an_expression_sees_earlier_columns_and_the_filter_sees_the_values_of_the_file() {
     let home = Home::new();
     load(&home, "a,b\n1,x\n2,y\n", |load| {
         load.filter("a = 2")
@@ -528,7 +528,7 @@ fn files_without_lines_number_their_records() {
 }
 
 #[test]
-fn a_column_of_the_file_hides_the_line() {
+fn a_column_called_source_line_hides_the_line_number() {
     let home = Home::new();
     let report = load(&home, "id,Source_Line\n1,mine\n", |load| load.set("x", "source_line || '!'")).unwrap();
     let note = "table t: source_line is the column of that name, not the line of the record";
@@ -537,7 +537,7 @@ fn a_column_of_the_file_hides_the_line() {
 }
 
 #[test]
-fn the_first_columns_may_have_no_names() {
+fn expressions_use_the_given_names_of_a_file_without_a_header() {
     let home = Home::new();
     let file = Way::Path.put(&home, "t.csv", b"1,a\n2,b\n");
     let format = plain().header(false);
@@ -574,7 +574,7 @@ fn functions_beside_those_of_sqlite_may_be_used() {
 }
 
 #[test]
-fn what_is_not_one_row_in_one_row_out_is_refused_by_name() {
+fn aggregates_subqueries_and_window_functions_are_refused_by_name() {
     let by_filter: [(&str, &str); 34] = [
         ("max(age) > 1", "aggregate function max()"),
         ("count(*) > 1", "aggregate function count()"),
@@ -718,7 +718,7 @@ proptest! {
     #![proptest_config(cases(64))]
 
     #[test]
-    fn values_are_those_of_insert_select_from_the_file_as_a_table(
+    fn values_equal_those_of_insert_select_over_the_file(
         seed in any::<u64>(),
         rows in 1..300usize,
         (sets, has_filter, is_small) in (0..5usize, any::<bool>(), any::<bool>()),

@@ -260,7 +260,7 @@ fn a_file_without_a_header_may_lack_the_last_columns_everywhere() {
 }
 
 #[test]
-fn what_was_recognised_around_a_table_is_data_of_the_report() {
+fn the_report_has_the_skipped_lines_comments_and_footer_of_a_file() {
     let home = Home::new();
     let text = "Sales of May\n\nid;n;m\n# x\n1;2;3\n# y\n3;4;5\nTotal;9\n";
     let format = FormatOptions::new().pad(true);

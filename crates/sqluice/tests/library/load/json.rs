@@ -206,7 +206,7 @@ fn a_file_without_a_record_needs_a_schema() {
 }
 
 #[test]
-fn what_is_about_csv_is_refused() {
+fn settings_of_csv_are_refused_for_json() {
     let (_home, db) = loaded("x.json", "{}", |load| load.format(FormatOptions::new().delimiter(b';')));
     assert!(db.unwrap_err().starts_with("`delimiter` is about CSV, and x.json is NDJSON"));
 }
@@ -283,7 +283,7 @@ proptest! {
 
     /// The columns have no types, so that nothing is converted: values are read back as they were written.
     #[test]
-    fn every_value_is_read_back(
+    fn every_json_value_is_read_back(
         rows_in in prop::collection::vec(prop::collection::vec(prop::option::of(value()), 4), 1..40),
         sample_bytes in select(vec![1, 50, 1 << 20]),
         part_bytes in select(vec![1, 50, 1 << 20]),
@@ -342,7 +342,7 @@ fn a_zero_with_a_sign_keeps_it_as_in_csv_unless_a_type_is_declared() {
 }
 
 #[test]
-fn what_is_no_table_is_refused_by_its_real_name() {
+fn files_that_are_no_tables_are_refused_with_their_real_format() {
     for (text, what) in [
         ("<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "an HTML page"),
         ("<?xml version=\"1.0\"?>\n<rows/>\n", "an XML file"),

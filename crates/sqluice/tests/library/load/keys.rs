@@ -115,7 +115,7 @@ fn indexes_are_named_after_their_table_and_columns_and_no_name_is_repeated() {
 }
 
 #[test]
-fn of_several_tables_those_get_a_key_or_an_index_that_have_its_columns() {
+fn a_key_or_index_applies_to_each_table_that_has_its_columns() {
     let home = Home::new();
     let files = [("t.csv", "a,b\n1,2\n"), ("u.csv", "b,c\n3,4\n"), ("v.csv", "d\n5\n")];
     let with = |load: Load| load.primary_key(texts(&["a", "b"])).without_rowid(true).indexes(texts(&["b"]));

@@ -36,26 +36,26 @@ fn compare(name: &str, rows: usize) {
 }
 
 #[test]
-fn airport_frequencies_become_what_sqlite_makes_of_them() {
+fn airport_frequencies_are_stored_as_sqlite_stores_them() {
     compare("airport-frequencies", 2228);
 }
 
 #[test]
-fn countries_become_what_sqlite_makes_of_them() {
+fn countries_are_stored_as_sqlite_stores_them() {
     compare("countries", 249);
 }
 
 #[test]
-fn navaids_become_what_sqlite_makes_of_them() {
+fn navaids_are_stored_as_sqlite_stores_them() {
     compare("navaids", 562);
 }
 
 #[test]
-fn regions_become_what_sqlite_makes_of_them() {
+fn regions_are_stored_as_sqlite_stores_them() {
     compare("regions", 503);
 }
 
 #[test]
-fn runways_become_what_sqlite_makes_of_them() {
+fn runways_are_stored_as_sqlite_stores_them() {
     compare("runways", 1064);
 }

@@ -292,7 +292,7 @@ fn rowids_that_the_file_does_not_have_are_the_numbers_of_the_records() {
 }
 
 #[test]
-fn a_row_that_is_one_too_many_says_where_the_others_are() {
+fn the_error_about_too_many_bad_rows_names_the_reject_file() {
     let home = Home::new();
     let error = load(&home, "a,b\n1\n2\n3,4\n", |load| load.rejects_max(1).format(plain())).unwrap_err();
     assert_eq!(

@@ -126,7 +126,7 @@ fn errors_of_sqlite_in_a_made_table_are_reported_without_a_place_in_the_data() {
 }
 
 #[test]
-fn names_that_mean_something_in_sql_are_only_names() {
+fn columns_may_have_the_names_of_sql_keywords() {
     let csv = "rowid,select,\"a\"\"b\",oid,\"x\ny\",;--,_rowid_\n1,2,3,4,5,6,7\n";
     let home = Home::new();
     load(&home, csv, |load| load).unwrap();
@@ -136,7 +136,7 @@ fn names_that_mean_something_in_sql_are_only_names() {
 }
 
 #[test]
-fn a_schema_leaves_nothing_to_be_declared() {
+fn settings_that_declare_columns_are_refused_beside_a_schema() {
     let declared = || Some(schema("CREATE TABLE t (a, b, c)"));
     let message = "a schema declares the tables, so it says what is STRICT and of which type \
                    [leave out `strict` and `types`, or the schema]";
@@ -163,7 +163,7 @@ fn tables_can_be_strict() {
 }
 
 #[test]
-fn conversions_that_lose_something_need_leave() {
+fn conversions_that_lose_digits_need_lossy() {
     let types = types(&[("n", "INTEGER")]);
     let csv = "n\n1\n12345678901234567890\n";
     let message = "t.csv:3:1: '12345678901234567890' in column n has more than 64 bits, and would become a float \
@@ -224,7 +224,7 @@ fn a_first_record_that_is_malformed_is_an_error_with_its_place() {
 }
 
 #[test]
-fn a_beginning_without_a_record_is_gone_past_up_to_some_bytes() {
+fn a_beginning_without_a_record_is_skipped_up_to_a_limit() {
     let csv = format!("{}a,b\n1,2\n", "# comment\n".repeat(300));
     let format = plain().comment(b'#');
     let with = |memory_bytes| {
@@ -257,7 +257,7 @@ fn a_file_that_is_cut_off_within_its_compression_says_so() {
 
 #[test]
 #[cfg_attr(windows, ignore = "Windows has no pipes in folders")]
-fn obstacles_are_reported_before_a_pipe_is_read() {
+fn errors_of_the_target_are_reported_before_a_pipe_is_read() {
     for in_the_way in ["x.db", "x.db-wal", "bad.csv"] {
         let home = Home::new();
         fs::write(home.path(in_the_way), "precious").unwrap();

@@ -188,7 +188,7 @@ fn canaries_of_the_schema_are_listed_or_removed_with_the_comments() {
 }
 
 #[test]
-fn the_ends_of_numbers_are_not_those_of_one_row() {
+fn a_profile_does_not_show_the_smallest_or_largest_number_of_a_single_row() {
     let home = Home::new();
     let original = home.path("original.db");
     Connection::open(&original)

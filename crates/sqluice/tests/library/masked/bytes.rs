@@ -243,7 +243,7 @@ fn no_byte_of_a_masked_copy_has_a_canary() {
 }
 
 #[test]
-fn a_copy_without_masks_would_have_them() {
+fn a_copy_without_masks_has_the_canaries() {
     let mut rng = Rng::with_seed(1);
     let mut canaries = Canaries::default();
     let lab = Lab::empty();

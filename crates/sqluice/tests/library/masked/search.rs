@@ -180,7 +180,7 @@ fn texts_of_masked_columns_in_other_columns_are_found_as_whole_values() {
 }
 
 #[test]
-fn more_masked_texts_than_memory_holds_are_a_sample_and_said_to_be() {
+fn if_memory_does_not_hold_all_masked_texts_a_sample_is_searched_and_reported() {
     let lab = with(&format!(
         "{} INSERT INTO people (name) SELECT 'person ' || i FROM n; CREATE TABLE orders (ship TEXT);
          INSERT INTO orders SELECT name FROM people WHERE id > 3;",
@@ -197,7 +197,7 @@ fn more_masked_texts_than_memory_holds_are_a_sample_and_said_to_be() {
 }
 
 #[test]
-fn columns_computed_of_masked_ones_follow_and_are_no_finding() {
+fn columns_computed_from_masked_columns_are_no_finding() {
     let lab = Lab::new(
         "CREATE TABLE people (id INTEGER PRIMARY KEY, mail TEXT, lower_mail TEXT AS (lower(mail)) STORED, email AS (lower_mail),
            login TEXT, email2 AS (login || '@secret.org'));

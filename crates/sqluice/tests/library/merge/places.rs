@@ -75,7 +75,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(60))]
 
     #[test]
-    fn leaves_at_their_places_make_what_a_merge_makes(seed: u64, page_shift in 9u32..17) {
+    fn a_merge_of_placed_leaves_equals_a_merge_by_one_process(seed: u64, page_shift in 9u32..17) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let page_bytes = 1_usize << page_shift;

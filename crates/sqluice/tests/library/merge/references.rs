@@ -65,7 +65,7 @@ fn columns_that_seem_to_refer_to_new_numbers_must_be_decided() {
 }
 
 #[test]
-fn what_is_said_of_columns_must_make_sense() {
+fn wrong_or_contradictory_references_are_refused() {
     let declared = "CREATE TABLE p (id INTEGER PRIMARY KEY, a TEXT, b UNIQUE); CREATE TABLE c (p INT REFERENCES p, q INT);";
     let made = Made::by(&[declared, declared]);
     let given = |reference: &str| made.refused(&made.merge().references([reference]));

@@ -74,11 +74,11 @@ fn merge_while_written(mode: &str) {
 }
 
 #[test]
-fn beside_a_writer_with_a_log_each_merge_has_one_state() {
+fn each_merge_beside_a_writer_in_wal_mode_has_one_committed_state() {
     merge_while_written("wal");
 }
 
 #[test]
-fn beside_a_writer_with_a_rollback_journal_each_merge_has_one_state() {
+fn each_merge_beside_a_writer_in_rollback_mode_has_one_committed_state() {
     merge_while_written("delete");
 }

@@ -126,7 +126,7 @@ fn sqlite_lists_and_extracts_what_is_packed() {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn rows_are_those_of_sqlite() {
+fn packed_rows_equal_those_of_sqlite3() {
     let folder = folder();
     let folder = folder.path();
     let tree = sample();
@@ -178,7 +178,7 @@ fn the_declaration_is_that_of_sqlite() {
 }
 
 #[test]
-fn kv_has_files_alone() {
+fn the_layout_kv_stores_only_files() {
     let folder = folder();
     let folder = folder.path();
     let tree = sample();
@@ -233,7 +233,7 @@ fn an_existing_database_gets_the_table_and_then_rows_that_replace_those_of_the_s
 
 #[test]
 #[cfg_attr(windows, ignore = "Windows has no pipes in folders")]
-fn the_database_itself_and_what_is_no_file_are_left_out_aloud() {
+fn pack_leaves_out_the_database_and_special_files_and_reports_them() {
     let folder = folder();
     let folder = folder.path();
     fs::write(folder.join("x"), "x").unwrap();

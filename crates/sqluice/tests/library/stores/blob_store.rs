@@ -96,7 +96,7 @@ proptest! {
     #![proptest_config(cases(24))]
 
     #[test]
-    fn a_store_is_a_map(options in options(), archive in any::<bool>(), steps in prop::collection::vec(step(), 1..40)) {
+    fn random_operations_on_a_blob_store_equal_those_on_a_map(options in options(), archive in any::<bool>(), steps in prop::collection::vec(step(), 1..40)) {
         let (_folder, path) = folder();
         if archive {
             drop(options.clone().open(&path).unwrap());
@@ -301,7 +301,7 @@ fn what_does_not_inflate_to_its_size_is_an_error_that_names_the_key() {
 }
 
 #[test]
-fn what_is_no_store_is_refused_and_stays_as_it_is() {
+fn a_file_that_is_no_blob_store_is_refused_and_not_changed() {
     let (folder, path) = folder();
     let refused = |path: &Path, message: &str| {
         let before = std::fs::read(path).ok();
@@ -470,7 +470,7 @@ fn values_that_are_no_blobs_are_read_as_sqlite_has_them_or_refused() {
 }
 
 #[test]
-fn a_table_that_is_written_otherwise_is_a_store_too() {
+fn a_table_with_another_spelling_of_its_declaration_is_a_store_too() {
     for declared in [
         "CREATE TABLE KV(K text, V blob, UNIQUE (V), PRIMARY KEY (K))",
         "CREATE TABLE kv(k TEXT NOT NULL PRIMARY KEY, v BLOB) STRICT",

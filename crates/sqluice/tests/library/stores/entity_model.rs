@@ -154,7 +154,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn a_store_is_a_map(operations in operations()) {
+    fn random_operations_on_an_entity_store_equal_those_on_a_map(operations in operations()) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("things.db");
         let (mut store, mut things) = open(&file);
@@ -268,7 +268,7 @@ proptest! {
 }
 
 #[test]
-fn large_batches_leave_what_small_ones_leave() {
+fn large_and_small_batches_make_the_same_store() {
     let folder = tempfile::tempdir().unwrap();
     let thing = |number: u64, turn: u64| Thing {
         key: format!("{:05}", number * 7919 % 9000),

@@ -102,7 +102,7 @@ fn keys_of_text_are_searched_for() {
 }
 
 #[test]
-fn a_limit_and_what_is_skipped_are_of_the_order() {
+fn limit_and_skip_follow_the_order_of_a_query() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     people.write_many(&(0..100).map(person).collect::<Vec<_>>()).unwrap();
@@ -119,7 +119,7 @@ fn counts(written: Written) -> (u64, u64, u64) {
 }
 
 #[test]
-fn what_is_the_same_is_not_written() {
+fn unchanged_entities_are_not_written() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     let batch: Vec<Person> = (0..3000).map(person).collect();
@@ -269,7 +269,7 @@ fn definitions_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn what_is_no_store_is_refused_and_left_as_it_was() {
+fn a_file_that_is_no_entity_store_is_refused_and_not_changed() {
     let (folder, file) = folder();
     std::fs::write(&file, "not a database, but long enough to look like one: ".repeat(20)).unwrap();
     let parts = ["SQLite cannot open", "people.db", "not a database"];
@@ -297,7 +297,7 @@ fn a_table_of_another_program_is_not_taken_for_a_type() {
 }
 
 #[test]
-fn what_is_no_such_entity_is_an_error_that_names_it() {
+fn a_value_that_does_not_deserialise_is_an_error_that_names_the_entity() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     people.write_many(&[person(1), person(2)]).unwrap();
@@ -413,7 +413,7 @@ fn threads_that_write_wait_for_each_other() {
 }
 
 #[test]
-fn paths_find_what_serde_writes() {
+fn paths_find_fields_as_serde_writes_them() {
     #[derive(Serialize, Deserialize)]
     enum Kind {
         Plain,

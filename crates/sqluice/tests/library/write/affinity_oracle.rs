@@ -622,7 +622,7 @@ fn random_values_become_what_sqlite_makes_of_them() {
 }
 
 #[test]
-fn a_strict_table_takes_and_stores_what_we_say() {
+fn our_rules_for_strict_columns_equal_those_of_sqlite() {
     let types = ["INT", "INTEGER", "REAL", "TEXT", "BLOB", "ANY"];
     let mut random = Random::seeded(3);
     let mut values: Vec<_> = odd_texts().into_iter().map(Owned::Text).collect();
@@ -676,7 +676,7 @@ fn a_strict_table_has_no_other_types() {
 }
 
 #[test]
-fn a_rowid_alias_takes_what_we_say() {
+fn our_rules_for_rowid_aliases_equal_those_of_sqlite() {
     let mut random = Random::seeded(4);
     let mut values: Vec<_> = odd_texts().into_iter().map(Owned::Text).collect();
     values.extend(edges_of_ints().into_iter().map(Owned::Int));

@@ -195,7 +195,7 @@ proptest! {
     #![proptest_config(cases(100))]
 
     #[test]
-    fn a_load_gives_what_sqlite_would_hold_or_nothing_where_it_refuses_a_row(case in case()) {
+    fn a_load_stores_what_sqlite_stores_or_nothing_if_sqlite_refuses_a_row(case in case()) {
         case.compare();
     }
 }

@@ -160,14 +160,14 @@ proptest! {
     #![proptest_config(cases(700))]
 
     #[test]
-    fn any_rows_of_any_table_become_the_same_chunks_either_way(
+    fn random_rows_become_the_same_chunks_by_both_encoders(
         table in table(40, 4, 300), page_bytes in page_bytes(), capacity in capacity(),
     ) {
         compare_random(&table, page_bytes, capacity);
     }
 
     #[test]
-    fn so_do_full_batches_of_narrow_tables(
+    fn full_batches_of_narrow_tables_become_the_same_chunks_by_both_encoders(
         table in table(4, 6, 1024), page_bytes in page_bytes(), capacity in capacity(),
     ) {
         compare_random(&table, page_bytes, capacity);
@@ -178,7 +178,7 @@ proptest! {
     #![proptest_config(cases(200))]
 
     #[test]
-    fn so_do_tables_with_more_columns_than_a_byte_counts(
+    fn tables_with_more_columns_than_a_byte_counts_become_the_same_chunks_by_both_encoders(
         table in table(300, 2, 40), page_bytes in page_bytes(), capacity in capacity(),
     ) {
         compare_random(&table, page_bytes, capacity);
@@ -236,7 +236,7 @@ fn payloads_at_the_local_maximum_stay_local_and_one_byte_more_overflows() {
 }
 
 #[test]
-fn rows_of_one_size_that_all_overflow_become_the_same_chunks_either_way() {
+fn rows_of_one_size_that_all_overflow_become_the_same_chunks_by_both_encoders() {
     let mut random = crate::support::Random(5);
     for page_bytes in [512, 4096] {
         for _ in 0..50 {

@@ -245,7 +245,7 @@ proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
-    fn a_table_is_as_row_by_row(seed: u64) {
+    fn inserting_a_source_equals_row_by_row_inserts(seed: u64) {
         let random = &mut Random(seed);
         let case = case(random);
         let ((ours, schema), (twin, _)) = (case.database(), case.database());
@@ -347,7 +347,7 @@ fn a_trigger_that_cannot_run_is_no_fault_of_a_record() {
 }
 
 #[test]
-fn what_a_trigger_says_of_conflicts_holds() {
+fn the_conflict_clause_of_a_trigger_applies() {
     for (on_conflict, upsert) in
         [(OnConflict::Abort, vec![]), (OnConflict::Ignore, vec![]), (OnConflict::Abort, vec!["a".to_owned()])]
     {
@@ -363,7 +363,7 @@ fn what_a_trigger_says_of_conflicts_holds() {
 }
 
 #[test]
-fn what_the_table_says_of_conflicts_does_not_hold() {
+fn the_conflict_clauses_of_the_table_are_ignored() {
     let database = open(
         "CREATE TABLE t (a INTEGER PRIMARY KEY ON /* or not */ CONFLICT IGNORE, b);
          CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END",
@@ -373,7 +373,7 @@ fn what_the_table_says_of_conflicts_does_not_hold() {
 }
 
 #[test]
-fn a_row_that_a_later_one_cures_is_not_to_blame() {
+fn a_row_whose_fault_a_later_row_repairs_is_not_reported() {
     let database = open("CREATE TABLE t (a INTEGER PRIMARY KEY, b REFERENCES t)");
     database.0.execute_batch("COMMIT; PRAGMA foreign_keys = ON; BEGIN").unwrap();
     // The column b has 0, 2, 4, 6: here only 0 is no row.
@@ -459,7 +459,7 @@ fn a_transaction_must_be_open() {
 }
 
 #[test]
-fn who_asks_to_stop_is_heard() {
+fn a_cancelled_insert_stops() {
     let (connection, schema) = open("CREATE TABLE t (a, b)");
     let cancel = Cancel::new();
     cancel.cancel();

@@ -70,7 +70,7 @@ fn a_schema_without_tables_is_refused() {
 }
 
 #[test]
-fn what_sorts_needs_memory_to_sort_with() {
+fn a_plan_that_sorts_needs_memory_for_sorting() {
     let plan = |sql, memory_bytes| {
         let options = WriteOptions::new()
             .memory_bytes(memory_bytes)

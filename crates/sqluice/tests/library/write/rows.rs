@@ -216,7 +216,7 @@ impl ToSql for Stranger {
 }
 
 #[test]
-fn what_is_no_rows_is_refused() {
+fn arguments_of_sqluice_rows_that_are_no_rows_are_refused() {
     let connection = connection();
     let one = "SELECT c1 FROM sqluice_rows(?1)";
     let value = "the argument of sqluice_rows is a value, and must be rows that are bound to a parameter";

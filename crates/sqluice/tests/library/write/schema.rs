@@ -153,7 +153,7 @@ fn defaults_generated_columns_and_automatic_indexes_are_reported() {
 }
 
 #[test]
-fn everything_else_is_listed_in_order() {
+fn views_triggers_and_virtual_tables_are_listed_in_order() {
     let schema = parse(
         "CREATE VIEW v AS SELECT 1; CREATE TABLE t (a UNIQUE); CREATE INDEX i ON t (a);
          CREATE TRIGGER r AFTER INSERT ON t BEGIN DELETE FROM t; END; CREATE TABLE \"o\"\"dd\" (a);",
@@ -170,7 +170,7 @@ fn everything_else_is_listed_in_order() {
 }
 
 #[test]
-fn what_does_more_than_declare_is_refused() {
+fn statements_that_do_more_than_declare_are_refused() {
     let home = Home::new();
     let file = home.path("other.db");
     let file = file.display();
@@ -227,7 +227,7 @@ fn errors_in_sql_are_reported_with_line_and_column() {
 }
 
 #[test]
-fn a_table_is_found_where_it_is_declared() {
+fn place_of_table_returns_the_line_and_column_of_the_declaration() {
     let schema = parse(
         "-- TABLE two is below\nCREATE TABLE one (two);\n  create table if not exists main.\"Two\" (a);\nCREATE TABLE [th ree] (a);",
     )

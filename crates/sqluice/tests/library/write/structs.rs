@@ -150,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn rows_that_borrow_make_the_same_file(rows in proptest::collection::vec(rows(), 1..40), repeat in 1..200usize) {
+    fn borrowed_and_owned_rows_make_the_same_file(rows in proptest::collection::vec(rows(), 1..40), repeat in 1..200usize) {
         let home = tempfile::tempdir().unwrap();
         let [one, two, three] = ["one.db", "two.db", "three.db"].map(|name| home.path().join(name));
         let many: Vec<Row> = rows.iter().cycle().take(rows.len() * repeat).cloned().collect();

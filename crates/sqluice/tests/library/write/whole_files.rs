@@ -226,7 +226,7 @@ proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
-    fn any_schema_any_rows_and_any_page_size_give_what_sqlite_would_have_written(case in case()) {
+    fn random_schemas_rows_and_page_sizes_equal_files_of_sqlite(case in case()) {
         case.compare();
     }
 }

@@ -84,7 +84,7 @@ fn a_fault_is_named_by_its_file_and_the_line_in_it() {
 }
 
 #[test]
-fn the_report_has_each_file() {
+fn the_report_of_a_dump_lists_each_file() {
     let folder = tempfile::tempdir().unwrap();
     let report = load(folder.path(), &["CREATE TABLE t(a);", "INSERT INTO t VALUES(1);"]).unwrap();
     let inputs: Vec<_> =
