@@ -1,4 +1,4 @@
-//! `check` of full-text tables: what SQLite has written is sound, and faults are found that SQLite's own check misses.
+//! `check` of full-text tables: it finds no fault in indexes that SQLite wrote, and finds faults that SQLite's own check misses.
 
 use std::path::Path;
 
@@ -244,7 +244,7 @@ fn planted_faults_are_found() {
         let (problems, _) = broken("", sql);
         assert!(problems.iter().any(|problem| problem.contains(said)), "{fault}: {problems:?}");
     }
-    // Searches find the same with these.
+    // These faults do not change the result of a search.
     let (problems, remarks) = broken("", &format!("UPDATE f_idx SET pgno = pgno - 1 WHERE pgno = {marked}"));
     assert_eq!(problems, Vec::<String>::new());
     assert!(remarks[0].contains("is not marked for a doclist index"), "{remarks:?}");

@@ -10,7 +10,7 @@ use sqluice::progress::Context;
 
 use super::content::{content, integrity, open, pragma};
 
-/// A database with an index and free pages, in these modes.
+/// Makes a database with an index and free pages. Returns its folder, its path and the path of the copy.
 fn made(auto_vacuum: &str, journal_mode: &str) -> (tempfile::TempDir, PathBuf, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (folder.path().join("source.db"), folder.path().join("target.db"));

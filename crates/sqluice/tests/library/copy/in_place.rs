@@ -89,7 +89,7 @@ fn a_damaged_database_is_neither_replaced_nor_left_locked() {
     file[at] = 77;
     std::fs::write(&db, &file).unwrap();
     let failed = run(&db);
-    // The page may be a free one.
+    // Damage of a free page does not matter.
     if failed.is_err() {
         assert_eq!(pragma(&open(&db), "journal_mode"), "Text(\"wal\")");
     }

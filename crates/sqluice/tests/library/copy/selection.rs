@@ -1,4 +1,4 @@
-//! Parts of databases.
+//! Copies of some tables, or without some tables or indexes.
 
 use std::path::{Path, PathBuf};
 

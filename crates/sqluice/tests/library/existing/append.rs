@@ -1,4 +1,4 @@
-//! Rows that follow the last one of an existing table, against a copy of it into which SQLite inserts the same.
+//! Rows appended to an existing table, compared with a copy into which SQLite inserts the same rows.
 
 use crate::support::existing::{
     Old, add, assert_same_content, assert_whole, content, copied, old, one, schema,
@@ -17,13 +17,13 @@ use sqluice::options::WriteOptions;
 struct Case {
     old: Old,
     declared: &'static str,
-    /// The rowid of the first row that it has, and how many there are.
+    /// The rowid of the first existing row, and the number of existing rows.
     first: i64,
     rows: usize,
-    /// Rows that it had after those, and has no more.
+    /// The number of rows that were inserted after these and then deleted.
     gone: usize,
     new_rows: usize,
-    /// How far the first new rowid is from the last old one; `None`: the rows give no rowids.
+    /// The distance of the first new rowid from the last old one. `None`: the new rows have no rowids.
     given: Option<i64>,
     /// Bytes of the largest value.
     bytes: usize,

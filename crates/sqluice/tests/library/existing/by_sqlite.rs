@@ -1,4 +1,4 @@
-//! What SQLite itself makes of tables whose pages are in place, in the same transaction: partial indexes, constraints, triggers.
+//! Tables that are written as pages, whose partial indexes, constraints and triggers SQLite makes in the same transaction.
 
 use crate::support::existing::{Old, add, assert_same_content, assert_whole, content, copied, one, schema};
 use crate::support::files::Home;

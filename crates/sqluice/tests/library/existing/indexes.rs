@@ -1,5 +1,5 @@
-//! Rows behind the last of a table that has indexes: these are made anew of what they had and of what came, beside a copy into which
-//! SQLite inserts the same.
+//! Rows appended to a table with indexes: the indexes are rebuilt from their old entries and those of the new rows, and compared with a
+//! copy into which SQLite inserts the same rows.
 
 use crate::support::existing::{Old, add, assert_whole, content, copied, one, schema};
 use crate::support::files::Home;
@@ -53,7 +53,7 @@ proptest! {
         let database = Connection::open(&path).unwrap();
         database.execute_batch(&format!("PRAGMA synchronous = OFF; {DECLARED}; BEGIN")).unwrap();
         insert(&database, "t", OnConflict::Abort, &rows(&mut random, 5, there, bytes)).unwrap();
-        // What grew by insertion and was thinned out lies anywhere.
+        // Pages of an index that grew by insertion, and lost rows, are anywhere in the file.
         database.execute_batch("DELETE FROM t WHERE id % 3 = 1; COMMIT").unwrap();
         database.close().unwrap();
         let theirs = copied(&home, &path, "theirs.db");
@@ -74,7 +74,7 @@ proptest! {
         for name in ["sqlite_autoindex_t_1", "sqlite_autoindex_t_2", "t_a", "t_u"] {
             prop_assert!(entries(&our_bytes, root_page(&ours, name)) == entries(&their_bytes, root_page(&twin, name)), "{name}");
         }
-        // Of a large index the old pages are free, and will be used.
+        // The old pages of a large index become free pages, which SQLite uses again.
         if there > 1000 && page_bytes == 512 {
             prop_assert!(one::<i64>(&ours, "PRAGMA freelist_count") > 20);
         }

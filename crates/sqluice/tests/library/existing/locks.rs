@@ -1,4 +1,5 @@
-//! Databases that others use, that were left in a hurry, or that take no pages: right, or refused with the reason.
+//! Loads into databases that other connections use, that a killed process left, or that take no pages: the result is right, or the load is
+//! refused with the reason.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -24,7 +25,7 @@ fn rows(count: usize) -> Vec<Row> {
         .collect()
 }
 
-/// Does something before each part.
+/// A source that calls a function before each part.
 struct Between<F> {
     source: Box<dyn Source>,
     part: usize,
@@ -124,7 +125,7 @@ fn in_rollback_mode_a_load_waits_for_a_reader_only_at_the_commit() {
     drop(reader);
     assert_unchanged(&path, "delete", &before);
 
-    // One that ends in time.
+    // A reader that ends within the busy timeout.
     let reader = Connection::open(&path).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema").unwrap();
     let waiting = std::thread::spawn(move || {
@@ -176,11 +177,11 @@ fn no_other_process_writes_while_pages_are_written() {
             other.busy_timeout(Duration::ZERO).unwrap();
             let error = other.execute_batch("CREATE TABLE foreign_ (x)").unwrap_err();
             assert_eq!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy));
-            // It copies nothing, and cuts nothing off.
+            // This checkpoint copies nothing, and truncates nothing.
             other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).ok();
             other.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).ok();
             drop(Connection::open(&path).unwrap());
-            // Another process, for which locks of the system count.
+            // Another process, since locks of the system do not apply within one process.
             if let Some(said) = sqlite3(&path, "CREATE TABLE other_process (x)") {
                 assert!(said.contains("database is locked"), "{said}");
             }
@@ -212,7 +213,7 @@ fn a_run_that_fails_or_is_cancelled_leaves_nothing_behind() {
                 }
                 _ => Ok(()),
             };
-            // Keys that come twice are known when all rows are written.
+            // A repeated key is found only after all rows have been written.
             let unique = "CREATE TABLE t (a INTEGER PRIMARY KEY, b); CREATE UNIQUE INDEX t_b ON t (b);";
             let mut rows = rows(5000);
             rows[4999][1] = rows[7][1].clone();
@@ -241,7 +242,7 @@ fn a_connection_that_read_during_a_failed_run_writes_no_malformed_pages() {
         let path = home.path("x.db");
         let old = Old { wal, ..Old::default() };
         old.create(&path);
-        // In WAL mode the log has no page, and so does not give the size.
+        // In WAL mode the log is empty, so that SQLite takes the size of the database from the file.
         let other = Mutex::new(Connection::open(&path).unwrap());
         let fail = |part| {
             let other = other.lock().unwrap();
@@ -256,7 +257,7 @@ fn a_connection_that_read_during_a_failed_run_writes_no_malformed_pages() {
         let insert = "INSERT INTO \"old 1\" (b) VALUES (zeroblob(9999)); COMMIT";
         let inserted = other.execute_batch(insert);
         if wal {
-            // As for everyone whose snapshot is not the last.
+            // SQLITE_BUSY_SNAPSHOT, as for each transaction whose snapshot is not the newest.
             let error = inserted.unwrap_err();
             assert_eq!(error.sqlite_error().unwrap().extended_code, ffi::SQLITE_BUSY_SNAPSHOT);
             other.execute_batch(&format!("ROLLBACK; BEGIN; {insert}")).unwrap();
@@ -265,7 +266,7 @@ fn a_connection_that_read_during_a_failed_run_writes_no_malformed_pages() {
         let copied = "PRAGMA wal_checkpoint(TRUNCATE)";
         other.query_row(copied, [], |_| Ok(())).unwrap();
         drop(other);
-        // In rollback mode SQLite may leave a tail; the next run cuts it off.
+        // In rollback mode SQLite may leave a tail, which the next run truncates.
         add(&path, &schema(TABLE), between(10, |_| Ok(())), &options()).unwrap();
         assert_whole(&path, old.mode());
     }
@@ -359,7 +360,7 @@ fn the_next_run_removes_the_tail_of_a_killed_run() {
     }
 }
 
-/// The reason why pages are refused; the database is as it was.
+/// Returns the error of a load that needs pages, and asserts that the database is unchanged.
 fn refusal(path: &Path) -> String {
     let before = std::fs::read(path).unwrap();
     let error = add(path, &schema(TABLE), between(10, |_| Ok(())), &options()).unwrap_err();

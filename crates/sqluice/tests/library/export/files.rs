@@ -1,4 +1,4 @@
-//! Which files appear, what is in them, and what is refused.
+//! Exports to each format: the files and their content, and settings and values that are refused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -240,7 +240,7 @@ fn contradictory_settings_of_an_export_are_refused() {
     assert_eq!(names(shop.folder.path()), ["shop.db", "there.csv"]);
 }
 
-/// Stops the run at the first rows.
+/// Sets the cancel flag at the first report of rows.
 struct Stops(Cancel);
 
 impl Progress for Stops {
@@ -325,7 +325,7 @@ fn more_tables_are_exported_than_the_process_may_have_files_open() {
             assert_eq!(text, format!("a\n{number}\n"));
         }
         assert_eq!(fs::read_dir(&target).unwrap().count(), 150);
-        // A file that is complete and closed is removed like others when a later one fails.
+        // Files that are complete already are removed, too, when a later table fails.
         fs::remove_dir_all(&target).unwrap();
         Connection::open(&source)
             .unwrap()

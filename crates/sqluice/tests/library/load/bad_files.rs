@@ -1,4 +1,4 @@
-//! Files that can't be loaded: all are reported at once, or left out on request; a load of next to nothing is no success.
+//! Files that can't be loaded: all are reported at once, or left out on request. A load that rejects nearly all rows is an error.
 
 #![cfg(feature = "load")]
 
@@ -289,7 +289,7 @@ fn the_report_has_the_time_of_the_look_at_the_files() {
 proptest! {
     #![proptest_config(crate::support::cases(32))]
 
-    /// Which files are good is known by loading each alone.
+    /// A file is good if it loads alone.
     #[test]
     fn skip_bad_files_loads_exactly_the_files_that_load_alone(
         texts in prop::collection::vec(

@@ -1,4 +1,4 @@
-//! Columns whose text the user says means something else: dates, booleans, decimal commas, separators of thousands.
+//! Conversions of text columns on request (`--dates`, `--booleans` and others): dates, booleans, decimal commas, separators of thousands.
 
 #![cfg(feature = "load")]
 
@@ -199,7 +199,7 @@ fn numbers_with_too_many_digits_make_bad_rows_unless_lossy() {
         shown(&error, &home).contains("t.csv:3:1: '9007199254740993' in column a has more digits"),
         "{error:?}"
     );
-    // Among integers, and after what may become anything, it is one.
+    // A column of integers stores the number exactly, also after an empty value.
     let home = Home::new();
     load_file(&home, "t.csv", "a;b\n;1\n9007199254740993;2\n", |load| {
         load.convert(vec![comma("a")]).tune(|tuning| tuning.sample_bytes = 6)
@@ -316,7 +316,7 @@ fn a_column_that_does_not_exist_is_refused_with_the_nearest_name() {
     );
 }
 
-/// A table whose columns are written in other ways, and what is stored.
+/// Returns a CSV file with dates, booleans and numbers in converted notations, and the values to be stored.
 fn written(random: &mut Random, rows: usize, decimals_from: usize) -> (String, Vec<Vec<Value>>) {
     let (mut csv, mut stored) = ("n;d;b;x;free\n".to_owned(), Vec::new());
     for row in 0..rows {
@@ -383,7 +383,7 @@ proptest! {
                 expected.push(row);
             }
         }
-        // What is bad decides no type.
+        // A bad value does not change the type of its column.
         if expected.iter().any(|row| matches!(row[3], Value::Real(_))) {
             for number in expected.iter_mut().map(|row| &mut row[3]) {
                 if let Value::Integer(int) = *number {

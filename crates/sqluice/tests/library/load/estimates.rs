@@ -1,4 +1,4 @@
-//! How large a plan says that the file will be.
+//! The estimated file size in plans of loads.
 
 #![cfg(feature = "load")]
 
@@ -30,7 +30,7 @@ fn the_estimate_for_real_files_is_within_a_tenth_of_the_size() {
         let file = home.path(&format!("{name}.csv"));
         std::fs::write(&file, [header, &records.repeat(16)].concat()).unwrap();
         let load = Load::new(home.path("x.db"), [file]);
-        // Small enough that each file is larger.
+        // A sample that is smaller than each of the files.
         assert_estimated(load.tune(|tuning| tuning.sample_bytes = 200_000));
     }
 }

@@ -1,4 +1,4 @@
-//! SQL on the way in: filters, computed columns, columns that are left out or renamed. SQLite says what each value must be.
+//! Filters, computed columns, and columns that a load leaves out or renames. SQLite computes the expected values.
 
 #![cfg(feature = "load")]
 
@@ -158,7 +158,7 @@ fn a_type_of_the_file_holds_for_its_column_under_any_name() {
     assert_eq!(columns(&home), r#"( "zip" INTEGER, "n" INTEGER )"#, "the type is that of the file's column");
 }
 
-/// Returns the error of a load in which the sample ends before the file does.
+/// Makes samples and parts small, so that the sample ends before the file does.
 fn with_small_parts(load: Load) -> Load {
     load.tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (64, 32))
 }
@@ -207,7 +207,7 @@ fn a_column_of_numbers_that_is_text_for_a_few_values_is_refused_where_expression
     let home = Home::new();
     load(&home, &csv, |load| load.filter("id > 9")).unwrap();
     assert_eq!(columns(&home), r#"( "id" INTEGER, "price" TEXT )"#, "no expression uses the price");
-    // The text may also stand beyond the sample.
+    // The text may also be behind the sample.
     let mut csv = "id,price\n".to_owned();
     (0..500).for_each(|n| csv += &format!("{n},{n}\n"));
     csv += "500,n/a\n";
@@ -501,7 +501,7 @@ fn files_without_lines_number_their_records() {
     for format in formats {
         let file = home.path(&format!("t.{format}"));
         Export::new(home.path("a.db"), &file).overwrite(true).run().unwrap();
-        // The second file begins anew.
+        // The count restarts in the second file.
         let copy = home.path(&format!("copy.{format}"));
         std::fs::copy(&file, &copy).unwrap();
         let target = home.path(&format!("{format}.db"));
@@ -729,9 +729,9 @@ proptest! {
             let fields: Vec<String> = (0..4).map(|column| field(&mut random, column)).collect();
             csv += &format!("{}\n", fields.join(","));
         }
-        // The file as a table.
+        // The twin has the rows of the file as a table.
         let staging = Home::new();
-        // A column that is nearly numbers must be declared where expressions use it.
+        // A column of almost only numbers must be declared if expressions use it.
         load(&staging, &csv, |load| load.types([("c", "TEXT")])).unwrap();
         let staging = open(&staging.path("x.db"));
         let mut names: Vec<String> = ["a", "b", "c", "d"].map(str::to_owned).to_vec();

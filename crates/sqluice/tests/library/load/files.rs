@@ -1,4 +1,4 @@
-//! Several files in one table, and several tables.
+//! Loads of several files into one table or into a table each: columns, defaults, limits and reports.
 
 #![cfg(feature = "load")]
 
@@ -127,7 +127,7 @@ fn files_without_a_header_are_loaded_by_position() {
     load(&home, &files, declared).unwrap();
     assert_eq!(rows(&home, "t"), ["1: '1' 'x'", "2: '2' 'y'", "3: '3' 'z'"]);
 
-    // Named, they are matched by name.
+    // With names in `columns`, the columns are matched by name.
     let home = Home::new();
     load(&home, &files, |load| declared(load).columns(["n", "name"])).unwrap();
     assert_eq!(rows(&home, "t"), ["1: 'x' '1'", "2: 'y' '2'", "3: 'z' '3'"]);

@@ -1,4 +1,4 @@
-//! Real files, excerpts of those of ourairports.com: every value is what SQLite stores when each field is bound as text.
+//! Excerpts of the CSV files of ourairports.com: each loaded value equals what SQLite stores when the field is bound as text.
 #![cfg(feature = "load")]
 
 use std::path::{Path, PathBuf};

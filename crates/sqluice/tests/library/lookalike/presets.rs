@@ -1,4 +1,4 @@
-//! Look-alikes of databases that everybody knows: a shop, TPC-H, a time series.
+//! Look-alikes of the databases of presets: a shop, TPC-H, a time series.
 
 use sqluice::generate::{Generate, Preset};
 use sqluice::options::WriteOptions;

@@ -23,7 +23,7 @@ fn load(folder: &Path, texts: &[&str]) -> Result<Report, Error> {
     Load::new(folder.join("x.db"), files).run()
 }
 
-/// Cuts a text at some of its line ends, which are left out.
+/// Cuts a text at some of its line ends, and leaves these line ends out.
 fn cut<'t>(rng: &mut Rng, text: &'t str) -> Vec<&'t str> {
     let mut parts = Vec::new();
     let mut start = 0;
