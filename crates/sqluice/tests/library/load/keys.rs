@@ -71,7 +71,7 @@ fn a_key_of_one_integer_is_the_rowid_and_any_other_a_constraint_that_takes_no_nu
     makes(CSV, key(&["a"]), &[text]);
     let two = r#"CREATE TABLE "t" ( "id" INTEGER NOT NULL, "a" TEXT, "b c" REAL NOT NULL, PRIMARY KEY ("b c", "id") )"#;
     makes(CSV, key(&["b c", "id"]), &[two]);
-    // The sample shows integers, and later rows refute that.
+    // All ids but one are integers, so the type of the key is TEXT.
     let late = format!("{CSV}x,x,3\n");
     let text = r#"CREATE TABLE "t" ( "id" TEXT NOT NULL, "a" TEXT, "b c" REAL, PRIMARY KEY ("id") )"#;
     makes(&late, key(&["id"]), &[text]);

@@ -139,7 +139,7 @@ impl Pair {
         for tenth in 0..=10 {
             let share = f64::from(tenth) / 10.0;
             let found = at(other, share);
-            // Quantiles of a profile are averages of at least 20 values.
+            // A quantile of a profile stands for at least 20 values, so it may be off by 20 ranks.
             let ranks = 0.02 + 20.0 / one.len() as f64;
             let (low, high) = (at(one, share - ranks) - 0.02 * range, at(one, share + ranks) + 0.02 * range);
             if !(low..=high).contains(&found) {

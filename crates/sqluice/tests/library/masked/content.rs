@@ -1,4 +1,4 @@
-//! What is in a masked copy: new values where masks are, and the old ones everywhere else.
+//! Masked columns of a copy have new values, and all other columns the old ones.
 
 use std::collections::HashMap;
 
@@ -125,7 +125,7 @@ fn shift_refuses_other_numbers_without_showing_them() {
     assert!(said.contains("no moment") && said.contains("shape()") && !said.contains("43831"), "{said}");
 }
 
-/// Each column of a table in one database is that of the other, or all of its values are others; equal ones became equal ones.
+/// Asserts that a column has the same values in both databases or only new ones, and that equal old values became equal new values.
 fn assert_masked(old: &[Vec<Exact>], new: &[Vec<Exact>], column: usize) {
     let mut became: HashMap<String, &Exact> = HashMap::new();
     for (was, is) in old.iter().zip(new) {

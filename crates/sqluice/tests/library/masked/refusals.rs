@@ -1,4 +1,4 @@
-//! What can't be masked is refused where the mask stands, and no message has an old value.
+//! Impossible masks are refused with their line and column, and no message has an old value.
 
 use super::{Lab, masking};
 use sqluice::copy::MaskFile;
@@ -120,7 +120,7 @@ fn rows_that_masks_make_impossible_end_the_copy_without_an_old_value() {
         let text = format!("{error}\n{}\n{error:?}", error.hint_text().unwrap_or_default());
         assert!(text.contains(said), "{masks}: {text}");
         for old in ["Annabella", "Bartholomew", "secret.com", "987654321", "4711"] {
-            // The rowid is only masked in the last.
+            // Only the last of these masks the rowid.
             if old == "4711" && !masks.contains("(id") {
                 continue;
             }

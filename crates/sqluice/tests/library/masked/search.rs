@@ -13,7 +13,7 @@ use super::{Lab, count, masking};
 
 const MASK: &str = "CREATE TABLE people (name /* gen: name() */, mail /* gen: email() */)";
 
-/// People with a mask, and another table that these statements make.
+/// Makes a table of people with a mask, and what these statements add.
 fn with(sql: &str) -> Lab {
     let lab = Lab::new(
         "CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, mail TEXT);

@@ -1,4 +1,4 @@
-//! Tables that sources declare differently, where columns may be added.
+//! Merges of tables that the sources declare differently: added columns, other spellings, and differences that are refused.
 
 use sqluice::options::WriteOptions;
 

@@ -1,4 +1,4 @@
-//! Keys that several sources have, and numbers that are changed.
+//! Merges of sources with equal keys: conflicts, `--renumber`, and references that follow the new numbers.
 
 use sqluice::options::{OnConflict, WriteOptions};
 
@@ -110,7 +110,7 @@ fn rowids_that_something_names_are_not_changed() {
     let script = format!("CREATE TABLE t (a, CHECK (rowid < 5)); {rows}");
     let made = Made::by(&[&script, &script]);
     assert!(made.refused(&made.merge()).contains("a CHECK of table t names"));
-    // Here the name is that of a column.
+    // In this table, rowid is the name of a column.
     let script = format!("CREATE TABLE t (oid); CREATE VIEW v AS SELECT oid FROM t; {rows}");
     let made = Made::by(&[&script, &script]);
     made.run(&made.merge()).unwrap();

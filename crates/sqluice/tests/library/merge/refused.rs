@@ -1,4 +1,4 @@
-//! Merges that can't be: nothing is written, and the message says why.
+//! Merges that are refused: nothing is written, and the message names the reason.
 
 use sqluice::merge::Merge;
 

@@ -1,4 +1,4 @@
-//! Tables of FTS5 and R*Tree.
+//! Merges of FTS5 and R*Tree tables.
 
 use sqluice::options::WriteOptions;
 
@@ -25,7 +25,7 @@ fn merged_fts5_and_rtree_tables_find_the_rows_of_all_sources() {
     super::twin::open(&made.target)
         .execute_batch("INSERT INTO words (words) VALUES ('integrity-check')")
         .unwrap();
-    // Of one source they are copied as they are.
+    // Virtual tables that only one source has are copied unchanged.
     let made = Made::by(&[&script(1, "house"), "CREATE TABLE other (a)"]);
     assert_eq!(made.run(&made.merge()).unwrap().virtual_tables.len(), 0);
     assert_eq!(made.query("SELECT rowid FROM words WHERE words MATCH 'another'"), ["2"]);
@@ -63,7 +63,7 @@ fn an_index_of_another_table_is_made_of_all_of_its_rows() {
         ["5 a tree", "6 no tree"]
     );
     assert_eq!(made.query("SELECT rowid FROM note_words WHERE note_words MATCH 'house'"), ["1", "2"]);
-    // Numbers that are changed are changed there, too.
+    // Renumbered rowids change in the full-text index, too.
     let made = Made::by(&[&script(1, "house"), &script(1, "tree")]);
     made.run(&made.merge().renumber(["note"])).unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Folders as archives: packed, unpacked, and beside what `sqlite3 -A` makes of the same.
+//! `pack` and `unpack`: a folder is restored as it was, and archives are exchanged with `sqlite3 -A` in both directions.
 
 #![cfg(feature = "archive")]
 
@@ -32,7 +32,7 @@ fn unpack(database: &Path, folder: &Path) -> UnpackReport {
     Unpack::new(database, folder).run().unwrap()
 }
 
-/// Small chunks: parts and pages have ends in small trees.
+/// Makes chunks small, so that small trees have several parts and pages.
 fn with_threads(pack: Pack, threads: usize) -> Pack {
     let write = pack.write.clone().threads(threads).tune(|tuning| tuning.chunk_bytes = 64 << 10);
     pack.write(write)
@@ -44,7 +44,7 @@ fn sqlite3(folder: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Names of all bytes, files of all sizes, modes, links, empty folders.
+/// A tree with odd names, files of several sizes, modes, links and empty folders.
 fn sample() -> Tree {
     let file = |mode: u32, bytes, seed| Node::File {
         mode: 0o100_000 | mode,
@@ -132,7 +132,7 @@ fn packed_rows_equal_those_of_sqlite3() {
     let tree = sample();
     make(&folder.join("from"), &tree);
     let names: Vec<String> = tree.keys().map(|name| String::from_utf8(name.clone()).unwrap()).collect();
-    // Folders bring what is in them.
+    // A named folder is packed with all of its content.
     let top = names.iter().map(String::as_str).filter(|name| !name.contains('/'));
     sqlite3(&folder.join("from"), &[&["../theirs.db", "-Ac"][..], &top.collect::<Vec<_>>()].concat());
     let rows = |database: &str| {
@@ -416,7 +416,7 @@ fn a_file_that_can_not_be_read_or_stored_is_named_and_then_there_is_no_database(
         refused.message().contains("cannot read") && refused.message().contains(&shown("gone")),
         "{refused}"
     );
-    // A user that may read everything sees no difference.
+    // The test can't fail for root, who may read every file.
     #[cfg(unix)]
     if !rustix::process::geteuid().is_root() {
         fs::write(from.join("secret"), "").unwrap();
@@ -446,7 +446,7 @@ fn what_grows_or_shrinks_or_becomes_a_fifo_while_it_is_read_is_stored_as_it_was_
     let sizes = "SELECT group_concat(name || sz || (sz = length(data)), ' ') FROM sqlar";
     let sizes: String = db.query_row(sizes, [], |row| row.get(0)).unwrap();
     assert_eq!(sizes, "grows2000001 shrinks51 stays100001");
-    // wine makes no links.
+    // Wine creates no links.
     if cfg!(unix) {
         let prepared = Pack::new(folder.join("y.db"), &from).prepare(&Context::default()).unwrap();
         fs::remove_file(from.join("stays")).unwrap();

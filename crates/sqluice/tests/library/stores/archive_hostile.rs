@@ -56,7 +56,7 @@ impl Place {
         self.0.path()
     }
 
-    /// Unpacks it, and looks whether anything else than the folder has changed.
+    /// Unpacks the archive, and asserts that nothing outside of the folder has changed.
     fn unpack(&self, overwrite: bool) -> UnpackReport {
         let outside = || {
             let mut all = read(&self.path().join("around"));
@@ -72,14 +72,14 @@ impl Place {
         report
     }
 
-    /// The names of what was restored.
+    /// Returns the names of the restored files.
     fn restored(&self) -> Vec<String> {
         let names = read(&self.path().join("around/to")).into_keys();
         names.map(|name| String::from_utf8_lossy(&name).into_owned()).collect()
     }
 }
 
-/// Rows of which the first is refused for that reason, and the other is restored.
+/// Asserts that the first row is refused with the reason `why`, and that another row is restored.
 #[track_caller]
 fn refused(bad: Row, why: &str) {
     let place = Place::new(&[bad, file("good")]);
@@ -115,7 +115,7 @@ fn names_that_no_file_can_have_are_refused() {
     refused(file(&"x".repeat(10_000)), "longer than 4095 bytes");
     refused(file(&"x/".repeat(5_000)), "longer than 4095 bytes");
     refused(file(&"x".repeat(300)), "longer than the file system takes");
-    // Deep, and no harm.
+    // A deep path is allowed.
     let deep = format!("{}x", "d/".repeat(400));
     let place = Place::new(&[file(&deep)]);
     assert_eq!(place.unpack(false).refused, 0);
@@ -141,7 +141,7 @@ fn a_link_and_then_a_file_through_it_stays_inside() {
             assert_eq!(place.restored(), ["l", "l/evil", "l/kept"]);
         }
     }
-    // A chain, and links to links.
+    // A chain of folders, and links to links.
     let place =
         Place::new(&[link("a", ".."), link("b", "a/outside"), file("b/evil"), file("a/outside/evil")]);
     place.unpack(true);
@@ -304,7 +304,7 @@ proptest! {
         let place = Place::new(&rows);
         let report = place.unpack(overwrite);
         prop_assert_eq!(report.files + report.folders + report.links + report.refused, rows.len() as u64);
-        // Twice does no harm, either.
+        // A second unpack over the first writes nothing outside either.
         place.unpack(true);
     }
 }

@@ -1,4 +1,4 @@
-//! Stores of blobs beside a map, beside what SQLite and `sqlite3 -A` say, and beside writers.
+//! The blob store: it behaves like a map, reads archives of `sqlite3 -A`, and readers see whole batches beside writers.
 #![cfg(feature = "blob-store")]
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use sqluice_testkit::own_process::test_of;
 use sqluice_testkit::sqlite::integrity_of;
 use sqluice_testkit::wait::wait_for;
 
-/// What is done to a store and to the map.
+/// An operation on the store and on the map.
 #[derive(Clone, Debug)]
 enum Step {
     Put(Vec<(usize, usize)>),
@@ -382,12 +382,12 @@ fn a_store_that_is_idle_locks_nothing() {
     }
 }
 
-/// Where the test below finds the store that it overwrites, all of it in each of [`ROUNDS`] transactions.
+/// The environment variable that names the store which the process overwrites, completely in each of [`ROUNDS`] transactions.
 const OTHERS: &str = "SQLUICE_TEST_STORE_OF_OTHERS";
 
 const ROUNDS: u8 = 10;
 
-/// What is under each of [`KEYS`] keys after a round; its pages go to other places from round to round.
+/// Returns the value of each of [`KEYS`] keys after a round. Sizes differ from round to round, so that values move to other pages.
 fn of_round(round: u8) -> Vec<u8> {
     vec![round; 100 + usize::from(round % 4) * 9000]
 }
@@ -487,10 +487,10 @@ fn a_table_with_another_spelling_of_its_declaration_is_a_store_too() {
     }
 }
 
-/// Where the test below finds the store that it writes to until it is killed.
+/// The environment variable that names the store to which the process writes until it is killed.
 const STORE: &str = "SQLUICE_TEST_STORE";
 
-/// Keys of which a batch writes all.
+/// The number of keys. Each batch writes all of them.
 const KEYS: u32 = 40;
 
 #[test]
@@ -520,7 +520,7 @@ fn a_batch_of_a_killed_writer_is_stored_whole_or_not_at_all() {
         let _ = std::fs::remove_file(started(&path));
         let mut writer = test_of(module_path!(), "a_writer_that_is_killed_writes");
         let mut writer = writer.env(STORE, &path).stdout(Stdio::null()).spawn().unwrap();
-        // Every fourth one may be killed before or in its first batch.
+        // Every fourth process may be killed before or in its first batch.
         if number % 4 != 0 {
             wait_for("the first batch", || started(&path).exists());
         }
