@@ -1,4 +1,4 @@
-"""Files, made-up rows, indexes, checks, archives, and what goes wrong with them."""
+"""The functions for the verbs of the command: `load`, `generate`, `index`, `check`, `pack` and others, with their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrow, frames and arrays: every type, from whoever has it."""
+"""Arrow data, frames of pandas and polars, and NumPy arrays: values of each type are stored as documented."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def need(name: str) -> Any:
 
 
 def typed(db: Path, column: str = "a") -> str:
-    """The declared type of a column."""
+    """Returns the declared type of a column."""
     ((found,),) = query(db, f"SELECT type FROM pragma_table_info('t') WHERE name = '{column}'")
     return str(found)
 
@@ -38,7 +38,7 @@ DAYS = [datetime.date(1900, 1, 1), None, datetime.date(2024, 2, 29)]
 
 
 def arrow_types() -> list[Any]:
-    """Name, how to make the type, values, the declared type, what is stored."""
+    """Returns cases: name, a function that makes the type, values, the declared type, and the stored values."""
     cases: list[tuple[str, Any, list[Any], str, list[Any]]] = []
 
     def case(name: str, make: Any, values: list[Any], declares: str, expected: list[Any] | None = None) -> None:
@@ -231,7 +231,7 @@ def test_a_polars_frame_in_chunks_is_left_in_chunks(db: Path) -> None:
     frame = pl.concat([pl.from_arrow(a_table(need("pyarrow"), count)) for _ in range(parts)], rechunk=False)
     assert sqluice.write(db, frame, "t").rows == count * parts
     assert query(db, "SELECT * FROM t") == expected(count) * parts
-    # To put them together would take as much memory as the frame.
+    # Concatenated chunks would take as much memory as the frame.
     assert frame.n_chunks() == parts
     assert sqluice.write(db, frame.clear(), "empty").rows == 0
 
@@ -274,7 +274,7 @@ def test_pandas_frames_are_stored(db: Path) -> None:
     sqluice.write(db, frame, "t")
     found = query(db, "SELECT * FROM t")
     assert [row[:9] for row in found] == [row[:9] for row in PANDAS]
-    # Counted in the unit that the column has.
+    # The numbers count units of the column.
     unit = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}[frame["span"].dtype.name[12:-1]]
     assert [row[9] for row in found] == [1_000_000_000 // unit, None, 2 // unit]
 
@@ -449,7 +449,7 @@ def test_a_polars_column_without_values_is_stored_as_null(db: Path) -> None:
 
 
 def remedied(pl: Any, frame: Any, error: sqluice.Error) -> Any:
-    """What the hint of an error makes of a frame."""
+    """Applies the code in the hint of an error to a frame."""
     assert error.hint is not None
     return eval(error.hint.partition("; ")[0], {"polars": pl, "frame": frame})
 
@@ -544,7 +544,7 @@ def test_decimals_of_many_digits_are_the_numbers_that_keep_them(db: Path) -> Non
         with sqluice.Writer(db, overwrite=True) as writer:
             writer.append(table, "t")
         assert typed(db) == declares
-        # The values of a stream are not known before they are written.
+        # The values of a stream are unknown before they are written.
         report = sqluice.write(db, iter(table.to_batches()), "t", overwrite=True)
         assert typed(db) == "TEXT" and 'schema={"a": "' in report.notes[0]
         helpful = {"INTEGER": "INTEGER", "REAL": "REAL"}.get(declares)

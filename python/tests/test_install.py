@@ -40,7 +40,7 @@ def run(*command: str | Path, cwd: Path = REPOSITORY) -> str:
 
 @pytest.fixture
 def python(tmp_path: Path) -> Path:
-    """The interpreter of an environment that has nothing but pip."""
+    """Returns the interpreter of an environment with nothing but pip."""
     run(sys.executable, "-m", "venv", tmp_path / "an environment")
     return tmp_path / "an environment/bin/python"
 

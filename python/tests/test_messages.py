@@ -1,4 +1,4 @@
-"""What errors say, and in whose words."""
+"""Errors name the parameters of the function that was called, and have their place and hint as attributes."""
 
 from __future__ import annotations
 

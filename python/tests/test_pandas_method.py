@@ -1,4 +1,4 @@
-"""`DataFrame.to_sql(method=sqluice.pandas_method)`: what it stores is what pandas stores, and only pandas commits for a caller."""
+"""`DataFrame.to_sql(method=sqluice.pandas_method)` stores what pandas stores, and never commits a transaction of the caller."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ WAYS: dict[str, Callable[[Path], Any]] = {"engine": through_engine, "connection"
 
 @pytest.fixture
 def only_quick() -> Iterator[None]:
-    """Fails where rows go by the ordinary INSERT."""
+    """Lets a test fail if rows are written by the ordinary INSERT."""
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="sqluice.pandas_method")
         warnings.filterwarnings("ignore", message=".*(default .* adapter is deprecated|timedelta).*")
@@ -71,7 +71,7 @@ def dump(path: Path) -> list[str]:
 
 @contextlib.contextmanager
 def refusing(reason: str) -> Iterator[None]:
-    """The error that pandas raises, and the reason that SQLite gives."""
+    """Returns the error that pandas raises, and SQLite's reason."""
     with warnings.catch_warnings(record=True), pytest.raises(Exception) as raised:
         yield
     error: BaseException | None = raised.value
@@ -122,7 +122,7 @@ def test_schema_index_and_dtypes_keep_their_meaning(way: str, tmp_path: Path, on
 
 
 def warned(call: Callable[[], object]) -> list[str]:
-    """The warnings of the package; they name the caller of to_sql."""
+    """Returns the warnings of the package, and asserts that they name the caller of to_sql."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
@@ -133,7 +133,7 @@ def warned(call: Callable[[], object]) -> list[str]:
 
 @pytest.fixture
 def no_child(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fails where a child would write."""
+    """Lets a test fail if a child process would write."""
 
     def call(*_: Any) -> None:
         raise AssertionError("a child was asked")

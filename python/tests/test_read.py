@@ -1,4 +1,4 @@
-"""Rows of databases as Arrow and as files."""
+"""`sqluice.read` and `sqluice.export`: rows of databases as Arrow data and as files."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ CHANGELOG = """# Changelog
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The files of this repository, as they are now, with a changelog of its own."""
+    """Returns a copy of this repository's files with a changelog for the test."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, check=True, capture_output=True).stdout
     for name in filter(None, listed.decode().split("\0")):
         source, target = REPOSITORY / name, tmp_path / name

@@ -1,4 +1,4 @@
-"""Rows of Python: whatever they are, the database holds what `executemany` stores."""
+"""Rows of Python objects: the database has what `executemany` of sqlite3 stores."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_any_table_of_any_values_equals_what_executemany_stores(db: Path, rows: 
 def test_types_that_are_given_convert_as_they_do_for_executemany(
     db: Path, rows: list[tuple[Any, ...]], types: list[str]
 ) -> None:
-    # How a float becomes text differs between versions of SQLite.
+    # Versions of SQLite convert floats to different text.
     rows = [tuple(str(value) if isinstance(value, float) else value for value in row) for row in rows]
     rows = [tuple(f"x{value}" if isinstance(value, str) else value for value in row) for row in rows]
     schema = {f"c{number}": declared for number, declared in zip(range(len(rows[0])), types, strict=False)}

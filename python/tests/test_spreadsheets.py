@@ -1,4 +1,4 @@
-"""Workbooks that openpyxl and xlsxwriter write, beside what openpyxl reads of them."""
+"""Workbooks of openpyxl and xlsxwriter: a load stores what openpyxl reads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ values = st.one_of(
 
 
 def stored(value: Any) -> Any:
-    """Returns what a value is in a column without a type."""
+    """Returns the value as a column without a type stores it."""
     match value:
         case datetime.datetime():
             return value.strftime("%Y-%m-%d %H:%M:%S")

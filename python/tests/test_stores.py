@@ -1,4 +1,4 @@
-"""Stores beside dicts, and the command beside the package."""
+"""The blob store and the entity store behave like dicts, and the package has the same command as the Rust crate."""
 
 from __future__ import annotations
 

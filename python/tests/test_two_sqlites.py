@@ -1,4 +1,4 @@
-"""Another SQLite library in the process: what it has open, a child process opens for the package.
+"""Another SQLite library in the process: a database that it has open is opened by a child process instead.
 
 The locks of a file belong to the process, and closing any descriptor of the file releases all of them. So a lock of the other library that is still
 there afterwards shows that the package has not opened the file in this process.
@@ -51,7 +51,7 @@ def host(db: Path) -> Iterator[sqlite3.Connection]:
 
 
 def locks(path: Path) -> list[list[str]]:
-    """The locks that this process has on a file."""
+    """Returns the locks that this process has on a file."""
     about = os.stat(path)
     with open("/proc/locks", encoding="ascii") as listed:
         held = [line.split()[1:] for line in listed]
@@ -75,7 +75,7 @@ def writer(db: Path) -> None:
 
 
 def refused(call: Callable[[], object]) -> None:
-    """A target that is replaced as a whole must not be open anywhere."""
+    """A target that is replaced as a whole must not be open in any library."""
     with pytest.raises(sqluice.TargetError, match="has it open"):
         call()
 
@@ -127,7 +127,7 @@ def test_a_file_that_another_library_has_open_is_not_opened_here(door: str, host
     if door != "to_sql":
         assert descriptors(db) == before[1]
     del result
-    # Both libraries go on.
+    # Both libraries can use the database afterwards.
     host.execute("INSERT INTO there VALUES (9, 'z')")
     host.commit()
     host.execute("PRAGMA wal_checkpoint")
@@ -161,7 +161,7 @@ def test_an_unpacked_archive_and_stores_are_opened_by_the_child(db: Path, tmp_pa
 
 
 class Forbidden:
-    """Stands for the compiled module, and does nothing with files."""
+    """A stub of the compiled module, which opens no files."""
 
     descriptors = staticmethod(_sqluice.descriptors)
 
@@ -270,7 +270,7 @@ def test_the_child_stores_what_this_process_stores(kind: str, db: Path, tmp_path
 
 
 def test_rows_without_names_have_those_of_the_table(db: Path, host: sqlite3.Connection) -> None:
-    # The names are asked for while the rows are.
+    # The package asks for the names of columns while it reads the rows.
     assert sqluice.write(db, [(2, "b"), (3, "c")], "there", if_exists="append").rows == 2
     assert query(db, "SELECT * FROM there") == [(1, "a"), (2, "b"), (3, "c")]
 
@@ -454,7 +454,7 @@ def test_a_child_ends_though_a_forked_process_holds_its_pipe(db: Path, host: sql
         if forked == 0:
             signal.pause()
             os._exit(0)
-    # One that did not end by itself was killed.
+    # A child that does not end by itself is killed.
     assert native._process.returncode == 0
     os.kill(forked, signal.SIGKILL)
     os.waitpid(forked, 0)

@@ -1,4 +1,4 @@
-"""Several tables in one transaction."""
+"""`sqluice.Writer`: several tables in one transaction."""
 
 from __future__ import annotations
 
