@@ -333,7 +333,7 @@ def plain(answer: Any) -> Any:
     return catalogs
 
 
-def test_the_driver_says_what_it_is(connection: Any) -> None:
+def test_the_driver_reports_its_name_and_version(connection: Any) -> None:
     info = connection.adbc_get_info()
     assert (info["vendor_name"], info["vendor_version"], info["driver_name"]) == ("SQLite", sqluice.sqlite_version, "sqluice")
     with pytest.raises(adbc_driver_manager.ProgrammingError) as raised:

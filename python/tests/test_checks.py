@@ -128,7 +128,7 @@ def test_names_modes_links_and_files_that_go_count_and_what_is_excluded_does_not
     assert is_stale()
 
 
-def test_what_is_recorded_before_a_commit_holds_after_it(repository: Path) -> None:
+def test_a_recorded_hash_is_valid_after_the_commit(repository: Path) -> None:
     (repository / "pages/-dash.md").unlink()
     (repository / "pages/new.md").write_text("new")
     said = checks(repository, "run").stdout
@@ -174,7 +174,7 @@ def test_a_fresh_check_that_fails_when_asked_to_run_is_not_recorded(repository: 
     assert git(repository, "status", "--porcelain") == " M pages/plain.md\n"
 
 
-def test_what_passes_in_test_is_not_run_again_and_may_be_recorded(repository: Path) -> None:
+def test_a_check_that_passes_in_make_test_is_not_run_again_and_may_be_recorded(repository: Path) -> None:
     (repository / "pages/plain.md").write_text("changed")
     assert checks(repository, "test").returncode == 0
     assert git(repository, "status", "--porcelain") == " M pages/plain.md\n"

@@ -212,7 +212,7 @@ def test_a_folder_is_packed_and_unpacked(db: Path, tmp_path: Path) -> None:
     assert query(tmp_path / "kv.db", "SELECT k FROM kv ORDER BY k") == [("a.txt",), ("sub/b.bin",)]
 
 
-def test_reports_have_fields_and_say_them(db: Path) -> None:
+def test_reports_have_fields_and_print_them(db: Path) -> None:
     report = sqluice.write(db, [(1,)], "t", columns=["a"])
     assert dataclasses.asdict(report)["tables"][0]["name"] == "t"
     assert report.tables[0].action == "make" and report.tables[0].write_path == "pages"
@@ -320,7 +320,7 @@ print(json.dumps([report.rows, loaded]))
     assert query(db, "SELECT a, b, c, e, f, g, h FROM t") == [(1, "a", 2.5, None, 1, "2024-02-29", "1.5")]
 
 
-def test_text_becomes_what_the_caller_says_it_means(db: Path, tmp_path: Path) -> None:
+def test_dates_booleans_and_numbers_are_converted_on_request(db: Path, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("placed;paid;open;price;units\n31.01.2024;ja;Y;1.234,50;1,000\n1.2.2024;nein;n;3,5;2\n;;;;\n")
     report = sqluice.load(

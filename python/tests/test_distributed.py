@@ -130,7 +130,7 @@ def test_keys_may_leave_their_order_in_any_batch(
     assert staged(folder) == []
 
 
-def test_what_comes_out_of_order_is_a_shard_of_its_own(tmp_path: Path) -> None:
+def test_rows_out_of_order_begin_a_shard_of_their_own(tmp_path: Path) -> None:
     job = Job(tmp_path / "t.db", "t", primary_key="id")
     job.begin()
     shards = job.write([*table(range(100)).to_batches(), *table(range(100, 200)).to_batches(), *table([3000, 250, 201]).to_batches()], 0)
@@ -272,7 +272,7 @@ def test_a_target_that_exists_is_kept_replaced_or_added_to(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("partition", [None, Hash("id", 3), Hash("area", 3), Range("id", [30, 60]), Range("area", ["area 3"])])
-def test_a_set_has_all_rows_and_says_where(tmp_path: Path, partition: Hash | Range | None) -> None:
+def test_a_set_has_all_rows_and_lists_its_databases(tmp_path: Path, partition: Hash | Range | None) -> None:
     target = tmp_path / "all"
     shares = [table(random.Random(task).sample(range(task * 25, task * 25 + 25), 25)) for task in range(4)]
     committed = run(Job(target, "t", mode="set", primary_key="id", index="area", partition_by=partition), shares)

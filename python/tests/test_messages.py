@@ -88,7 +88,7 @@ def test_only_an_argument_of_its_own_replaces_a_reject_file(db: Path, tmp_path: 
     assert reject.read_text() != "precious"
 
 
-def test_a_report_says_what_was_replaced_and_ignored(db: Path) -> None:
+def test_a_report_counts_replaced_and_ignored_rows(db: Path) -> None:
     columns = ["a", "b"]
     assert sqluice.write(db, [(1, 1), (2, 2)], "old", columns=columns, primary_key="a").replaced is None
     ignored = sqluice.write(db, [(1, 1), (3, 3)], "old", columns=columns, if_exists="append", on_conflict="ignore")

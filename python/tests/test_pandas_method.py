@@ -240,7 +240,7 @@ def test_a_statement_that_is_read_keeps_its_snapshot(db: Path) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_the_child_refuses_is_refused_as_pandas_does(way: str, tmp_path: Path) -> None:
+def test_rows_that_the_child_refuses_raise_the_error_of_pandas(way: str, tmp_path: Path) -> None:
     rows = []
     for method in (None, sqluice.pandas_method):
         path = tmp_path / f"{method is None}.db"
@@ -346,7 +346,7 @@ def test_a_failed_commit_is_an_error_as_the_rows_may_be_stored(
     assert query(db, "SELECT count(*) FROM t") == [(10 if is_left else 0,)]
 
 
-def test_where_no_child_can_be_started_rows_are_inserted(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_no_child_can_be_started_rows_are_inserted(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.frozen", True, raising=False)
     connection = through_connection(db)
     (message,) = warned(lambda: FRAME.to_sql("t", connection, method=sqluice.pandas_method))

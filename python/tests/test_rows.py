@@ -121,7 +121,7 @@ def test_a_cursor_and_rows_of_sqlite3_bring_their_names(db: Path, tmp_path: Path
     assert query(tmp_path / "b.db", "SELECT name, height, founded FROM t") == ROWS
 
 
-def test_what_a_dict_lacks_is_null_and_keys_are_those_of_all_first_rows(db: Path) -> None:
+def test_missing_keys_of_dicts_are_null_and_columns_come_from_all_first_rows(db: Path) -> None:
     sqluice.write(db, [{"a": 1}, {"b": "x", "a": 2}, {}], "t")
     assert query(db, "SELECT a, b FROM t") == [(1, None), (2, "x"), (None, None)]
 
@@ -164,7 +164,7 @@ MOMENT = datetime.datetime(2024, 2, 29, 23, 59, 59, 123)
 OSLO = datetime.timezone(datetime.timedelta(hours=2))
 
 
-def test_what_sqlite3_has_adapters_for_is_stored_as_these_do_it(db: Path) -> None:
+def test_values_with_adapters_of_sqlite3_are_stored_by_these(db: Path) -> None:
     sqlite3.register_adapter(Adapted, lambda _: "adapted")
     column = [
         MOMENT,

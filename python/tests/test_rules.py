@@ -298,7 +298,7 @@ def test_arguments_are_in_the_order_of_the_command(verb: str) -> None:
 WITHOUT_IF_EXISTS = {"copy", "export", "merge", "recover", "unpack"}
 
 
-def test_what_happens_to_an_existing_table_is_a_parameter_of_one_name() -> None:
+def test_all_functions_call_the_parameter_for_existing_tables_if_exists() -> None:
     for name, function in PUBLIC.items():
         found = parameters(function)
         assert not {"append", "replace", "upsert", "exist_ok", "exists", "force_overwrite"} & set(found), name
@@ -425,7 +425,7 @@ class Own(Exception):
     """An exception of the caller's own code."""
 
 
-def test_exceptions_of_code_that_is_passed_in_stay_what_they_are(db: Path, tmp_path: Path) -> None:
+def test_exceptions_of_the_callers_code_are_raised_unchanged(db: Path, tmp_path: Path) -> None:
     sqluice.write(db, [(1,)], "t", columns=["a"])
     store = sqluice.EntityStore(tmp_path / "entities.db")
 

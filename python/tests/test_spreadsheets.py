@@ -59,7 +59,7 @@ def loaded(book: bytes, **settings: Any) -> list[tuple[Any, ...]]:
 
 
 @given(st.lists(st.tuples(values, values, values).filter(lambda row: any(value is not None for value in row)), max_size=12))
-def test_what_openpyxl_writes_is_loaded(rows: list[tuple[Any, ...]]) -> None:
+def test_workbooks_of_openpyxl_are_loaded(rows: list[tuple[Any, ...]]) -> None:
     openpyxl = need("openpyxl")
     book = openpyxl.Workbook()
     book.active.append(["a", "b", "c"])

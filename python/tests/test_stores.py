@@ -143,7 +143,7 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "sqluice", *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
-def test_the_command_is_the_same_program(db: Path, tmp_path: Path) -> None:
+def test_the_package_has_the_command_of_the_crate(db: Path, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n1,x\n")
     done = command("load", db, tmp_path / "a.csv", "--json")
     assert (done.returncode, json.loads(done.stdout)["rows"]) == (0, 1)

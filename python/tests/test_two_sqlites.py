@@ -75,7 +75,7 @@ def writer(db: Path) -> None:
 
 
 def refused(call: Callable[[], object]) -> None:
-    """A target that is replaced as a whole must not be open in any library."""
+    """Asserts that a call is refused because a library has the target open, which the call would replace as a whole."""
     with pytest.raises(sqluice.TargetError, match="has it open"):
         call()
 
@@ -180,7 +180,7 @@ def test_an_idle_connection_without_any_lock_is_seen(door: str, db: Path, folder
     host.close()
 
 
-def test_what_the_package_has_open_itself_is_not_taken_for_another_library(db: Path) -> None:
+def test_files_that_the_package_has_open_are_not_taken_for_another_library(db: Path) -> None:
     store = sqluice.BlobStore(db)
     store["a"] = b"alpha"
     assert store["a"] == b"alpha"
@@ -416,7 +416,7 @@ def test_a_child_that_is_killed_is_an_error(db: Path, host: sqlite3.Connection) 
 
 
 @pytest.mark.parametrize(("name", "value"), [("frozen", True), ("executable", "/usr/bin/uwsgi"), ("executable", "")])
-def test_where_no_child_can_be_started_the_file_is_refused(
+def test_if_no_child_can_be_started_the_file_is_refused(
     name: str, value: Any, db: Path, host: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, name, value, raising=False)

@@ -29,7 +29,7 @@ def test_batches_of_several_tables_are_stored_when_the_block_is_left(db: Path) -
 
 
 @given(rows=tables(), more=tables())
-def test_what_is_appended_equals_what_executemany_stores(db: Path, rows: list[tuple[Any, ...]], more: list[tuple[Any, ...]]) -> None:
+def test_appended_rows_equal_those_of_executemany(db: Path, rows: list[tuple[Any, ...]], more: list[tuple[Any, ...]]) -> None:
     width = min(len(rows[0]), len(more[0]))
     both = [row[:width] for row in rows + more]
     with sqluice.Writer(db, overwrite=True) as writer:
