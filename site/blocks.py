@@ -61,7 +61,7 @@ class Step:
 
     command: str
     shown: list[str] = field(default_factory=list)
-    # Where the output begins within the block.
+    # The line within the block at which the output begins.
     start: int = 0
 
 

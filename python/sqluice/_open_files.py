@@ -35,7 +35,7 @@ from . import _sqluice
 File = tuple[int, int]
 """The device and the inode of a file."""
 
-# How many uses of each file by the package are under way, and of each path at which it creates a file.
+# The number of calls that use each file now, and of those that create a file at each path.
 _ours: Counter[File] = Counter()
 _made: Counter[str] = Counter()
 _lock = threading.Lock()

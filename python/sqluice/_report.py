@@ -30,7 +30,7 @@ class IndexReport:
 
     name: str
     write_path: str
-    """How its entries are written: `sorted`, `insert` or `sqlite`."""
+    """The way its entries are written: `sorted`, `insert` or `sqlite`."""
     entries: int
     root_page: int
     leaf_pages: int
@@ -147,7 +147,7 @@ class TableReport:
     replaced: int | None
     """The number of rows that a later row with the same key has replaced; None: not counted, in a large database or with triggers."""
     write_path: str
-    """How its rows are written: `pages`, `sorted`, `insert` or `sqlite`."""
+    """The way its rows are written: `pages`, `sorted`, `insert` or `sqlite`."""
     root_page: int
     leaf_pages: int
     interior_pages: int
@@ -235,7 +235,7 @@ class Preamble:
 
 @dataclass(frozen=True, slots=True)
 class Csv:
-    """How a CSV file was read."""
+    """The properties with which a CSV file was read."""
 
     delimiter: str
     """The delimiter in words: `comma`, `tab`, ..."""
@@ -256,7 +256,7 @@ class Csv:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """How a file was read: properties that were recognised or given."""
+    """The properties with which a file was read, recognised or given."""
 
     name: str
     table: str
@@ -309,7 +309,7 @@ class Report:
     left_out: tuple[LeftOut, ...] = ()
     """The files of folders and archives that were not named, and are not loaded: hidden files, databases, pictures."""
     replaced: Replaced | None = None
-    """What the database held that was replaced (`overwrite=True`)."""
+    """The tables of the database that was replaced (`overwrite=True`)."""
     replacement: Replacement | None = None
     """The method by which the result took the place of an existing database."""
     removed: tuple[str, ...] = ()
@@ -556,7 +556,7 @@ class CopyReport:
     checksum: str | None = None
     """The checksum of all pages, in hexadecimal; None: SQLite wrote them."""
     replaced: Replaced | None = None
-    """What the database held that was replaced (`overwrite=True`)."""
+    """The tables of the database that was replaced (`overwrite=True`)."""
     replacement: Replacement | None = None
     """The method by which the result took the place of an existing database."""
     removed: tuple[str, ...] = ()
@@ -605,7 +605,7 @@ class MergedTable:
     sources: int
     """The number of databases that have the table."""
     method: str
-    """How its rows were merged: `copied`, `concatenated`, `interleaved`, `renumbered` or `inserted`."""
+    """The way its rows were merged: `copied`, `concatenated`, `interleaved`, `renumbered` or `inserted`."""
     left_out: int
     """The number of rows that were left out because another row has the same key."""
     leaf_pages: int
@@ -680,7 +680,7 @@ class MergeReport:
     checksum: str | None = None
     """The checksum of all pages, in hexadecimal; None: SQLite wrote some of them."""
     replaced: Replaced | None = None
-    """What the database held that was replaced (`overwrite=True`)."""
+    """The tables of the database that was replaced (`overwrite=True`)."""
     replacement: Replacement | None = None
     """The method by which the result took the place of an existing database."""
     removed: tuple[str, ...] = ()

@@ -97,7 +97,7 @@ impl Reading {
 /// The batches of a stream.
 struct Batches {
     batches: RecordBatches,
-    /// The mark that the file is used. The field is dropped after the batches.
+    /// The Python object that marks the file as used. As a later field, it is dropped after `batches`.
     _guard: Option<Py<PyAny>>,
 }
 

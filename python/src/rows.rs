@@ -290,7 +290,7 @@ impl RowFeed {
         Ok(true)
     }
 
-    /// Returns the rows of the next chunk that has rows, or, of record batches, a part of them.
+    /// Returns the rows of the next chunk that is not empty, or, from a chunk of record batches, some of its rows. `None` at the end.
     fn chunk(&mut self, py: Python<'_>) -> PyResult<Option<RowsOfPython>> {
         loop {
             if let Some(rows) = self.rows_of_batch(py)? {

@@ -17,7 +17,7 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[2]
 
-# What the installed package must do, with an existing database.
+# The script that tries the installed package on an existing database.
 TRIED = """
 import sqlite3, sys
 import sqluice

@@ -214,7 +214,7 @@ def test_temporary_and_attached_databases_get_their_rows(db: Path, tmp_path: Pat
     engine.dispose()
 
 
-def test_a_busy_file_is_left_to_the_ordinary_insert(db: Path) -> None:
+def test_the_ordinary_insert_reports_a_locked_file(db: Path) -> None:
     FRAME.to_sql("t", connection := sqlite3.connect(db, timeout=0.1))
     other = sqlite3.connect(db, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

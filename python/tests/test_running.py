@@ -79,7 +79,7 @@ def test_a_child_that_was_forked_writes_like_its_parent(tmp_path: Path) -> None:
         assert sound(tmp_path / f"{name}.db")
 
 
-def test_a_fork_during_a_run_hurts_neither(db: Path) -> None:
+def test_a_fork_during_a_run_disturbs_neither_parent_nor_child(db: Path) -> None:
     def forking() -> Any:
         for number in range(100_000):
             if number == 50_000:

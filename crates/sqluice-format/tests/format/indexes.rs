@@ -262,7 +262,7 @@ fn a_chunk_takes_any_two_entries_whatever_its_capacity() {
     let mut chunk = Chunk::new(geometry(512, 0), 2);
     assert!(chunk.push_entry(&huge[0]) && chunk.push_entry(&huge[1]));
     assert!(!chunk.push_entry(&huge[2]));
-    // What needs no page still has a place.
+    // A chunk that has used its capacity still takes an entry that needs no further page.
     assert!(chunk.push_entry(&encoded(&[Value::Blob(&[3])])));
     chunk.finish_entries(true);
     assert_eq!((chunk.leaves().len(), chunk.dividers().len(), chunk.rows()), (1, 1, 3));

@@ -406,7 +406,7 @@ impl<E> Visit<E> for SomeLeaves {
 /// Reads a tree by its leaves, as far as [`SomeLeaves`] takes them, and compares that with the entries one by one.
 fn by_leaves(bytes: &[u8], tree: Tree) -> SomeLeaves {
     let mut pages = bytes;
-    // A part is read once.
+    // Each part of a scan can be read only once, so a second scan reads the entries one by one.
     let scan = |pages: &mut &[u8]| {
         [Scan::new(pages, tree), Scan::in_parts_of(pages, tree, 4096)].map(Result::unwrap)
     };

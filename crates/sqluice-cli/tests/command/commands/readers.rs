@@ -42,7 +42,7 @@ fn start_and_stop(folder: &Path, args: &[&str]) -> Child {
 /// A timeout for things that take a moment, or longer on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// How often a reader saw each state from the start of a run to its end.
+/// The number of reads that saw each state, from the start of a run to its end.
 #[derive(Debug, Default)]
 struct Seen {
     old: usize,

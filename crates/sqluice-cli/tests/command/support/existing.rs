@@ -50,7 +50,6 @@ impl Journal {
     }
 }
 
-/// Whether pages are written past the end, as far as the scenario is concerned.
 impl Scenario {
     pub(crate) const ALL: [Scenario; 5] =
         [Scenario::NewTable, Scenario::Append, Scenario::IndexedAppend, Scenario::Index, Scenario::Sql];

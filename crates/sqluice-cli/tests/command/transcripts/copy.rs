@@ -120,7 +120,7 @@ fn an_existing_file_is_replaced_only_when_asked() {
 }
 
 #[test]
-fn what_cannot_be_copied_is_an_error_that_leaves_nothing() {
+fn an_impossible_copy_is_an_error_that_leaves_no_file() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);

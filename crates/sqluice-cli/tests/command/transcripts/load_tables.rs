@@ -443,7 +443,7 @@ fn limit_ends_each_table_and_later_records_are_not_read() {
 }
 
 #[test]
-fn what_dry_run_prints_is_the_schema_that_makes_the_same_database() {
+fn dry_run_prints_a_schema_that_makes_the_same_database() {
     // Windows allows no line break in a file name.
     let lines = if cfg!(windows) { "two lines.csv" } else { "two\nlines.csv" };
     let files = |transcript: Transcript| {

@@ -334,7 +334,7 @@ fn statistics_are_dropped_or_made_anew_and_virtual_tables_are_made_again() {
 }
 
 #[test]
-fn what_cannot_be_merged_is_an_error_that_leaves_nothing() {
+fn an_impossible_merge_is_an_error_that_leaves_no_file() {
     let folder = folder();
     let folder = folder.path();
     shop(folder, "a.db", 1);

@@ -156,7 +156,7 @@ proptest! {
         after in any::<bool>(),
     ) {
         let count = if many { 400 } else { 7 };
-        // Keys between existing ones go to any leaf of a tree without rowids.
+        // In WITHOUT ROWID tables, keys between existing ones go to leaves all over the tree.
         let key = |i: i64| match after || !case.table.contains("WITHOUT ROWID") {
             true => (1000 + i).to_string(),
             false if case.table.contains("NOCASE") => format!("{}x{i}", i * 37 % 300),

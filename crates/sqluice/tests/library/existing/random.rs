@@ -38,7 +38,7 @@ enum Key {
     WithoutRowid,
 }
 
-/// What the load does with the rows of the table, and with conflicts.
+/// The mode of the load: a new table, or existing rows kept, updated or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     NewTable,
@@ -49,7 +49,7 @@ enum What {
     Replace,
 }
 
-/// What the table has besides its columns.
+/// Constraints, indexes and triggers of the table.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extras {
     unique: bool,

@@ -96,7 +96,7 @@ proptest! {
     #![proptest_config(cases(4))]
 
     #[test]
-    fn any_keys_and_any_rows_give_the_same_file_or_the_same_error(case in key_case(400)) {
+    fn random_keys_and_rows_give_the_same_file_or_error_with_any_threads_and_memory(case in key_case(400)) {
         let rows = case.rows();
         let least = case.least_memory();
         assert_same(&[least + (32 << 20), least], |path, threads, memory_bytes| {

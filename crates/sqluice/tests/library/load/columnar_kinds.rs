@@ -182,7 +182,7 @@ fn a_binary_that_is_not_marked_is_text_in_a_column_that_is_declared_as_text() {
         drop(new);
         let there = load_into(&home, &format!("CREATE TABLE x (m TEXT, b {declared_as})")).unwrap();
         assert_eq!(told(&there, "SELECT b FROM x"), *expected, "{declared_as}");
-        // A value with a mark of a type other than text stays a BLOB.
+        // A value stays a BLOB if Parquet annotates its column as another type than text, here BSON.
         assert_eq!(told(&there, "SELECT m FROM x"), blobs);
     }
     let there = load_into(&home, "CREATE TABLE x (m BLOB, b TEXT) STRICT").unwrap();

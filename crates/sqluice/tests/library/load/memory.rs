@@ -24,7 +24,7 @@ const CASE: &str = "SQLUICE_MEMORY_CASE";
 /// the allocator.
 const BESIDES_BYTES: u64 = 32 << 20;
 
-/// How the input arrives.
+/// The way in which the input arrives.
 #[derive(Clone, Copy, PartialEq)]
 enum From {
     Path,
@@ -50,7 +50,7 @@ impl From {
     }
 }
 
-/// How its rows are handled.
+/// The kind of rows, and the settings of the load.
 #[derive(Clone, Copy, PartialEq)]
 enum Rows {
     Declared,

@@ -262,7 +262,7 @@ fn the_search_reports_its_progress_and_can_be_cancelled() {
     let context = Context::default().progress(&seen);
     lab.copy(masking(MASK)).prepare(&context).unwrap();
     assert_eq!(*seen.phases.lock().unwrap(), ["search people", "search people", "search log"]);
-    // The masked columns, the other column of the table, and the other table.
+    // Searched rows: 3 for the masked columns, 3 for the other column of the table, 2 of the other table.
     assert_eq!(seen.rows.load(Ordering::Relaxed), 3 + 3 + 2);
     let cancel = Cancel::new();
     let stopping = Seen { stop: Some(cancel.clone()), ..Seen::default() };

@@ -172,7 +172,7 @@ fn a_merge_waits_until_no_worker_writes_any_more() {
 }
 
 #[test]
-fn what_a_killed_worker_has_written_is_written_again() {
+fn pages_of_a_killed_worker_are_written_again() {
     let (made, file) = two();
     let places = places(&made.merge(), &file).unwrap().unwrap();
     // The worker has written half of its pages, and no list.

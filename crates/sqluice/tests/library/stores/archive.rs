@@ -75,7 +75,7 @@ proptest! {
     #![proptest_config(cases(24))]
 
     #[test]
-    fn any_tree_is_restored_as_it_was_and_any_number_of_threads_makes_the_same_file(
+    fn random_trees_are_restored_and_any_number_of_threads_makes_the_same_file(
         tree in tree(),
         deflate in any::<bool>(),
     ) {
@@ -149,7 +149,7 @@ fn packed_rows_equal_those_of_sqlite3() {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn what_sqlite_packs_is_unpacked() {
+fn archives_of_sqlite3_are_unpacked() {
     let folder = folder();
     let folder = folder.path();
     let tree = sample();
@@ -352,7 +352,7 @@ fn a_tree_of_numbers_has_at_most_100_entries_a_folder() {
     assert_eq!(fs::read(folder.join("to/00/12/34")).unwrap(), b"1234");
     assert_eq!(fs::read(folder.join("to/00/00/01")).unwrap(), b"1");
     assert_eq!(fs::read_dir(folder.join("to/00/07")).unwrap().count(), 100);
-    // Names go to the folders of their rowids.
+    // If keys are names, the folder of a file comes from the rowid.
     fs::remove_file(folder.join("x.db")).unwrap();
     Connection::open(folder.join("x.db"))
         .unwrap()
@@ -429,7 +429,7 @@ fn a_file_that_can_not_be_read_or_stored_is_named_and_then_there_is_no_database(
 }
 
 #[test]
-fn what_grows_or_shrinks_or_becomes_a_fifo_while_it_is_read_is_stored_as_it_was_read_or_refused() {
+fn a_file_that_changes_while_it_is_read_is_stored_as_it_was_read_or_refused() {
     let folder = folder();
     let folder = folder.path();
     let from = folder.join("from");

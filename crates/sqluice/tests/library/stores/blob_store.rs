@@ -279,7 +279,7 @@ fn files_of_an_archive_of_sqlite3_are_blobs() {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn what_does_not_inflate_to_its_size_is_an_error_that_names_the_key() {
+fn a_blob_that_does_not_inflate_to_its_size_is_an_error_that_names_the_key() {
     let folder = tempfile::tempdir().unwrap();
     let path = archive(folder.path());
     for (size, shared) in
@@ -347,7 +347,7 @@ fn a_store_that_is_read_only_is_read_and_not_written() {
 }
 
 #[test]
-fn others_read_a_store_that_is_held_and_write_to_one_that_is_shared_without_waiting() {
+fn other_processes_read_a_held_store_and_write_to_a_shared_one_without_waiting() {
     let (_folder, path) = folder();
     BlobStore::open(&path).unwrap().put("a", "b").unwrap();
     for shared in [false, true] {

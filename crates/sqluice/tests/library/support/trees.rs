@@ -47,7 +47,7 @@ pub(crate) fn read(root: &Path) -> Tree {
     tree
 }
 
-/// What the system keeps of a tree: on Windows no links, and of the mode whether a file is read-only.
+/// Returns the part of a tree that the system can store: Windows has no links, and only the read-only bit of the mode.
 pub(crate) fn kept(tree: &Tree) -> Tree {
     if cfg!(unix) {
         return tree.clone();

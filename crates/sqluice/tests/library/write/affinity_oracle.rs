@@ -119,7 +119,7 @@ fn fast<'a>(value: Value<'a>, affinity: Affinity, scratch: &'a mut Vec<u8>) -> V
     Value::Text(scratch)
 }
 
-/// As [`fast`], with the text in a buffer that has more: what is in front of it must not matter, nor what follows.
+/// Converts a value as [`fast`] does, with the text in the middle of a larger buffer, whose other bytes must not matter.
 fn part<'a>(value: Value<'a>, affinity: Affinity, scratch: &'a mut Vec<u8>) -> Value<'a> {
     let Value::Text(text) = value else { return fast(value, affinity, scratch) };
     let front = &b"9.-e\0 \xff7.5-12345678"[text.len() % 19..];
@@ -732,7 +732,7 @@ fn a_declared_type_has_the_affinity_that_sqlite_gives_it() {
 }
 
 #[test]
-fn what_a_conversion_loses_is_named() {
+fn errors_name_what_a_conversion_would_lose() {
     let cases: [(&[u8], Option<Loss>, Option<Loss>); 30] = [
         // A text, the loss in an INTEGER column, and the loss in a REAL column.
         (b"12", None, None),

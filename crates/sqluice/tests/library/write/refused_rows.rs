@@ -121,7 +121,7 @@ fn null_in_a_column_that_is_not_null_is_an_error_with_its_place() {
 }
 
 #[test]
-fn what_a_strict_column_does_not_take_is_an_error_with_its_place() {
+fn a_value_that_a_strict_column_refuses_is_an_error_with_its_place() {
     let sql = "CREATE TABLE t (i INT, r REAL, s TEXT, b BLOB, x ANY) STRICT";
     assert_eq!(
         load(sql, "i,r,s,x\n 5 ,1e1,7,7\n,,,\n").unwrap(),
@@ -145,7 +145,7 @@ fn a_file_that_does_not_fit_the_table_is_refused_before_anything_is_written() {
     assert_eq!(error.message(), "x.sql declares no table t");
 }
 
-/// Rows with these rowids (`None`: NULL), a few to each part.
+/// Writes rows with these rowids (`None`: NULL), with as many rows in each part as `cuts` says, in turn.
 fn write(target: Option<&PathBuf>, rowids: &[Option<i64>], cuts: &[usize]) -> Result<(), Error> {
     let value = |rowid: &Option<i64>| rowid.map_or(Owned::Null, Owned::Int);
     let batches =

@@ -116,7 +116,7 @@ fn values(connection: &Connection, table: &str) -> Vec<Vec<(String, Value)>> {
     rows.unwrap().collect::<rusqlite::Result<_>>().unwrap()
 }
 
-/// What rusqlite makes of the rows in a table that is declared like that of `connection`.
+/// Inserts the rows by rusqlite into a table that is declared like that of `connection`, and returns the stored values.
 fn inserted(connection: &Connection, rows: &[Row]) -> Vec<Vec<(String, Value)>> {
     let sql: String =
         connection.query_row("SELECT sql FROM sqlite_schema WHERE name = 'r'", [], |row| row.get(0)).unwrap();

@@ -95,7 +95,7 @@ fn the_report_of_a_dump_lists_each_file() {
 
 #[cfg(feature = "dialects")]
 #[test]
-fn a_schema_and_its_rows_may_be_two_files_of_a_server() {
+fn schema_and_rows_of_a_server_may_be_in_two_files() {
     let folder = tempfile::tempdir().unwrap();
     let schema = "SET NAMES utf8mb4;\nCREATE TABLE `t` (`id` int NOT NULL AUTO_INCREMENT PRIMARY KEY, `s` text) ENGINE=InnoDB;\n";
     let report = load(folder.path(), &[schema, "INSERT INTO t VALUES (1,'it\\'s');\n"]).unwrap();
