@@ -105,7 +105,7 @@ def rows():
         yield (n, f"text {n}")
 try:
     if how == "generate":
-        # The first report comes from the midst of the run.
+        # The first report comes during the run.
         told = iter([lambda: print("ready", flush=True)])
         schema = "CREATE TABLE t (a TEXT /* gen: hex(16) */); CREATE INDEX i ON t (a)"
         sqluice.generate(db, schema, rows=20_000_000, progress=lambda _: next(told, lambda: None)())

@@ -234,7 +234,7 @@ fn of_some_trees_the_edges_alone_may_be_read() {
 }
 
 #[test]
-fn what_sqlite_accepts_in_a_header_is_a_remark() {
+fn unusual_header_fields_that_sqlite_accepts_are_remarks() {
     let sound = File::plain();
     let reserved = "bytes 72 to 91 of the header, which are reserved, are not all zero";
     for (at, to, what) in [

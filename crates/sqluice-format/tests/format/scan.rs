@@ -292,10 +292,10 @@ fn a_tree_that_runs_in_circles_ends() {
     let (mut bytes, tree) = tall();
     let Tree { geometry, root_page, .. } = tree;
     let (child, _) = first_child(&bytes, geometry, root_page);
-    // The last child of a page below the root is its parent.
+    // Make the parent the last child of a page below the root.
     page_at(&mut bytes, geometry, child)[8..12].copy_from_slice(&root_page.to_be_bytes());
     assert!(scan(&bytes, tree, usize::MAX).is_err());
-    // The root is its own first child.
+    // Make the root its own first child.
     let (_, at) = first_child(&bytes, geometry, root_page);
     bytes[at..at + 4].copy_from_slice(&root_page.to_be_bytes());
     assert_eq!(scan(&bytes, tree, usize::MAX).unwrap_err().what, "the tree is too deep");

@@ -442,7 +442,7 @@ fn counts_of_buffers_that_are_not_aligned_are_read() {
 }
 
 #[test]
-fn unknown_parts_of_an_arrow_schema_are_named() {
+fn unknown_types_of_a_parquet_schema_are_named() {
     let home = Home::new();
     let properties = WriterProperties::builder().build();
     write_column(&home.path("x.dat"), "message m { required binary text (UTF8); }", properties, |column| {

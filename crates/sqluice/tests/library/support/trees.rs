@@ -189,7 +189,7 @@ fn node() -> impl Strategy<Value = Node> {
     let file = (0..0o1000u32, mtime.clone(), bytes, any::<u64>());
     prop_oneof![
         5 => file.prop_map(|(mode, mtime, bytes, seed)| {
-            // The test itself must be able to read it.
+            // The owner may read each file, since the test reads it.
             Node::File { mode: 0o100_400 | mode, mtime, content: content(bytes, seed) }
         }),
         3 => (0..0o1000u32, mtime.clone()).prop_map(|(mode, mtime)| Node::Folder { mode: 0o040_700 | mode, mtime }),

@@ -61,7 +61,7 @@ proptest! {
     #![proptest_config(cases(150))]
 
     #[test]
-    fn values_are_those_that_are_bound_one_by_one(seed: u64, rows in 1_usize..200, columns in 1_usize..6) {
+    fn values_of_sqluice_rows_equal_those_that_are_bound_one_by_one(seed: u64, rows in 1_usize..200, columns in 1_usize..6) {
         let connection = connection();
         let batch = random_batch(seed, rows, columns);
         let expected = bound(&connection, &batch);
