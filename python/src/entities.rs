@@ -98,7 +98,7 @@ fn filter(comparisons: Vec<Comparison>) -> Result<Filter> {
     })
 }
 
-/// An open store.
+/// An open entity store.
 #[pyclass(frozen, module = "sqluice._sqluice")]
 pub(crate) struct Entities(EntityStore);
 
@@ -150,7 +150,7 @@ impl Entities {
     }
 }
 
-/// The entities of a type.
+/// The entities of one type in an open store.
 #[pyclass(frozen, module = "sqluice._sqluice")]
 pub(crate) struct Kind {
     entities: entity_store::Entities<Entity>,

@@ -114,7 +114,7 @@ def test_keys_may_leave_their_order_in_any_batch(
     for task, share in enumerate(shares):
         batches = []
         for keys in share:
-            # Only the first task has rows without a key: theirs depend on the rows before, of which a task knows its own.
+            # Only the first task has rows without a key: an automatic key depends on earlier rows, and a task knows only its own rows.
             keys = [0 if key is None and task > 0 else key for key in keys]
             if sort and None not in keys:
                 keys = sorted(keys, key=lambda key: key or 0)

@@ -225,7 +225,7 @@ class Town:
     height: float
 
 
-# Data of every shape, made anew for each call.
+# Functions that make data of each shape, called once for each call of the package.
 DATA: dict[str, Callable[[], Any]] = {
     "tuples": lambda: [(1, "a", 1.5, b"x", None), (2, "b", None, b"", True)],
     "a generator": lambda: ((n, f"text {n}", n / 8, None, n % 2 == 0) for n in range(20_000)),

@@ -1,5 +1,5 @@
 //! The page of the lock byte, which is never used. `SQLITE_TESTCTRL_PENDING_BYTE` moves it to where small files reach it,
-//! for the whole process: hence a process of its own.
+//! for the whole process: so each test runs in its own process.
 
 use crate::support::*;
 use rusqlite::ffi;

@@ -1,4 +1,4 @@
-//! `--overwrite`: whatever state an old database was left in, it is replaced as a whole or stays as it was.
+//! `--overwrite`: an old database in any state, such as with a hot journal, is replaced as a whole or not changed at all.
 
 use std::fs;
 use std::path::Path;

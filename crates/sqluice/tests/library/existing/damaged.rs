@@ -1,5 +1,5 @@
-//! Loads and indexes in databases whose pages are damaged: refused, and the file is as it was, or what could be read before can be read
-//! after.
+//! Loads and new indexes in databases with damaged pages: the run is refused and leaves the file unchanged, or all rows that were readable
+//! before are readable afterwards.
 
 #![cfg(feature = "load")]
 

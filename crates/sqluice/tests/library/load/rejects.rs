@@ -216,7 +216,7 @@ proptest! {
             let place = error.place().unwrap();
             let message = error.message();
             prop_assert_eq!(home.names().len(), before);
-            // If the rows are alike and none is like the header, the header is reported.
+            // If all rows have the same number of fields, and the header another one, the header is reported.
             if counts.0 == 0 && message.starts_with("the header has 3 fields, and the rows have ") {
                 let odd = |fields: &Vec<Vec<u8>>| String::from_utf8_lossy(&fields[3]).contains("the header has ");
                 prop_assert!(bad.len() > 1 && bad.iter().any(odd), "{}", message);

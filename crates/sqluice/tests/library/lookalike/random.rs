@@ -1,4 +1,4 @@
-//! Look-alikes of random databases.
+//! Look-alikes of random databases have the statistics of their originals.
 
 use super::compare::Pair;
 use super::schemas::make;

@@ -174,7 +174,7 @@ fn fill(rng: &mut Rng, connection: &Connection, canaries: &mut Canaries, table: 
         .unwrap();
 }
 
-/// Full-text tables over a table, and one with text of its own.
+/// Creates full-text tables over a table, and one that stores its own text.
 fn full_text(
     rng: &mut Rng,
     connection: &Connection,

@@ -1,5 +1,5 @@
-//! SIGKILL during writes to an entity store: afterwards it has all acknowledged batches, and perhaps the one under way, each as a whole. After
-//! a kill while a type is rebuilt, it has the old fields or the new ones.
+//! SIGKILL during writes to an entity store: afterwards it has all acknowledged batches, and perhaps the one under way, each as a whole.
+//! After a kill while a type is rebuilt, it has the old fields or the new ones.
 //!
 //! The test runs itself as the process that is killed.
 #![cfg(feature = "entity-store")]
