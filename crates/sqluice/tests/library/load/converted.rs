@@ -1,4 +1,5 @@
-//! Conversions of text columns on request (`--dates`, `--booleans` and others): dates, booleans, decimal commas, separators of thousands.
+//! Conversions of text columns on request (`--date`, `--boolean`, `--decimal-comma`, `--thousands`): dates, booleans, decimal commas,
+//! separators of thousands.
 
 #![cfg(feature = "load")]
 
