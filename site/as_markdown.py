@@ -1,4 +1,4 @@
-"""The site for programs that read text: each page as Markdown beside its HTML, and `llms.txt`, the list of these pages (https://llmstxt.org).
+"""The site for programs that read text: each page also as Markdown, next to its HTML, and `llms.txt`, the list of these pages (https://llmstxt.org).
 
 MkDocs calls the functions that begin with `on_`. Included files are part of the Markdown, comments for the tests of pages are not, and docstrings
 stand where the page names an object of the Python package.
@@ -34,7 +34,7 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
 
 
 def plain(markdown: str) -> str:
-    """A page without what only the site understands."""
+    """Returns a page without markup that only the site understands."""
     parts, last = [], 0
     for fenced in FENCED.finditer(markdown):
         parts += [prose(markdown[last : fenced.start()]), fenced[0]]
@@ -43,7 +43,7 @@ def plain(markdown: str) -> str:
 
 
 def prose(markdown: str) -> str:
-    """Markdown between blocks of code."""
+    """Returns Markdown without that markup, for text outside of code blocks."""
     markdown = HEADING.sub(r"\1", COMMENT.sub("", markdown))
     return OBJECT.sub(lambda found: described(found[1]), markdown)
 
@@ -54,7 +54,7 @@ def package() -> Any:
 
 
 def described(name: str) -> str:
-    """An object of the Python package: its signature and its docstring, and those of its methods."""
+    """Returns the signature and docstring of an object of the Python package, and those of its methods."""
     found: Any = package()[name.removeprefix("sqluice.")]
     if found.is_alias:
         found = found.final_target
@@ -89,7 +89,7 @@ def on_post_build(*, config: Any, **_: Any) -> None:
 
 
 def listed(nav: list[Any]) -> list[str]:
-    """The list of pages: a section for each section of the navigation, single pages first, and the changelog among what may be left out."""
+    """Returns the list of pages: single pages first, then a section for each section of the navigation. The changelog is optional."""
     alone, sections = ["## Start", ""], []
     optional = ["## Optional", ""]
     for entry in nav:
@@ -119,12 +119,12 @@ def heading(source: str) -> str:
 
 
 def item(title: str, source: str) -> str:
-    """A line of the list: a link, and what the page's front matter says about it, or its first sentence."""
+    """Returns a line of the list: a link, and the description in the page's front matter, or its first sentence."""
     if source in descriptions:
         return f"- [{title}]({source}): {descriptions[source]}"
     body = FENCED.sub("", texts[source])
     first = next((paragraph for paragraph in body.split("\n\n") if paragraph[:1].isalpha() or paragraph[:1] in "`["), "")
     sentence = re.split(r"(?<=[.:])\s", " ".join(first.split()), maxsplit=1)[0].removesuffix(":")
-    # A link within the sentence would lead from the page, not from the list.
+    # Links within the sentence are relative to the page, not to the list.
     sentence = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", sentence)
     return f"- [{title}]({source}): {sentence}" if sentence else f"- [{title}]({source})"

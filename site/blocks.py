@@ -39,11 +39,11 @@ FAILS = re.compile(r"^ *<!-- fails -->$")
 
 @dataclass
 class Block:
-    """Lines of a page between two fences, or of a comment."""
+    """A block of a page: the lines between two fences, or of a comment."""
 
     language: str
     lines: list[str]
-    # The line of the page that holds the first line of the block, counted from 0.
+    # The line number of the first line of the block in the page, counted from 0.
     start: int
     indent: int = 0
     title: str | None = None
@@ -61,12 +61,12 @@ class Step:
 
     command: str
     shown: list[str] = field(default_factory=list)
-    # Where the output begins within the block.
+    # The line within the block at which the output begins.
     start: int = 0
 
 
 def blocks(text: str) -> list[Block]:
-    """All blocks of a page, in order."""
+    """Returns all blocks of a page, in order."""
     found: list[Block] = []
     lines = text.splitlines()
     number = 0
@@ -97,7 +97,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def steps(lines: list[str]) -> list[Step]:
-    """The commands of a block, each with the output below it."""
+    """Returns the commands of a block, each with the output below it."""
     found: list[Step] = []
     for number, line in enumerate(lines):
         if line.startswith("$ "):
@@ -116,7 +116,7 @@ def steps(lines: list[str]) -> list[Step]:
     return found
 
 
-# What differs between two runs of the same command, and between machines.
+# Patterns of output that differs between runs of the same command, or between machines.
 VARIES = [
     (re.compile(r"\b\d[\d,.]*( ?[kKMGT])? ?(rows|entries|files|[kMGT]?i?B|pages)/s"), "RATE"),
     (re.compile(r"\b\d[\d.]*( million| thousand)? (rows|entries|files) (a|per) second"), "RATE"),
@@ -130,7 +130,7 @@ VARIES = [
 
 
 def normalized(lines: list[str]) -> list[str]:
-    """Lines without what varies: times, rates, cores, and the width of columns."""
+    """Returns lines without what varies: times, rates, cores, and the width of columns."""
     result = []
     for line in lines:
         for pattern, word in VARIES:
@@ -142,7 +142,7 @@ def normalized(lines: list[str]) -> list[str]:
 
 
 def agree(shown: list[str], printed: list[str]) -> bool:
-    """Whether the page shows what was printed; a line `...` stands for any lines."""
+    """Returns True if the page shows the printed lines. A line `...` of the page stands for any lines."""
     shown, printed = normalized(shown), normalized(printed)
     if "..." not in shown:
         return shown == printed
@@ -153,7 +153,7 @@ def agree(shown: list[str], printed: list[str]) -> bool:
 
 
 def shortened(shown: list[str], printed: list[str]) -> list[str]:
-    """The lines to show: those printed, with a `...` where the page had it."""
+    """Returns the printed lines, with a `...` where the page had one."""
     if "..." not in shown or len(printed) <= len(shown):
         return printed
     at = shown.index("...")
@@ -166,13 +166,13 @@ class Page:
 
     def __init__(self, path: Path, folder: Path, programs: list[Path], *, exact: bool = False) -> None:
         self.path = path
-        # Whether times count, too.
+        # True if times are compared, too.
         self.exact = exact
         self.folder = folder
         self.lines = path.read_text().splitlines()
         self.wrong: list[str] = []
         self.names: dict[str, object] = {}
-        # New lines in the place of old ones: first, end, lines.
+        # Replacements of lines: first line, end, new lines.
         self.changes: list[tuple[int, int, list[str]]] = []
         self.environment = os.environ | {
             "PATH": os.pathsep.join([*map(str, programs), os.environ["PATH"]]),
@@ -233,7 +233,7 @@ class Page:
                 self.change(first, first + len(step.shown), new, block.indent)
 
     def shows(self, step: Step, printed: list[str]) -> bool:
-        """Whether the page shows what a command printed."""
+        """Returns True if the page shows the output of a command."""
         return agree(step.shown, printed) and not (self.exact and shortened(step.shown, printed) != step.shown)
 
     def run_python(self, block: Block) -> None:
@@ -241,7 +241,7 @@ class Page:
         if not test.examples:
             self.wrong.append(f"{self.place(block.start)}: a block of Python without `>>>`")
             return
-        # One space of names for the page.
+        # All Python blocks of a page share one namespace.
         test.globs = self.names
         runner = Doctest()
         before = os.getcwd()
@@ -276,7 +276,7 @@ class Page:
 
 
 class Doctest(doctest.DocTestRunner):
-    """Runs examples and keeps those that printed something else."""
+    """Runs examples, and keeps those whose output differs from the page."""
 
     def __init__(self) -> None:
         super().__init__(optionflags=OPTIONS, verbose=False)

@@ -1,4 +1,4 @@
-"""Chromium without a screen, by the DevTools protocol over a pipe: pages are opened, measured and photographed, and all requests are seen."""
+"""Controls a headless Chromium by the DevTools protocol over a pipe: opens pages, measures them, takes screenshots, and records all requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 SECONDS_MAX = 60
-# What the browser itself would ask the network for is switched off.
+# These flags switch off the requests that the browser itself makes.
 FLAGS = [
     "--headless=new",
     "--no-sandbox",
@@ -40,7 +40,7 @@ class Browser:
         self._unread = b""
         self._last = 0
         self._session: str | None = None
-        # Of the present page: all that it asked for, and what its console said.
+        # The requests and the console messages of the current page.
         self.requests: list[str] = []
         self.complaints: list[str] = []
         self._loaded = False
@@ -93,7 +93,7 @@ class Browser:
 
     def open(self, url: str) -> None:
         """Opens a page, and waits until it is loaded."""
-        # Not the same page again with another fragment or query.
+        # An empty page in between: the browser would not load the same page again for another fragment.
         self._go("about:blank")
         self.requests, self.complaints = [], []
         self._go(url)

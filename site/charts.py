@@ -1,4 +1,4 @@
-"""Bar charts of measured times, made of the tables of bench/README.md, so that a chart can't say anything else than its table.
+"""Makes bar charts of measured times from the tables of bench/README.md, so that a chart always agrees with its table.
 
     python site/charts.py            writes docs/images/how-fast.svg and docs/images/measured-*.svg
     python site/charts.py --check    says which would change, and changes nothing
@@ -39,7 +39,7 @@ class Bar:
 
 @dataclass
 class Chart:
-    """A chart of a table: how the first cell of its head and its column begin, and how its rows begin.
+    """A chart of a table. The beginnings of the first cell of its head, of its column and of its rows find the table.
 
     A row whose text needs the row above has other words here.
     """
@@ -113,7 +113,7 @@ CHARTS = [
         },
     ),
 ]
-# The jobs of the chart that compares: what they do, and where their two figures are.
+# The jobs of the comparing chart: their labels, and the tables with their two figures.
 PAIRS = [
     ("6 million rows, 766 MB of CSV", "measured-csv", "`sqluice load --schema`", "`sqlite3` 3.40.1"),
     ("The same rows, 211 MB of Parquet", "measured-parquet", "`sqluice load`", "`pyarrow.parquet.read_table`"),
@@ -124,7 +124,7 @@ PAIRS = [
 
 
 def tables(text: str) -> list[list[list[str]]]:
-    """The tables of a page: rows of cells, the head first."""
+    """Returns the tables of a page: rows of cells, the head first."""
     found: list[list[list[str]]] = []
     inside = False
     for line in text.splitlines():
@@ -139,7 +139,7 @@ def tables(text: str) -> list[list[list[str]]]:
 
 
 def bars(chart: Chart, text: str) -> list[Bar]:
-    """The bars of a chart, from the only table that has its head and all of its rows."""
+    """Returns the bars of a chart, from the only table that has its head and all of its rows."""
     found = []
     for head, *rows in tables(text):
         column = next((at for at, cell in enumerate(head) if at and cell.startswith(chart.column)), None)
@@ -153,7 +153,7 @@ def bars(chart: Chart, text: str) -> list[Bar]:
 
 
 def bar(row: list[str], column: int, label: str | None) -> Bar:
-    """The bar of a row: its figure is the first number of the cell, the median."""
+    """Returns the bar of a row. Its value is the first number of the cell, which is the median."""
     number = FIRST_NUMBER.search(row[column])
     if number is None:
         raise ValueError(f"{row[0]}: no number in {row[column]!r}")
@@ -161,12 +161,12 @@ def bar(row: list[str], column: int, label: str | None) -> Bar:
 
 
 def plain(cell: str) -> str:
-    """The words of a cell."""
+    """Returns the text of a cell without Markdown."""
     return cell.replace("`", "").replace("\\", "")
 
 
 def drawn(bar: Bar, y: float, longest: float) -> list[str]:
-    """A bar with its label above and its figure behind it."""
+    """Returns the SVG of a bar, with its label above and its value after it."""
     width = max(2.0, bar.seconds / longest * (WIDTH - 2 * MARGIN - FIGURE))
     return [
         f'  <text class="ink" x="{MARGIN}" y="{y + 12}">{html.escape(bar.label, quote=False)}</text>',
@@ -176,7 +176,7 @@ def drawn(bar: Bar, y: float, longest: float) -> list[str]:
 
 
 def picture(chart: Chart, text: str) -> str:
-    """The chart of a table, in the order of the times."""
+    """Returns the chart of a table, sorted by time."""
     found = sorted(bars(chart, text), key=lambda bar: bar.seconds)
     step = LABEL + BAR + GAP
     said = "; ".join(f"{bar.label}: {bar.figure}" for bar in found)
@@ -189,7 +189,7 @@ def picture(chart: Chart, text: str) -> str:
 
 
 def comparison(text: str) -> str:
-    """The chart of several jobs: each job has a scale of its own, on which the slower way is as long as the picture is wide."""
+    """Returns the chart of several jobs. Each has its own scale, on which the bar of the slower way has the full width."""
     charts = {chart.name: chart for chart in CHARTS}
     jobs = []
     for job, name, *labels in PAIRS:
@@ -209,7 +209,7 @@ def comparison(text: str) -> str:
 
 
 def pictures(text: str) -> dict[str, str]:
-    """All charts by name, made of the page with the tables."""
+    """Returns all charts by name, made from the page with the tables."""
     return {"how-fast": comparison(text), **{chart.name: picture(chart, text) for chart in CHARTS}}
 
 

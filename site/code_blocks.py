@@ -39,12 +39,12 @@ def on_page_content(content: str, **_: Any) -> str:
 
 
 def block(classes: str, filename: str, code: str) -> str:
-    """The HTML of a block."""
+    """Returns the HTML of a block."""
     text = html.unescape(TAG.sub("", code)).removesuffix("\n")
     lines = text.split("\n")
     language = next((name.removeprefix("language-") for name in classes.split() if name.startswith("language-")), "")
     if text.startswith(">>> "):
-        # In docstrings, too, which name no language.
+        # Blocks in docstrings name no language.
         language = "pycon"
     rows = "".join(
         f'<span class="line{" drawn" if is_drawn else ""}">{line}\n</span>'
@@ -55,7 +55,7 @@ def block(classes: str, filename: str, code: str) -> str:
 
 
 def to_copy(text: str, language: str) -> str:
-    """Returns what a reader wants to paste: the commands of a console, the statements at a prompt of Python, or the whole text."""
+    """Returns the text that the button copies: the commands of a console, the statements at a prompt of Python, or the whole text."""
     if language == "console":
         return "\n".join(step.command for step in steps(text.split("\n")))
     if language == "pycon":
@@ -64,14 +64,14 @@ def to_copy(text: str, language: str) -> str:
 
 
 def drawn(lines: list[str], language: str) -> list[bool]:
-    """Returns for each line whether it is part of a table or a drawing."""
+    """Returns for each line True if it is part of a table or a drawing."""
     if language == "text" and any(DRAWING.search(line) for line in lines):
         return [True] * len(lines)
     if language not in ("console", "text"):
         return [bool(language == "pycon" and DRAWING.search(line)) for line in lines]
     typed = [line.startswith(("$ ", "> ")) for line in lines]
     found = [not is_typed and bool(DRAWING.search(line)) for line, is_typed in zip(lines, typed, strict=True)]
-    # The rows beside the line below a heading belong to the table.
+    # Rows around the line below a heading belong to the table.
     for order, before in ((range(1, len(lines)), -1), (range(len(lines) - 2, -1, -1), 1)):
         for at in order:
             found[at] |= found[at + before] and not typed[at] and bool(GAP.search(lines[at]))

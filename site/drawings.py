@@ -1,4 +1,4 @@
-"""Drawings that follow the reader's scheme: on the site the one chosen by its button, elsewhere the one that the system prefers.
+"""Drawings in the light or dark scheme of the reader: on the site as its button says, elsewhere as the system prefers.
 
 Each drawing of docs/images has the style below and names the parts by classes. An SVG within `<img>` does not know what the button chose, so the
 site's pages contain the drawing itself. MkDocs calls the functions that begin with `on_`.
@@ -36,7 +36,7 @@ IMAGE = re.compile(r'<img alt="([^"]*)" src="(?:[^"]*/)?images/([\w-]+\.svg)" ?/
 
 
 def opened(title: str, width: int, height: int, *, kind: str) -> list[str]:
-    """The first lines of a drawing: its size, its style, and a ground with a frame."""
+    """Returns the first lines of a drawing: its size, its style, and a framed background."""
     return [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing {kind}" viewBox="0 0 {width} {height}" width="{width}" font-family="{FONT}" font-size="13" role="img">',
         f"  <title>{html.escape(title, quote=False)}</title>",
@@ -51,7 +51,7 @@ def on_page_content(content: str, **_: Any) -> str:
 
 
 def inlined(image: str, description: str, file: Path) -> str:
-    """The drawing of a file as a part of a page, with the description that the image had; another picture stays an image."""
+    """Returns a drawing file as inline SVG with the description of its image. Other pictures stay images."""
     drawing = file.read_text().strip()
     if BY_SYSTEM not in drawing:
         return image

@@ -22,7 +22,7 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
 
 
 def included(file: Path, here: Path) -> str:
-    """The text of a file for a page in a folder."""
+    """Returns the text of a file, with its links changed for a page in the given folder."""
 
     def link(found: re.Match[str]) -> str:
         to = (file.parent / found[2]).resolve()

@@ -22,7 +22,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "python" / "README.md", *(ROOT / "doc
 
 
 def target() -> Path:
-    """Where cargo and the tools build."""
+    """Returns the folder in which cargo and the tools build."""
     return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 
 
@@ -31,7 +31,7 @@ def name(page: Path) -> str:
 
 
 def not_run() -> list[str]:
-    """The blocks that cannot run here, each with its place and its reason."""
+    """Returns the blocks that are not run, each with its place and its reason."""
     found = []
     for page in PAGES:
         for block in blocks(page.read_text()):
@@ -41,7 +41,7 @@ def not_run() -> list[str]:
 
 
 def counts() -> dict[str, int]:
-    """How much of the pages runs."""
+    """Returns the numbers of pages and of blocks of each kind."""
     total = {"pages": len(PAGES), "commands": 0, "Python blocks": 0, "Rust blocks": 0, "SQL blocks": 0, "files": 0}
     kinds = {"python": "Python blocks", "rust": "Rust blocks", "sql": "SQL blocks"}
 
@@ -61,14 +61,14 @@ def counts() -> dict[str, int]:
 
 
 def programs() -> list[Path]:
-    """Where the command and this Python are found, for the commands of pages."""
+    """Returns the environment of the commands of pages, whose PATH has the command and this Python."""
     program = Path(os.environ.get("SQLUICE", target() / "debug" / "sqluice"))
     return [program.resolve().parent, Path(sys.executable).parent]
 
 
 @contextmanager
 def store() -> Iterator[dict[str, str]]:
-    """A server that speaks S3, with an empty bucket, and the environment that leads to it."""
+    """Starts an S3 server with an empty bucket. Yields the environment variables to use it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -97,14 +97,14 @@ def store() -> Iterator[dict[str, str]]:
 
 
 def excerpt(page: Path) -> list[Path]:
-    """The files of data beside the page of an example, which its commands use."""
+    """Returns the data files in the folder of an example, which its commands use."""
     if page.parent.parent != EXAMPLES:
         return []
     return sorted(path for path in page.parent.iterdir() if path != page)
 
 
 def run(page: Path, folder: Path, *, exact: bool = False) -> Page:
-    """Runs a page in a folder, for an example with copies of its data, and for a page with URLs of a bucket beside a store."""
+    """Runs a page in a folder: an example with copies of its data, and a page with URLs of a bucket with an S3 server."""
     for file in excerpt(page):
         shutil.copy(file, folder)
     commands = [block for block in blocks(page.read_text()) if block.language == "console" and not block.not_run]

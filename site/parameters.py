@@ -22,13 +22,13 @@ class Parameters(griffe.Extension):
 
 
 def listed(text: str, parameters: set[str]) -> str:
-    """The text with an item for each of the parameters that it explains."""
+    """Returns the text with a list item for each parameter that it explains."""
     paragraphs = []
     for paragraph in text.split("\n\n"):
         parts, last = [], 0
         for found in NAMED.finditer(paragraph):
             names = re.split(r", | and ", found[1])
-            # Only at the beginning of a sentence.
+            # A name counts only at the beginning of a sentence.
             before = paragraph[: found.start()].rstrip()
             if set(names) <= parameters and (not before or before.endswith((".", ":"))):
                 parts.append(paragraph[last : found.start()])

@@ -1,4 +1,4 @@
-"""The picture of a terminal: the first commands of docs/index.md with the output that the page shows, as an SVG.
+"""Makes the picture of a terminal: the first commands of docs/index.md with the output that the page shows, as an SVG.
 
     python site/recording.py            writes docs/images/shop.svg
 
@@ -24,7 +24,7 @@ FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monos
 
 
 def folded(line: str) -> list[str]:
-    """A line as a terminal of 100 columns shows it."""
+    """Returns a line as a terminal of 100 columns shows it."""
     rows = [""]
     width = 0
     for character in line:
@@ -38,7 +38,7 @@ def folded(line: str) -> list[str]:
 
 
 def picture() -> str:
-    """The SVG."""
+    """Returns the picture as SVG."""
     block = next(block for block in blocks(PAGE.read_text()) if block.language == "console")
     rows: list[tuple[bool, str]] = []
     for line in block.lines:

@@ -1,4 +1,4 @@
-"""The reference of the command, made of what `sqluice COMMAND --help` prints.
+"""Makes the reference of the command from the output of `sqluice COMMAND --help`.
 
     python site/reference.py            writes docs/reference/command, and the functions in docs/reference/generator.md
     python site/reference.py --check    says which pages would change, and changes nothing
@@ -42,7 +42,7 @@ class Section:
     lines: list[str] = field(default_factory=list)
 
     def items(self) -> list[Item]:
-        """The arguments or flags of the section; none if it is a text."""
+        """Returns the arguments or flags of the section. Empty if it is a text."""
         found: list[Item] = []
         for line in self.lines:
             item = ITEM.match(line)
@@ -70,7 +70,7 @@ def printed(*arguments: str) -> str:
 
 
 def parsed(text: str) -> Help:
-    """The parts of a help text."""
+    """Parses a help text into its parts."""
     about: list[str] = []
     usage = ""
     sections: list[Section] = []
@@ -84,7 +84,7 @@ def parsed(text: str) -> Help:
         elif not usage:
             about.append(line)
         elif line:
-            # Text after the sections.
+            # This is text after the sections.
             sections.append(Section("", [line]))
     for section in sections:
         while section.lines and not section.lines[-1].strip():
@@ -93,7 +93,7 @@ def parsed(text: str) -> Help:
 
 
 def prose(text: str) -> str:
-    """Plain text as Markdown: flags as code, and nothing by accident."""
+    """Returns plain text as Markdown: flags as code, and characters with a meaning in Markdown escaped."""
     parts = text.split("`")
     for number in range(0, len(parts), 2):
         part = parts[number].replace("<", "&lt;").replace("*", r"\*").replace("_", r"\_").replace("[", r"\[")
@@ -102,7 +102,7 @@ def prose(text: str) -> str:
 
 
 def paragraphs(lines: list[str]) -> list[str]:
-    """Lines joined to paragraphs at empty lines."""
+    """Joins lines to paragraphs, which empty lines separate."""
     joined: list[str] = [""]
     for line in lines:
         if line.strip():
@@ -113,7 +113,7 @@ def paragraphs(lines: list[str]) -> list[str]:
 
 
 def definition(item: Item) -> list[str]:
-    """An item as an entry of a definition list."""
+    """Returns an item as an entry of a definition list."""
     entry = [f"`{item.term}`"]
     first = True
     for lines in item.paragraphs:
@@ -137,14 +137,14 @@ def definition(item: Item) -> list[str]:
 
 
 def section_lines(section: Section) -> list[str]:
-    """A section as Markdown, without its heading."""
+    """Returns a section as Markdown, without its heading."""
     items = section.items()
     if not items:
         least = min((len(line) - len(line.lstrip()) for line in section.lines if line.strip()), default=0)
         return ["```text", *(line[least:] for line in section.lines), "```", ""]
     lines: list[str] = []
     for item in items:
-        # Every command has it.
+        # Every command has this flag.
         if not item.term.startswith("-h, --help"):
             lines += definition(item)
     return lines
@@ -153,7 +153,7 @@ def section_lines(section: Section) -> list[str]:
 def command_pages() -> dict[Path, str]:
     """The files of docs/reference/command: a list of the commands, and a page for each, named as its man page is."""
     top = parsed(printed("--help"))
-    # The commands stand in one section, or in several by what they are for.
+    # The help lists the commands in one section, or in several by purpose.
     verbs = [match[1] for section in top.sections for match in map(VERB.match, section.lines) if match]
     helps = {verb: parsed(printed(verb, "--help")) for verb in verbs if verb != "help"}
     rows = [f"| [{verb}](sqluice-{verb}.md) | {prose(paragraphs(help_text.about)[0])} |" for verb, help_text in helps.items()]
@@ -171,7 +171,7 @@ def command_pages() -> dict[Path, str]:
 
 
 def page(verb: str, help_text: Help) -> str:
-    """The page of a command."""
+    """Returns the page of a command."""
     first, *rest = paragraphs(help_text.about)
     lines = [f"# sqluice {verb}", "", f"{prose(first)}.", "", "```text", help_text.usage, "```", ""]
     for paragraph in rest:
@@ -191,7 +191,7 @@ def slug(text: str) -> str:
 
 
 def functions(command: str) -> list[tuple[str, str]]:
-    """The functions that a command's help lists: how each is called, and what it makes."""
+    """Returns the functions that a help lists: how each is called, and what it generates."""
     lines = printed(command, "--help").splitlines()
     begin = next(number for number, line in enumerate(lines) if line.startswith("Functions of"))
     found: list[tuple[str, str]] = []
@@ -212,13 +212,13 @@ def table(listed: list[tuple[str, str]]) -> str:
 
 
 def replaced(text: str, begin: str, end: str, content: str) -> str:
-    """A text with other content between two marks."""
+    """Returns a text with new content between two marks."""
     before, rest = text.split(begin)
     return f"{before}{begin}\n\n{content}\n\n{end}{rest.split(end)[1]}"
 
 
 def generator_page() -> str:
-    """docs/reference/generator.md, with the functions that the command knows."""
+    """Returns docs/reference/generator.md with the functions that the command has."""
     page = replaced(GENERATOR.read_text(), BEGIN, END, table(functions("generate")))
     return replaced(page, MASK_BEGIN, MASK_END, table(functions("copy")))
 
@@ -226,7 +226,7 @@ def generator_page() -> str:
 def main(arguments: list[str]) -> int:
     changed = 0
     pages = {**command_pages(), GENERATOR: generator_page()}
-    # A command that is gone leaves no page behind.
+    # Remove the pages of commands that no longer exist.
     gone = [path for path in COMMAND.glob("*.md") if path not in pages]
     for path in gone:
         changed += 1

@@ -1,4 +1,4 @@
-"""The order of pages in the search: pages that explain stand before pages that list.
+"""The order of pages in the search: guides come before lists such as the reference.
 
 MkDocs calls the functions that begin with `on_`.
 """
@@ -24,7 +24,7 @@ BOOSTS = {
     "scale.md": 0.02,
     "changelog.md": 0.01,
 }
-# Words that have one page, of many that use them: the theme lists the pages with such a tag first.
+# Words that many pages use, with the one page about them: the theme lists pages with such a tag first.
 TAGS = {
     "python/rows-and-frames.md": ["Python"],
     "rust.md": ["Rust"],

@@ -15,10 +15,10 @@ __all__ = ["StatementOptions", "__version__", "connect", "driver_path"]
 
 
 class StatementOptions(enum.Enum):
-    """Options of statements that are the driver's own."""
+    """Names of options of statements."""
 
     BATCH_ROWS = "adbc.sqlite.query.batch_rows"
-    """Rows of a batch of a result, 1024 by default. The types of a result are those of its first batch."""
+    """The number of rows of a batch of a result, 1024 by default. The values of the first batch determine the types of the result."""
     BIND_BY_NAME = "adbc.statement.bind_by_name"
     """True if columns are bound to the parameters with their names."""
 

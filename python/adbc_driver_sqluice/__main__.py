@@ -16,8 +16,8 @@ from . import __version__, driver_path
 
 
 def manifest() -> str:
-    """Returns the manifest of the driver. Its path is absolute: driver managers take others from the working directory."""
-    # A text of JSON is a text of TOML.
+    """Returns the manifest of the driver. Its path is absolute, because driver managers resolve relative paths against the working directory."""
+    # A string of JSON is a valid string of TOML.
     library = json.dumps(os.path.abspath(driver_path()))
     return f'manifest_version = 1\nname = "sqluice"\nversion = "{__version__}"\npublisher = "sqluice"\n\n[Driver]\nshared = {library}\n'
 

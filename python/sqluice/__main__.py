@@ -8,7 +8,7 @@ from . import _sqluice
 
 
 def main() -> int:
-    """Runs it with the arguments of the process."""
+    """Runs the command with the arguments of this process, and returns its exit status."""
     return _sqluice.command(["sqluice", *sys.argv[1:]])
 
 

@@ -1,7 +1,7 @@
-"""Checks of the arguments of public functions: types by their annotations, ranges of numbers by their names.
+"""Checks of the arguments of public functions: of types by the annotations, of numbers by the name of the parameter.
 
-Every public function and method with parameters begins with `check_arguments(function, locals())`. The engine would report a wrong argument
-in its own words, and only after it has looked at the files. A test gives wrong arguments to every public function.
+Every public function and method with parameters begins with `check_arguments(function, locals())`. Without it, the engine would report a wrong argument
+only after it has read the files, and not in terms of Python. A test gives wrong arguments to every public function.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from ._errors import Error, UsageError, wrong_type
 
-# The smallest and the largest value of parameters with numbers.
+# The smallest and the largest value of integer parameters, unless `_RANGES` has others.
 _NUMBERS = (0, 2**63 - 1)
 _RANGES: dict[str, tuple[int, int]] = {
     "application_id": (-(2**31), 2**31 - 1),
@@ -30,7 +30,7 @@ _RANGES: dict[str, tuple[int, int]] = {
 }
 _PAGE_SIZES = [1 << bits for bits in range(9, 17)]
 
-# More seconds than these are not a duration.
+# The largest number of seconds.
 _SECONDS_MAX = 2**53
 
 
@@ -44,7 +44,7 @@ def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
 def check_arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
     """Raises a usage error if an argument has a type or a value that its parameter does not take.
 
-    function: the function whose parameters they are. given: the arguments by name, and perhaps others.
+    function: the function that was called. given: its arguments by name; other names are ignored.
     """
     for name, wanted in _annotations(function).items():
         if name in given:
@@ -64,7 +64,7 @@ def check_argument(name: str, value: Any, wanted: Any) -> None:
 
 
 def _takes_anything(wanted: Any) -> bool:
-    """Returns True if a parameter takes data of the caller, whose values have no limits here."""
+    """Returns True if a parameter takes data of any type, whose values are not checked here."""
     return wanted is Any or isinstance(wanted, typing.TypeVar) or any(map(_takes_anything, typing.get_args(wanted)))
 
 
@@ -100,7 +100,7 @@ def _check_value(name: str, value: Any) -> None:
 
 
 def check_text(name: str, text: str) -> None:
-    """Raises a usage error if a text is not Unicode. Bytes of names of files that are not UTF-8 may be in it."""
+    """Raises a usage error if a text has half of a surrogate pair. Surrogates by which Python stands for bytes of file names are allowed."""
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -130,7 +130,7 @@ def _check_real(name: str, number: float) -> None:
 
 
 def _fits(value: Any, wanted: Any) -> bool:
-    """Returns True if a value has a type."""
+    """Returns True if a value has the type that an annotation names."""
     origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
     if wanted is Any or wanted is object or isinstance(wanted, typing.TypeVar):
         return True
@@ -168,7 +168,8 @@ def _fit_in_order(value: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:
 
 
 def _fits_all(value: Any, inner: Any, *, needs_size: bool) -> bool:
-    """Returns True if a value is an iterable of values of a type. What can be read only once is not read."""
+    """Returns True if a value is an iterable of values of a type. The values of an iterable without a length are not checked, as they may be read
+    only once."""
     if isinstance(value, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(value, Iterable):
         return False
     if isinstance(value, Sized):
@@ -181,7 +182,7 @@ def _is_of_numpy(value: Any, kind: str) -> bool:
 
 
 def _words(wanted: Any) -> list[str]:
-    """The words that a parameter takes."""
+    """Returns the words that a parameter takes, if its annotation is a Literal or a union with one."""
     if typing.get_origin(wanted) is Literal:
         return list(typing.get_args(wanted))
     return [word for one in typing.get_args(wanted) for word in _words(one)] if _is_union(wanted) else []
@@ -197,7 +198,7 @@ def _is_union(wanted: Any) -> bool:
 
 
 def _named(wanted: Any) -> list[str]:
-    """The types that a parameter takes, in words."""
+    """Returns the types that a parameter takes, in words for a message."""
     origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
     if _is_union(wanted):
         return list(dict.fromkeys(name for one in inner for name in _named(one)))
@@ -229,7 +230,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _described(value: Any) -> str:
-    """The type of a value, and those of the values that it holds."""
+    """Returns the type of a value, and those of the values that it holds, in words for a message."""
     if value is None:
         return "None"
     name = type(value).__name__

@@ -1,4 +1,4 @@
-"""A child process that does the work of the compiled module.
+"""A child process that runs the compiled module for this process, for files that another SQLite library has open here (`_open_files`).
 
 ```text
 parent   Child.load(...)   ── call ──>   child   _sqluice.load(...)
@@ -6,10 +6,11 @@ parent   Child.load(...)   ── call ──>   child   _sqluice.load(...)
          the result        <── answer ──
 ```
 
-A `Child` has the functions and classes of `_sqluice`. Rows go through the pipe as they are asked for, some thousands at a time: those of Python as
-they are, data of Arrow as Arrow's IPC. One message is on its way at a time, besides the rows that follow: they are made while the child works.
+A `Child` has the functions and classes of `_sqluice`. The child asks for rows, and gets some thousands at a time through the pipe: rows of Python
+pickled, data of Arrow as Arrow's IPC. Parent and child take turns with messages. While the child works, the parent prepares the next rows.
 
-The child is the interpreter that runs now, with this package. It ends with its parent: a run is cancelled then, and leaves nothing behind.
+The child runs the same interpreter (`sys.executable`) and this package. If the parent ends, the child cancels its run, which leaves nothing behind,
+and ends, too.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from typing import IO, Any
 from . import _sqluice
 from ._errors import PUBLIC, Error, InputError, Interrupted, TargetError
 
-# Rows of Python that go at a time.
+# The number of rows of Python in one message.
 _ROWS = 4096
 
 EXACT = frozenset((int, float, str, bytes, bool, type(None)))
-"""Types of values that SQLite knows."""
+"""The types whose values SQLite stores without an adapter."""
 
 _LENGTH = struct.Struct("<Q")
 
-# Most of the package is of no use to the child, and takes a while to import.
+# The child does not import sqluice/__init__.py, which takes a while, but only the modules that it needs.
 _PROGRAM = """
 import sys, types
 package = sys.modules["sqluice"] = types.ModuleType("sqluice")
@@ -49,18 +50,18 @@ from sqluice._child import serve
 serve(sys.argv[2:])
 """
 
-# A child that does not end by itself is killed.
+# After this time, a child that does not end by itself is killed.
 _PATIENCE_SECONDS = 20.0
 
 
 def program() -> str | None:
-    """Returns the interpreter to start, or None: a program that was frozen, or has Python within itself, has none."""
+    """Returns the interpreter to start, or None for a frozen program or one that embeds Python, which have no interpreter."""
     name = os.path.basename(sys.executable or "").lower()
     return None if getattr(sys, "frozen", False) or not re.match(r"(python|pypy|graalpy)", name) else sys.executable
 
 
 class Ended(TargetError):
-    """The child has ended before it has said what it did."""
+    """The child has ended before it returned a result, so that the rows may or may not be stored."""
 
 
 Ended.__name__, Ended.__qualname__, Ended.__module__ = "TargetError", "TargetError", "sqluice"
@@ -82,7 +83,7 @@ class _Object:
 
 
 class _Rows:
-    """Rows that the parent has: their shape and names, if they are of Python, and where they come from."""
+    """Rows that stay in the parent until the child asks for them: their shape (None for data of Arrow), the names of columns, and blocks of rows."""
 
     def __init__(self, shape: str | None, names: list[str], blocks: Iterator[Any]) -> None:
         self.shape, self.names, self.blocks = shape, names, blocks
@@ -99,14 +100,14 @@ class Child:
     """The compiled module in a child process, until it is closed."""
 
     def __init__(self) -> None:
-        # The child itself needs no processes.
+        # Imported here, because the child imports this module, too, and starts no processes.
         import subprocess
 
         found = program()
         if found is None:
             message = "something else in this process has the database open, and no child process can open it instead: sys.executable is no Python"
-            raise TargetError(message, hint="close its connections first: two SQLite libraries of one process would undo each other's locks")
-        # A call may drop the last reference to an object of the child, whose end is told by the same pipe.
+            raise TargetError(message, hint="close its connections first: two SQLite libraries of one process would release each other's locks")
+        # Reentrant: a call may drop the last reference to an object of the child, and so come here again.
         self._lock = threading.RLock()
         self._forgotten: list[int] = []
         self._process_id = os.getpid()
@@ -122,7 +123,7 @@ class Child:
             self._to: IO[bytes] = self._process.stdin
             self._from: IO[bytes] = self._process.stdout
             return
-        # Standard input and output stay those of the caller.
+        # Messages go through new pipes, so that the child does not use the caller's standard input and output.
         (theirs_in, ours_out), (ours_in, theirs_out) = os.pipe(), os.pipe()
         try:
             self._process = subprocess.Popen(
@@ -149,13 +150,13 @@ class Child:
         self.close()
 
     def close(self) -> None:
-        """Ends the child, whose objects are closed first."""
+        """Asks the child to close its objects and to end, and waits for its end."""
         if os.getpid() != self._process_id:
-            # It belongs to the process that this one was forked from.
+            # The child belongs to the process that this one was forked from.
             return
         with self._lock:
             if not self._ended:
-                # A process that was forked meanwhile may hold the pipe, which then has no end.
+                # Closing the pipe may not be enough: a process that was forked meanwhile may have it open, too.
                 self._send_end()
             self._ended = True
             for pipe in (self._to, self._from):
@@ -176,12 +177,12 @@ class Child:
             pass
 
     def _stop(self) -> None:
-        """Cancels what the child does, and ends it."""
+        """Cancels the run in the child, and ends the child."""
         if not self._ended and os.name != "nt":
             self._process.send_signal(signal.SIGINT)
         elif not self._ended:
             self._process.terminate()
-        # A message may be on its way in part: nothing can follow it.
+        # A message may have been sent in part, so no other can follow it, not even that which ends the child.
         self._ended = True
         self.close()
 
@@ -192,7 +193,7 @@ class Child:
         with self._lock:
             if self._ended or os.getpid() != self._process_id:
                 raise Ended("the child process that has the database open has ended")
-            # A call may come from a function that the child asks.
+            # This call may come from a function that the child has called, within another call.
             outer = self._asked
             self._asked = dict(outer)
             raised: BaseException | None = None
@@ -207,7 +208,7 @@ class Child:
                         break
                     raised = self._answer(rest[0], rest[1], raised)
             except BaseException:
-                # Such as Ctrl-C: the child takes everything back.
+                # On Ctrl-C, for example, the child rolls back.
                 self._stop()
                 raise
             finally:
@@ -215,7 +216,8 @@ class Child:
             raise rest[0] if raised is None else raised
 
     def _answer(self, number: int, args: tuple[Any, ...], raised: BaseException | None) -> BaseException | None:
-        """Answers the child. An exception of the caller's code ends the run in the child, and is raised when that has taken all back."""
+        """Calls a function of the parent for the child, and sends the result. Returns the first exception of the caller's code so far: it ends the
+        run in the child, and is raised here when the child has rolled back."""
         asked = self._asked[number]
         try:
             value = self._given(asked(*args))
@@ -223,13 +225,14 @@ class Child:
             self._send(("error", None))
             return raised or error
         self._send(("value", value))
-        # The rows that follow are made while the child works.
+        # Prepare the next rows while the child works.
         if isinstance(asked, _Ahead):
             asked.fill()
         return raised
 
     def _given(self, arg: Any) -> Any:
-        """Returns an argument as it goes to the child. Rows and functions stay here, and the child asks for them."""
+        """Returns the form of an argument that is sent to the child. Rows and functions stay in the parent, and the child gets a number by which to
+        ask for them."""
         if isinstance(arg, tuple) and len(arg) == 3 and isinstance(arg[0], str) and isinstance(arg[1], list):
             shape, names, rows = arg
             if shape == "columns":
@@ -243,7 +246,7 @@ class Child:
         try:
             _write(self._to, _dumped(message, self._persistent_id))
         except BrokenPipeError:
-            # Why the child has ended follows from what it has said, or from its status.
+            # The child has ended; `_receive` finds the reason in its last message or its exit status.
             pass
 
     def _persistent_id(self, value: Any) -> Any:
@@ -263,7 +266,7 @@ class Child:
         if message is None:
             status = self._process.wait()
             raise Ended(
-                f"the child process that had the database open ended early, with status {status}",
+                f"the child process that had the database open ended early, before it returned a result, with exit status {status}",
                 hint="the database is as it was, or has all of the changes: look before you repeat the call",
             )
         loaded: tuple[Any, ...] = _loaded(message, lambda about: _Object(self, about[1]))
@@ -271,7 +274,7 @@ class Child:
 
 
 class _Ahead:
-    """Rows that are made before they are asked for."""
+    """An iterator of blocks of rows, of which one block is made in advance."""
 
     def __init__(self, blocks: Iterator[Any]) -> None:
         self._blocks = blocks
@@ -285,7 +288,7 @@ class _Ahead:
         return block
 
     def fill(self) -> None:
-        """Makes the next block; None follows the last."""
+        """Makes the next block unless one is waiting; None stands for the end. An exception is kept, and raised when the block is asked for."""
         if not self._made:
             try:
                 self._made.append((next(self._blocks, None), None))
@@ -294,7 +297,7 @@ class _Ahead:
 
 
 def _blocks(shape: str, names: list[str], rows: Iterable[Any]) -> Iterator[bytes]:
-    """Yields rows of Python as bytes."""
+    """Yields rows of Python, pickled, in blocks of `_ROWS` rows."""
     iterator = iter(rows)
     row = _as_values(names) if shape == "attributes" else _as_dict if shape in ("mapping", "chosen") else _as_tuple
     while block := list(map(row, itertools.islice(iterator, _ROWS))):
@@ -308,8 +311,8 @@ def _plain_row(row: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Returns a value as the engine takes it: adapters of `sqlite3` are registered in this process alone. The engine has a form for timestamps, and
-    names the place of a value that no adapter takes."""
+    """Applies the adapters of `sqlite3` to a value, because they are registered in this process alone. Timestamps are left to the engine, which has a
+    form for them, and so is a value that no adapter takes, because the engine reports it with its row and column."""
     if type(value) in EXACT or (hasattr(value, "hour") and hasattr(value, "year")):
         return value
     from ._values import adapt
@@ -322,7 +325,7 @@ def _plain(value: Any) -> Any:
 
 def _as_tuple(row: Any) -> Any:
     if type(row) is tuple or isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
-        # A value that is no row is refused with its place.
+        # The engine refuses a value that is no row, and names its place.
         return row
     return tuple(row)
 
@@ -346,7 +349,7 @@ def _as_values(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _chunks(names: list[str], chunks: Iterable[Any]) -> Iterator[bytes]:
-    """Yields columns, some rows at a time, as bytes."""
+    """Yields chunks of columns as bytes."""
     for chunk in chunks:
         if hasattr(chunk, "__arrow_c_stream__") or hasattr(chunk, "__arrow_c_array__"):
             for batch in _sqluice.Packing(chunk, None):
@@ -367,15 +370,15 @@ def _column(name: str, values: Any) -> tuple[str, Any]:
 
 
 def _packed(block: Any) -> bytes:
-    """A block of rows."""
+    """Pickles a block of rows."""
     to = io.BytesIO()
     pickler = pickle.Pickler(to, pickle.HIGHEST_PROTOCOL)
-    # Rows are no graph: nothing is noted about values that occur again.
+    # Without the memo, pickling is faster; rows do not refer to themselves.
     pickler.fast = True
     try:
         pickler.dump(block)
     except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:
-        message = f"a value can't be handed to the child process that has the database open: {error}"
+        message = f"a value can't be pickled for the child process that has the database open: {error}"
         raise InputError(message, hint="convert it to str, int, float or bytes") from error
     return to.getvalue()
 
@@ -389,12 +392,12 @@ def _dumped(message: Any, persistent_id: Callable[[Any], Any]) -> bytes:
 
 
 class _Pickler(pickle.Pickler):
-    """A pickler that hands some values to a function."""
+    """A pickler that lets a function replace objects of the child, rows and functions by references."""
 
     of: Callable[[Any], Any]
 
     def persistent_id(self, value: Any) -> Any:
-        # Most values are of these, and are written as they are.
+        # Values of these types are never references.
         return None if type(value) in (str, int, float, bytes, bool, list, tuple, dict, type(None)) else self.of(value)
 
 
@@ -405,7 +408,7 @@ def _loaded(message: bytes, persistent_load: Callable[[Any], Any]) -> Any:
 
 
 class _Unpickler(pickle.Unpickler):
-    """An unpickler that asks a function for the objects of the other side."""
+    """An unpickler that lets a function resolve references to objects, rows and functions."""
 
     of: Callable[[Any], Any]
 
@@ -429,11 +432,11 @@ def _read(from_: IO[bytes]) -> bytes | None:
 
 
 class _Cancelled(BaseException):
-    """The parent's code has failed: it raises its own exception."""
+    """A function of the parent has failed. The child cancels its run; the parent raises the original exception."""
 
 
 class _Server:
-    """The child's end."""
+    """The loop of the child: receives calls, runs them on the compiled module, and sends results."""
 
     def __init__(self, from_: IO[bytes], to: IO[bytes]) -> None:
         self._from, self._to = from_, to
@@ -448,11 +451,11 @@ class _Server:
                 self._serve(*message[1:])
                 del message
         finally:
-            # Also when it is cancelled: a writer that is open takes its rows and its temporary files back.
+            # Also on cancellation: a writer that is open then removes its temporary files.
             self._objects.clear()
 
     def _serve(self, target: int | None, name: str, args: list[Any], forgotten: list[int], path: list[str]) -> None:
-        # Classes of values are found where the parent finds them.
+        # Unpickling imports the classes of values, so the child needs the parent's import path.
         sys.path += [folder for folder in path if folder not in sys.path]
         for number in forgotten:
             self._objects.pop(number, None)
@@ -469,7 +472,7 @@ class _Server:
         try:
             dumped = _dumped(message, self._persistent_id)
             if message[0] == "error":
-                # Not every exception can be made again.
+                # Some exceptions can be pickled, but not unpickled.
                 pickle.loads(dumped)
         except Exception:
             error = message[1]
@@ -510,9 +513,9 @@ class _Server:
             yield block
 
     def _ask(self, number: int, args: tuple[Any, ...]) -> Any:
-        """Asks the parent."""
+        """Calls a function of the parent, and returns its result."""
         self._send(("ask", number, args))
-        # The function may call the compiled module before it answers.
+        # Before it returns, the function may itself call the compiled module.
         while (message := self._receive()) is not None and message[0] == "call":
             self._serve(*message[1:])
         if message is None or message[0] == "error":
@@ -527,9 +530,9 @@ def _unpacked(chunk: Any) -> Any:
 
 
 def serve(pipes: list[str]) -> None:
-    """Runs the child's end, and ends the process."""
+    """Runs the child: serves calls of the parent, and ends the process."""
     for one in PUBLIC:
-        # Errors are sent by their names.
+        # Exceptions are pickled by name, such as sqluice.InputError, so this module must have them.
         setattr(sys.modules["sqluice"], one.__name__, one)
     parent = os.getppid()
     if pipes:
@@ -544,12 +547,12 @@ def serve(pipes: list[str]) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     if os.name != "nt":
-        # A program may ignore it, as one in the background does; a run is cancelled by it.
+        # A background program may ignore SIGINT, and the child inherits that; here the signal must cancel the run.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Thread(target=end_with_parent, daemon=True).start()
     try:
         _Server(from_, to).run()
     except (KeyboardInterrupt, BrokenPipeError):
         pass
-    # Nothing is left to be done, and an orderly end takes a while.
+    # Skip the cleanup of the interpreter, which takes a while.
     os._exit(0)

@@ -3,7 +3,7 @@
 ```text
 Error                  every failure
 ├── InputError         a value, a row, a file, a schema or a database that was read is wrong     (also a ValueError)
-├── TargetError        the database can't be written: it has such a table, it is in use, it is no database
+├── TargetError        the database can't be written: the table exists, it is in use, it is no database
 ├── UsageError         an argument is wrong                                                      (also a ValueError)
 └── Interrupted        the run was asked to stop
 ```
@@ -23,7 +23,7 @@ from typing import Any
 
 
 def _letters(column: str | int | None) -> str:
-    """Returns the letters of a column of a sheet, such as AA for 27. A row alone is named in words."""
+    """Returns the letters of a column of a sheet, such as AA for 27; "row " if there is no column, so that a place reads "row 7"."""
     letters = ""
     left = column if isinstance(column, int) else 0
     while left > 0:
@@ -39,9 +39,9 @@ class Error(Exception):
     """
 
     kind: str = "target"
-    """`input`, `target`, `usage` or `interrupted`, as the class says."""
+    """`input`, `target`, `usage` or `interrupted`: the class as a word."""
     message: str
-    """The reason."""
+    """The text of the error, without its place and its hint."""
     hint: str | None
     """A way to avoid the error."""
     file: str | None
@@ -55,11 +55,11 @@ class Error(Exception):
     byte: int | None
     """The byte in the file, counted from 0."""
     table: str | None
-    """The table."""
+    """The table whose row could not be stored."""
     row: int | None
-    """The row among those that were given, counted from 1."""
+    """The number of the row among those that were given, counted from 1."""
     parts: tuple[BaseException, ...]
-    """The errors that this one sums up."""
+    """The single errors, if this error sums up several."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Error(Exception):
         return f"{place}{self.message}{hint}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Classes that are made while the program runs can't be found by their names.
+        # A class that `also_a` has made can't be found by its name, so an error of it is pickled by its two base classes.
         kind, also = getattr(type(self), "_made_of", (type(self), None))
         system = (self.errno, self.strerror, self.filename) if isinstance(self, OSError) else None
         return _again, (kind, also, self.args, self.__dict__, system)
@@ -106,7 +106,7 @@ class InputError(Error, ValueError):
 
 
 class TargetError(Error):
-    """The database can't be written: it has such a table already, it is in use, it is no database."""
+    """The database can't be written: the table exists already, another program uses the database, or the file is no database."""
 
     kind = "target"
 
@@ -136,7 +136,7 @@ _MADE: dict[tuple[type[Error], type[Exception]], type[Error]] = {}
 
 
 def also_a(kind: type[Error], also: type[Exception]) -> type[Error]:
-    """Returns the subclass of both; its name is that of the class of the package."""
+    """Returns the class that is a subclass of both, and has the name of `kind`."""
     if (kind, also) in _MADE:
         return _MADE[kind, also]
     about = {"__module__": "sqluice", "__qualname__": kind.__name__, "__doc__": kind.__doc__, "_made_of": (kind, also)}
@@ -152,7 +152,7 @@ def _again(
     state: dict[str, Any],
     system: tuple[Any, Any, Any] | None,
 ) -> Error:
-    """Makes a pickled error again."""
+    """Makes the error that `__reduce__` has pickled."""
     made = kind if also is None else also_a(kind, also)
     error = made(*args)
     error.__dict__.update(state)
@@ -188,12 +188,12 @@ def _again_as(kind: type[Error], error: OSError, message: str, **about: Any) -> 
     return of_system(kind, message, error.errno, path, **about)
 
 
-# Packages whose exceptions are not those of the caller's own code.
+# Packages whose exceptions `library_errors` converts; others are the caller's own.
 _LIBRARIES = {"sqluice", "dask", "duckdb", "fsspec", "numpy", "pandas", "polars", "pyarrow", "pyspark", "ray"}
 
 
 def _is_of_caller(trace: TracebackType | None) -> bool:
-    """Returns True if code of the caller has raised an exception, such as a generator that gives rows."""
+    """Returns True if a traceback passes through code of the caller, such as a generator that gives rows."""
     while trace is not None:
         package = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
         if package not in _LIBRARIES and package not in sys.stdlib_module_names:

@@ -1,7 +1,7 @@
 """Files to load: paths, and objects that are read.
 
-What an object gives is copied into a file below the folder for temporary files, under its own name if it has one: a table is named after
-it, and messages name it.
+The content of a file object is copied into a temporary file with the name of the object, if it has one, because a table is named after its
+file. Messages show the name of the object instead of the path.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _CHUNK = 1 << 20
 
 @runtime_checkable
 class Readable(Protocol):
-    """A file object: what `open`, `io.BytesIO`, `urllib.request.urlopen` and the like give."""
+    """A file object, such as those of `open`, `io.BytesIO` and `urllib.request.urlopen`."""
 
     def read(self, size: int = ..., /) -> str | bytes:
-        """The next bytes, or characters of a text; none at the end."""
+        """Returns the next bytes or characters; empty at the end."""
 
 
 def given_files(files: Any) -> list[str | os.PathLike[str] | Readable]:
-    """One, or several."""
+    """Returns the files as a list: the argument is one file, or an iterable of several."""
     if isinstance(files, (str, os.PathLike)) or hasattr(files, "read"):
         return [files]
     if isinstance(files, (bytes, bytearray, memoryview)):
@@ -43,7 +43,7 @@ def _copying() -> AbstractContextManager[None]:
 
 
 class Files:
-    """Paths of all files, while they are loaded."""
+    """Gives the paths of all files for the length of a `with`, and removes the temporary copies of file objects at its end."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Files:
     ) -> None:
         self._given, self._table, self._encoding, self._temp_dir = given, table, encoding, temp_dir
         self._folder: str | None = None
-        # What copies are called, by their paths.
+        # The names that messages show instead of the paths of temporary copies.
         self._names: dict[str, str] = {}
 
     def __enter__(self) -> list[str]:
@@ -80,7 +80,7 @@ class Files:
         own = getattr(file, "name", None)
         name = os.path.basename(own) if isinstance(own, str) else ""
         if not name and not self._table:
-            message = f"nothing names the table of a {type(file).__name__}"
+            message = f"the {type(file).__name__} has no name, after which a table could be named"
             raise UsageError(message, hint='name it: table="NAME"')
         with _copying():
             if self._folder is None:

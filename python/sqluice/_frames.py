@@ -1,12 +1,12 @@
-"""Frames of pandas, one or many: their columns, some rows at a time.
+"""One or several frames of pandas as the rows of one table: their columns, some rows at a time.
 
-Many frames are as one, which has their rows one after another: the columns are those of the first, and a column gets the type that
-the values of all frames allow.
+The columns are those of the first frame, and the rows of the frames follow each other. A column gets the type that the values of all
+frames allow.
 
 ```text
-index     written by default unless each frame's counts from 0, or goes on where the frame before ends
-columns   of the same names; in any order, if no name is twice
-types     frames in a sequence are read again if a later one needs another type; of other iterables, all wait on the disk
+index     written by default, unless the index of each frame counts from 0, or goes on where the index of the frame before ends
+columns   have the same names in all frames; in any order, unless a name is repeated
+types     frames in a sequence are read again if a later frame needs another type; frames of other iterables wait on the disk until all are known
 ```
 """
 
@@ -20,11 +20,12 @@ from typing import Any
 
 from ._errors import InputError, UsageError, library_errors
 
-# Rows of a chunk of columns, a slice of a frame.
+# The most rows of a chunk, which is a slice of a frame.
 CHUNK_ROWS = 32 << 10
 
 Chunk = Any
-"""A list with the values of each column (of timestamps, a tuple with that list), or data of Arrow."""
+"""A list with the values of each column, or data of Arrow. The values of a column are a list or a buffer; those of timestamps are a tuple with one
+list."""
 
 
 def is_frame(data: Any) -> bool:
@@ -37,16 +38,16 @@ def is_arrow(data: Any) -> bool:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Index:
-    """What is asked for about the index of frames."""
+    """The arguments of the caller about the index of frames, and what decides if they are not given."""
 
     wanted: bool | None
-    """Whether it is written; None: if it says something."""
+    """True if the index is written, False if not; None: it is written unless it only counts rows."""
     label: str | Sequence[str] | None
-    """The names of its columns."""
+    """The names of the columns that the index becomes; None: the names of its levels."""
     rows_before: int
-    """The rows of frames that were given before."""
+    """The number of rows of frames that were given to the table before."""
     table_columns: Callable[[], Sequence[str] | None]
-    """Returns the columns of the table, or None if it is made for the frames."""
+    """Returns the columns of the existing table, or None if the table is made for the frames."""
 
     def is_default(self) -> bool:
         return self.wanted is None and self.label is None
@@ -73,6 +74,7 @@ class Frames:
         self.names = self.index_labels + self._names
 
     def _count_on(self, frames: Iterable[Any]) -> bool:
+        """Returns True if the index of each frame only counts its rows."""
         rows = self._index.rows_before
         for frame in filter(is_frame, frames):
             if not _counts(frame.index, rows):
@@ -97,7 +99,7 @@ class Frames:
         return frame[list(self._columns)]
 
     def _units_of(self, frames: Iterable[Any]) -> dict[str, str]:
-        """The finest unit of each column of durations: as integers, all of them are counted in it."""
+        """Returns the finest unit of each column of durations. They are stored as integers in this unit."""
         units: dict[str, str] = {}
         for frame in filter(is_frame, frames):
             for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
@@ -113,20 +115,20 @@ class Frames:
             if is_frame(frame):
                 says_more = self._index.is_default() and not self.index_labels and not _counts(frame.index, rows)
                 if says_more and not self._has_no_place(frame):
-                    message = f"frame {number} has an index that does not just count, and the frames before have none"
+                    message = f"frame {number} has an index that does not just count its rows, but those of the frames before did, and were left out"
                     raise UsageError(message, hint="index=True writes the index of all frames, index=False of none")
                 rows += len(frame)
                 yield from self._slices(frame, number)
             elif is_arrow(frame) and column_names(frame) is not None:
                 yield self._ordered(frame, number)
             else:
-                raise InputError(f"item {number}: a {type(frame).__name__} is no frame like the first")
+                raise InputError(f"item {number} must be a frame like the first one, not a {type(frame).__name__}")
 
     def _slices(self, frame: Any, number: int) -> Iterator[Chunk]:
         frame = self._ordered(self._selected(frame), number)
         levels = len(self.index_labels)
         if levels not in (0, frame.index.nlevels):
-            raise UsageError(f"frame {number} has an index of {frame.index.nlevels} levels, and the first of {levels}")
+            raise UsageError(f"the index of frame {number} has {frame.index.nlevels} levels, but that of the first frame has {levels}")
         parts: list[Any] = [frame.index.get_level_values(level) for level in range(levels)]
         parts += [frame.iloc[:, position] for position in range(len(self._names))]
         columns = []
@@ -141,18 +143,18 @@ class Frames:
             yield chunk
 
     def _in_unit(self, name: str, values: Any, number: int) -> Any:
-        """Durations in the unit that the column has."""
+        """Returns the values; durations are converted to the unit of their column."""
         unit = _unit(values.dtype)
         if unit is None:
             return values
         known = self._units.setdefault(name, unit)
         if _UNITS.index(unit) > _UNITS.index(known):
-            message = f"column {name}: the durations of frame {number} are of the unit {unit}, and those before of {known}"
-            raise InputError(message, hint=f"frame[{name!r}].astype('timedelta64[{known}]') has that unit, too", column=name)
+            message = f"column {name}: the durations of frame {number} have the unit {unit}, but those before have {known}"
+            raise InputError(message, hint=f"frame[{name!r}].astype('timedelta64[{known}]') converts them", column=name)
         return values if unit == known else values.astype(f"timedelta64[{known}]")
 
     def _ordered(self, frame: Any, number: int) -> Any:
-        """The frame with its columns in the order of the first."""
+        """Returns a frame with its columns in the order of the first frame; raises a usage error if it has other columns."""
         names = column_names(frame)
         if names == self._names:
             return frame
@@ -168,7 +170,7 @@ class Frames:
 
 
 def column_names(frame: Any) -> Any:
-    """The names of the columns of a frame; None, if data of Arrow does not say them."""
+    """Returns the names of the columns of a frame, or of data of Arrow; None if the data has no attribute with names."""
     if is_frame(frame):
         return [_column_name(name) for name in frame.columns]
     names = getattr(getattr(frame, "schema", None), "names", None)
@@ -195,7 +197,7 @@ _UNITS = ("s", "ms", "us", "ns")
 
 
 def _unit(dtype: Any) -> str | None:
-    """The unit of durations of NumPy."""
+    """Returns the unit of a NumPy type of durations; None for any other type."""
     import numpy
 
     return str(numpy.datetime_data(dtype)[0]) if getattr(dtype, "kind", "") == "m" and isinstance(dtype, numpy.dtype) else None
@@ -206,7 +208,7 @@ def column_errors(name: str) -> AbstractContextManager[None]:
 
 
 def _arrow_of(values: Any) -> Any:
-    """The chunks of a frame's column that is Arrow's, or None: its values would change on the way through Python's objects."""
+    """Returns a column of a frame as Arrow data if pandas stores it as such, otherwise None. As objects of Python, its values would change."""
     dtype = values.dtype
     if type(dtype).__name__ == "CategoricalDtype" and _is_arrow(dtype.categories.dtype):
         values = values.astype(dtype.categories.dtype)
@@ -225,7 +227,7 @@ def _is_arrow(dtype: Any) -> bool:
 
 
 def _cuts(columns: list[Any], rows: int) -> list[int]:
-    """Where a frame is cut: so that no slice is too long, or has values of two chunks of a column."""
+    """Returns the rows at which a frame is cut: no slice has more than CHUNK_ROWS rows, or values of two chunks of an Arrow column."""
     cuts = {rows, *range(0, rows, CHUNK_ROWS)}
     for values in columns:
         if hasattr(values, "num_chunks"):
@@ -234,7 +236,7 @@ def _cuts(columns: list[Any], rows: int) -> list[int]:
 
 
 def _of_arrow(values: Any, start: int, end: int) -> Any:
-    """Some values, which are all in one chunk."""
+    """Returns the values from `start` to `end`, which all lie in one chunk, as Arrow data."""
     (chunk,) = (chunk for chunk in values.slice(start, end - start).chunks if len(chunk))
     return chunk
 
@@ -244,7 +246,7 @@ def _column_name(name: Any) -> str:
 
 
 def _index_labels(frame: Any, index_label: str | Sequence[str] | None) -> list[str]:
-    """As `to_sql` names them."""
+    """Returns the names of the columns of an index, which are those that `to_sql` gives them."""
     levels = frame.index.nlevels
     if index_label is not None:
         labels = [index_label] if isinstance(index_label, str) else list(index_label)
@@ -257,13 +259,13 @@ def _index_labels(frame: Any, index_label: str | Sequence[str] | None) -> list[s
 
 
 def _of_series(values: Any) -> Any:
-    """Some values of a frame's column, as a list or a buffer."""
+    """Returns values of a column of a frame as a list or a buffer."""
     import numpy
 
     dtype = values.dtype
     zone = getattr(dtype, "tz", None)
     if zone is not None:
-        # In UTC, and with its zone, as Arrow's.
+        # Timestamps with a zone are stored in UTC and end in +00:00, like those of Arrow.
         naive = values.dt.tz_convert("UTC").dt.tz_localize(None) if hasattr(values, "dt") else values.tz_convert("UTC").tz_localize(None)
         return ([text + "+00:00" if isinstance(text, str) else text for text in _moments(naive.to_numpy())],)
     if isinstance(dtype, numpy.dtype):
@@ -274,7 +276,7 @@ def _of_series(values: Any) -> Any:
 
 
 def of_numpy(values: Any) -> Any:
-    """Some values of a column, as a list or a buffer of int64 or float64."""
+    """Returns values of a column of NumPy as a list, or as a buffer of int64 or float64."""
     import numpy
 
     kind, size = values.dtype.kind, values.dtype.itemsize
@@ -293,7 +295,7 @@ def of_numpy(values: Any) -> Any:
 
 
 def _moments(values: Any) -> list[Any]:
-    """ISO 8601, with as many digits of a second as it needs: 0, 3, 6 or 9, as of Arrow's timestamps."""
+    """Returns timestamps as ISO 8601 text. A fraction of a second has 3, 6 or 9 digits, as few as it needs, like those of Arrow."""
     import numpy
 
     unit = numpy.datetime_data(values.dtype)[0]
@@ -306,7 +308,7 @@ def _moments(values: Any) -> list[Any]:
     if unit in _LONG_UNITS:
         years = values.astype("datetime64[Y]").astype("int64") + 1970
         for row in numpy.flatnonzero(((years < 0) | (years > 9999)) & ~numpy.isnat(values)):
-            # It is refused with its place.
+            # The engine refuses this value, and names its row and column.
             found[row] = values[row]
     return found
 

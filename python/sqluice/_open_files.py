@@ -1,20 +1,20 @@
-"""Another SQLite library in this process.
+"""Finds out if another SQLite library of this process has a database open; then a child process opens it instead.
 
 The package has a SQLite of its own beside that of the module `sqlite3`, of apsw, and of others. On Linux and macOS the locks of files belong to the
-process: of two SQLite libraries neither sees what the other has locked, and when one closes a file the locks of the other are gone. Rows that are
-committed then may be lost without an error. Therefore no code of the package opens a file that something else in this process has open: a child
+process: of two SQLite libraries neither sees what the other has locked, and when one closes a file, the kernel releases the locks of the other.
+Committed rows may then be lost without an error. Therefore no code of the package opens a file that something else in this process has open: a child
 process does it (`_child`), whose locks are its own.
 
 ```text
 descriptors of the file in this process
  - while the package uses the file:
-     those that the package's own SQLite has opened      the compiled module notes them
-     plain ones                                          its reader has them: SQLite opens files with O_NOFOLLOW, which Linux remembers
+     those that the package's own SQLite has opened      the compiled module lists them
+     those without O_NOFOLLOW                            are the package's reader's: SQLite opens files with this flag, which Linux shows
  = descriptors of others, SQLite or not                  closing any of them would release the package's locks
 ```
 
-While the package does not use the file, its own SQLite may have it open for a connection of the ADBC driver. That connection counts as another library: the
-package's readers and writers close plain descriptors, which would release its locks.
+While the package does not use the file, its own SQLite may have it open for a connection of the ADBC driver. That connection counts as another
+library: the package's readers and writers close plain descriptors, which would release its locks.
 
 On Windows locks belong to handles. Two libraries see each other's locks there as two processes do, and the package opens such files itself.
 """
@@ -35,12 +35,12 @@ from . import _sqluice
 File = tuple[int, int]
 """The device and the inode of a file."""
 
-# Files that the package itself uses now, and paths at which it makes one.
+# The number of calls that use each file now, and of those that create a file at each path.
 _ours: Counter[File] = Counter()
 _made: Counter[str] = Counter()
 _lock = threading.Lock()
 
-# If the system lists no descriptors, they are tried up to this number.
+# If the system does not list the open descriptors, all numbers up to this one are tried.
 _TRIED_MAX = 4096
 
 
@@ -57,13 +57,13 @@ def _descriptors() -> Iterator[int]:
         listed = [int(name) for name in os.listdir("/dev/fd")]
     except (OSError, ValueError):
         listed = []
-    # Some systems list the three standard ones only, and Linux lists none without /proc.
+    # Some systems list only the three standard descriptors, and Linux lists none if /proc is not mounted.
     return iter(listed if len(listed) > 4 or (listed and sys.platform == "linux") else range(3, _TRIED_MAX))
 
 
 def _is_open_elsewhere(file: File, by_sqlite: bool = False) -> bool:
-    """Returns True if something else than the package has the file open in this process. by_sqlite: files that a program has opened by itself do
-    not count, where the system shows how a file was opened."""
+    """Returns True if this process has the file open by a descriptor that is not the package's. by_sqlite: on Linux, which shows how a file was opened,
+    only descriptors that an SQLite library has opened count."""
     found = [descriptor for descriptor in _descriptors() if _is_of(descriptor, file)]
     if not found:
         return False
@@ -89,7 +89,7 @@ def _is_of(descriptor: int, file: File) -> bool:
 
 
 def _is_of_sqlite(descriptor: int) -> bool:
-    """Returns True if a descriptor was opened as SQLite opens files."""
+    """Returns True if a descriptor was opened with O_NOFOLLOW, as SQLite opens files."""
     import fcntl
 
     try:
@@ -115,8 +115,8 @@ def _files(paths: Iterable[str | os.PathLike[str] | None]) -> list[File]:
 
 @contextmanager
 def used(*paths: str | os.PathLike[str] | None, inputs: Iterable[str | os.PathLike[str]] = ()) -> Iterator[Any]:
-    """While the package uses databases. Gives the compiled module, or what stands for it in a child process if something else in this process has
-    one of the files open. inputs: files that may be databases."""
+    """Registers databases as used by the package for the length of a `with`. Gives the compiled module, or a `Child` in its place if something else in
+    this process has one of the files open. inputs: files to read that may be databases."""
     databases, others = _files(paths), _files(inputs)
     files = databases + others
     missing = [os.path.abspath(os.fsdecode(path)) for path in paths if path is not None and os.name != "nt" and not os.path.exists(path)]

@@ -1,15 +1,16 @@
-"""`pandas_method`: the rows of `DataFrame.to_sql` by a child process.
+"""`pandas_method`: a `method=` of `DataFrame.to_sql` by which a child process writes the rows.
 
 ```text
 pandas              creates the table, and calls the method with the rows
- the method         looks whether the child may write: below
+ the method         finds out if the child may write (see below)
  child process      writes the rows and commits                              or the ordinary INSERT of pandas, with one warning
 pandas              makes the index of the frame, and commits
 ```
 
-The child commits by itself. So it writes only where pandas would commit as well, and where nothing of the caller's connection would be lost:
-no transaction is open in the file, no other chunk of the frame follows, and the connection has no means that the child lacks. Whatever the child
-refuses, INSERT decides: it stores the rows, or raises what it always raises. A COMMIT that fails may have stored the rows, and is an error.
+The child commits by itself. So it writes only where pandas would commit as well, and where nothing of the caller's connection would be lost: the
+connection has no open transaction, no other chunk of the frame follows, and the connection has nothing that the child would lack, such as a temporary
+trigger. If the child refuses the rows, the ordinary INSERT of pandas stores them or raises its own error. If a COMMIT of the child fails, the rows
+may be stored, so that is an error.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ._errors import Error
 from ._settings import settings_of
 from ._write import quoted, table_args, write_defaults
 
-# Rows of a chunk.
+# The number of rows that go to the child at a time.
 _CHUNK_ROWS = 32 << 10
 
 
@@ -59,7 +60,7 @@ def pandas_method(table: Any, connection: Any, keys: Sequence[str], rows: Iterab
 def _taken(keys: Sequence[str], rows: Iterable[Any]) -> list[list[Any]]:
     """Returns the values of each column."""
     if type(rows) is zip:
-        # pandas zips its columns: taken one by one, no row is made.
+        # pandas gives a zip of its columns: take these out of it, so that no tuple is made for each row.
         made = rows.__reduce__()
         if made[0] is zip and len(made[1]) == len(keys):
             return [list(column) for column in made[1]]
@@ -75,7 +76,7 @@ def _warn(table: Any, reason: str) -> None:
     if getattr(table, "_sqluice_warned", False):
         return
     table._sqluice_warned = True
-    # The caller of to_sql: frames of pandas are between it and this.
+    # The warning names the line that calls to_sql: skip the stack frames of pandas and sqluice.
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and re.match(r"(pandas|sqluice)\b", str(frame.f_globals.get("__name__", ""))):
         level, frame = level + 1, frame.f_back
@@ -85,14 +86,14 @@ def _warn(table: Any, reason: str) -> None:
 def _by_child(table: Any, connection: Any, keys: Sequence[str], given: list[list[Any]]) -> int:
     rows = len(given[0]) if given else 0
     if rows != len(table.frame):
-        raise _Ordinary("the frame has several chunks, and a child process would commit each (leave out chunksize)")
+        raise _Ordinary("the frame has several chunks, and a child process would commit each chunk by itself (leave out chunksize)")
     raw = _connection(table, connection)
     if raw.in_transaction:
         raise _Ordinary("the connection is in a transaction")
     path = _path(raw, table)
     busy_timeout, foreign_keys = _pragma(raw, "busy_timeout") / 1000, bool(_pragma(raw, "foreign_keys"))
     try:
-        # It starts while the values are made ready.
+        # The child starts while the values are prepared.
         with Child() as child:
             columns = _columns(table, connection, keys, given)
             _look(raw, table, keys)
@@ -105,7 +106,7 @@ def _by_child(table: Any, connection: Any, keys: Sequence[str], given: list[list
 
             child.write(path, make, True, False, about, settings, None)
     except Ended:
-        # The rows may be there: a second time would be wrong.
+        # The rows may be stored already, so they must not be inserted again.
         raise
     except Error as error:
         if _may_be_stored(error):
@@ -127,15 +128,15 @@ def _connection(table: Any, connection: Any) -> Any:
         return connection.connection
     dialect = getattr(connection, "dialect", None)
     if getattr(dialect, "name", None) != "sqlite":
-        raise _Ordinary("this is no connection to SQLite that is known")
-    # pandas leaves what it has begun, and nothing else, to its exit stack.
+        raise _Ordinary("the connection is not one of sqlite3 or of SQLAlchemy for SQLite")
+    # pandas commits a transaction that it has begun itself: this one is then in its exit stack.
     begun = connection.get_transaction()
     closes = getattr(getattr(table.pd_sql, "exit_stack", None), "_exit_callbacks", ())
     if begun is None or connection.in_nested_transaction() or not any(getattr(one[1], "__self__", None) is begun for one in closes):
         raise _Ordinary("the connection is in a transaction of its own (give to_sql the engine)")
     raw = connection.connection.dbapi_connection
     if not isinstance(getattr(raw, "in_transaction", None), bool):
-        raise _Ordinary("this is no connection to SQLite that is known")
+        raise _Ordinary("the connection is not one of sqlite3 or of SQLAlchemy for SQLite")
     return raw
 
 
@@ -166,7 +167,7 @@ def _path(raw: Any, table: Any) -> str:
         if _asked(raw, shadowing, table.name):
             raise _Ordinary("the connection has temporary tables of this name, or temporary triggers")
     if str(_pragma(raw, "locking_mode")).lower() == "exclusive":
-        raise _Ordinary("the connection has the database to itself")
+        raise _Ordinary("the connection has locking_mode exclusive, so no other process can open the database")
     if _pragma(raw, "recursive_triggers"):
         raise _Ordinary("the connection has recursive triggers")
     return path
@@ -247,9 +248,9 @@ def _adapted(value: Any) -> Any:
     try:
         adapted = sqlite3.adapt(value, sqlite3.PrepareProtocol)
     except sqlite3.ProgrammingError as error:
-        raise _Ordinary(f"a {type(value).__name__} is no value that is known") from error
+        raise _Ordinary(f"a value of type {type(value).__name__} has no adapter") from error
     if type(adapted) not in EXACT:
-        raise _Ordinary(f"a {type(value).__name__} is no value that is known")
+        raise _Ordinary(f"a value of type {type(value).__name__} has no adapter")
     return adapted
 
 

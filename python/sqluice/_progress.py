@@ -1,4 +1,4 @@
-"""How a run is watched."""
+"""Progress of a run: the argument `progress=` of functions, the class that a callback gets, and the bar on standard error."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _WIDTH = 24
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is. Unknown totals are None."""
+    """The state of a run, which a callback gets some times a second. Totals that are not known are None."""
 
     phase: str
-    """What is being done: `write`, `sort orders.by_date`, `sync`, ..."""
+    """The name of the current phase: `write`, `sort orders.by_date`, `sync`, ..."""
     rows: int
     """Rows of the phase so far."""
     bytes: int
@@ -27,7 +27,7 @@ class Progress:
 
     @property
     def fraction(self) -> float | None:
-        """The part that is done, 0 to 1, where the whole is known."""
+        """The share of the phase that is done, from 0 to 1; None if the total is not known."""
         for done, total in ((self.rows, self.rows_total), (self.bytes, self.bytes_total)):
             if total:
                 return min(done / total, 1.0)
@@ -39,7 +39,7 @@ _Raw = Callable[[str, int, int, int | None, int | None], None]
 
 
 class _Bar:
-    """A line on standard error that is written again and again; in a notebook, too."""
+    """A progress bar: one line on standard error, or in a notebook, that is overwritten with each step."""
 
     def __init__(self, to: TextIO) -> None:
         self._to = to
@@ -71,7 +71,7 @@ class _Bar:
         return "  ".join(parts)
 
     def _draw(self, line: str) -> None:
-        # A stream that can't be written to is no reason to stop.
+        # A closed or broken standard error must not end the run.
         try:
             self._to.write("\r" + line.ljust(self._length) + ("" if line else "\r"))
             self._to.flush()
@@ -80,13 +80,13 @@ class _Bar:
         self._length = len(line)
 
     def close(self) -> None:
-        """Leaves an empty line."""
+        """Erases the bar."""
         if self._phase is not None:
             self._draw("")
 
 
 class Watched:
-    """What the engine is to call, for the length of a `with`."""
+    """Gives the function that the engine calls about its progress, for the length of a `with`; None without `progress`."""
 
     def __init__(self, progress: bool | Callback) -> None:
         self._bar: _Bar | None = None

@@ -1,4 +1,4 @@
-"""Rows out of databases: as Arrow, and as files."""
+"""`read` and `export`: rows of a database as Arrow data, and as files."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Rows:
     """Rows of a database for any library that takes Arrow: `pyarrow.table(rows)`, `polars.DataFrame(rows)`,
     `pandas.DataFrame.from_arrow(rows)`, `duckdb.sql("SELECT ... FROM rows")`.
 
-    They are read while they are taken, on all cores and in bounded memory, each time anew: each reading has one committed state of the
-    database, from its beginning to its end.
+    The rows are read while the library takes them, on all cores and in bounded memory. Each library that takes them reads the database again, and
+    sees one committed state from beginning to end.
     """
 
     __slots__ = ("_arguments", "_db", "_reading")
@@ -36,22 +36,22 @@ class Rows:
             self._made(native)
 
     def _made(self, native: Any) -> Any:
-        """The reader: here, or in a child process."""
+        """Returns the reader, in this process or in a child process."""
         if native is not _sqluice:
             return native.Reading(*self._arguments)
         self._reading = self._reading or _sqluice.Reading(*self._arguments)
         return self._reading
 
     def basis(self) -> str:
-        """The state of the database and the types of the columns, as text, for `read(..., part=..., basis=...)`. Columns that are not declared
-        with a type are read for it."""
+        """Returns the state of the database and the types of the columns, as text, for `read(..., part=..., basis=...)`. To find the types of columns
+        that are declared without one, all of their values are read."""
         with used(self._db) as native:
             basis: str = self._made(native).basis()
             return basis
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows as a stream of Arrow, with the types that they have, whatever schema is requested."""
-        # Until the stream is released, which lets go of this.
+        """Returns the rows as a stream of Arrow. `requested_schema` is ignored."""
+        # The file counts as used until the stream is released: the stream holds `guard`.
         guard = used(self._db)
         native = guard.__enter__()
         reading = self._made(native)
@@ -61,7 +61,7 @@ class Rows:
 
 
 class _Taken:
-    """The rows that a child process reads, as they are taken."""
+    """Gives the batches that a child process reads, one at each call; None at the end."""
 
     def __init__(self, guard: Any, sending: Any) -> None:
         self._guard, self._sending = guard, sending
@@ -91,18 +91,18 @@ def read(
     retries: int | None = None,
     busy_limit: float | None = None,
 ) -> Rows:
-    """Reads a table, a view or what a query returns, as Arrow.
+    """Reads a table, a view, or the rows of a query, as Arrow data.
 
     columns, where, limit: the columns to read, a condition in SQL for the rows, and how many rows at most; query: a SELECT instead of a table.
-    Columns that are declared INTEGER are int64, REAL float64, TEXT utf8 and BLOB binary; others are what their values are. mixed: a
-    value of another kind is an error, makes text of the column, or becomes null. dates: ISO text of columns declared DATE, DATETIME
-    or TIMESTAMP becomes dates and timestamps. busy_limit: seconds that a reading may keep others from committing, which it does in
-    all journal modes but WAL. timeout, retries: of requests for a URL, as for `write`.
+    Columns that are declared INTEGER are int64, REAL float64, TEXT utf8 and BLOB binary; other columns get the type of their values. mixed: a value
+    of another kind is an error ("error"), turns the column into text ("text"), or becomes null ("null"). dates: ISO text of columns declared DATE,
+    DATETIME or TIMESTAMP becomes dates and timestamps. busy_limit: the seconds for which reading may keep other programs from committing; after that
+    it ends with an error. In WAL mode, reading keeps nobody waiting. timeout, retries: of requests for a URL, as for `write`.
 
-    part: `(k, n)` reads the k-th part, counted from 0, of a table whose pages are cut into n parts. Together they are the rows of the
-    table, one part after another; parts of a small table may be empty. Views, queries, `where` and `limit` have no parts. basis: what
-    `Rows.basis()` has returned for the whole table, here or on another machine that sees the file: it is an error when the database was
-    changed since, and all parts have the types of the whole.
+    part: `(k, n)` reads the k-th part, counted from 0, of a table whose pages are cut into n parts. Together they are the rows of the table, one part
+    after another; parts of a small table may be empty. Views, queries, `where` and `limit` have no parts. basis: what `Rows.basis()` has returned for
+    the whole table, here or on another machine that has the file: all parts then have the same types, and it is an error if the database has changed
+    since.
     """
     check_arguments(read, locals())
     settings = settings_of("read", locals())
@@ -131,8 +131,8 @@ def export(
 ) -> ExportReport:
     """Exports tables, views or the rows of a query to the file `to`, or each table to a file in the folder `to`, as `sqluice export` does.
 
-    The name of the file says the format, also before .gz and .zst. Without `tables`, the only table is exported to a file, or all tables to a
-    folder. The other parameters are those of `read`.
+    The name of the file says the format, also before .gz and .zst. Without `tables`, all tables are exported to a folder; a file gets
+    the only table, and it is an error if there are several. The other parameters are those of `read`.
 
     A .sql file has the statements that make the whole database, or `tables` with their indexes and triggers: `sqlite3 new.db < dump.sql`.
     """

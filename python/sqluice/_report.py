@@ -1,4 +1,4 @@
-"""What was done."""
+"""The reports that functions return: dataclasses with the names of the JSON that `--json` prints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _grouped(number: int, word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """What some of the time went into."""
+    """A phase of a run, such as `write` or `sync`, and its duration."""
 
     name: str
     seconds: float
@@ -26,11 +26,11 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What happened to an index."""
+    """An index that was written with the rows of its table, or created."""
 
     name: str
     write_path: str
-    """How its entries are written: `sorted`, `insert` or `sqlite`."""
+    """The way its entries are written: `sorted`, `insert` or `sqlite`."""
     entries: int
     root_page: int
     leaf_pages: int
@@ -55,27 +55,27 @@ class FullTextReport:
     work: str = "create"
     """The work that was done: `create`, `optimize` or `rebuild`."""
     merged_segments: int = 0
-    """The segments that `fts_optimize` has merged; 0 if there was one already."""
+    """The number of segments that `fts_optimize` has merged; 0 if the index had only one segment."""
 
 
 @dataclass(frozen=True, slots=True)
 class MissedType:
-    """Why a column is TEXT although nearly all of its values are numbers."""
+    """The reason why a column is TEXT although nearly all of its values are numbers."""
 
     type: str
-    """The type that it just missed: `INTEGER` or `REAL`. `types={column: type}` makes it so."""
+    """The type of the column without these values: `INTEGER` or `REAL`. `types={column: type}` declares it."""
     value: str
-    """The first value that decided."""
+    """The first value that is no number, as text."""
     file: str | None
     line: int | None
     values: int
-    """Values that were counted: those that decided on the types first."""
+    """The number of values that were counted."""
     others: int
-    """Those among them that are no numbers."""
+    """The number of these values that are no numbers."""
     quoted: bool = False
-    """Whether the others are NULL markers in quotes, such as `"NA"`, which `null=[...]` does not read."""
+    """True if the values that are no numbers are NULL markers in quotes, such as `"NA"`, which `null=[...]` does not read."""
     read_by: tuple[tuple[str, ...], ...] = ()
-    """The parameters that read the others as numbers, each with its value: `("thousands", "price=,")`."""
+    """The parameters that would read these values as numbers, each with its value: `("thousands", "price=,")`."""
     signs: str | None = None
     """The signs of a value that no parameter reads together with the rest of the column: `a currency`."""
 
@@ -87,7 +87,7 @@ class NullMarkers:
     tokens: tuple[str, ...]
     """The most frequent of these texts, such as `NA`."""
     readable: bool
-    """Whether `null=[...]` reads these texts as NULL. JSON has a NULL of its own."""
+    """True if `null=[...]` reads these texts as NULL; False for JSON, which has its own null."""
     type: str | None
     """The number type of the column without these texts, if all other values are numbers."""
     value: str
@@ -102,7 +102,7 @@ class NullMarkers:
 
 @dataclass(frozen=True, slots=True)
 class ChangedText:
-    """Text that a declared type makes a number of."""
+    """A text that a declared numeric type converts to a number, such as `007` to 7."""
 
     value: str
     becomes: str
@@ -117,7 +117,7 @@ class ColumnReport:
     name: str
     type: str
     conversion: str | None
-    """How its text is converted, if that was asked for: `date %d.%m.%Y`."""
+    """The requested conversion of its text, such as `date %d.%m.%Y`; None without one."""
     nulls: NullMarkers | None
     missed: MissedType | None
     changed: ChangedText | None
@@ -125,11 +125,11 @@ class ColumnReport:
 
 @dataclass(frozen=True, slots=True)
 class TableReport:
-    """What happened to a table."""
+    """A table that got rows, and how."""
 
     name: str
     action: str
-    """What was done to it: `make`, `append`, `replace` or `upsert`."""
+    """`make` for a new table; `append`, `replace` or `upsert` for an existing one."""
     rows: int
     rejected: int
     rejected_lines: int
@@ -137,17 +137,17 @@ class TableReport:
     padded: int
     """Rows that were loaded although fields are missing at their end, which are NULL."""
     filtered: int
-    """Records that `where` has left out."""
+    """The number of records that `where` has left out."""
     filtered_null: int
-    """Of these, the records for which it was NULL, neither true nor false."""
+    """The number of these records for which the condition was NULL, neither true nor false."""
     ignored: int
-    """Rows that were left out: another row has the same key, or a trigger says so."""
+    """Rows that were left out because another row has the same key, or because a trigger skipped them."""
     updated: int | None
-    """Of `rows`, those that changed an existing row; None: not counted, in a large database or with triggers."""
+    """The number of `rows` that changed an existing row; None: not counted, in a large database or with triggers."""
     replaced: int | None
-    """Rows whose place a later row with the same key has taken; None: as above."""
+    """The number of rows that a later row with the same key has replaced; None: not counted, in a large database or with triggers."""
     write_path: str
-    """How its rows are written: `pages`, `sorted`, `insert` or `sqlite`."""
+    """The way its rows are written: `pages`, `sorted`, `insert` or `sqlite`."""
     root_page: int
     leaf_pages: int
     interior_pages: int
@@ -176,23 +176,23 @@ class ReplacedTable:
 
     name: str
     rows: int | None
-    """None: it is virtual, or could not be read."""
+    """The number of rows; None: the table is virtual, or could not be read."""
     estimated: bool
-    """The number of rows is an estimate."""
+    """True if the number of rows is an estimate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """What a database held that was replaced."""
+    """The content of a database before it was replaced."""
 
     tables: tuple[ReplacedTable, ...]
     rows: int
-    """Of all tables whose rows are known."""
+    """The number of rows of all tables whose number of rows is known."""
     estimated: bool
-    """The rows of some tables are estimated."""
+    """True if the number of rows of a table is an estimate."""
     bytes: int
     unread: str | None
-    """Why not all of it could be read."""
+    """The reason why not all of it could be read; None if all was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,14 +200,15 @@ class Replacement:
     """The method by which a new file replaced a database file."""
 
     method: Literal["rename", "transaction"]
-    """`transaction`: its pages were written into the old file, because others could have that open unseen."""
+    """`rename`: the new file was renamed over the old one. `transaction`: the new pages were written into the old file, because another program might
+    have it open without being noticed."""
     why: str | None = None
     """The reason for a transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something that was left out without being asked for."""
+    """A file that could not be loaded, or a row of an archive that could not be restored, and why."""
 
     name: str
     why: str
@@ -218,35 +219,35 @@ class LeftOut:
     """A file of a folder or an archive that is not loaded unless it is named."""
 
     name: str
-    """That of a folder, with all that is below it, ends in a slash."""
+    """The path; it ends in a slash for a folder, of which all files are left out."""
     why: str
-    """Such as `hidden`, `a database` or `no known extension`."""
+    """The reason, such as `hidden`, `a database` or `no known extension`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preamble:
-    """Lines before a table."""
+    """Lines before the table in a CSV file, which were skipped."""
 
     lines: int
     first: str
-    """The first of them that has text, shortened."""
+    """The first of these lines that has text, shortened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Csv:
-    """How a CSV file was read."""
+    """The properties with which a CSV file was read."""
 
     delimiter: str
-    """In words: `comma`, `tab`, ..."""
+    """The delimiter in words: `comma`, `tab`, ..."""
     quote: str | None
     escape: str | None
     comment: str | None
     header: bool
     header_is_close: bool
-    """What speaks for and against a header is nearly even."""
+    """True if the evidence for and against a header was nearly even, so that the guess may be wrong."""
     skipped_lines: int
     preamble: Preamble | None
-    """The lines among those skipped that were recognised as no part of the table."""
+    """The skipped lines that were recognised as no part of the table; None if there are none."""
     comments: int
     """Lines of the sample that were recognised as comments."""
     footer: int | None
@@ -255,7 +256,7 @@ class Csv:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """How a file was read, as was recognised or given."""
+    """The properties with which a file was read, recognised or given."""
 
     name: str
     table: str
@@ -263,14 +264,14 @@ class Input:
     compression: str | None
     """gzip, zstd, bzip2 or xz."""
     encoding: str | None
-    """Of text that is not UTF-8."""
+    """The encoding of text that is not UTF-8; None for UTF-8."""
     csv: Csv | None
     padded: int
     """Rows that were loaded although fields are missing at their end, which are NULL."""
     notes: tuple[str, ...] = ()
-    """What the caller might expect otherwise."""
+    """Notes about reading that may surprise the caller, such as skipped lines."""
     warnings: tuple[str, ...] = ()
-    """Values that may not be what they seem, with the place of the first, and the parameter that reads them in another way."""
+    """Warnings about values that may have been read wrongly, with the place of the first, and the parameter that reads them in another way."""
     dialect: str | None = None
     """The database whose SQL a dump has: SQLite, MySQL (also for MariaDB) or PostgreSQL."""
     sheet: str | None = None
@@ -279,7 +280,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was written."""
+    """The report of a run that wrote rows."""
 
     target: str | None
     rows: int
@@ -287,7 +288,7 @@ class Report:
     rejected_lines: int
     """The lines of these rows in the input: a quoted field may have several."""
     ignored: int
-    """Rows that were left out: another row has the same key, or a trigger says so."""
+    """Rows that were left out because another row has the same key, or because a trigger skipped them."""
     pages: int
     page_bytes: int
     bytes: int
@@ -298,17 +299,17 @@ class Report:
     phases: tuple[Phase, ...]
     tables: tuple[TableReport, ...]
     checksum: str | None = None
-    """Of all pages, in hexadecimal; of a new file only."""
+    """The checksum of all pages, in hexadecimal; None if the file existed before."""
     notes: tuple[str, ...] = ()
-    """What the caller might expect otherwise, such as columns that got another name."""
+    """Notes that may surprise the caller, such as columns that got another name."""
     inputs: tuple[Input, ...] = ()
     """The files of a load, and how each was read."""
     skipped: tuple[Skipped, ...] = ()
-    """What was left out: files that could not be loaded."""
+    """The files that could not be loaded (`skip_bad_files=True`)."""
     left_out: tuple[LeftOut, ...] = ()
     """The files of folders and archives that were not named, and are not loaded: hidden files, databases, pictures."""
     replaced: Replaced | None = None
-    """What the database held that was replaced (`overwrite=True`)."""
+    """The tables of the database that was replaced (`overwrite=True`)."""
     replacement: Replacement | None = None
     """The method by which the result took the place of an existing database."""
     removed: tuple[str, ...] = ()
@@ -328,7 +329,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class MadeIndexes:
-    """Indexes that were made."""
+    """The report of `index`."""
 
     target: str
     journal_mode_before: str
@@ -341,7 +342,7 @@ class MadeIndexes:
     phases: tuple[Phase, ...]
     indexes: tuple[IndexReport, ...]
     existing: tuple[str, ...]
-    """Indexes that existed before, and whose statements say IF NOT EXISTS."""
+    """Indexes that were not created because they existed, and their statements say IF NOT EXISTS."""
     full_text: tuple[FullTextReport, ...] = ()
     """Full-text indexes that were created, made again or optimized."""
 
@@ -362,7 +363,7 @@ class CopiedTable:
     """Leaf pages that were copied as they are."""
     overflow_pages: int
     sorted: bool
-    """Its rows, which have no rowids, were out of order and were sorted."""
+    """True if its rows, which have no rowids, were out of order and were sorted."""
     root_page: int | None = None
     """The root of its B-tree; None: SQLite wrote the copy."""
 
@@ -378,16 +379,16 @@ class CopiedIndex:
     relocated_leaves: int
     """Leaf pages that were copied as they are."""
     sorted: bool
-    """Its entries were out of order and were sorted."""
+    """True if its entries were out of order and were sorted."""
     unverified: str | None = None
-    """Why the order of its entries was not verified; None: it was."""
+    """The reason why the order of its entries was not verified; None if it was."""
     root_page: int | None = None
     """The root of its B-tree; None: SQLite wrote the copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenSetting:
-    """A setting that a copy for a purpose has."""
+    """A setting that `purpose=` has chosen for a copy."""
 
     name: str
     value: str
@@ -402,9 +403,9 @@ class MaskedColumn:
     column: str
     mask: str
     keeps_different: bool
-    """Whether different values stay different."""
+    """True if the mask keeps different values different."""
     follows: str | None = None
-    """The column that it refers to and is masked like."""
+    """The key that the column refers to, and whose mask it has; None if it has its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,7 +435,7 @@ class SecondPlace:
 
 @dataclass(frozen=True, slots=True)
 class MaskRemark:
-    """Something that masks do not change."""
+    """A remark about something that masks do not change, or about a weak mask."""
 
     about: str
     what: str
@@ -442,7 +443,7 @@ class MaskRemark:
 
 @dataclass(frozen=True, slots=True)
 class CopiedLiteral:
-    """Values in the text of an object of the schema, which is copied."""
+    """An object of the schema that is copied with literal values in its text."""
 
     object: str
     places: tuple[str, ...]
@@ -461,7 +462,7 @@ class StrippedText:
 
 @dataclass(frozen=True, slots=True)
 class MaskReport:
-    """What was masked, and what was not."""
+    """The masked columns of a copy, and findings about columns without a mask."""
 
     random_key: bool
     columns: tuple[MaskedColumn, ...]
@@ -476,9 +477,9 @@ class MaskReport:
     stripped: tuple[StrippedText, ...]
     """Objects that lost literals, or are left out because of them."""
     rebuilt: tuple[str, ...]
-    """Full-text tables that were made again."""
+    """Full-text tables that were built again from the masked rows."""
     dropped: tuple[str, ...]
-    """Tables of statistics that were left out because they have values."""
+    """Tables of statistics that were left out because they contain values of columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,7 +491,7 @@ class LeftOutRows:
     filtered: int
     """Rows for which the condition was not true."""
     filtered_null: int
-    """The part of these rows for which the condition was NULL."""
+    """The number of these rows for which the condition was NULL."""
     not_sampled: int
     """Rows that are not in the sample."""
     children: int
@@ -521,12 +522,12 @@ class SelectedRows:
     tables: tuple[LeftOutRows, ...]
     references: tuple[BrokenReference, ...] = ()
     sees_old_values: bool = False
-    """The copy is masked, and its conditions saw the values of the source."""
+    """True if the copy is masked, so that conditions and samples used values that are not in the copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopyReport:
-    """What was copied."""
+    """The report of `copy`."""
 
     source: str
     target: str
@@ -535,7 +536,7 @@ class CopyReport:
     pages: int
     page_bytes: int
     output: str
-    """How pages were written: `direct`, `buffered`, or by `sqlite`."""
+    """The way pages were written: `direct` past the page cache, `buffered` through it, or by `sqlite`."""
     source_journal_mode: str
     rows: int
     relocated_leaves: int
@@ -551,11 +552,11 @@ class CopyReport:
     left_out: tuple[str, ...]
     """Objects that were left out, such as `index orders_by_date`."""
     broken: tuple[str, ...]
-    """What does not work in the copy because of what was left out (`force=True`)."""
+    """Views, triggers and foreign keys that do not work in the copy because an object that they need was left out (`force=True`)."""
     checksum: str | None = None
-    """Of all pages, in hexadecimal; None: SQLite wrote them."""
+    """The checksum of all pages, in hexadecimal; None: SQLite wrote them."""
     replaced: Replaced | None = None
-    """What the database held that was replaced (`overwrite=True`)."""
+    """The tables of the database that was replaced (`overwrite=True`)."""
     replacement: Replacement | None = None
     """The method by which the result took the place of an existing database."""
     removed: tuple[str, ...] = ()
@@ -564,11 +565,11 @@ class CopyReport:
     chosen: tuple[ChosenSetting, ...] = ()
     """The settings that follow from the purpose."""
     files: tuple[str, ...] = ()
-    """Files that were written besides the copy; of "d1", all that are in its folder."""
+    """Files that were written besides the copy; for the purpose "d1", all files in its folder."""
     selected: SelectedRows | None = None
     """Rows that were left out (`where=...`, `sample=...`)."""
     mask: MaskReport | None = None
-    """What was masked, and what was not (`mask=...`)."""
+    """The report about masks (`mask=...`)."""
 
     def __repr__(self) -> str:
         return (
@@ -588,11 +589,11 @@ class MergedSource:
 
 @dataclass(frozen=True, slots=True)
 class Renumbered:
-    """New rowids of the rows of a source."""
+    """A source of a merge whose rows got new rowids."""
 
     source: str
     added: int
-    """The number that was added to each."""
+    """The number that was added to each rowid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -602,33 +603,33 @@ class MergedTable:
     name: str
     rows: int
     sources: int
-    """The number of databases that have it."""
+    """The number of databases that have the table."""
     method: str
-    """How its rows were merged: `copied`, `concatenated`, `interleaved`, `renumbered` or `inserted`."""
+    """The way its rows were merged: `copied`, `concatenated`, `interleaved`, `renumbered` or `inserted`."""
     left_out: int
-    """Rows that were left out because others have their keys."""
+    """The number of rows that were left out because another row has the same key."""
     leaf_pages: int
     relocated_leaves: int
     """Leaf pages that were copied as they are."""
     new_keys: bool = False
-    """A column shows the new rowids: an INTEGER PRIMARY KEY."""
+    """True if the new rowids are visible as an INTEGER PRIMARY KEY."""
     renumbered: tuple[Renumbered, ...] = ()
     """The sources whose rows have new rowids."""
     following: tuple[str, ...] = ()
-    """The columns whose values follow new numbers."""
+    """The columns whose values were changed along with the new numbers of another table."""
     notes: tuple[str, ...] = ()
     """Differences between the declarations of databases that change no value (`add_columns=True`)."""
     why: str | None = None
-    """Why SQLite inserted its rows."""
+    """The reason why SQLite inserted its rows; None if another method was used."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrphanedRows:
-    """Rows that refer to rows of their database which a merge left out, because others have their keys."""
+    """Rows that refer to a row that a merge left out because another row has the same key."""
 
     table: str
     columns: tuple[str, ...]
-    """The columns that refer."""
+    """The referring columns."""
     parent: str
     """The table that they refer to."""
     rows: int
@@ -642,24 +643,24 @@ class MergedIndex:
     table: str
     entries: int
     sorted: bool
-    """Its entries were out of order in a source, or in another order, and were sorted."""
+    """True if its entries were sorted, because a source had them out of order, or in another order."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeReport:
-    """What was merged."""
+    """The report of `merge`."""
 
     target: str
     sources: tuple[MergedSource, ...]
-    """The databases, in order; the first is the target, if it existed and was added to."""
+    """The databases, in order; the first is the target, if it existed and kept its rows."""
     bytes: int
     pages: int
     page_bytes: int
     output: str
-    """How pages were written: `direct`, `buffered`, or by `sqlite`."""
+    """The way pages were written: `direct` past the page cache, `buffered` through it, or by `sqlite`."""
     rows: int
     left_out_rows: int
-    """Rows that were left out because others have their keys."""
+    """The number of rows that were left out because another row has the same key."""
     relocated_leaves: int
     """Leaf pages that were copied as they are, of all tables and indexes."""
     rewritten_leaves: int
@@ -669,7 +670,7 @@ class MergeReport:
     tables: tuple[MergedTable, ...]
     indexes: tuple[MergedIndex, ...]
     others: int
-    """Views and triggers."""
+    """The number of views and triggers."""
     virtual_tables: tuple[str, ...]
     """Virtual tables that SQLite made and filled."""
     left_out: tuple[str, ...]
@@ -677,15 +678,15 @@ class MergeReport:
     orphans: tuple[OrphanedRows, ...] = ()
     """Rows that were kept without the rows that they refer to (`orphans="keep"`)."""
     checksum: str | None = None
-    """Of all pages, in hexadecimal; None: SQLite wrote some of them."""
+    """The checksum of all pages, in hexadecimal; None: SQLite wrote some of them."""
     replaced: Replaced | None = None
-    """What the database held that was replaced (`overwrite=True`)."""
+    """The tables of the database that was replaced (`overwrite=True`)."""
     replacement: Replacement | None = None
     """The method by which the result took the place of an existing database."""
     removed: tuple[str, ...] = ()
     """Temporary files of killed runs, which were removed."""
     before: Replaced | None = None
-    """What the target held before, if it existed and was added to."""
+    """The content of the target before the merge, if it existed and kept its rows."""
 
     def __repr__(self) -> str:
         left_out = f", {_grouped(self.left_out_rows, 'row')} left out" if self.left_out_rows else ""
@@ -697,18 +698,18 @@ class MergeReport:
 
 @dataclass(frozen=True, slots=True)
 class Unverified:
-    """Something that a check did not look at."""
+    """Something that `check` did not verify."""
 
     what: str
     """The kind: `partial_index`, `expression_index`, `check_constraint`, `foreign_key`, `full_text`, `r_tree`, `virtual_table`, `collation`
     or `integrity_check`."""
     name: str
-    """The table or index; what SQLite said, where its own check did not run."""
+    """The name of the table or index; for `integrity_check`, the error that SQLite reported instead of running it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a check found."""
+    """The report of `check`. It is true if the database is sound."""
 
     sound: bool
     checksum: str | None
@@ -716,15 +717,15 @@ class CheckReport:
     bytes: int
     rows: int
     problems: tuple[str, ...]
-    """The first hundred."""
+    """The first hundred faults."""
     problem_count: int
     sqlite_problems: tuple[str, ...]
-    """What SQLite's own check says."""
+    """The faults that SQLite's `integrity_check` reports (`full=True`)."""
     seconds: float
     remarks: tuple[str, ...] = ()
-    """What the file format does not allow and SQLite accepts."""
+    """Deviations from the file format that SQLite accepts."""
     unverified: tuple[Unverified, ...] = ()
-    """What was not verified."""
+    """Objects and constraints that were not verified."""
 
     def __bool__(self) -> bool:
         return self.sound
@@ -755,7 +756,7 @@ class SavedTable:
     by_gap: int
     """Rows on pages that no tree names, and whose rowids fill a gap of the table."""
     by_shape: int
-    """Rows that only the number and kinds of their columns join to the table."""
+    """The number of rows that match the table only by the number and kinds of their columns."""
     conflicts: int
     """Rows whose key another row has; they are in the table conflicts_NAME."""
     repeated: int
@@ -766,12 +767,12 @@ class SavedTable:
     """Rows that are lost on existing pages."""
     lost_page_count: int
     lost_pages: tuple[LostPage, ...]
-    """The first twenty."""
+    """The first twenty lost pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRows:
-    """Rows of no known table that have the same shape."""
+    """Rows of no known table that have the same number and kinds of columns."""
 
     table: str
     """The name of the table that has the rows."""
@@ -792,7 +793,7 @@ class RecoverReport:
     page_bytes: int
     encoding: str
     freelist_whole: bool
-    """False: rows that count by their shape may be deleted rows."""
+    """False if the list of free pages is damaged, so that rows counted `by_shape` may be deleted rows."""
     damaged_pages: int
     tables: tuple[SavedTable, ...]
     lost_and_found: tuple[FoundRows, ...]
@@ -811,7 +812,7 @@ class RecoverReport:
 
 @dataclass(frozen=True, slots=True)
 class PackReport(Report):
-    """What was packed."""
+    """The report of `pack`."""
 
     files: int = 0
     folders: int = 0
@@ -827,7 +828,7 @@ class PackReport(Report):
 
 @dataclass(frozen=True, slots=True)
 class UnpackReport:
-    """What was unpacked."""
+    """The report of `unpack`."""
 
     folder: str | None
     layout: str
@@ -838,7 +839,7 @@ class UnpackReport:
     refused: int
     """Rows that were not restored."""
     refusals: tuple[Skipped, ...]
-    """Why, the first thousand."""
+    """The first thousand of these rows, each with the reason."""
     threads: int
     seconds: float
 
@@ -857,7 +858,7 @@ class ProfiledTable:
     name: str
     rows: int
     columns: int
-    """Columns with a comment."""
+    """The number of columns with a comment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -867,7 +868,7 @@ class KeptValues:
     table: str
     column: str
     values: int
-    """How many values."""
+    """The number of values that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -877,14 +878,14 @@ class PersonalColumn:
     table: str
     column: str
     what: str
-    """What it looks like, such as "an e-mail address"."""
+    """The kind of data that it seems to have, such as "an e-mail address"."""
     by: str
-    """What that rests on: "name" or "values"."""
+    """The evidence: "name" or "values"."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileReport:
-    """What a database is like."""
+    """The report of `profile`."""
 
     source: str
     text: str
@@ -894,9 +895,9 @@ class ProfileReport:
     kept: tuple[KeptValues, ...]
     personal: tuple[PersonalColumn, ...]
     literals: tuple[str, ...]
-    """Texts and blobs of the schema itself, which are shown."""
+    """Texts and blobs in the schema itself, which `text` shows."""
     notes: tuple[str, ...]
-    """What could not be described."""
+    """Objects that could not be described, and why."""
     bytes: int
     threads: int
     seconds: float
@@ -912,7 +913,7 @@ class DumpedTable:
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """What was written to a file."""
+    """A file that `export` has written."""
 
     table: str | None
     """The table or view; `None`: a query, or a file of SQL statements."""
@@ -921,21 +922,21 @@ class ExportedFile:
     rows: int
     bytes: int
     nulled: tuple[tuple[str, int], ...]
-    """Columns with values that became NULL, and how many."""
+    """The columns with values that became NULL, each with the number of these values."""
     notes: tuple[str, ...]
-    """What loading the file would change."""
+    """Notes about values or types that differ when the file is loaded again."""
     tables: tuple[DumpedTable, ...] = ()
     """The tables of a file of SQL statements, in the order of `sqlite_schema`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What was exported."""
+    """The report of `export`."""
 
     source: str
     journal_mode: str
     lets_others_commit: bool
-    """Whether others could commit to the database meanwhile."""
+    """True if other programs could commit to the database during the export."""
     threads: int
     seconds: float
     files: tuple[ExportedFile, ...]
@@ -944,7 +945,7 @@ class ExportReport:
 
     @property
     def rows(self) -> int:
-        """Rows of all files."""
+        """The number of rows in all files."""
         return sum(file.rows for file in self.files)
 
     def __repr__(self) -> str:
@@ -953,7 +954,7 @@ class ExportReport:
 
 
 def from_json(kind: type[T], text: str) -> T:
-    """The report that the engine has written as JSON."""
+    """Returns the report that the engine has written as JSON, as a dataclass of this type."""
     return typing.cast(T, _made(kind, json.loads(text)))
 
 

@@ -1,11 +1,11 @@
-"""What data is: how its rows and the names of their columns are found.
+"""Recognises the kind of the data that a caller gives, and finds its rows and the names of its columns.
 
 ```text
 __arrow_c_stream__, __arrow_c_array__    pyarrow, polars, DuckDB: record batches, which the engine reads itself
 pandas.DataFrame                         columns, some rows at a time: see `_frames`
-numpy.ndarray                            the same: fields of a structured array, columns of one with two dimensions
-an iterable of tuples and the like       one by one; the first say what they are
-an iterable of dicts, dataclasses        the same; the names of the columns are their keys, their fields
+numpy.ndarray                            columns, some rows at a time: fields of a structured array, or columns of an array of two dimensions
+an iterable of tuples and the like       rows, one by one; the first rows give the types
+an iterable of dicts, dataclasses        rows, one by one; the names of the columns are the keys or the fields
 an iterable of Arrow batches             one after another, all of one schema
 an iterable of frames of pandas          one after another, with the types that all of them allow; also of Arrow data with several schemas
 ```
@@ -23,14 +23,14 @@ from typing import Any
 from ._errors import InputError, UsageError, library_errors
 from ._frames import CHUNK_ROWS, Frames, Index, column_errors, column_names, is_arrow, is_frame, of_numpy
 
-# Rows that say what the others are.
+# The number of dicts whose keys become the columns.
 _HEAD_ROWS = 10_000
 
 Given = tuple[str, list[str], Any] | tuple[Any, Any]
 
 
 class RowidOrder:
-    """Rows that can be had once, and are known to ascend by their rowid."""
+    """An iterator of rows that are known to ascend by their rowid."""
 
     def __init__(self, rows: Iterator[Any]) -> None:
         self._rows = rows
@@ -41,20 +41,20 @@ class RowidOrder:
 
 @dataclasses.dataclass(slots=True)
 class Data:
-    """Rows for the engine."""
+    """The rows that a caller has given, in the form that the engine takes."""
 
     make: Callable[[], Given]
-    """Gives them."""
+    """Returns the rows."""
     again: bool
-    """Whether it can do so more than once."""
+    """True if `make` can be called more than once."""
     about: int | None = None
-    """How many there are."""
+    """The number of rows, if it is known."""
     index_columns: list[str] = dataclasses.field(default_factory=list)
-    """The columns that a frame's index became."""
+    """The names of the columns that the index of a frame became."""
     in_order: bool = False
-    """Whether they are known to ascend by their rowid."""
+    """True if the rows are known to ascend by their rowid."""
     waits: bool = False
-    """Whether all of them must wait on the disk, because a later one may need another type."""
+    """True if all rows must be stored on the disk before the first is written, because a later row may need another type of column."""
 
 
 def understand(
@@ -105,11 +105,11 @@ def _understood(data: Any, columns: Sequence[str] | None, known_columns: Callabl
         index.refuse()
         _refuse_columns_of_arrow(columns)
         if _is_of_pyarrow(data) and hasattr(data, "read_next_batch"):
-            # Each batch says whether its buffers are long enough; a stream of the C interface does not.
+            # pyarrow can check the lengths of the buffers of each batch; a stream of the C interface does not give them.
             return Data(lambda: (data.schema.empty_table(), _batches(data)), False)
         about = _length(data)
         if about and hasattr(data, "iter_slices"):
-            # Asked for all of a frame that is in several chunks, polars copies it into one; of a slice it copies no more than that.
+            # polars copies a frame with several chunks into one chunk before it gives it away; slice by slice, the copy is small.
             return Data(lambda: _one_by_one(data.iter_slices(CHUNK_ROWS)), True, about)
         return Data(lambda: (data, None), hasattr(data, "__len__") or about is not None, about)
     if _is_array(data):
@@ -117,13 +117,13 @@ def _understood(data: Any, columns: Sequence[str] | None, known_columns: Callabl
         return _of_array(data, columns, known_columns)
     if isinstance(data, (str, bytes, Mapping)) or not isinstance(data, Iterable):
         hint = "give a list of dicts, or a frame" if isinstance(data, Mapping) else "give rows: tuples, dicts, objects, a frame"
-        raise UsageError(f"a {type(data).__name__} is no sequence of rows", hint=hint)
+        raise UsageError(f"data must be rows or a frame, not a {type(data).__name__}", hint=hint)
     again = isinstance(data, Sized) and not isinstance(data, Iterator)
     rows = _each(data)
     head = list(itertools.islice(rows, 1))
     first = head[0] if head else None
     while is_frame(first) and is_frame(head[-1]) and not len(head[-1]) and (more := list(itertools.islice(rows, 1))):
-        head += more  # An empty frame does not show what its index says.
+        head += more  # An empty frame does not show if its index only counts rows.
 
     def items() -> Iterator[Any]:
         return _each(data) if again else itertools.chain(head, rows)
@@ -141,7 +141,7 @@ def _understood(data: Any, columns: Sequence[str] | None, known_columns: Callabl
 
 
 def _each(rows: Iterable[Any]) -> Iterator[Any]:
-    """Yields the rows, the frames or the batches. A failure of pandas, such as of `read_csv`, is one of the input."""
+    """Yields the items of an iterable. If it is one of pandas, polars or pyarrow, its exceptions become input errors, such as those of `read_csv`."""
     iterator = iter(rows)
     if type(rows).__module__.partition(".")[0] not in ("pandas", "polars", "pyarrow"):
         return iterator
@@ -160,7 +160,7 @@ def _of_library(iterator: Iterator[Any]) -> Iterator[Any]:
 
 def _refuse_columns_of_arrow(columns: Sequence[str] | None) -> None:
     if columns is not None:
-        raise UsageError("Arrow data says itself what its columns are", hint="select or rename them there, and leave columns= out")
+        raise UsageError("columns= can't be given for Arrow data, which has its own names of columns", hint="select or rename columns in the data, and leave columns= out")
 
 
 def _one_by_one(data: Iterator[Any]) -> Given:
@@ -168,14 +168,14 @@ def _one_by_one(data: Iterator[Any]) -> Given:
 
 
 def _of_frames(first: Any, items: Callable[[], Iterator[Any]], known: Any, columns: Sequence[str] | None, index: Index, again: bool) -> Data:
-    """Frames that are one after another; `known` are the first of them, or all, if they can be read again."""
+    """Returns the rows of frames, one after another. `known` are the first frames, or all frames if they can be read again."""
     frames = Frames(first, known, columns, index)
     about = _length_of_all(known) if again else None
     return Data(lambda: ("columns", frames.names, frames.chunks(items())), again, about, frames.index_labels, waits=not again)
 
 
 def _length(data: Any) -> int | None:
-    """The number of the rows of a table or a frame, if it says it."""
+    """Returns the number of rows of a table or frame; None if it has no attribute for that."""
     return next((n for n in (getattr(data, "num_rows", None), getattr(data, "height", None)) if isinstance(n, int)), None)
 
 
@@ -185,13 +185,13 @@ def _length_of_all(frames: Iterable[Any]) -> int | None:
 
 
 def _are_alike(frames: Iterable[Any]) -> bool:
-    """Returns True if all data are of one library, and have one schema."""
+    """Returns True if all frames are of the same library and have the same schema."""
     schemas = [(type(frame).__module__.partition(".")[0], getattr(frame, "schema", None)) for frame in frames]
     return all(schema == schemas[0] for schema in schemas)
 
 
 def _refuse_twice(columns: Sequence[str] | None) -> None:
-    """To SQLite, names are the same that differ in the case of ASCII letters only."""
+    """Refuses two columns whose names are equal or differ only in the case of ASCII letters, which is the same name for SQLite."""
     seen: set[bytes] = set()
     for name in columns or ():
         folded = name.encode("utf-8", "surrogatepass").lower()
@@ -201,7 +201,7 @@ def _refuse_twice(columns: Sequence[str] | None) -> None:
 
 
 def _batches(reader: Any) -> Iterator[Any]:
-    """Yields the batches of a reader of pyarrow. A failure of pyarrow is one of the input, as that of a stream of the C interface is."""
+    """Yields the batches of a reader of pyarrow. Exceptions of pyarrow become input errors."""
     batches = iter(reader)
     while True:
         with library_errors("cannot read the Arrow data"):
@@ -220,8 +220,8 @@ def exported(data: Any, method: str) -> Any:
 def refuse_columns(data: Any) -> None:
     """Refuses columns of polars and pyarrow that Arrow's C interface can't hand over.
 
-    A name ends at its first NUL there, and polars ends the process. Of Python objects polars shows the addresses, and Arrow has no
-    integers of 128 bits.
+    In the C interface, a name ends at its first NUL, and polars aborts the process at one. For Python objects, polars would give their addresses, and
+    Arrow has no integers of 128 bits.
     """
     schema = getattr(data, "schema", None)
     if type(data).__module__.partition(".")[0] == "polars":
@@ -229,7 +229,7 @@ def refuse_columns(data: Any) -> None:
             _refuse_names(name, dtype, name)
             _refuse_type(name, dtype)
     elif _is_of_pyarrow(data):
-        # An array is a column whose name its table has.
+        # An array has a type, but no name.
         for field in (data.type,) if schema is None and hasattr(data, "type") else schema or ():
             name = getattr(field, "name", "")
             _refuse_names(name, getattr(field, "type", field), name)
@@ -243,7 +243,7 @@ def _refuse_names(name: str, dtype: Any, column: str) -> None:
 
 
 def _fields_within(dtype: Any) -> Iterable[Any]:
-    """The fields of a nested type of polars or pyarrow, or the types of its values if these have no names."""
+    """Returns the fields of a nested type of polars or pyarrow, or the types of its values if they have no names."""
     fields = getattr(dtype, "fields", None)
     if isinstance(fields, Iterable):
         return fields
@@ -260,17 +260,18 @@ def _refuse_type(name: str, dtype: Any) -> None:
     """Refuses a type of polars that Arrow does not have."""
     kinds = _kinds(dtype)
     if "Object" in kinds:
-        message = f"column {name}: polars does not give away the Python objects of a column of type {dtype}"
+        message = f"column {name}: polars can't export a column of type {dtype}, which holds Python objects"
         raise InputError(message, hint=f"frame.with_columns(polars.Series({name!r}, map(str, frame[{name!r}])))", column=name)
     if kinds & {"Int128", "UInt128"}:
-        message = f"column {name}: it is of type {dtype}, and SQLite's integers have 64 bits"
+        message = f"column {name}: its type is {dtype}, but SQLite's integers have only 64 bits"
         short = re.sub(r"(?<!['\w])(?!None\b)(?=[A-Z])", "polars.", str(dtype)).replace("Int128", "Int64")
-        hint = f"frame.with_columns(polars.col({name!r}).cast({short})); polars.String in the place of the integers keeps all digits"
+        hint = f"frame.with_columns(polars.col({name!r}).cast({short})); polars.String instead of Int64 keeps all digits"
         raise InputError(message, hint=hint, column=name)
 
 
 def refuse_short_buffers(data: Any) -> None:
-    """Refuses data of pyarrow whose buffers are shorter than its lengths: Arrow's C interface does not say how long they are."""
+    """Refuses data of pyarrow whose buffers are shorter than its lengths require: Arrow's C interface, by which the engine reads it, has no lengths
+    of buffers."""
     validate = getattr(data, "validate", None) if _is_of_pyarrow(data) else None
     if validate is None:
         return
@@ -286,20 +287,20 @@ def _is_of_pyarrow(data: Any) -> bool:
 
 
 def _kinds(dtype: Any) -> set[str]:
-    """The names of the types of polars that a type is made of."""
+    """Returns the names of a polars type and of all types within it."""
     kind = dtype if isinstance(dtype, type) else type(dtype)
     inner = (getattr(field, "dtype", field) for field in _fields_within(dtype))
     return {kind.__name__}.union(*map(_kinds, inner))
 
 
 def names_in_schema(sql: str, table: str) -> list[str] | None:
-    """The columns that take values of a table that statements declare."""
+    """Returns the columns of a table that SQL statements declare, without generated columns; None if the statements fail or lack the table."""
     connection = sqlite3.connect(":memory:")
     try:
         connection.executescript(sql)
         names = connection.execute("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", (table,)).fetchall()
     except sqlite3.Error:
-        # The engine says what is wrong with them, and where.
+        # The engine reports the fault with its place.
         return None
     finally:
         connection.close()
@@ -315,11 +316,11 @@ def _of_rows(
         if columns is not None:
             return "chosen", list(columns), itertools.chain(head, rows)
         head += itertools.islice(rows, _HEAD_ROWS - 1)
-        # A row that is not a mapping is reported later, with its place.
+        # The engine reports a row that is not a mapping, with its place.
         names = list(dict.fromkeys(key for row in head if isinstance(row, Mapping) for key in row))
         wrong = next((name for name in names if not isinstance(name, str)), None)
         if wrong is not None:
-            raise InputError(f"the key {wrong!r} is no str, and can't be the name of a column")
+            raise InputError(f"the key {wrong!r} can't be the name of a column: it is not a str")
         return "mapping", names, itertools.chain(head, rows)
     fields = _fields(first)
     if fields is not None:
@@ -328,12 +329,12 @@ def _of_rows(
         raise InputError(f"row 1: a {type(first).__name__} is no row", hint="make it a tuple, a dict or an object", row=1)
     names = list(columns or _names(data, first) or known_columns() or [])
     if not names:
-        raise UsageError("nothing says what the columns are called", hint='columns=["id", "name"] does')
+        raise UsageError("the rows have no names of columns", hint='name the columns: columns=["id", "name"]')
     return "sequence", names, itertools.chain(head, rows)
 
 
 def _fields(row: Any) -> list[str] | None:
-    """The names of the attributes of a dataclass or a class of `attrs`."""
+    """Returns the names of the attributes of an object of a dataclass or of `attrs`; None for other objects."""
     if isinstance(row, type):
         return None
     if dataclasses.is_dataclass(row):
@@ -343,7 +344,7 @@ def _fields(row: Any) -> list[str] | None:
 
 
 def _names(data: Any, row: Any) -> list[str] | None:
-    """The names that a row has for its values, or a cursor for its columns."""
+    """Returns the names of the values of a named tuple or a `sqlite3.Row`, or of the columns of a cursor; None for other data."""
     named = getattr(row, "_fields", None)
     if named is not None:
         return list(named)
@@ -369,11 +370,11 @@ def _of_array(array: Any, columns: Sequence[str] | None, known_columns: Callable
         parts = [array]
         names = list(columns or known_columns() or [])
     else:
-        raise UsageError(f"an array of {array.ndim} dimensions is no table", hint="one of 2 is, or a structured one")
+        raise UsageError(f"an array of {array.ndim} dimensions can't be rows of a table", hint="give an array of 1 or 2 dimensions, or a structured array")
     if not names:
-        raise UsageError("nothing says what the columns are called", hint='columns=["id", "name"] does')
+        raise UsageError("the rows have no names of columns", hint='name the columns: columns=["id", "name"]')
     if len(names) != len(parts):
-        raise UsageError(f"the array has {len(parts)} columns, and {len(names)} names are given")
+        raise UsageError(f"the array has {len(parts)} columns, but {len(names)} names are given")
     rows = len(array)
 
     def chunks() -> Iterator[list[Any]]:

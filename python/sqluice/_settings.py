@@ -1,4 +1,4 @@
-"""Arguments of public functions as the settings that the engine declares.
+"""Converts the arguments of public functions to the settings that the engine declares.
 
 Each setting is declared once, in the engine. A public function has a parameter for each setting that is declared for the function, and hands all
 of them over by `settings_of`. A test compares the signatures with the declarations.
@@ -18,7 +18,7 @@ _declared = functools.cache(_sqluice.settings)
 def settings_of(function: str, arguments: Mapping[str, Any], **instead: Any) -> dict[str, Any]:
     """Returns the settings of a function with their values; None stands for a setting that is not given.
 
-    arguments: the arguments of the function by name, and perhaps others. instead: values of settings that the function has made of its
+    arguments: the arguments of the function by name; other names are ignored. instead: settings whose values the function has computed from its
     arguments.
     """
     settings: dict[str, Any] = {}

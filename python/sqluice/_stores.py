@@ -1,4 +1,4 @@
-"""Stores: blobs by key, and entities by key and field."""
+"""`BlobStore`, a mapping from keys to bytes, and `EntityStore`, which keeps JSON objects and finds them by indexed fields."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ def _pair(pair: Any) -> tuple[bytes, bytes]:
 class BlobStore(MutableMapping[str, bytes]):
     """Blobs by key in one database: the table `kv`, or an existing SQLite Archive (`sqlar`).
 
-    A mapping whose changes are on the disk when they are made. Any number of threads may use it; a process that was forked opens its
-    own. Keys are str, or bytes, which are compared; bytes of a key that are not UTF-8 are returned as `os.fsdecode` has them.
+    The store is a mapping. A change is on the disk when the method returns. Any number of threads may use one store; a forked process must open a
+    store of its own. Keys are str or bytes, and are compared by their bytes (UTF-8). Bytes that are not UTF-8 are returned as `os.fsdecode` returns
+    them.
     """
 
     def __init__(
@@ -64,8 +65,9 @@ class BlobStore(MutableMapping[str, bytes]):
     ) -> None:
         """Opens the store, or creates it.
 
-        shared: nothing is locked between reads, for other processes that do not wait for locks. cache: bytes of pages that each reading
-        thread keeps. durability: when a change counts as done. journal, page_size: of a new store.
+        shared: no lock is held between reads, so that other processes can write meanwhile. cache: the bytes of pages that each reading thread caches.
+        durability: the synchronous setting of SQLite, which decides if a change survives a power failure. journal, page_size: properties of a new
+        store.
         """
         check_arguments(BlobStore.__init__, locals())
         self.db = os.fspath(db)
@@ -78,15 +80,15 @@ class BlobStore(MutableMapping[str, bytes]):
             "page_size": page_size,
             "busy_timeout": float(busy_timeout),
         }
-        # As long as the store lives.
+        # The file counts as used as long as the store exists.
         self._used = used(db)
         self._blobs: Blobs = self._used.__enter__().Blobs(self.db, options)
         self._process = os.getpid()
 
     def _here(self) -> Blobs:
-        # Locks and connections do not go with a fork.
+        # A forked process must not use the locks and connections of its parent.
         if os.getpid() != self._process:
-            raise UsageError("the store was opened by the process that this one was forked from", hint="open it anew")
+            raise UsageError("the store was opened by the process that this one was forked from", hint="open a store in this process")
         return self._blobs
 
     def __getitem__(self, key: str | bytes) -> bytes:
@@ -109,11 +111,11 @@ class BlobStore(MutableMapping[str, bytes]):
         return self._here().count()
 
     def __iter__(self) -> Iterator[str]:
-        """Keys, in the order of their bytes. What is written meanwhile may show up or not."""
+        """Yields the keys, in the order of their bytes. Changes during the iteration may or may not be seen."""
         return (key for key, _ in self.pairs())
 
     def pairs(self) -> Iterator[tuple[str, bytes]]:
-        """Keys and blobs, in the order of the keys' bytes, read a megabyte at a time."""
+        """Yields pairs of a key and a blob, in the order of the keys' bytes, reading about a megabyte at a time."""
         after: bytes | None = None
         while page := self._here().page(after):
             for key, blob in page:
@@ -121,7 +123,7 @@ class BlobStore(MutableMapping[str, bytes]):
             after = page[-1][0]
 
     def range(self, key: str | bytes, start: int, end: int) -> bytes:
-        """Some bytes of a blob, as far as it has them, without reading the others."""
+        """Returns the bytes from `start` to `end` of a blob, or fewer if it is shorter, without reading the rest."""
         check_arguments(BlobStore.range, locals())
         found = self._here().range(_key(key), start, end)
         if found is None:
@@ -136,16 +138,16 @@ class BlobStore(MutableMapping[str, bytes]):
         return found
 
     def put_many(self, blobs: Mapping[str, bytes] | Iterable[tuple[str | bytes, bytes]]) -> int:
-        """Writes blobs in one transaction; all or none. Returns the number of blobs."""
+        """Writes blobs in one transaction, all or none. Returns the number of blobs."""
         pairs = blobs.items() if isinstance(blobs, Mapping) else _iterable("blobs", blobs)
         return self._here().put_many([_pair(pair) for pair in pairs])
 
     def remove_many(self, keys: Iterable[str | bytes]) -> int:
-        """Removes blobs in one transaction. Returns the number of those that existed."""
+        """Removes the blobs with these keys in one transaction. Returns the number of blobs that existed."""
         return self._here().remove_many([_key(key) for key in _iterable("keys", keys)])
 
     def close(self) -> None:
-        """Closes it; using it afterwards is an error."""
+        """Closes the store. Using it afterwards is an error."""
         self._blobs.close()
 
     def __enter__(self) -> BlobStore:
@@ -160,7 +162,7 @@ class BlobStore(MutableMapping[str, bytes]):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What entities must be like: comparisons that all hold; `&` joins two."""
+    """A condition for entities: comparisons that must all be true. `&` joins two filters."""
 
     comparisons: tuple[tuple[str, str, list[Value]], ...] = ()
 
@@ -170,7 +172,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """An indexed field, or the `key`, to be compared; see `field`."""
+    """An indexed field, or the `key`, whose comparisons with values make filters; see `field`."""
 
     name: str
 
@@ -183,11 +185,11 @@ class Field:
         return Filter(((self.name, operator, list(values)),))
 
     def is_(self, value: Value) -> Filter:
-        """The same; None: the key does not exist."""
+        """Keeps entities whose field equals the value; None: entities without the field."""
         return self._compared("is", value)
 
     def is_not(self, value: Value) -> Filter:
-        """Anything else, nothing included."""
+        """Keeps entities whose field differs from the value, also entities without the field."""
         return self._compared("is not", value)
 
     def __lt__(self, value: Value) -> Filter:
@@ -221,25 +223,25 @@ def field(name: str) -> Field:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What writing entities did."""
+    """The result of writing entities: how many were new, changed or unchanged."""
 
     new: int
     changed: int
     same: int
-    """Those that were there as they are: nothing was written."""
+    """Entities that were stored with the same content already, and were not written again."""
 
 
 class EntityStore:
     """Entities with indexed fields in one database: a table for each type, a column for each field, values as JSON.
 
-    Any number of threads may read while one writes; a process that was forked opens its own.
+    Any number of threads may read while one writes; a forked process must open a store of its own.
     """
 
     def __init__(self, db: Path, *, durable: bool = True, busy_timeout: float = 5.0, cache: int = 16 << 20) -> None:
-        """Opens the store, or creates it. durable: written entities outlive a loss of power. cache: bytes of pages of each connection."""
+        """Opens the store, or creates it. durable: written entities survive a power failure. cache: the bytes of pages that each connection caches."""
         check_arguments(EntityStore.__init__, locals())
         self.db = os.fspath(db)
-        # As long as the store lives, or one of its types.
+        # The file counts as used as long as the store or one of its types exists.
         self._used = used(db)
         self._store = self._used.__enter__().Entities(self.db, durable, float(busy_timeout), cache)
         self._process = os.getpid()
@@ -281,8 +283,8 @@ class EntityStore:
     ) -> EntityType[Any]:
         """Declares the entities of a type. They are dicts; `to_json` and `from_json` convert objects of another class to JSON and back.
 
-        key: the member that is the key. index, unique: fields to find them by: names of members, or names with JSON paths,
-        `{"city": "$.home.city"}`. An existing type with other fields is made anew.
+        key: the member that is the key. index, unique: the fields by which entities are found: names of members, or names with JSON paths,
+        `{"city": "$.home.city"}`. If the type exists with other fields, its table is made again with these, and keeps its entities.
         """
 
         check_arguments(EntityStore.define, locals())
@@ -303,7 +305,7 @@ def _to_json(entity: Any) -> str:
     try:
         return json.dumps(entity, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"an entity can't be JSON: {error}", hint="to_json= converts entities of other classes") from error
+        raise InputError(f"an entity can't be converted to JSON: {error}", hint="to_json= converts entities of other classes") from error
 
 
 def _iterable(name: str, values: Iterable[T]) -> Iterable[T]:
@@ -324,7 +326,7 @@ def _entity_keys(keys: Iterable[str | int]) -> list[str | int]:
 
 
 class EntityType(Generic[T]):
-    """The entities of a type in a store; `EntityStore.define` gives it."""
+    """The entities of one type in a store. `EntityStore.define` returns it."""
 
     def __init__(
         self, kind: Kind, process: int, to_json: Callable[[T], str], from_json: Callable[[str], T], used: object = None
@@ -334,15 +336,15 @@ class EntityType(Generic[T]):
 
     def _here(self) -> Kind:
         if os.getpid() != self._process:
-            raise UsageError("the store was opened by the process that this one was forked from", hint="open it anew")
+            raise UsageError("the store was opened by the process that this one was forked from", hint="open a store in this process")
         return self._kind
 
     def write(self, *entities: T) -> Written:
-        """Writes entities, all or none; those that have their keys are replaced."""
+        """Writes entities, all or none. An existing entity with the same key is replaced."""
         return self.write_many(entities)
 
     def write_many(self, entities: Iterable[T]) -> Written:
-        """Writes entities of an iterable, all or none: a thousand at a time are much faster than one by one."""
+        """Writes the entities of an iterable, all or none. One call with a thousand entities is much faster than a thousand calls."""
         return Written(*self._here().write_many([self._json_of(entity) for entity in _iterable("entities", entities)]))
 
     def _json_of(self, entity: T) -> str:
@@ -353,11 +355,11 @@ class EntityType(Generic[T]):
         return text
 
     def read(self, key: str | int) -> T | None:
-        """An entity, or None."""
+        """Returns the entity with this key, or None."""
         return self.read_many([key])[0]
 
     def read_many(self, keys: Iterable[str | int]) -> list[T | None]:
-        """Entities by many keys, in their order, None for missing ones."""
+        """Returns the entities with these keys, in the order of the keys; None for a key that does not exist."""
         return [None if text is None else self._from_json(text) for text in self._here().read_many(_entity_keys(keys))]
 
     def query(
@@ -376,7 +378,7 @@ class EntityType(Generic[T]):
         return self._here().count(list(filter.comparisons))
 
     def delete(self, *keys: str | int) -> int:
-        """Deletes entities by their keys; returns how many were there."""
+        """Deletes the entities with these keys. Returns the number of entities that existed."""
         return self._here().delete_many(_entity_keys(keys))
 
     def delete_where(self, filter: Filter) -> int:

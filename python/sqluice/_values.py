@@ -1,6 +1,6 @@
-"""How values are stored that SQLite does not know.
+"""Converts values of types that SQLite lacks.
 
-As with `sqlite3`: adapters that were registered there are asked first, and dates and times are stored as its own adapters store them.
+Adapters that were registered with `sqlite3` come first, and dates and times are stored as the adapters of `sqlite3` store them.
 Dicts, lists, tuples and arrays are stored as JSON, by the rules that lists and structs of Arrow follow:
 
 ```text
@@ -29,17 +29,17 @@ _ADAPTERS: dict[tuple[type, type], Any] = sqlite3.adapters  # type: ignore[attr-
 
 
 def adapt(value: Any) -> Stored:
-    """One of the values that SQLite knows.
+    """Returns a value as one of the types that SQLite stores.
 
-    Raises TypeError for a type that SQLite lacks, ValueError where it would store another value.
+    Raises a TypeError if there is no conversion, and a ValueError if the conversion would change the value.
     """
     kind = type(value)
     adapter = _ADAPTERS.get((kind, _PROTOCOL))
-    # Those that sqlite3 itself brings warn that they will go; what they do is done here.
+    # The adapters that sqlite3 itself has are deprecated and warn; the code below does the same conversions.
     if adapter is not None and getattr(adapter, "__module__", "") != "sqlite3.dbapi2":
         return _plain(adapter(value))
     if isinstance(value, datetime.datetime):
-        # NaT is one, and has no text.
+        # pandas.NaT is a datetime without a text.
         return value.isoformat(" ") if value == value else None
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
@@ -67,7 +67,7 @@ def adapt(value: Any) -> Stored:
 
 
 def _plain(value: Any) -> Stored:
-    """What is a subclass of a type that SQLite knows becomes that."""
+    """Converts a value whose type is a subclass of str, int, float or bytes to that base type."""
     if value is None or type(value) in (str, int, float, bytes):
         return value  # type: ignore[no-any-return]
     if isinstance(value, str):
@@ -100,31 +100,31 @@ def _of_numpy(value: Any) -> Stored:
         if not 0 <= int(value.astype("datetime64[Y]").astype("int64")) + 1970 <= 9999:
             raise ValueError(f"{value!r} is beyond the years 0 to 9999")
         item = value.item()
-        # Finer than microseconds, or before the year 1.
+        # NumPy gives an integer for times finer than microseconds, or before the year 1.
         if isinstance(item, int):
             return str(value).replace("T", " ").removesuffix("000")
         return adapt(item)
     return adapt(value.item()) if type(value.item()) is not type(value) else _plain(value)
 
 
-class _Otherwise(Exception):
-    """Not what the module `json` makes of it."""
+class _NotPlain(Exception):
+    """Raised for a value that the module `json` can't encode, or not by the rules of this module."""
 
 
 def _json(value: Any) -> str:
     try:
-        # Most are plain, and this is fast.
+        # Most values need no conversion, and `json.dumps` is fast.
         return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_no_plain)
-    except (_Otherwise, TypeError, ValueError):
+    except (_NotPlain, TypeError, ValueError):
         return _encoded(value)
 
 
 def _no_plain(value: Any) -> Any:
-    raise _Otherwise
+    raise _NotPlain
 
 
 def _encoded(value: Any) -> str:
-    """The JSON of any value that can be stored."""
+    """Returns the JSON of a value by the rules of this module, which `json.dumps` does not follow for all types."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_key(key)}: {_encoded(one)}" for key, one in value.items()) + "}"
     if isinstance(value, (list, tuple)):
@@ -135,7 +135,7 @@ def _encoded(value: Any) -> str:
         return str(value) if value.is_finite() else "null"
     if type(value).__module__.partition(".")[0] == "numpy":
         if value.ndim:
-            # Of what has no exact counterpart in Python, `tolist` makes integers.
+            # For types without an exact counterpart in Python, `tolist` would return integers.
             return _encoded(list(value) if value.dtype.kind in "mMV" else value.tolist())
         if value.dtype.names is not None:
             return _encoded(list(value))

@@ -1,4 +1,4 @@
-"""`write`: rows into a table."""
+"""`write`, which stores rows in a table, and conversions of arguments that other functions use, too."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ IfExists = Literal["fail", "replace", "append", "upsert"]
 OnConflict = Literal["abort", "ignore", "replace"]
 
 MEMORY = 256 << 20
-"""Bytes for buffers by default."""
+"""The default of `memory`: the bytes for buffers."""
 
 
 def names(given: str | Sequence[str] | None) -> list[str]:
-    """One name, or several."""
+    """Returns names as a list: the argument is one name, several names, or None."""
     if given is None:
         return []
     return [given] if isinstance(given, str) else list(given)
 
 
 def quoted(name: str) -> str:
-    """A name in SQL."""
+    """Returns a name as a quoted identifier of SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def specs(given: str | Sequence[str | Sequence[str]] | None) -> list[str]:
-    """What is to be indexed: each as columns with commas between them, or as a sequence of names."""
+    """Returns the columns of each index, as text with commas. An index may be given as such text, or as a sequence of names."""
     if given is None:
         return []
     if isinstance(given, str):
@@ -48,7 +48,7 @@ def specs(given: str | Sequence[str | Sequence[str]] | None) -> list[str]:
 
 
 def statements_given(schema: str | os.PathLike[str] | None) -> str | pathlib.Path | None:
-    """Statements, or the path of the file that has them: a text that declares nothing is a path."""
+    """Returns statements as a str, or the path of a file with statements as a `pathlib.Path`: a text without CREATE and line ends is taken for a path."""
     if schema is None:
         return None
     text = os.fspath(schema)
@@ -57,7 +57,7 @@ def statements_given(schema: str | os.PathLike[str] | None) -> str | pathlib.Pat
 
 
 def schema_read(schema: str | os.PathLike[str] | Mapping[str, str] | None) -> str | Mapping[str, str] | None:
-    """Statements, of a file if one is given, or the types of columns."""
+    """Returns the statements of a schema, read from the file if a path is given; a mapping with types of columns is returned as it is."""
     if schema is None or isinstance(schema, Mapping):
         return schema
     file = statements_given(schema)
@@ -71,7 +71,7 @@ def schema_read(schema: str | os.PathLike[str] | Mapping[str, str] | None) -> st
 
 
 def folder_for_rows(db: Path, temp_dir: Path | None) -> str:
-    """The folder in which rows wait: that of the database, if no other is named and the database is no URL."""
+    """Returns the folder for temporary files with rows: `temp_dir`, or the folder of the database, or, for a URL, that of the system."""
     if temp_dir is not None:
         return os.fspath(temp_dir)
     return tempfile.gettempdir() if "://" in os.fspath(db) else os.path.dirname(os.path.abspath(os.fspath(db)))
@@ -111,40 +111,39 @@ def write(
 ) -> Report:
     """Writes the rows of `data` to a table of the database `db`, which is created if it does not exist.
 
-    All rows are written, or, when something goes wrong, none: a new database appears only once complete, an existing one changes by
+    All rows are written, or, if something fails, none: a new database appears only once complete, and an existing one changes in
     one transaction.
 
     data: anything with `__arrow_c_stream__` or `__arrow_c_array__` (pyarrow, polars, DuckDB), a pandas frame, a NumPy array, or any
-        iterable of tuples, dicts, dataclasses, Arrow batches or frames. It is read as it is written, some megabytes ahead.
-    if_exists: what to do with an existing table: `fail`; `append` adds the rows; `replace` gives it these rows instead of its own
+        iterable of tuples, dicts, dataclasses, Arrow batches or frames. Rows are read while earlier rows are written, some megabytes ahead.
+    if_exists: what to do with an existing table: `fail`; `append` adds the rows; `replace` deletes its rows and writes these
         (its columns, indexes and triggers stay); `upsert` updates rows whose `primary_key` exists, and inserts the others.
-    fts: full-text tables (FTS5) over an existing table that get the new rows, though no trigger adds them.
-    primary_key, index, unique, schema, strict, without_rowid: what a new table is like; an existing one stays as it is. Each index
+    fts: full-text tables (FTS5) of an existing table that index the new rows, too, if no trigger does that.
+    primary_key, index, unique, schema, strict, without_rowid: the declaration of a new table; an existing table is not changed. Each index
         is `"name"`, `"area, name DESC"` or `["area", "name"]`. One INTEGER column as the key is another name for the rowid.
-    schema: the types of some columns, `{"price": "REAL"}`, or statements that declare the table and what goes with it, or the path
-        of a file with them. Without it
-        types are those of Arrow, or those that the first rows have (32,768 of them, or 4 MiB): INTEGER, REAL, TEXT, BLOB, and none,
-        which keeps values as they are, where they are of several kinds. A later value of another kind ends the run; of data that can
-        be read twice, such as a list, it starts anew with types for all of them. Frames of pandas in a generator wait in `temp_dir`, or
-        in the folder of the database, until the types of all of them are known.
+    schema: the types of some columns, `{"price": "REAL"}`, or statements that declare the table with its indexes and triggers, or the path of a file
+        with such statements. Without it, the types are those of Arrow data, or those of the first rows (32,768 of them, or 4 MiB): INTEGER, REAL,
+        TEXT or BLOB; a column with values of several kinds has no type, and keeps each value as it is. A later value of another kind ends the run
+        with an error; data that can be read twice, such as a list, is read again with types that fit all values. Frames of pandas in a generator wait
+        in `temp_dir`, or in the folder of the database, until the types of all of them are known.
     columns: the names of the columns, for rows that have none; which keys or columns to write, for those that have.
-    index: also True or False for a pandas frame: whether its index is written, as `to_sql` does it. By default one that has a name
-        or does not just count from 0 is. The index of one of several frames may also go on where the frame before ended.
+    index: for a pandas frame also True or False: if the index of the frame is written, as by `to_sql`. By default, it is written if it has a name
+        or does not just count from 0. With several frames, the index of a frame may also go on where that of the frame before ended.
     on_conflict: what to do with a row whose key another row has: `abort` ends the run, `ignore` leaves the later one out,
         `replace` the earlier.
     first_rowid: the rowid of the first row of a new table without an INTEGER PRIMARY KEY.
     overwrite: a whole database of that name is replaced.
-    assume_unused: a database is replaced by a rename even if others could have it open unseen; otherwise its pages are written in one
-        transaction then.
-    threads, memory: threads, one a core; bytes for buffers, besides the rows that are read ahead.
+    assume_unused: a database is replaced by a rename even if another program might have it open without being noticed; by default, the new pages are
+        then written into the old file in one transaction.
+    threads: the number of threads; by default one per core. memory: bytes for buffers, besides the rows that are read ahead.
     temp_dir: the folder for data that exceeds the memory; the folder of the database by default. page_size: bytes of a page of a new database.
     busy_timeout: the seconds to wait for a database that another program has locked.
-    foreign_keys: True refuses rows whose parents are missing, False does not look; by default only new databases are looked at.
-    analyze: statistics are made at the end, so that SQLite can choose between indexes.
-    decimal: Arrow's decimals become numbers if these hold all digits ("auto"), "text" or "real" numbers. timestamp: timestamps become ISO 8601 text or
-        integers of the time since 1970 ("unix").
-    timeout, retries: of requests for URLs: the seconds that a server may send nothing, repeated requests included (120 by default), and how
-        often a request is sent again that fails for now (20).
+    foreign_keys: True refuses rows whose parents are missing, False does not check them; by default they are checked in new databases only.
+    analyze: runs ANALYZE at the end, so that SQLite can choose between indexes.
+    decimal: "auto" stores decimals of Arrow as numbers if these hold all digits, otherwise as text; "text" and "real" store all as that type.
+        timestamp: timestamps become ISO 8601 text or integers of the time since 1970 ("unix").
+    timeout, retries: limits of requests for URLs: for how many seconds a server may send nothing, repeated requests included (120 by default), and how
+        often a request that fails for a temporary reason is repeated (20 by default).
     progress: True shows a bar on standard error; a callable gets a `Progress` some times a second.
     """
     arguments = dict(locals())
@@ -180,7 +179,7 @@ def write(
 
 
 def write_defaults() -> dict[str, Any]:
-    """Returns the arguments of `write` that are not given, by name."""
+    """Returns the default values of the keyword arguments of `write`, by name."""
     parameters = inspect.signature(write).parameters.values()
     return {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
 
@@ -197,12 +196,12 @@ def table_args(
     decimal: str,
     timestamp: str,
 ) -> dict[str, Any]:
-    """The table, as the engine wants it."""
+    """Returns the declaration of the table in the form that the engine takes."""
     if isinstance(schema, str):
         said = {"primary_key": primary_key, "unique": unique, "index": index, "strict": strict, "without_rowid": without_rowid}
         more = next((name for name, value in said.items() if value and name != "primary_key"), None)
         if more is not None:
-            raise UsageError(f"schema declares the table, and {more} says more", hint="write it into the schema")
+            raise UsageError(f"{more} can't be given with a schema of statements, which declare the whole table", hint=f"write what {more} says into the statements")
     return {
         "table": table,
         "primary_key": primary_key,

@@ -1,4 +1,4 @@
-"""`Writer`: several tables, batch by batch, in one transaction."""
+"""`Writer`, which collects rows for several tables and writes them in one transaction."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class _Table:
 class Writer:
     """Rows for tables of a database, given batch by batch.
 
-    They wait in a file without a name; on leaving the `with` all tables are written, in one transaction, and when an exception leaves
-    it, nothing is.
+    The rows wait in an unnamed temporary file. At the end of the `with`, all tables are written in one transaction. If an exception ends the `with`,
+    nothing is written.
 
         >>> import sqluice
         >>> with sqluice.Writer("shop.db") as writer:
@@ -41,7 +41,7 @@ class Writer:
     """
 
     report: Report | None
-    """What was written, when it was."""
+    """The report of the commit; None before it."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Writer:
         analyze: bool = False,
         progress: bool | Callback = False,
     ) -> None:
-        """Arguments are those of `write`; `if_exists` is for every table. Rows wait in `temp_dir`, or in the folder of the database."""
+        """The arguments are those of `write`; `if_exists` applies to every table. The rows wait in `temp_dir`, or in the folder of the database."""
         check_arguments(Writer.__init__, locals())
         self._db = os.fspath(db)
         self._folder = folder_for_rows(db, temp_dir)
@@ -90,11 +90,12 @@ class Writer:
         decimal: Literal["auto", "text", "real"] = "auto",
         timestamp: Literal["iso", "unix"] = "iso",
     ) -> None:
-        """Says what a new table is like: its columns with their types, or statements, or nothing: then it has what its rows have."""
+        """Declares a new table: by its columns with their types, or by SQL statements (`schema`). Without either, its columns and types are those of
+        its rows."""
         check_arguments(Writer.create_table, locals())
         self._check()
         if table in self._tables:
-            raise UsageError(f"table {table} has been made before")
+            raise UsageError(f"table {table} has been declared already: call create_table only once, before the first rows of the table")
         declared = columns if schema is None else schema_read(schema)
         args = table_args(
             None, table, names(primary_key), specs(index), specs(unique), declared, strict, without_rowid, decimal, timestamp
@@ -112,7 +113,7 @@ class Writer:
         self._check()
         name = table if table is not None else self._last
         if name is None:
-            raise UsageError("no table is named", hint="create_table makes one, or table= names it")
+            raise UsageError("the rows have no table", hint="name it by table=, or call create_table first")
         if name not in self._tables:
             self.create_table(name)
         self._last = name
@@ -128,7 +129,7 @@ class Writer:
         given = understand(data, chosen, known_columns, rows_before=goal.rows, table_columns=known_columns).make()
         if len(given) == 3:
             shape, found, rows = given
-            # Rows that name their columns may do so in any order, and lack some.
+            # Rows with names, such as dicts, may have the columns in any order, and lack some.
             if goal.columns is not None and shape in ("mapping", "attributes") and set(found) <= set(goal.columns):
                 found = goal.columns
             goal.columns = goal.columns or found
@@ -136,16 +137,16 @@ class Writer:
         try:
             added = goal.spool.append(given)
         except BaseException:
-            self._ended = "an append has failed, and all is taken back"
+            self._ended = "an append has failed, and the rows are discarded"
             raise
         goal.rows += added
         return added
 
     def commit(self) -> Report:
-        """Writes everything; leaving the `with` does it, too."""
+        """Writes all tables. The end of the `with` calls this, too."""
         self._check()
         native = self._native()
-        self._ended = "it has been committed"
+        self._ended = "the rows have been committed"
         tables = [(table.args, table.spool) for table in self._tables.values()]
         try:
             with Watched(self._progress) as notify:
@@ -155,7 +156,7 @@ class Writer:
         return self.report
 
     def _native(self) -> Any:
-        """The writer: in this process, or in a child. Rows wait where they are written."""
+        """Returns the compiled module, or a child process with it. The rows wait in the process that will write them."""
         if self._used is None:
             self._used = used(self._db)
             self._writes = self._used.__enter__()
@@ -171,13 +172,13 @@ class Writer:
         self._used = self._writes = None
 
     def rollback(self) -> None:
-        """Takes everything back."""
-        self._ended = self._ended or "it has been taken back"
+        """Discards all rows; the database is not changed."""
+        self._ended = self._ended or "the rows have been discarded"
         self._let_go()
 
     def _check(self) -> None:
         if self._ended is not None:
-            raise UsageError(f"nothing can be written any more: {self._ended}")
+            raise UsageError(f"this Writer can't be used any more: {self._ended}")
 
     def __enter__(self) -> Writer:
         return self

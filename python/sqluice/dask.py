@@ -4,8 +4,8 @@
     >>> written = sqluice.dask.write("out.db", frame, "t")                              # doctest: +SKIP
     >>> frame = sqluice.dask.read("out.db", "t", schema=written.schema)                 # doctest: +SKIP
 
-Each partition becomes a database of its rows; when all are done, they are merged here. With `second_round=True` and keys of which each
-partition has its own, tasks copy the pages to the one file, side by side, and only interior pages and indexes are written here.
+Each partition becomes a database of its rows. When all are written, this process merges them. With `second_round=True`, and if no key is in two
+partitions, tasks copy the pages into one file, in parallel, and this process writes only interior pages and indexes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _arrow(frame: Any, write_index: bool) -> Any:
         table = pyarrow.Table.from_pandas(frame, preserve_index=write_index)
     if all(_is_aligned(chunk) for column in table.columns for chunk in column.chunks):
         return table
-    # What Dask has received lies anywhere in its messages; the stream format aligns it.
+    # Buffers that Dask has received may not be aligned; writing them in the stream format aligns them.
     aligned = pyarrow.BufferOutputStream()
     with pyarrow.ipc.new_stream(aligned, table.schema) as stream:
         stream.write_table(table)
@@ -81,11 +81,11 @@ def _is_aligned(array: Any) -> bool:
 def read(
     db: Path, table: str, *, columns: str | Sequence[str] | None = None, npartitions: int | None = None, schema: Any = None
 ) -> Any:
-    """Returns a table of a database that all workers see as a data frame. Tasks read its partitions, all of the same state.
+    """Returns a table of a database as a data frame. All workers must reach the database; tasks read its partitions, all from the same state.
 
-    npartitions: by default one for each 64 MiB of the file.
-    schema: the types to read columns as, since SQLite has no booleans and timestamps: the `schema` that `write` has returned, one of
-        Arrow, or a frame with these columns. Columns that it lacks have SQLite's types.
+    npartitions: the number of partitions; by default one for each 64 MiB of the file.
+    schema: the types of columns, since SQLite has no booleans and timestamps: the `schema` that `write` has returned, an Arrow schema,
+        or a frame with these columns. Columns that it lacks get SQLite's types.
     """
     check_arguments(read, locals())
     parts = Parts(db, table, columns)
@@ -95,7 +95,7 @@ def read(
 
 
 def _with_types(stored: Any, schema: Any) -> Any:
-    """The columns that a table has, with the types of a schema or of a frame."""
+    """Returns the columns of the stored table, with the types of a schema or of a frame."""
     import pyarrow
 
     if schema is None:
@@ -107,7 +107,7 @@ def _with_types(stored: Any, schema: Any) -> Any:
 
 
 def _read(part: Part, schema: Any) -> Any:
-    with library_errors(f"table {part.table} does not have the types of the schema"):
+    with library_errors(f"the values of table {part.table} can't be cast to the types of the schema"):
         return _frame(part.reader().read_all().cast(schema))
 
 

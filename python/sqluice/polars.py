@@ -4,7 +4,7 @@
     >>> polars.DataFrame({"name": ["Oslo", "Rome"]}).sqluice.write("towns.db", "town").rows
     2
 
-`import sqluice` does the same where polars was imported before.
+`import sqluice` registers these methods, too, if polars was imported before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["DataFrameNamespace", "LazyFrameNamespace"]
 
 @polars.api.register_dataframe_namespace("sqluice")
 class DataFrameNamespace:
-    """The methods of a frame, as `frame.sqluice`."""
+    """The namespace `frame.sqluice` of a frame."""
 
     def __init__(self, frame: polars.DataFrame) -> None:
         self._frame = frame
@@ -34,7 +34,7 @@ class DataFrameNamespace:
 
 @polars.api.register_lazyframe_namespace("sqluice")
 class LazyFrameNamespace:
-    """The methods of a lazy frame, as `frame.sqluice`."""
+    """The namespace `frame.sqluice` of a lazy frame."""
 
     def __init__(self, frame: polars.LazyFrame) -> None:
         self._frame = frame
@@ -42,6 +42,6 @@ class LazyFrameNamespace:
     def write(self, db: Path, table: str, **settings: Any) -> Report:
         """Computes the rows and writes them as they come, in bounded memory, to a table of the database `db`, as `sqluice.write` does, with
         the same settings."""
-        # Also a frame without rows has columns.
+        # The empty frame gives the columns if the lazy frame has no rows.
         empty = polars.DataFrame(schema=self._frame.collect_schema())
         return write(db, itertools.chain([empty], self._frame.collect_batches(maintain_order=True)), table, **settings)

@@ -3,8 +3,8 @@
     >>> ds.write_datasink(SQLiteDatasink("out.db", "t", primary_key="id", index=["area"]))     # doctest: +SKIP
     >>> ds = ray.data.read_datasource(SQLiteDatasource("in.db", "t", columns=["id", "area"]))  # doctest: +SKIP
 
-Each write task builds a database of its rows; when all are done, the driver merges them. `ds.sort("id")` gives each task rows whose keys
-no other has: they are then joined page by page. With `second_round=True` tasks copy these pages to the one file, side by side, and the
+Each write task builds a database of its rows. When all are written, the driver merges them. After `ds.sort("id")`, no key is in two tasks, and
+the databases are joined page by page. With `second_round=True`, tasks then copy these pages into one file, in parallel, and the
 driver adds only interior pages and indexes.
 """
 
@@ -39,13 +39,13 @@ class _Written:
 
     shards: list[Shard]
     columns: Any
-    """The columns of its blocks, as Arrow has them, which a table without rows needs; None: it had no blocks."""
+    """The Arrow schema of its blocks, for a table without rows; None if the task had no blocks."""
 
 
 class SQLiteDatasink(Datasink):  # type: ignore[misc,type-arg,unused-ignore]
     """Writes a dataset to a table of a database, or of a set of databases. The parameters are those of `sqluice.distributed.Job`.
 
-    committed: what was made, once the dataset is written.
+    committed: the result of the job, once the dataset is written; None before.
     """
 
     def __init__(self, db: Path, table: str, **options: Any) -> None:
@@ -55,13 +55,13 @@ class SQLiteDatasink(Datasink):  # type: ignore[misc,type-arg,unused-ignore]
         self.committed: Committed | None = None
 
     def on_write_start(self, schema: Any = None) -> None:
-        """Looks at the target; in the driver."""
+        """Begins the job. Ray calls this in the driver."""
         self._schema = schema
         self._job.begin()
         self._has_begun = True
 
     def write(self, blocks: Iterable[Any], ctx: TaskContext) -> _Written:
-        """Writes the rows of a task."""
+        """Writes the rows of a task. Ray calls this in the task."""
         columns = None
 
         def tables() -> Iterator[Any]:
@@ -76,24 +76,24 @@ class SQLiteDatasink(Datasink):  # type: ignore[misc,type-arg,unused-ignore]
         return _Written(shards, columns)
 
     def on_write_complete(self, write_result: WriteResult[_Written]) -> None:
-        """Commits the shards that Ray has seen; in the driver."""
+        """Commits the shards that tasks have returned. Ray calls this in the driver."""
         if not self._has_begun:
             # A dataset without blocks starts no task.
             self._job.begin()
         returned = [written for written in write_result.write_returns if written is not None]
         shards = [shard for written in returned for shard in written.shards]
         placed = ray.get([_place.remote(self._job, place) for place in self._job.plan(shards)])
-        # Columns of tasks without rows, or of the dataset; a class of Ray's own describes blocks of pandas.
+        # The columns of an empty table are those of the dataset, or of a task. Blocks of pandas have a schema class of Ray, which is no Arrow schema.
         known = [written.columns for written in returned if written.columns is not None]
         schema = self._schema if hasattr(self._schema, "empty_table") and len(self._schema) else next(iter(known), None)
         self.committed = self._job.commit(shards, schema, placed)
 
     def on_write_failed(self, error: Exception) -> None:
-        """Removes the shards; in the driver."""
+        """Removes the shards. Ray calls this in the driver."""
         self._job.abort()
 
     def get_name(self) -> str:
-        """What Ray calls it."""
+        """Returns the name by which Ray shows it."""
         return "SQLite"
 
 
@@ -103,26 +103,26 @@ def _place(job: Job, place: Place) -> Placed:
 
 
 class SQLiteDatasource(Datasource):  # type: ignore[misc,unused-ignore]
-    """Reads a table of a database that all workers see, each task some of its pages. All tasks read the same state of it."""
+    """Reads a table of a database that all workers can reach. Each task reads some of its pages, and all tasks see the same state of the database."""
 
     def __init__(self, db: Path, table: str, columns: str | Sequence[str] | None = None) -> None:
         super().__init__()
         self._parts = Parts(db, table, columns)
 
     def estimate_inmemory_data_size(self) -> int | None:
-        """About as many bytes as the file has."""
+        """Returns the size of the file, as an estimate of the memory."""
         return self._parts.bytes
 
     def get_read_tasks(
         self, parallelism: int, per_task_row_limit: int | None = None, data_context: Any = None
     ) -> list[ReadTask]:
-        """A task for each part."""
+        """Returns a task for each part of the table."""
         parts = self._parts.cut(parallelism)
         about = BlockMetadata(num_rows=None, size_bytes=self._parts.bytes // len(parts), input_files=None, exec_stats=None)
         return [ReadTask(_Reading(part), about, schema=self._parts.schema) for part in parts]
 
     def get_name(self) -> str:
-        """What Ray calls it."""
+        """Returns the name by which Ray shows it."""
         return "SQLite"
 
 

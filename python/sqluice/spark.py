@@ -6,11 +6,12 @@
 
     >>> sqluice.spark.write("out.db", frame, "t", primary_key="id", second_round=True)                          # doctest: +SKIP
 
-`write` does the same with the parameters of `sqluice.distributed.Job`. Only it has a second round, for which tasks are run: Spark commits
-a data source in a process that can't run any.
+`write` takes all parameters of `sqluice.distributed.Job`. Only it allows a second round, which runs tasks: Spark commits
+a data source in a process that can't run tasks.
 
-Options, lists with commas: `path`, `table`, `primaryKey`, `index` (several with semicolons), `unique`, `outputMode` (`one` or `set`), `staging`,
-`onConflict`, `columns` and `parts` for reading. Mode `append` adds to a database that exists and makes a new set, `overwrite` replaces both.
+Options (items of lists are separated by commas): `path`, `table`, `primaryKey`, `index` (several with semicolons), `unique`, `outputMode` (`one` or
+`set`), `staging`, `onConflict`, `columns` and `parts` for reading. Mode `append` adds the rows to an existing database; a set must be new. Mode
+`overwrite` replaces a database or a set.
 """
 
 from __future__ import annotations
@@ -45,16 +46,16 @@ except ImportError as error:
 __all__ = ["SqluiceDataSource", "register", "write"]
 
 _PARTS = 16
-"""Parts that a table is read in by default."""
+"""The default number of parts in which a table is read."""
 
 
 def _columns(schema: StructType) -> Any:
-    """The columns of Spark as those of Arrow: timestamps are moments in UTC, as the engine stores them."""
+    """Returns the Arrow schema of a Spark schema. Timestamps are in UTC, as the engine stores them."""
     return to_arrow_schema(schema, timezone="UTC")
 
 
 def register(spark: SparkSession) -> None:
-    """Makes the data source known to a session."""
+    """Registers the data source `sqluice` with a session."""
     spark.dataSource.register(SqluiceDataSource)
 
 
@@ -66,7 +67,7 @@ def write(db: Path, frame: DataFrame, table: str, **options: Any) -> Committed:
     try:
         shards = [shard for shards in _collected(frame, lambda batches: job.write(batches, _task())) for shard in shards]
         places = job.plan(shards)
-        # A task for each place.
+        # A range with one number in each partition starts one task for each place.
         numbers = frame.sparkSession.range(len(places), numPartitions=len(places)) if places else None
         of_tasks = _collected(numbers, lambda batches: [job.place(place) for place in _chosen(places, batches)])
     except BaseException:
@@ -88,7 +89,7 @@ def _chosen(places: list[Place], batches: Iterator[Any]) -> Iterator[Place]:
 
 
 def _collected(frame: DataFrame | None, work: Callable[[Iterator[Any]], Any]) -> list[Any]:
-    """What a function makes of the record batches of each task."""
+    """Runs a function over the record batches of each task, and returns its results."""
     if frame is None:
         return []
 
@@ -101,11 +102,11 @@ def _collected(frame: DataFrame | None, work: Callable[[Iterator[Any]], Any]) ->
 
 
 class SqluiceDataSource(DataSource):
-    """Tables of SQLite databases that all workers see."""
+    """The data source `sqluice`: tables of SQLite databases that all workers can reach."""
 
     @classmethod
     def name(cls) -> str:
-        """What `format` takes."""
+        """Returns the name of the data source, which `format` takes."""
         return "sqluice"
 
     def _option(self, name: str) -> str:
@@ -118,18 +119,18 @@ class SqluiceDataSource(DataSource):
         return Parts(self._option("path"), self._option("table"), _listed(self.options.get("columns")) or None)
 
     def schema(self) -> StructType:
-        """The columns of the table."""
+        """Returns the columns of the table."""
         return from_arrow_schema(self._parts().schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """What reads the table."""
+        """Returns the reader of the table."""
         parts = self.options.get("parts", str(_PARTS))
         if not parts.isdecimal():
-            raise UsageError(f"the option parts is a number of parts, not {parts!r}")
+            raise UsageError(f"the option parts must be a number, not {parts!r}")
         return _Reader(self._parts(), int(parts), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        """What writes the table."""
+        """Begins a job, and returns its writer."""
         mode = self.options.get("outputMode", "one")
         job = Job(
             self._option("path"),
@@ -143,7 +144,7 @@ class SqluiceDataSource(DataSource):
             on_conflict=self.options.get("onConflict", "abort"),  # type: ignore[arg-type]
             staging=self.options.get("staging"),
         )
-        # This process ends before the job: its parent lives as long as the session.
+        # This process ends before the job, but its parent lives as long as the session.
         job.begin(os.getppid())
         return _Writer(job, schema)
 
@@ -179,7 +180,7 @@ class _Message(WriterCommitMessage):
 class _Writer(DataSourceArrowWriter):
     def __init__(self, job: Job, schema: StructType) -> None:
         self._job = job
-        # A table of no rows has these columns, too.
+        # The columns of a table without rows.
         self._columns = _columns(schema)
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:

@@ -3,10 +3,10 @@
 //! ```text
 //!  __arrow_c_stream__  ──> a stream of record batches
 //!  __arrow_c_array__   ──> one record batch, or the values of a column
-//!  an iterable of such ──> one after another, all with the columns of the first
+//!  an iterable of these ─> batches one after another, all with the columns of the first
 //! ```
 //!
-//! Decimals of more digits than numbers of SQLite have are looked at, if the data can be read again: their values decide about the type.
+//! If the data can be read again, the type of a column of decimals with more digits than SQLite's numbers have follows from its values.
 
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
@@ -27,36 +27,36 @@ use crate::packed::Packed;
 use crate::run::Feed;
 use crate::source::{FoundColumn, Piece};
 
-/// Arrays of structs, without the GIL.
+/// The rows of some data: arrays of structs, which can be read without the GIL.
 type Arrays = Box<dyn Iterator<Item = Result<Rows, ArrowError>> + Send>;
 
-/// Rows of Arrow.
+/// An array of structs, before or after its import.
 enum Rows {
-    /// An array of structs of another library.
+    /// An array of another library, which is not imported yet.
     Foreign(FFI_ArrowArray),
-    /// A batch that another process has imported.
+    /// A batch that the parent process has imported.
     Imported(RecordBatch),
 }
 
-/// Record batches of Python's.
+/// The record batches of a Python object, or of an iterable of such objects.
 pub(crate) struct ArrowFeed {
     pub(crate) schema: SchemaRef,
     pub(crate) batches: ForeignBatches,
     current: Arrays,
-    /// Others that come after it.
+    /// The objects whose batches follow those of `current`.
     more: Option<Py<PyIterator>>,
-    /// The number of data so far.
+    /// The number of objects so far, for messages.
     number: u64,
-    /// The first batch, which was looked at.
+    /// The first batch, if [`ArrowFeed::look`] has taken it already.
     first: Option<RecordBatch>,
-    /// For columns of decimals whose values decide: the types that they have.
+    /// For columns of decimals whose type follows from their values: the type so far. `None` for other columns.
     watched: Vec<Option<Inferred>>,
-    /// A later value needs another type.
+    /// `true` if a later value needs another type than `watched`.
     pub(crate) other: bool,
 }
 
 impl ArrowFeed {
-    /// What `first` gives, and then `more`.
+    /// Makes a feed of the batches of `first`, and then those of each object of `more`.
     pub(crate) fn new(first: &Bound<'_, PyAny>, more: Option<&Bound<'_, PyAny>>) -> PyResult<ArrowFeed> {
         let (schema, current) = read(first)?;
         let more = more.map(|more| more.try_iter()).transpose()?.map(Bound::unbind);
@@ -64,13 +64,14 @@ impl ArrowFeed {
         Ok(ArrowFeed { batches, schema, current, more, number: 1, first: None, watched, other: false })
     }
 
-    /// What `data` gives, after this number of earlier rows.
+    /// Makes a feed of the batches of `data`. Errors count rows from `rows` on, the number of earlier rows.
     pub(crate) fn after(data: &Bound<'_, PyAny>, rows: u64) -> PyResult<ArrowFeed> {
         let feed = ArrowFeed::new(data, None)?;
         Ok(ArrowFeed { batches: feed.batches.after(rows), ..feed })
     }
 
-    /// The types that keep all digits of decimals, for columns whose values decide: those of the first batch, and of what is `known`.
+    /// Returns the types that keep all digits of the first batch and of the values that are `known` from earlier attempts; `None` for
+    /// columns whose type does not follow from their values.
     pub(crate) fn look(
         &mut self,
         py: Python<'_>,
@@ -90,25 +91,25 @@ impl ArrowFeed {
         })
     }
 
-    /// Watches the columns of decimals that are declared so.
+    /// Sets the types with which columns of decimals are declared. A batch that needs another type is then an error.
     pub(crate) fn watch(&mut self, watched: Vec<Option<Inferred>>) {
         self.watched = watched;
     }
 
-    /// What is known of the columns that are watched.
+    /// Returns the types that the watched columns need, as far as the batches have shown.
     pub(crate) fn found(&self) -> Vec<FoundColumn> {
         let watched = self.watched.iter();
         watched.map(|decimals| FoundColumn { decimals: *decimals, ..FoundColumn::default() }).collect()
     }
 
-    /// The next batch that has rows.
+    /// Returns the next batch that has rows.
     fn batch(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         loop {
             let (current, batches) = (&mut self.current, &mut self.batches);
             let next = py.detach(|| {
                 let array = current.next()?.map_err(broken);
                 Some(array.and_then(|array| match array {
-                    // SAFETY: what `read` has returned is of the schema, which is that of the first data.
+                    // SAFETY: `read` returned the array with its schema, which is equal to that of the first data.
                     Rows::Foreign(array) => unsafe { batches.import(array) },
                     Rows::Imported(batch) => Ok(batch),
                 }))
@@ -132,13 +133,13 @@ impl ArrowFeed {
     }
 }
 
-/// The types of columns of decimals, and what a batch needs.
+/// Returns types of columns of decimals that keep the digits of both the values so far, whose types are `found`, and a batch.
 pub(crate) fn with_decimals(found: &[Option<Inferred>], batch: &RecordBatch) -> Vec<Option<Inferred>> {
     let columns = found.iter().zip(batch.columns());
     columns.map(|(found, column)| found.map(|guess| infer_decimals(column, guess))).collect()
 }
 
-/// The error for data whose columns are not those of the first data.
+/// Returns the error for data with other columns than the first data; `None` if they are the same.
 fn other_columns(first: &Schema, other: &Schema, number: u64) -> Option<Error> {
     let (fields, others) = (first.fields(), other.fields());
     let message = |what: String| format!("batch {number} has other columns than the first: {what}");
@@ -157,7 +158,7 @@ fn other_columns(first: &Schema, other: &Schema, number: u64) -> Option<Error> {
         true => {
             let (was, is) = (field.data_type(), other.data_type());
             Error::usage(message(format!("{} is of type {is}, and was of type {was}", field.name())))
-                .hint("cast it, or give all of them in a list, whose types are found first")
+                .hint("cast it, or give all batches in a list, in which types that fit all are found first")
         }
         false => Error::usage(message(format!("{} stands in the place of {}", other.name(), field.name())))
             .hint("select the columns in the order of the first"),
@@ -174,13 +175,13 @@ impl Feed for ArrowFeed {
         let found = with_decimals(&self.watched, &batch);
         if found != self.watched {
             (self.watched, self.other) = (found, true);
-            return Err(usage(py, "a decimal needs another type than those before"));
+            return Err(usage(py, "a decimal needs another type than the values before it"));
         }
         Ok(Some(Piece::Batch(batch)))
     }
 }
 
-/// The schema and the arrays of structs of something. The arrays are of the schema's type.
+/// Returns the schema and the rows of an object with Arrow data. The rows have this schema.
 fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Arrays)> {
     let py = data.py();
     if let Ok(packed) = data.cast::<Packed>() {
@@ -191,12 +192,12 @@ fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Arrays)> {
         ));
     }
     py.import("sqluice._rows")?.getattr("refuse_columns")?.call1((data,))?;
-    ask(data)?;
+    refuse_short_buffers(data)?;
     if data.hasattr("__arrow_c_stream__")? {
         let capsule = exported(data, "__arrow_c_stream__")?;
         let stream = pointer::<FFI_ArrowArrayStream>(&capsule, c"arrow_array_stream")?;
-        // SAFETY: the capsule's name says what it points to, and it lives until the end of this function. The stream is
-        // moved out of it, which leaves a released one behind, as the interface wants it.
+        // SAFETY: the name of the capsule guarantees the type of its pointer, and the capsule lives until the end of this function. The
+        // stream is moved out of the capsule, which leaves a released stream behind, as the interface requires.
         let stream = unsafe { Stream::from_raw(stream) };
         let stream = stream.map_err(|error| raised_by_write(py, &error))?;
         return Ok((stream.schema.clone(), Box::new(stream)));
@@ -221,13 +222,14 @@ pub(crate) fn is_column(data: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(data.is_instance_of::<Packed>() || data.hasattr("__arrow_c_array__")?)
 }
 
-/// The array that something has, a column called `name`, and its type. The first value has number `first_row`, counted from 0.
+/// Returns the array of an object with a column of Arrow, and its type. For errors, the column is called `name`, and its first value has
+/// the number `first_row`, counted from 0.
 pub(crate) fn array(data: &Bound<'_, PyAny>, name: &str, first_row: u64) -> PyResult<(ArrayRef, DataType)> {
     let py = data.py();
     if let Some(column) = data.cast::<Packed>().ok().and_then(|packed| packed.get().column()) {
         return Ok(column);
     }
-    ask(data)?;
+    refuse_short_buffers(data)?;
     let (schema, array) = capsules(data)?;
     let kind = DataType::try_from(&schema).map_err(|error| raised_by_write(py, &broken(error)))?;
     // SAFETY: the array is of the type that comes with it.
@@ -235,32 +237,32 @@ pub(crate) fn array(data: &Bound<'_, PyAny>, name: &str, first_row: u64) -> PyRe
     Ok((array.map_err(|error| raised_by_write(py, &error))?, kind))
 }
 
-/// Asks data that knows the sizes of its buffers whether they suffice: the C interface does not say them.
-fn ask(data: &Bound<'_, PyAny>) -> PyResult<()> {
+/// Raises an error if buffers of pyarrow's data are too short. The C interface does not give their lengths.
+fn refuse_short_buffers(data: &Bound<'_, PyAny>) -> PyResult<()> {
     data.py().import("sqluice._rows")?.getattr("refuse_short_buffers")?.call1((data,)).map(drop)
 }
 
-/// The type and the array of something.
+/// Returns the type and the array of an object with `__arrow_c_array__`.
 fn capsules(data: &Bound<'_, PyAny>) -> PyResult<(FFI_ArrowSchema, FFI_ArrowArray)> {
     let capsules = exported(data, "__arrow_c_array__")?;
     let pair: PyResult<(Bound<'_, PyAny>, Bound<'_, PyAny>)> = capsules.extract();
     let (schema, array) = pair.map_err(|_| no_capsule(data.py()))?;
     let schema = pointer::<FFI_ArrowSchema>(&schema, c"arrow_schema")?;
     let array = pointer::<FFI_ArrowArray>(&array, c"arrow_array")?;
-    // SAFETY: the capsules' names say what they point to, and they live until the end of this function. Both are moved out of them,
-    // which leaves released ones behind.
+    // SAFETY: the names of the capsules guarantee the types of their pointers, and the capsules live until the end of this function. Type
+    // and array are moved out of them, which leaves released ones behind.
     Ok(unsafe { (FFI_ArrowSchema::from_raw(schema), FFI_ArrowArray::from_raw(array)) })
 }
 
-/// Calls a method of the PyCapsule interface.
+/// Calls a method of the PyCapsule interface. Exceptions of the library become input errors.
 fn exported<'py>(data: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
     data.py().import("sqluice._rows")?.getattr("exported")?.call1((data, method))
 }
 
-/// The format of rows in the C interface.
+/// The format string of a struct in the C interface. Rows are structs.
 const STRUCT: &str = "+s";
 
-const ONE_COLUMN: &str = "an Arrow array is one column, and no table";
+const ONE_COLUMN: &str = "an Arrow array is one column, not rows of a table";
 
 /// Reads the schema of rows. The error for a type that Arrow does not have names the column.
 fn of_c(schema: &FFI_ArrowSchema) -> Result<Schema, Error> {
@@ -269,10 +271,8 @@ fn of_c(schema: &FFI_ArrowSchema) -> Result<Schema, Error> {
         None => Schema::try_from(schema).map_err(broken),
         Some(column) => {
             let name = column.name().unwrap_or_default();
-            let message = format!(
-                "column {name}: its type, {:?} in Arrow's C interface, is not known",
-                column.format()
-            );
+            let message =
+                format!("column {name} has an unknown type, {:?} in Arrow's C interface", column.format());
             Err(Error::input(message).hint("cast it to another type").of_column(name))
         }
     }
@@ -285,7 +285,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Takes the stream out of its place.
+    /// Moves the stream out of its place, and reads its schema.
     ///
     /// # Safety
     /// `stream` must point to a stream of the C interface.
@@ -329,7 +329,7 @@ fn released() -> ArrowError {
     ArrowError::CDataInterface("the stream is released".to_owned())
 }
 
-/// Why a stream has failed.
+/// Returns the error that a stream reports after a failed call.
 fn last_error(stream: &mut FFI_ArrowArrayStream, status: c_int) -> ArrowError {
     let message = stream.get_last_error().and_then(|get| {
         // SAFETY: the function is the stream's own; what it returns lives until the next call.
@@ -340,7 +340,7 @@ fn last_error(stream: &mut FFI_ArrowArrayStream, status: c_int) -> ArrowError {
     ArrowError::CDataInterface(message.unwrap_or_else(|| format!("error {status}")))
 }
 
-/// What a capsule of that name points to.
+/// Returns the pointer of a capsule; an error if the object is no capsule with this name.
 fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
     let py = capsule.py();
     let capsule = capsule.cast::<PyCapsule>().map_err(|_| no_capsule(py))?;

@@ -1,4 +1,4 @@
-//! A store of blobs, which `sqluice._stores.BlobStore` makes a mapping.
+//! A store of blobs. `sqluice._stores.BlobStore` wraps it as a mapping.
 
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
@@ -12,13 +12,13 @@ use sqluice::error::{Error, Result};
 use crate::errors::raised;
 use crate::options::{choice, page_size, seconds};
 
-/// Bytes of a page of keys and blobs.
+/// The size in bytes at which [`Blobs::page`] ends.
 const PAGE_BYTES: usize = 1 << 20;
 
 /// A key and its blob.
 type Pair<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-/// An open store; without one it is closed.
+/// A store; `None` once it is closed.
 #[pyclass(frozen, module = "sqluice._sqluice")]
 pub(crate) struct Blobs(RwLock<Option<BlobStore>>);
 
@@ -60,7 +60,7 @@ impl BlobOptions {
 }
 
 impl Blobs {
-    /// Has the store do `work`, without the GIL.
+    /// Runs `work` with the store, without the GIL; an error if the store is closed.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -68,7 +68,7 @@ impl Blobs {
     ) -> PyResult<T> {
         let done = py.detach(|| match &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
             Some(store) => work(store),
-            None => Err(Error::usage("the store is closed").hint("open it anew")),
+            None => Err(Error::usage("the store is closed").hint("open the store again")),
         });
         done.map_err(|error| raised(py, &error))
     }
@@ -118,7 +118,8 @@ impl Blobs {
         self.with(py, |store| store.remove_many(keys.iter().map(|key| &**key)))
     }
 
-    /// Some keys and blobs, in the order of the keys, that come after one.
+    /// Returns the next keys and blobs after `after`, in the order of the keys, about [`PAGE_BYTES`] of them. `None`: from the first key
+    /// on.
     fn page<'py>(&self, py: Python<'py>, after: Option<PyBackedBytes>) -> PyResult<Vec<Pair<'py>>> {
         let page = self.with(py, |store| {
             let pairs = match &after {

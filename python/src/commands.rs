@@ -1,4 +1,5 @@
-//! The other commands: arguments in, the engine's call, its report out as JSON.
+//! The functions `load`, `generate`, `index`, `check`, `pack`, `unpack`, `export`, `copy`, `merge` and `recover`: each converts the
+//! arguments, runs the verb of the crate `sqluice`, and returns its report as JSON.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -30,13 +31,13 @@ use crate::options::{given, statements};
 use crate::run::run;
 use crate::terms::Function;
 
-/// What a report is in JSON.
+/// Returns a report as JSON.
 pub(crate) fn as_json(py: Python<'_>, report: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(report)
-        .map_err(|error| raised(py, &Error::usage("the report is no JSON").because(error)))
+        .map_err(|error| raised(py, &Error::usage("cannot convert the report to JSON").because(error)))
 }
 
-/// A report with its notes in the terms of the package.
+/// A report whose notes name settings as parameters of the Python function.
 #[derive(Serialize)]
 pub(crate) struct Noted {
     #[serde(flatten)]
@@ -45,14 +46,14 @@ pub(crate) struct Noted {
 }
 
 impl Noted {
-    /// With the notes of the report after those of the package itself.
+    /// Adds the notes of the report to `notes`, those of the package itself.
     pub(crate) fn new(report: Report, function: Function, mut notes: Vec<String>) -> Noted {
         notes.extend(report.notes.iter().map(|note| function.rendered(note)));
         Noted { report: function.report(report), notes }
     }
 }
 
-/// Has the engine do `work`, and returns its report.
+/// Runs `work` on a thread of the engine, and returns its report as JSON.
 pub(crate) fn reported<T: Serialize + Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -79,7 +80,7 @@ pub(crate) fn load(
     })
 }
 
-/// Makes rows up.
+/// Generates test data.
 #[pyfunction]
 pub(crate) fn generate(
     py: Python<'_>,
@@ -102,13 +103,13 @@ pub(crate) fn generate(
             (_, _, Some(_)) => {
                 return Err(Error::usage(message![
                     Setting::Like,
-                    " is what the schema is made of: no other one can be given"
+                    " gives the schema: no other one can be given"
                 ]));
             }
             (None, Some(name), None) if name == TPCH => {
                 let scale = given.get(Setting::Scale).ok_or_else(no_scale)?;
                 if !rows.is_empty() {
-                    return Err(Error::usage("the scale says how many rows TPC-H has")
+                    return Err(Error::usage("the preset tpch takes no row counts: its scale sets them")
                         .hint(message!["leave out ", Setting::Rows]));
                 }
                 let mut tpch = Tpch::without_target(scale).target(target);
@@ -143,7 +144,7 @@ pub(crate) fn generate(
     as_json(py, &report)
 }
 
-/// Returns the row counts that are given; Python has none that depend on the rows of a parent.
+/// Returns the row counts of the setting `rows`. Python has no counts that depend on the rows of a parent.
 fn row_counts(given: &Given) -> Vec<(Option<String>, u64)> {
     let rows: Vec<RowCount> = given.get(Setting::Rows).unwrap_or_default();
     let counts = rows.into_iter().filter_map(|rows| match rows {
@@ -153,7 +154,7 @@ fn row_counts(given: &Given) -> Vec<(Option<String>, u64)> {
     counts.collect()
 }
 
-/// The preset whose size is a scale.
+/// The preset whose size is set by `scale` instead of `rows`.
 const TPCH: &str = "tpch";
 
 fn no_scale() -> Error {
@@ -165,7 +166,7 @@ fn no_scale() -> Error {
     ])
 }
 
-/// Makes indexes.
+/// Creates indexes.
 #[pyfunction]
 pub(crate) fn index(
     py: Python<'_>,
@@ -182,7 +183,7 @@ pub(crate) fn index(
     })
 }
 
-/// What a check found.
+/// The report of `check`.
 #[derive(Serialize)]
 struct CheckReport {
     sound: bool,
@@ -198,7 +199,7 @@ struct CheckReport {
     seconds: f64,
 }
 
-/// Looks whether a database is sound.
+/// Verifies a database.
 #[pyfunction]
 pub(crate) fn check(
     py: Python<'_>,
@@ -227,7 +228,7 @@ pub(crate) fn check(
     })
 }
 
-/// Packs a folder.
+/// Packs a folder into a database.
 #[pyfunction]
 pub(crate) fn pack(
     py: Python<'_>,
@@ -297,7 +298,7 @@ pub(crate) fn copy(
     })
 }
 
-/// The files that the names and patterns of a merge mean.
+/// Returns the paths of the sources of a merge, with patterns replaced by the files that match.
 #[pyfunction]
 pub(crate) fn expand(
     py: Python<'_>,
@@ -330,7 +331,7 @@ pub(crate) fn merge(
     })
 }
 
-/// Saves what is left of a damaged database.
+/// Saves the sound rows of a damaged database.
 #[pyfunction]
 pub(crate) fn recover(
     py: Python<'_>,

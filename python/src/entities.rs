@@ -1,4 +1,4 @@
-//! A store of entities, which come and go as JSON: `sqluice._stores.EntityStore` makes it friendly.
+//! A store of entities, which are passed as JSON text. `sqluice._stores.EntityStore` converts them to and from objects.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use sqluice::error::{Error, Result};
 use crate::errors::raised;
 use crate::options::seconds;
 
-/// An entity: its JSON as it came.
+/// An entity: its JSON text as it was given, parsed on first use.
 struct Entity {
     json: Box<RawValue>,
     value: OnceLock<Value>,
@@ -27,7 +27,7 @@ impl Entity {
     }
 
     fn value(&self) -> &Value {
-        // What is raw JSON is JSON.
+        // A `RawValue` is valid JSON, so parsing does not fail.
         self.value.get_or_init(|| serde_json::from_str(self.json.get()).unwrap_or_default())
     }
 
@@ -61,7 +61,7 @@ impl Given {
         match self {
             Given::Int(int) => Ok(Key::Int(*int)),
             Given::Text(text) => Ok(Key::from(text)),
-            Given::Real(_) => Err(Error::usage("a key is an int or a str")),
+            Given::Real(_) => Err(Error::usage("a key must be an int or a str, not a float")),
         }
     }
 
@@ -74,7 +74,7 @@ impl Given {
     }
 }
 
-/// A field, an operator, and what it is compared with.
+/// A comparison: the name of a field, an operator, and the values.
 type Comparison = (String, String, Vec<Option<Given>>);
 
 fn filter(comparisons: Vec<Comparison>) -> Result<Filter> {
@@ -98,7 +98,7 @@ fn filter(comparisons: Vec<Comparison>) -> Result<Filter> {
     })
 }
 
-/// An open store.
+/// An open entity store.
 #[pyclass(frozen, module = "sqluice._sqluice")]
 pub(crate) struct Entities(EntityStore);
 
@@ -120,7 +120,8 @@ impl Entities {
         store.map(Entities).map_err(|error| raised(py, &error))
     }
 
-    /// A type: its name, the member that is its key and whether that is text, and its fields: name, path, whether it is unique.
+    /// Defines a type. `key` is the member that is the key, `is_text` is `true` for a key of text and `false` for an integer key. A field
+    /// has a name, a JSON path, and `true` if its values are unique.
     fn define(
         &self,
         py: Python<'_>,
@@ -149,7 +150,7 @@ impl Entities {
     }
 }
 
-/// The entities of a type.
+/// The entities of one type in an open store.
 #[pyclass(frozen, module = "sqluice._sqluice")]
 pub(crate) struct Kind {
     entities: entity_store::Entities<Entity>,
@@ -166,7 +167,7 @@ impl Kind {
         py.detach(|| work(&self.entities)).map_err(|error| raised(py, &error))
     }
 
-    /// An entity that has a key of the right kind; `number` counts from 1.
+    /// Parses an entity; an error if it has no key of the declared kind. `number` is its position among the given entities, from 1.
     fn entity(&self, json: String, number: u64) -> Result<Entity> {
         let entity = Entity::new(json)?;
         let key = entity.value().get(&self.key);
@@ -185,7 +186,7 @@ impl Kind {
 
 #[pymethods]
 impl Kind {
-    /// Writes entities, all or none: how many were new, changed, and the same.
+    /// Writes entities, all or none. Returns how many were new, changed, and stored with the same content already.
     fn write_many(&self, py: Python<'_>, entities: Vec<String>) -> PyResult<(u64, u64, u64)> {
         let written = self.with(py, |kind| {
             let entities = entities.into_iter().zip(1..).map(|(json, number)| self.entity(json, number));
@@ -202,7 +203,7 @@ impl Kind {
         })
     }
 
-    /// Those that all comparisons hold for, in an order: fields, and whether it descends.
+    /// Returns the entities for which all comparisons are true. `order` has the fields to sort by, each with `true` for descending order.
     fn query(
         &self,
         py: Python<'_>,

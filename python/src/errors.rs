@@ -1,4 +1,4 @@
-//! The engine's error as an exception, which Python makes: `sqluice._errors.of_engine`.
+//! Converts errors of the engine to exceptions. The Python function `sqluice._errors.of_engine` chooses the class.
 
 use std::error::Error as StdError;
 use std::io;
@@ -9,17 +9,17 @@ use sqluice::error::Error;
 
 use crate::terms::Function;
 
-/// The exception for an error, in the terms of the parameters of `load`.
+/// Returns the exception for an error. Its texts name settings as parameters of `load`.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     raised_by(py, error, Function::default())
 }
 
-/// The exception for an error, in the terms of the parameters of `write` and `Writer`.
+/// Returns the exception for an error. Its texts name settings as parameters of `write` and `Writer`.
 pub(crate) fn raised_by_write(py: Python<'_>, error: &Error) -> PyErr {
     raised_by(py, error, Function::Write)
 }
 
-/// The exception for an error of a function, in the terms of its parameters.
+/// Returns the exception for an error. Its texts name settings as parameters of this function.
 pub(crate) fn raised_by(py: Python<'_>, error: &Error, function: Function) -> PyErr {
     match exception(py, error, function) {
         Ok(exception) => PyErr::from_value(exception),
@@ -35,7 +35,7 @@ fn exception<'py>(py: Python<'py>, error: &Error, function: Function) -> PyResul
     about.set_item("path", error.path())?;
     about.set_item("column", error.column())?;
     if let Some(place) = error.place() {
-        // Of a place without a file Python would make the folder `.`.
+        // Python would take an empty path for the folder `.`.
         about.set_item("file", Some(&place.file).filter(|file| !file.as_os_str().is_empty()))?;
         about.set_item("sheet", place.sheet.as_deref())?;
         about.set_item("line", place.line)?;
@@ -56,7 +56,7 @@ fn exception<'py>(py: Python<'py>, error: &Error, function: Function) -> PyResul
         if let Some(error) = one.downcast_ref::<io::Error>() {
             match error.raw_os_error() {
                 Some(code) => about.set_item("errno", code)?,
-                // As SQLite reports a full disk.
+                // SQLite reports a full disk without an error code of the system.
                 None if error.kind() == io::ErrorKind::StorageFull => {
                     about.set_item("errno", py.import("errno")?.getattr("ENOSPC")?)?;
                 }
@@ -70,7 +70,7 @@ fn exception<'py>(py: Python<'py>, error: &Error, function: Function) -> PyResul
     py.import("sqluice._errors")?.getattr("of_engine")?.call((), Some(&about))
 }
 
-/// What a cause says, without its hint.
+/// Returns the text of a cause, with its place and without its hint.
 fn said(cause: &(dyn StdError + 'static), function: Function) -> String {
     match cause.downcast_ref::<Error>() {
         Some(error) => {
@@ -81,7 +81,7 @@ fn said(cause: &(dyn StdError + 'static), function: Function) -> String {
     }
 }
 
-/// An exception about a value of a row, counted from 1, that is given.
+/// Returns the exception for a value of a given row. `row` counts from 1.
 pub(crate) fn of_value(py: Python<'_>, message: &str, row: u64, column: &str, hint: Option<&str>) -> PyErr {
     let made = || -> PyResult<Bound<'_, PyAny>> {
         let about = PyDict::new(py);
@@ -95,7 +95,7 @@ pub(crate) fn of_value(py: Python<'_>, message: &str, row: u64, column: &str, hi
     made().map_or_else(|error| error, PyErr::from_value)
 }
 
-/// The exception for arguments or data of `write` that make no sense.
+/// Returns the usage error for wrong arguments or data of `write`.
 pub(crate) fn usage(py: Python<'_>, message: impl Into<String>) -> PyErr {
     raised_by_write(py, &Error::usage(message.into()))
 }

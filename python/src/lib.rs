@@ -1,24 +1,25 @@
-//! The compiled module of the Python package: arguments in, the engine's call, its report out. What is friendly about the package
-//! is written in Python, beside it.
+//! The compiled module of the Python package: each function converts its arguments, calls the engine, and returns the report as JSON. The
+//! public functions and classes are written in Python, in `python/sqluice`.
 //!
 //! ```text
 //!  calling thread    rows of Python or Arrow ──> columns ──> channel      holds the GIL while it takes rows, and only then;
-//!                    watches for Ctrl-C, reports progress                 waits without it
+//!                    watches for Ctrl-C, reports progress                 waits without the GIL
 //!  engine's threads  channel ──> source ──> pages                         never touch Python
 //! ```
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `terms`: settings as parameters; `errors`: exceptions; `options`
-//! * `source`, `run`: the channel, and both of its ends; `packed`, `arrow`, `rows`: what rows come from
-//! * `sending`: rows on their way to another process
-//! * `read`, `commands`, `profile`, `places`, `write`, `spool`: runs; `blobs`, `entities`: stores
+//! * `terms`: settings as parameters; `errors`: exceptions; `options`: arguments as settings
+//! * `source`, `run`: both ends of the channel; `packed`, `arrow`, `rows`: conversion of Python's and Arrow's rows
+//! * `sending`: rows for another process
+//! * `read`, `commands`, `profile`, `places`, `write`, `spool`: the functions; `blobs`, `entities`: stores
 //!
-//! The library is a driver of ADBC as well: a driver manager finds the functions of the crate `sqluice_adbc` in it. The module of Python and the
-//! driver have one SQLite, which notes the descriptors of its connections. While a connection has a file open, a child process does the
-//! module's work on the file.
+//! The library is a driver of ADBC as well: a driver manager finds the functions of the crate `sqluice_adbc` in it. The Python module and
+//! the driver share one SQLite library, which keeps a list of the descriptors of its connections. While a connection of the driver has a
+//! file open, the functions of the module work on the file in a child process.
 //!
-//! Invariant: Python is called by the calling thread alone, so what is bound to a thread can be read, such as a cursor of `sqlite3`.
+//! Invariant: only the calling thread calls Python, so rows may come from objects that are bound to a thread, such as a cursor of
+//! `sqlite3`.
 
 #![deny(unsafe_code)]
 
@@ -43,7 +44,7 @@ mod write;
 
 use pyo3::prelude::*;
 
-/// The compiled part of `sqluice`.
+/// The compiled module `sqluice._sqluice`.
 #[pymodule]
 mod _sqluice {
     #[pymodule_export]
@@ -72,13 +73,13 @@ mod _sqluice {
     use crate::write::{columns_of, write};
     use pyo3::prelude::*;
 
-    /// Runs the command; the first argument is its name. Returns the status of the process.
+    /// Runs the command `sqluice`. The first argument is the name of the program. Returns the exit status.
     #[pyfunction]
     fn command(py: Python<'_>, args: Vec<std::ffi::OsString>) -> u8 {
         py.detach(|| sqluice_cli::run(args)).code()
     }
 
-    /// Returns the descriptors of files that SQLite of this module has open.
+    /// Returns the descriptors of files that the SQLite library of this module has open.
     #[pyfunction]
     fn descriptors() -> Vec<std::ffi::c_int> {
         sqluice_adbc::descriptors::open()

@@ -1,4 +1,4 @@
-//! Arguments of the package's functions as values of settings, by the kinds that are declared.
+//! Converts the arguments of Python functions to values of settings, by the declared kind of each setting.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use sqluice::source::arrow::ArrowOptions;
 use crate::errors::raised;
 use crate::terms;
 
-/// Reads the settings of a verb from a dict, in which a setting that is None is absent.
+/// Reads the settings of a verb from a dict. A setting that is None or missing is not given.
 pub(crate) fn given(verb: Verb, arguments: &Bound<'_, PyDict>) -> PyResult<Given> {
     Given::collect(verb, |setting, declaration| {
         let argument = arguments.get_item(setting.name())?.filter(|argument| !argument.is_none());
@@ -69,7 +69,7 @@ pub(crate) fn statements(argument: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
 }
 
-/// Reads pairs of a table and a text, or a number in the place of the text.
+/// Reads pairs of a table and a text. A number is converted to text.
 fn table_texts(argument: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
     let pairs: Vec<(String, Bound<'_, PyAny>)> = argument.extract()?;
     let text = |value: Bound<'_, PyAny>| match value.extract::<u64>() {
@@ -79,7 +79,7 @@ fn table_texts(argument: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
     pairs.into_iter().map(|(table, value)| Ok((table, text(value)?))).collect()
 }
 
-/// Reads one name, or several.
+/// Reads names: a str is one name.
 fn names(argument: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     match argument.is_instance_of::<PyString>() {
         true => Ok(vec![argument.extract()?]),
@@ -87,7 +87,7 @@ fn names(argument: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     }
 }
 
-/// Reads a character of ASCII with a role in CSV; the empty text: no character has the role.
+/// Reads a character with a role in CSV, such as the quote. An empty text means that no character has the role.
 fn role(setting: Setting, text: &str) -> Result<Option<u8>> {
     match text.as_bytes() {
         [] => Ok(None),
@@ -96,7 +96,7 @@ fn role(setting: Setting, text: &str) -> Result<Option<u8>> {
     }
 }
 
-/// The options that all functions have that write.
+/// The options that all writing functions have.
 pub(crate) struct Options(Given);
 
 impl<'py> FromPyObject<'_, 'py> for Options {
@@ -115,7 +115,8 @@ impl Options {
     }
 }
 
-/// A setting of a function: its name, its parameter, the word by which the parameter sets it if there is such a word, and the default.
+/// A setting of a function: its name, its parameter, the value of the parameter that stands for the setting (as `"append"` of `if_exists`)
+/// if it is such a word, and the default.
 type Parameter<'py> = (&'static str, String, Option<String>, Option<Bound<'py, PyAny>>);
 
 /// Returns the settings that are declared for a function, and the parameters that set them.
@@ -132,7 +133,7 @@ pub(crate) fn settings<'py>(py: Python<'py>, function: &str) -> PyResult<Vec<Par
     parameters.collect()
 }
 
-/// Returns the declared default as an object.
+/// Returns the declared default as a Python object; `None` without one.
 fn default<'py>(py: Python<'py>, declaration: &Declaration) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(text) = declaration.default else { return Ok(None) };
     let wrong = |error: String| raised(py, &Error::usage(error));
@@ -146,7 +147,7 @@ fn default<'py>(py: Python<'py>, declaration: &Declaration) -> PyResult<Option<B
     }))
 }
 
-/// How Arrow's decimals and timestamps are stored.
+/// Returns the options for decimals and timestamps of Arrow.
 pub(crate) fn arrow(decimal: &str, timestamp: &str) -> Result<ArrowOptions> {
     let mut options = ArrowOptions::new();
     options.set(Setting::Decimal, &Value::Text(decimal.to_owned()))?;
@@ -154,19 +155,19 @@ pub(crate) fn arrow(decimal: &str, timestamp: &str) -> Result<ArrowOptions> {
     Ok(options)
 }
 
-/// Bytes as a page size.
+/// Returns the page size of this number of bytes.
 pub(crate) fn page_size(bytes: u32) -> Result<PageSize> {
     PageSize::new(bytes)
         .ok_or_else(|| Error::usage(format!("page_size={bytes} is not a power of two from 512 to 65536")))
 }
 
-/// Seconds as a duration.
+/// Returns the duration of this number of seconds.
 pub(crate) fn seconds(seconds: f64) -> Result<Duration> {
     Duration::try_from_secs_f64(seconds)
         .map_err(|error| Error::usage(format!("{seconds} seconds are not a duration")).because(error))
 }
 
-/// The error for a value that is not one of the allowed words.
+/// Returns the error for a value that is not one of the allowed words.
 pub(crate) fn choice(name: &str, given: &str, words: &str) -> Error {
     Error::usage(format!("{name}: {given:?} is not one of {words}"))
 }

@@ -1,8 +1,8 @@
-//! Arrow data as bytes, on its way to another process.
+//! Arrow data as bytes, for another process.
 //!
 //! ```text
-//!  a record batch    a word: bytes of the next stream    an IPC stream without batches    an IPC stream with one batch, or none
-//!                                                        for the types of the data        as it was imported, with text as binary data
+//!  a record batch    8 bytes: length of the next stream    an IPC stream without batches,    an IPC stream with one batch or none,
+//!                                                          with the types of the data        as imported: text is binary data
 //! ```
 //!
 //! A column by itself is a record batch with one column.
@@ -19,10 +19,10 @@ use sqluice::error::Error;
 
 use crate::errors::raised_by_write;
 
-/// Bytes of the word before the first stream.
+/// The bytes of the length before the first stream.
 const WORD: usize = size_of::<u64>();
 
-/// Arrow data of another process, which takes the place of an object with the interface of Arrow.
+/// Arrow data of another process. Functions take it in place of an object with Arrow's PyCapsule interface.
 #[pyclass(frozen, module = "sqluice._sqluice")]
 pub(crate) struct Packed {
     pub(crate) schema: SchemaRef,
@@ -46,7 +46,7 @@ impl Packed {
     }
 }
 
-/// Returns the types of the data, and the batches.
+/// Unpacks the schema with the types of the data, and the batches.
 fn unpacked(bytes: &[u8]) -> Result<(SchemaRef, Vec<RecordBatch>), ArrowError> {
     let short = || ArrowError::IpcError("the data ends too early".to_owned());
     let (word, rest) = bytes.split_first_chunk::<WORD>().ok_or_else(short)?;
@@ -57,7 +57,8 @@ fn unpacked(bytes: &[u8]) -> Result<(SchemaRef, Vec<RecordBatch>), ArrowError> {
     Ok((types.schema(), rows.collect::<Result<_, _>>()?))
 }
 
-/// Packs a batch, or no rows. `types` are those of the data, and `rows` is the schema of the batch.
+/// Packs a batch, or no rows if `batch` is `None`. `types` is the schema of the data, and `rows` that of the imported batch, in which text
+/// is binary data.
 pub(crate) fn packed(
     types: &SchemaRef,
     rows: &SchemaRef,
@@ -75,5 +76,5 @@ pub(crate) fn packed(
 
 /// Returns the error for data that cannot be packed or unpacked.
 pub(crate) fn broken(error: ArrowError) -> Error {
-    Error::input("the Arrow data can't be handed to another process").because(error)
+    Error::input("the Arrow data can't be sent to the child process").because(error)
 }

@@ -1,4 +1,4 @@
-//! A merge whose leaves tasks on other machines write.
+//! Functions of a distributed job with a second round, in which tasks copy the leaves of a merge to their places in the target.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,8 @@ use crate::run::run;
 use crate::terms::Function;
 
 fn from_json(place: &str) -> Result<Place> {
-    serde_json::from_str(place).map_err(|error| Error::usage("this is no place of a merge").because(error))
+    serde_json::from_str(place)
+        .map_err(|error| Error::usage("this text is not a place of a merge").because(error))
 }
 
 /// Counts the pages that the rows of a table take in a merge.
@@ -21,13 +22,13 @@ pub(crate) fn count_pages(py: Python<'_>, source: PathBuf, table: &str, write: O
     run(py, Function::default(), None, |context| Place::count(&source, table, &write.write()?, context))
 }
 
-/// Removes what runs that were killed have left beside a target.
+/// Removes the temporary files that killed runs have left beside a target.
 #[pyfunction]
 pub(crate) fn remove_leftovers(target: PathBuf) {
     sqluice::output::remove_leftovers(&target);
 }
 
-/// Exchanges the names of two folders in one step; returns `False` where the file system has no such step.
+/// Exchanges the names of two folders in one step. Returns `False` if the file system does not support that.
 #[pyfunction]
 pub(crate) fn exchange(first: PathBuf, second: PathBuf) -> PyResult<bool> {
     match sqluice_platform::names::exchange(&first, &second) {
@@ -37,7 +38,8 @@ pub(crate) fn exchange(first: PathBuf, second: PathBuf) -> PyResult<bool> {
     }
 }
 
-/// Makes the file of a merge; returns the places of the rows of each source in it as JSON, if it can be made so.
+/// Makes the unfinished file of a merge. Returns the place of the leaves of each source in it as JSON; `None` if the sources can't be
+/// merged in this way.
 #[pyfunction]
 pub(crate) fn places(
     py: Python<'_>,
@@ -54,7 +56,7 @@ pub(crate) fn places(
     places.map(|places| as_json(py, &places)).transpose()
 }
 
-/// Copies leaves to their place.
+/// Copies the leaves of a source to their place, and writes their list to the file `list`.
 #[pyfunction]
 pub(crate) fn place(py: Python<'_>, place: &str, list: PathBuf, write: Options) -> PyResult<()> {
     run(py, Function::default(), None, |context| from_json(place)?.write(&list, &write.write()?, context))

@@ -1,4 +1,4 @@
-//! What a database is like, for `profile`.
+//! The function `profile`.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::options::given;
 use crate::run::run;
 use crate::terms::Function;
 
-/// Describes a database.
+/// Describes a database without its rows. Returns the report as JSON.
 #[pyfunction]
 pub(crate) fn profile(
     py: Python<'_>,

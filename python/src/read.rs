@@ -23,7 +23,7 @@ use crate::run::run;
 use crate::sending::Sending;
 use crate::terms::Function;
 
-/// What of a database is read.
+/// The rows to read: a table or a query, or a part of a table.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Rows {
@@ -39,8 +39,8 @@ impl Rows {
             (Some(table), None) => Read::table(source, table),
             (None, Some(sql)) => Read::query(source, sql),
             _ => {
-                return Err(Error::usage("what to read is missing, or given twice")
-                    .hint("name a table, or give a query"));
+                return Err(Error::usage("give either a table or a query to read")
+                    .hint("name a table, or give a SELECT as query="));
             }
         };
         let mut read = read.part(self.part).basis(self.basis);
@@ -68,18 +68,19 @@ impl Reading {
         Ok(Reading { read })
     }
 
-    /// What other readings need to read parts of the same state with the same types.
+    /// Returns the state of the database and the types of the columns as text, by which other readers read parts of the same state with the
+    /// same types.
     fn basis(&self, py: Python<'_>) -> PyResult<String> {
         run(py, Function::Read, None, |context| self.read.find_basis(context))
     }
 
-    /// A capsule with a stream; `guard` lives as long as that.
+    /// Returns a capsule with a stream of the rows. The stream holds `guard`, which marks the file as used, until it is released.
     fn stream<'py>(&self, py: Python<'py>, guard: Py<PyAny>) -> PyResult<Bound<'py, PyCapsule>> {
         let stream = FFI_ArrowArrayStream::new(Box::new(self.batches(py, Some(guard))?));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// Returns the rows as bytes, for another process.
+    /// Returns an iterator of the rows as bytes, for the parent process.
     fn sending(&self, py: Python<'_>) -> PyResult<Sending> {
         Ok(Sending::new(Box::new(self.batches(py, None)?)))
     }
@@ -93,10 +94,10 @@ impl Reading {
     }
 }
 
-/// What the stream reads.
+/// The batches of a stream.
 struct Batches {
     batches: RecordBatches,
-    /// Dropped after the batches.
+    /// The Python object that marks the file as used. As a later field, it is dropped after `batches`.
     _guard: Option<Py<PyAny>>,
 }
 

@@ -1,7 +1,7 @@
 //! Rows of Python into columns: tuples and other sequences, dicts, objects with attributes, and columns that come in chunks.
 //!
-//! What is exactly a `str`, `int`, `float`, `bytes`, `bool` or `None` is taken here; `sqluice._values.adapt` makes one of these of
-//! anything else.
+//! Values whose type is exactly `str`, `int`, `float`, `bytes`, `bool` or `None` are read here. `sqluice._values.adapt` first converts all
+//! other values to one of these.
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, TimeUnit};
@@ -19,31 +19,32 @@ use crate::errors::of_value;
 use crate::run::Feed;
 use crate::source::{ColumnOfPython, Forms, FoundColumn, Piece, RowsOfPython};
 
-/// Rows of a part at most.
+/// The most rows of a part.
 const PART_ROWS: usize = 32 << 10;
 
-/// Bytes of text and blobs after which a part ends.
+/// The bytes of text and blobs at which a part ends.
 const PART_BYTES: usize = 4 << 20;
 
-/// What a row is.
+/// The form of the items that the iterator gives.
 pub(crate) enum Shape {
     /// A sequence with a value for each column.
     Sequence,
-    /// A dict with the names of the columns; what it lacks is NULL.
+    /// A dict whose keys are names of columns. A missing key is NULL.
     Mapping {
         names: Vec<Py<PyString>>,
-        /// It may have other keys.
+        /// `true` if other keys are ignored; they are an error if `false`.
         others: bool,
     },
     /// An object with attributes of these names.
     Attributes(Vec<Py<PyString>>),
-    /// No row but a chunk of rows: what has record batches, or a list with a column for each, which is a list of values, a tuple with
-    /// a list of timestamps, a buffer of int64 or float64, or an array of Arrow's.
+    /// A chunk of rows instead of a row: an object with record batches, or a list of columns. A column is a list of values, a tuple with a
+    /// list of timestamps, a buffer of int64 or float64, or an array of Arrow.
     Columns,
 }
 
 impl Shape {
-    /// The shape of that name.
+    /// Returns the shape that Python calls by this name: "mapping", "chosen" (a mapping with other keys), "attributes", "columns" or
+    /// "sequence".
     pub(crate) fn new(py: Python<'_>, shape: &str, names: &[String]) -> Shape {
         let interned = || names.iter().map(|name| PyString::new(py, name).unbind()).collect();
         match shape {
@@ -56,37 +57,37 @@ impl Shape {
     }
 }
 
-/// Rows as an iterator gives them.
+/// The rows of a Python iterator, converted part by part.
 pub(crate) struct RowFeed {
     rows: Py<PyIterator>,
     shape: Shape,
     names: Vec<String>,
-    /// The forms that timestamps have in the columns.
+    /// The forms in which timestamps are written to columns of an existing table; `None` for the usual form.
     forms: Vec<Option<MomentForm>>,
     adapt: Py<PyAny>,
-    /// Rows so far.
+    /// The number of rows so far.
     done: u64,
-    /// Those of the present chunk.
+    /// The number of values so far in the current column of a chunk.
     done_of_chunk: u64,
-    /// The first part, which was looked at.
+    /// The first part, if [`RowFeed::look`] has read it already.
     first: Option<RowsOfPython>,
-    /// The record batches of the present chunk.
+    /// The record batches of the current chunk.
     batches: Option<ArrowFeed>,
-    /// The rows of the present batch that are left.
+    /// The remaining rows of the current batch.
     batch: Option<RecordBatch>,
-    /// The units of durations, which are counted.
+    /// The units of columns of durations, which are stored as integers.
     units: Vec<Option<TimeUnit>>,
-    /// For columns whose types were found from values: what is known of these, as far as they were looked at.
+    /// For columns whose types follow from values: the kinds of the values so far. `None` for columns with a given type.
     watched: Vec<Option<FoundColumn>>,
     options: ArrowOptions,
-    /// The rows can be read again, for other types.
+    /// `true` if the rows can be read again, with other types.
     again: bool,
-    /// Some later value did not go with the types.
+    /// `true` if a later value did not fit the type of its column.
     pub(crate) other: bool,
 }
 
 impl RowFeed {
-    /// Rows of the shape, for columns of these names.
+    /// Makes a feed of rows of this shape, for columns with these names.
     pub(crate) fn new(
         py: Python<'_>,
         rows: &Bound<'_, PyAny>,
@@ -116,12 +117,12 @@ impl RowFeed {
         })
     }
 
-    /// Sets that the rows can be read again.
+    /// Sets `again`: `true` if the rows can be read again.
     pub(crate) fn again(self, again: bool) -> RowFeed {
         RowFeed { again, ..self }
     }
 
-    /// What is known of the columns: what the first part shows, together with what is `known`.
+    /// Reads the first part. Returns the kinds of values in each column, together with those that are `known` from earlier attempts.
     pub(crate) fn look(&mut self, py: Python<'_>, known: &[FoundColumn]) -> PyResult<Vec<FoundColumn>> {
         self.first = self.part(py)?;
         let none = std::iter::repeat(FoundColumn::default());
@@ -134,17 +135,17 @@ impl RowFeed {
         })
     }
 
-    /// Watches the columns that are declared for such values.
+    /// Sets the kinds of values for which columns are declared. A later value of another kind is then an error; `None` accepts all values.
     pub(crate) fn watch(&mut self, watched: Vec<Option<FoundColumn>>, options: ArrowOptions) {
         (self.watched, self.options) = (watched, options);
     }
 
-    /// What is known of the columns that are watched.
+    /// Returns the kinds of values that the watched columns have had so far.
     pub(crate) fn found(&self) -> Vec<FoundColumn> {
         self.watched.iter().map(|found| found.clone().unwrap_or_default()).collect()
     }
 
-    /// The next part.
+    /// Returns the next part; `None` after the last.
     fn part(&mut self, py: Python<'_>) -> PyResult<Option<RowsOfPython>> {
         if let Shape::Columns = self.shape {
             return self.chunk(py);
@@ -235,7 +236,7 @@ impl RowFeed {
             cells.push_null();
         } else if !self.push_exact(value, column, cells)? {
             let adapted = self.adapt.bind(value.py()).call1((value,)).map_err(|error| {
-                // Ctrl-C is not about the value.
+                // Ctrl-C and similar exceptions are raised unchanged.
                 if !error.is_instance_of::<PyException>(value.py()) {
                     return error;
                 }
@@ -258,7 +259,7 @@ impl RowFeed {
         Ok(())
     }
 
-    /// Takes a value of one of the types that SQLite knows; otherwise says that it did not.
+    /// Appends a value of a type that SQLite stores. Returns `false` for a value of another type, without appending it.
     #[inline]
     fn push_exact(&self, value: &Bound<'_, PyAny>, column: usize, cells: &mut Cells) -> PyResult<bool> {
         let py = value.py();
@@ -276,7 +277,7 @@ impl RowFeed {
             cells.push_int(int);
         } else if let Ok(real) = value.cast_exact::<PyFloat>() {
             let real = real.value();
-            // As SQLite has it.
+            // SQLite stores NaN as NULL.
             if real.is_nan() { cells.push_null() } else { cells.push_real(real) }
         } else if let Ok(blob) = value.cast_exact::<PyBytes>() {
             self.check_bytes(py, column, blob.as_bytes().len())?;
@@ -289,7 +290,7 @@ impl RowFeed {
         Ok(true)
     }
 
-    /// The next chunk of columns that has rows.
+    /// Returns the rows of the next chunk that is not empty, or, from a chunk of record batches, some of its rows. `None` at the end.
     fn chunk(&mut self, py: Python<'_>) -> PyResult<Option<RowsOfPython>> {
         loop {
             if let Some(rows) = self.rows_of_batch(py)? {
@@ -307,7 +308,7 @@ impl RowFeed {
         }
     }
 
-    /// Some rows of the present batch, or of the next one of the chunk.
+    /// Returns rows of the current batch, or of the next batch of the chunk; `None` if the chunk has no more.
     fn rows_of_batch(&mut self, py: Python<'_>) -> PyResult<Option<RowsOfPython>> {
         let Some(feed) = &mut self.batches else { return Ok(None) };
         let batch = match self.batch.take() {
@@ -334,15 +335,15 @@ impl RowFeed {
         Ok(Some(RowsOfPython { rows, columns }))
     }
 
-    /// Refuses durations of another unit than those before: a column has integers of one unit.
+    /// Refuses durations whose unit differs from that of earlier ones, because a column stores them as integers of one unit.
     fn check_unit(&mut self, py: Python<'_>, index: usize, kind: &DataType) -> PyResult<()> {
         let &DataType::Duration(unit) = kind else { return Ok(()) };
         let known = *self.units[index].get_or_insert(unit);
         if known == unit {
             return Ok(());
         }
-        let message = format!("these durations are of the unit {unit:?}, and those before of {known:?}");
-        Err(self.about(py, index, &message, Some("cast all of them to one unit"), None))
+        let message = format!("these durations are of the unit {unit:?}, but those before of {known:?}");
+        Err(self.about(py, index, &message, Some("cast all durations to one unit"), None))
     }
 
     fn columns_of(&mut self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<Option<RowsOfPython>> {
@@ -381,7 +382,7 @@ impl RowFeed {
     }
 
     fn cells(&mut self, py: Python<'_>, column: &Bound<'_, PyAny>, index: usize) -> PyResult<(Cells, usize)> {
-        // Timestamps.
+        // A tuple marks a column of timestamps.
         if let Ok(column) = column.cast::<PyTuple>() {
             let column = column.get_item(0)?;
             let Some(form) = self.forms.get(index).copied().flatten() else {
@@ -452,7 +453,7 @@ impl RowFeed {
             return Ok(());
         }
         let row = self.done + 1;
-        let message = format!("row {row} has {length} values, and there are {columns} columns");
+        let message = format!("row {row} has {length} values, but there are {columns} columns");
         let error = sqluice::error::Error::input(message).of_record("", row);
         Err(crate::errors::raised_by_write(py, &error))
     }
@@ -461,7 +462,7 @@ impl RowFeed {
         if bytes <= LENGTH_MAX {
             return Ok(());
         }
-        let message = format!("{bytes} bytes are more than SQLite stores: {LENGTH_MAX}");
+        let message = format!("{bytes} bytes are too many: SQLite stores at most {LENGTH_MAX}");
         Err(self.about(py, column, &message, None, None))
     }
 
@@ -473,7 +474,7 @@ impl RowFeed {
         };
         let key =
             dict.keys().into_iter().find(|key| !known(key)).map(|key| key.to_string()).unwrap_or_default();
-        let hint = "columns= names all keys, or those to write in the order of their columns";
+        let hint = "name all keys by columns=, or only those to write, in the order of their columns";
         self.about_named(py, &key, "no row before has this key", Some(hint), None)
     }
 
@@ -502,7 +503,7 @@ impl RowFeed {
         error
     }
 
-    /// Whether the part goes with the types that were found before.
+    /// Returns an error if a value of the part does not fit the type of its column.
     fn check_kinds(&mut self, py: Python<'_>, part: &RowsOfPython) -> PyResult<()> {
         for (index, column) in part.columns.iter().enumerate() {
             let Some(known) = &self.watched[index] else { continue };
@@ -546,7 +547,7 @@ fn is_datetime(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(value.hasattr("hour")? && value.hasattr("year")? || value.get_type().name()? == "datetime64")
 }
 
-/// Returns a timestamp in a form, if it is a text.
+/// Returns a timestamp in a form, if it is a text; otherwise `None`.
 fn in_form(value: &Bound<'_, PyAny>, form: &MomentForm) -> Option<String> {
     let text = value.cast_exact::<PyString>().ok()?.to_str().ok()?;
     let mut formed = Vec::new();

@@ -13,15 +13,16 @@ use crate::errors::raised_by;
 use crate::source::Piece;
 use crate::terms::Function;
 
-/// How long Ctrl-C may wait, and how often progress is reported.
+/// The interval at which the calling thread checks for Ctrl-C and reports progress.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What gives the pieces of a run, on the calling thread; after the last, `None`.
+/// An iterator of the rows of a run, on the calling thread.
 pub(crate) trait Feed {
+    /// Returns the next rows; `None` after the last.
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Piece>>;
 }
 
-/// What is done so far.
+/// The progress so far, which the engine's threads write and the calling thread reads.
 #[derive(Default)]
 struct Watch(Mutex<State>);
 
@@ -51,7 +52,7 @@ impl Progress for Watch {
     }
 }
 
-/// Reports progress and looks for signals, when it is time.
+/// Reports progress and checks for signals, at most once in each [`TICK`].
 struct Ticker<'t, 'py> {
     watch: &'t Watch,
     callback: Option<&'t Bound<'py, PyAny>>,
@@ -77,7 +78,7 @@ impl Ticker<'_, '_> {
     }
 }
 
-/// Has the engine do the `work` of a function.
+/// Runs `work` on a thread of the engine. Errors name settings as parameters of `function`.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     function: Function,
@@ -87,8 +88,8 @@ pub(crate) fn run<T: Send>(
     run_fed(py, callback, None, work)?.map_err(|error| raised_by(py, &error, function))
 }
 
-/// Has the engine do `work`, which takes what is fed to it. An exception of the code that feeds it, or Ctrl-C, ends the run and is raised
-/// when the engine has taken everything back; an error of the engine itself is returned.
+/// Runs `work` on a thread of the engine, while the calling thread sends it the rows of `feed`. An exception in `feed`, or Ctrl-C, cancels
+/// the run, and is raised when the engine has rolled back. An error of the engine itself is returned.
 pub(crate) fn run_fed<T: Send>(
     py: Python<'_>,
     callback: Option<&Bound<'_, PyAny>>,
@@ -123,7 +124,7 @@ pub(crate) fn run_fed<T: Send>(
     })
 }
 
-/// Sends all pieces, and that these are all. Where the engine takes no more it has failed, and says so itself.
+/// Sends all rows, and then [`Piece::End`]. If the engine no longer receives, it has failed, and reports the error itself.
 fn feed_all(
     py: Python<'_>,
     feed: &mut dyn Feed,

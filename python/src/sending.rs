@@ -1,4 +1,4 @@
-//! Rows on their way to another process and back.
+//! Conversion of rows to bytes, for the pipe between parent and child process, and back.
 //!
 //! ```text
 //!  parent    data of Arrow ──> Packing ──> bytes          received <── bytes
@@ -23,7 +23,7 @@ use crate::packed::{broken, packed};
 use crate::run::Feed as _;
 use crate::source::Piece;
 
-/// Arrow data that is packed batch by batch: an iterator of bytes, the first of which have no rows.
+/// An iterator over Arrow data that packs each batch as bytes. The first item has the schema and no rows.
 #[pyclass(frozen, module = "sqluice._sqluice")]
 pub(crate) struct Packing(Mutex<Option<Data>>);
 
@@ -68,7 +68,7 @@ impl Packing {
     }
 }
 
-/// Takes an iterator out for one step. A step that fails is the last.
+/// Takes an iterator out of its mutex for one step. After a step that fails, it is not put back, and the iteration has ended.
 fn taken<T>(iterator: &Mutex<Option<T>>) -> Option<T> {
     iterator.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
@@ -93,7 +93,7 @@ pub(crate) fn packed_column<'py>(
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// The batches of a stream of Arrow as IPC streams of their own: an iterator of bytes, the first of which have no rows.
+/// An iterator over a stream of Arrow that returns each batch as an IPC stream. The first item has the schema and no rows.
 #[pyclass(frozen, module = "sqluice._sqluice")]
 pub(crate) struct Sending(Mutex<Option<Batches>>);
 
@@ -119,7 +119,7 @@ impl Batches {
 }
 
 impl Sending {
-    /// Sends these batches.
+    /// Makes the iterator over these batches.
     pub(crate) fn new(batches: Box<dyn RecordBatchReader + Send>) -> Sending {
         Sending(Mutex::new(Some(Batches { batches, began: false })))
     }
@@ -134,7 +134,7 @@ impl Sending {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let Some(mut batches) = taken(&self.0) else { return Ok(None) };
         let Some(bytes) = py.detach(|| batches.next()) else { return Ok(None) };
-        // The text of the error is the one that a stream of this process has.
+        // The error has the text that a stream in the parent process would give.
         let bytes = bytes.map_err(|error| PyOSError::new_err(said(&error)))?;
         put_back(&self.0, batches);
         Ok(Some(PyBytes::new(py, &bytes)))
@@ -158,7 +158,7 @@ pub(crate) fn received<'py>(py: Python<'py>, next: &Bound<'py, PyAny>) -> PyResu
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
 
-/// The batches that another process reads.
+/// The batches that the child process reads.
 struct Received {
     next: Py<PyAny>,
     schema: SchemaRef,
@@ -168,7 +168,7 @@ impl Iterator for Received {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // Whoever takes batches may do so on any thread.
+        // A library may take batches on any thread.
         let bytes: PyResult<Option<Vec<u8>>> = Python::attach(|py| self.next.call0(py)?.extract(py));
         let bytes = match bytes {
             Ok(bytes) => bytes?,

@@ -1,4 +1,4 @@
-//! What the calling thread sends, as a source.
+//! The receiving end of the channel: rows that the calling thread sends become a source of the engine.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use sqluice::source::chain::Counted;
 use sqluice::source::columns::{ColumnFrom, Constant};
 use sqluice::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
 
-/// What the calling thread sends.
+/// A message of the calling thread: rows, or the end.
 pub(crate) enum Piece {
     /// Rows of Python.
     Rows(RowsOfPython),
@@ -38,15 +38,15 @@ pub(crate) struct RowsOfPython {
     pub(crate) columns: Vec<ColumnOfPython>,
 }
 
-/// A column of rows of Python. Those of a frame may be Arrow's, beside others that are not.
+/// A column of rows of Python. A frame may have columns of Arrow beside others.
 pub(crate) enum ColumnOfPython {
     Cells(Cells),
-    /// The array as it was imported, and the type that it means.
+    /// The imported array, in which text is binary data, and the type of the original data.
     Arrow(ArrayRef, DataType),
 }
 
 impl ColumnOfPython {
-    /// Bytes that it takes, about.
+    /// Returns the approximate number of bytes of the column.
     fn bytes(&self) -> usize {
         match self {
             ColumnOfPython::Cells(cells) => cells.bytes(),
@@ -54,7 +54,7 @@ impl ColumnOfPython {
         }
     }
 
-    /// What it says about the type of its column.
+    /// Returns the kinds of its values, from which the type of the column follows.
     pub(crate) fn found(&self) -> FoundColumn {
         match self {
             ColumnOfPython::Cells(cells) => FoundColumn { seen: cells.seen(), ..FoundColumn::default() },
@@ -64,12 +64,12 @@ impl ColumnOfPython {
     }
 }
 
-/// What is known about the values of a column.
+/// The kinds of the values of a column so far, from which its declared type follows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FoundColumn {
-    /// Their kinds.
+    /// The kinds of values: integers, floats, text, blobs.
     pub(crate) seen: Seen,
-    /// Their type, if Arrow has one for all of them.
+    /// The Arrow type of all values; `None` if they are objects of Python or of several types.
     pub(crate) arrow: Option<DataType>,
     /// The type that keeps all digits of decimals.
     pub(crate) decimals: Option<Inferred>,
@@ -102,7 +102,7 @@ impl FoundColumn {
         FoundColumn { seen, arrow: Some(kind.clone()), decimals }
     }
 
-    /// Returns what is known about the values of both.
+    /// Combines the kinds of values of two parts of a column.
     pub(crate) fn and(self, other: FoundColumn) -> FoundColumn {
         let nothing = FoundColumn::default();
         match () {
@@ -116,7 +116,7 @@ impl FoundColumn {
         }
     }
 
-    /// Returns the type that a column of these values is declared with; an empty one if it has none.
+    /// Returns the declared type of a column with these values; empty for a column without a type.
     pub(crate) fn declared_type(&self, options: ArrowOptions) -> &'static str {
         match (&self.arrow, self.decimals) {
             (Some(kind), Some(decimals)) if guessed_type(kind, options).is_some() => decimals.name(),
@@ -126,7 +126,7 @@ impl FoundColumn {
     }
 }
 
-/// Returns the type of Arrow that holds the values of both types, if there is one.
+/// Returns the Arrow type that holds the values of both types; `None` unless they are equal or both decimals.
 fn in_common(one: DataType, other: &DataType) -> Option<DataType> {
     if one == *other {
         return Some(one);
@@ -154,7 +154,7 @@ fn decimal_places(kind: &DataType) -> Option<i8> {
     decimal_shape(kind).map(|(_, scale)| scale)
 }
 
-/// Returns `true` if an integer of an array is beyond those that floats hold.
+/// Returns `true` if an integer of an array is too large for a float to hold exactly.
 fn has_wide_ints(array: &ArrayRef) -> bool {
     let ints = array.as_primitive::<Int64Type>();
     ints.iter().flatten().any(|int| int.unsigned_abs() > FLOAT_INT_MAX)
@@ -164,7 +164,7 @@ fn has_wide_uints(array: &ArrayRef) -> bool {
     array.as_primitive::<UInt64Type>().iter().flatten().any(|int| int > FLOAT_INT_MAX)
 }
 
-/// The next piece, if there is one.
+/// Receives the next message; `None` at the end. A sender that is dropped without an end has failed, which is an error.
 fn next(pieces: &Receiver<Piece>) -> Result<Option<Piece>> {
     match pieces.recv() {
         Ok(Piece::End) => Ok(None),
@@ -173,7 +173,7 @@ fn next(pieces: &Receiver<Piece>) -> Result<Option<Piece>> {
     }
 }
 
-/// The record batches among the pieces.
+/// An iterator over received record batches.
 pub(crate) struct Batches(pub(crate) Receiver<Piece>);
 
 impl Iterator for Batches {
@@ -189,7 +189,7 @@ impl Iterator for Batches {
     }
 }
 
-/// The rows of Python among the pieces.
+/// An iterator over received rows of Python.
 pub(crate) struct Pieces(pub(crate) Receiver<Piece>);
 
 impl Iterator for Pieces {
@@ -205,7 +205,7 @@ impl Iterator for Pieces {
     }
 }
 
-/// Rows of Python as a source.
+/// A source of rows of Python.
 pub(crate) struct RowSource<I> {
     pieces: I,
     goal: Arc<Goal>,
@@ -213,7 +213,8 @@ pub(crate) struct RowSource<I> {
 }
 
 impl<I> RowSource<I> {
-    /// Rows for a table whose columns are `filled` so; `options` are for columns that are Arrow's.
+    /// Makes a source of rows for a table. `filled` gives the field or constant for each column of the table; `options` apply to columns of
+    /// Arrow.
     pub(crate) fn new(
         pieces: I,
         (table, filled): (&Table, &[ColumnFrom]),
@@ -228,13 +229,13 @@ impl<I> RowSource<I> {
     }
 }
 
-/// Where rows go.
+/// The table that the rows are for, and how its columns are filled.
 struct Goal {
     filled: Vec<ColumnFrom>,
-    /// The table's columns: their names, and whether they have TEXT affinity.
+    /// The columns of the table: the name, and `true` for TEXT affinity.
     columns: Vec<(String, bool)>,
     options: ArrowOptions,
-    /// The forms of the timestamps of the table's columns.
+    /// The forms in which timestamps are written to the columns; `None` for the usual form.
     forms: Vec<Option<MomentForm>>,
 }
 
@@ -243,7 +244,7 @@ struct Goal {
 pub(crate) struct Forms(pub(crate) Vec<(String, Option<MomentForm>)>);
 
 impl Forms {
-    /// The form of a column, if it is another than that of a new table.
+    /// Returns the form of timestamps in a column; `None` if it is that of a new table.
     pub(crate) fn of(&self, column: &str) -> Option<MomentForm> {
         self.0.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)).and_then(|(_, form)| *form)
     }
@@ -265,8 +266,8 @@ struct RowPart {
 }
 
 impl RowPart {
-    /// Gives some rows to the sink. Of columns that are Arrow's, the first value that SQLite can't have is returned with its
-    /// column, and nothing is given.
+    /// Gives `count` rows, from the row `from` on, to the sink. If a column of Arrow has a value that SQLite can't store, gives nothing,
+    /// and returns the first such value.
     fn give(
         &self,
         from: usize,
@@ -359,7 +360,7 @@ impl Part for RowPart {
         for from in (0..rows).step_by(ROWS_MAX) {
             let mut count = ROWS_MAX.min(rows - from);
             let mut refused: Option<Error> = None;
-            // Rows before one with a fault are looked at first: they may have another.
+            // Give the rows before the bad value first: they may have another fault, which must be reported instead.
             while count > 0 {
                 let Some(bad) = self.give(from, count, &constants, sink)? else { break };
                 let number = self.first_row + (from + bad.row) as u64 + 1;
@@ -374,7 +375,7 @@ impl Part for RowPart {
     }
 }
 
-/// A constant, as often as a batch has rows.
+/// Returns a constant repeated for each row of the largest batch; empty for a column that is no constant.
 fn repeated(from: &ColumnFrom) -> Vec<Value<'_>> {
     let ColumnFrom::Constant(constant) = from else { return Vec::new() };
     let value = match constant {
@@ -387,7 +388,7 @@ fn repeated(from: &ColumnFrom) -> Vec<Value<'_>> {
     vec![value; ROWS_MAX]
 }
 
-/// A source whose errors name the row.
+/// A source that adds the number of the row to errors of another source.
 pub(crate) struct Numbered(pub(crate) Box<dyn Counted>);
 
 impl Source for Numbered {
@@ -421,7 +422,7 @@ impl Part for NumberedPart {
     }
 }
 
-/// Counts the rows along.
+/// A sink that counts rows, and adds the number of the row to errors.
 struct Numbering<'s> {
     sink: &'s mut dyn Sink,
     /// The number of the next row, from 0.

@@ -1,9 +1,9 @@
-//! A spool: rows that wait in a file without a name until all have arrived.
+//! A spool: an unnamed temporary file in which the rows of a table wait until all have arrived.
 //!
 //! ```text
-//!  rows of Python    a word: how many rows     a column, a column, ...     again and again
-//!                                              a column of Arrow's is two IPC streams, each with its length before it: without
-//!                                              batches, for the type of the data; as it was imported, with text as binary data
+//!  rows of Python    parts, one after another: 8 bytes with the number of rows, then the columns. A column of Arrow is two IPC streams,
+//!                    each after 8 bytes with its length: one without batches, for the type of the data, and one with the imported values,
+//!                    in which text is binary data
 //!  rows of Arrow     an IPC stream
 //! ```
 
@@ -35,7 +35,7 @@ use crate::source::{ColumnOfPython, Forms, FoundColumn, Piece, RowSource, RowsOf
 use crate::terms::Function;
 use crate::write::{Given, TableArgs, column_names, forms_of, of_arrow, wanted};
 
-/// The rows of a table that wait.
+/// The waiting rows of a table.
 #[pyclass(frozen, module = "sqluice._sqluice")]
 pub(crate) struct Spool(Mutex<Waiting>);
 
@@ -45,7 +45,7 @@ struct Waiting {
     /// The forms of timestamps in the table, if it exists.
     forms: Forms,
     rows: u64,
-    /// What is said about the names of its columns.
+    /// Notes about columns that got other names.
     notes: Vec<String>,
 }
 
@@ -56,13 +56,13 @@ enum Content {
         names: Vec<String>,
         found: Vec<FoundColumn>,
     },
-    /// The schema and the types are those of the data; what waits has text as binary data.
+    /// `schema` and `kinds` are those of the data; in the file, text is binary data.
     Arrow {
         stream: Box<StreamWriter<BufWriter<File>>>,
         schema: SchemaRef,
         kinds: Vec<DataType>,
         names: Vec<String>,
-        /// The types that keep all digits of decimals, where the values decide.
+        /// The types that keep all digits of columns of decimals whose type follows from their values; `None` for other columns.
         decimals: Vec<Option<Inferred>>,
         ended: bool,
     },
@@ -84,7 +84,7 @@ impl Spool {
         Ok(Spool(Mutex::new(waiting)))
     }
 
-    /// Adds rows; returns how many. When that fails some of them may be there: the spool is good for nothing then.
+    /// Adds rows, and returns their number. After an error, the spool may have some of the rows, and must not be used any more.
     fn append(&self, py: Python<'_>, given: Given<'_>) -> PyResult<u64> {
         let before = self.waiting().rows;
         let mut feed: Box<dyn Feed> = match given {
@@ -118,11 +118,11 @@ impl Spool {
 }
 
 fn failed(error: std::io::Error) -> Error {
-    Error::target("cannot keep the rows that wait").because(error)
+    Error::target("cannot store the rows in a temporary file until all have arrived").because(error)
 }
 
 fn broken(error: ArrowError) -> Error {
-    Error::target("cannot keep the rows that wait").because(error)
+    Error::target("cannot store the rows in a temporary file until all have arrived").because(error)
 }
 
 impl Waiting {
@@ -145,8 +145,8 @@ impl Waiting {
             }
             Content::Rows { names, .. } if names == given => Ok(()),
             Content::Rows { names, .. } => {
-                Err(Error::usage("these rows have other columns than those before")
-                    .hint(format!("they had {}", names.join(", "))))
+                Err(Error::usage("these rows have other columns than the rows before")
+                    .hint(format!("give rows with the columns {}", names.join(", "))))
             }
             Content::Arrow { .. } => Err(mixed()),
         }
@@ -166,7 +166,7 @@ impl Waiting {
                 Ok(())
             }
             Content::Arrow { schema, .. } if schema.fields() == given.fields() => Ok(()),
-            Content::Arrow { .. } => Err(Error::usage("this data has other columns than that before")),
+            Content::Arrow { .. } => Err(Error::usage("this data has other columns than the data before")),
             Content::Rows { .. } => Err(mixed()),
         }
     }
@@ -191,7 +191,7 @@ impl Waiting {
         }
     }
 
-    /// The columns of the rows, and the types that they have.
+    /// Returns the names of the columns and the types that a new table declares for them.
     fn columns(&self, args: &TableArgs) -> Result<Vec<(String, String)>> {
         match &self.content {
             Content::Nothing => Ok(args.declared()),
@@ -214,7 +214,7 @@ impl Waiting {
         }
     }
 
-    /// The rows from the first on.
+    /// Returns a source that reads the rows from the beginning of the file.
     fn source(
         &mut self,
         args: &TableArgs,
@@ -251,7 +251,7 @@ impl Waiting {
 
 fn mixed() -> Error {
     Error::usage("a table takes rows of Python or of Arrow, not both")
-        .hint("give all of them as Arrow data, or none")
+        .hint("give all rows as Arrow data, or none")
 }
 
 /// Writes a column to a spool.
@@ -279,7 +279,7 @@ fn write_column(column: &ColumnOfPython, to: &mut BufWriter<File>) -> Result<()>
     }
 }
 
-/// Reads it again.
+/// Reads a column that [`write_column`] has written.
 fn read_column(from: &mut BufReader<File>) -> std::io::Result<ColumnOfPython> {
     let bytes = read_word(from)? as usize;
     if bytes == 0 {
@@ -299,7 +299,7 @@ fn read_stream(from: &mut BufReader<File>, bytes: usize) -> std::io::Result<Stre
     StreamReader::try_new(Cursor::new(stream), None).map_err(std::io::Error::other)
 }
 
-/// Rows of Python that waited.
+/// An iterator that reads rows of Python from the file.
 struct SpooledRows {
     from: BufReader<File>,
     columns: usize,
@@ -323,7 +323,7 @@ impl Iterator for SpooledRows {
     }
 }
 
-/// Writes what waits for each table, all in one. Returns the report as JSON.
+/// Writes the waiting rows of all tables in one transaction. Returns the report as JSON.
 #[pyfunction]
 pub(crate) fn write_spools(
     py: Python<'_>,
@@ -333,7 +333,7 @@ pub(crate) fn write_spools(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     if tables.is_empty() {
-        return Err(usage(py, "no table is given rows"));
+        return Err(usage(py, "no table has been given rows"));
     }
     let options = write.write().map_err(|error| raised_by_write(py, &error))?;
     let mut in_any_order = false;

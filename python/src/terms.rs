@@ -1,4 +1,4 @@
-//! The package's words for what messages name as data: parameters of its functions.
+//! Renders the settings in messages as parameters of Python functions.
 //!
 //! ```text
 //!  temp_dir, DIR       temp_dir="DIR"             append          if_exists="append"
@@ -13,27 +13,27 @@ use sqluice::error::{Message, Setting};
 use sqluice::report::Report;
 use sqluice::settings::{Declaration, Kind, Taker, Verb};
 
-/// Whose parameters they are.
+/// The function whose parameters a message names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Function {
-    /// Of `load`, and of all that have the same.
+    /// `load`, and all functions that are not listed here.
     #[default]
     Load,
-    /// Of `generate`.
+    /// `generate`.
     Generate,
-    /// Of `read` and `export`.
+    /// `read` and `export`.
     Read,
-    /// Of `write` and `Writer`.
+    /// `write` and `Writer`.
     Write,
 }
 
 impl Function {
-    /// A message in these terms. A setting without a parameter is named as the engine has it.
+    /// Returns the text of a message. A setting for which the function has no parameter is named in plain words.
     pub(crate) fn rendered(self, message: &Message) -> String {
         message.render(|setting, value| self.term(setting, value))
     }
 
-    /// A report with its notes in these terms.
+    /// Returns a report whose notes name settings as parameters.
     pub(crate) fn report(self, report: Report) -> Report {
         report.in_terms(|setting, value| self.term(setting, value))
     }
@@ -42,30 +42,31 @@ impl Function {
         self.parameter(setting, value).unwrap_or_else(|| setting.name().replace('_', " "))
     }
 
-    /// A hint in these terms; `None`: it names something that can't be set here.
+    /// Returns the text of a hint; `None` if it names a setting for which the function has no parameter.
     pub(crate) fn hint(self, message: &Message) -> Option<String> {
         let all_known = message.settings().all(|setting| self.parameter(setting, None).is_some());
         all_known.then(|| self.rendered(message))
     }
 
-    /// A setting as an argument, with its value if it has one, or as the name of the parameter; `None`: no parameter sets it.
+    /// Returns a setting as an argument, such as `table="a"`, or without a value as the name of the parameter; `None` if no parameter sets
+    /// it.
     fn parameter(self, setting: Setting, value: Option<&str>) -> Option<String> {
         if self == Function::Write && !is_of_write(setting) {
             return None;
         }
         match setting {
-            // The types of columns are a part of the schema there.
+            // `write` takes types of columns as its parameter `schema`.
             Setting::Type if self == Function::Write => {
                 return Some(
                     value.map_or("`schema`".to_owned(), |column| format!("schema={}", typed(column))),
                 );
             }
-            // `read` takes the number of a part.
+            // The parameter `part` of `read` is a pair of numbers.
             Setting::Part if self == Function::Read => {
                 return Some(value.map_or("`part`".to_owned(), |part| format!("part={part}")));
             }
             Setting::Upsert => {
-                // Made-up rows have no key to find others by.
+                // `generate` has no parameter `primary_key`.
                 let key = value.filter(|_| self != Function::Generate);
                 let key = key.map_or(String::new(), |key| format!(", primary_key={}", strings(key)));
                 return Some(format!("if_exists=\"upsert\"{key}"));
@@ -99,8 +100,8 @@ impl Function {
     }
 }
 
-/// Returns the parameter that sets a setting, and the word that does so if the parameter takes one of several words; `None`: no parameter
-/// of its own sets it.
+/// Returns the parameter that sets a setting, and, if the parameter takes one of several words, the word for this setting. `None` if no
+/// parameter stands for the setting.
 pub(crate) fn place(setting: Setting, declaration: &Declaration) -> Option<(String, Option<String>)> {
     let (name, word) = match setting {
         Setting::Append => ("if_exists", Some("append")),
@@ -110,14 +111,14 @@ pub(crate) fn place(setting: Setting, declaration: &Declaration) -> Option<(Stri
         // `header` sets it.
         Setting::NoHeader => return None,
         Setting::ExcludeTable => ("exclude_tables", None),
-        // The table of `load` is one for most files.
+        // `load` calls the parameter `table`, because it is usually one table.
         Setting::Table if declaration.value_name != "NAME" => ("tables", None),
         _ => (setting.name(), None),
     };
     Some((name.to_owned(), word.map(str::to_owned)))
 }
 
-/// Returns a value as Python writes it.
+/// Returns a value in Python syntax.
 fn argument(kind: Kind, value: &str) -> String {
     match kind {
         Kind::Booleans if value.contains('=') => words(value),
@@ -167,7 +168,7 @@ fn is_of_write(setting: Setting) -> bool {
     )
 }
 
-/// One name, or a list of those with commas between them.
+/// Returns names in Python syntax: a str, or a list if there are commas.
 fn strings(names: &str) -> String {
     match names.contains(',') {
         true => format!("{:?}", names.split(',').map(str::trim).collect::<Vec<_>>()),
@@ -175,7 +176,7 @@ fn strings(names: &str) -> String {
     }
 }
 
-/// Bytes, which may be given in a binary unit.
+/// Returns a number of bytes in Python syntax: `64MiB` is `64 << 20`.
 fn bytes(size: &str) -> String {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
     let in_unit = units.iter().find_map(|(unit, bits)| {
@@ -185,7 +186,7 @@ fn bytes(size: &str) -> String {
     in_unit.unwrap_or_else(|| size.to_owned())
 }
 
-/// How many rows: of all tables, or of one.
+/// Returns a row count in Python syntax: a number for all tables, or a dict for one table.
 fn rows(rows: &str) -> String {
     match rows.split_once('=') {
         Some((table, count)) => format!("{{{table:?}: {}}}", integer(count)),
@@ -193,7 +194,7 @@ fn rows(rows: &str) -> String {
     }
 }
 
-/// A number of rows with a unit, as Python writes it.
+/// Returns a row count with a unit in Python syntax: `10K` is `10_000`.
 fn integer(count: &str) -> String {
     let units = [("K", "_000"), ("M", "_000_000"), ("G", "_000_000_000")];
     let in_unit = units.iter().find_map(|(unit, zeros)| {
@@ -203,7 +204,7 @@ fn integer(count: &str) -> String {
     in_unit.unwrap_or_else(|| count.to_owned())
 }
 
-/// A column with its type: `price=REAL`.
+/// Returns a pair such as `price=REAL` as a dict in Python syntax.
 fn typed(column: &str) -> String {
     match column.rsplit_once('=') {
         Some((column, declared)) => format!("{{{column:?}: {declared:?}}}"),
@@ -211,7 +212,7 @@ fn typed(column: &str) -> String {
     }
 }
 
-/// A column with the words for true and false: `paid=ja/nein`.
+/// Returns a column with its words for true and false, such as `paid=ja/nein`, as a dict in Python syntax.
 fn words(column: &str) -> String {
     let parts = column.rsplit_once('=').and_then(|(column, words)| Some((column, words.split_once('/')?)));
     match parts {
@@ -220,7 +221,7 @@ fn words(column: &str) -> String {
     }
 }
 
-/// All settings and what they are called here, without a value and with one; for tests.
+/// Returns all settings with their terms for each function, without a value and with one; for tests.
 #[pyfunction]
 pub(crate) fn setting_terms() -> Vec<(&'static str, Vec<Option<String>>)> {
     let all = Setting::all().map(|setting| {

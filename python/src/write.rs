@@ -30,10 +30,10 @@ use crate::run::{Feed, run_fed};
 use crate::source::{Batches, Forms, FoundColumn, Numbered, Pieces, RowSource};
 use crate::terms::Function;
 
-/// Pieces that wait for the engine.
+/// The number of parts that may wait for the engine.
 const PIECES_AHEAD: usize = 2;
 
-/// What is said about the table.
+/// The arguments about the table.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct TableArgs {
@@ -41,7 +41,7 @@ pub(crate) struct TableArgs {
     primary_key: Vec<String>,
     index: Vec<String>,
     unique: Vec<String>,
-    /// Statements that declare it.
+    /// Statements that declare the table; `None` if the columns follow from `types` and the rows.
     schema: Option<String>,
     /// Declared types of columns, by name.
     types: Vec<(String, String)>,
@@ -49,12 +49,12 @@ pub(crate) struct TableArgs {
     without_rowid: bool,
     decimal: String,
     timestamp: String,
-    /// How many rows there are, about.
+    /// The approximate number of rows; `None` if unknown.
     about: Option<u64>,
 }
 
 impl TableArgs {
-    /// A table with columns of these types, where none is given.
+    /// Returns a new table with these columns. The type of a column is the one in `types`, or the one of `columns`.
     fn new_table(&self, columns: Vec<(String, String)>) -> NewTable {
         let declared = columns.into_iter().map(|(name, found)| {
             let declared = self.given_type(&name).map_or(found, str::to_owned);
@@ -68,7 +68,7 @@ impl TableArgs {
             .without_rowid(self.without_rowid)
     }
 
-    /// The types that columns of Arrow's types have in this table.
+    /// Returns the declared types for columns of Arrow.
     pub(crate) fn types_of(
         &self,
         names: &[String],
@@ -79,7 +79,7 @@ impl TableArgs {
         names.iter().cloned().zip(types.map(|declared| self.strictly(declared))).collect()
     }
 
-    /// The types that columns have in this table, as far as it is known.
+    /// Returns the declared types for columns whose values so far are of the kinds `found`.
     pub(crate) fn types_found(
         &self,
         names: &[String],
@@ -90,7 +90,7 @@ impl TableArgs {
         names.iter().cloned().zip(types).collect()
     }
 
-    /// Returns a type as this table has it.
+    /// Returns a type, or its replacement if the table is STRICT.
     fn strictly(&self, declared: &str) -> String {
         // A STRICT table has no NUMERIC columns.
         match declared {
@@ -99,7 +99,7 @@ impl TableArgs {
         }
     }
 
-    /// Returns a note for each column of decimals that is TEXT because not all of its values can be seen before the first is written.
+    /// Returns a note for each column of decimals that is TEXT because its values can't be read before they are written.
     pub(crate) fn notes_of(&self, names: &[String], fields: &Fields, options: ArrowOptions) -> Vec<String> {
         let noted = names.iter().zip(fields).filter_map(|(name, field)| {
             let kind = field.data_type();
@@ -117,12 +117,12 @@ impl TableArgs {
         noted.collect()
     }
 
-    /// Its name.
+    /// Returns the name of the table.
     pub(crate) fn table(&self) -> &str {
         &self.table
     }
 
-    /// The columns whose types are given.
+    /// Returns the columns whose types are given, with these types.
     pub(crate) fn declared(&self) -> Vec<(String, String)> {
         self.types.clone()
     }
@@ -136,21 +136,24 @@ impl TableArgs {
         types.find(|(column, _)| column.eq_ignore_ascii_case(name)).map(|(_, declared)| &**declared)
     }
 
-    /// Types are given for columns that there are.
+    /// Returns an error if a type is given for a column that does not exist.
     fn check_types(&self, names: &[String]) -> Result<()> {
         let is_given = |column: &String| names.iter().any(|name| name.eq_ignore_ascii_case(column));
         match self.types.iter().find(|(column, _)| !is_given(column)) {
             None => Ok(()),
             Some((column, _)) => {
                 let first: Vec<&str> = names.iter().map(String::as_str).take(20).collect();
-                Err(Error::usage(format!("schema gives column {column:?} a type, and the rows have none"))
-                    .hint(format!("choose one of: {}", first.join(", "))))
+                Err(Error::usage(format!(
+                    "schema gives a type for column {column:?}, which the rows do not have"
+                ))
+                .hint(format!("choose one of: {}", first.join(", "))))
             }
         }
     }
 }
 
-/// Record batches, whose fields mean the types `kinds`, as a source for a table that is prepared; `index` is that of its rows.
+/// Returns a source of record batches for the table with number `index` of the prepared write. `kinds` are the types of the data, in whose
+/// batches text is binary data.
 pub(crate) fn of_arrow(
     batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
     kinds: &[DataType],
@@ -173,7 +176,7 @@ pub(crate) fn of_arrow(
     Box::new(Numbered(Converting::over(Box::new(source), formed.collect())))
 }
 
-/// The names that columns get: as in files, no two are the same and none is empty. Also the notes about names that changed.
+/// Returns the names of the columns, in which repeated and empty names are replaced as for files, and notes about the replaced names.
 pub(crate) fn column_names(given: Vec<String>) -> (Vec<String>, Vec<String>) {
     let (names, renamed) = unique_names(given);
     let notes = renamed.iter().map(|renamed| {
@@ -182,16 +185,16 @@ pub(crate) fn column_names(given: Vec<String>) -> (Vec<String>, Vec<String>) {
     (names, notes.collect())
 }
 
-/// Rows as the package gives them.
+/// Rows as the Python code gives them.
 #[derive(FromPyObject)]
 pub(crate) enum Given<'py> {
     /// The shape, the names of the columns, the rows.
     Rows(String, Vec<String>, Bound<'py, PyAny>),
-    /// What has record batches, and what more may come.
+    /// An object with record batches, and an iterator of further such objects.
     Arrow(Bound<'py, PyAny>, Option<Bound<'py, PyAny>>),
 }
 
-/// The names of the columns of an existing table that take values.
+/// Returns the columns of an existing table, without generated columns; `None` if the table does not exist.
 #[pyfunction]
 pub(crate) fn columns_of(py: Python<'_>, target: PathBuf, table: &str) -> PyResult<Option<Vec<String>>> {
     let found = py.detach(|| table_of(&target, table, &WriteOptions::default()));
@@ -202,8 +205,8 @@ pub(crate) fn columns_of(py: Python<'_>, target: PathBuf, table: &str) -> PyResu
     }))
 }
 
-/// Writes rows; `make` gives them, `again` says that it can do so more than once, `in_order` that they are known to ascend by their rowid.
-/// Returns the report as JSON.
+/// Writes rows. `make` returns the rows; `again` is `true` if it can be called more than once, and `in_order` if the rows are known to
+/// ascend by their rowid. Returns the report as JSON.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the package gives each of them")]
 pub(crate) fn write(
@@ -238,17 +241,17 @@ pub(crate) fn write(
     }
 }
 
-/// The forms that timestamps have in an existing table.
+/// Returns the forms that timestamps have in the columns of an existing table.
 pub(crate) fn forms_of(target: &Path, table: &TableArgs, options: &WriteOptions) -> Result<Forms> {
     moment_forms(target, &table.table, options).map(Forms)
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 enum Attempt {
     Done(Box<Report>, Vec<String>),
-    /// Rows do not come in the order of their rowids.
+    /// The rows are not in the order of their rowids: the next attempt must sort them.
     OutOfOrder,
-    /// Values are not of the types that were found.
+    /// A value did not fit the type of its column: the next attempt must use types for these kinds of values.
     OtherTypes(Vec<FoundColumn>),
 }
 
@@ -258,7 +261,7 @@ struct Writing {
     options: WriteOptions,
     arrow: ArrowOptions,
     in_any_order: bool,
-    /// What is known of the columns, as far as attempts have shown.
+    /// The kinds of values that earlier attempts have found in the columns.
     known: Vec<FoundColumn>,
     forms: Forms,
 }
@@ -332,7 +335,7 @@ impl Writing {
         }
     }
 
-    /// What is written, and whether the table's types were found here.
+    /// Prepares the write. Also returns `true` if the table is new and its types follow from the rows.
     fn prepare(&self, py: Python<'_>, columns: Vec<(String, String)>) -> PyResult<(PreparedWrite, bool)> {
         py.detach(|| self.prepared(columns)).map_err(|error| raised_by_write(py, &error))
     }
@@ -373,8 +376,8 @@ impl Writing {
     }
 }
 
-/// What is to be written: rows for tables, with the columns that they have and the types that these would have in a new one; and which
-/// tables get those types.
+/// Returns the write of rows to `tables`, each with its columns and the types for a new table. Also returns, for each table, `true` if it
+/// is new and gets these types.
 pub(crate) fn wanted(
     target: &Path,
     options: &WriteOptions,
@@ -414,7 +417,7 @@ pub(crate) fn wanted(
     Ok((Write::new(target, schema).rows(rows).options(options), are_new))
 }
 
-/// The columns of a table's PRIMARY KEY.
+/// Returns the columns of a table's PRIMARY KEY; empty if it has none.
 fn primary_key_of(table: &Table) -> Vec<String> {
     let name = |column: usize| table.columns[column].name.clone();
     if let Some(alias) = table.rowid_alias {

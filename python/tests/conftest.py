@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """In CI everything that tests need is installed: one that skips itself has failed."""
+    """Turns skipped tests into failures in CI, where everything that tests need is installed."""
     if report.skipped and "CI" in os.environ:
         report.outcome = "failed"
 
@@ -43,7 +43,7 @@ def db(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def no_message_names_a_flag(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is raised and what a report notes names parameters: the flags are the command's."""
+    """Asserts in all tests that errors and notes of reports name parameters of Python, and no flags of the command."""
     messages: list[str] = []
     init, of_engine = sqluice.Error.__init__, _errors.of_engine
 

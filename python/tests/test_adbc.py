@@ -1,4 +1,4 @@
-"""The ADBC driver: what it stores and returns is what the driver of the Arrow project does, in the transactions that callers open."""
+"""The ADBC driver: it stores and returns what the Arrow project's driver (adbc_driver_sqlite) does, and keeps to the caller's transactions."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def ingested(module: Any, db: Path, data: Any, **how: Any) -> int:
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
-def test_values_are_those_that_the_driver_of_the_project_stores(kind: str, tmp_path: Path) -> None:
+def test_values_are_stored_as_by_adbc_driver_sqlite(kind: str, tmp_path: Path) -> None:
     found = []
     for module in (adbc_driver_sqlite.dbapi, adbc_driver_sqluice.dbapi):
         db = tmp_path / f"{module.__name__}.db"
@@ -103,7 +103,7 @@ def test_an_integer_beyond_64_bits_is_refused(connection: Any) -> None:
 
 @pytest.mark.parametrize("mode", ["create", "append", "replace", "create_append"])
 @pytest.mark.parametrize("there", [False, True])
-def test_modes_do_what_the_driver_of_the_project_does(mode: Any, there: bool, tmp_path: Path) -> None:
+def test_ingest_modes_equal_those_of_adbc_driver_sqlite(mode: Any, there: bool, tmp_path: Path) -> None:
     found = []
     for module in (adbc_driver_sqlite.dbapi, adbc_driver_sqluice.dbapi):
         db = tmp_path / f"{module.__name__}.db"
@@ -116,7 +116,7 @@ def test_modes_do_what_the_driver_of_the_project_does(mode: Any, there: bool, tm
     assert found[0] == found[1]
 
 
-def test_columns_go_by_their_names(db: Path) -> None:
+def test_ingested_columns_are_matched_by_name(db: Path) -> None:
     ingested(adbc_driver_sqluice.dbapi, db, pyarrow.table({"a": [1], "b": ["x"], "c": [2.5]}))
     ingested(adbc_driver_sqluice.dbapi, db, pyarrow.table({"c": [3.5], "a": [2]}), mode="append")
     assert query(db, "SELECT * FROM t") == [(1, "x", 2.5), (2, None, 3.5)]
@@ -158,7 +158,7 @@ def test_nothing_is_seen_before_the_commit_and_a_rollback_undoes_all(connection:
 def test_a_replacement_is_one_transaction(connection: Any, db: Path) -> None:
     ingested(adbc_driver_sqluice.dbapi, db, TABLE)
     with connection.cursor() as cursor:
-        # As pandas does it.
+        # pandas calls the driver in this way.
         cursor.execute("DROP TABLE t")
         cursor.adbc_ingest("t", TABLE[:1], mode="create")
         assert query(db, "SELECT count(*) FROM t") == [(3,)]
@@ -251,7 +251,7 @@ def test_rows_may_come_from_the_connection_that_takes_them(connection: Any, db: 
         "PRAGMA user_version",
     ],
 )
-def test_results_have_the_types_that_the_driver_of_the_project_gives(sql: str) -> None:
+def test_results_have_the_types_of_adbc_driver_sqlite(sql: str) -> None:
     tables = []
     for module in (adbc_driver_sqlite.dbapi, adbc_driver_sqluice.dbapi):
         with module.connect() as made, made.cursor() as cursor:
@@ -292,7 +292,7 @@ def test_statements_that_are_wrong_are_refused(sql: str, connection: Any) -> Non
         cursor.execute(sql)
 
 
-def test_descriptions_are_those_of_the_driver_of_the_project(tmp_path: Path) -> None:
+def test_descriptions_equal_those_of_adbc_driver_sqlite(tmp_path: Path) -> None:
     db = tmp_path / "a.db"
     with sqlite3.connect(db) as made:
         made.executescript("""
@@ -323,7 +323,7 @@ def test_descriptions_are_those_of_the_driver_of_the_project(tmp_path: Path) -> 
 
 
 def plain(answer: Any) -> Any:
-    """The answer without the indexes that SQLite makes for keys, which the driver of the project lists among the tables."""
+    """Returns the answer without automatic indexes, which adbc_driver_sqlite lists among the tables."""
     if not isinstance(answer, pyarrow.Table):
         return answer
     catalogs = answer.to_pylist()
@@ -333,7 +333,7 @@ def plain(answer: Any) -> Any:
     return catalogs
 
 
-def test_the_driver_says_what_it_is(connection: Any) -> None:
+def test_the_driver_reports_its_name_and_version(connection: Any) -> None:
     info = connection.adbc_get_info()
     assert (info["vendor_name"], info["vendor_version"], info["driver_name"]) == ("SQLite", sqluice.sqlite_version, "sqluice")
     with pytest.raises(adbc_driver_manager.ProgrammingError) as raised:
@@ -342,7 +342,7 @@ def test_the_driver_says_what_it_is(connection: Any) -> None:
 
 
 @pytest.mark.parametrize("form", ["{}", "file:{}", "file:{}?mode=rwc", "sqluice://{}", "sqlite://{}"])
-def test_a_uri_has_any_form(form: str, db: Path) -> None:
+def test_all_documented_forms_of_a_uri_are_accepted(form: str, db: Path) -> None:
     ingested(adbc_driver_sqluice.dbapi, Path(form.format(db)) if form == "{}" else form.format(db), TABLE)  # type: ignore[arg-type]
     assert query(db, "SELECT count(*) FROM t") == [(3,)]
 
@@ -362,7 +362,7 @@ def test_connections_share_a_database_in_memory_that_has_no_name() -> None:
 
 
 @pytest.mark.parametrize("if_exists", ["fail", "append", "replace"])
-def test_polars_and_pandas_write_by_it(if_exists: Any, db: Path, connection: Any) -> None:
+def test_polars_and_pandas_write_through_the_driver(if_exists: Any, db: Path, connection: Any) -> None:
     frame = polars.DataFrame({"i": [1, 2], "s": ["a", None]})
     frame.write_database("t", connection, if_table_exists=if_exists, engine="adbc")
     assert query(db, "SELECT * FROM t") == [(1, "a"), (2, None)]
@@ -374,7 +374,7 @@ def test_polars_and_pandas_write_by_it(if_exists: Any, db: Path, connection: Any
     table.to_sql("u", connection, index=False, if_exists="replace")
     assert query(db, "SELECT * FROM u") == [(1, "a"), (2, None)]
     assert pandas.read_sql("SELECT i FROM u", connection)["i"].to_list() == [1, 2]
-    # A transaction that has read keeps others from committing.
+    # A transaction that has read prevents commits of other connections.
     connection.rollback()
     frame.write_database("v", f"sqluice://{db}", engine="adbc")
     assert query(db, "SELECT count(*) FROM v") == [(2,)]
@@ -404,7 +404,7 @@ def test_the_package_waits_for_a_transaction_of_a_connection(db: Path, connectio
 
 
 def locks(db: Path) -> list[str]:
-    """The locks that this process has on a file."""
+    """Returns the locks that this process has on a file."""
     inode, process = f":{os.stat(db).st_ino}", str(os.getpid())
     held = [line.split() for line in Path("/proc/locks").read_text("ascii").splitlines()]
     return sorted(" ".join(lock[1:4] + lock[6:]) for lock in held if lock[4] == process and lock[5].endswith(inode))
@@ -431,7 +431,7 @@ def test_the_package_leaves_the_locks_of_a_connection(mode: str, db: Path) -> No
         assert pyarrow.table(sqluice.read(db, "t")).num_rows == rows
         sqluice.check(db)
         assert locks(db) == before
-        # A process that writes meanwhile is kept out.
+        # Another process can't write during the transaction.
         other = subprocess.run([sys.executable, "-c", INTRUDER, db], stderr=subprocess.PIPE, text=True)
         assert "database is locked" in other.stderr
         connection.commit()
@@ -500,7 +500,7 @@ def test_a_process_that_is_killed_leaves_what_was_committed(db: Path) -> None:
     assert query(db, "SELECT * FROM t") == [(1,)] and sound(db)
 
 
-# So many rows become pages.
+# This many rows are written as pages.
 MANY = pyarrow.table({"a": range(50_000), "b": [f"text {row}" for row in range(50_000)]})
 
 
@@ -513,7 +513,7 @@ print(json.dumps(connection.execute(sys.argv[2]).fetchall()))
 
 
 def elsewhere(db: Path, sql: str) -> list[list[Any]]:
-    """What another process sees, whose SQLite does not share this process's locks."""
+    """Runs a query in another process, whose SQLite does not share the locks of this one."""
     seen = subprocess.run([sys.executable, "-c", OBSERVER, db, sql], stdout=subprocess.PIPE, text=True, check=True)
     rows: list[list[Any]] = json.loads(seen.stdout)
     return rows
@@ -521,7 +521,7 @@ def elsewhere(db: Path, sql: str) -> list[list[Any]]:
 
 @pytest.fixture(params=["delete", "wal"])
 def many(request: pytest.FixtureRequest, db: Path) -> Iterator[Any]:
-    """A connection to a file that has a table, in each journal mode."""
+    """Yields a connection to a file with a table, in each journal mode."""
     query(db, f"PRAGMA journal_mode = {request.param}")
     query(db, "CREATE TABLE old AS SELECT 1 AS a")
     with connect(db) as made:

@@ -1,4 +1,4 @@
-"""Avro files, beside what fastavro reads of them."""
+"""Avro files: a load stores what fastavro reads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ utc = datetime.timezone.utc
 
 
 def moments(digits: int, zone: datetime.timezone | None) -> st.SearchStrategy[datetime.datetime]:
-    """Returns moments with so many digits of a second, which fastavro writes without loss."""
+    """Returns times with this many digits of a second, which fastavro writes without loss."""
     unit = 10 ** (6 - digits)
     whole = st.datetimes(datetime.datetime(1800, 1, 1), datetime.datetime(2200, 1, 1))
     return whole.map(lambda moment: moment.replace(microsecond=moment.microsecond // unit * unit, tzinfo=zone))
@@ -45,7 +45,7 @@ def simple(kind: str, **more: Any) -> dict[str, Any]:
     return {"type": kind, **more}
 
 
-# Each type, and values of it.
+# The Avro types, each with a strategy for its values.
 TYPES: list[tuple[Schema, st.SearchStrategy[Any]]] = [
     ("null", st.none()),
     ("boolean", st.booleans()),
@@ -71,7 +71,7 @@ TYPES: list[tuple[Schema, st.SearchStrategy[Any]]] = [
     (simple("string", logicalType="uuid"), st.uuids()),
 ]
 
-# Types with a name, which each use of them needs to be another.
+# Types that have a name, which must be unique in a schema.
 NAMED: list[tuple[dict[str, Any], st.SearchStrategy[Any]]] = [
     (simple("fixed", size=3), st.binary(min_size=3, max_size=3)),
     (simple("fixed", size=12, logicalType="decimal", precision=20, scale=3), decimals(20, 3)),
@@ -109,7 +109,7 @@ def moment(value: datetime.datetime | datetime.time) -> str:
 
 
 def nested(value: Any) -> Any:
-    """Returns what is in JSON for a value of fastavro's."""
+    """Returns the JSON that is stored for a value of fastavro."""
     match value:
         case dict():
             return {key: nested(one) for key, one in value.items()}
@@ -136,7 +136,7 @@ def text_of(value: Any) -> Any:
 
 
 def of_wide_decimals(value: decimal.Decimal, column: list[Any], scale: int) -> Any:
-    """Returns what a column has for a decimal of more than 18 digits: the values of the column decide."""
+    """Returns the stored value of a decimal of more than 18 digits, which depends on the other values of the column."""
     present = [one for one in column if one is not None]
     if scale == 0:
         return int(value) if all(-(2**63) <= one < 2**63 for one in present) else format(value, "f")
@@ -145,7 +145,7 @@ def of_wide_decimals(value: decimal.Decimal, column: list[Any], scale: int) -> A
 
 
 def expected(value: Any, kind: Schema, column: list[Any]) -> Any:
-    """Returns what a column of SQLite has for a value of fastavro's."""
+    """Returns the value that a column of SQLite stores for a value of fastavro."""
     if isinstance(kind, list):
         kind = next(one for one in kind if one != "null")
     match value:

@@ -1,4 +1,4 @@
-"""bench/load measures pyarrow and ADBC by a program of its own: what it stores is what the CSV file says."""
+"""The program with which bench/load measures pyarrow and ADBC stores the rows of the CSV file."""
 
 from __future__ import annotations
 

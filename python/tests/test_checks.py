@@ -1,4 +1,4 @@
-"""tools/checks runs a check when its inputs have changed, and only then."""
+"""tools/checks runs a check if its inputs have changed, and otherwise not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-# In the place of the table: one check that passes unless a file says otherwise, and counts its runs; one that is never stale in these tests.
+# Replaces the table of checks: `pages` counts its runs, and fails if a file tells it to; the other check is never stale here.
 TABLE = """CHECKS = {
     "pages": Check("pages are fine", "echo run >>runs; [ ! -e broken ]", ("pages", ":(exclude)pages/drafts", "tool")),
     "other": Check("another one", "true", ("elsewhere",)),
@@ -57,7 +57,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def repository(pristine: Path, tmp_path: Path) -> Path:
-    """A copy of that repository."""
+    """Returns a copy of the repository of these tests."""
     return shutil.copytree(pristine, tmp_path / "repository", symlinks=True)
 
 
@@ -101,7 +101,7 @@ def test_a_stale_check_runs_once_and_its_hash_is_to_be_committed(repository: Pat
     assert checks(repository, "run").returncode == 0
     assert runs(repository) == 1
     assert git(repository, "status", "--porcelain") == " M .ci/checks/pages.sha256\n M pages/plain.md\n"
-    # The content before is not that of the recorded hash.
+    # The old content does not have the recorded hash.
     path.write_bytes(before)
     assert "pages: stale" in checks(repository, "list").stdout
 
@@ -128,7 +128,7 @@ def test_names_modes_links_and_files_that_go_count_and_what_is_excluded_does_not
     assert is_stale()
 
 
-def test_what_is_recorded_before_a_commit_holds_after_it(repository: Path) -> None:
+def test_a_recorded_hash_is_valid_after_the_commit(repository: Path) -> None:
     (repository / "pages/-dash.md").unlink()
     (repository / "pages/new.md").write_text("new")
     said = checks(repository, "run").stdout
@@ -158,7 +158,7 @@ def test_a_check_that_fails_fails_the_run_and_stays_stale(repository: Path, mode
         assert done.returncode == 1
         assert "error: the check pages failed" in done.stderr and "error: 1 of 2 checks failed: pages" in done.stderr
         assert runs(repository) == attempt
-    # The others have run.
+    # The other checks have run.
     assert "other: fresh" in checks(repository, "list").stdout
     (repository / "broken").unlink()
     assert checks(repository, mode).returncode == 0
@@ -174,7 +174,7 @@ def test_a_fresh_check_that_fails_when_asked_to_run_is_not_recorded(repository: 
     assert git(repository, "status", "--porcelain") == " M pages/plain.md\n"
 
 
-def test_what_passes_in_test_is_not_run_again_and_may_be_recorded(repository: Path) -> None:
+def test_a_check_that_passes_in_make_test_is_not_run_again_and_may_be_recorded(repository: Path) -> None:
     (repository / "pages/plain.md").write_text("changed")
     assert checks(repository, "test").returncode == 0
     assert git(repository, "status", "--porcelain") == " M pages/plain.md\n"

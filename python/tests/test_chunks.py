@@ -1,4 +1,4 @@
-"""Lists and generators of frames: the database is that of the whole frame."""
+"""Lists and generators of frames: they make the same database as the concatenated frame."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FRAMES = tries(20, 300, 3_000)
 
 
 def table(db: Path, name: str = "t") -> tuple[list[Any], list[Any]]:
-    """The declared columns of a table, and its rows with the storage classes of their values."""
+    """Returns the declared columns of a table, and its rows with the storage classes of their values."""
     columns = query(db, f"SELECT name, type FROM pragma_table_info('{name}')")
     shown = ", ".join(f'"{column}", typeof("{column}")' for column, _ in columns)
     return columns, query(db, f"SELECT {shown} FROM {name} ORDER BY rowid")
@@ -109,7 +109,7 @@ def test_chunks_of_polars_frames_make_the_database_of_the_whole_frame(db: Path) 
         rng = random.Random(lap)
         rows = rng.randrange(1, 40)
         columns = list(polars_columns(pl, rng, rows))
-        # A stream does not know the values of decimals before they are written.
+        # In a stream, the type of a decimal column can't follow from later values.
         chosen = rng.sample([at for at in range(len(columns)) if at != 6], rng.randrange(1, 6))
         frame = pl.DataFrame({f"c{at}": columns[at] for at in chosen})
         edges = cuts(rng, rows)
@@ -202,12 +202,12 @@ def test_the_index_of_chunks_is_left_out_if_it_only_counts(db: Path) -> None:
         for chunk in (frame[:2], frame[2:]):
             writer.append(chunk, "appended")
     assert query(db, "SELECT * FROM appended") == [(10,), (20,), (30,), (40,)]
-    # An empty frame does not show what the index of the next one says.
+    # An empty frame does not show the index of the next one.
     late = frame.set_axis(range(5, 9))
     for number, data in enumerate(([late[:0], late], iter([late[:0], late[:0], late]), iter([late[:0], late[:1], late[1:]]))):
         sqluice.write(db, data, f"empty{number}")
         assert query(db, f'SELECT "index", a FROM empty{number}') == [(5, 10), (6, 20), (7, 30), (8, 40)]
-    # An index without a name has no place in a table without such a column.
+    # An index without a name can't be appended to a table without a column for it.
     sqluice.write(db, frame[2:], "t0", if_exists="append")
     assert query(db, "SELECT count(*) FROM t0") == [(6,)]
 
@@ -218,7 +218,7 @@ def test_durations_of_chunks_are_counted_in_one_unit(db: Path) -> None:
     sqluice.write(db, frames, "t")
     sqluice.write(db, pd.concat(frames, ignore_index=True), "whole")
     assert table(db) == table(db, "whole") and query(db, "SELECT d FROM t") == [(1_000_000,), (1,)]
-    with pytest.raises(sqluice.InputError, match="column d: the durations of frame 2 are of the unit us") as raised:
+    with pytest.raises(sqluice.InputError, match="column d: the durations of frame 2 have the unit us") as raised:
         sqluice.write(db, iter(frames), "u")
     assert raised.value.column == "d"
     with pytest.raises(sqluice.InputError, match="durations are of the unit Microsecond") as of_arrow:

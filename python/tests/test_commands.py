@@ -1,4 +1,4 @@
-"""Files, made-up rows, indexes, checks, archives, and what goes wrong with them."""
+"""The functions for the verbs of the command: `load`, `generate`, `index`, `check`, `pack` and others, with their errors."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_a_folder_is_packed_and_unpacked(db: Path, tmp_path: Path) -> None:
     assert query(tmp_path / "kv.db", "SELECT k FROM kv ORDER BY k") == [("a.txt",), ("sub/b.bin",)]
 
 
-def test_reports_have_fields_and_say_them(db: Path) -> None:
+def test_reports_have_fields_and_print_them(db: Path) -> None:
     report = sqluice.write(db, [(1,)], "t", columns=["a"])
     assert dataclasses.asdict(report)["tables"][0]["name"] == "t"
     assert report.tables[0].action == "make" and report.tables[0].write_path == "pages"
@@ -244,7 +244,7 @@ def test_errors_are_a_tree(db: Path) -> None:
     assert "--" not in str(raised.value)
 
 
-def test_hints_speak_python(db: Path) -> None:
+def test_hints_name_parameters_of_python(db: Path) -> None:
     with pytest.raises(sqluice.UsageError) as raised:
         sqluice.write(db, [(1,)], "t", columns=["a"], memory=1)
     assert raised.value.hint == "give at least memory=24 << 20"
@@ -271,7 +271,7 @@ def test_a_database_in_use_is_waited_for_and_then_refused(db: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["BEGIN EXCLUSIVE", "BEGIN IMMEDIATE", "BEGIN; SELECT * FROM t"])
-def test_a_transaction_of_the_module_sqlite3_in_this_process_is_not_trodden_on(db: Path, mode: str) -> None:
+def test_a_transaction_of_sqlite3_in_this_process_keeps_its_lock(db: Path, mode: str) -> None:
     sqluice.write(db, [(1,)], "t", columns=["a"])
     with closing(sqlite3.connect(db, isolation_level=None)) as other:
         begin, _, select = mode.partition(";")
@@ -320,7 +320,7 @@ print(json.dumps([report.rows, loaded]))
     assert query(db, "SELECT a, b, c, e, f, g, h FROM t") == [(1, "a", 2.5, None, 1, "2024-02-29", "1.5")]
 
 
-def test_text_becomes_what_the_caller_says_it_means(db: Path, tmp_path: Path) -> None:
+def test_dates_booleans_and_numbers_are_converted_on_request(db: Path, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("placed;paid;open;price;units\n31.01.2024;ja;Y;1.234,50;1,000\n1.2.2024;nein;n;3,5;2\n;;;;\n")
     report = sqluice.load(

@@ -1,4 +1,4 @@
-"""Copies of databases."""
+"""`sqluice.copy`: content, settings, masks, errors and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_copy_has_the_same_content_without_free_pages(shop: Path, tmp_path: Pa
     assert report.checksum == sqluice.check(target).checksum
     assert repr(report).startswith("<CopyReport: 5,002 rows to ")
     assert [phase.name for phase in report.phases] == ["copy", "sync"]
-    # Reports are 50 ms apart, and one follows the end.
+    # Progress is reported every 50 ms, and once at the end.
     assert reported[-1].phase == "sync"
 
 
@@ -107,7 +107,7 @@ def test_a_selection_must_break_nothing_unless_forced(shop: Path, tmp_path: Path
     assert raised.value.hint is not None and raised.value.hint.startswith("did you mean orders?")
 
 
-def test_in_place_it_is_a_vacuum(shop: Path) -> None:
+def test_a_copy_in_place_removes_free_pages_like_vacuum(shop: Path) -> None:
     before, size = content(shop), shop.stat().st_size
     report = sqluice.copy(shop, shop, assume_unused=True)
     assert report.replacement == sqluice.Replacement("rename") and report.removed == ()
@@ -116,7 +116,7 @@ def test_in_place_it_is_a_vacuum(shop: Path) -> None:
     assert os.listdir(shop.parent) == [shop.name]
 
 
-def test_what_is_wrong_is_an_error_that_leaves_nothing(shop: Path, tmp_path: Path) -> None:
+def test_wrong_arguments_of_a_copy_are_errors_that_leave_no_file(shop: Path, tmp_path: Path) -> None:
     target = tmp_path / "copy.db"
     for args, said in (
         ({"page_size": 1000}, "power of two"),
@@ -156,7 +156,7 @@ def test_every_option_is_an_argument_of_that_name() -> None:
     positional = [name for name, parameter in given.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     assert positional == ["source", "target"]
     terms = {name: terms for name, terms in sqluice._sqluice.setting_terms()}
-    # `write`, whose terms come last, has no such parameter.
+    # `write`, whose terms apply last, has no such parameter.
     assert terms["force"] == ["force=True"] * (len(terms["force"]) - 2) + [None, None]
     assert terms["busy_limit"][1] == "busy_limit=A"
 
@@ -230,7 +230,7 @@ def test_masks_that_cannot_be_are_errors_with_a_place_and_a_hint(shop: Path, tmp
 
 INTERRUPTED = """
 import signal, sys, sqluice
-# A test run in the background would ignore it.
+# A test run in the background would ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 try:

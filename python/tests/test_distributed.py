@@ -1,4 +1,4 @@
-"""Shards of many tasks become one database, or a set, without an engine: what Ray, Spark and Dask are given."""
+"""`sqluice.distributed` without an engine: shards of many tasks become one database or a set, as under Ray, Spark and Dask."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from twin import query
 
 
 def content(db: Path, table: str = "t") -> tuple[list[Any], list[Any]]:
-    """Statements, and rows with the classes of their values, sorted."""
+    """Returns the statements, and the sorted rows with the classes of their values."""
     with closing(sqlite3.connect(db)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
@@ -39,7 +39,7 @@ def content(db: Path, table: str = "t") -> tuple[list[Any], list[Any]]:
 
 
 def run(job: Job, shares: Sequence[pyarrow.Table | list[pyarrow.RecordBatch]]) -> Any:
-    """What an engine does: tasks have a copy of the job, which is pickled."""
+    """Runs tasks as an engine does: each gets a pickled copy of the job."""
     job.begin()
     shards: list[Shard] = []
     for task, share in enumerate(shares):
@@ -49,7 +49,7 @@ def run(job: Job, shares: Sequence[pyarrow.Table | list[pyarrow.RecordBatch]]) -
 
 
 def run_twice(job: Job, shares: Sequence[pyarrow.Table], chance: random.Random) -> Any:
-    """As `run`, with a second round: places in any order, some of them written twice."""
+    """Runs tasks as `run` does, with a second round that writes the places in any order, and some of them twice."""
     job.begin()
     shards = [shard for task, share in enumerate(shares) for shard in job.write(share.to_batches(), task)]
     places = job.plan(shards)
@@ -63,7 +63,7 @@ def run_twice(job: Job, shares: Sequence[pyarrow.Table], chance: random.Random) 
 
 
 def staged(folder: Path) -> list[str]:
-    """What is left in a folder besides databases that are wanted."""
+    """Returns the files in a folder other than the expected databases."""
     return [name for name in os.listdir(folder) if name.startswith(".")]
 
 
@@ -114,7 +114,7 @@ def test_keys_may_leave_their_order_in_any_batch(
     for task, share in enumerate(shares):
         batches = []
         for keys in share:
-            # Only the first task has rows without a key: theirs depend on the rows before, of which a task knows its own.
+            # Only the first task has rows without a key: an automatic key depends on earlier rows, and a task knows only its own rows.
             keys = [0 if key is None and task > 0 else key for key in keys]
             if sort and None not in keys:
                 keys = sorted(keys, key=lambda key: key or 0)
@@ -130,7 +130,7 @@ def test_keys_may_leave_their_order_in_any_batch(
     assert staged(folder) == []
 
 
-def test_what_comes_out_of_order_is_a_shard_of_its_own(tmp_path: Path) -> None:
+def test_rows_out_of_order_begin_a_shard_of_their_own(tmp_path: Path) -> None:
     job = Job(tmp_path / "t.db", "t", primary_key="id")
     job.begin()
     shards = job.write([*table(range(100)).to_batches(), *table(range(100, 200)).to_batches(), *table([3000, 250, 201]).to_batches()], 0)
@@ -174,7 +174,7 @@ def test_attempts_that_the_engine_did_not_return_are_left_out(tmp_path: Path) ->
     job = Job(tmp_path / "t.db", "t", primary_key="id")
     job.begin()
     job.write(batches, 0)
-    # An attempt that failed half way.
+    # A first attempt of the task failed half way.
     (Path(job.staging) / job.id / "000001-torn-0.db").write_bytes(b"half of a page")
     assert job.commit(job.write(batches, 0)).rows == 100
     assert staged(tmp_path) == []
@@ -218,7 +218,7 @@ def test_the_type_that_a_hint_names_holds_all_values(tmp_path: Path, values: lis
     shares = [table([number], x=share) for number, share in enumerate(values)]
     with pytest.raises(sqluice.InputError) as raised:
         run(Job(tmp_path / "t.db", "t"), shares)
-    assert raised.value.hint == f"say which it is: types={{'x': '{expected}'}}"
+    assert raised.value.hint == f"declare its type: types={{'x': '{expected}'}}"
     run(Job(tmp_path / "t.db", "t", types={"x": expected}), shares)
     with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
         found = [row[0] for row in connection.execute("SELECT x FROM t ORDER BY id")]
@@ -230,7 +230,7 @@ def test_equal_columns_may_come_in_another_order(tmp_path: Path) -> None:
     first, other = table([1, 2], x=["a", "b"]), table([3, 4], x=["c", "d"]).select(["x", "id", "area"])
     sqluice.write(tmp_path / "one.db", pyarrow.concat_tables([first, other.select(["id", "area", "x"])]), "t", primary_key="id")
     for second_round in [False, True]:
-        # Of two tasks, and in one.
+        # The key is repeated in two tasks, and within one.
         for name, shares in [("two", [first, other]), ("in-one", [[*first.to_batches(), *other.to_batches()]])]:
             db = tmp_path / f"{name}-{second_round}.db"
             job = Job(db, "t", primary_key="id", second_round=second_round)
@@ -272,7 +272,7 @@ def test_a_target_that_exists_is_kept_replaced_or_added_to(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("partition", [None, Hash("id", 3), Hash("area", 3), Range("id", [30, 60]), Range("area", ["area 3"])])
-def test_a_set_has_all_rows_and_says_where(tmp_path: Path, partition: Hash | Range | None) -> None:
+def test_a_set_has_all_rows_and_lists_its_databases(tmp_path: Path, partition: Hash | Range | None) -> None:
     target = tmp_path / "all"
     shares = [table(random.Random(task).sample(range(task * 25, task * 25 + 25), 25)) for task in range(4)]
     committed = run(Job(target, "t", mode="set", primary_key="id", index="area", partition_by=partition), shares)
@@ -353,7 +353,7 @@ def test_a_driver_that_is_killed_leaves_no_half_of_a_target(tmp_path: Path, mode
             assert sum(len(content(file)[1]) for file in files) == 4 * each
         elif mode == "set":
             assert not target.exists()
-        # The next run removes what was left, and makes it.
+        # The next run removes the leftovers, and makes the database.
         job = Job(target, "t", mode=mode, overwrite=is_there)  # type: ignore[arg-type]
         assert run(job, [table([1])]).rows == 1
         assert os.listdir(folder) == [target.name]
@@ -405,7 +405,7 @@ print("events", lives - left[0])
 
 
 def replaced(folder: Path, mode: str, kind: str, first: int, lives: int = 0) -> int | None:
-    """Replaces a target by one with four rows; returns the number of events so far, or None if it was killed before the event `lives`."""
+    """Replaces a target by one with four rows. Returns the number of events so far, or None if the driver was killed before event `lives`."""
     (folder / "unfinished").mkdir(exist_ok=True)
     args = [str(folder / "in/target"), mode, kind, str(first), str(lives), str(folder / "unfinished")]
     ran = subprocess.run([sys.executable, "-c", REPLACER, *args], capture_output=True, text=True, check=False)
@@ -436,7 +436,7 @@ def test_a_job_that_is_killed_while_it_replaces_leaves_the_old_or_the_new(tmp_pa
     seen = set()
     for lap, lives in enumerate(chosen, 1):
         replaced(tmp_path, mode, kind, 10 * lap, lives)
-        # As a reader sees it, who comes first or whose job does.
+        # A reader and the next job may come in any order.
         if lap % 2:
             found = ids(target, mode)
             assert found in (list(range(before, before + 4)), list(range(10 * lap, 10 * lap + 4))), (lives, found)
@@ -449,11 +449,11 @@ def test_a_job_that_is_killed_while_it_replaces_leaves_the_old_or_the_new(tmp_pa
             before = ids(target, mode)[0]
             assert ids(target, mode) == list(range(before, before + 4))
     for left in tmp_path.glob("in/.target.sqluice-staging/*"):
-        # Of one that a job may just have begun the next job is careful for a minute.
+        # For a minute, the next job spares a folder that another job may just have begun.
         os.utime(left, (0, 0))
     assert replaced(tmp_path, mode, kind, 10**6) is not None
     assert ids(target, mode) == list(range(10**6, 10**6 + 4))
-    # A store has no folders: that of the staging is empty, and may stay.
+    # Only the empty staging folder may stay: a real store has no folders.
     staging = tmp_path / "in/.target.sqluice-staging"
     assert not (kind == "store" and staging.exists()) or os.listdir(staging) == []
     assert [name for name in os.listdir(tmp_path / "in") if kind != "store" or name != staging.name] == ["target"]
@@ -508,7 +508,7 @@ def test_a_set_in_a_store_is_replaced_by_objects_of_other_names(tmp_path: Path) 
     run(Job(url, "t", mode="set"), [table([1]), table([2])])
     first = read_manifest(url)
     memory.pipe_file("/out/all/notes.txt", b"not of the set")
-    # A file that a killed job has left; below, a file that a job under way has sent.
+    # First a file that a killed job has left, and below one that a running job has sent.
     memory.pipe_file("/out/all/t-00000-abcdefabcdef.db", b"left")
     other = Job(url, "t", mode="set", overwrite=True)
     other.begin()
@@ -675,7 +675,7 @@ def test_a_task_that_is_late_writes_nothing_to_the_target(tmp_path: Path) -> Non
     job.begin()
     shards = [shard for task, share in enumerate(shares) for shard in job.write(share.to_batches(), task)]
     places = job.plan(shards)
-    # It has the file open, too.
+    # The process has the file open, too.
     [unfinished] = tmp_path.glob(".t.db.sqluice-staging/*/target.db")
     with open(unfinished, "r+b"):
         job.commit(shards, placed=[job.place(place) for place in places])

@@ -1,4 +1,4 @@
-"""The examples of docstrings run as they stand. Those of the pages are run by site/tests."""
+"""Runs the examples of docstrings. The examples of the pages are run by site/tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrow of other libraries whose content contradicts itself, or is legal in ways that are rare."""
+"""Arrow data of other libraries that is invalid, or valid in unusual ways: it is refused by name, or stored as pyarrow reads it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ARRAYS = tries(30, 300, 10_000)
 
 
 def not_utf8(pa: Any, values: list[bytes | None]) -> Any:
-    """A text column with these bytes, which nothing has checked."""
+    """Returns a text column with these bytes, which may not be valid UTF-8."""
     return pa.array(values, pa.binary()).view(pa.string())
 
 
@@ -73,7 +73,7 @@ def words(bits: int, *numbers: int) -> bytes:
 
 
 def contradictions(pa: Any) -> dict[str, Any]:
-    """Arrays of 3 values, of which the second contradicts the others."""
+    """Yields arrays of 3 values, the second of which is invalid."""
     make = pa.Array.from_buffers
     ints, texts = pa.array([1, 2, 3, 4]), pa.array(["a", "b", "c"])
     view = words(32, 1) + b"a" + b"\0" * 11

@@ -1,4 +1,4 @@
-"""Arrow, frames and arrays: every type, from whoever has it."""
+"""Arrow data, frames of pandas and polars, and NumPy arrays: values of each type are stored as documented."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def need(name: str) -> Any:
 
 
 def typed(db: Path, column: str = "a") -> str:
-    """The declared type of a column."""
+    """Returns the declared type of a column."""
     ((found,),) = query(db, f"SELECT type FROM pragma_table_info('t') WHERE name = '{column}'")
     return str(found)
 
@@ -38,7 +38,7 @@ DAYS = [datetime.date(1900, 1, 1), None, datetime.date(2024, 2, 29)]
 
 
 def arrow_types() -> list[Any]:
-    """Name, how to make the type, values, the declared type, what is stored."""
+    """Returns cases: name, a function that makes the type, values, the declared type, and the stored values."""
     cases: list[tuple[str, Any, list[Any], str, list[Any]]] = []
 
     def case(name: str, make: Any, values: list[Any], declares: str, expected: list[Any] | None = None) -> None:
@@ -132,7 +132,7 @@ def test_an_unsigned_integer_that_is_too_large_is_an_error_with_its_row(db: Path
     assert query(db, "SELECT a FROM t ORDER BY rowid DESC LIMIT 1") == [(str(2**63),)]
 
 
-def test_decimals_and_timestamps_can_be_had_otherwise(db: Path) -> None:
+def test_decimal_and_timestamp_choose_other_types(db: Path) -> None:
     pa = need("pyarrow")
     table = pa.table({"d": pa.array([decimal.Decimal("1.5")], pa.decimal128(9, 2)), "t": pa.array([MOMENTS[2]], pa.timestamp("s"))})
     sqluice.write(db, table, "t", decimal="text", timestamp="unix")
@@ -231,7 +231,7 @@ def test_a_polars_frame_in_chunks_is_left_in_chunks(db: Path) -> None:
     frame = pl.concat([pl.from_arrow(a_table(need("pyarrow"), count)) for _ in range(parts)], rechunk=False)
     assert sqluice.write(db, frame, "t").rows == count * parts
     assert query(db, "SELECT * FROM t") == expected(count) * parts
-    # To put them together would take as much memory as the frame.
+    # Concatenated chunks would take as much memory as the frame.
     assert frame.n_chunks() == parts
     assert sqluice.write(db, frame.clear(), "empty").rows == 0
 
@@ -274,7 +274,7 @@ def test_pandas_frames_are_stored(db: Path) -> None:
     sqluice.write(db, frame, "t")
     found = query(db, "SELECT * FROM t")
     assert [row[:9] for row in found] == [row[:9] for row in PANDAS]
-    # Counted in the unit that the column has.
+    # The numbers count units of the column.
     unit = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}[frame["span"].dtype.name[12:-1]]
     assert [row[9] for row in found] == [1_000_000_000 // unit, None, 2 // unit]
 
@@ -370,7 +370,7 @@ def test_a_strict_table_has_the_types_of_arrow(db: Path) -> None:
     assert query(db, "SELECT * FROM t") == [(1, 1.5, "x", None)]
 
 
-def test_arrow_columns_of_pandas_are_stored_as_arrow_stores_them(db: Path) -> None:
+def test_a_frame_with_arrow_dtypes_is_stored_like_the_arrow_table(db: Path) -> None:
     pa, pd, np = need("pyarrow"), need("pandas"), need("numpy")
     count = 3_000
     whens = [datetime.datetime(2024, 2, 29, 1, 2, 3), None, datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999)] * (count // 3)
@@ -449,7 +449,7 @@ def test_a_polars_column_without_values_is_stored_as_null(db: Path) -> None:
 
 
 def remedied(pl: Any, frame: Any, error: sqluice.Error) -> Any:
-    """What the hint of an error makes of a frame."""
+    """Applies the code in the hint of an error to a frame."""
     assert error.hint is not None
     return eval(error.hint.partition("; ")[0], {"polars": pl, "frame": frame})
 
@@ -544,7 +544,7 @@ def test_decimals_of_many_digits_are_the_numbers_that_keep_them(db: Path) -> Non
         with sqluice.Writer(db, overwrite=True) as writer:
             writer.append(table, "t")
         assert typed(db) == declares
-        # The values of a stream are not known before they are written.
+        # The values of a stream are unknown before they are written.
         report = sqluice.write(db, iter(table.to_batches()), "t", overwrite=True)
         assert typed(db) == "TEXT" and 'schema={"a": "' in report.notes[0]
         helpful = {"INTEGER": "INTEGER", "REAL": "REAL"}.get(declares)

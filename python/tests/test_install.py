@@ -17,7 +17,7 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[2]
 
-# What the installed package must do, with an existing database.
+# The script that tries the installed package on an existing database.
 TRIED = """
 import sqlite3, sys
 import sqluice
@@ -40,7 +40,7 @@ def run(*command: str | Path, cwd: Path = REPOSITORY) -> str:
 
 @pytest.fixture
 def python(tmp_path: Path) -> Path:
-    """The interpreter of an environment that has nothing but pip."""
+    """Returns the interpreter of an environment with nothing but pip."""
     run(sys.executable, "-m", "venv", tmp_path / "an environment")
     return tmp_path / "an environment/bin/python"
 

@@ -1,4 +1,4 @@
-"""Databases merged into one."""
+"""`sqluice.merge`: conflicts, new numbers, references, errors and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CREATE VIEW sale AS SELECT name, day FROM orders JOIN customer ON customer.id = 
 
 
 def make(path: Path, first: int, rows: int = 1_000) -> Path:
-    """A shop whose keys begin at `first`."""
+    """Makes a shop whose keys begin at `first`."""
     with closing(sqlite3.connect(path)) as db:
         db.executescript(SCHEMA)
         ids = range(first, first + rows)
@@ -171,7 +171,7 @@ def test_arguments_shape_the_result(tmp_path: Path) -> None:
         sqluice.merge(target, [one, two], keep_rowids=True, overwrite=True)
 
 
-def test_what_is_wrong_is_an_error_that_leaves_nothing(tmp_path: Path) -> None:
+def test_wrong_arguments_of_a_merge_are_errors_that_leave_no_file(tmp_path: Path) -> None:
     one = make(tmp_path / "one.db", 1)
     target = tmp_path / "all.db"
     for args, said in (
@@ -217,7 +217,7 @@ def test_every_option_is_an_argument_of_that_name() -> None:
 
 INTERRUPTED = """
 import signal, sys, sqluice
-# A test run in the background would ignore it.
+# A test run in the background would ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 try:

@@ -1,4 +1,4 @@
-"""What errors say, and in whose words."""
+"""Errors name the parameters of the function that was called, and have their place and hint as attributes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_setting_that_is_on_or_off_is_called_as_an_argument() -> None:
     assert {name: terms[name][0] for name in switches} == {name: f"{name}=True" for name in switches}
 
 
-def test_errors_are_data(db: Path, tmp_path: Path) -> None:
+def test_errors_have_their_place_as_attributes(db: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "a.csv", tmp_path / "b.csv"
     first.write_text("a,b\n1,2\n3\n")
     second.write_text("c,d\n1,2\n3\n")
@@ -88,7 +88,7 @@ def test_only_an_argument_of_its_own_replaces_a_reject_file(db: Path, tmp_path: 
     assert reject.read_text() != "precious"
 
 
-def test_a_report_says_what_was_replaced_and_ignored(db: Path) -> None:
+def test_a_report_counts_replaced_and_ignored_rows(db: Path) -> None:
     columns = ["a", "b"]
     assert sqluice.write(db, [(1, 1), (2, 2)], "old", columns=columns, primary_key="a").replaced is None
     ignored = sqluice.write(db, [(1, 1), (3, 3)], "old", columns=columns, if_exists="append", on_conflict="ignore")
@@ -185,12 +185,12 @@ def test_file_objects_are_loaded(db: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.db", "town.csv"]
 
 
-def test_of_a_file_object_errors_name_it_as_its_user_knows_it(db: Path, tmp_path: Path) -> None:
+def test_errors_name_a_file_object_by_its_own_name(db: Path, tmp_path: Path) -> None:
     bad = BytesIO(b"id,name\n1,a\n2\n")
     with pytest.raises(sqluice.InputError) as raised:
         sqluice.load(db, bad, table="t")
     assert raised.value.file == "<BytesIO>" and raised.value.line == 3 and "/" not in str(raised.value)
-    with pytest.raises(sqluice.UsageError, match="nothing names the table") as unnamed:
+    with pytest.raises(sqluice.UsageError, match="has no name") as unnamed:
         sqluice.load(db, BytesIO(CSV))
     assert unnamed.value.hint is not None and "table=" in unnamed.value.hint
     with pytest.raises(sqluice.UsageError) as content:

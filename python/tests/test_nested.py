@@ -36,7 +36,7 @@ nested = st.recursive(scalars, lambda inner: st.one_of(st.lists(inner, max_size=
 
 
 @given(values=st.lists(st.one_of(st.lists(nested, max_size=4), st.dictionaries(keys, nested, max_size=4)), min_size=1, max_size=20))
-def test_what_is_stored_of_any_container_is_valid_json(db: Path, values: list[Any]) -> None:
+def test_containers_are_stored_as_valid_json(db: Path, values: list[Any]) -> None:
     sqluice.write(db, [(value,) for value in values], "t", columns=["a"], overwrite=True)
     assert query(db, "SELECT count(*) FROM t WHERE NOT json_valid(a) OR typeof(a) <> 'text'") == [(0,)]
 
@@ -54,7 +54,7 @@ def test_plain_containers_are_stored_as_the_module_json_writes_them(db: Path, va
 
 
 @given(data=st.data())
-def test_what_is_stored_of_nested_arrow_values_is_valid_json(db: Path, data: st.DataObject) -> None:
+def test_nested_arrow_values_are_stored_as_valid_json(db: Path, data: st.DataObject) -> None:
     pa = need("pyarrow")
     floats, texts = st.one_of(st.none(), st.floats()), st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"])))
     days = st.one_of(st.none(), st.dates())

@@ -1,4 +1,4 @@
-"""`DataFrame.to_sql(method=sqluice.pandas_method)`: what it stores is what pandas stores, and only pandas commits for a caller."""
+"""`DataFrame.to_sql(method=sqluice.pandas_method)` stores what pandas stores, and never commits a transaction of the caller."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ WAYS: dict[str, Callable[[Path], Any]] = {"engine": through_engine, "connection"
 
 @pytest.fixture
 def only_quick() -> Iterator[None]:
-    """Fails where rows go by the ordinary INSERT."""
+    """Lets a test fail if rows are written by the ordinary INSERT."""
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="sqluice.pandas_method")
         warnings.filterwarnings("ignore", message=".*(default .* adapter is deprecated|timedelta).*")
@@ -71,7 +71,7 @@ def dump(path: Path) -> list[str]:
 
 @contextlib.contextmanager
 def refusing(reason: str) -> Iterator[None]:
-    """The error that pandas raises, and the reason that SQLite gives."""
+    """Returns the error that pandas raises, and SQLite's reason."""
     with warnings.catch_warnings(record=True), pytest.raises(Exception) as raised:
         yield
     error: BaseException | None = raised.value
@@ -122,7 +122,7 @@ def test_schema_index_and_dtypes_keep_their_meaning(way: str, tmp_path: Path, on
 
 
 def warned(call: Callable[[], object]) -> list[str]:
-    """The warnings of the package; they name the caller of to_sql."""
+    """Returns the warnings of the package, and asserts that they name the caller of to_sql."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
@@ -133,7 +133,7 @@ def warned(call: Callable[[], object]) -> list[str]:
 
 @pytest.fixture
 def no_child(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fails where a child would write."""
+    """Lets a test fail if a child process would write."""
 
     def call(*_: Any) -> None:
         raise AssertionError("a child was asked")
@@ -141,7 +141,7 @@ def no_child(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_child.Child, "_call", call)
 
 
-def test_a_transaction_of_the_caller_is_the_callers(db: Path, no_child: None) -> None:
+def test_rows_in_a_transaction_of_the_caller_are_committed_by_the_caller(db: Path, no_child: None) -> None:
     engine = through_engine(db)
     with engine.connect() as connection:
         connection.execute(sqlalchemy.text("CREATE TABLE mine (a)"))
@@ -156,7 +156,7 @@ def test_a_transaction_of_the_caller_is_the_callers(db: Path, no_child: None) ->
     engine.dispose()
 
 
-def test_a_savepoint_of_the_caller_is_the_callers(db: Path, no_child: None) -> None:
+def test_rows_in_a_savepoint_of_the_caller_are_committed_by_the_caller(db: Path, no_child: None) -> None:
     engine = through_engine(db)
     with engine.begin() as connection, connection.begin_nested():
         assert len(warned(lambda: FRAME.to_sql("t", connection, method=sqluice.pandas_method))) == 1
@@ -214,7 +214,7 @@ def test_temporary_and_attached_databases_get_their_rows(db: Path, tmp_path: Pat
     engine.dispose()
 
 
-def test_a_busy_file_is_left_to_the_ordinary_insert(db: Path) -> None:
+def test_the_ordinary_insert_reports_a_locked_file(db: Path) -> None:
     FRAME.to_sql("t", connection := sqlite3.connect(db, timeout=0.1))
     other = sqlite3.connect(db, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -240,7 +240,7 @@ def test_a_statement_that_is_read_keeps_its_snapshot(db: Path) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_the_child_refuses_is_refused_as_pandas_does(way: str, tmp_path: Path) -> None:
+def test_rows_that_the_child_refuses_raise_the_error_of_pandas(way: str, tmp_path: Path) -> None:
     rows = []
     for method in (None, sqluice.pandas_method):
         path = tmp_path / f"{method is None}.db"
@@ -346,7 +346,7 @@ def test_a_failed_commit_is_an_error_as_the_rows_may_be_stored(
     assert query(db, "SELECT count(*) FROM t") == [(10 if is_left else 0,)]
 
 
-def test_where_no_child_can_be_started_rows_are_inserted(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_no_child_can_be_started_rows_are_inserted(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.frozen", True, raising=False)
     connection = through_connection(db)
     (message,) = warned(lambda: FRAME.to_sql("t", connection, method=sqluice.pandas_method))

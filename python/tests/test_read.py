@@ -1,4 +1,4 @@
-"""Rows of databases as Arrow and as files."""
+"""`sqluice.read` and `sqluice.export`: rows of databases as Arrow data and as files."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_value_of_another_kind_is_an_error_with_its_place_or_what_is_asked_for
     assert (column[0].as_py(), column[39_999].as_py(), column.null_count) == (0.25, None, 1)
 
 
-def test_what_cannot_be_read_is_an_error_at_once(shop: Path, tmp_path: Path) -> None:
+def test_reads_that_are_impossible_are_errors_at_once(shop: Path, tmp_path: Path) -> None:
     for args, message in [
         ({"table": "items"}, "did you mean item"),
         ({"table": "item", "columns": ["cost"]}, "no column cost"),

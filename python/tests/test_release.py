@@ -28,7 +28,7 @@ CHANGELOG = """# Changelog
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The files of this repository, as they are now, with a changelog of its own."""
+    """Returns a copy of this repository's files with a changelog for the test."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, check=True, capture_output=True).stdout
     for name in filter(None, listed.decode().split("\0")):
         source, target = REPOSITORY / name, tmp_path / name
@@ -68,7 +68,7 @@ def test_every_package_of_the_workspace_gets_the_version_and_no_other_crate_chan
     assert without_versions((copy / "Cargo.lock").read_text()) == without_versions((REPOSITORY / "Cargo.lock").read_text())
 
 
-def test_what_was_unreleased_is_dated_and_what_was_released_stays(copy: Path) -> None:
+def test_unreleased_changes_get_a_date_and_released_changes_stay(copy: Path) -> None:
     assert release(copy, "7.8.9", "--date", "2031-02-03").returncode == 0
     expected = CHANGELOG.replace("## [Unreleased]\n", "## [Unreleased]\n\n## [7.8.9] - 2031-02-03\n")
     assert (copy / "CHANGELOG.md").read_text() == expected

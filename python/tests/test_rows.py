@@ -1,4 +1,4 @@
-"""Rows of Python: whatever they are, the database holds what `executemany` stores."""
+"""Rows of Python objects: the database has what `executemany` of sqlite3 stores."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_any_table_of_any_values_equals_what_executemany_stores(db: Path, rows: 
 def test_types_that_are_given_convert_as_they_do_for_executemany(
     db: Path, rows: list[tuple[Any, ...]], types: list[str]
 ) -> None:
-    # How a float becomes text differs between versions of SQLite.
+    # Versions of SQLite convert floats to different text.
     rows = [tuple(str(value) if isinstance(value, float) else value for value in row) for row in rows]
     rows = [tuple(f"x{value}" if isinstance(value, str) else value for value in row) for row in rows]
     schema = {f"c{number}": declared for number, declared in zip(range(len(rows[0])), types, strict=False)}
@@ -121,7 +121,7 @@ def test_a_cursor_and_rows_of_sqlite3_bring_their_names(db: Path, tmp_path: Path
     assert query(tmp_path / "b.db", "SELECT name, height, founded FROM t") == ROWS
 
 
-def test_what_a_dict_lacks_is_null_and_keys_are_those_of_all_first_rows(db: Path) -> None:
+def test_missing_keys_of_dicts_are_null_and_columns_come_from_all_first_rows(db: Path) -> None:
     sqluice.write(db, [{"a": 1}, {"b": "x", "a": 2}, {}], "t")
     assert query(db, "SELECT a, b FROM t") == [(1, None), (2, "x"), (None, None)]
 
@@ -164,7 +164,7 @@ MOMENT = datetime.datetime(2024, 2, 29, 23, 59, 59, 123)
 OSLO = datetime.timezone(datetime.timedelta(hours=2))
 
 
-def test_what_sqlite3_has_adapters_for_is_stored_as_these_do_it(db: Path) -> None:
+def test_values_with_adapters_of_sqlite3_are_stored_by_these(db: Path) -> None:
     sqlite3.register_adapter(Adapted, lambda _: "adapted")
     column = [
         MOMENT,
@@ -234,12 +234,12 @@ def test_rows_that_are_not_like_the_first_are_refused(db: Path, rows: list[Any],
 
 
 @pytest.mark.parametrize("data", ["text", b"bytes", 5, {"a": [1]}, None])
-def test_what_is_no_sequence_of_rows_is_refused(db: Path, data: Any) -> None:
-    with pytest.raises(sqluice.UsageError, match="no sequence of rows"):
+def test_data_that_is_no_rows_or_frame_is_refused(db: Path, data: Any) -> None:
+    with pytest.raises(sqluice.UsageError, match="must be rows or a frame"):
         sqluice.write(db, data, "t")
 
 
-def test_nothing_says_what_the_columns_are_called(db: Path) -> None:
+def test_rows_without_names_of_columns_are_refused(db: Path) -> None:
     with pytest.raises(sqluice.UsageError, match="columns"):
         sqluice.write(db, [(1,)], "t")
     with pytest.raises(sqluice.UsageError, match="columns"):

@@ -29,7 +29,7 @@ MODULES = (sqluice, sqluice.distributed)
 
 
 def public() -> dict[str, Callable[..., Any]]:
-    """Functions, constructors and methods that take arguments. Reports and errors are results, and `Rows` comes from `read`."""
+    """Returns the public functions, constructors and methods with arguments. Reports, errors and `Rows` are results, and left out."""
     found: dict[str, Callable[..., Any]] = {}
     for module in MODULES:
         for name in module.__all__:
@@ -59,7 +59,7 @@ OPAQUE = {("Job.plan", "shards"), ("Job.place", "place"), ("Job.commit", "shards
 
 @pytest.fixture
 def calls(tmp_path: Path) -> dict[str, Callable[..., Any]]:
-    """Each public function with arguments that it takes; more arguments replace them."""
+    """Returns a call of each public function with valid arguments, which further arguments replace."""
     db, file, folder = tmp_path / "there.db", tmp_path / "rows.csv", tmp_path / "folder"
     sqluice.write(db, [(1, "a")], "t", columns=["id", "s"], primary_key="id")
     sqluice.pack(tmp_path / "packed.db", tmp_path)
@@ -216,7 +216,7 @@ def wrong_values(parameter: str, wanted: Any) -> Iterator[Any]:
 @pytest.mark.parametrize("name", sorted(set(PUBLIC) - MADE_ELSEWHERE))
 def test_an_argument_of_a_wrong_value_is_named(name: str, calls: dict[str, Callable[..., Any]]) -> None:
     for parameter, wanted in annotations(PUBLIC[name]).items():
-        # Any integer can be a key.
+        # Keys may be any integer.
         if takes_everything(name, parameter, wanted) or parameter in ("key", "keys", "bounds"):
             continue
         for value in wrong_values(parameter, wanted):
@@ -298,7 +298,7 @@ def test_arguments_are_in_the_order_of_the_command(verb: str) -> None:
 WITHOUT_IF_EXISTS = {"copy", "export", "merge", "recover", "unpack"}
 
 
-def test_what_happens_to_an_existing_table_is_a_parameter_of_one_name() -> None:
+def test_all_functions_call_the_parameter_for_existing_tables_if_exists() -> None:
     for name, function in PUBLIC.items():
         found = parameters(function)
         assert not {"append", "replace", "upsert", "exist_ok", "exists", "force_overwrite"} & set(found), name
@@ -425,7 +425,7 @@ class Own(Exception):
     """An exception of the caller's own code."""
 
 
-def test_exceptions_of_code_that_is_passed_in_stay_what_they_are(db: Path, tmp_path: Path) -> None:
+def test_exceptions_of_the_callers_code_are_raised_unchanged(db: Path, tmp_path: Path) -> None:
     sqluice.write(db, [(1,)], "t", columns=["a"])
     store = sqluice.EntityStore(tmp_path / "entities.db")
 

@@ -1,4 +1,4 @@
-"""Threads, forks, signals, and who watches."""
+"""Runs in threads and after forks, Ctrl-C, and progress."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_child_that_was_forked_writes_like_its_parent(tmp_path: Path) -> None:
         assert sound(tmp_path / f"{name}.db")
 
 
-def test_a_fork_during_a_run_hurts_neither(db: Path) -> None:
+def test_a_fork_during_a_run_disturbs_neither_parent_nor_child(db: Path) -> None:
     def forking() -> Any:
         for number in range(100_000):
             if number == 50_000:
@@ -95,7 +95,7 @@ def test_a_fork_during_a_run_hurts_neither(db: Path) -> None:
 
 INTERRUPTED = """
 import itertools, pathlib, signal, sys, sqluice
-# A test run in the background would ignore it.
+# A test run in the background would ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 db, how = sys.argv[1:]
 def rows():
@@ -105,7 +105,7 @@ def rows():
         yield (n, f"text {n}")
 try:
     if how == "generate":
-        # The first report comes from the midst of the run.
+        # The first report comes during the run.
         told = iter([lambda: print("ready", flush=True)])
         schema = "CREATE TABLE t (a TEXT /* gen: hex(16) */); CREATE INDEX i ON t (a)"
         sqluice.generate(db, schema, rows=20_000_000, progress=lambda _: next(told, lambda: None)())
@@ -178,7 +178,7 @@ def test_a_callback_gets_all_phases_and_may_end_the_run(db: Path, tmp_path: Path
 
 
 def test_a_bar_is_drawn_on_standard_error_and_cleared(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # However short it is, its end is reported.
+    # The end of even the shortest run is reported.
     sqluice.generate(db, preset="user", rows=200_000, progress=True)
     printed = capsys.readouterr()
     assert printed.out == ""

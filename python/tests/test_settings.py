@@ -40,7 +40,7 @@ WORDS = {"if_exists": {"fail"}, "layout": {"auto", "sqlar"}, "compress": {False}
 
 
 def differences(verb: str, function: Callable[..., Any]) -> list[str]:
-    """What of a signature or docstring is not as the settings of a verb are declared."""
+    """Returns the differences between a signature or docstring and the declared settings of a verb."""
     keywords = {name: one for name, one in inspect.signature(function).parameters.items() if one.kind is one.KEYWORD_ONLY}
     found = []
     declared = set()

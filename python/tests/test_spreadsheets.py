@@ -1,4 +1,4 @@
-"""Workbooks that openpyxl and xlsxwriter write, beside what openpyxl reads of them."""
+"""Workbooks of openpyxl and xlsxwriter: a load stores what openpyxl reads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ values = st.one_of(
 
 
 def stored(value: Any) -> Any:
-    """Returns what a value is in a column without a type."""
+    """Returns the value as a column without a type stores it."""
     match value:
         case datetime.datetime():
             return value.strftime("%Y-%m-%d %H:%M:%S")
@@ -59,7 +59,7 @@ def loaded(book: bytes, **settings: Any) -> list[tuple[Any, ...]]:
 
 
 @given(st.lists(st.tuples(values, values, values).filter(lambda row: any(value is not None for value in row)), max_size=12))
-def test_what_openpyxl_writes_is_loaded(rows: list[tuple[Any, ...]]) -> None:
+def test_workbooks_of_openpyxl_are_loaded(rows: list[tuple[Any, ...]]) -> None:
     openpyxl = need("openpyxl")
     book = openpyxl.Workbook()
     book.active.append(["a", "b", "c"])

@@ -1,4 +1,4 @@
-"""Stores beside dicts, and the command beside the package."""
+"""The blob store and the entity store behave like dicts, and the package has the same command as the Rust crate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ changes = st.lists(st.tuples(st.sampled_from(["put", "remove", "get", "many"]), 
 
 
 @given(changes=changes)
-def test_a_store_is_a_dict_that_stays(db: Path, changes: list[tuple[str, str, bytes]]) -> None:
+def test_a_blob_store_behaves_like_a_dict_and_keeps_its_content(db: Path, changes: list[tuple[str, str, bytes]]) -> None:
     db.unlink(missing_ok=True)
     model: dict[str, bytes] = {}
     with sqluice.BlobStore(db) as store:
@@ -46,7 +46,7 @@ def test_a_store_is_a_dict_that_stays(db: Path, changes: list[tuple[str, str, by
     assert sound(db)
 
 
-def test_parts_sizes_and_what_is_not_there(db: Path) -> None:
+def test_ranges_sizes_and_missing_keys_of_a_blob_store(db: Path) -> None:
     with sqluice.BlobStore(db, journal="wal", durability="normal", page_size=8192) as store:
         store["a"] = bytes(range(200)) * 100
         assert (store.range("a", 10, 15), store.size("a")) == (bytes(range(10, 15)), 20_000)
@@ -143,7 +143,7 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "sqluice", *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
-def test_the_command_is_the_same_program(db: Path, tmp_path: Path) -> None:
+def test_the_package_has_the_command_of_the_crate(db: Path, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n1,x\n")
     done = command("load", db, tmp_path / "a.csv", "--json")
     assert (done.returncode, json.loads(done.stdout)["rows"]) == (0, 1)

@@ -1,4 +1,4 @@
-"""What a new table is like, and what becomes of one that is there."""
+"""The declaration of new tables, and `if_exists` and `on_conflict` for existing ones."""
 
 from __future__ import annotations
 

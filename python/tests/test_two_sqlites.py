@@ -1,4 +1,4 @@
-"""Another SQLite library in the process: what it has open, a child process opens for the package.
+"""Another SQLite library in the process: a database that it has open is opened by a child process instead.
 
 The locks of a file belong to the process, and closing any descriptor of the file releases all of them. So a lock of the other library that is still
 there afterwards shows that the package has not opened the file in this process.
@@ -51,7 +51,7 @@ def host(db: Path) -> Iterator[sqlite3.Connection]:
 
 
 def locks(path: Path) -> list[list[str]]:
-    """The locks that this process has on a file."""
+    """Returns the locks that this process has on a file."""
     about = os.stat(path)
     with open("/proc/locks", encoding="ascii") as listed:
         held = [line.split()[1:] for line in listed]
@@ -75,7 +75,7 @@ def writer(db: Path) -> None:
 
 
 def refused(call: Callable[[], object]) -> None:
-    """A target that is replaced as a whole must not be open anywhere."""
+    """Asserts that a call is refused because a library has the target open, which the call would replace as a whole."""
     with pytest.raises(sqluice.TargetError, match="has it open"):
         call()
 
@@ -127,7 +127,7 @@ def test_a_file_that_another_library_has_open_is_not_opened_here(door: str, host
     if door != "to_sql":
         assert descriptors(db) == before[1]
     del result
-    # Both libraries go on.
+    # Both libraries can use the database afterwards.
     host.execute("INSERT INTO there VALUES (9, 'z')")
     host.commit()
     host.execute("PRAGMA wal_checkpoint")
@@ -161,7 +161,7 @@ def test_an_unpacked_archive_and_stores_are_opened_by_the_child(db: Path, tmp_pa
 
 
 class Forbidden:
-    """Stands for the compiled module, and does nothing with files."""
+    """A stub of the compiled module, which opens no files."""
 
     descriptors = staticmethod(_sqluice.descriptors)
 
@@ -180,7 +180,7 @@ def test_an_idle_connection_without_any_lock_is_seen(door: str, db: Path, folder
     host.close()
 
 
-def test_what_the_package_has_open_itself_is_not_taken_for_another_library(db: Path) -> None:
+def test_files_that_the_package_has_open_are_not_taken_for_another_library(db: Path) -> None:
     store = sqluice.BlobStore(db)
     store["a"] = b"alpha"
     assert store["a"] == b"alpha"
@@ -225,7 +225,7 @@ class Town:
     height: float
 
 
-# Data of every shape, made anew for each call.
+# Functions that make data of each shape, called once for each call of the package.
 DATA: dict[str, Callable[[], Any]] = {
     "tuples": lambda: [(1, "a", 1.5, b"x", None), (2, "b", None, b"", True)],
     "a generator": lambda: ((n, f"text {n}", n / 8, None, n % 2 == 0) for n in range(20_000)),
@@ -270,7 +270,7 @@ def test_the_child_stores_what_this_process_stores(kind: str, db: Path, tmp_path
 
 
 def test_rows_without_names_have_those_of_the_table(db: Path, host: sqlite3.Connection) -> None:
-    # The names are asked for while the rows are.
+    # The package asks for the names of columns while it reads the rows.
     assert sqluice.write(db, [(2, "b"), (3, "c")], "there", if_exists="append").rows == 2
     assert query(db, "SELECT * FROM there") == [(1, "a"), (2, "b"), (3, "c")]
 
@@ -416,7 +416,7 @@ def test_a_child_that_is_killed_is_an_error(db: Path, host: sqlite3.Connection) 
 
 
 @pytest.mark.parametrize(("name", "value"), [("frozen", True), ("executable", "/usr/bin/uwsgi"), ("executable", "")])
-def test_where_no_child_can_be_started_the_file_is_refused(
+def test_if_no_child_can_be_started_the_file_is_refused(
     name: str, value: Any, db: Path, host: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, name, value, raising=False)
@@ -454,7 +454,7 @@ def test_a_child_ends_though_a_forked_process_holds_its_pipe(db: Path, host: sql
         if forked == 0:
             signal.pause()
             os._exit(0)
-    # One that did not end by itself was killed.
+    # A child that does not end by itself is killed.
     assert native._process.returncode == 0
     os.kill(forked, signal.SIGKILL)
     os.waitpid(forked, 0)

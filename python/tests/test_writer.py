@@ -1,4 +1,4 @@
-"""Several tables in one transaction."""
+"""`sqluice.Writer`: several tables in one transaction."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_batches_of_several_tables_are_stored_when_the_block_is_left(db: Path) -
 
 
 @given(rows=tables(), more=tables())
-def test_what_is_appended_equals_what_executemany_stores(db: Path, rows: list[tuple[Any, ...]], more: list[tuple[Any, ...]]) -> None:
+def test_appended_rows_equal_those_of_executemany(db: Path, rows: list[tuple[Any, ...]], more: list[tuple[Any, ...]]) -> None:
     width = min(len(rows[0]), len(more[0]))
     both = [row[:width] for row in rows + more]
     with sqluice.Writer(db, overwrite=True) as writer:
@@ -47,7 +47,7 @@ def test_an_exception_leaves_nothing(db: Path) -> None:
         raise ZeroDivisionError
     with pytest.raises(sqluice.InputError), sqluice.Writer(db) as writer:
         writer.append([(object(),)], "t", columns=["a"])
-    with pytest.raises(sqluice.UsageError, match="taken back"), sqluice.Writer(db) as writer:
+    with pytest.raises(sqluice.UsageError, match="discarded"), sqluice.Writer(db) as writer:
         with pytest.raises(sqluice.InputError):
             writer.append([(1,), (1, 2)], "t", columns=["a"])
     assert db.read_bytes() == before and os.listdir(db.parent) == [db.name]
@@ -64,7 +64,7 @@ def test_existing_tables_get_rows_and_new_ones_are_made(db: Path) -> None:
         writer.append([(2, "b")], "old")
 
 
-def test_arrow_waits_as_arrow(db: Path) -> None:
+def test_arrow_data_waits_in_the_spool_as_arrow(db: Path) -> None:
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     table = pa.table({"id": [3, 1, 2], "s": pa.array(["c", "a", "b"]).dictionary_encode()})
     with sqluice.Writer(db) as writer:
@@ -77,12 +77,12 @@ def test_arrow_waits_as_arrow(db: Path) -> None:
         writer.append([(1, "a")], "t", columns=["id", "s"])
 
 
-def test_what_makes_no_sense_is_refused(db: Path) -> None:
+def test_wrong_uses_of_a_writer_are_refused(db: Path) -> None:
     with sqluice.Writer(db) as writer:
         with pytest.raises(sqluice.UsageError, match="no table"):
             writer.append([(1,)], columns=["a"])
         writer.create_table("t", {"a": "TEXT"})
-        with pytest.raises(sqluice.UsageError, match="made before"):
+        with pytest.raises(sqluice.UsageError, match="declared already"):
             writer.create_table("t")
     assert query(db, "SELECT count(*) FROM t") == [(0,)]
     with pytest.raises(sqluice.UsageError, match="committed"):

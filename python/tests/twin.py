@@ -15,20 +15,20 @@ def query(db: Path, sql: str) -> list[tuple[Any, ...]]:
 
 
 def declared(db: Path, table: str = "t") -> str:
-    """The statement that made the table."""
+    """Returns the statement that made the table."""
     ((sql,),) = query(db, f"SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = '{table}'")
     return str(sql)
 
 
 def stored(db: Path, table: str = "t") -> list[tuple[Any, ...]]:
-    """All rows with their storage classes."""
+    """Returns all rows with their storage classes."""
     columns = [name for _, name, *_ in query(db, f"PRAGMA table_info('{table}')")]
     shown = ", ".join(f'"{name}", typeof("{name}")' for name in columns)
     return query(db, f'SELECT {shown} FROM "{table}"')
 
 
 def twin(db: Path, rows: Iterable[Sequence[Any]], table: str = "t") -> list[tuple[Any, ...]]:
-    """What `executemany` stores for the same rows."""
+    """Returns what `executemany` stores for the same rows."""
     other = db.with_suffix(".twin")
     other.unlink(missing_ok=True)
     with closing(sqlite3.connect(other)) as connection:

@@ -10,13 +10,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """In CI everything that tests need is installed: one that skips itself has failed."""
+    """Turns skipped tests into failures in CI, where everything that tests need is installed."""
     if report.skipped and "CI" in os.environ:
         report.outcome = "failed"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What of the pages ran, and what did not, with the reasons."""
+    """Prints how many blocks of the pages ran, and the others with the reasons."""
     from pages import counts, not_run
 
     left_out = not_run()

@@ -22,24 +22,24 @@ examples = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.
 
 
 def cells(row: str) -> list[str]:
-    """The cells of a row of a table in Markdown."""
+    """Returns the cells of a row of a Markdown table."""
     return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", row.strip().strip("|"))]
 
 
 def facts(page: Path) -> dict[str, str]:
-    """The table at the top of the page of an example."""
+    """Returns the table at the top of the page of an example."""
     rows = [cells(line) for line in page.read_text().splitlines() if line.startswith("| ")]
     return {row[0]: row[1] for row in rows if len(row) == 2 and row[0]}
 
 
 def loads(page: Path) -> list[str]:
-    """The commands of a page that load the data: that for the whole, and that for the excerpt."""
+    """Returns the commands of a page that load the whole data set, and its excerpt."""
     commands = [step.command for block in blocks(page.read_text()) if block.language == "console" for step in steps(block.lines)]
     return [command.replace("\\\n", "") for command in commands if re.search(r"\bsqluice (?!export)", command)]
 
 
 def flags(command: str) -> list[str]:
-    """A command from its first flag on."""
+    """Returns a command from its first flag on."""
     words = command.split()
     return words[next((at for at, word in enumerate(words) if word.startswith("--")), len(words)) :]
 

@@ -1,4 +1,4 @@
-"""The built site in Debian's Chromium: readable on a phone and on a desk, its search works, and it asks the network for nothing.
+"""The built site in Debian's Chromium: it is readable on phones and desktops, its search works, and it makes no requests to the network.
 
 Screenshots stay in target/docs/screenshots.
 """
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromi
 
 
 def site_pages() -> list[Path]:
-    """All pages of the site, apart from those of rustdoc, which has tests of its own."""
+    """Returns all pages of the site, apart from those of rustdoc, which has tests of its own."""
     return sorted(page for page in SITE.rglob("*.html") if page.relative_to(SITE).parts[0] != "rust" and page.name != "404.html")
 
 
@@ -44,7 +44,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """A web server for the site."""
+    """Starts a web server for the site."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
@@ -58,7 +58,7 @@ def address() -> Iterator[str]:
 
 
 def foreign(requests: list[str], own: str) -> list[str]:
-    """What was asked for, apart from the site itself and what a page has in itself."""
+    """Returns the requests that leave the site. Data URLs of a page are not counted."""
     return [url for url in requests if not url.startswith((own, "data:", "blob:", "about:"))]
 
 
@@ -76,7 +76,7 @@ def test_every_page_fits_the_screen_and_asks_the_network_for_nothing(chromium: B
         wide = "[...document.querySelectorAll('article *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('pre, .md-typeset__scrollwrap, .highlight, .tabbed-labels, .md-clipboard, .headerlink, p:has(> img, > svg)')).map(e => e.outerHTML.slice(0, 120))"
         assert chromium.value("document.documentElement.scrollWidth") <= screen[0], (name, chromium.value(wide))
         assert chromium.value(wide) == [], name
-        # Text has the size that readers need, and differs from what is behind it.
+        # Text has a readable size and contrast.
         assert chromium.value("parseFloat(getComputedStyle(document.querySelector('article p, article li, article td, article')).fontSize)") >= 12, name
         assert chromium.value("document.querySelector('article').innerText.length") > 100, name
         blocks_wide, lines = code_that_is_cut_off(chromium)
@@ -93,7 +93,7 @@ def test_pages_are_photographed_with_text_that_stands_out(chromium: Browser, scr
     chromium.screen(*screen, dark=dark)
     for page in PICTURED:
         chromium.open((SITE / f"{page}.html").as_uri())
-        # What was chosen for the page before does not count.
+        # Forget the choice for the page before.
         chromium.value("localStorage.clear()")
         chromium.open((SITE / f"{page}.html").as_uri())
         scheme = "slate" if dark else "default"
@@ -111,7 +111,7 @@ WIDE = {"guides/masked-copies.html": 1, "scale.html": 1}
 
 def code_that_is_cut_off(chromium: Browser) -> tuple[int, list[str]]:
     """The number of blocks that scroll sideways, and the lines that are wider than their block, without rows of tables."""
-    # Each line has an element of its own, and no command is taken for a row of a table.
+    # Each line has its own element, and no command is taken for a row of a table.
     assert chromium.value("[...document.querySelectorAll('article pre > code')].every(code => code.firstElementChild.matches('.line'))")
     assert not chromium.value("[...document.querySelectorAll('article .language-console .line.drawn')].some(line => line.innerText.startsWith('$ '))")
     scrolling = chromium.value("[...document.querySelectorAll('article pre > code')].filter(code => code.scrollWidth > code.clientWidth).length")
@@ -164,7 +164,7 @@ def test_buttons_copy_commands_without_prompts_and_output(chromium: Browser) -> 
         for first in range(0, code, BUTTONS_MAX):
             copied += chromium.value(COPIED.replace("FIRST", str(first)).replace("END", str(first + BUTTONS_MAX)))
         if "doc-object" in page.read_text():
-            # The blocks are made of docstrings.
+            # The code blocks of this page come from docstrings.
             assert len(copied) == code
             assert not any(re.search(r"^>>> ", text, re.MULTILINE) for text in copied), name
             continue
@@ -231,7 +231,7 @@ def test_the_search_finds_pages(chromium: Browser, address: str, server: bool) -
         assert found[0].split("?")[0].split("#")[0] == f"{own}/{wanted}.html", (word, found)
         assert foreign(chromium.requests, own) == []
         assert chromium.complaints == []
-    # The list slides in.
+    # Wait until the list has slid in.
     time.sleep(0.5)
     chromium.photograph(SCREENSHOTS / f"search-{'server' if server else 'disk'}.png")
 
@@ -250,7 +250,7 @@ def test_drawings_follow_the_button(chromium: Browser, page: str) -> None:
     chromium.wait_for("document.body.getAttribute('data-md-color-scheme') === 'slate'")
     dark = chromium.value(colours)
     assert len(dark) == len(light) and all(ground < 80 and ink > 200 for ground, ink in dark)
-    # No picture with a light ground is left.
+    # No picture has a light background.
     assert chromium.value("[...document.querySelectorAll('article img')].map(image => image.src).filter(source => !source.endsWith('shop.svg'))") == []
 
 
@@ -269,12 +269,12 @@ def test_the_list_for_programs_has_every_page_as_markdown() -> None:
     for name in listed:
         page = (SITE / name).read_text()
         assert page.startswith("# "), name
-        # Nothing that only the build of the site understands is left, except within code.
+        # No markup of the site is left, except within code.
         outside = re.sub(r"^( *```+).*?^\1$", "", page, flags=re.MULTILINE | re.DOTALL)
         assert not re.search(r"^<!--|^:::|^---$|\{: #", outside, re.MULTILINE), name
         for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", outside):
             assert (SITE / name).parent.joinpath(link).exists(), (name, link)
-    # An included file, and a docstring, are part of it.
+    # The text has an included file, and a docstring.
     assert "make bench-load" in (SITE / "measured.md").read_text()
     assert "Writes the rows of `data`" in (SITE / "reference/python.md").read_text()
 
@@ -290,7 +290,7 @@ def test_a_page_that_complains_is_too_wide_and_asks_for_more_is_noticed(chromium
 
 
 class Links(HTMLParser):
-    """What a page links to, and the anchors that it has."""
+    """Returns the links of a page, and its anchors."""
 
     def __init__(self, page: Path) -> None:
         super().__init__()
@@ -317,7 +317,7 @@ def test_every_link_of_the_site_leads_somewhere() -> None:
             to = (page.parent / unquote(urlsplit(path).path)).resolve() if path else page
             if to.is_dir():
                 to /= "index.html"
-            # Without rustdoc's pages the site is whole, apart from the link to them.
+            # If rustdoc's pages were not built, only the link to them is broken.
             if not to.exists() and not ("rust" in to.relative_to(SITE).parts[:1] and not (SITE / "rust").exists()):
                 missing.append(f"{page.relative_to(SITE)}: {link}")
             elif anchor and to in pages and unquote(anchor) not in pages[to].anchors and not anchor.startswith("__"):

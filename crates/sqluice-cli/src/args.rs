@@ -1,4 +1,4 @@
-//! The arguments of the command.
+//! The command line: the subcommands, their help texts, and the flags that all of them take.
 
 mod archive;
 mod copy;
@@ -53,7 +53,7 @@ fn version() -> &'static str {
     &VERSION
 }
 
-/// Returns the version, and the properties of the build.
+/// Returns the version, and the compiler, target, cargo profile and commit of the build.
 fn long_version() -> &'static str {
     static VERSION: LazyLock<String> = LazyLock::new(|| {
         let (rustc, target) = (env!("SQLUICE_RUSTC"), env!("SQLUICE_TARGET"));
@@ -64,7 +64,7 @@ fn long_version() -> &'static str {
     &VERSION
 }
 
-/// Flags of every verb.
+/// The flags that every subcommand takes.
 #[derive(Clone, Debug, Default, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Global {
@@ -106,7 +106,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Returns `true` if the command writes all of its result or nothing, also if it is interrupted.
+    /// Returns `true` if the command writes its whole result or nothing, even if it is interrupted.
     pub(crate) fn is_all_or_nothing(&self) -> bool {
         use Command::{Copy, Generate, Index, Load, Merge, Recover};
         matches!(self, Load(_) | Generate(_) | Index(_) | Copy(_) | Merge(_) | Recover(_))
@@ -138,10 +138,10 @@ pub(crate) struct Index {
 
 /// Measure which settings are fastest for your schema on your disk
 ///
-/// Generates rows for each table as `sqluice generate` does, and writes them in several ways: as pages, through sqluice_rows, and by prepared
-/// INSERTs, with safe and unsafe PRAGMAs, with WAL, with indexes created before and after, with small and large pages and transactions.
-/// Everything is read back and compared. The report recommends settings, names what each gives up, and prints the command lines. It takes
-/// less than a minute.
+/// Generates rows for each table as `sqluice generate` does, and writes them in several ways: as pages, through sqluice_rows, and by
+/// prepared INSERTs, with safe and unsafe PRAGMAs, with WAL, with indexes created before and after, with small and large pages and
+/// transactions. Everything is read back and compared. The report recommends settings, names what each gives up, and prints the command
+/// lines. It takes less than a minute.
 ///
 /// All files are written to a temporary folder in DIR, which is removed afterwards.
 #[derive(Debug, ClapArgs)]
@@ -159,8 +159,8 @@ pub(crate) struct Advise {
 /// Verify that a database is sound
 ///
 /// Reads every page once, on all cores, and verifies the rules of the file format, the order of keys, every index entry against its row and
-/// every row against its entries, UNIQUE, NOT NULL and types. Full-text indexes (FTS5) are compared with their texts. The exit status is 1 if
-/// the database is damaged. A deviation from the format that SQLite accepts is reported as a remark, not as damage.
+/// every row against its entries, UNIQUE, NOT NULL and types. Full-text indexes (FTS5) are compared with their texts. The exit status is 1
+/// if the database is damaged. A deviation from the format that SQLite accepts is reported as a remark, not as damage.
 ///
 /// The last line lists what was not verified: CHECK constraints, foreign keys, other virtual tables, and indexes that need functions or
 /// collations of an application. With --full, SQLite verifies most of these.
@@ -219,7 +219,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_arguments_are_consistent() {
+    fn clap_finds_no_mistake_in_the_arguments() {
         Args::command().debug_assert();
     }
 }

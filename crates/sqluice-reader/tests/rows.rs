@@ -1,4 +1,4 @@
-//! Rows that are read by pages, and by SQLite for what pages do not have, equal what SELECT returns.
+//! Rows that are read from pages, with computed columns from SQLite, equal the rows of SELECT.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ fn read(rows: &Rows, part_bytes: usize) -> Vec<Vec<Exact>> {
     drain(&mut *rows.source(part_bytes, &Cancel::new()).unwrap()).unwrap()
 }
 
-/// Compares rows; the first that differs is shown.
+/// Asserts that rows are equal, and shows the first difference.
 fn same(read: &[Vec<Exact>], expected: &[Vec<Exact>]) -> Result<(), TestCaseError> {
     for (row, (read, expected)) in read.iter().zip(expected).enumerate() {
         prop_assert!(read == expected, "row {}: {:.300?} and not {:.300?}", row, read, expected);
@@ -76,7 +76,7 @@ proptest! {
         let sql = format!("PRAGMA wal_autocheckpoint = 0; DELETE FROM {} WHERE c0 IS NULL OR c0 = ''", quoted(&name));
         open.execute_batch(&sql).unwrap();
         let expected = by_sqlite(&db, &format!("SELECT * FROM {} NOT INDEXED", quoted(&name)));
-        // SQLite might read an index that has all columns, in its order.
+        // Create the index after the SELECT: SQLite might read an index that has all columns, in the order of the index.
         if rng.bool() {
             let sql = format!("CREATE INDEX by_c0 ON {} (c0)", quoted(&name));
             Connection::open(&db).unwrap().execute_batch(&sql).unwrap();
@@ -164,7 +164,7 @@ fn views_virtual_tables_conditions_and_queries_are_read_by_sqlite() {
 }
 
 #[test]
-fn what_is_no_query_is_refused() {
+fn statements_that_are_no_queries_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     Connection::open(&db).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();

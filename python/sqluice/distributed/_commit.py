@@ -1,4 +1,4 @@
-"""The shards of a job become its target: one database, or a set of them."""
+"""Makes the target of the shards of a job: one database, or a set of databases."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Columns = dict[str, str]
 
 
 def united(shards: list[Shard]) -> Columns:
-    """The columns of all shards in the order of the first, with types that hold all values.
+    """Returns the columns of all shards in the order of the first, with types that hold all values.
 
-    A column that is empty in a shard has no type there: its type is that of the others. Integers and reals together are reals.
+    A column without values in a shard has no type there, and gets the type of the other shards. INTEGER and REAL together are REAL.
     """
     first = shards[0]
     types: Columns = dict(first.columns)
@@ -37,17 +37,17 @@ def united(shards: list[Shard]) -> Columns:
             elif {known, declared} == {"INTEGER", "REAL"}:
                 types[name] = "REAL"
             else:
-                # Text holds numbers, and a column of blobs keeps all values as they are.
+                # A TEXT column holds numbers, too, and a BLOB column keeps all values as they are.
                 holds_all = "BLOB" if "BLOB" in (known, declared) else "TEXT"
                 raise InputError(
                     f"column {name} is {known} in task {first.task} and {declared} in task {shard.task}",
-                    hint=f"say which it is: types={{{name!r}: {holds_all!r}}}",
+                    hint=f"declare its type: types={{{name!r}: {holds_all!r}}}",
                 )
     return types
 
 
 def with_types(layout: Layout, file: str, shard: Shard, types: Columns, folder: str) -> str:
-    """A shard that has these columns, in their order and with their types; the same, if it has them already."""
+    """Returns the path of a shard that has these columns in this order and with these types: `file` if it has, otherwise a copy in `folder`."""
     if shard.columns == tuple(types.items()):
         return file
     rewritten = os.path.join(folder, shard.name)
@@ -58,7 +58,7 @@ def with_types(layout: Layout, file: str, shard: Shard, types: Columns, folder: 
 def one(
     layout: Layout, shards: list[Shard], files: list[str], target: str, overwrite: bool, scratch: str | None
 ) -> MergeReport:
-    """Merges shards into one database. `scratch` is a folder for shards that are written again; None: that of the system."""
+    """Merges shards into one database. `scratch`: the folder for shards that are written again; None: the temporary folder of the system."""
     types = united(shards)
     with TemporaryDirectory(prefix="sqluice-", dir=scratch) as folder:
         same = [with_types(layout, file, shard, types, folder) for file, shard in zip(files, shards, strict=True)]
@@ -67,16 +67,17 @@ def one(
 
 
 def _literal(path: str) -> str:
-    """A path as a pattern that means it alone."""
+    """Returns a pattern that matches only this path."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in path)
 
 
 def one_of_each(
     layout: Layout, shards: list[Shard], files: list[str], folder: str, partition: Partition | None, replacing: str | None
 ) -> str:
-    """Makes the databases of a set in a new folder, the manifest last; returns its text.
+    """Makes the databases of a set in a new folder, and the manifest last. Returns the text of the manifest.
 
-    Without partitions each shard is one of them; otherwise the shards of a partition are merged. `replacing` is a part of their names.
+    Without partitions, each shard becomes a database; with partitions, the shards of a partition are merged. `replacing`: the job whose name is part
+    of the names of the databases.
     """
     key = next(iter(layout.primary_key), None)
     os.makedirs(folder)

@@ -1,6 +1,6 @@
-"""Files by path or by URL.
+"""Operations on files that are named by a path or a URL.
 
-A URL is one of fsspec, such as `s3://bucket/out.db`, which must be installed for that. Databases are made on a local disk and then sent.
+URLs such as `s3://bucket/out.db` need the package fsspec. Databases for a URL are made on a local disk and then uploaded.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from .._errors import UsageError
 
 
 def is_url(path: str) -> bool:
-    """Whether it is a URL of another file system than the local one."""
+    """Returns True for a URL, except file://, which means a local path."""
     scheme, found, _ = path.partition("://")
     return bool(found) and scheme != "file"
 
 
 def local(path: str) -> str:
-    """A local path, which may be given as a URL."""
+    """Returns the local path of a path or a file:// URL."""
     return path.removeprefix("file://")
 
 
@@ -37,19 +37,19 @@ def _file_system(url: str) -> tuple[Any, str]:
 
 
 def _seen_anew(url: str) -> tuple[Any, str]:
-    """A file system that asks the store instead of its own memory: other processes write, too."""
+    """Returns the file system of a URL, with its cache emptied, because other processes may have written to the store."""
     system, name = _file_system(url)
     system.invalidate_cache()
     return system, name
 
 
 def join(folder: str, name: str) -> str:
-    """The name of a file in a folder."""
+    """Returns the path or URL of a file in a folder."""
     return f"{folder.rstrip('/')}/{name}" if is_url(folder) else os.path.join(local(folder), name)
 
 
 def exists(path: str) -> bool:
-    """Whether a file or folder of that name exists."""
+    """Returns True if a file or folder of this name exists."""
     if not is_url(path):
         return os.path.lexists(local(path))
     system, name = _seen_anew(path)
@@ -57,7 +57,7 @@ def exists(path: str) -> bool:
 
 
 def listed(folder: str) -> list[str]:
-    """The names in a folder; none, if it does not exist."""
+    """Returns the sorted names in a folder; empty if the folder does not exist."""
     if not is_url(folder):
         return sorted(os.listdir(local(folder))) if os.path.isdir(local(folder)) else []
     system, name = _seen_anew(folder)
@@ -67,7 +67,7 @@ def listed(folder: str) -> list[str]:
 
 
 def make_folder(folder: str) -> None:
-    """Makes a folder and those above it; a store of objects needs none."""
+    """Makes a folder and those above it; for a URL does nothing, since object stores have no folders."""
     if not is_url(folder):
         os.makedirs(local(folder), exist_ok=True)
 
@@ -88,7 +88,7 @@ def remove(path: str) -> None:
 
 
 def read_text(path: str) -> str | None:
-    """The text of a file; None: it does not exist."""
+    """Returns the text of a file; None if it does not exist."""
     try:
         if is_url(path):
             system, name = _file_system(path)
@@ -101,7 +101,7 @@ def read_text(path: str) -> str | None:
 
 
 def write_text(path: str, text: str) -> None:
-    """Writes a small file. A reader sees all of it or none."""
+    """Writes a small file atomically: a reader sees the old file or the whole new one."""
     if is_url(path):
         system, name = _file_system(path)
         system.pipe_file(name, text.encode())
@@ -117,7 +117,7 @@ def write_text(path: str, text: str) -> None:
 def sync(path: str) -> None:
     """Waits until a local file, or the names in a local folder, are on the disk."""
     if os.name == "nt":
-        # Folders can't be opened there, and files are synced by those who write them.
+        # Windows can't open folders, and the writers of files sync them.
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -128,7 +128,7 @@ def sync(path: str) -> None:
 
 @contextmanager
 def made_locally(path: str) -> Iterator[str]:
-    """Where to make a file, which is sent to its URL, if it has one, when it is complete."""
+    """Gives the path at which to make a file: `path`, or for a URL a temporary path, from which the file is uploaded at the end of the `with`."""
     if not is_url(path):
         yield local(path)
         return
@@ -142,7 +142,7 @@ def made_locally(path: str) -> Iterator[str]:
 
 @contextmanager
 def held_locally(paths: list[str]) -> Iterator[list[str]]:
-    """Local files with the content of all; those of URLs are fetched and removed again."""
+    """Gives local paths of all files for the length of a `with`. Files at URLs are fetched, and removed at the end."""
     with TemporaryDirectory(prefix="sqluice-") as folder:
         files = []
         for number, path in enumerate(paths):
@@ -157,7 +157,7 @@ def held_locally(paths: list[str]) -> Iterator[list[str]]:
 
 
 def move(source: str, target: str) -> None:
-    """Moves a file; between file systems it is copied and removed."""
+    """Moves a file. Between file systems, it is copied and then removed."""
     if not is_url(source) and not is_url(target):
         shutil.move(local(source), local(target))
         return

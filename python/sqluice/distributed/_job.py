@@ -1,4 +1,4 @@
-"""A job: rows of many tasks into one table."""
+"""`Job`, by which many tasks write rows into one table."""
 
 from __future__ import annotations
 
@@ -29,40 +29,39 @@ _FAILURES = library_errors("the job has failed", TargetError)
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What a job has made."""
+    """The result of a job."""
 
     target: str
     rows: int
     shards: int
-    """Shards that were committed."""
+    """The number of shards that were committed."""
     merge: MergeReport | None
-    """How they were merged into one database; None: a set, or no task had rows."""
+    """The report of the merge into one database; None for a set, or if no task had rows."""
     placed: int = 0
-    """Shards whose leaves were copied by tasks, in a second round."""
+    """The number of shards whose leaves were copied by tasks, in a second round."""
     schema: Any = None
-    """The columns as Arrow has them, if the engine knows them: SQLite has no booleans and timestamps, and `sqluice.dask.read` makes
-    them again by this."""
+    """The Arrow schema of the rows, if the engine knows it. SQLite has no booleans and timestamps; `sqluice.dask.read` restores these types by it."""
     notes: tuple[str, ...] = ()
-    """Facts about the columns, such as a type that would keep the numbers of a column."""
+    """Notes about columns, such as a type that would keep the numbers of a column."""
 
 
 class Job:
     """Rows of many tasks into a table of one database, or of a set of databases. It can be pickled, and sent to the tasks.
 
     target: the path of the database, or of the folder of a set, or a URL of fsspec.
-    mode: `one` database, or a `set`: the shards with a manifest.
-    if_exists: what to do with an existing table, as for `sqluice.write`: `fail`; `append` adds the rows, if the table is declared alike. A job
-        can't `replace` or `upsert` the rows of a table. At a URL, every existing database counts as one that has the table.
-    overwrite: the target is replaced as a whole, a database or a set. An existing set is replaced or an error.
-    primary_key, index, unique, types, strict, without_rowid, on_conflict: as `schema`, `primary_key` and so on of `sqluice.write`; they
-        hold for all rows of all tasks. The types of columns that are not named are those of Arrow.
-    partition_by: a set has a database for each partition instead of each task with rows.
-    staging: the folder, or URL, in which shards wait; all workers must see it. By default a hidden folder beside the target.
-    second_round: the tasks that `plan` asks for copy the leaves of their shards to the one file, side by side, so that the driver writes
-        only interior pages and indexes. All workers must see the folder of the target, and its file system must have locks (flock) between
-        machines. It takes tasks whose keys are disjoint, as those of sorted data. Without a primary key rowids are
-        `(task << 33) + row`. Where it can't be done, `plan` gives no places, and the driver merges all.
-    threads, memory: of each task.
+    mode: `one` database, or a `set` of databases with a manifest.
+    if_exists: what to do with an existing table, as for `sqluice.write`: `fail`; `append` adds the rows, if the table has the same declaration. A job
+        can't `replace` or `upsert` the rows of a table. A database that exists at a URL is treated as if it had the table.
+    overwrite: replaces the whole target, a database or a set. Without it, an existing set is an error.
+    primary_key, index, unique, types, strict, without_rowid, on_conflict: as in `sqluice.write`, where `types` is called `schema`; they
+        apply to the rows of all tasks. Columns that `types` does not name get their type from Arrow.
+    partition_by: a `Hash` or `Range`; a set then has a database for each partition, instead of one for each task with rows.
+    staging: the folder, or URL, in which shards wait for the commit; all workers must reach it. By default a hidden folder beside the target.
+    second_round: tasks copy the leaves of the shards to the places that `plan` returns, in parallel, so that the driver writes
+        only interior pages and indexes. All workers must reach the folder of the target, and its file system must support locks (flock) between
+        machines. The keys of tasks must be disjoint, as those of sorted data are. Without a primary key rowids are
+        `(task << 33) + row`. If a second round is not possible, `plan` returns no places, and the driver merges the shards.
+    threads, memory: the limits of each task.
     """
 
     def __init__(
@@ -89,15 +88,15 @@ class Job:
         check_arguments(Job.__init__, locals())
         if if_exists in ("replace", "upsert"):
             hint = 'if_exists="append" adds to its rows, and overwrite=True replaces the database'
-            raise UsageError(f'a job has no if_exists="{if_exists}": it does not change the rows of a table', hint=hint)
+            raise UsageError(f'a job can\'t have if_exists="{if_exists}": it can only add rows to a table', hint=hint)
         if mode == "set" and if_exists == "append":
-            raise UsageError("a set can't be appended to", hint="make another one, or replace it: overwrite=True")
+            raise UsageError('mode="set" can\'t append to an existing set of databases', hint="write another set, or replace this one: overwrite=True")
         if mode == "one" and partition_by is not None:
-            raise UsageError("one database has no partitions", hint='mode="set" makes a database for each')
+            raise UsageError('partition_by can\'t be given with mode="one", which makes a single database', hint='mode="set" makes a database for each partition')
         if mode == "set" and second_round:
-            raise UsageError("a set has no second round: its databases are the shards")
+            raise UsageError('second_round can\'t be given with mode="set": a set has no second round, as its databases are the shards')
         if second_round and any(_files.is_url(os.fspath(path)) for path in (target, staging) if path is not None):
-            raise UsageError("a second round needs paths that all workers see, and no URLs")
+            raise UsageError("second_round needs paths for target and staging, no URLs: all workers open the file")
         self.target = _absolute(target)
         self.table, self.mode, self.if_exists, self.overwrite, self.partition_by = table, mode, if_exists, overwrite, partition_by
         self.staging = _staging.folder_of(self.target) if staging is None else _absolute(staging)
@@ -123,9 +122,9 @@ class Job:
 
     @_FAILURES
     def begin(self, pid: int | None = None) -> None:
-        """Looks at the target, removes what jobs that were killed have left, and makes the folder of the shards. In the driver.
+        """Checks the target, removes the files of jobs that were killed, and makes the folder of the shards. Called in the driver, first.
 
-        pid: the process that lives as long as the job; by default this one.
+        pid: a process that lives as long as the job, by which other jobs see if this one is over; by default this process.
         """
         check_arguments(Job.begin, locals())
         if self.mode == "set":
@@ -137,13 +136,13 @@ class Job:
             _staging.begin(staging, self.id, os.getpid() if pid is None else pid)
 
     def _stagings(self) -> set[str]:
-        """Where shards wait, and where what is renamed at the end is made."""
+        """Returns the staging folder for shards, and that beside the target for a file or set that is renamed at the end."""
         renames = self._layout.second_round or (self.mode == "set" and not _files.is_url(self.target))
         return {self.staging, _staging.folder_of(self.target)} if renames else {self.staging}
 
     def _end(self) -> None:
         if self.mode == "set" and _replacing.is_under_way(self.target):
-            # The disk has failed: what a later job needs stays.
+            # Replacing the set has failed halfway. A later job needs these files to restore it.
             return
         for staging in self._stagings():
             _staging.end(staging, self.id)
@@ -158,11 +157,11 @@ class Job:
         if self.mode == "set" and os.path.exists(_files.local(self.target)):
             if not is_folder:
                 raise TargetError(f"{self.target} is a file; a set is a folder", hint="name a folder")
-            # Only a set is removed as a whole.
+            # Raises an error if the folder is no set: only a set may be replaced as a whole.
             _manifest.read_manifest(self.target)
 
     def _refuse_existing(self) -> None:
-        """Refuses a set that exists, or a table, unless the arguments say what to do with it."""
+        """Refuses a set or table that exists, unless the arguments say what to do with it."""
         if self.overwrite or self.if_exists == "append":
             return
         if self.mode == "set":
@@ -174,7 +173,7 @@ class Job:
             raise TargetError(f"{self.target} {has}", hint=hint)
 
     def _has_table(self) -> bool:
-        """Returns True if the database has the table. A database at a URL counts as one that has it."""
+        """Returns True if the database has the table. A database at a URL is treated as if it had the table."""
         if _files.is_url(self.target) or not _files.exists(self.target):
             return _files.exists(self.target)
         file = _files.local(self.target)
@@ -192,14 +191,15 @@ class Job:
 
     @_FAILURES
     def write(self, batches: Iterable[Any], task: int) -> list[Shard]:
-        """Writes the rows of a task: record batches or tables of Arrow. In the task, any number of times; one result of each is committed."""
+        """Writes the rows of a task, which are record batches or tables of Arrow. Called in the task, any number of times; the result of one attempt is
+        committed."""
         check_arguments(Job.write, locals())
         return write_shards(self._layout, self._folder, task, batches, self.partition_by)
 
     @_FAILURES
     def plan(self, shards: Iterable[Shard]) -> list[Place]:
-        """The places of a second round, one for each shard with rows: each is to be given to `place`, in any task. None, if the driver is
-        to merge the shards. In the driver, once, before `commit`; after an error `abort` ends the job.
+        """Returns the places of a second round, one for each shard with rows. Each must be given to `place`, in any task. An empty list means that the
+        driver merges the shards. Called in the driver, once, before `commit`; after an error call `abort`.
         """
         check_arguments(Job.plan, locals())
         ordered = _in_order(shards)
@@ -215,7 +215,7 @@ class Job:
 
     @_FAILURES
     def place(self, place: Place) -> Placed:
-        """Copies the leaves of a shard to their place. In a task, any number of times; one result of each is committed."""
+        """Copies the leaves of a shard to their place. Called in a task, any number of times; the result of one attempt is committed."""
         check_arguments(Job.place, locals())
         return _places.place(place, self._folder, self._layout.threads, self._layout.memory)
 
@@ -224,9 +224,9 @@ class Job:
 
     @_FAILURES
     def commit(self, shards: Iterable[Shard], schema: Any = None, placed: Iterable[Placed] = ()) -> Committed:
-        """Makes the target of the shards that the engine has returned, and removes the rest. In the driver.
+        """Makes the target of the shards that the engine has returned, and removes the staging folder. Called in the driver.
 
-        schema: the columns, as Arrow has them, for a table without rows. placed: of all places that `plan` gave.
+        schema: the Arrow schema, for a table without rows. placed: the results of `place` for all places that `plan` returned.
         """
         check_arguments(Job.commit, locals())
         in_places = {one.place: one for one in placed}
@@ -265,7 +265,7 @@ class Job:
 
         if schema is None:
             if not self._layout.types:
-                raise InputError("no task has rows, and the columns are not known", hint='name them: types={"id": "INTEGER"}')
+                raise InputError("no task has rows, and the columns are not known", hint='name the columns: types={"id": "INTEGER"}')
             schema = pyarrow.schema([(name, pyarrow.null()) for name, _ in self._layout.types])
         with _files.made_locally(self.target) as made:
             self._layout.write(made, schema.empty_table(), overwrite=self.overwrite)
@@ -280,7 +280,7 @@ class Job:
                 text = _commit.one_of_each(self._layout, shards, files, made, self.partition_by, replacing)
                 self._send_set(made, text)
             return
-        # Beside the target, so that it is renamed as a whole.
+        # The set is made beside the target, on the same file system, so that it can be renamed.
         made = os.path.join(_staging.folder_of(self.target), self.id, _replacing.NEW)
         _commit.one_of_each(self._layout, shards, files, made, self.partition_by, replacing)
         target = _files.local(self.target)
@@ -291,7 +291,7 @@ class Job:
 
     @property
     def _token(self) -> str:
-        """A part of the names of the databases that only this job makes."""
+        """A text that only this job has in the names of its databases."""
         return self.id[:_TOKEN_CHARS]
 
     def _send_set(self, made: str, text: str) -> None:
@@ -300,7 +300,7 @@ class Job:
         new = set(os.listdir(made))
         for name in sorted(new - {_manifest.NAME}):
             _files.move(os.path.join(made, name), _files.join(self.target, name))
-        # From now on the set is the new one.
+        # This request replaces the set: readers find its databases by the manifest.
         _files.write_text(_files.join(self.target, _manifest.NAME), text)
         under_way = {job[:_TOKEN_CHARS] for job in _files.listed(self.staging)}
         for name in before:
@@ -316,16 +316,16 @@ class Job:
 
     @_FAILURES
     def abort(self) -> None:
-        """Removes the shards. In the driver, when the job has failed."""
+        """Removes the shards. Called in the driver, when the job has failed."""
         self._end()
 
 
 def _in_order(shards: Iterable[Shard]) -> list[Shard]:
-    """In the order of the tasks, whatever the order in which they ended."""
+    """Returns the shards in the order of the tasks, which may have ended in another order."""
     ordered = sorted(shards, key=_position)
     twice = [shard.task for shard, after in zip(ordered, ordered[1:], strict=False) if _position(shard) == _position(after)]
     if twice:
-        raise InputError(f"two attempts of task {twice[0]} were to be committed")
+        raise InputError(f"two attempts of task {twice[0]} were given to commit: give it the result of one")
     return ordered
 
 
@@ -334,6 +334,6 @@ def _position(shard: Shard) -> tuple[int, int, int]:
 
 
 def _absolute(path: Path) -> str:
-    """A path that means the same in every task."""
+    """Returns an absolute path, which means the same file in every task; URLs are returned as they are."""
     text = os.fspath(path)
     return text.rstrip("/") if _files.is_url(text) else os.path.abspath(_files.local(text))

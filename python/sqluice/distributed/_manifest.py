@@ -1,4 +1,4 @@
-"""What is in a set of databases: `manifest.json` beside them, which is written last.
+"""The manifest of a set of databases: `manifest.json` beside them, which lists them and is written last.
 
 ```text
  {"format": "sqluice-set", "version": 1, "table": "t", "rows": 3, "bytes": 8192, "partition": {"by": "hash", ...} or null,
@@ -8,7 +8,7 @@
   "view": "CREATE TEMP VIEW t AS SELECT * FROM t_00000.t UNION ALL ..."}
 ```
 
-SQLite attaches ten databases at a time, and with another setting at most 125.
+SQLite attaches at most 10 databases at a time, or up to 125 if it is compiled for that.
 """
 
 from __future__ import annotations
@@ -36,19 +36,20 @@ _STEP_SECONDS = 0.02
 
 
 def member_name(table: str, number: int, replacing: str | None) -> str:
-    """The file of a database of a set. `replacing`: the job that replaces a set, whose databases have other names than those before."""
+    """Returns the file name of a database of a set. `replacing`: the job, if it replaces a set; it is part of the name, so that the names differ from
+    the old ones."""
     of_job = "" if replacing is None else f"-{replacing}"
     return f"{_plain(table)}-{number:05}{of_job}.db"
 
 
 def job_of(file: str, table: str) -> str | None:
-    """The job that a database of a set has in its name; empty: none. None: the file is no database of a set of this table."""
+    """Returns the job in the file name of a database of a set; empty if it has none; None if the file is no database of a set of this table."""
     found = re.fullmatch(rf"{re.escape(_plain(table))}-\d{{5,}}(?:-([0-9a-f]+))?\.db", file)
     return None if found is None else found[1] or ""
 
 
 def _plain(table: str) -> str:
-    """The name of a table as the name of a file."""
+    """Returns a table name with characters that are no letters or digits replaced by _, for file names and schema names."""
     return "".join(character if character.isalnum() or character in "_" else "_" for character in table)
 
 
@@ -65,7 +66,7 @@ class Member:
 
 
 def key_range(file: str, table: str, column: str | None) -> dict[str, Any] | None:
-    """The least and the largest key of a table; None: it has none that JSON can hold."""
+    """Returns the smallest and the largest key of a table; None if it has no key, or keys that are blobs, which JSON can't hold."""
     if column is None:
         return None
     name = quoted(column)
@@ -77,14 +78,14 @@ def key_range(file: str, table: str, column: str | None) -> dict[str, Any] | Non
 
 
 def statements(file: str, table: str) -> list[str]:
-    """What declares a table and its indexes."""
+    """Returns the statements that declare a table and its indexes."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True)) as connection:
         sql = "SELECT sql FROM sqlite_schema WHERE tbl_name = ? AND sql IS NOT NULL ORDER BY type DESC, rowid"
         return [row[0] for row in connection.execute(sql, [table])]
 
 
 def manifest(table: str, schema: list[str], members: list[Member], partition: Partition | None) -> str:
-    """The text of a manifest."""
+    """Returns the text of a manifest."""
     names = [f"{_plain(table)}_{number:05}" for number in range(len(members))]
     sources = [f"SELECT * FROM {quoted(name)}.{quoted(table)}" for name in names]
     about = {
@@ -115,7 +116,7 @@ def manifest(table: str, schema: list[str], members: list[Member], partition: Pa
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a set, by its path or URL. A set that a killed job has set aside gets its name back."""
+    """Returns the manifest of a set at a path or URL. If a job that replaced the set was killed halfway, the old set is restored first."""
     check_arguments(read_manifest, locals())
     folder = os.fspath(folder)
     text = _files.read_text(_files.join(folder, NAME))

@@ -1,7 +1,8 @@
-"""Batches of a task, as long as they are in the order of their key.
+"""Splits the batches of a task where their keys stop ascending.
 
-Rows that ascend by their rowid are written as they arrive; others are sorted first, which takes several times as long. A task gets its rows once,
-so they are looked at as they pass: the batches in order become one shard, and what follows the first that is not, another.
+Rows that ascend by their rowid are written as they arrive; other rows are sorted first, which takes several times as long. A task can read its rows
+only once, so the keys are checked while the batches pass: the batches in order become one shard, and all batches from the first one out of order
+another.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _ROWID_MAX = 2**63 - 1
 
 
 class InOrder:
-    """The batches before the first one whose keys do not ascend, from its first row and from the batch before it."""
+    """Yields batches until one whose keys do not ascend, within the batch or from the batch before; `rest` yields that batch and all others."""
 
     def __init__(self, batches: Iterator[Any], key: str) -> None:
         self._batches, self._key = batches, key
@@ -32,7 +33,7 @@ class InOrder:
         batch = next(self._batches)
         fields = [(field.name, field.type) for field in batch.schema]
         if self._last is not None and fields != self._fields:
-            # Two shards may have different columns, and batches of one may not.
+            # The batches of a shard must have the same columns; only shards may differ.
             raise UsageError("a batch has other columns than the first")
         self._fields = fields
         last = _last_ascending(batch, self._key, self._last)
@@ -43,7 +44,7 @@ class InOrder:
         return batch
 
     def rest(self) -> Iterator[Any]:
-        """All others; to be taken when there are no more in order."""
+        """Yields the remaining batches. Called when the iteration over this object has ended."""
         if self._first_of_rest is None:
             return
         yield self._with_keys(self._first_of_rest)
@@ -51,8 +52,8 @@ class InOrder:
             yield self._with_keys(batch)
 
     def _with_keys(self, batch: Any) -> Any:
-        """A batch in which a row without a key has the one after the largest before it, as SQLite gives it. The rows in order count, which
-        another database has."""
+        """Returns a batch whose NULL keys are replaced by the largest key so far plus 1, as SQLite would number them. SQLite itself can't: the rows in
+        order are in another database."""
         import pyarrow
         import pyarrow.compute
 
@@ -64,7 +65,7 @@ class InOrder:
             return batch
         keys = column.to_pylist()
         for row, key in enumerate(keys):
-            # After the largest SQLite tries random ones: that stays its own affair.
+            # If the largest possible rowid is taken, SQLite tries random rowids: leave the NULL to it.
             if key is None and self._last < _ROWID_MAX:
                 keys[row] = self._last + 1
             self._last = max(self._last, keys[row] or self._last)
@@ -73,7 +74,7 @@ class InOrder:
 
 
 def _last_ascending(batch: Any, key: str, last: int | None) -> int | None:
-    """The last key of a batch, if its keys are integers that ascend from after `last`."""
+    """Returns the last key of a batch if its keys are ascending integers, all larger than `last`; otherwise None."""
     import pyarrow
     import pyarrow.compute
 

@@ -1,4 +1,4 @@
-"""Which database of a set a row goes to."""
+"""`Hash` and `Range`: the assignment of rows to the databases of a set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .._errors import InputError, UsageError, library_errors
 
 @dataclass(frozen=True, slots=True)
 class Hash:
-    """By a hash of a column: equal values go to the same of `count` databases. Integers, text and what Arrow prints as text."""
+    """Assigns rows to `count` databases by a hash of a column: equal values go to the same database. The column has integers, or values that Arrow
+    casts to text."""
 
     column: str
     count: int
@@ -21,20 +22,20 @@ class Hash:
     def __post_init__(self) -> None:
         check_arguments(Hash.__init__, {"column": self.column, "count": self.count})
         if self.count < 1:
-            raise UsageError("a set is partitioned into at least one database")
+            raise UsageError(f"count={self.count} is out of range: a set has at least one database")
 
     def about(self) -> dict[str, Any]:
-        """As the manifest has it."""
+        """Returns the entry of the manifest for this partition."""
         return {"by": "hash", "column": self.column, "count": self.count}
 
     def places(self, column: Any) -> Any:
-        """The number of the partition of each value."""
+        """Returns the number of the partition of each value, as an array of NumPy."""
         import numpy
         import pyarrow
 
         if pyarrow.types.is_integer(column.type):
             values = column.fill_null(0).cast(pyarrow.int64()).to_numpy(zero_copy_only=False).astype(numpy.uint64)
-            # splitmix64
+            # The mixing function of SplitMix64.
             mixed = values + numpy.uint64(0x9E3779B97F4A7C15)
             mixed = (mixed ^ (mixed >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
             mixed = (mixed ^ (mixed >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
@@ -46,7 +47,8 @@ class Hash:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """By ranges of a column: the first database has what is below `bounds[0]`, and NULL; the last what is `bounds[-1]` and above."""
+    """Assigns rows to databases by ranges of a column: the first database gets values below `bounds[0]`, and NULL; the last gets `bounds[-1]` and
+    above."""
 
     column: str
     bounds: Sequence[Any]
@@ -58,19 +60,19 @@ class Range:
         except TypeError as error:
             raise UsageError(f"bounds can't be compared with each other: {error}") from error
         if not self.bounds or not ascend:
-            raise UsageError("the bounds of ranges must ascend, and be at least one")
+            raise UsageError("bounds must be a sequence of at least one value, in ascending order")
 
     @property
     def count(self) -> int:
-        """How many databases there may be."""
+        """The number of partitions: one more than bounds."""
         return len(self.bounds) + 1
 
     def about(self) -> dict[str, Any]:
-        """As the manifest has it."""
+        """Returns the entry of the manifest for this partition."""
         return {"by": "range", "column": self.column, "bounds": list(self.bounds)}
 
     def places(self, column: Any) -> Any:
-        """The number of the partition of each value."""
+        """Returns the number of the partition of each value, as an array of NumPy."""
         import numpy
         import pyarrow
         import pyarrow.compute
@@ -86,11 +88,11 @@ Partition = Hash | Range
 
 
 def split(batch: Any, partition: Partition) -> Iterator[tuple[int, Any]]:
-    """The rows of a batch or table by their partitions, in their order."""
+    """Yields each partition that a batch or table has rows for, with these rows in their order."""
     import numpy
 
     if partition.column not in batch.schema.names:
-        raise InputError(f"no column {partition.column} to partition by: {', '.join(batch.schema.names)}")
+        raise InputError(f"the rows have no column {partition.column} to partition by: they have {', '.join(batch.schema.names)}")
     column = batch.column(partition.column)
     with library_errors(f"column {partition.column} can't be partitioned", column=partition.column):
         places = partition.places(column.combine_chunks() if hasattr(column, "combine_chunks") else column)

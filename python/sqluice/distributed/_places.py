@@ -5,8 +5,8 @@
  driver                                    plan ──> places                                                        commit ──> the rest
 ```
 
-The file is `target.db` in the staging beside the target, until the commit renames it. A task writes to it only while it has that name, so
-that an attempt which was given up can't write to the target. Places depend on the shards alone: two attempts write the same bytes.
+The file is `target.db` in the staging folder beside the target, until the commit renames it. A task writes to the file only while it has this name, so
+a late attempt can't write to the finished target. A place depends on its shard alone, so two attempts write the same bytes.
 """
 
 from __future__ import annotations
@@ -26,29 +26,30 @@ FILE = "target.db"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the leaves of a shard go. What the driver gives to a task."""
+    """The range of pages for the leaves of a shard. The driver gives it to a task."""
 
     task: int
     about: str
-    """As the engine has it, in JSON."""
+    """The place in the engine's form, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A place to which the leaves have been copied. What the engine returns to the driver."""
+    """A place to which the leaves have been copied. The task returns it to the driver."""
 
     place: Place
     leaves: str
-    """The name of the list of leaves in the staging."""
+    """The name of the file with the list of leaves, in the staging folder."""
 
 
 def count(shard: str, table: str, threads: int | None, memory: int) -> int:
-    """The pages that the leaves of a shard take, and what overflows from them."""
+    """Returns the number of pages that the leaves of a shard and their overflow pages take."""
     return _sqluice.count_pages(shard, table, {"threads": threads, "memory": memory})
 
 
 def plan(file: str, target: str, shards: Sequence[tuple[int, str, int]], table: str, overwrite: bool) -> list[Place]:
-    """Makes the file; none, if the shards can't be joined so. `shards`: the task, the file and the pages of each."""
+    """Makes the unfinished file, and returns the place of each shard; an empty list if the shards can't be joined in this way. `shards`: the task,
+    the file and the number of pages of each."""
     sources = [shard for _, shard, _ in shards]
     pages = [pages for _, _, pages in shards]
     with used(target, *sources) as native:
@@ -65,7 +66,7 @@ def place(here: Place, staging: str, threads: int | None, memory: int) -> Placed
 
 
 def merge(target: str, sources: Sequence[str], placed: Sequence[Placed], staging: str, overwrite: bool) -> MergeReport:
-    """Adds what the places lack, and gives the file its name."""
+    """Adds interior pages, indexes and the schema to the file, and renames it to the target."""
     written = [(one.place.about, os.path.join(staging, one.leaves)) for one in placed]
     with used(target, *sources) as native:
         return from_json(MergeReport, native.merge_placed(target, list(sources), written, {"overwrite": overwrite}, None))

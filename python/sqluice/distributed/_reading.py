@@ -1,4 +1,4 @@
-"""A table in parts, each read by a task of its own."""
+"""`Parts`: a table that is cut into parts, each of which a task reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._errors import InputError, library_errors, system_errors
 from .._write import Path, names
 
 BLOCK_BYTES = 64 << 20
-"""Bytes of the tables that a part is read as, so that a task needs little memory."""
+"""The size in bytes at which `Part.tables` ends an Arrow table and begins another, so that a task needs little memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Part:
     basis: str
 
     def reader(self) -> Any:
-        """The rows, as a reader of record batches of Arrow."""
+        """Returns the rows as a `pyarrow.RecordBatchReader`."""
         import pyarrow
 
         columns = None if self.columns is None else list(self.columns)
@@ -37,7 +37,7 @@ class Part:
             return pyarrow.RecordBatchReader.from_stream(rows)
 
     def tables(self) -> Iterator[Any]:
-        """The rows, as tables of Arrow of some megabytes; one of no rows, if the part has none."""
+        """Yields the rows as Arrow tables of about 64 MiB; one empty table if the part has no rows."""
         import pyarrow
 
         reader = self.reader()
@@ -58,7 +58,7 @@ class Part:
 
 
 class Parts:
-    """A table that tasks read in parts, all of one state of the database: an error says that it was changed meanwhile."""
+    """A table that tasks read in parts. All parts must see the same state of the database: if it changes meanwhile, reading is an error."""
 
     def __init__(self, db: Path, table: str, columns: str | Sequence[str] | None = None) -> None:
         check_arguments(Parts.__init__, locals())
@@ -67,12 +67,12 @@ class Parts:
         listed = None if self.columns is None else list(self.columns)
         self.basis = _read.read(self.db, table, columns=listed).basis()
         self.schema = Part(self.db, table, self.columns, 0, 1, self.basis).reader().schema
-        """The columns, as Arrow has them."""
+        """The Arrow schema of the columns."""
         with system_errors(InputError, f"cannot read {self.db}"):
             self.bytes = os.path.getsize(self.db)
 
     def cut(self, count: int) -> list[Part]:
-        """The table in that many parts, one after another; of a small table some have no rows."""
+        """Cuts the table into `count` parts, one after another. Parts of a small table may have no rows."""
         check_arguments(Parts.cut, locals())
         count = max(count, 1)
         return [Part(self.db, self.table, self.columns, number, count, self.basis) for number in range(count)]

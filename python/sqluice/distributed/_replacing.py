@@ -1,15 +1,15 @@
-"""A set takes the place of another one. Its name means the old set or the new one, also after a kill.
+"""Replaces a set of databases by another one. At any time, also after a kill, the target is the old set or the new one.
 
 ```text
  one step, where the file system has it            JOB/set <──> TARGET
  two steps elsewhere                               TARGET ──> JOB/old, JOB/set ──> TARGET
 ```
 
-A job that was killed between the two steps has left both folders in the staging, and nothing under the name: the next job or reader gives
-`old` its name back. The driver may still be alive: then it finds the name taken, and begins again.
+A job that is killed between the two steps leaves both sets in the staging folder, and no target: the next job or reader renames
+`old` back to the target. If the driver is still alive, it then finds that the target exists, and begins again.
 
-In a store the databases of the new set have names of their own, and the request that writes the manifest makes the set the new one. Then
-objects of the old one are removed.
+In an object store, the databases of the new set have names that the old set does not use. The request that writes the manifest replaces the set.
+After it, the objects of the old set are removed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .._errors import TargetError
 from . import _files, _staging
 
 NEW = "set"
-"""The complete set in the folder of a job."""
+"""The name of the complete new set in the folder of a job."""
 
 _OLD = "old"
 
@@ -32,7 +32,7 @@ _TRIES = 100
 
 
 def _set_aside(target: str) -> list[str]:
-    """The sets without a name that had the name of the target: those of jobs whose new set has not got the name yet."""
+    """Returns the old sets that jobs have moved away from the target without having put their new sets there yet."""
     if _files.is_url(target):
         return []
     staging = _files.local(_staging.folder_of(target))
@@ -41,12 +41,12 @@ def _set_aside(target: str) -> list[str]:
 
 
 def is_under_way(target: str) -> bool:
-    """Returns True if a set has lost its name to a job that has not given it to the new set."""
+    """Returns True if a job has moved the old set away, and not put the new set in its place."""
     return not _files.exists(target) and bool(_set_aside(target))
 
 
 def restore(target: str) -> None:
-    """Gives a set its name back that a job has set aside, unless the name is taken."""
+    """Moves the old set back to the target, if a job has moved it away and the target does not exist."""
     for old in _set_aside(target):
         if _files.exists(target):
             return
@@ -58,12 +58,12 @@ def restore(target: str) -> None:
 
 
 def _is_race(error: OSError) -> bool:
-    """Returns True if another process has taken a name or given one up meanwhile."""
+    """Returns True if the error shows that another process has renamed the target meanwhile."""
     return isinstance(error, (FileNotFoundError, FileExistsError)) or error.errno == errno.ENOTEMPTY
 
 
 def put(new: str, target: str) -> None:
-    """Gives a complete set, which lies in the folder of its job, the name of the target. A set that has the name is removed with the job."""
+    """Moves a complete set from the folder of its job to the target. The old set goes to the folder of the job, and is removed with it."""
     old = os.path.join(os.path.dirname(new), _OLD)
     above = os.path.dirname(target)
     for name in os.listdir(new):
@@ -79,7 +79,7 @@ def put(new: str, target: str) -> None:
         else:
             _files.sync(above)
             return
-    raise TargetError(f"{target} is replaced by other jobs all the time", hint="run again when they are done")
+    raise TargetError(f"{target} could not be replaced, because other jobs replaced it again and again", hint="run again when the other jobs are done")
 
 
 def _put_once(new: str, target: str, old: str) -> None:

@@ -1,4 +1,4 @@
-"""A task's share of the rows, as a sound database for each partition that has any."""
+"""Writes the rows of a task as shards: a database for each partition that has rows."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ._order import InOrder
 from ._partition import Partition, split
 
 TASK_ROWID_BITS = 33
-"""Rowids of a task without a key are its number, and the number of the row in its last bits, as monotonically_increasing_id of Spark has them."""
+"""Without a key, a rowid is the number of the task, followed by the number of the row in this many bits, like monotonically_increasing_id of Spark."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A database that a task has written. What the engine returns to the driver, which commits it."""
+    """A database that a task has written. The task returns it to the driver, which commits it."""
 
     name: str
-    """The name of its file in the staging."""
+    """The name of its file in the staging folder."""
     task: int
     """The number of the task: rows of the result are in the order of the tasks."""
     partition: int
@@ -38,16 +38,16 @@ class Shard:
     columns: tuple[tuple[str, str], ...]
     """Names of the columns, and the types that they are declared with."""
     pages: int | None = None
-    """The pages that its rows take in the result; None: no second round was asked for."""
+    """The number of pages that its rows take in the result; None without a second round."""
     run: int = 0
-    """0 for the batches in the order of the key, 1 for all from the first one that is not."""
+    """0 for the batches in the order of the key, 1 for all batches from the first one out of order."""
     notes: tuple[str, ...] = ()
     """The notes of the report about its rows, in the terms of the job's parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What every shard is like."""
+    """The declaration of the table and the options of writing, which all shards share."""
 
     table: str
     primary_key: tuple[str, ...]
@@ -61,11 +61,11 @@ class Layout:
     memory: int
     second_round: bool
     joined: bool
-    """Whether the shards are merged. Otherwise a task has one for each partition."""
+    """True if the shards are merged into one database; False for a set."""
 
     @property
     def rowid_key(self) -> str | None:
-        """The column that may be another name for the rowid: the only one of the key, and of no other type than INTEGER."""
+        """The column of the key, if it is the rowid: the key has only one column, which is INTEGER or has no declared type yet."""
         if len(self.primary_key) != 1 or self.without_rowid:
             return None
         [key] = self.primary_key
@@ -73,13 +73,14 @@ class Layout:
         return key if given.get(key.lower(), "INTEGER") == "INTEGER" else None
 
     def first_rowid(self, task: int) -> int:
-        """The rowid of the first row of a task. Without a key the rowids of all tasks are disjoint, so that leaves stay as they are."""
+        """Returns the rowid of the first row of a task. In a second round without a key, the rowids of tasks are disjoint, so that leaves can be
+        copied unchanged."""
         return (task << TASK_ROWID_BITS) + 1 if self.second_round and not self.primary_key else 1
 
     def write(
         self, file: str, rows: Any, types: tuple[tuple[str, str], ...] = (), *, task: int = 0, overwrite: bool = False
     ) -> Report:
-        """Writes a new database of the rows of a task; `types` are those of columns that the layout has none for."""
+        """Writes the rows of a task to a new database. `types`: types for columns to which the layout gives none."""
         given = dict(types) | dict(self.types)
         return _write.write(
             file,
@@ -100,11 +101,11 @@ class Layout:
 
 
 def write_shards(layout: Layout, folder: str, task: int, batches: Iterable[Any], partition: Partition | None) -> list[Shard]:
-    """Writes the rows of one attempt of a task. Without rows it writes nothing."""
+    """Writes the rows of one attempt of a task. Returns an empty list if there are no rows."""
     if not _files.is_url(folder) and not os.path.isdir(_files.local(folder)):
         raise TargetError(
-            f"the job is over, or this machine does not see its staging: {folder} does not exist",
-            hint="name a folder as staging that all workers see",
+            f"the job is over, or this machine can't reach its staging folder: {folder} does not exist",
+            hint="name a staging folder that all workers can reach: staging=...",
         )
     attempt = uuid.uuid4().hex[:12]
     filled = _alike(batch for batch in batches if batch.num_rows > 0)
@@ -118,7 +119,7 @@ def write_shards(layout: Layout, folder: str, task: int, batches: Iterable[Any],
 
 
 def _alike(batches: Iterable[Any]) -> Iterator[Any]:
-    """The batches with their columns in the order of the first."""
+    """Yields the batches with their columns in the order of the first batch."""
     names: list[str] | None = None
     for batch in batches:
         own = batch.schema.names
@@ -129,7 +130,7 @@ def _alike(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _written(layout: Layout, folder: str, name: str, where: tuple[int, int], batches: Iterator[Any]) -> list[Shard]:
-    """The shards of the rows of a partition: one, and a second where batches are out of order."""
+    """Writes the rows of a partition: one shard, and a second one for the rows from the first batch out of order."""
     key = layout.rowid_key if layout.joined else None
     if key is None:
         return _write_one(layout, folder, f"{name}-0.db", (*where, 0), batches)
@@ -156,7 +157,7 @@ def _write_one(
 
 
 def _by_partition(batches: Iterator[Any], partition: Partition, spools: ExitStack) -> Iterator[tuple[int, Iterator[Any]]]:
-    """The rows of each partition, kept on the disk until the last batch is split."""
+    """Yields each partition with its rows, which wait on the disk until the last batch is split."""
     from tempfile import TemporaryFile
 
     import pyarrow

@@ -1,12 +1,13 @@
-"""Where the shards of a job wait for its commit, and what a driver that was killed has left there.
+"""The staging folder, in which the shards of a job wait for its commit, and the removal of files that killed drivers have left there.
 
 ```text
- TARGET's folder/.NAME.sqluice-staging/     JOB/driver.json     which process drives the job
+ TARGET's folder/.NAME.sqluice-staging/     JOB/driver.json     the process that drives the job
                                             JOB/TASK-ATTEMPT-PARTITION-RUN.db
-                                            JOB.over/           what is being removed
+                                            JOB.over/           a job that is being removed
 ```
 
-A job is over when the process that drives it is: on the same machine the kernel says so, elsewhere a job counts as over after a week.
+A job is over when the process that drives it has ended. The kernel knows this on the same machine; a job of another machine counts as over after a
+week.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from . import _files
 _ABANDONED_SECONDS = 7 * 24 * 3600
 
 _BEGINNING_SECONDS = 60
-"""A folder that is younger may get its `driver.json` yet."""
+"""A folder without `driver.json` that is younger than this is not removed: its job may be about to write the file."""
 
 _DRIVER = "driver.json"
 
 _OVER = ".over"
-"""The end of the name of a folder whose job is over. The rest of such a folder is removed, with or without its `driver.json`."""
+"""The suffix of a folder that is being removed. After a kill, the next job removes the rest of the folder, even without a `driver.json`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """A process, so that no later one of the same number is taken for it."""
+    """A process, identified so that a later process with the same number is not mistaken for it."""
 
     host: str
     boot: str
@@ -42,11 +43,11 @@ class Driver:
 
     @staticmethod
     def of(pid: int) -> Driver:
-        """The process of that number on this machine."""
+        """Returns the process with this number on this machine."""
         return Driver(socket.gethostname(), _boot(), pid, _started(pid) or "", time.time())
 
     def is_over(self) -> bool:
-        """Whether it has ended, as far as that is known here."""
+        """Returns True if the process has ended, or, on another machine, began more than a week ago."""
         if self.host == socket.gethostname():
             return self.boot != _boot() or _started(self.pid) != self.started
         return time.time() - self.time > _ABANDONED_SECONDS
@@ -61,11 +62,11 @@ def _boot() -> str:
 
 
 def _started(pid: int) -> str | None:
-    """When a process began, in a form that only this machine understands; None: it has ended."""
+    """Returns the start time of a process, in units that are comparable on this machine only; empty if unknown; None if the process has ended."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
-        # A process that has ended and is not yet waited for.
+        # Z and X: the process has ended, but its parent has not waited for it yet.
         return None if fields[0] in "ZX" else fields[19]
     except OSError:
         pass
@@ -81,13 +82,13 @@ def _started(pid: int) -> str | None:
 
 
 def folder_of(target: str) -> str:
-    """Where the jobs of a target have their shards by default: beside it, so that a set is renamed instead of copied."""
+    """Returns the default staging folder of a target: beside it, so that a set can be renamed instead of copied."""
     folder, slash, name = target.rstrip("/").rpartition("/")
     return f"{folder}{slash}.{name}.sqluice-staging"
 
 
 def begin(staging: str, job: str, pid: int) -> None:
-    """Removes what jobs that are over have left, and makes the folder of another one."""
+    """Removes the folders of jobs that are over, and makes the folder of a new job."""
     sweep(staging)
     folder = _files.join(staging, job)
     _files.make_folder(folder)
@@ -95,7 +96,7 @@ def begin(staging: str, job: str, pid: int) -> None:
 
 
 def sweep(staging: str) -> None:
-    """Removes what jobs that are over have left."""
+    """Removes the folders of jobs that are over."""
     for job in _files.listed(staging):
         folder = _files.join(staging, job)
         if job.endswith(_OVER) or _is_over(folder):
@@ -123,7 +124,7 @@ def _remove(folder: str) -> None:
 
 def _is_old(folder: str) -> bool:
     if _files.is_url(folder):
-        # A store has no empty folders: tasks have outlived their driver.
+        # Without `driver.json`, the files are those of tasks that outlived their driver: a store has no empty folders.
         return True
     try:
         return time.time() - os.stat(_files.local(folder)).st_mtime > _BEGINNING_SECONDS

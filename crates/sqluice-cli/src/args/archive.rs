@@ -1,4 +1,5 @@
-//! The arguments of `pack` and `unpack`.
+//! The command line of `pack` and `unpack` and the text of `--help`. Most flags are settings of the library (`settings::Pack` and
+//! `settings::Unpack`): here are the names of the files.
 
 use std::path::PathBuf;
 
@@ -40,13 +41,13 @@ pub(crate) struct Pack {
 
 /// Unpack a folder from a database
 ///
-/// Restores the files that `sqluice pack` or `sqlite3 -Ac` stored in the table sqlar, or the files of a table kv (k, v), below DIR, which is
-/// created if needed. Permissions and times are those of the rows, independent of the umask. Set-user-id, set-group-id and sticky bits and
-/// owners are never restored. Rows of kv become ordinary new files.
+/// Restores the files that `sqluice pack` or `sqlite3 -Ac` stored in the table sqlar, or the files of a table kv (k, v), below DIR, which
+/// is created if needed. Permissions and times are those of the rows, independent of the umask. Set-user-id, set-group-id and sticky bits
+/// and owners are never restored. Rows of kv become ordinary new files.
 ///
-/// Unpacking untrusted archives is safe: a row whose name leaves DIR (.., an absolute name, a path through a symbolic link) is refused, and so
-/// is a broken row, such as data that do not inflate to the declared size. Each refused row is named, the others are restored, and the exit
-/// status is 1. Symbolic links are created last, so no file is written through them; their targets are not checked.
+/// Unpacking untrusted archives is safe: a row whose name leaves DIR (.., an absolute name, a path through a symbolic link) is refused, and
+/// so is a broken row, such as data that do not inflate to the declared size. Each refused row is named, the others are restored, and the
+/// exit status is 1. Symbolic links are created last, so no file is written through them; their targets are not checked.
 ///
 /// A row whose file exists already is refused unless --overwrite is given; then the new file is written beside the old one and takes its
 /// name. A run that is killed leaves the files restored so far, and perhaps a part of a new file. Files are not synced to the disk.

@@ -1,4 +1,5 @@
-//! The arguments of `copy`.
+//! The command line of `copy` and the text of `--help`. Most flags are settings of the library (`settings::Copy`): here are the names of
+//! the files.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

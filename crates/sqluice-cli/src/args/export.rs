@@ -1,4 +1,5 @@
-//! The arguments of `export`.
+//! The command line of `export` and the text of `--help`. Most flags are settings of the library (`settings::Export`): here are the names
+//! of the files.
 
 use std::path::PathBuf;
 
@@ -12,12 +13,12 @@ use crate::settings::{self, Flags};
 /// one committed state of the database, and each file appears only once complete. In WAL mode, other programs can write to the database
 /// meanwhile; in other journal modes their commits wait, at most as long as --busy-limit.
 ///
-/// The database may be a URL: s3://bucket/name, gs://bucket/name, az://container/name or https://host/name. It is fetched to a temporary file
-/// first.
+/// The database may be a URL: s3://bucket/name, gs://bucket/name, az://container/name or https://host/name. It is fetched to a temporary
+/// file first.
 ///
-/// `sqluice load` reads exported files other than SQL back as the same values. In CSV and TSV, NULL is an empty field and empty text is "". Numbers keep all
-/// digits. CSV and JSON cannot hold blobs and infinities: these are errors that name table, row and column, unless --mixed null writes
-/// NULL instead.
+/// `sqluice load` reads exported files other than SQL back as the same values. In CSV and TSV, NULL is an empty field and empty text is "".
+/// Numbers keep all digits. CSV and JSON cannot hold blobs and infinities: these are errors that name table, row and column, unless --mixed
+/// null writes NULL instead.
 ///
 /// Columns of Parquet and Arrow files have types. Columns declared INTEGER become 64-bit integers, REAL doubles, TEXT strings, BLOB binary;
 /// other columns get the type of their values. A value of another type is an error, unless --mixed says how to write it.

@@ -1,4 +1,5 @@
-//! The arguments of `generate`.
+//! The command line of `generate` and the text of `--help`. Most flags are settings of the library (`settings::Generate`): here are the
+//! names of the files.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -11,10 +12,12 @@ use crate::settings::{self, Flags};
 
 /// Generate test data from a schema or a preset
 ///
-/// The schema is a file of ordinary CREATE TABLE statements. Types, keys, CHECK, REFERENCES and column names say most of what the values look
-/// like; a comment such as `-- gen: int(1, 100)` on a column says the rest. The same seed generates the same file, on any number of cores.
+/// The schema is a file of ordinary CREATE TABLE statements. Types, keys, CHECK, REFERENCES and column names say most of what the values
+/// look like; a comment such as `-- gen: int(1, 100)` on a column says the rest. The same seed generates the same file, on any number of
+/// cores.
 ///
-/// DB may be a URL: s3://bucket/name, gs://bucket/name or az://container/name. It is uploaded as it is written and appears only once complete.
+/// DB may be a URL: s3://bucket/name, gs://bucket/name or az://container/name. It is uploaded as it is written and appears only once
+/// complete.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = EXAMPLES_AND_PRESETS.as_str(), after_long_help = long_help(), override_usage = "sqluice generate [OPTIONS] [DB] [SCHEMA.sql]")]
 pub(crate) struct Generate {

@@ -1,4 +1,4 @@
-//! Help: the output of `sqluice` without arguments, the commands by task, and the style of all help.
+//! Help: the output of `sqluice` without arguments, the list of commands by task, and the colours of all help texts.
 
 use clap::builder::styling::{AnsiColor, Style, Styles};
 use clap::{Command, CommandFactory};
@@ -19,7 +19,7 @@ Examples:
 sqluice -h lists all commands. sqluice load -h explains one of them.
 ";
 
-/// The commands of each task, in the order of the help.
+/// The headings of `sqluice -h` and the commands below each.
 const TASKS: [(&str, &[&str]); 6] = [
     ("Fill a database", &["load", "generate", "index"]),
     ("Copy, merge, export", &["copy", "merge", "export"]),
@@ -40,7 +40,7 @@ const STYLES: Styles = Styles::styled()
     .valid(AnsiColor::Green.on_default())
     .invalid(AnsiColor::Yellow.on_default());
 
-/// Returns the command with its help.
+/// Returns the clap command of the whole program, with styled help and with the subcommands listed by task.
 pub(crate) fn command() -> Command {
     let command = Args::command();
     let tasks = tasks(&command);
@@ -50,7 +50,7 @@ pub(crate) fn command() -> Command {
     command.styles(STYLES).help_template(template).mut_subcommands(with_styled_headings)
 }
 
-/// Returns the commands with their descriptions, below the headings of their tasks.
+/// Returns the list of subcommands with their descriptions, below the headings of [`TASKS`].
 fn tasks(command: &Command) -> String {
     let about = |name: &str| match command.find_subcommand(name).and_then(Command::get_about) {
         Some(about) => about.to_string(),
@@ -65,7 +65,7 @@ fn tasks(command: &Command) -> String {
     tasks.collect()
 }
 
-/// Styles `Examples:` and similar lines of a command like its other headings.
+/// Styles lines such as `Examples:`, which clap takes for plain text, like the other headings of a subcommand's help.
 fn with_styled_headings(mut verb: Command) -> Command {
     if let Some(help) = verb.get_after_help().map(ToString::to_string) {
         verb = verb.after_help(styled(&help));

@@ -1,4 +1,4 @@
-//! The arguments of `lab`.
+//! The command line of `lab` and the text of `--help`. All flags are declared here, as only the command has them.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 #[cfg(feature = "lab")]
 use sqluice_lab::Scale;
 
-/// The scale in a build without the lab, which ignores it.
+/// The type of `--scale` in a build without the lab, where any text is accepted and not used.
 #[cfg(not(feature = "lab"))]
 type Scale = String;
 

@@ -1,4 +1,5 @@
-//! The arguments of `load`.
+//! The command line of `load` and the text of `--help`. Most flags are settings of the library (`settings::Load`): here are the names of
+//! the files, and the flag that only the command has.
 
 use std::path::PathBuf;
 
@@ -25,18 +26,18 @@ use crate::settings::{self, Flags};
 /// Parquet, Arrow IPC and Avro: the file declares the types. Dates, times and timestamps become ISO 8601 text, with a time zone in UTC.
 /// Lists, structs and maps become JSON text.
 ///
-/// Spreadsheets (XLSX, XLSB, ODS, XLS): each sheet that is not hidden becomes a table, or those that --sheet names. --range chooses cells. The
-/// header is recognised as that of CSV; dates and times become ISO 8601 text, and formulas have the values that are stored with them.
+/// Spreadsheets (XLSX, XLSB, ODS, XLS): each sheet that is not hidden becomes a table, or those that --sheet names. --range chooses cells.
+/// The header is recognised as that of CSV; dates and times become ISO 8601 text, and formulas have the values that are stored with them.
 ///
 /// SQLite databases: all tables are loaded, or those that --table names. Rows and column types are kept; keys and indexes are not, unless
 /// --schema or other flags declare them.
 ///
-/// SQL dumps of SQLite, MySQL, MariaDB and PostgreSQL: the statements declare the tables, with keys and indexes. A dump is loaded alone; --table
-/// loads some of its tables, and --database chooses one of several databases.
+/// SQL dumps of SQLite, MySQL, MariaDB and PostgreSQL: the statements declare the tables, with keys and indexes. A dump is loaded alone;
+/// --table loads some of its tables, and --database chooses one of several databases.
 ///
-/// Folders, and ZIP and tar archives: each file below becomes a table, if its extension is that of a format. Hidden files, databases, dumps,
-/// text without columns and others are left out and listed; a file that is named is loaded in any case. data.zip/a.csv and 'data.zip/*.csv'
-/// name files in an archive. Files of the same name in different folders make tables named after folder and file.
+/// Folders, and ZIP and tar archives: each file below becomes a table, if its extension is that of a format. Hidden files, databases,
+/// dumps, text without columns and others are left out and listed; a file that is named is loaded in any case. data.zip/a.csv and
+/// 'data.zip/*.csv' name files in an archive. Files of the same name in different folders make tables named after folder and file.
 ///
 /// URLs: DB and FILE may be s3://bucket/name, gs://bucket/name or az://container/name, and FILE also https://host/name. Credentials are
 /// read from the environment, such as AWS_ACCESS_KEY_ID. A database in an object store is uploaded as it is written and appears only once

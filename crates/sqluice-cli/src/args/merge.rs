@@ -1,4 +1,5 @@
-//! The arguments of `merge`.
+//! The command line of `merge` and the text of `--help`. Most flags are settings of the library (`settings::Merge`): here are the names of
+//! the files.
 
 use std::path::PathBuf;
 
@@ -13,12 +14,13 @@ use crate::settings::{self, Flags};
 /// their commits wait, at most as long as --busy-limit.
 ///
 /// Rows whose rowid is not a column get new rowids if databases share some. If databases share values of a PRIMARY KEY or a UNIQUE column,
-/// the merge ends with an error, unless --on-conflict chooses a row or --renumber assigns new numbers. Foreign keys are not checked, but
-/// rows must not lose the row that they refer to by --on-conflict, unless --orphans keeps them.
+/// the merge ends with an error, unless --on-conflict chooses a row or --renumber assigns new numbers. Foreign keys are not checked, with
+/// one exception: if --on-conflict leaves out a row that other rows refer to, the merge ends with an error, unless --orphans keeps those
+/// rows.
 ///
-/// With --renumber, columns that refer to the new numbers follow: foreign keys with --rewrite-references, other columns if --reference
-/// says so. If a column seems to refer to them, by its name and its values, the merge ends with an error until --reference or
-/// --no-reference decides.
+/// With --renumber, columns that refer to a renumbered key change with it: foreign keys if --rewrite-references is given, other columns if
+/// --reference names them. If another column seems to refer to the key, by its name and its values, the merge ends with an error, unless
+/// --reference or --no-reference decides.
 ///
 /// SOURCE and TARGET may be URLs: s3://bucket/name, gs://bucket/name or az://container/name, and SOURCE also https://host/name. Sources at
 /// URLs are fetched to temporary files first. A target in an object store is uploaded as it is written; it must not exist, unless

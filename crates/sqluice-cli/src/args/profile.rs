@@ -1,4 +1,5 @@
-//! The arguments of `profile`.
+//! The command line of `profile` and the text of `--help`. Most flags are settings of the library (`settings::Profile`): here are the names
+//! of the files.
 
 use std::path::PathBuf;
 

@@ -1,10 +1,10 @@
-//! `sqluice help types`: what the help of all commands says about a word.
+//! `sqluice help WORD`: the paragraphs and flags of all commands whose help mentions a word, such as `types`.
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
 
-/// Words for something that the help calls otherwise.
-const OTHERWISE: [(&str, &str); 14] = [
+/// Words that users may search for, and the words that the help texts use instead.
+const SYNONYMS: [(&str, &str); 14] = [
     ("stdin", "standard input"),
     ("pipe", "standard input"),
     ("cloud", "url"),
@@ -24,9 +24,9 @@ const OTHERWISE: [(&str, &str); 14] = [
 /// Returns what the help of the commands says about a word, or `None` if it says nothing.
 pub(crate) fn topic(program: &Command, word: &str) -> Option<String> {
     let word = word.trim_start_matches('-').to_lowercase();
-    let word = OTHERWISE.iter().find(|(other, _)| *other == word).map_or(&*word, |(_, called)| called);
+    let word = SYNONYMS.iter().find(|(other, _)| *other == word).map_or(&*word, |(_, called)| called);
     let mut program = program.clone();
-    // Only then does clap know how flags are written.
+    // Without `build`, clap prints flags without their dashes and placeholders.
     program.build();
     let commands =
         program.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
@@ -34,7 +34,7 @@ pub(crate) fn topic(program: &Command, word: &str) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-/// Returns the paragraphs and the flags of a command that have the word.
+/// Returns the paragraphs of a command's help and the flags that mention the word; `None` if there are none.
 fn of_command(command: &Command, word: &str) -> Option<String> {
     let about = command.get_long_about().map(plain).unwrap_or_default();
     let about = about.split("\n\n").skip(1).filter(|text| has(text, word)).map(|text| format!("{text}\n\n"));
@@ -65,7 +65,7 @@ fn plain(text: &StyledStr) -> String {
     text.to_string()
 }
 
-/// Returns `true` if a text has a word, in the singular or the plural.
+/// Returns `true` if a text contains a word, in the singular or the plural, in any case.
 fn has(text: &str, word: &str) -> bool {
     let text = text.to_lowercase();
     let stem = word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn topics_lead_to_the_commands_and_flags_that_are_about_them() {
+    fn the_help_about_a_word_lists_commands_and_flags_that_mention_it() {
         let program = command();
         for (word, command, flag) in [
             ("types", "sqluice load", "--type "),

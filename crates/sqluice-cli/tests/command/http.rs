@@ -1,4 +1,4 @@
-//! As much of HTTP as stores and files need: a server whose answers a test decides, and a client.
+//! A minimal HTTP server whose answers a test chooses, and a minimal client, for tests of object stores and web servers.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// A request.
+/// An HTTP request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// With its query.
+    /// The path with the query.
     pub(crate) path: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
@@ -25,19 +25,19 @@ impl Request {
         find(&self.headers, name)
     }
 
-    /// The number of the part that it uploads.
+    /// Returns the number of the part that the request uploads; `None` if it uploads no part.
     pub(crate) fn part(&self) -> Option<u32> {
         let (_, query) = self.path.split_once('?').filter(|_| self.method == "PUT")?;
         query.split('&').find_map(|pair| pair.strip_prefix("partNumber="))?.parse().ok()
     }
 
-    /// Whether it makes an object of parts.
+    /// Returns `true` if the request completes a multipart upload.
     pub(crate) fn completes(&self) -> bool {
         self.method == "POST" && self.path.contains("uploadId=")
     }
 }
 
-/// An answer.
+/// An HTTP response.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -46,19 +46,19 @@ pub(crate) struct Answer {
     pub(crate) sent: Sent,
 }
 
-/// A way to send an answer.
+/// The way in which the server sends a response.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Sent {
-    /// With its length.
+    /// With a Content-Length.
     #[default]
     Whole,
-    /// With its length, but only these first bytes; then the connection is closed.
+    /// With a Content-Length, but only this many bytes; then the connection is closed.
     Cut(usize),
-    /// With its length, but only these first bytes; then nothing.
+    /// With a Content-Length, but only this many bytes; then the connection stays open and silent.
     Stalled(usize),
-    /// In chunks, without its length; of `Some`, only these first bytes, and no end.
+    /// In chunks, without a Content-Length; with `Some`, only this many bytes, and no last chunk.
     Chunked(Option<usize>),
-    /// Without its length: the end of the connection is its end.
+    /// Without a Content-Length: the response ends with the connection.
     Unmarked,
 }
 
@@ -86,10 +86,10 @@ fn find<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h str> {
     named.next().map(|(_, value)| value.as_str())
 }
 
-/// What a test answers; `None`: it closes the connection.
+/// The response of a test to a request; `None` closes the connection.
 pub(crate) type Answers = dyn Fn(&Request) -> Option<Answer> + Send + Sync;
 
-/// Serves until the test ends; returns the address.
+/// Starts a server that runs until the test ends. Returns its address.
 pub(crate) fn serve(answers: impl Fn(&Request) -> Option<Answer> + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -141,18 +141,18 @@ fn connection(stream: TcpStream, answers: &Answers) -> Option<()> {
     }
 }
 
-/// Sends the body of an answer; `None`: the connection is to be closed.
+/// Sends the body of a response. Returns `None` if the connection is then closed.
 fn send_body(stream: &mut TcpStream, answer: &Answer) -> Option<()> {
     let first = |bytes: usize| &answer.body[..bytes.min(answer.body.len())];
     match answer.sent {
         Sent::Whole => stream.write_all(&answer.body).ok(),
         Sent::Unmarked => stream.write_all(&answer.body).ok().and(None),
         Sent::Cut(bytes) => stream.write_all(first(bytes)).ok().and(None),
-        // The next request on this connection is answered.
+        // The connection stays open for the next request.
         Sent::Stalled(bytes) if answer.body.len() <= bytes => stream.write_all(&answer.body).ok(),
         Sent::Stalled(bytes) => {
             stream.write_all(first(bytes)).ok()?;
-            // Until the client has had enough.
+            // Wait until the client closes the connection.
             let _ = stream.read(&mut [0]);
             None
         }
@@ -189,7 +189,7 @@ fn headers(reader: &mut impl BufRead) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// Sends a request; `None`: no server answers.
+/// Sends a request, and returns the response; `None` if no server answers.
 pub(crate) fn send(address: &str, request: &Request) -> Option<Answer> {
     let address: SocketAddr = address.parse().unwrap();
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5)).ok()?;
@@ -231,7 +231,7 @@ pub(crate) fn send(address: &str, request: &Request) -> Option<Answer> {
     Some(Answer { status, headers, body, sent: Sent::Whole })
 }
 
-/// Serves a file, ranges of it too if `ranges`. `seen` gets each request and how many bytes its answer has.
+/// Starts a server with a file, which sends ranges if `ranges`. `seen` is called with each request and the number of bytes in its response.
 pub(crate) fn serve_file(
     bytes: Vec<u8>,
     ranges: bool,
@@ -240,7 +240,7 @@ pub(crate) fn serve_file(
     serve(move |request| Some(of_file(&bytes, ranges, request, &seen).with("etag", "\"of-this-file\"")))
 }
 
-/// The answer of a server that has a file.
+/// Returns the response of a server to a request for a file.
 pub(crate) fn of_file(
     bytes: &[u8],
     ranges: bool,

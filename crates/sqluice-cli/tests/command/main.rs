@@ -1,7 +1,7 @@
-//! The command, as a user meets it: what it says and does, and what is left of it after kills, failed writes and power failures.
+//! Tests of the program `sqluice`: its output, its effects, and the files that it leaves after kills, failed writes and power failures.
 //!
-//! * `support`, `transcript`, `http`, `store`: running the command, and what it talks to
-//! * `transcripts`: what it says for each flag and each error
+//! * `support`, `transcript`, `http`, `store`: running the command, and the servers that it uses
+//! * `transcripts`: its output for each flag and each error
 //! * `commands`: other processes, signals, old and damaged files, recorded bytes
 //! * `killed`, `full`, `order`: kills, failed writes, power failures
 //! * `remote`: objects in a store, and files of a web server

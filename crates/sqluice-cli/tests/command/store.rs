@@ -1,4 +1,4 @@
-//! A store with the interface of S3, and what lies in it.
+//! An object store with the interface of S3 for tests, with a proxy that a test controls in front of it.
 //!
 //! ```text
 //!  sqluice ── /bucket/x.db ──> server of a test ── /bucket-7/x.db ──> moto, one for all tests
@@ -23,29 +23,29 @@ const BUCKET: &str = "/bucket";
 pub(crate) const KEY_ID: &str = "AKIAEXAMPLEOFSQLUICE";
 pub(crate) const SECRET: &str = "secret-of-the-tests/abc";
 
-/// The factor of waits between tries of a request.
+/// The factor for waiting times between repetitions of a request.
 pub(crate) const QUICKLY: &str = "0.02";
 
-/// The treatment of a request.
+/// The treatment of a request by the proxy.
 #[derive(Clone, Debug)]
 pub(crate) enum Deed {
-    /// The store gets it, and its answer is passed on.
+    /// Forwards the request to the store, and the response to the command.
     Pass,
-    /// The connection is closed.
+    /// Closes the connection without forwarding the request.
     Close,
-    /// The store gets it, and the connection is closed.
+    /// Forwards the request to the store, and closes the connection without a response.
     PassAndClose,
-    /// The store gets it, and its answer is sent so.
+    /// Forwards the request to the store, and sends the response in this way.
     Send(Sent),
-    /// It is answered here.
+    /// Sends this response without forwarding the request.
     Answer(Answer),
 }
 
-/// Has the address of a program that starts stores for tests under wine, which runs no Python: whoever connects to it receives the address
-/// of a store, which ends with the connection.
+/// The environment variable with the address of a program that starts stores for tests under wine, where Python does not run. A client that
+/// connects to it receives the address of a store, which ends with the connection.
 const STARTER: &str = "SQLUICE_STORE_STARTER";
 
-/// The program that is the store of all tests. It ends with this process.
+/// The store of all tests, a separate process that ends with this one.
 struct Moto {
     _life: Life,
     address: String,
@@ -58,23 +58,23 @@ enum Life {
     Connection(#[expect(dead_code, reason = "it is there to be kept")] TcpStream),
 }
 
-/// The buckets so far.
+/// The number of buckets so far.
 static BUCKETS: AtomicUsize = AtomicUsize::new(0);
 
-/// A bucket of the store, and the server before it.
+/// A bucket of the store for one test, and the proxy in front of it.
 pub(crate) struct Store {
-    /// Of the store itself.
+    /// The address of the store itself.
     address: String,
     /// The name of the bucket in the store.
     bucket: String,
-    /// The address of the server before it.
+    /// The address of the proxy.
     pub(crate) before: String,
     /// All requests, without their bodies.
     pub(crate) requests: Arc<Mutex<Vec<Request>>>,
     open_requests: Arc<AtomicUsize>,
 }
 
-/// Starts the store; `None`: `moto` is not installed.
+/// Starts the store; returns `None` if `moto` is not installed.
 fn started() -> Option<Moto> {
     if let Ok(starter) = std::env::var(STARTER) {
         let connection = TcpStream::connect(starter).unwrap();
@@ -86,7 +86,7 @@ fn started() -> Option<Moto> {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
-    // This process keeps the pipe open until it ends, however it does.
+    // The pipe closes when this process ends, even if it is killed.
     let mut shell = program("sh");
     shell.args(["-c", "\"$0\" \"$@\" & read -r _; kill $!"]).arg(moto);
     shell.args(["-H", "127.0.0.1", "-p", &address.port().to_string()]);
@@ -94,21 +94,21 @@ fn started() -> Option<Moto> {
     Some(Moto { _life: Life::Process(spawn_as_is(shell)), address: address.to_string() })
 }
 
-/// The program, if `tools/environment` has installed it.
+/// Returns the path of the server program, if `tools/environment` has installed it.
 fn installed() -> Option<PathBuf> {
     let target = Path::new(SQLUICE).parent().and_then(Path::parent).unwrap();
     let program = target.join("python/venv/bin/moto_server");
     program.exists().then_some(program)
 }
 
-/// A request of the owner of all objects: the store verifies no signature.
+/// Returns a request of the owner of all objects. It needs no signature, because the store verifies none.
 pub(crate) fn owner(method: &str, path: &str) -> Request {
     let credential = format!("{KEY_ID}/20260101/us-east-1/s3/aws4_request");
     let value = format!("AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders=host, Signature=0");
     Request { headers: vec![("authorization".to_owned(), value)], ..Request::new(method, path) }
 }
 
-/// The request for the test's own bucket.
+/// Returns the request with the bucket in its path replaced by that of the test.
 fn in_bucket(request: &Request, bucket: &str) -> Request {
     let path = match request.path.strip_prefix(BUCKET) {
         Some(rest) if rest.is_empty() || rest.starts_with(['/', '?']) => format!("{bucket}{rest}"),
@@ -118,13 +118,13 @@ fn in_bucket(request: &Request, bucket: &str) -> Request {
 }
 
 impl Store {
-    /// A store with an empty bucket; `None`: the test is skipped.
+    /// Returns a store with an empty bucket; `None` if the test is skipped because no store can be started.
     #[track_caller]
     pub(crate) fn start() -> Option<Store> {
         Store::with(|_| Deed::Pass)
     }
 
-    /// The same, where `deed` decides about each request.
+    /// Returns a store like [`Store::start`], where `deed` decides about each request.
     #[track_caller]
     pub(crate) fn with(deed: impl Fn(&Request) -> Deed + Send + Sync + 'static) -> Option<Store> {
         static MOTO: LazyLock<Option<Moto>> = LazyLock::new(started);
@@ -163,13 +163,13 @@ impl Store {
         Some(store)
     }
 
-    /// Asks the store itself about something in the bucket.
+    /// Sends a request about an object of the bucket to the store, past the proxy.
     fn ask(&self, method: &str, path: &str, body: &[u8]) -> Option<Answer> {
         let path = format!("{}{path}", self.bucket);
         http::send(&self.address, &Request { body: body.to_vec(), ..owner(method, &path) })
     }
 
-    /// Sends a request to the store as another user of the bucket would.
+    /// Returns a function that sends requests to the store past the proxy, as another user of the bucket.
     pub(crate) fn of_another(&self) -> impl Fn(&Request) + Send + Sync + 'static {
         let (address, bucket) = (self.address.clone(), self.bucket.clone());
         move |request| drop(http::send(&address, &in_bucket(request, &bucket)))
@@ -179,7 +179,7 @@ impl Store {
         assert_eq!(self.ask("PUT", &format!("/{key}"), bytes).unwrap().status, 200);
     }
 
-    /// An object; `None`: it does not exist.
+    /// Returns the bytes of an object; `None` if it does not exist.
     pub(crate) fn get(&self, key: &str) -> Option<Vec<u8>> {
         let answer = self.ask("GET", &format!("/{key}"), b"").unwrap();
         assert!([200, 404].contains(&answer.status), "{}: {}", answer.status, answer.text());
@@ -190,7 +190,7 @@ impl Store {
         assert_eq!(self.ask("DELETE", &format!("/{key}"), b"").unwrap().status, 204);
     }
 
-    /// Returns true if some uploads are neither completed nor given up.
+    /// Returns `true` if some uploads are neither completed nor aborted.
     pub(crate) fn has_uploads(&self) -> bool {
         self.ask("GET", "?uploads", b"").unwrap().text().contains("<UploadId>")
     }
@@ -200,7 +200,7 @@ impl Store {
         self.open_requests.load(Ordering::SeqCst)
     }
 
-    /// The command, with this store as S3.
+    /// Returns the command with this store as S3 in its environment.
     pub(crate) fn sqluice(&self, folder: &Path) -> Command {
         let mut command = sqluice(folder);
         with_credentials(&mut command);
@@ -208,7 +208,7 @@ impl Store {
         command
     }
 
-    /// The numbers of the parts that were uploaded, in the order of the requests.
+    /// Returns the numbers of the uploaded parts, in the order of the requests.
     pub(crate) fn parts(&self) -> Vec<u32> {
         self.requests.lock().unwrap().iter().filter_map(Request::part).collect()
     }

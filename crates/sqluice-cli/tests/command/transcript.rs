@@ -4,7 +4,7 @@
 //! sqluice("load x.db in.csv").file("in.csv", "a\n1\n").succeeds().says("Loaded 1 row into x.db: [..]").holds("SELECT a FROM \"in\"", "1");
 //! ```
 //!
-//! `[..]` in what is said stands for anything within a line.
+//! `[..]` in an expected text stands for any text within a line.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,24 +17,24 @@ use tempfile::TempDir;
 
 use crate::support::{self, Ran, folder, integrity};
 
-/// A file with a header and a row.
+/// The name and content of a file with a header and a row.
 pub(crate) const ONE_ROW: (&str, &str) = ("one.csv", "a,b\n1,2\n");
 
-/// The command, and the files that exist before it runs.
+/// A command line, and the files that exist before it runs.
 pub(crate) struct Transcript {
     folder: TempDir,
     args: Vec<String>,
     stdin: Option<Vec<u8>>,
 }
 
-/// The results.
+/// The results of a command line.
 pub(crate) struct Done {
     folder: TempDir,
     args: Vec<String>,
     pub(crate) ran: Ran,
 }
 
-/// The command with these arguments, split at spaces that are not within `'`.
+/// Returns a command line. `args` is split at spaces that are not within `'`.
 pub(crate) fn sqluice(args: &str) -> Transcript {
     Transcript { folder: folder(), args: split(args), stdin: None }
 }
@@ -60,7 +60,7 @@ fn split(args: &str) -> Vec<String> {
     words
 }
 
-/// Something that fails and leaves nothing.
+/// Runs a command line with these files, and asserts that it fails and leaves no other files.
 #[track_caller]
 pub(crate) fn fails(files: &[(&str, &str)], args: &str, code: i32, stderr: &str) {
     let with_files = |transcript: Transcript, &(name, content): &(&str, &str)| transcript.file(name, content);
@@ -68,7 +68,7 @@ pub(crate) fn fails(files: &[(&str, &str)], args: &str, code: i32, stderr: &str)
 }
 
 impl Transcript {
-    /// With a file; a folder if its name ends with a slash.
+    /// Creates a file before the run; a folder if its name ends with a slash.
     pub(crate) fn file(self, name: &str, content: impl AsRef<[u8]>) -> Transcript {
         let path = self.folder.path().join(name);
         if name.ends_with('/') {
@@ -79,13 +79,13 @@ impl Transcript {
         self
     }
 
-    /// With that on standard input, through a pipe.
+    /// Sends `content` to standard input, through a pipe.
     pub(crate) fn stdin(mut self, content: impl AsRef<[u8]>) -> Transcript {
         self.stdin = Some(content.as_ref().to_owned());
         self
     }
 
-    /// Where it will run, to prepare what a file is not.
+    /// Returns the folder in which the command will run, so that a test can prepare more than files.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -99,7 +99,7 @@ impl Transcript {
             Some(content) => {
                 let mut child = support::spawn(command.stdin(Stdio::piped()));
                 let mut pipe = child.stdin.take().unwrap();
-                // Who refuses to read all of it closes the pipe.
+                // The command may close the pipe before it has read everything.
                 let feeder = std::thread::spawn(move || {
                     let _ = std::io::Write::write_all(&mut pipe, &content);
                 });
@@ -112,13 +112,13 @@ impl Transcript {
         Done { folder, args, ran }
     }
 
-    /// It fails, says why, and all is as it was before.
+    /// Asserts that the command fails with this error, and changes no file.
     #[track_caller]
     pub(crate) fn fails(self, code: i32, stderr: &str) {
         self.fails_leaving(&[], code, stderr);
     }
 
-    /// It fails, says why, and all is as it was before but for these files.
+    /// Asserts that the command fails with this error, and changes no file except `left`.
     #[track_caller]
     pub(crate) fn fails_leaving(self, left: &[(&str, &str)], code: i32, stderr: &str) {
         let mut expected = files_in(self.folder());
@@ -128,7 +128,7 @@ impl Transcript {
         done.says(stderr).prints("").contains(expected);
     }
 
-    /// It ends with that exit code.
+    /// Runs the command, and asserts that it ends with this exit code.
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Done {
         let done = self.run();
@@ -136,7 +136,7 @@ impl Transcript {
         done
     }
 
-    /// It succeeds, and a database is sound.
+    /// Runs the command, and asserts that it succeeds, and that `x.db`, if it exists, is sound.
     #[track_caller]
     pub(crate) fn succeeds(self) -> Done {
         let done = self.run();
@@ -156,12 +156,13 @@ impl Done {
         self.folder.path()
     }
 
-    /// The same folder, for another command.
+    /// Returns another command line in the same folder.
     pub(crate) fn then(self, args: &str) -> Transcript {
         Transcript { folder: self.folder, args: split(args), stdin: None }
     }
 
-    /// On standard error, besides the line about what a load has recognised, unless that is expected, too. Indentation does not count.
+    /// Asserts that standard error is this text. The line about the recognised format of a load is ignored unless the text has one;
+    /// indentation is ignored.
     #[track_caller]
     pub(crate) fn says(self, expected: &str) -> Done {
         let expects_all = expected.lines().any(is_recognised);
@@ -173,7 +174,7 @@ impl Done {
         self
     }
 
-    /// On standard output.
+    /// Asserts that standard output is this text.
     #[track_caller]
     pub(crate) fn prints(self, expected: &str) -> Done {
         self.said(&self.ran.stdout, expected);
@@ -185,19 +186,19 @@ impl Done {
         assert!(matches(said, expected), "{:?}\nsaid:\n{said}\nexpected:\n{expected}", self.args);
     }
 
-    /// What the query finds in `x.db`: a line for each row, values as SQL has them, between `|`.
+    /// Asserts that a query on `x.db` returns these rows: a line for each row, with values as SQL literals, separated by `|`.
     #[track_caller]
     pub(crate) fn holds(self, query: &str, expected: &str) -> Done {
         assert_eq!(self.found(query), expected, "{:?}: {query}", self.args);
         self
     }
 
-    /// What the query finds in `x.db`.
+    /// Returns the rows of a query on `x.db`, in the form of [`Done::holds`].
     pub(crate) fn found(&self, query: &str) -> String {
         rows(&self.folder().join("x.db"), query).unwrap_or_else(|error| error.to_string())
     }
 
-    /// A file with that content.
+    /// Asserts that a file has this content.
     #[track_caller]
     pub(crate) fn file_is(self, name: &str, expected: impl AsRef<[u8]>) -> Done {
         let found = fs::read(self.folder().join(name)).unwrap();
@@ -217,12 +218,12 @@ impl Done {
     }
 }
 
-/// Whether a line says how files were read.
+/// Returns `true` for a line of a report about the recognised format of files.
 fn is_recognised(line: &str) -> bool {
     line.trim_start().starts_with("read ")
 }
 
-/// All that is in a folder; what is no file has no content.
+/// Returns all entries of a folder by name, with the content of files; other entries have an empty content.
 fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let content = |name: String| {
         let path = folder.join(&name);
@@ -254,7 +255,7 @@ fn literal(value: ValueRef<'_>) -> String {
     }
 }
 
-/// Whether `said` is `expected`, line by line.
+/// Returns `true` if each line of `said` matches the line of `expected`, where `[..]` stands for any text.
 pub(crate) fn matches(said: &str, expected: &str) -> bool {
     let (said, expected): (Vec<_>, Vec<_>) = (said.lines().collect(), expected.lines().collect());
     said.len() == expected.len()

@@ -31,11 +31,12 @@ pub struct Declaration {
     pub kind: Kind,
     /// The placeholder for the value in help, such as `DIR`; empty for a switch.
     pub value_name: &'static str,
-    /// The sentence for a short help.
+    /// The sentence about the setting in the short help (`-h`).
     pub help: &'static str,
-    /// The text for a long help; `None` if it is the sentence in `help`.
+    /// The text about the setting in the long help (`--help`); `None` if the long help shows `help`.
     pub long_help: Option<&'static str>,
-    /// The value that an absent setting has, as text; `None` if no fixed value applies: `help` may then say `[default: ...]`.
+    /// The value of the setting if it is not given, as text. `None` if there is no fixed value: `help` may then describe the default in
+    /// `[default: ...]`.
     pub default: Option<&'static str>,
     /// The heading under which help lists the setting.
     pub heading: Option<&'static str>,
@@ -49,7 +50,7 @@ pub struct Declaration {
     pub alias: Option<&'static str>,
     /// `true` if the setting must be given.
     pub is_required: bool,
-    /// The settings and arguments that are refused beside this setting.
+    /// The names of the settings and arguments that can't be given together with this setting.
     pub conflicts: &'static [&'static str],
     /// The setting that must be given together with this one, if any.
     pub requires: Option<&'static str>,
@@ -58,7 +59,7 @@ pub struct Declaration {
 }
 
 impl Declaration {
-    /// Declares a setting with a kind, a placeholder for the value and a sentence.
+    /// Declares a setting with the kind of its value, the placeholder for the value, and the sentence of the short help.
     pub const fn new(kind: Kind, value_name: &'static str, help: &'static str) -> Declaration {
         Declaration {
             kind,
@@ -78,13 +79,13 @@ impl Declaration {
         }
     }
 
-    /// Sets the text for a long help.
+    /// Sets the text of the long help.
     pub const fn long(mut self, text: &'static str) -> Declaration {
         self.long_help = Some(text);
         self
     }
 
-    /// Sets the value that an absent setting has.
+    /// Sets the value of the setting if it is not given.
     pub const fn default(mut self, value: &'static str) -> Declaration {
         self.default = Some(value);
         self
@@ -102,7 +103,7 @@ impl Declaration {
         self
     }
 
-    /// Leaves the words of a choice out of help.
+    /// Leaves the words of a [`Kind::Choice`] out of help.
     pub const fn hidden_words(mut self) -> Declaration {
         self.hides_words = true;
         self
@@ -126,7 +127,7 @@ impl Declaration {
         self
     }
 
-    /// Refuses these settings and arguments beside this setting.
+    /// Refuses these settings and arguments together with this setting.
     pub const fn conflicts(mut self, names: &'static [&'static str]) -> Declaration {
         self.conflicts = names;
         self

@@ -1,5 +1,5 @@
-//! The list of all settings, in the order of help. `Setting = "name"` introduces a setting. A group that has the setting without a name
-//! declares it again, for other verbs.
+//! The list of all settings, in groups, in the order of help. `Setting = "name": ...` introduces a setting; `Setting: ...` without a name,
+//! in another group, declares the same setting for other verbs.
 
 use super::declaration::{Declaration, Taker};
 use super::kind::{Choice, Kind};
@@ -7,15 +7,15 @@ use super::kind::{Choice, Kind};
 /// Defines `Setting`, the table `NAMES`, and a constant for each group of settings. A verb takes several groups.
 macro_rules! settings {
     ($($group:ident { $($setting:ident $(= $name:literal)?: $declaration:expr;)* })*) => {
-        /// A setting of the user. The command calls it a flag, Python a parameter: each front end names it in its own terms, so that no
-        /// message speaks another's language.
+        /// A setting of the user: a flag of the command, a parameter in Python. Messages contain the `Setting`, and each front end prints
+        /// its own name of it, such as `--temp-dir` or `temp_dir`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Setting {
             $($($(#[doc = concat!("The setting `", $name, "`.")] $setting,)?)*)*
         }
 
-        /// All settings, each with its name.
+        /// All settings with their names, in the order of the enum's variants.
         const NAMES: &[(Setting, &str)] = &[$($($((Setting::$setting, $name),)?)*)*];
 
         $(const $group: &[(Setting, Declaration)] = &[$((Setting::$setting, $declaration),)*];)*
@@ -62,7 +62,7 @@ const BUSY_TIMEOUT: Declaration = of(
 )
 .default("5")
 .hidden();
-const ASSUME_UNUSED: Declaration = switch("Replace a database by a rename even if others could have it open unseen [default: write its pages in one transaction then]")
+const ASSUME_UNUSED: Declaration = switch("Replace a database by a rename, even if another program might have it open without being noticed [default: if that is possible, write the new pages into the old file, in one transaction]")
     .below(WRITING)
     .hidden();
 const YES: Declaration =
@@ -70,7 +70,7 @@ const YES: Declaration =
 const DRY_RUN: Declaration = switch("Print the plan, and write nothing").by(COMMAND);
 const COMPACT: Declaration = switch("Pack all pages again: the smallest file, without bytes of deleted rows");
 const NO_VERIFY: Declaration = switch(
-    "Compare no index with its table, and no value with its column; pages and records are always verified",
+    "Do not compare indexes with their tables, nor values with the types of their columns; pages and records are always verified",
 )
 .hidden();
 
@@ -87,7 +87,7 @@ settings! {
         Table = "table": of(Kind::Names, "NAME", "Load all files into this table, or only this one of a dump; repeatable")
             .long("Load all files into this table. Of an SQL dump, load this table alone, with its indexes and triggers, and of a database, this table alone; repeat {table} for several [default: one table per file, and all tables of a dump or a database]").letter('t');
         Schema = "schema": of(Kind::Statements, "FILE.sql", "Take the tables and types from this file [default: recognised]")
-            .long("Declare the tables by the CREATE TABLE statements in this file, such as {dry_run} prints. Existing tables must be declared the same [default: the tables follow from the files]");
+            .long("Declare the tables by the CREATE TABLE statements in this file, such as {dry_run} prints. An existing table must have the same declaration as in this file [default: the tables follow from the files]");
         NameFrom = "name_from": choice("WHAT", &[
             ("file", "The file: sales for 2024/sales.csv"),
             ("path", "The file and its folders: 2024_sales"),
@@ -103,7 +103,7 @@ settings! {
             .long("Load only the records for which this SQL expression is true, such as \"price > 0 AND country = 'NO'\". It sees the values of the file, and its functions are those of SQLite, mathematics, sha256, regexp, regexp_replace and regexp_extract. Repeat it for more conditions. For a database of a server, write table=condition, with a condition in the server's SQL [default: all records]")
             .below(EXPRESSIONS).hidden();
         Set = "set": of(Kind::Expressions, "COL=EXPRESSION", "Add a column, or replace one, such as 'email=lower(email)'; repeatable [default: none]")
-            .long("Add a column, or replace one, by an SQL expression over the columns of the same record, such as 'email=lower(trim(email))'; repeatable, and each sees those before [default: none]")
+            .long("Add a column, or replace one, by an SQL expression over the columns of the same record, such as 'email=lower(trim(email))'; repeatable, and an expression can use the columns of earlier ones [default: none]")
             .below(EXPRESSIONS).hidden();
         ExcludeColumns = "exclude_columns": of(Kind::Columns, "A,B,...", "Leave out these columns, after all expressions [default: none]").below(EXPRESSIONS).hidden();
         Rename = "rename": of(Kind::Renames, "OLD=NEW", "Rename a column, after all expressions; repeatable [default: names of the file]").below(EXPRESSIONS).hidden();
@@ -152,7 +152,7 @@ settings! {
         Upsert = "upsert": of(Kind::Columns, "A,B,...", "Update rows that have the same values in this key; insert the others")
             .long("Update the existing rows that have the same values in these columns, which must be a key of the table, and insert the other rows. Columns that the file lacks are not changed [default: an existing table is an error]")
             .conflicts(&["overwrite", "on_conflict"]).below(EXISTING);
-        Fts: of(Kind::Names, "NAME", "Add the new rows to this full-text table over an existing table, though no trigger does so; repeatable [default: it stays behind]")
+        Fts: of(Kind::Names, "NAME", "Also index the new rows in this full-text table of an existing table, if no trigger does that; repeatable [default: the full-text table does not find the new rows]")
             .conflicts(&["overwrite"]).below(EXISTING).hidden();
     }
 
@@ -231,12 +231,12 @@ settings! {
     SERVERS {
         SchemaName = "schema_name": of(Kind::Text, "NAME", "Load only the tables of this schema of PostgreSQL [default: all schemas]").below(SERVER).hidden();
         Query = "query": of(Kind::Text, "SQL", "Load the rows of this query of the server into the table that {table} names [default: all tables]").below(SERVER).hidden();
-        Connections = "connections": of(Kind::Integer(1, 64), "N", "Read rows by at most N connections, all in one snapshot [default: as many as help]").below(SERVER).hidden();
+        Connections = "connections": of(Kind::Integer(1, 64), "N", "Read rows by at most N connections, all in one snapshot [default: chosen by the cores and the size of the tables; MySQL without {lock}: 1]").below(SERVER).hidden();
         RowSecurity = "row_security": switch("Load the rows that row security of PostgreSQL lets through [default: a table whose rows it filters is an error]").below(SERVER).hidden();
-        Lock = "lock": switch("Lock all tables of MySQL for a moment, so that several connections see one snapshot [default: one connection]").below(SERVER).hidden();
+        Lock = "lock": switch("Lock all tables of MySQL while several connections begin, so that they see one snapshot [default: one connection]").below(SERVER).hidden();
     }
 
-    // Settings of all verbs that fill tables.
+    // Settings of load, generate, write and pack.
     WRITE {
         Overwrite = "overwrite": switch("Replace an existing database; on a terminal, you are asked first")
             .long("Replace an existing database as a whole. On a terminal, its tables are listed and you are asked first");
@@ -244,7 +244,7 @@ settings! {
         DryRun = "dry_run": DRY_RUN;
     }
 
-    // Settings of all verbs that store rows of a schema.
+    // Settings of the verbs that write rows, for what is done after the last row.
     CHECKED {
         ForeignKeys = "foreign_keys": of(Kind::YesOrNo, "", "Refuse rows whose FOREIGN KEY refers to a missing row [default: yes in a new database, no in an existing one]")
             .below(WRITING).hidden();
@@ -263,7 +263,7 @@ settings! {
     REQUESTS {
         Timeout = "timeout": of(Kind::Duration, "DURATION", "Give up when a server has sent nothing for this time, repeated requests included: seconds, or such as 500ms or 5min [default: 2min]")
             .below("URLs").hidden();
-        Retries = "retries": of(Kind::Integer(0, 1_000_000), "N", "Send a request that fails for now again up to N times; a read goes on where it broke off [default: 20]")
+        Retries = "retries": of(Kind::Integer(0, 1_000_000), "N", "Repeat a request up to N times if it fails for a temporary reason; a read continues where it broke off [default: 20]")
             .below("URLs").hidden();
     }
 
@@ -282,10 +282,10 @@ settings! {
         RowsScale = "rows_scale": of(Kind::Real, "FACTOR", "Multiply the row counts of the schema's comments, or of {like}").conflicts(&["preset", "append"]);
         Seed = "seed": of(Kind::Unsigned, "N", "The seed: the same seed generates the same file").default("1");
         Preview = "preview": of(Kind::Count, "N", "Print the first N rows of each table, and write nothing").by(COMMAND);
-        Append: switch("Add rows to existing tables, which the schema must declare the same [default: an existing table is an error]").conflicts(&["overwrite", "discard"]);
-        ReplaceTable: switch("Replace all rows of existing tables, which the schema must declare the same").by(LIBRARY);
-        Upsert: of(Kind::Columns, "A,B,...", "Refused: rows that are generated have no keys to find others by").by(LIBRARY);
-        Part = "part": of(Kind::Share, "I/N", "Generate only the I-th of N parts; all N parts together are the whole").conflicts(&["append"]).hidden().by(COMMAND);
+        Append: switch("Add rows to existing tables, whose declarations must be those of the schema [default: an existing table is an error]").conflicts(&["overwrite", "discard"]);
+        ReplaceTable: switch("Replace all rows of existing tables, whose declarations must be those of the schema").by(LIBRARY);
+        Upsert: of(Kind::Columns, "A,B,...", "Refused: generated rows have no keys by which existing rows could be found").by(LIBRARY);
+        Part = "part": of(Kind::Share, "I/N", "Generate only the I-th of N parts; all N parts together have the rows of a run without {part}").conflicts(&["append"]).hidden().by(COMMAND);
         Discard = "discard": switch("Benchmark mode: build all pages, write nothing to disk, and report their checksum").conflicts(&["overwrite"]).hidden().by(COMMAND);
     }
 
@@ -352,7 +352,7 @@ settings! {
         Force = "force": switch("Copy even if views, triggers or foreign keys refer to objects that are left out").below("Selection");
         NoVerify = "no_verify": NO_VERIFY.below("Selection");
         Mask = "mask": of(Kind::Statements, "FILE", "Give columns other values: a schema file whose gen: comments say which, and how")
-            .long("Give columns other values. FILE is a schema file with the tables and columns to mask, each with a comment such as -- gen: name() or -- gen: shape(): the functions below, or those of generate that name no rows and no other columns. Columns that refer to a masked key get its mask")
+            .long("Give columns other values. FILE is a schema file with the tables and columns to mask, each with a comment such as -- gen: name() or -- gen: shape(): the functions below, or those of generate that name no rows and no other columns. A column that refers to a masked key gets the mask of the key")
             .below("Masks");
         KeyFile = "key_file": of(Kind::Path, "FILE", "File of the secret key, at least 16 bytes: the same key gives the same values [default: a random key, which is forgotten]")
             .requires("mask").below("Masks").hidden();
@@ -372,7 +372,7 @@ settings! {
             ("none", "Free pages stay in the file"),
             ("full", "Every commit returns free pages to the file system"),
             ("incremental", "PRAGMA incremental_vacuum returns free pages to the file system"),
-        ], "auto_vacuum mode of the copy; for full and incremental, SQLite writes the file [default: as in the source]").below("The new file").hidden();
+        ], "auto_vacuum mode of the copy; full and incremental take longer, and space in {temp_dir}: the copy is made there, and VACUUM INTO writes the file from it [default: as in the source]").below("The new file").hidden();
         UserVersion = "user_version": of(Kind::Integer(i32::MIN as i64, i32::MAX as i64), "N", "PRAGMA user_version of the copy [default: as in the source]").below("The new file").hidden();
         ApplicationId = "application_id": of(Kind::Integer(i32::MIN as i64, i32::MAX as i64), "N", "PRAGMA application_id of the copy [default: as in the source]").below("The new file").hidden();
         InteriorFirst = "interior_first": switch("Place all interior pages after the first page, for readers that fetch ranges; the source is read twice. Not possible with auto_vacuum")
@@ -395,7 +395,7 @@ settings! {
             ("ignore", "Keep the first row"),
             ("replace", "Keep the last row"),
         ], "What to do with a row whose key another database has already [default: abort]").default("abort").below("Keys");
-        KeepRowids = "keep_rowids": switch("Keep rowids even if no column holds them; equal rowids are then repeated keys").below("Keys");
+        KeepRowids = "keep_rowids": switch("Keep rowids even if no column holds them; rows with equal rowids then conflict, as rows with equal keys do").below("Keys");
         Renumber = "renumber": of(Kind::Names, "TABLE", "Renumber the INTEGER PRIMARY KEY of this table if databases share values; repeatable").below("Keys");
         RewriteReferences = "rewrite_references": switch("Change foreign keys along with {renumber}").below("Keys");
         Reference = "reference": of(Kind::Names, "COLUMN=KEY", "Declare a column that refers to a key without REFERENCES, such as visits.place_id=places.id; repeatable").below("Keys").hidden();
@@ -460,8 +460,8 @@ settings! {
 
     RECOVER {
         Schema: of(Kind::Statements, "FILE.sql", "Take tables from this file whose declarations are lost")
-            .long("Take tables from the CREATE TABLE and CREATE INDEX statements in this file, for a database whose schema is lost. Tables that the schema of the database still has are declared as there [default: the schema of the database]");
-        Strict: switch("Leave rows that only the number and kinds of their columns join to a table out of it; lost_and_found has them");
+            .long("Take tables from the CREATE TABLE and CREATE INDEX statements in this file, for a database whose schema is lost. A table that the schema of the database still has is declared as that schema says [default: the schema of the database]");
+        Strict: switch("Put rows into lost_and_found that match a table only by the number and kinds of their columns, instead of into that table");
         Deleted = "deleted": switch("Save the rows of freed pages, too, in lost_and_found [default: deleted rows stay deleted]").hidden();
         IgnoreWal = "ignore_wal": switch("Do not use the -wal and the -journal beside the database [default: use them as SQLite would]").hidden();
         Threads: THREADS.below(RESOURCES).hidden();
@@ -505,8 +505,8 @@ settings! {
     }
 }
 
-/// A verb: a command and the Python function that does the same. `write` and `read` are only functions, as a program gives or takes their
-/// rows.
+/// A verb: a command, and the Python function of the same name. `write` and `read` are functions without a command, because a program
+/// gives or takes their rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each is the verb of its name")]
@@ -546,7 +546,7 @@ impl Verb {
         Verb::Read,
     ];
 
-    /// Returns the name of the command and of the function.
+    /// Returns the name of the command and of the Python function.
     pub const fn name(self) -> &'static str {
         match self {
             Verb::Load => "load",
@@ -598,7 +598,7 @@ impl Verb {
         groups.iter().copied().flatten()
     }
 
-    /// Returns the declaration of a setting of the verb.
+    /// Returns the declaration of a setting for this verb; `None` if the verb does not take the setting.
     pub fn declaration(self, setting: Setting) -> Option<&'static Declaration> {
         self.settings().find(|(found, _)| *found == setting).map(|(_, declaration)| declaration)
     }
@@ -610,18 +610,18 @@ impl Setting {
         NAMES.iter().map(|(setting, _)| *setting)
     }
 
-    /// Returns the name in Rust, such as `temp_dir`.
+    /// Returns the setting's name, such as `temp_dir`.
     pub const fn name(self) -> &'static str {
         NAMES[self as usize].1
     }
 
-    /// Returns the setting with a value, such as `temp_dir` and `DIR`.
+    /// Pairs the setting with a value, such as `temp_dir` with `DIR`, for a message.
     pub fn to(self, value: impl Into<String>) -> SettingValue {
         SettingValue { setting: self, value: value.into() }
     }
 }
 
-/// A setting with a value.
+/// A setting with a value, as part of a message: `--memory 1GiB` or `memory="1GiB"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingValue {
     /// The setting.

@@ -1,6 +1,6 @@
 //! The kinds of values that settings have.
 
-/// A word that a setting takes, and a sentence about the word.
+/// A word that a setting accepts, and the sentence of the help about this word.
 pub type Choice = (&'static str, &'static str);
 
 /// The kind of a setting's value. The command parses text by the kind of a setting, and Python converts objects.
@@ -9,7 +9,7 @@ pub type Choice = (&'static str, &'static str);
 pub enum Kind {
     /// A setting that is on or off.
     Switch,
-    /// A setting that is yes or no. Without the setting, the run decides. The flag of the command means yes.
+    /// A setting that is yes or no. If it is not given, the run decides. The flag of the command takes no value and means yes.
     YesOrNo,
     /// A number of rows, lines or the like: `10M`.
     Count,
@@ -19,9 +19,9 @@ pub enum Kind {
     Unsigned,
     /// A number with a fraction.
     Real,
-    /// A number of bytes: `512MiB`.
+    /// A number of bytes, with an optional unit: `512MiB`.
     Bytes,
-    /// The bytes of a page: a power of two from 512 to 65536.
+    /// The page size in bytes: a power of two from 512 to 65536.
     PageSize,
     /// A time: `500ms`. In Python a number of seconds.
     Duration,
@@ -37,9 +37,9 @@ pub enum Kind {
     Character,
     /// The text between fields.
     Delimiter,
-    /// Texts, one for each use of the flag.
+    /// Texts. The flag is given once for each.
     Texts,
-    /// Names that are not empty, one for each use of the flag.
+    /// Names that are not empty. The flag is given once for each.
     Names,
     /// Names of columns with commas between them.
     Columns,
@@ -55,7 +55,7 @@ pub enum Kind {
     Renames,
     /// Columns with the formats of their dates: `placed=%d.%m.%Y`.
     Dates,
-    /// Columns of booleans, perhaps with the words for true and false: `paid=ja/nein`.
+    /// Columns of booleans, optionally with the words for true and false: `paid=ja/nein`.
     Booleans,
     /// Columns with the character between groups of three digits: `price=.`.
     Separators,
@@ -65,8 +65,8 @@ pub enum Kind {
     Share,
     /// One of several words.
     Choice(&'static [Choice]),
-    /// The name of a format that is read.
+    /// The name of a format that sqluice reads.
     InputFormat,
-    /// The name of a format that is written.
+    /// The name of a format that sqluice writes.
     OutputFormat,
 }

@@ -6,8 +6,8 @@
 //!                          ──> messages: settings as data, which each front end names in its own terms
 //! ```
 //!
-//! Modules, from the bottom up: `kind`: the kinds of values; `declaration`: the facts about a setting; `declared`: the list; `numbers`: numbers
-//! as people write them.
+//! Modules, from the bottom up: `kind`: the kinds of values; `declaration`: the type [`Declaration`]; `declared`: the list of all
+//! settings; `numbers`: parsers of counts, sizes and durations.
 
 mod declaration;
 mod declared;

@@ -1,4 +1,5 @@
-//! Numbers as people write them: `1_000_000`, `1e9`, `10M`, `1B`; sizes `512MiB`, `64k`, `1GB`; durations `5`, `500ms`, `2min`.
+//! Parsers of numbers as people type them: counts `1_000_000`, `1e9`, `10M`, `1B`; sizes `512MiB`, `64k`, `1GB`; durations `5`, `500ms`,
+//! `2min`.
 
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     scaled(text, &scales).ok_or_else(|| format!("{text:?} is not a size such as 65536, 512MiB or 2GB"))
 }
 
-/// The longest duration in seconds: SQLite counts milliseconds in 31 bits.
+/// The longest duration in seconds: SQLite's busy timeout is a number of milliseconds in 31 bits.
 const SECONDS_MAX: f64 = 2_000_000.0;
 
 /// Parses a duration: seconds, or a number with one of ms, s, min, h.
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_read_as_people_write_them() {
+    fn a_count_may_have_underscores_an_exponent_or_a_suffix() {
         let pairs = [
             ("0", 0),
             ("1_000_000", 1_000_000),
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_seconds_unless_they_say_otherwise() {
+    fn durations_without_a_unit_are_seconds() {
         for (text, millis) in [
             ("5", 5000),
             ("0.5", 500),
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_know_both_kinds_of_kilo() {
+    fn sizes_have_powers_of_1000_and_of_1024() {
         let pairs = [
             ("65536", 65536),
             ("512MiB", 512 << 20),

@@ -1,4 +1,4 @@
-//! Layouts, byte by byte, as the documentation draws them.
+//! Layouts of pages, cells, records and headers, byte by byte as SQLite's documentation describes them.
 
 use crate::support::*;
 use sqluice_format::aligned::ALIGNMENT;
@@ -128,7 +128,7 @@ fn bytes_that_are_no_record_are_refused() {
         (&[2, 1], RecordError::Body),
         (&[2, 1, 0, 0], RecordError::Body),
         (&[2, 0, 0], RecordError::Body),
-        // The size of the header ends behind the header.
+        // The varint with the size of the header is longer than the header.
         (&[0x80, 0x01], RecordError::Header),
     ];
     for (bytes, error) in refused {
@@ -259,7 +259,7 @@ fn a_chunk_lists_leaves_and_links_as_drawn() {
     assert_eq!(chunk.bytes()[..10], start);
     assert!(chunk.bytes()[10..content].iter().all(|&byte| byte == 0));
     assert_eq!(chunk.bytes()[content..content + 3], [0x88, 0x4c, 17]);
-    // It can be moved again.
+    // The chunk can be placed a second time.
     chunk.relocate(5);
     assert_eq!(chunk.bytes()[508..512], 6u32.to_be_bytes());
 }
@@ -351,7 +351,7 @@ fn an_interior_page_is_children_with_their_last_rowids() {
     assert_eq!(page[..16], [5, 0, 0, 0, 2, 1, 243, 0, 0, 0, 0, 9, 1, 249, 1, 243]);
     assert!(page[16..499].iter().all(|&byte| byte == 0));
     assert_eq!(page[499..], [0, 0, 0, 8, 0x82, 0x2c, 0, 0, 0, 7, 100, 0, 0]);
-    // On page 1 a single child is enough, and the bytes before are left alone.
+    // Page 1 may have a single child, and its first 100 bytes are not changed.
     let mut page = vec![0xff; 512];
     tree::write_interior(&mut page, 100, geometry, &children[2..]);
     assert_eq!(page[98..112], [0xff, 0xff, 5, 0, 0, 0, 0, 1, 254, 0, 0, 0, 0, 9]);
@@ -426,7 +426,7 @@ fn the_header_has_its_fields_where_the_format_says() {
     }
     assert_eq!(bytes[72..92], [0; 20]);
     assert_eq!(Header::from_bytes(&bytes), Ok(header));
-    // Each byte of a word counts.
+    // A changed byte of a field changes the header that is read, or is refused.
     for at in (24..72).chain(92..100) {
         let mut other = bytes;
         other[at] ^= 0x55;
@@ -444,7 +444,7 @@ fn a_new_header_is_what_a_new_database_has() {
 }
 
 #[test]
-fn what_is_no_header_is_refused_with_the_reason() {
+fn bytes_that_are_no_header_are_refused_with_the_reason() {
     let good = Header::new(geometry(512, 32), 1, 1).to_bytes();
     let with = |at: usize, byte: u8| {
         let mut bytes = good;
@@ -484,7 +484,7 @@ fn the_schema_takes_no_page_more_than_it_needs() {
     assert_eq!(pages_of(&[&vec![entry_of(48); 9][..], &[entry_of(53)]].concat()), 2);
 }
 
-/// Pages that a schema takes besides page 1.
+/// Returns the number of pages that a schema takes besides page 1.
 fn pages_of(entries: &[SchemaEntry]) -> usize {
     let mut pages = Pages::new(geometry(512, 0));
     let page_1 = write_schema(entries, pages.geometry, &mut pages);

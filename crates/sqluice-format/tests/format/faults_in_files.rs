@@ -1,5 +1,4 @@
-//! Faults planted in the header, the freelist, the schema and the pointer maps, and anywhere at random, and what the
-//! checker says of them.
+//! Faults planted in the header, the freelist, the schema and the pointer maps, and anywhere at random: the checker finds each one.
 
 use crate::support::damage::*;
 use crate::support::*;
@@ -19,7 +18,7 @@ fn the_freelist_is_as_long_as_the_header_says() {
     file.set_word(1, 36, count + 1);
     file.expect(&[&format!("page 1: the freelist has {count} pages, the header says {}", count + 1)]);
     file.sqlite_agrees();
-    // One that breaks off has another fault, and one is enough.
+    // If the freelist breaks off, only that is reported, and not its wrong length.
     let trunk = file.word(1, 32);
     file.set_word(trunk, 0, 1_000_000);
     file.expect(&[&format!(
@@ -47,7 +46,7 @@ fn a_freelist_page_has_room_for_so_many_leaves() {
     file.set_word(trunk, 4, 127);
     file.expect_among(&format!("page {trunk}: a freelist page can't have 127 leaves"));
     assert_eq!((count > 2, file.report().freelist_pages), (true, 1));
-    // 126 is the most, and then it looks for them.
+    // A trunk page of this size has at most 126 leaves.
     file.set_word(trunk, 4, 126);
     assert!(!problems(&file.report()).contains("can't have"));
     file.sqlite_agrees();
@@ -165,7 +164,7 @@ fn an_index_belongs_to_a_table_and_has_as_many_entries() {
         db.execute_batch(&format!("CREATE TABLE T (a, b); INSERT INTO t VALUES (1, 2), (6, 7); {index}"))
             .unwrap();
         let mut file = File::of(home.bytes());
-        // The index loses its last entry, as far as its page goes.
+        // The last entry of the index is removed from its page.
         let root = file.root("i");
         let (cells, gone) = (file.cells(root), file.half(root, 5));
         let next = if cells > 1 { file.cell(root, cells - 2) } else { 4096 };
@@ -235,7 +234,7 @@ fn of_some_trees_the_edges_alone_may_be_read() {
 }
 
 #[test]
-fn what_sqlite_accepts_in_a_header_is_a_remark() {
+fn unusual_header_fields_that_sqlite_accepts_are_remarks() {
     let sound = File::plain();
     let reserved = "bytes 72 to 91 of the header, which are reserved, are not all zero";
     for (at, to, what) in [
@@ -265,7 +264,7 @@ fn what_sqlite_accepts_in_a_header_is_a_remark() {
 }
 
 #[test]
-fn the_header_says_what_is_so() {
+fn wrong_fields_of_the_header_are_found() {
     let sound = File::plain();
     let with = |at: usize, to: u8| {
         let mut file = sound.clone();
@@ -281,7 +280,7 @@ fn the_header_says_what_is_so() {
     assert_eq!(with(0, b's'), "page 1: the file does not begin with the bytes \"SQLite format 3\"");
     assert_eq!(with(17, 1), "page 1: the header names no legal page size and reserved bytes");
     assert_eq!(with(21, 1), "page 1: the payload fractions in the header are not 64, 32 and 32");
-    // What may be anything.
+    // Fields of the header that may have any value.
     for at in [27, 43, 51, 63, 71, 95, 99] {
         assert_eq!(with(at, 77), "", "{at}");
     }
@@ -308,12 +307,12 @@ fn the_page_count_holds_if_its_change_counter_does() {
     let mut file = File::plain();
     let pages = file.pages();
     let whole = file.bytes.clone();
-    // What follows the last page is no part of the database.
+    // Bytes after the last page do not belong to the database.
     file.bytes.extend([7; 700]);
     let report = assert_sound(&file.bytes);
     assert_eq!((report.page_count, report.trailing_bytes), (pages, 700));
     assert_eq!(file.sound.trailing_bytes, 0);
-    // Then the size of the file counts.
+    // Without a valid page count in the header, the size of the file gives the number of pages.
     file.bytes = whole;
     file.set_word(1, 28, 3);
     file.set_word(1, 92, 12345);
@@ -373,7 +372,7 @@ fn the_schema_alone_is_read_when_that_is_asked_for() {
     assert_eq!(report.trees[4].table, "t");
     assert!(report.trees[0].rows == 5 && report.trees[1].rows == 0 && report.trees[1].depth == 0);
     assert!(pages.1.len() < 8, "{:?}", pages.1);
-    // What can't be read ends the check.
+    // A page that can't be read ends the check with its error.
     let Err(page) = check::check(&mut Counted(&file.bytes[..2000], Vec::new()), 1 << 20, &Options::default())
     else {
         panic!("the file is shorter than it says")
@@ -382,7 +381,7 @@ fn the_schema_alone_is_read_when_that_is_asked_for() {
 }
 
 #[test]
-fn pointer_maps_say_what_each_page_is() {
+fn wrong_entries_of_pointer_maps_are_found() {
     let file = File::auto_vacuum();
     assert!(file.sound.freelist_pages > 0 && file.sound.pointer_map_pages > 0);
     let (_, chain) = file.chain();
@@ -413,7 +412,7 @@ fn pointer_maps_say_what_each_page_is() {
     }
 }
 
-/// Pages of 512 bytes have maps of 102 entries: the map of page `number`, and where in it.
+/// Returns the map page of page `number`, and the offset of its entry. Maps of pages of 512 bytes have 102 entries.
 fn place_in_map(number: u32) -> (u32, usize) {
     let map = (number - 2) / 103 * 103 + 2;
     (map, (number - map - 1) as usize * 5)
@@ -432,13 +431,13 @@ fn a_pointer_map_is_no_child_and_the_largest_root_is_named() {
     file.set_word(1, 52, largest + 1);
     file.expect(&[&format!("page 1: the largest root page is {largest}, the header says {}", largest + 1)]);
     file.sqlite_agrees();
-    // No map without auto_vacuum: its page is of no use then.
+    // Without auto_vacuum there is no map, so its page is unused.
     file.set_word(1, 52, 0);
     file.expect_among("page 2: is never used");
     file.expect_among("page 1: incremental vacuum is on without auto_vacuum");
 }
 
-/// Whether SQLite's complaint is about the file's structure, which is what the checker promises to find.
+/// Returns true if SQLite's message is about the structure of the file, which the checker must find, too.
 fn is_structural(complaint: &str) -> bool {
     let beyond = [
         "missing from index",
@@ -456,7 +455,7 @@ proptest! {
     #![proptest_config(cases(150))]
 
     #[test]
-    fn what_sqlite_finds_is_found(
+    fn every_fault_that_integrity_check_finds_is_found(
         auto_vacuum in any::<bool>(),
         faults in prop::collection::vec((any::<prop::sample::Index>(), prop_oneof![0..16usize, 0..512usize], any::<u8>()), 1..3),
         swap in prop::option::weighted(0.2, any::<[prop::sample::Index; 2]>()),
@@ -491,7 +490,7 @@ proptest! {
     }
 }
 
-/// The two databases, made once.
+/// The bytes of the two databases, made once.
 fn sample(auto_vacuum: bool) -> &'static File {
     static FILES: std::sync::LazyLock<[File; 2]> =
         std::sync::LazyLock::new(|| [File::plain(), File::auto_vacuum()]);

@@ -1,4 +1,4 @@
-//! Faults planted in B-tree pages, overflow chains and records, and what the checker says of them.
+//! Faults planted in B-tree pages, overflow chains and records: the checker finds each one and names its place.
 
 use crate::support::damage::*;
 use crate::support::*;
@@ -24,7 +24,7 @@ fn a_page_outside_the_file_is_no_child() {
 
 #[test]
 fn the_last_page_is_within_the_file() {
-    // The last page is a child of something, or the file would not be sound.
+    // In a sound file, the last page is the child of some page.
     let file = File::plain();
     assert_eq!(u64::from(file.pages()) * 512, file.bytes.len() as u64);
     let cut = &file.bytes[..file.bytes.len() - 512];
@@ -149,7 +149,7 @@ fn cells_lie_within_their_area_and_page() {
     // A payload that would overflow, its head behind the end of the page.
     file.page_mut(leaf)[last..last + 2].copy_from_slice(&[0x84, 0]);
     file.expect_among(&format!("t: page {leaf}: cell 0 does not fit the page"));
-    // And one that no SQLite would read: 2^31. One byte less, it lacks its overflow pages.
+    // A payload of 2^31 bytes, which SQLite never reads, and one of a byte less, which lacks its overflow pages.
     let first = file.half(leaf, 5);
     let mut huge = File::plain();
     huge.page_mut(leaf)[first..first + 5].copy_from_slice(&[0x87, 0xff, 0xff, 0xff, 0x7f]);
@@ -165,18 +165,18 @@ fn every_byte_of_a_page_is_accounted_for() {
     let leaf = file.child(root, 0);
     let whole = file.page(leaf).to_vec();
     let content = file.half(leaf, 5);
-    // A fragment that does not exist.
+    // The header counts a fragment that does not exist.
     file.page_mut(leaf)[7] = 1;
     file.expect(&[&format!("t: page {leaf}: 0 bytes are lost between the cells, but the page says 1")]);
     file.sqlite_agrees();
-    // The cells begin further left than the first of them.
+    // The header says that the cells begin before the first cell.
     file.page_mut(leaf)[7] = 0;
     file.set_half(leaf, 5, content - 3);
     file.expect(&[&format!("t: page {leaf}: 3 bytes are lost between the cells, but the page says 0")]);
     file.sqlite_agrees();
     file.page_mut(leaf)[7] = 3;
     assert!(file.report().is_sound());
-    // One cell too few.
+    // The header counts one cell too few.
     file.page_mut(leaf).copy_from_slice(&whole);
     let cells = file.cells(leaf);
     let gone = file.cell(leaf, cells - 1);
@@ -186,7 +186,7 @@ fn every_byte_of_a_page_is_accounted_for() {
     file.expect_among(&format!(
         "t: page {leaf}: {size} bytes are lost between the cells, but the page says 0"
     ));
-    // One cell twice.
+    // Two cell pointers lead to one cell.
     file.page_mut(leaf).copy_from_slice(&whole);
     let (to, at) = (file.cell(leaf, 1), file.pointer(leaf, 2));
     file.set_half(leaf, at, to);
@@ -194,7 +194,7 @@ fn every_byte_of_a_page_is_accounted_for() {
     file.sqlite_agrees();
 }
 
-/// A database with freeblocks, the page that has them, and where they are.
+/// Returns a database with freeblocks, the page that has them, and their offsets.
 fn with_freeblocks() -> (File, u32, Vec<usize>) {
     let file = File::of(sqlite(
         "PRAGMA page_size = 512; CREATE TABLE t (a);
@@ -265,7 +265,7 @@ fn expect_tree(pages: Vec<Vec<u8>>, expected: &[&str]) {
 
 #[test]
 fn freeblocks_may_be_as_close_as_four_bytes() {
-    // A row of one NULL is a cell of four bytes, and between two that go one stays.
+    // A row of one NULL is a cell of four bytes. Every second row is deleted.
     let sql = "PRAGMA page_size = 512; CREATE TABLE t (a);
         INSERT INTO t VALUES (NULL), (NULL), (NULL), (NULL), (NULL); DELETE FROM t WHERE rowid IN (2, 4)";
     let file = File::of(sqlite(sql));
@@ -327,7 +327,7 @@ fn rowids_ascend_and_keep_to_their_dividers() {
     );
     expect_tree(two(5, 1, 5), &["t: page 4: rowid 5 does not ascend"]);
     expect_tree(two(5, 1, 4), &["t: page 4: rowid 4 does not ascend"]);
-    // Three levels: what the root says holds for the rightmost leaf below its child.
+    // Three levels: the limit in the root applies to the rightmost leaf below its child.
     let three = |second: u8, divider: u8| {
         vec![
             interior(&[(3, 20)], 4),
@@ -390,7 +390,7 @@ fn a_chain_of_overflow_pages_is_as_long_as_the_payload() {
     file.sqlite_agrees();
 }
 
-/// A table of one leaf with this record.
+/// Returns a database whose table has one leaf with this record.
 fn of_record(bytes: &[u8]) -> String {
     let bytes = database(geometry(512, 0), &[(1, bytes.to_vec())], 1000);
     problems(&check_bytes(&bytes))

@@ -1,4 +1,4 @@
-//! The check of full-text indexes: what SQLite has written has no faults, and planted faults are found.
+//! The check of full-text indexes: it finds no fault in what SQLite has written, and finds planted faults.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! Index B-trees: whole databases of random entries, which SQLite must take for its own.
+//! Index B-trees of random entries: SQLite finds the databases sound, reads the entries, and can change them.
 
 use crate::support::index::*;
 use crate::support::*;
@@ -24,7 +24,7 @@ struct Indexed {
     root: u32,
 }
 
-/// Blobs of these sizes in ascending order: the first bytes count, the rest is filled up.
+/// Returns blobs of these sizes in ascending order: the first bytes are a counter, the rest is filler.
 fn blobs(sizes: &[usize]) -> Vec<Vec<u8>> {
     let blob = |(number, &bytes): (u32, &usize)| {
         let mut blob = number.to_be_bytes()[1..].to_vec();
@@ -49,7 +49,7 @@ fn indexed(geometry: Geometry, sizes: &[usize], capacity: u32, cut: impl Fn(usiz
     Indexed { bytes: pages.finish(&schema), entries, root }
 }
 
-/// Compares what is in the file with what should be, by SQL and from the pages.
+/// Compares the entries with the expected ones, by SQL and from the pages.
 fn assert_sqlite_takes(indexed: &Indexed) -> (Home, Connection) {
     let report = assert_sound(&indexed.bytes);
     assert_eq!(report.trees[2].rows, indexed.entries.len() as u64);
@@ -78,14 +78,14 @@ fn root_of_index(db: &Connection) -> u32 {
     db.query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'i'", [], |row| row.get(0)).unwrap()
 }
 
-/// Pages of each kind that the index `i` takes: leaves, interior pages, overflow pages.
+/// Returns the numbers of leaves, interior pages and overflow pages of the index `i`.
 fn pages_of_index(db: &Connection) -> [i64; 3] {
     let sql = "SELECT sum(pagetype = 'leaf'), sum(pagetype = 'internal'), sum(pagetype = 'overflow')
                FROM dbstat WHERE name = 'i'";
     db.query_row(sql, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?])).unwrap()
 }
 
-/// Changes it in every way, and looks whether both still find it sound.
+/// Inserts, updates and deletes rows by SQLite, and asserts that SQLite and our checker still find the file sound.
 fn assert_sqlite_can_change(home: &Home, db: &Connection) {
     for sql in [
         "INSERT INTO t (a) SELECT randomblob(length(a)) FROM t LIMIT 50",
@@ -215,11 +215,12 @@ fn one_entry_stands_between_two_leaves_and_one_more_before_those_of_the_next_chu
         (2, true, &[1], &[2]),
         (4, false, &[4], &[]),
         (4, true, &[3], &[4]),
-        // The fifth has no room, but a divider needs a leaf after it: the fourth becomes it.
+        // The fifth entry has no room. A divider needs a leaf after it, so the fourth becomes the divider.
         (5, false, &[3, 1], &[4]),
         (5, true, &[4], &[5]),
         (6, false, &[4, 1], &[5]),
-        // The second leaf has but the sixth, which must go up: so the fifth goes down, and the fourth up.
+        // The second leaf has only the sixth entry, which must become a divider. So the fifth moves into the leaf, and the fourth becomes a
+        // divider.
         (6, true, &[3, 1], &[4, 6]),
         (7, true, &[4, 1], &[5, 7]),
         (10, false, &[4, 3, 1], &[5, 9]),
@@ -246,7 +247,7 @@ fn a_full_chunk_takes_a_divider_and_nothing_after_it() {
         chunk.finish_entries(true);
         assert_eq!((chunk.page_count(), chunk.finished_pages()), (capacity, capacity));
         assert_eq!(chunk.dividers().len(), capacity as usize);
-        // If nothing follows, a leaf must.
+        // At the end of the index, the divider must be followed by a leaf.
         let (mut chunk, _) = chunk_of(full, capacity);
         chunk.finish_entries(false);
         assert_eq!((chunk.page_count(), chunk.dividers().len()), (capacity + 1, capacity as usize));
@@ -261,7 +262,7 @@ fn a_chunk_takes_any_two_entries_whatever_its_capacity() {
     let mut chunk = Chunk::new(geometry(512, 0), 2);
     assert!(chunk.push_entry(&huge[0]) && chunk.push_entry(&huge[1]));
     assert!(!chunk.push_entry(&huge[2]));
-    // What needs no page still has a place.
+    // A chunk that has used its capacity still takes an entry that needs no further page.
     assert!(chunk.push_entry(&encoded(&[Value::Blob(&[3])])));
     chunk.finish_entries(true);
     assert_eq!((chunk.leaves().len(), chunk.dividers().len(), chunk.rows()), (1, 1, 3));
@@ -287,7 +288,7 @@ fn a_full_chunk_takes_a_last_entry_whatever_it_needs() {
                 chunk.push_last_entry(records.last().unwrap());
                 let mut pages = Pages::new(geometry(512, 0));
                 if more {
-                    // It is the divider before what follows: no chunk was begun for it alone.
+                    // The entry is the divider before the next chunk: no chunk began with it alone.
                     records.push(encoded(&[Value::Int(2000)]));
                 }
                 let root = pages.index_of_chunk(&mut chunk, &records[records.len() - usize::from(more)..]);
@@ -372,7 +373,7 @@ proptest! {
         let ours = pages_of_index(&db);
         db.execute_batch("DROP INDEX i; CREATE INDEX i ON t (a)").unwrap();
         let theirs = pages_of_index(&db);
-        // As few leaves as can be. Which entries become dividers is chance: where they are long, interior pages are more.
+        // The number of leaves is minimal. The number of interior pages depends on the lengths of the entries that become dividers.
         prop_assert_eq!(ours[2], theirs[2]);
         prop_assert!(ours[0] <= theirs[0] && ours[1] <= 2 * theirs[1] + 1, "{:?} {:?}", ours, theirs);
         prop_assert_eq!(entries(&home.bytes(), root_of_index(&db)), indexed.entries);

@@ -1,4 +1,4 @@
-//! The order of keys: the fast way, its slow twin and SQLite's own ORDER BY are one.
+//! The order of keys: the fast comparison, its slow twin and SQLite's ORDER BY agree.
 
 use std::cmp::Ordering;
 
@@ -52,7 +52,7 @@ fn number() -> impl Strategy<Value = Owned> {
         .prop_filter("SQLite has no NaN", |number| !matches!(number, Owned::Real(real) if real.is_nan()))
 }
 
-/// Bytes that the collations treat in different ways, short enough to be equal now and then, or with a long beginning.
+/// Texts and blobs that collations treat differently: short, so that some are equal, or with a long common prefix.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         6 => prop::sample::select(b"aAbB zZ@[`{".to_vec()),
@@ -70,7 +70,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![3 => short, 1 => any, 2 => long]
 }
 
-/// UUIDs that often begin or end alike, and some that are written otherwise.
+/// UUIDs, many with a common beginning or end, and some in another spelling.
 fn uuid() -> impl Strategy<Value = Vec<u8>> {
     let number = (any::<u128>(), prop::sample::select(vec![u128::MAX, 1, 0xf << 124, u128::MAX << 8, 0]));
     let hex = number.prop_map(|(number, mask)| format!("{:032x}", number & mask));
@@ -113,13 +113,13 @@ fn normalized(order: &KeyOrder, record: &[u8]) -> Vec<u8> {
     key
 }
 
-/// The 16 bytes from `skip` on.
+/// Returns the 16 bytes of the normalized key from `skip` on.
 fn window(key: &[u8], skip: usize) -> u128 {
     let bytes: Vec<u8> = key.iter().skip(skip).copied().chain([0; 16]).take(16).collect();
     u128::from_be_bytes(bytes.try_into().unwrap())
 }
 
-/// All that must hold of two records.
+/// Asserts that all comparisons of two records agree.
 fn assert_order(columns: &[KeyColumn], a: &[u8], b: &[u8]) {
     let order = KeyOrder::new(columns);
     let expected = slow_key::compare(columns, a, b);
@@ -215,7 +215,7 @@ fn assert_decodable(order: &KeyOrder, record: &[u8], key: &[u8]) {
     let decodable_by_two = can_be_decoded && key.len() <= 32;
     assert_eq!(order.decodable_key(record), decodable_by_two.then_some((words, key.len())), "{values:?}");
     if decodable_by_two && words[1] == 0 {
-        // Zeros are read behind a word anyway.
+        // Bytes behind the end of a word read as zeros.
         let len = order.decode([words[0]], &mut bytes);
         assert_eq!(&bytes[..len], record, "{values:?}");
     }
@@ -269,7 +269,7 @@ fn assert_uuid(order: &KeyOrder, record: &[u8], values: &[Value<'_>], is_as_alwa
     }
 }
 
-/// The rows in the order of SQLite, as numbers that are equal where it says so.
+/// Returns the rank of each row in SQLite's order. Rows that SQLite finds equal have equal ranks.
 fn ranks_by_sqlite(columns: &[KeyColumn], rows: &[Vec<Owned>]) -> Vec<i64> {
     let db = Connection::open_in_memory().unwrap();
     let names: Vec<String> = (0..columns.len()).map(|i| format!("c{i}")).collect();

@@ -1,5 +1,5 @@
 //! The page of the lock byte, which is never used. `SQLITE_TESTCTRL_PENDING_BYTE` moves it to where small files reach it,
-//! for the whole process: hence a process of its own.
+//! for the whole process: so each test runs in its own process.
 
 use crate::support::*;
 use rusqlite::ffi;
@@ -13,7 +13,7 @@ fn move_pending_byte(to: u32) {
     unsafe { ffi::sqlite3_test_control(ffi::SQLITE_TESTCTRL_PENDING_BYTE, to) };
 }
 
-/// Writes a WITHOUT ROWID table of keys that overflow, most of them dividers too, and has SQLite read it.
+/// Writes a WITHOUT ROWID table of keys that overflow, most also as dividers, and lets SQLite read it.
 fn assert_index(geometry: Geometry, pending_byte: u32) {
     let keys: Vec<Vec<u8>> =
         (0..150u8).map(|i| vec![i; [3, 90, 450, 40, 2000, 700][usize::from(i % 6)]]).collect();

@@ -1,4 +1,4 @@
-//! SQLite is the oracle: the same records as it writes, and databases that it takes for its own.
+//! SQLite is the oracle: our records equal those that it writes, and it finds our databases sound and can change them.
 
 use crate::support::*;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -23,7 +23,7 @@ impl ToSql for Bound<'_> {
     }
 }
 
-/// What SQLite makes of rows of one to many values: the file.
+/// Returns the file that SQLite writes for rows of one to many values.
 fn written_by_sqlite(page_bytes: u32, rows: &[Vec<Value<'_>>]) -> Vec<u8> {
     let home = Home::new();
     let db = open(&home.path);
@@ -108,7 +108,7 @@ fn headers_of_many_columns_are_the_bytes_that_sqlite_writes() {
     }
 }
 
-/// Opens a database with the table `t (a)` and compares it with what should be in it, by SQL and from the pages.
+/// Opens a database with the table `t (a)`, and compares its rows with the expected ones, by SQL and from the pages.
 fn assert_sqlite_takes(bytes: &[u8], expected: &[Row]) -> (Home, Connection) {
     let report = assert_sound(bytes);
     assert_eq!(
@@ -138,7 +138,7 @@ fn assert_sqlite_takes(bytes: &[u8], expected: &[Row]) -> (Home, Connection) {
     (home, db)
 }
 
-/// Changes it in every way, and looks whether both still find it sound.
+/// Inserts, updates and deletes rows by SQLite, and asserts that SQLite and our checker still find the file sound.
 fn assert_sqlite_can_change(home: &Home, db: &Connection) {
     for sql in [
         "INSERT INTO t (a) SELECT randomblob(100) FROM t LIMIT 50",
@@ -297,7 +297,7 @@ fn schema(sql_bytes: impl IntoIterator<Item = usize>) -> Vec<(String, String)> {
     sql_bytes.into_iter().enumerate().map(with_length).collect()
 }
 
-/// Writes tables of one row each and has SQLite read them.
+/// Writes tables of one row each, and lets SQLite read them.
 fn assert_schema(geometry: Geometry, tables: &[(String, String)]) {
     let mut pages = Pages::new(geometry);
     let entries: Vec<_> =
@@ -333,7 +333,7 @@ fn a_schema_of_any_size_is_read() {
 
 #[test]
 fn a_statement_of_any_length_is_read() {
-    // Around what page 1 has room for, what a leaf has room for, and what overflows.
+    // Sizes around the room of page 1, the room of a leaf, and the limit of overflow.
     for bytes in (340..=420).step_by(4).chain(430..=490).chain([1000, 2000, 5000]) {
         assert_schema(geometry(512, 0), &schema([bytes]));
     }

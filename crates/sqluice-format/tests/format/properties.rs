@@ -1,4 +1,5 @@
-//! What holds for any input.
+//! Property tests: values and records read back as written, no bytes make the record reader panic, pages are those of a naive writer, and
+//! the check finds no fault in what SQLite writes.
 
 use crate::support::values::Owned;
 use crate::support::*;
@@ -99,7 +100,7 @@ fn naive_pages(rows: &[Row], geometry: Geometry, first: u32) -> (Vec<u8>, Vec<Le
     (bytes, leaves)
 }
 
-/// A step of a database's life.
+/// A change that SQLite makes to a database.
 fn statement() -> impl Strategy<Value = String> {
     let table = 0..4u8;
     let bytes = prop_oneof![8 => 0..60i32, 4 => 60..1200, 1 => 1200..9000];
@@ -131,7 +132,7 @@ fn statement() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The figures as SQLite reports them. It does not know the depth.
+/// Returns the statistics of each tree as SQLite's dbstat reports them, which lacks the depth.
 fn dbstat(db: &rusqlite::Connection, name: &str, kind: TreeKind) -> [u64; 6] {
     let cells = if kind == TreeKind::Table { "pagetype = 'leaf'" } else { "pagetype <> 'overflow'" };
     let sql = format!(
@@ -152,7 +153,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn whatever_sqlite_leaves_behind_is_sound(
+    fn the_check_finds_no_fault_in_databases_that_sqlite_changed(
         page_bytes in prop::sample::select(vec![512u32, 1024, 4096, 65536]),
         auto_vacuum in 0..3,
         encoding in prop::sample::select(vec!["UTF-8", "UTF-16le", "UTF-16be"]),
@@ -169,7 +170,7 @@ proptest! {
              CREATE TABLE t3 (id, a TEXT, b, UNIQUE (id));"
         )).unwrap();
         for statement in &statements {
-            // A statement about what was dropped fails, and that is fine.
+            // Statements about dropped objects may fail.
             let _ = db.execute_batch(statement);
         }
         let twin = integrity(&db);
@@ -221,13 +222,13 @@ proptest! {
     }
 
     #[test]
-    fn a_chunk_is_what_the_obvious_writer_writes(sizes in sizes(), reserved in 0..33u8, capacity in 1..40u32) {
+    fn a_chunk_has_the_bytes_of_the_naive_writer(sizes in sizes(), reserved in 0..33u8, capacity in 1..40u32) {
         let geometry = geometry(512, reserved);
         let all = rows_of(&sizes);
         let mut rows = &all[..];
         let mut recycled = Chunk::new(geometry, capacity);
         while !rows.is_empty() {
-            // Earlier bytes must not show through.
+            // A reused buffer must not keep earlier bytes.
             recycled.bytes_mut().fill(0xaa);
             recycled.clear();
             let taken = rows.iter().take_while(|(rowid, record)| recycled.push(*rowid, record)).count();
@@ -238,7 +239,7 @@ proptest! {
             prop_assert_eq!(recycled.bytes(), &bytes[..]);
             prop_assert_eq!(recycled.leaves(), &leaves[..]);
             prop_assert_eq!(recycled.rows(), taken as u64);
-            // It is as full as it can be.
+            // The page is as full as possible.
             let pages = recycled.page_count();
             let of_first = (naive_pages(&taken_rows[..1], geometry, 9).0.len() / 512) as u32;
             prop_assert!(pages <= capacity.max(of_first), "what is over the capacity is one row's");

@@ -1,4 +1,4 @@
-//! What a scan gives of trees that SQLite wrote, and of malformed files.
+//! Scans of trees: they return all entries of trees that SQLite wrote, and damaged files end them with an error.
 
 use crate::support::values::Owned;
 use crate::support::*;
@@ -19,7 +19,7 @@ fn tree(bytes: &[u8], root_page: u32, kind: Kind) -> Tree {
     Tree { root_page, kind, geometry, page_count: (bytes.len() / geometry.page_bytes()) as u32 }
 }
 
-/// All entries, the parts read from the last to the first.
+/// Returns all entries. The parts are read from the last to the first.
 fn scan(bytes: &[u8], tree: Tree, fields: usize) -> Result<Vec<Row>, Damage> {
     let damaged = |error| match error {
         ScanError::Damaged(damage) => damage,
@@ -41,7 +41,7 @@ fn scan(bytes: &[u8], tree: Tree, fields: usize) -> Result<Vec<Row>, Damage> {
     Ok(parts.into_iter().rev().flatten().collect())
 }
 
-/// The entries from the first that is not `before` on.
+/// Returns the entries from the first one on for which `before` is false.
 fn from(
     bytes: &[u8],
     tree: Tree,
@@ -64,7 +64,7 @@ fn root(db: &Connection, name: &str) -> u32 {
     db.query_row("SELECT rootpage FROM sqlite_schema WHERE name = ?1", [name], |row| row.get(0)).unwrap()
 }
 
-/// What a query gives, each row as the values of a record.
+/// Returns the rows of a query, each as the values of a record.
 fn queried(db: &Connection, sql: &str) -> Vec<Vec<Owned>> {
     let mut statement = db.prepare(sql).unwrap();
     let columns = statement.column_count();
@@ -78,7 +78,7 @@ fn decoded(record: &[u8]) -> Vec<Owned> {
     record::decode(record).unwrap().iter().map(Owned::from).collect()
 }
 
-/// A database that has seen a few things: rows in any order, large ones, deleted ones, changed ones.
+/// Makes a database whose rows were inserted in any order, changed and deleted, some of them large.
 fn lived_in(page_bytes: u32, rows: &[(i64, usize)], deleted: i64) -> Home {
     let home = Home::new();
     let db = open(&home.path);
@@ -209,7 +209,7 @@ proptest! {
     }
 
     #[test]
-    fn of_what_overflows_the_fields_that_are_wanted_are_there(
+    fn wanted_fields_on_overflow_pages_are_read(
         rows in prop::collection::vec((any::<i16>().prop_map(i64::from), 300..9000usize), 1..20),
         fields in 0..4usize,
     ) {
@@ -233,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_that_are_anything_end_a_scan_and_nothing_else(
+    fn damaged_bytes_end_a_scan_with_an_error(
         page_bytes in prop::sample::select(&PAGE_SIZES[..3]),
         seed in any::<u64>(),
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 1..40),
@@ -248,14 +248,14 @@ proptest! {
         let pages = bytes.len() / page_bytes as usize;
         for (at, byte, in_header) in flips {
             let at = match in_header {
-                // Where page headers, cell pointers and the first bytes of overflow pages are.
+                // The range of page headers, cell pointers and the first bytes of overflow pages.
                 true => at.index(pages * 20) / 20 * page_bytes as usize + at.index(pages * 20) % 20,
                 false => at.index(bytes.len()),
             };
             bytes[at] = byte;
         }
         for tree in trees {
-            // The page size may have been hit, but not what was read before.
+            // The damage may change the page size in the file, but not the one that was read before.
             let _ = scan(&bytes, tree, fields);
             let _ = from(&bytes, tree, |_, _| false);
             for other in [Kind::Table, Kind::Index] {
@@ -280,7 +280,7 @@ fn page_at(bytes: &mut [u8], geometry: Geometry, number: u32) -> &mut [u8] {
     &mut bytes[geometry.offset(number) as usize..][..geometry.page_bytes()]
 }
 
-/// The first child, and where its number stands.
+/// Returns the first child of a page, and the offset of its number.
 fn first_child(bytes: &[u8], geometry: Geometry, number: u32) -> (u32, usize) {
     let start = geometry.offset(number) as usize;
     let at = start + usize::from(u16::from_be_bytes([bytes[start + 12], bytes[start + 13]]));
@@ -292,10 +292,10 @@ fn a_tree_that_runs_in_circles_ends() {
     let (mut bytes, tree) = tall();
     let Tree { geometry, root_page, .. } = tree;
     let (child, _) = first_child(&bytes, geometry, root_page);
-    // The last child of a page below the root is its parent.
+    // Make the parent the last child of a page below the root.
     page_at(&mut bytes, geometry, child)[8..12].copy_from_slice(&root_page.to_be_bytes());
     assert!(scan(&bytes, tree, usize::MAX).is_err());
-    // The root is its own first child.
+    // Make the root its own first child.
     let (_, at) = first_child(&bytes, geometry, root_page);
     bytes[at..at + 4].copy_from_slice(&root_page.to_be_bytes());
     assert_eq!(scan(&bytes, tree, usize::MAX).unwrap_err().what, "the tree is too deep");
@@ -331,7 +331,7 @@ fn a_leaf_that_is_not_as_deep_as_others_is_damage() {
     let Tree { geometry, root_page, .. } = tree;
     let (child, at) = first_child(&bytes, geometry, root_page);
     let (leaf, _) = first_child(&bytes, geometry, child);
-    // The first path is as it was, the second is shorter.
+    // The first path is unchanged, the second is shorter.
     let second = usize::from(u16::from_be_bytes([
         bytes[geometry.offset(root_page) as usize + 14],
         bytes[geometry.offset(root_page) as usize + 15],
@@ -351,7 +351,7 @@ fn the_schema_table_is_on_page_1() {
 }
 
 #[test]
-fn whoever_takes_the_entries_may_stop() {
+fn the_caller_of_a_scan_may_stop_it() {
     /// Pages that report an error of their own.
     struct Pages<'a>(&'a [u8]);
     impl ReadPage for Pages<'_> {
@@ -376,7 +376,7 @@ fn whoever_takes_the_entries_may_stop() {
 struct SomeLeaves {
     leaves: usize,
     taken: usize,
-    /// Those of the taken that are not packed.
+    /// The number of taken leaves that are not packed.
     scattered: usize,
     entries: Vec<(i64, Vec<u8>)>,
 }
@@ -406,7 +406,7 @@ impl<E> Visit<E> for SomeLeaves {
 /// Reads a tree by its leaves, as far as [`SomeLeaves`] takes them, and compares that with the entries one by one.
 fn by_leaves(bytes: &[u8], tree: Tree) -> SomeLeaves {
     let mut pages = bytes;
-    // A part is read once.
+    // Each part of a scan can be read only once, so a second scan reads the entries one by one.
     let scan = |pages: &mut &[u8]| {
         [Scan::new(pages, tree), Scan::in_parts_of(pages, tree, 4096)].map(Result::unwrap)
     };

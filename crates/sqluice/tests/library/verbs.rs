@@ -1,4 +1,4 @@
-//! The shape that all verbs share: `run`, `run_with`, and for those with a plan `prepare`; and whose cancel stops which call.
+//! All verbs have the same methods: `run`, `run_with`, and `prepare` if they have a plan. The context of a call cancels this call only.
 
 use std::fs;
 use std::io::Write as _;
@@ -214,7 +214,7 @@ impl Progress for StopAt {
 fn every_verb_runs_silently() {
     let home = inputs();
     for (name, _) in verbs(&home) {
-        // Each in a folder of its own: most make the same file.
+        // Each verb runs in its own folder, since most make the same file.
         let home = inputs();
         let (_, verb) = verbs(&home).into_iter().find(|(other, _)| *other == name).unwrap();
         verb.run().unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -235,7 +235,7 @@ fn every_verb_stops_at_each_of_some_reports_and_leaves_nothing() {
                 Err(error) => {
                     assert!(stop.is_reached(), "{name} at {at}: {error}");
                     assert_eq!(error.kind(), ErrorKind::Interrupted, "{name} at {at}: {error}");
-                    // What was unpacked stays.
+                    // Files that `unpack` has restored stay.
                     assert!(home.names() == before || name == "unpack", "{name} at {at}: {:?}", home.names());
                 }
             }
@@ -284,7 +284,7 @@ fn a_load_that_waits_for_a_pipe_is_stopped_by_the_context_of_its_run() {
     let (end, ended) = mpsc::channel::<()>();
     feed(&home.path("pipe.csv"), move |pipe| {
         let rows: String = (0..100_000).map(|row| format!("{row}\n")).collect();
-        // Fails once the load has stopped.
+        // This write fails once the load has stopped.
         let _ = pipe.write_all(rows.as_bytes());
         let _ = ended.recv();
     });

@@ -1,4 +1,5 @@
-//! The shape of the source itself: modules use only those below them, files have one purpose, nothing is left undone.
+//! Rules for the source code: modules use only those listed before them, only one crate names operating systems, messages name no flags of
+//! the command, and texts name paths that exist.
 
 mod modules;
 mod paths;
@@ -17,7 +18,7 @@ fn read(file: &Path) -> String {
     fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// All files below a folder, but for what is built, downloaded or measured.
+/// Returns all files below a folder, except for built, downloaded and measured ones.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -32,7 +33,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
             if kind.is_dir() {
                 folders.push(entry.path());
             } else if kind.is_file() {
-                // On Windows, too, with `/`.
+                // Paths have `/` on Windows, too.
                 found.push(from_bytes(&bytes(entry.path().as_os_str())));
             }
         }
@@ -45,14 +46,14 @@ fn has_extension(file: &Path, extensions: &[&str]) -> bool {
     file.extension().is_some_and(|found| extensions.iter().any(|extension| found == *extension))
 }
 
-/// Whether it is one of these files, which must name what they forbid.
+/// Returns true for the files of these tests, which must name what they forbid.
 fn is_this(file: &Path) -> bool {
     ["main.rs", "modules.rs", "paths.rs", "systems.rs"]
         .iter()
         .any(|name| file.ends_with(format!("tests/tidy/{name}")))
 }
 
-/// Whether a file holds nothing but tests.
+/// Returns true if a file has only tests.
 fn is_test(file: &Path) -> bool {
     file.components().any(|part| part.as_os_str() == "tests")
 }
@@ -74,7 +75,7 @@ fn the_format_crate_depends_on_nothing() {
 }
 
 #[test]
-fn nothing_is_left_undone() {
+fn no_source_has_a_mark_of_unfinished_work() {
     let macros = ["todo!", "unimplemented!", "dbg!"];
     let words = ["TODO", "FIXME", "XXX", "HACK"];
     let mut undone = Vec::new();
@@ -89,8 +90,8 @@ fn nothing_is_left_undone() {
     assert!(undone.is_empty(), "{undone:#?}");
 }
 
-/// Flags in the string literals of a source: what a literal begins with, or has after a space or an opening bracket. Comments and
-/// SQL comments, which begin with `-- `, are none.
+/// Returns the flags in the string literals of a source: at the beginning of a literal, or after a space or an opening bracket. Rust
+/// comments, and SQL comments, which begin with `-- `, are skipped.
 fn flags_in_strings(source: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in source.lines().enumerate() {
@@ -125,7 +126,7 @@ const ENGINE: [&str; 8] = [
     "sqluice-writers",
 ];
 
-/// Arguments of Python in a line.
+/// Returns true if a line has an argument of Python, such as `name=`.
 fn has_python_argument(line: &str) -> bool {
     ["=True", "=False", "if_exists="].iter().any(|argument| line.contains(argument))
 }
@@ -164,7 +165,7 @@ fn no_text_names_a_path_of_one_machine() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// A clone alone passes: no path leads to a folder beside the repository, neither from its file's folder nor, in Rust, from its crate's.
+/// No relative path leads out of the repository, neither from the folder of its file nor, in Rust, from that of its crate.
 #[test]
 fn no_text_names_a_folder_outside_the_repository() {
     let found = lines_of_texts(|folder, line| {
@@ -174,7 +175,7 @@ fn no_text_names_a_folder_outside_the_repository() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// How many folders up a path leads before it names one.
+/// Returns the number of `..` at the beginning of a path.
 fn climbed(mut path: &str) -> usize {
     let mut folders = 0;
     while let Some(rest) = path.strip_prefix("../") {
@@ -183,7 +184,7 @@ fn climbed(mut path: &str) -> usize {
     folders
 }
 
-/// The lines of the repository's texts that a test is about, given the folder that paths in a file start from: a Rust file's crate.
+/// Returns the lines of all texts for which `is_meant` is true. It gets the line, and the folder that its paths start from.
 fn lines_of_texts(is_meant: impl Fn(&Path, &str) -> bool) -> Vec<String> {
     let repository = repository();
     let mut found = Vec::new();
@@ -191,7 +192,7 @@ fn lines_of_texts(is_meant: impl Fn(&Path, &str) -> bool) -> Vec<String> {
         let script = file.extension().is_none();
         let is_text =
             script || has_extension(&file, &["md", "rs", "toml", "sql", "sh", "py", "html", "css", "js"]);
-        // A file that is not UTF-8 names nothing.
+        // Files that are not UTF-8 are skipped.
         let Some(text) = Some(&file).filter(|file| is_text && !is_this(file)).map(fs::read_to_string) else {
             continue;
         };

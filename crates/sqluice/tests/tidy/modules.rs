@@ -1,7 +1,7 @@
 //! Modules use only those above them in the list of their `lib.rs`, and the modules within one form no circle.
 //!
-//! Imports and paths are read as text: `crate::a::b`, `super::a`, `self::a`, in `use` and elsewhere. What a module takes from the one
-//! that it is in, or from those within it, is no circle; its unit tests may use anything.
+//! Imports and paths are read as text: `crate::a::b`, `super::a`, `self::a`, in `use` and elsewhere. Uses of a parent or child
+//! module form no circle, and unit tests may use anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn listed(lib: &str) -> Vec<String> {
     listed
 }
 
-/// The modules that a file declares, those of tests and those within the file aside.
+/// Returns the modules that a file declares, without those of tests and inline ones.
 fn declared(source: &str) -> Vec<String> {
     let mut declared = Vec::new();
     let mut for_tests = false;
@@ -48,7 +48,7 @@ fn declared(source: &str) -> Vec<String> {
     declared
 }
 
-/// The paths within the crate that a module names, with their lines.
+/// Returns the paths within the crate that a module names, with their line numbers.
 fn named(source: &str, module: &[String]) -> Vec<(usize, Module)> {
     let tests = source.find("\n#[cfg(test)]\nmod tests {").unwrap_or(source.len());
     let code: Vec<&str> = source[..tests]
@@ -74,7 +74,7 @@ fn named(source: &str, module: &[String]) -> Vec<(usize, Module)> {
     found
 }
 
-/// Reads a path, or a group of them as in `use`, that begins in `base`; how many bytes that took.
+/// Reads a path, or a group of them as in `use`, that begins in `base`. Returns the number of bytes read.
 fn read_paths(code: &str, mut base: Module, found: &mut Vec<Module>) -> usize {
     let mut at = 0;
     loop {
@@ -86,7 +86,7 @@ fn read_paths(code: &str, mut base: Module, found: &mut Vec<Module>) -> usize {
             at += 1;
             while !code[at..].trim_start().starts_with('}') {
                 at += read_paths(&code[at..], base.clone(), found);
-                // What follows a name up to the next: a comma, `as` and a name.
+                // Skip the text between two names: a comma, `as` and a name.
                 let Some(next) = code[at..].find([',', '}']) else { return code.len() };
                 at += next + usize::from(code[at + next..].starts_with(','));
             }
@@ -107,7 +107,7 @@ fn read_paths(code: &str, mut base: Module, found: &mut Vec<Module>) -> usize {
     }
 }
 
-/// The modules of a crate by the files of its `src`, those of tests and programs aside.
+/// Returns the modules of a crate by the files of its `src`, without those of tests and programs.
 fn modules(src: &Path) -> BTreeMap<Module, String> {
     let mut modules = BTreeMap::new();
     for file in files(src).into_iter().filter(|file| has_extension(file, &["rs"])) {
@@ -124,7 +124,7 @@ fn modules(src: &Path) -> BTreeMap<Module, String> {
     modules
 }
 
-/// Which modules name which, as far as they are files: by the module that both are in, the two within it, and a place.
+/// Uses of modules by others: for each common parent, the two children (user, used), and a place of the use.
 type Uses = BTreeMap<Module, BTreeMap<(String, String), String>>;
 
 fn uses(modules: &BTreeMap<Module, String>) -> Uses {
@@ -145,7 +145,7 @@ fn uses(modules: &BTreeMap<Module, String>) -> Uses {
     uses
 }
 
-/// The modules of those that lead back to themselves.
+/// Returns the modules that use themselves through others.
 fn circles(uses: &BTreeMap<(String, String), String>) -> BTreeSet<&str> {
     let reached = |from: &str| {
         let mut reached = BTreeSet::new();
@@ -162,7 +162,7 @@ fn circles(uses: &BTreeMap<(String, String), String>) -> BTreeSet<&str> {
     uses.keys().map(|(from, _)| from.as_str()).filter(|from| reached(from).contains(from)).collect()
 }
 
-/// What is wrong with a crate: modules that are not listed, use one below them in the list, or form circles.
+/// Returns the faults of a crate: modules that are not listed, use one below them in the list, or form circles.
 fn wrong(name: &str, modules: &BTreeMap<Module, String>) -> Vec<String> {
     let lib = &modules[&Vec::new()];
     let (list, mut sorted, mut declared) = (listed(lib), listed(lib), declared(lib));
@@ -188,7 +188,7 @@ fn wrong(name: &str, modules: &BTreeMap<Module, String>) -> Vec<String> {
     wrong
 }
 
-/// The folders of the crates that have a library.
+/// Returns the folders of the crates that have a library.
 fn crates() -> Vec<PathBuf> {
     let repository = repository();
     let mut crates: Vec<PathBuf> =

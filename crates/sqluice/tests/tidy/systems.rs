@@ -1,12 +1,12 @@
-//! Only `sqluice-platform` names operating systems, and what belongs to one of them.
+//! Only `sqluice-platform` names operating systems, and items that only one of them has.
 //!
-//! Tests may: they say where they can't run. `sqluice-testkit` is a part of tests, and `bench/` measures on Linux.
+//! Tests may name systems on which they can't run. `sqluice-testkit` is a part of tests, and `bench/` measures on Linux.
 
 use std::path::Path;
 
 use super::{has_extension, is_test, read, repository, sources};
 
-/// What belongs to one system, or asks which it is.
+/// Items of a single system, and conditions on the system.
 const OF_A_SYSTEM: [&str; 13] = [
     "not(unix",
     "not(windows",
@@ -23,7 +23,7 @@ const OF_A_SYSTEM: [&str; 13] = [
     "/proc",
 ];
 
-/// The lines of a source, its unit tests aside, that name a system.
+/// Returns the lines of a source that name a system, without its unit tests.
 fn lines_of_a_system(source: &str) -> Vec<(usize, &str)> {
     let tests = source.find("\n#[cfg(test)]\nmod tests {").unwrap_or(source.len());
     let lines = source[..tests].lines().enumerate();
@@ -31,7 +31,7 @@ fn lines_of_a_system(source: &str) -> Vec<(usize, &str)> {
     lines.filter(|(_, line)| of_a_system(line)).map(|(number, line)| (number + 1, line)).collect()
 }
 
-/// Whether a file may name systems.
+/// Returns true if a file may name systems.
 fn may(file: &Path) -> bool {
     let path = file.strip_prefix(repository()).unwrap_or(file);
     let is_test = is_test(path) || path.ends_with("tests.rs");

@@ -1,4 +1,4 @@
-//! Files that are cut short or have wrong bytes: whatever is wrong, the command says so in its own words, and never panics.
+//! Files that are cut short or have wrong bytes: the command loads them or ends with an error, and never panics.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use crate::support::{Ran, Random, folder, output, sqluice};
 use rusqlite::Connection;
 use sqluice_testkit::effort::tries;
 
-/// Damaged copies of each file.
+/// Returns the number of damaged copies to try of each file.
 fn copies() -> usize {
     tries(4, 24, 240)
 }
@@ -24,7 +24,7 @@ fn damage(random: &mut Random, kind: usize, bytes: &mut Vec<u8>) {
             let end = bytes.len().min(start + 1 + below(64));
             bytes[start..end].fill([0, 255][below(2)]);
         }
-        // Also near the end, where Parquet and Arrow say what is where.
+        // Kind 3 flips bits near the end, where Parquet and Arrow keep their metadata.
         kind => {
             for _ in 0..=below(8) {
                 let from = if kind == 2 { 0 } else { bytes.len().saturating_sub(600) };
@@ -35,7 +35,7 @@ fn damage(random: &mut Random, kind: usize, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Runs the command. What a reader says of a damaged file may be any words, those of another front end among them.
+/// Runs the command without the check for words of other front ends, because errors of a reader may quote any bytes of the file.
 fn run(folder: &Path, args: &[&str]) -> Ran {
     let mut command = sqluice(folder);
     command.args(args);
@@ -51,7 +51,7 @@ fn assert_no_panic(ran: &Ran, what: &str) {
     }
 }
 
-/// A database without the counters of its header, by which SQLite knows that it was written.
+/// Returns a database with the counters of its header set to 0, because they change with each write.
 fn but_for_counters(mut bytes: Vec<u8>) -> Vec<u8> {
     for counter in [24..28, 92..100] {
         bytes.get_mut(counter).unwrap_or_default().fill(0);
@@ -59,7 +59,7 @@ fn but_for_counters(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Loads damaged copies of a file.
+/// Loads damaged copies of a file. Each load must succeed or end with an error.
 fn load_damaged(name: &str, bytes: &[u8]) {
     let (home, mut random) = (folder(), Random::new());
     let mut refused = 0;

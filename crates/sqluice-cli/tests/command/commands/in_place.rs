@@ -1,5 +1,5 @@
 //! Runs that replace a database which others may have open: copies in place, merges into it, `--overwrite`.
-#![cfg(target_os = "linux")] // Containers and other users are made by programs of Linux.
+#![cfg(target_os = "linux")] // The tests need unshare and setpriv, programs of Linux.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -18,14 +18,14 @@ use crate::support::{Ran, SQLUICE, end, folder, generate, names, run, spawn};
 
 const COPY: [&str; 3] = ["copy", "x.db", "x.db"];
 
-/// The user and group without rights.
+/// The number of the user and group nobody.
 const NOBODY: u32 = 65534;
 
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// Runs the command as the user without rights; `None`: that can't be.
+/// Runs the command as nobody. Returns `None` if the test has no right to change the user.
 fn as_nobody(folder: &Path, args: &[&str]) -> Option<Ran> {
     let id = NOBODY.to_string();
     let mut command = Command::new("setpriv");
@@ -44,7 +44,7 @@ fn as_nobody(folder: &Path, args: &[&str]) -> Option<Ran> {
 }
 
 #[test]
-fn a_database_that_others_may_have_open_unseen_is_changed_by_one_transaction() {
+fn a_database_that_hidden_programs_may_have_open_is_replaced_by_one_transaction() {
     let elsewhere = folder();
     let more = elsewhere.path().join("more.db");
     make_more(&more);
@@ -86,7 +86,7 @@ fn a_database_that_others_may_have_open_unseen_is_changed_by_one_transaction() {
                 };
                 assert_eq!(rows, expected, "{at}");
             }
-            // A new database has the mode of a new one.
+            // A database in WAL mode keeps its mode, unless --overwrite makes a new database.
             let is_kept = left.is_wal() && !args.contains(&"--overwrite");
             assert_eq!(journal_mode(&path), if is_kept { "wal" } else { "delete" }, "{at}");
             let json = [&args[..], &["--json"]].concat();
@@ -101,7 +101,7 @@ fn a_database_that_others_may_have_open_unseen_is_changed_by_one_transaction() {
 }
 
 #[test]
-fn the_plan_says_how_a_database_will_be_replaced() {
+fn the_plan_names_the_method_by_which_a_database_will_be_replaced() {
     let more = folder();
     let more = more.path().join("more.db");
     make_more(&more);
@@ -129,7 +129,8 @@ fn the_plan_says_how_a_database_will_be_replaced() {
         assert!(ran.stdout.contains(line), "{ran:?}");
         let json = plan(folder.path(), &["--json"]).unwrap().json();
         assert_eq!(json["replacement"]["method"], "transaction", "{json}");
-        // A file that only root and its owner can open, a folder that only they can enter, and a promise.
+        // In three cases no other process can have the file open: --assume-unused promises it, mode 600 of the file, mode 700 of the
+        // folder.
         let assumed = plan(folder.path(), &["--assume-unused"]).unwrap();
         set_mode(&folder.path().join("x.db"), 0o600);
         let private = plan(folder.path(), &[]).unwrap();
@@ -144,7 +145,7 @@ fn the_plan_says_how_a_database_will_be_replaced() {
 }
 
 #[test]
-fn who_has_a_database_open_unseen_goes_on_with_the_new_content() {
+fn a_hidden_program_with_an_open_database_sees_the_new_content() {
     let elsewhere = folder();
     let more = elsewhere.path().join("more.db");
     make_more(&more);
@@ -196,7 +197,7 @@ fn an_idle_connection_of_another_user_is_not_left_behind() {
             .query_row("SELECT count(*) FROM old", [], |row| row.get(0))
             .unwrap();
         assert_eq!((rows, &*journal_mode(&path)), (ROWS + 1, mode));
-        // A file of their own, which only they and root can open, is replaced by a rename.
+        // nobody's own file of mode 600, which only nobody and root can open, is replaced by a rename.
         chown(&path, Some(NOBODY), None).unwrap();
         set_mode(&path, 0o600);
         as_nobody(folder.path(), &COPY).unwrap().ok();
@@ -224,7 +225,7 @@ fn a_refusal_changes_neither_content_nor_journal_mode() {
 }
 
 #[test]
-fn a_file_of_several_names_is_not_split() {
+fn a_file_with_hard_links_is_not_replaced() {
     let elsewhere = folder();
     let more = elsewhere.path().join("more.db");
     make_more(&more);
@@ -245,7 +246,7 @@ fn a_file_of_several_names_is_not_split() {
                 run(folder.path(), args).failed(1, "x.db has 3 names (hard links), and is not replaced");
             }
         }
-        // As the hint says.
+        // The hint says to remove the other names.
         for name in ["y.db", "z.db"] {
             fs::remove_file(folder.path().join(name)).unwrap();
         }
@@ -273,7 +274,7 @@ fn a_page_size_that_one_transaction_cannot_change_is_refused_before_the_work() {
         let path = folder.path().join("x.db");
         assert_eq!(rows_and_mode(&path), Ok((ROWS, "wal".to_owned())));
     }
-    // In a rollback mode a transaction can.
+    // In a rollback mode, a transaction can change the page size.
     for bytes in ["512", "16384"] {
         let folder = open_folder();
         Left::Rollback.make(folder.path());
@@ -300,7 +301,7 @@ fn an_explicit_journal_mode_is_set_by_a_transaction_too() {
     }
 }
 
-/// Opens the database, adds a row and closes it, again and again. Returns the rows that were added. A writer that opened the old file just
+/// Opens the database, adds a row and closes it, until `stop`. Counts the added rows in `added`. A writer that opened the old file just
 /// before it was replaced is refused, and tries again.
 fn write_rows(path: &Path, stop: &AtomicBool, added: &AtomicI64) {
     while !stop.load(Ordering::Relaxed) {
@@ -349,7 +350,7 @@ fn programs_that_open_a_database_for_a_moment_are_waited_for_and_lose_no_row() {
 }
 
 #[test]
-fn no_log_or_index_stays_of_a_program_that_closes_the_database_while_a_run_waits_for_it() {
+fn no_wal_or_shm_file_stays_of_a_program_that_closes_the_database_while_a_run_waits() {
     for args in [COPY.to_vec(), [&generate("x.db", "100")[..], &["--overwrite"]].concat()] {
         let folder = open_folder();
         Left::Wal.make(folder.path());
@@ -358,7 +359,7 @@ fn no_log_or_index_stays_of_a_program_that_closes_the_database_while_a_run_waits
         let args = [&args[..], &["--busy-timeout", "60"]].concat();
         let Some(mut command) = contained(folder.path(), &args) else { return };
         let run = spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
-        // It holds the lock that keeps new readers out, and SQLite can't take another to remove the index.
+        // The run holds the lock that keeps new readers out, so SQLite can't get the lock that it needs to remove the -shm file.
         std::thread::sleep(Duration::from_millis(200));
         drop(reader);
         end(run).ok();
@@ -367,7 +368,7 @@ fn no_log_or_index_stays_of_a_program_that_closes_the_database_while_a_run_waits
 }
 
 #[test]
-fn a_new_database_is_private_until_it_is_finished() {
+fn the_temporary_file_of_a_new_database_is_readable_by_its_owner_alone() {
     let folder = folder();
     let mode_of = |name: &str| fs::metadata(folder.path().join(name)).unwrap().mode() & 0o777;
     // A database that SQLite creates, to compare the permissions.
@@ -389,7 +390,7 @@ fn a_new_database_is_private_until_it_is_finished() {
 }
 
 #[test]
-fn a_wal_database_at_rest_in_a_read_only_folder_is_read() {
+fn a_closed_wal_database_in_a_read_only_folder_can_be_read() {
     for left in [Left::Wal, Left::StaleWal] {
         let (folder, elsewhere) = (open_folder(), open_folder());
         left.make(folder.path());
@@ -410,7 +411,7 @@ fn a_wal_database_at_rest_in_a_read_only_folder_is_read() {
         ] {
             let Some(ran) = as_nobody(elsewhere.path(), &args) else { return };
             if left == Left::StaleWal {
-                // Its newest rows are in the log.
+                // The newest rows are in the log.
                 assert_ne!(ran.code(), Some(0), "{args:?}: {ran:?}");
                 continue;
             }

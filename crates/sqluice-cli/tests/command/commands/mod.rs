@@ -1,5 +1,5 @@
-//! Commands and what surrounds them: damaged input, old databases under the target's name, other processes and signals; and the bytes
-//! that they write.
+//! Commands in difficult surroundings: damaged input, an existing database at the target, other processes, signals. Also checksums of the
+//! databases that commands write.
 
 mod damaged;
 mod in_place;

@@ -1,4 +1,4 @@
-//! `--overwrite`: whatever state an old database was left in, it is replaced as a whole or stays as it was.
+//! `--overwrite`: an old database in any state, such as with a hot journal, is replaced as a whole or not changed at all.
 
 use std::fs;
 use std::path::Path;
@@ -15,17 +15,17 @@ use sqluice_testkit::effort::tries;
 use sqluice_testkit::skip::skipped;
 use sqluice_testkit::system::symlink;
 
-/// The arguments that make x.db from the preset, replacing an existing file.
+/// Returns the arguments that generate x.db from a preset with --overwrite.
 fn overwrite(rows: &str) -> Vec<&str> {
     [&generate("x.db", rows)[..], &["--overwrite"]].concat()
 }
 
-/// The same, if nobody uses it within a moment.
+/// Returns the arguments of [`overwrite`] with a short busy timeout.
 fn overwrite_now(rows: &str) -> Vec<&str> {
     [&overwrite(rows)[..], &["--busy-timeout", "50ms"]].concat()
 }
 
-/// Asserts that a run was refused because of somebody who is called like this.
+/// Asserts that a run was refused because the database is in use, and that the error names the user `by`.
 #[track_caller]
 fn assert_in_use(ran: &Ran, by: &str) {
     let stderr = format!(
@@ -34,7 +34,7 @@ fn assert_in_use(ran: &Ran, by: &str) {
     assert_eq!((ran.code(), &*ran.stderr), (Some(1), &*stderr), "{ran:?}");
 }
 
-/// This process, as an error names it.
+/// Returns the name by which an error calls this process.
 fn this_process() -> String {
     let id = std::process::id();
     match fs::read_to_string(format!("/proc/{id}/comm")) {
@@ -46,19 +46,19 @@ fn this_process() -> String {
 
 const LOCKED: &str = "database is locked";
 
-/// The factor of waits of runs that wait for a user of the database who stays.
+/// The factor for waiting times of a run that waits in vain, because another program keeps using the database.
 const IMPATIENT: &str = "0.02";
 
-/// The factor of waits of runs that wait for a user of the database who goes.
+/// The factor for waiting times of a run that waits until another program ends its use of the database.
 const PATIENT: &str = "20";
 
-/// Runs the command where somebody who stays uses the database.
+/// Runs the command, with short waiting times, while another program keeps using the database.
 fn run_impatient(folder: &Path, args: Vec<&str>) -> Ran {
     finish(sqluice(folder).args(args).env(WAITS, IMPATIENT))
 }
 
-/// Runs the command where it sees no other process, as it can't see those of another user or container. Only root can
-/// arrange that.
+/// Runs the command with /proc hidden, so that it sees no other process, as if these belonged to another user or container. Returns `None`
+/// without the rights of root.
 fn run_blind(folder: &Path, args: &[&str]) -> Option<Ran> {
     if cfg!(windows) {
         return None;
@@ -94,18 +94,18 @@ fn an_old_database_is_replaced_whatever_state_it_was_left_in() {
 }
 
 #[test]
-fn the_states_are_what_they_are_called() {
+fn each_state_of_an_old_database_depends_on_its_journal_or_log_as_its_name_says() {
     for left in LEFT {
         let folder = folder();
         left.make(folder.path());
         let path = folder.path().join("x.db");
-        // Without what lies beside it, the file is the old database or it is not.
+        // Without its journal or log, the file has the old content only in the states where these are not needed.
         fs::copy(&path, folder.path().join("alone.db")).unwrap();
         let alone = content(&folder.path().join("alone.db"));
         let depends = matches!(left, Left::HotJournal | Left::StaleWal);
         assert_eq!(alone == left.content(), !depends, "{left:?}: {alone:?}");
         assert_eq!(content(&path), left.content(), "{left:?}");
-        // What a rename alone would do to the new file.
+        // A new file that is only renamed over the database would be damaged by the journal or log beside it.
         if depends {
             left.make(folder.path());
             run(folder.path(), generate("new.db", "3k")).ok();
@@ -116,7 +116,7 @@ fn the_states_are_what_they_are_called() {
 }
 
 #[test]
-fn a_target_that_is_not_there_is_made_as_without_the_flag() {
+fn overwrite_creates_a_target_that_does_not_exist() {
     let folder = folder();
     run(folder.path(), overwrite("3")).ok();
     assert_eq!(content(&folder.path().join("x.db")), Content::New(3));
@@ -188,7 +188,7 @@ fn the_report_counts_what_was_replaced() {
     assert_eq!(replaced(&["pack", "x.db", "d", "--overwrite", "--json"])["tables"][0]["name"], "t");
 }
 
-/// Runs the command on a terminal where `answer` is typed; what is shown there, and the exit code.
+/// Runs the command on a terminal where `answer` is typed. Returns the output of the terminal and the exit code.
 fn on_a_terminal(folder: &Path, args: &[&str], answer: &str) -> (String, Option<i32>) {
     let words: Vec<String> = [SQLUICE].iter().chain(args).map(|word| format!("'{word}'")).collect();
     let mut script = program("script");
@@ -222,7 +222,7 @@ fn on_a_terminal_a_database_is_replaced_only_after_a_yes() {
             assert_eq!(content(&folder.path().join("x.db")), content_is, "{answer:?} {left:?}");
         }
     }
-    // No question: --yes, a new file, a database without tables.
+    // No question is asked with --yes, for a new file, and for a database without tables.
     let folder = folder();
     for more in [&["--yes"][..], &["-y"]] {
         Left::Rollback.make(folder.path());
@@ -241,7 +241,7 @@ fn on_a_terminal_a_database_is_replaced_only_after_a_yes() {
 }
 
 #[test]
-fn a_database_that_somebody_uses_is_not_replaced() {
+fn a_database_that_another_connection_uses_is_not_replaced() {
     for (left, use_it) in [
         (Left::Rollback, "BEGIN; SELECT * FROM old"),
         (Left::Rollback, "BEGIN IMMEDIATE"),
@@ -259,7 +259,7 @@ fn a_database_that_somebody_uses_is_not_replaced() {
         connection.execute_batch(use_it).unwrap();
         let before = names(folder.path());
         assert_in_use(&run_impatient(folder.path(), overwrite_now("3")), &this_process());
-        // What SQLite's locks show by themselves.
+        // Users that hold one of SQLite's locks.
         if let Some(ran) = run_blind(folder.path(), &overwrite_now("3")) {
             assert_in_use(&ran, LOCKED);
         }
@@ -276,14 +276,14 @@ fn a_database_that_somebody_uses_is_not_replaced() {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine 8 has no Restart Manager to ask")]
-fn who_has_a_rollback_database_open_and_idle_is_seen_though_there_is_no_lock() {
+fn an_idle_connection_without_a_lock_is_noticed_in_rollback_mode() {
     let folder = folder();
     Left::Rollback.make(folder.path());
     let path = folder.path().join("x.db");
     let idle = Connection::open(&path).unwrap();
     assert_in_use(&run_impatient(folder.path(), overwrite_now("3")), &this_process());
     drop(idle);
-    // Another file of that name does not matter.
+    // A connection to a file of the same name in another folder does not count.
     let elsewhere = crate::support::folder();
     Left::Rollback.make(elsewhere.path());
     let _other = Connection::open(elsewhere.path().join("x.db")).unwrap();
@@ -292,11 +292,11 @@ fn who_has_a_rollback_database_open_and_idle_is_seen_though_there_is_no_lock() {
 
 #[test]
 #[cfg(unix)] // An open database is not replaced on Windows.
-fn who_has_a_rollback_database_open_unseen_keeps_reading_it_and_cannot_write() {
+fn after_a_rename_a_hidden_program_reads_the_old_content_and_cannot_write() {
     let folder = folder();
     Left::Rollback.make(folder.path());
     let path = folder.path().join("x.db");
-    // Only we and root can open it.
+    // No other user than root can open the file, so the run does not expect hidden programs, and renames.
     let only_owner = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     fs::set_permissions(&path, only_owner).unwrap();
     let idle = Connection::open(&path).unwrap();
@@ -313,8 +313,8 @@ fn who_has_a_rollback_database_open_unseen_keeps_reading_it_and_cannot_write() {
     assert_eq!(content(&path), Content::New(3));
 }
 
-/// Starts an overwriting run that stands still when all is written and nothing is replaced yet; returns when it writes. Its waits for others
-/// have that factor.
+/// Starts an overwriting run that strace holds when the new file is written and the old one is not replaced yet. Returns when the run
+/// writes. `waits` is the factor for its waiting times.
 fn held_before_the_end(folder: &Path, waits: &str) -> Child {
     let waits = format!("{WAITS}={waits}");
     let mut held = start_and_stop(folder, "fsync", &["-E", &waits], &overwrite("3k"));
@@ -353,7 +353,7 @@ fn a_writer_that_finishes_before_the_timeout_is_waited_for_and_its_rows_are_repl
             .execute_batch("CREATE TABLE more (a); BEGIN IMMEDIATE; INSERT INTO more VALUES (1)")
             .unwrap();
         let run = std::thread::spawn(|| go_on(held));
-        // Long enough for some of its tries.
+        // The lock is held long enough that the run tries several times to get it.
         std::thread::sleep(Duration::from_millis(200));
         connection.execute_batch("COMMIT").unwrap();
         drop(connection);
@@ -373,7 +373,7 @@ fn a_database_that_is_gone_when_the_new_one_is_done_needs_no_replacing() {
     go_on(held).ok();
     assert_eq!(content(&folder.path().join("x.db")), Content::New(3000));
 
-    // What came in its place is no database: it stays.
+    // A file that took the place of the database meanwhile, and is no database, is not replaced.
     let held = held_before_the_end(folder.path(), IMPATIENT);
     fs::remove_file(folder.path().join("x.db")).unwrap();
     fs::write(folder.path().join("x.db"), "a,b\n1,2\n").unwrap();
@@ -415,7 +415,7 @@ fn the_new_file_has_the_permissions_of_the_old_and_its_owner() {
 
 #[test]
 #[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
-fn a_link_stays_a_link_and_what_it_points_to_is_replaced() {
+fn overwriting_a_symbolic_link_replaces_its_target() {
     let folder = folder();
     let folder = folder.path();
     fs::create_dir(folder.join("data")).unwrap();
@@ -458,7 +458,7 @@ fn of_two_runs_that_overwrite_both_succeed_and_one_result_remains() {
 }
 
 #[test]
-fn a_damaged_database_is_left_to_its_owner() {
+fn overwrite_refuses_a_damaged_database() {
     let folder = folder();
     Left::Rollback.make(folder.path());
     let path = folder.path().join("x.db");

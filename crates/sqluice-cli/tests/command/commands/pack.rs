@@ -1,4 +1,4 @@
-//! `pack` and `unpack` as commands: what they say, their exit codes, and what a killed one leaves.
+//! `pack` and `unpack` as commands: their output, their exit codes, and the files that a killed run leaves.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use sqluice_testkit::effort::tries;
 use sqluice_testkit::system::fifo;
 
-/// A small folder.
+/// Makes the small folder `from`.
 fn make(folder: &Path) {
     fs::create_dir_all(folder.join("from/a")).unwrap();
     fs::write(folder.join("from/a/x.txt"), "hello").unwrap();
@@ -30,10 +30,10 @@ fn make(folder: &Path) {
     }
 }
 
-/// What `make` makes: links only where every user may.
+/// The names of the entries that [`make`] makes. On Windows there is no link, because not every user may make one.
 const NAMES: &[&str] = if cfg!(unix) { &["a", "a/x.txt", "b", "l"] } else { &["a", "a/x.txt", "b"] };
 
-/// Those names as lines.
+/// Returns [`NAMES`], each on a line.
 fn lines() -> String {
     NAMES.iter().flat_map(|name| [name, "\n"]).collect()
 }
@@ -58,7 +58,7 @@ fn a_folder_is_packed_and_unpacked_with_a_message_for_each() {
         assert_eq!(one.permissions(), other.permissions(), "{name}");
         assert_eq!((seconds(&one), one.len()), (seconds(&other), other.len()), "{name}");
     }
-    // Again: all files exist.
+    // A second unpack is refused for each file, because all files exist.
     let again = run(folder, ["unpack", "x.db", "to", "--no-progress"]);
     assert_eq!(again.code(), Some(1));
     assert!(again.stderr.contains("refused: b: a file or link of its name exists"), "{again:?}");
@@ -98,7 +98,7 @@ fn a_dry_run_prints_the_plan_and_writes_nothing() {
 }
 
 #[test]
-fn the_list_is_that_of_sqlite_by_name() {
+fn unpack_lists_the_same_names_as_sqlite3() {
     let folder = folder();
     let folder = folder.path();
     make(folder);
@@ -164,7 +164,7 @@ fn a_file_that_is_not_an_archive_is_reported_at_once() {
 
 #[test]
 #[cfg_attr(windows, ignore = "Windows has no pipes in folders")]
-fn what_is_no_file_is_left_out_aloud() {
+fn pack_reports_entries_that_are_no_files_and_leaves_them_out() {
     let folder = folder();
     let folder = folder.path();
     make(folder);
@@ -199,7 +199,7 @@ fn an_existing_table_needs_a_flag() {
 }
 
 #[test]
-fn a_hostile_name_can_not_move_the_cursor() {
+fn control_characters_of_a_name_are_escaped_on_the_terminal() {
     let folder = folder();
     let folder = folder.path();
     let db = Connection::open(folder.join("x.db")).unwrap();
@@ -215,7 +215,7 @@ fn a_hostile_name_can_not_move_the_cursor() {
 }
 
 #[test]
-fn packing_that_is_killed_leaves_no_database_and_the_next_run_clears_what_it_left() {
+fn a_killed_pack_leaves_no_database_and_the_next_run_removes_its_temporary_file() {
     let folder = folder();
     let folder = folder.path();
     fs::create_dir(folder.join("from")).unwrap();
@@ -227,7 +227,7 @@ fn packing_that_is_killed_leaves_no_database_and_the_next_run_clears_what_it_lef
     while let Some(aim) = kills.next() {
         let reached = kills.kill(aim, folder, start(folder, args));
         if folder.join("x.db").exists() {
-            // It was too late.
+            // The kill came too late: the database is complete.
             assert_eq!(integrity(&folder.join("x.db")), "ok", "{reached:?}");
             fs::remove_file(folder.join("x.db")).unwrap();
         }
@@ -240,7 +240,7 @@ fn packing_that_is_killed_leaves_no_database_and_the_next_run_clears_what_it_lef
 }
 
 #[test]
-fn who_reads_no_further_has_seen_enough() {
+fn unpack_to_standard_output_succeeds_when_the_reader_closes_the_pipe() {
     let folder = folder();
     let folder = folder.path();
     fs::create_dir(folder.join("from")).unwrap();

@@ -1,4 +1,4 @@
-//! Others who use the database while it is changed: readers, writers, those who checkpoint, and another run of the same.
+//! Other connections that use a database while a run changes it: readers, writers, connections that checkpoint, and a second run.
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 
@@ -21,7 +21,7 @@ fn open(folder: &Path, busy_timeout: Duration) -> Connection {
     connection
 }
 
-/// What a reader saw, in one snapshot.
+/// Returns a description of the content that a reader sees in one snapshot.
 fn look(connection: &Connection, journal: Journal) -> rusqlite::Result<String> {
     connection.execute_batch("BEGIN")?;
     let read = read(connection);
@@ -33,21 +33,21 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
-/// Starts the command such that it stands still when it has synced something for the first time: its new pages, if it writes such. It has
-/// the write lock then, and goes on with [`go_on`].
+/// Starts the command under strace, which holds it after its first sync: of its new pages, if it writes pages. The run then has the write
+/// lock. [`go_on`] lets it continue.
 fn start_and_stop(folder: &Path, args: &[&str]) -> Child {
     crate::support::strace::start_and_stop(folder, "fdatasync", &[], args)
 }
 
-/// For what takes a moment, but on a crowded machine.
+/// A timeout for things that take a moment, or longer on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// What a reader saw from the start of a run to its end.
+/// The number of reads that saw each state, from the start of a run to its end.
 #[derive(Debug, Default)]
 struct Seen {
     old: usize,
     new: usize,
-    /// Of the old ones: those while pages lay behind the last page.
+    /// The number of times that it saw the old state while new pages lay behind the last page of the file.
     beside_pages: usize,
     busy: usize,
 }
@@ -55,15 +55,16 @@ struct Seen {
 /// The state that a reader and the thread that watches it share.
 #[derive(Default)]
 struct Signs {
-    /// It has seen the old state.
+    /// `true` once the reader has seen the old state.
     begun: AtomicBool,
-    /// It has seen the old state while pages lay behind the last page.
+    /// `true` once the reader has seen the old state while new pages lay behind the last page of the file.
     beside_pages: AtomicBool,
-    /// The run has ended: look once more.
+    /// `true` once the run has ended: the reader reads once more and stops.
     done: AtomicBool,
 }
 
-/// Reads over and over until it is `done`; panics at anything but the old and the new, and at the old after the new.
+/// Reads again and again until `signs.done`. Panics if the content is neither the old nor the new one, or the old one after the new one.
+/// `anew`: opens a new connection for each read.
 fn read_until_done(signs: &Signs, case: &Case, folder: &Path, anew: bool) -> Seen {
     let mut seen = Seen::default();
     let mut connection = open(folder, Duration::ZERO);
@@ -160,12 +161,12 @@ fn a_snapshot_stays_what_it_was_during_a_load_in_wal_mode() {
 }
 
 #[test]
-fn rows_that_only_the_log_has_are_kept() {
+fn rows_that_are_only_in_the_log_are_kept() {
     for scenario in Scenario::ALL {
         let case = Case::new(scenario, Journal::Wal);
         let folder = case.folder();
         let folder = folder.path();
-        // A reader keeps the log from being copied into the file: its snapshot is from before.
+        // A reader with an old snapshot keeps SQLite from copying the log into the file.
         let reader = open(folder, Duration::ZERO);
         reader.execute_batch("BEGIN").unwrap();
         let before: i64 = reader.query_row("SELECT count(*) FROM gone", [], |row| row.get(0)).unwrap();
@@ -186,7 +187,7 @@ fn rows_that_only_the_log_has_are_kept() {
 }
 
 #[test]
-fn in_rollback_mode_a_reader_that_stays_is_waited_for_and_then_nothing_is_changed() {
+fn in_rollback_mode_a_run_waits_for_a_reader_and_changes_nothing_if_the_reader_stays() {
     for scenario in Scenario::ALL {
         let case = Case::new(scenario, Journal::Delete);
         let folder = case.folder();
@@ -211,7 +212,7 @@ fn in_rollback_mode_a_reader_that_stays_is_waited_for_and_then_nothing_is_change
 }
 
 #[test]
-fn in_rollback_mode_a_reader_that_goes_is_waited_for() {
+fn in_rollback_mode_a_run_commits_when_the_reader_has_ended() {
     for scenario in Scenario::ALL {
         let case = Case::new(scenario, Journal::Delete);
         let folder = case.folder();
@@ -219,7 +220,7 @@ fn in_rollback_mode_a_reader_that_goes_is_waited_for() {
         let reader = open(folder, Duration::ZERO);
         reader.execute_batch("BEGIN; SELECT count(*) FROM plain").unwrap();
         let mut child = start(folder, [case.args(), &["--busy-timeout", "300"]].concat());
-        // It has a journal when it waits for the reader, in order to commit.
+        // The run has a journal once it is about to commit, and waits for the reader.
         let journal = folder.join("x.db-journal");
         wait_until(&mut child, || fs::metadata(&journal).is_ok_and(|journal| journal.len() > 0));
         thread::sleep(Duration::from_millis(30));
@@ -232,7 +233,7 @@ fn in_rollback_mode_a_reader_that_goes_is_waited_for() {
 }
 
 #[test]
-fn another_writer_is_waited_for_and_then_named() {
+fn a_run_waits_for_another_writer_and_then_names_it() {
     for case in Case::all() {
         let folder = case.folder();
         let folder = folder.path();
@@ -243,7 +244,7 @@ fn another_writer_is_waited_for_and_then_named() {
         let waited = started.elapsed();
         assert!(ran.stderr.contains("\n\nhint: "), "{ran:?}");
         assert!(waited >= Duration::from_millis(100), "{waited:?}");
-        // It is still the writer's.
+        // The writer still holds the lock when the second run begins.
         let child = start(folder, [case.args(), &["--busy-timeout", "300"]].concat());
         thread::sleep(Duration::from_millis(100));
         writer.execute_batch("ROLLBACK").unwrap();
@@ -256,7 +257,7 @@ fn another_writer_is_waited_for_and_then_named() {
 
 #[test]
 #[cfg_attr(windows, ignore = "strace, which holds or kills the command at a call, is a program of Linux")]
-fn no_one_else_writes_while_pages_are_written() {
+fn no_other_connection_can_write_while_pages_are_written() {
     for case in Case::all().filter(|case| case.scenario.writes_pages()) {
         let folder = case.folder();
         let folder = folder.path();
@@ -266,7 +267,7 @@ fn no_one_else_writes_while_pages_are_written() {
         let wrote = has_pages();
         let writer = open(folder, Duration::ZERO);
         let begun = writer.execute_batch("BEGIN IMMEDIATE");
-        // Waiting helps.
+        // A writer that waits (busy_timeout) gets its turn when the command has committed.
         let run = thread::spawn(|| go_on(child));
         assert!(wrote, "{}: it writes nothing", case.name());
         assert!(begun.as_ref().is_err_and(is_busy), "{}: {begun:?}", case.name());
@@ -280,7 +281,7 @@ fn no_one_else_writes_while_pages_are_written() {
 }
 
 #[test]
-fn those_who_checkpoint_all_the_time_cut_nothing_off() {
+fn constant_checkpoints_of_another_connection_cut_off_no_new_pages() {
     for case in Case::all().filter(|case| case.journal == Journal::Wal) {
         for mode in ["PASSIVE", "FULL", "RESTART", "TRUNCATE"] {
             let folder = case.folder();
@@ -306,7 +307,7 @@ fn those_who_checkpoint_all_the_time_cut_nothing_off() {
 }
 
 #[test]
-fn loads_among_the_transactions_of_others_lose_none() {
+fn loads_lose_no_transaction_of_another_writer() {
     for case in Case::all() {
         let folder = case.folder();
         let folder = folder.path();
@@ -322,7 +323,7 @@ fn loads_among_the_transactions_of_others_lose_none() {
                     let started = Instant::now();
                     connection.execute(sql, []).unwrap();
                     written += 1;
-                    // SQLite is not fair: a writer that pauses for less time than it writes lets no other in.
+                    // The writer pauses, because SQLite's locks are not fair: without a pause, the run would never get the lock.
                     thread::sleep(started.elapsed().max(Duration::from_millis(3)));
                     if last {
                         drop(connection);
@@ -347,9 +348,9 @@ fn loads_among_the_transactions_of_others_lose_none() {
 }
 
 #[test]
-fn of_two_runs_at_once_each_is_one_transaction() {
+fn two_runs_at_once_are_two_transactions_one_after_the_other() {
     for journal in Journal::ALL {
-        // Different tables: one waits for the other. Who has waited may find tables that were not there, and plans again.
+        // Two runs on different tables: one waits for the other, then finds a changed schema, and plans again.
         let case = Case::new(Scenario::NewTable, journal);
         let folder = case.folder();
         let both = [case.args(), Scenario::Append.args()];
@@ -363,7 +364,7 @@ fn of_two_runs_at_once_each_is_one_transaction() {
         assert_eq!(case.content_in_place(folder.path()), Content::New, "{journal:?}");
         case.assert_clean(folder.path(), "two tables");
 
-        // The same rows: one of them is too late.
+        // Two runs that add the same rows: the later one fails.
         let folder = append.folder();
         let children = [append.args(), append.args()].map(|args| start(folder.path(), args));
         let ran = children.map(end);
@@ -372,7 +373,7 @@ fn of_two_runs_at_once_each_is_one_transaction() {
         assert_eq!(append.content_in_place(folder.path()), Content::New, "{journal:?}");
         append.assert_clean(folder.path(), "the same rows");
 
-        // The same table.
+        // Two runs on the same table.
         let folder = case.folder();
         let children = [case.args(), case.args()].map(|args| start(folder.path(), args));
         let ran = children.map(end);
@@ -398,14 +399,14 @@ fn a_hot_journal_or_a_log_that_a_crash_left_is_recovered_first() {
         case.assert_clean(folder, &case.name());
         match case.journal {
             Journal::Delete => {}
-            // Committed, and in the log only.
+            // The rows are committed, but only the log has them.
             Journal::Wal => open(folder, Duration::ZERO).execute_batch("DROP TABLE crashed").unwrap(),
         }
         assert_eq!(case.content_in_place(folder), Content::New, "{}", case.name());
     }
 }
 
-/// A folder as a program left it that was killed in the middle of a transaction, or after one.
+/// Returns a folder in the state in which a program leaves it that is killed in a transaction, or after one.
 fn crashed(case: &Case) -> tempfile::TempDir {
     let folder = case.folder();
     let connection = open(folder.path(), Duration::ZERO);

@@ -1,8 +1,8 @@
 //! Commands whose databases must stay the same, byte for byte: `recorded_bytes.txt` has a checksum for each.
 //!
-//! A change that only moves code may not change one of them. One that means to change what is written records the checksums again
-//! with `SQLUICE_RECORD=1 cargo test -p sqluice-cli --test command recorded`, and says why. SQLite's version number, which the
-//! header of a database names, does not count.
+//! A change that only moves code must not change a checksum. A change that is meant to change the written bytes records the checksums again
+//! with `SQLUICE_RECORD=1 cargo test -p sqluice-cli --test command recorded`, and its commit says why. The number of SQLite's version in
+//! the header of a database is ignored.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, FileTimes};
@@ -14,7 +14,7 @@ use crate::support::{Random, folder, run};
 
 const RECORD: &str = "tests/command/commands/recorded_bytes.txt";
 
-/// Where SQLite's version is noted ([§1.3](https://www.sqlite.org/fileformat2.html#the_database_header)).
+/// The bytes of the header with the number of SQLite's version ([§1.3](https://www.sqlite.org/fileformat2.html#the_database_header)).
 const VERSION_NUMBER: std::ops::Range<usize> = 96..100;
 
 #[test]
@@ -51,8 +51,8 @@ fn recorded_commands_write_the_recorded_bytes() {
     assert!(changed.is_empty(), "these write other bytes than recorded:\n{}", changed.join("\n"));
 }
 
-/// Runs commands that a semicolon separates in a folder of their own beside the inputs, and hashes the `out.db` that they leave. A
-/// tilde is a space within an argument.
+/// Runs commands, which are separated by semicolons, in a new folder beside the inputs, and returns the hash of the `out.db` that they
+/// write. A tilde stands for a space within an argument.
 fn checksum_of(home: &Path, place: usize, commands: &str) -> String {
     let own = home.join(format!("run {place}"));
     fs::create_dir(&own).unwrap();
@@ -66,7 +66,7 @@ fn checksum_of(home: &Path, place: usize, commands: &str) -> String {
     format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, fnv_1a))
 }
 
-/// A row of the inputs: values as text, of which an empty one is NULL.
+/// A row of the inputs. Values are text; an empty text is NULL.
 struct Row {
     id: u64,
     name: String,
@@ -107,14 +107,14 @@ fn rows(count: u64) -> Vec<Row> {
             }
         })
         .collect();
-    // Any order.
+    // Shuffle the rows.
     for last in (1..rows.len()).rev() {
         rows.swap(last, random.next() as usize % (last + 1));
     }
     rows
 }
 
-/// The rows as text with a delimiter: the names first, and a number for each row at its end.
+/// Returns the rows as delimited text: a header, and a number at the end of each row.
 fn delimited(rows: &[Row], delimiter: char) -> String {
     let field = |text: &str| match text.contains([delimiter, '"', '\n']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
@@ -204,7 +204,7 @@ fn make_inputs(home: &Path) {
     }
 }
 
-/// All files and folders below one, itself included, in the order of their names.
+/// Returns a folder and all files and folders below it, sorted by name.
 fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut found = vec![folder.to_owned()];
     for name in crate::support::names(folder) {

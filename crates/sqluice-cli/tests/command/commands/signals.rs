@@ -1,4 +1,4 @@
-//! Being asked to stop, and losing those who listen.
+//! Runs that get a signal, and runs whose terminal or reader goes away.
 
 use std::fs;
 use std::io::Read;
@@ -11,7 +11,7 @@ use crate::support::{
     spawn_as_is, sqluice, start, wait_for_writes, wait_until, written_bytes,
 };
 
-/// Starts the command, and waits until it listens to signals.
+/// Starts the command, and waits until its signal handlers are installed.
 fn start_listening(folder: &Path, args: &[&str]) -> Child {
     let mut child = start(folder, args);
     let id = child.id();
@@ -19,7 +19,7 @@ fn start_listening(folder: &Path, args: &[&str]) -> Child {
     child
 }
 
-/// Sends a signal to a run that listens to it when `is_there`. A run that was faster is tried again, after `clear`.
+/// Starts a run and sends it a signal once `is_there` returns `true`. If the run has ended before, calls `clear` and tries again.
 fn interrupted_when(
     signal: &str,
     start: impl Fn() -> Child,
@@ -39,7 +39,8 @@ fn interrupted_when(
     panic!("too late each time");
 }
 
-/// The calls of a name that each thread of a whole run makes, of those that name `file`; the most first.
+/// Returns how many system calls named `call` with `file` among their arguments each thread of a complete run makes, the largest number
+/// first.
 fn calls_of_threads(folder: &Path, call: &str, file: &str, args: &[&str]) -> Vec<usize> {
     let log = tempfile::NamedTempFile::new().unwrap();
     let trace = format!("trace={call}");
@@ -59,7 +60,7 @@ fn calls_of_threads(folder: &Path, call: &str, file: &str, args: &[&str]) -> Vec
     counts
 }
 
-/// Whether it catches SIGXFSZ, which it begins to last.
+/// Returns `true` if a process has a handler for SIGXFSZ, the last handler that the command installs.
 fn listens(id: u32) -> bool {
     const SIGXFSZ: u32 = 25;
     let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
@@ -71,12 +72,12 @@ fn listens(id: u32) -> bool {
 #[track_caller]
 fn assert_interrupted(ran: &Ran) {
     if ran.stderr.is_empty() {
-        // With `--json`.
+        // With `--json`, the error is an object on standard output.
         let error = &ran.json()["error"];
         assert_eq!((ran.code(), &error["kind"]), (Some(130), &"interrupted".into()), "{ran:?}");
         return;
     }
-    // Commands that write all or nothing say so.
+    // Commands that write all or nothing state it.
     let said = ran.stderr.strip_suffix("; nothing was written\n").or_else(|| ran.stderr.strip_suffix('\n'));
     assert_eq!((ran.code(), &*ran.stdout, said), (Some(130), "", Some("error: interrupted")), "{ran:?}");
 }
@@ -86,7 +87,7 @@ fn assert_interrupted(ran: &Ran) {
     windows,
     ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
 )]
-fn asked_to_stop_generate_leaves_nothing() {
+fn an_interrupted_generate_leaves_no_file() {
     let folder = folder();
     let folder = folder.path();
     for signal in ["INT", "TERM", "HUP"] {
@@ -109,7 +110,7 @@ fn asked_to_stop_generate_leaves_nothing() {
     windows,
     ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
 )]
-fn asked_to_stop_load_leaves_nothing() {
+fn an_interrupted_load_leaves_no_file() {
     let folder = folder();
     let folder = folder.path();
     let line = format!("{0},{0}\n", "abcdefgh".repeat(10));
@@ -129,7 +130,7 @@ fn asked_to_stop_load_leaves_nothing() {
     windows,
     ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
 )]
-fn asked_to_stop_discard_stops() {
+fn an_interrupted_discard_stops() {
     let child =
         start_listening(Path::new("/"), &["generate", "--discard", "--preset", "user", "--rows", "100B"]);
     std::thread::sleep(std::time::Duration::from_millis(100));
@@ -139,7 +140,7 @@ fn asked_to_stop_discard_stops() {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "strace, which sends signals at a call, is a program of Linux")]
-fn asked_to_stop_check_stops() {
+fn an_interrupted_check_stops() {
     let (folder, mut random) = (folder(), Random::new());
     let folder = folder.path();
     run(folder, generate("x.db", "1M")).ok();
@@ -148,10 +149,10 @@ fn asked_to_stop_check_stops() {
     for (signal, flags) in
         [("INT", &[][..]), ("TERM", &["--full"]), ("HUP", &["--json"]), ("INT", &["--full"])]
     {
-        // At any read but the last ones, after which nothing is left to do.
+        // Interrupt at any read except the last ones, after which the run has nothing left to do.
         let nth = 1 + (whole[0] as f64 * 0.8 * random.fraction()) as usize;
         let args = [&["check", "x.db", "-j1"], flags].concat();
-        // The loader of programs makes this call, too, before the command can listen: only calls for the database count.
+        // The dynamic loader makes this system call, too, before the handlers are installed, so count only calls for the database.
         let (file, inject) = (folder.join("x.db"), format!("inject=pread64:signal={signal}:when={nth}"));
         let of_file = ["-P", file.to_str().unwrap(), "-e", "trace=pread64", "-e", &inject];
         let ran = strace(folder, &[&["-qq", "-o", "/dev/null"], &of_file[..]].concat(), &args);
@@ -163,8 +164,8 @@ fn asked_to_stop_check_stops() {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "strace, which sends signals at a call, is a program of Linux")]
-fn asked_to_stop_check_stops_while_sqlite_still_checks() {
-    // Indexes make SQLite's full check take many times as long as ours.
+fn an_interrupted_check_stops_during_integrity_check() {
+    // With many indexes, SQLite's check takes many times as long as that of sqluice.
     let folder = folder();
     let folder = folder.path();
     let connection = rusqlite::Connection::open(folder.join("x.db")).unwrap();
@@ -178,7 +179,7 @@ fn asked_to_stop_check_stops_while_sqlite_still_checks() {
     drop(connection);
     let args = ["check", "x.db", "--full"];
     let reads = calls_of_threads(folder, "pread64", "/x.db", &args);
-    // SQLite reads page by page, and each of our threads many pages at a time: no other thread makes so many calls.
+    // The thread with the most reads is SQLite's: it reads single pages, and sqluice's threads many pages at a time.
     assert!(reads[0] / 2 > reads[1], "{reads:?}");
     let ran = inject(folder, "pread64", "signal=INT", reads[0] / 2, &args);
     assert_interrupted(&ran);
@@ -189,7 +190,7 @@ fn asked_to_stop_check_stops_while_sqlite_still_checks() {
     windows,
     ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
 )]
-fn what_nohup_started_outlives_its_terminal() {
+fn a_run_under_nohup_survives_the_end_of_its_terminal() {
     let folder = folder();
     let folder = folder.path();
     let mut command = program("sh");
@@ -204,7 +205,7 @@ fn what_nohup_started_outlives_its_terminal() {
     assert_eq!(names(folder), ["x.db"]);
 }
 
-/// Runs with standard output, or both outputs, going to a closed pipe.
+/// Runs the command with standard output, or both outputs, going to a closed pipe.
 fn run_with_closed_output(folder: &Path, args: &[&str], stderr_too: bool) -> Ran {
     let closed_pipe = || {
         let (reader, writer) = std::io::pipe().unwrap();
@@ -241,7 +242,7 @@ fn a_closed_standard_output_is_no_error() {
             assert_eq!((ran.code(), &*ran.stderr), (Some(0), ""), "{args:?}: {ran:?}");
         }
     }
-    // The verdict is not read; the exit code still gives it.
+    // The exit code gives the result of the check although nobody reads the output.
     fs::write(folder.join("z.db"), "no database").unwrap();
     assert_eq!(run_with_closed_output(folder, &["check", "z.db"], false).code(), Some(1));
     assert_eq!(run_with_closed_output(folder, &["check", "nothing.db"], true).code(), Some(1));
@@ -260,10 +261,10 @@ fn a_standard_output_that_is_full_is_an_error() {
 }
 
 #[test]
-fn without_a_terminal_progress_is_a_line_now_and_then_if_verbose_and_need_not_be_read() {
+fn a_verbose_run_without_a_terminal_prints_lines_of_progress_that_need_not_be_read() {
     let folder = folder();
     let folder = folder.path();
-    // Long enough for a line.
+    // The run takes long enough for a line of progress.
     let discard = ["generate", "--discard", "--preset", "user", "--rows", "100B"];
     let started =
         |args: &[&str]| spawn(sqluice(folder).args([&discard[..], args].concat()).env(WAITS, "0.01"));
@@ -301,7 +302,7 @@ fn without_a_terminal_progress_is_a_line_now_and_then_if_verbose_and_need_not_be
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "strace, which sends signals at a call, is a program of Linux")]
-fn asked_to_stop_export_leaves_nothing() {
+fn an_interrupted_export_leaves_no_file() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "300k")).ok();
@@ -324,7 +325,7 @@ fn asked_to_stop_export_leaves_nothing() {
     windows,
     ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
 )]
-fn asked_to_stop_copy_leaves_what_was_there() {
+fn an_interrupted_copy_leaves_an_existing_target_unchanged() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "1M")).ok();
@@ -357,7 +358,7 @@ fn asked_to_stop_copy_leaves_what_was_there() {
     windows,
     ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
 )]
-fn asked_to_stop_merge_leaves_what_was_there() {
+fn an_interrupted_merge_leaves_an_existing_target_unchanged() {
     let folder = folder();
     let folder = folder.path();
     for (name, part) in [("x.db", "1/2"), ("y.db", "2/2")] {

@@ -1,4 +1,4 @@
-//! Copies that do not fit: refused or ended with a clear error, and without a file.
+//! Copies for which the disk has no space: they are refused, or end with an error and leave no file.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn a_copy_that_does_not_fit_leaves_nothing_and_the_source_as_it_is() {
         &["y.db"][..],
         &["y.db", "--page-size", "1024"],
         &["x.db", "--compact"],
-        // SQLite writes it, after a scratch copy.
+        // With auto_vacuum, SQLite writes the copy, from a temporary copy.
         &["y.db", "--auto-vacuum", "full"],
     ] {
         let args = [&["copy", "x.db"], args].concat();
@@ -30,7 +30,7 @@ fn a_copy_that_does_not_fit_leaves_nothing_and_the_source_as_it_is() {
         assert_eq!(image.free_bytes(), free, "{args:?}: all space is free again");
         assert!(fs::read(root.join("x.db")).unwrap() == read, "{args:?}: the source changed");
     }
-    // Without its free pages it fits.
+    // The copy fits, because it has no free pages.
     let connection = Connection::open(root.join("x.db")).unwrap();
     connection.execute_batch("PRAGMA journal_mode = OFF; DELETE FROM user WHERE id > 120000").unwrap();
     drop(connection);

@@ -10,7 +10,7 @@ use crate::support::{finish, folder, integrity, names, run, sqluice_with_file_li
 
 const START: &str = "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT);\n";
 
-/// Statements that fill a kilobyte for each row by pages, and by SQLite `copies` times as much.
+/// Returns a dump with `rows` rows of a kilobyte, which are written as pages, and statements by which SQLite inserts them `copies` times.
 fn dump(rows: usize, copies: usize) -> String {
     let mut text = START.to_owned();
     for row in 0..rows {
@@ -30,13 +30,13 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_disk_that_is_full_by_pages_or_by_statements_keeps_the_old_database() {
+fn a_disk_that_pages_or_statements_of_a_dump_fill_keeps_the_old_database() {
     let Some(image) = Disk::ext4(folder(), 16) else { return };
     let (root, inputs) = (image.root(), folder());
     run(&root, ["generate", "x.db", "--preset", "user", "--rows", "1k"]).ok();
     let (before, free) = (names(&root), image.free_bytes());
     let old = fs::read(root.join("x.db")).unwrap();
-    // The pages fit, and what the statements add does not; or not even the pages fit.
+    // In one case the pages fit, but not the rows of the statements; in the other not even the pages fit.
     for text in [dump(5000, 3), dump(20_000, 1)] {
         let path = inputs.path().join("dump.sql");
         fs::write(&path, text).unwrap();
@@ -58,7 +58,7 @@ fn a_disk_that_is_full_by_pages_or_by_statements_keeps_the_old_database() {
 fn a_compressed_dump_that_outgrows_the_disk_is_an_error_that_leaves_nothing() {
     let Some(image) = Disk::ext4(folder(), 16) else { return };
     let root = image.root();
-    // A few kilobytes that are 64 MB.
+    // A few kilobytes that decompress to 64 MB.
     let bomb = gzip(format!("{START}INSERT INTO t VALUES(1,'{}');\n", "x".repeat(64 << 20)).as_bytes());
     fs::write(root.join("dump.sql.gz"), bomb).unwrap();
     let (before, free) = (names(&root), image.free_bytes());
@@ -77,7 +77,7 @@ fn a_limit_on_file_sizes_keeps_the_old_database() {
     run(folder.path(), ["generate", "x.db", "--preset", "user", "--rows", "1k"]).ok();
     fs::write(folder.path().join("dump.sql"), dump(5000, 2)).unwrap();
     let old = fs::read(folder.path().join("x.db")).unwrap();
-    // In units of 512 bytes: less than the pages, less than what the statements add.
+    // Limits in units of 512 bytes: one below the size of the pages, one below that of the rows of the statements.
     for limit in [2000, 12_000, 20_000] {
         let mut command = sqluice_with_file_limit(folder.path(), limit);
         let ran = finish(command.args(["load", "x.db", "dump.sql", "--overwrite"])).failed(1, "");

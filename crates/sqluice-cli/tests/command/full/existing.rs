@@ -1,6 +1,5 @@
-//! Writes that fail while an existing database is changed: full disks, limits on file sizes, and system calls that fail one
-//! after the other. The run must say so, the database must be as it was, in its journal mode, and the next run must leave nothing
-//! behind.
+//! Writes that fail while an existing database is changed: full disks, limits on file sizes, and each system call in turn. The run must end
+//! with an error, the database must keep its content and journal mode, and the next run must remove all leftovers.
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 
@@ -22,12 +21,12 @@ use crate::support::{
     Ran, Random, end, finish, folder, names, run, spawn, sqluice, sqluice_with_file_limit, tell,
 };
 
-/// Calls of each kind that fail, for each scenario and journal mode.
+/// Returns the number of calls of each name to let fail, for each scenario and journal mode.
 fn faults_of_a_kind() -> usize {
     tries(1, 5, 50)
 }
 
-/// Runs the command with limited file sizes, in units of 512 bytes.
+/// Runs the command with a limit on file sizes of `blocks` times 512 bytes.
 fn with_limit(case: &Case, folder: &Path, blocks: u64) -> Ran {
     finish(sqluice_with_file_limit(folder, blocks).args(case.args()))
 }
@@ -41,7 +40,7 @@ fn a_limit_on_file_sizes_leaves_the_old_database() {
         let new_bytes = fs::metadata(whole.path().join("x.db")).unwrap().len();
         let mut refused = 0;
         let spread = spread(&mut random, (new_bytes - 1024) as usize, tries(2, 8, 80));
-        // A limit of 512 bytes refuses every file, also the log.
+        // With a limit of 512 bytes, no file can be written, not even the log.
         let edges = [512, case.old_bytes - 512, case.old_bytes, case.old_bytes + 4096, new_bytes - 512];
         for bytes in spread.into_iter().map(|bytes| bytes as u64 + 512).chain(edges) {
             let at = format!("{}, {bytes} bytes at most", case.name());
@@ -49,7 +48,7 @@ fn a_limit_on_file_sizes_leaves_the_old_database() {
             let ran = with_limit(&case, folder.path(), bytes / 512);
             let found = case.content(folder.path());
             if ran.status.success() {
-                // Free pages were enough.
+                // The rows fitted into free pages.
                 assert_eq!(found, Content::New, "{at}: {ran:?}");
             } else {
                 refused += 1;
@@ -58,16 +57,16 @@ fn a_limit_on_file_sizes_leaves_the_old_database() {
             }
             case.assert_next_run_clears(folder.path(), &found, &at);
         }
-        // The log takes what SQLite writes, and its checkpoint need not succeed.
+        // In WAL mode, SQLite's writes go to the log, which may fit while its checkpoint fails; such a run succeeds.
         let at_least = if case.scenario.writes_pages() { 3 } else { 1 };
         assert!(refused >= at_least, "{}: only {refused} refused", case.name());
     }
 }
 
-/// A call that fails, to be found again: it is the `nth` of that name in its thread.
+/// A system call to let fail: its name, and its number among the calls of this name in its thread.
 type Fault = (String, usize);
 
-/// The calls of a whole run that write, sync, cut or remove something of the database, by name.
+/// Returns the system calls of a complete run that open, read, write, sync, truncate or remove a file of the database, by name.
 fn faults(case: &Case) -> BTreeMap<String, Vec<usize>> {
     const FAILING: [&str; 8] =
         ["pwrite64", "pwritev", "fsync", "fdatasync", "ftruncate", "unlink", "openat", "pread64"];
@@ -89,7 +88,7 @@ fn faults(case: &Case) -> BTreeMap<String, Vec<usize>> {
     faults
 }
 
-/// Runs the command with calls that fail: that one, or it and all later ones of its name.
+/// Runs the command and lets a call fail; if `on`, also all later calls of the same name.
 fn with_fault(case: &Case, folder: &Path, (call, nth): &Fault, error: &str, on: bool) -> Ran {
     let on = if on { "+" } else { "" };
     let inject = format!("inject={call}:error={error}:when={nth}{on}");
@@ -129,7 +128,8 @@ fn assert_faults_are_harmless(scenario: Scenario) {
     }
 }
 
-/// A run that succeeds has made the new database; one that fails has left the old one, or says that this is unknown.
+/// Asserts that a run that succeeded has made the new database, and that a run that failed has left the old one, or reports that the state
+/// is unknown.
 #[track_caller]
 fn assert_harmless(ran: Ran, found: &Content, at: &str) {
     if ran.status.success() {
@@ -175,7 +175,7 @@ fn load_too_much(root: &Path, flags: &[&str]) -> Ran {
         let padding = "x".repeat(980);
         let _ = pipe.write_all(b"id,name,n\n");
         for i in 1000..25_000 {
-            // The reader gives up before its end.
+            // The command stops reading before the end.
             if pipe.write_all(format!("{i},{padding}{i},{i}\n").as_bytes()).is_err() {
                 break;
             }
@@ -225,7 +225,7 @@ fn a_full_disk_leaves_the_old_database_and_all_space_free() {
                 image.free_bytes()
             );
         }
-        // And what fits, fits.
+        // A load that fits succeeds afterwards.
         run(&root, case.args()).ok();
         assert_eq!(case.content_in_place(&root), Content::New, "{journal:?}");
         run(&root, NEXT).ok();
@@ -233,7 +233,8 @@ fn a_full_disk_leaves_the_old_database_and_all_space_free() {
     }
 }
 
-/// On a disk that `fill` fills, each scenario is refused because of it in each journal mode, and the old database stays.
+/// Asserts that each scenario ends with an error about the full disk in each journal mode, and leaves the old database. `fill` fills the
+/// disk.
 fn assert_refused_when_full(fill: impl Fn(&Disk, &mut fs::File)) {
     let Some(image) = Disk::ext4(folder(), 16) else { return };
     let root = image.root();
@@ -255,13 +256,13 @@ fn assert_refused_when_full(fill: impl Fn(&Disk, &mut fs::File)) {
 }
 
 #[test]
-fn a_database_on_a_full_disk_can_still_be_read_and_refused() {
-    // Not even a journal, or a log, has room.
+fn a_database_on_a_full_disk_can_be_read_and_changes_are_refused() {
+    // There is no space even for a journal or a log.
     assert_refused_when_full(|_, ballast| while ballast.write_all(&[1; 512]).is_ok() {});
 }
 
 #[test]
-fn a_disk_with_20_kb_left_is_called_full_in_every_journal_mode() {
+fn with_20_kb_left_the_error_names_the_full_disk_in_every_journal_mode() {
     assert_refused_when_full(|image, ballast| {
         while image.free_bytes() > 20_000 {
             let bytes = vec![1; (image.free_bytes() as usize - 16_000) / 2 + 512];

@@ -1,4 +1,4 @@
-//! Merges that do not fit: refused or ended with a clear error, and without a file.
+//! Merges for which the disk has no space: they are refused, or end with an error and leave no file.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use sqluice_testkit::disk::Disk;
 
 use crate::support::{finish, folder, generate, integrity, names, run, sqluice_with_file_limit};
 
-/// Makes `x.db` and `y.db`, which have one half of the rows each.
+/// Makes `x.db` and `y.db`, each with one half of the rows.
 fn sources(folder: &Path, rows: &str) {
     for (name, part) in [("x.db", "1/2"), ("y.db", "2/2")] {
         run(folder, [&generate(name, rows)[..], &["--part", part]].concat()).ok();
@@ -31,7 +31,7 @@ fn a_merge_that_does_not_fit_leaves_nothing_and_all_databases_as_they_are() {
         &["x.db", "y.db"],
         &["x.db", "y.db", "--compact"],
         &["z.db", "x.db", "y.db", "--analyze"],
-        // SQLite inserts the rows, into a temporary database.
+        // In this merge, SQLite inserts the rows into a temporary database.
         &["z.db", "x.db", "y.db", "--source-column", "origin"],
     ] {
         let args = [&["merge"], args].concat();

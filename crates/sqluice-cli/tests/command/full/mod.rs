@@ -1,5 +1,5 @@
-//! Writes that fail: full disks, limits on file sizes and system calls that fail, for new databases, also of dumps, existing ones, copies, merges and
-//! temporary space.
+//! Writes that fail, by full disks, limits on file sizes, and system calls: for new and existing databases, dumps, copies, merges and
+//! temporary files.
 
 mod copy;
 mod dump;

@@ -1,5 +1,5 @@
-//! File systems that are full, read-only or unlike the usual: small ext4 images on a loop device, a limit on file sizes, and
-//! one in memory.
+//! New databases on unusual file systems: full or read-only ones (small ext4 images on a loop device), with a limit on file sizes, and in
+//! memory (tmpfs).
 
 use std::fs;
 use std::io::Write;
@@ -30,7 +30,7 @@ fn load_too_much(root: &Path, flags: &[&str]) -> Ran {
     let mut pipe = child.stdin.take().unwrap();
     let writer = thread::spawn(move || {
         let row = format!("{}\n", "x".repeat(999));
-        // The reader gives up before its end.
+        // The command stops reading before the end.
         let _ = pipe.write_all(format!("a\n{}", row.repeat(24_000)).as_bytes());
     });
     let ran = end(child);
@@ -43,7 +43,7 @@ fn a_full_disk_is_a_clear_error_that_leaves_nothing() {
     let Some(image) = Disk::ext4(folder(), 16) else { return };
     let root = image.root();
     let (before, free) = (names(&root), image.free_bytes());
-    // Direct and buffered, full in the middle of a write or between two.
+    // With direct and buffered writes, the disk fills up within a write or between two.
     for page_size in ["4096", "65536", "1024"] {
         for threads in ["1", "2"] {
             let ran = load_too_much(&root, &["--page-size", page_size, "-j", threads]);
@@ -53,7 +53,7 @@ fn a_full_disk_is_a_clear_error_that_leaves_nothing() {
         }
     }
 
-    // And what fits, fits.
+    // A load that fits succeeds afterwards.
     run(&root, generate("x.db", "300k")).ok();
     assert_eq!(integrity(&root.join("x.db")), "ok");
 
@@ -86,7 +86,7 @@ fn a_file_that_will_not_fit_is_refused_and_one_that_just_fits_is_written() {
     refused("20M", &["--page-size", "1024"]);
     assert_eq!(names(&root), before);
 
-    // What a killed run left counts as free: it is removed first.
+    // The temporary file of a killed run counts as free space, because it is removed first.
     let left = root.join(".x.db.sqluice-tmp-1-0");
     fs::write(&left, vec![1; free as usize - 1_000_000]).unwrap();
     let rows = (free * 95 / 100 / 19).to_string();
@@ -100,7 +100,7 @@ fn a_file_that_will_not_fit_is_refused_and_one_that_just_fits_is_written() {
 fn a_disk_without_room_for_a_name_is_a_clear_error() {
     let Some(image) = Disk::ext4(folder(), 2) else { return };
     let root = image.root();
-    // Out of inodes.
+    // The disk has no free inode.
     let full = (0..).find(|index| fs::File::create(root.join(format!("{index}"))).is_err()).unwrap();
     let ran = run(&root, generate("x.db", "3")).failed(1, "cannot create a file in .");
     assert!(
@@ -131,7 +131,7 @@ hint: choose a folder that you may write to
         let args = [&generate("x.db", "3")[..], &["--overwrite", flag]].concat();
         run(&root, args).failed(1, "x.db is read-only, and is not replaced\n\nhint: ");
     }
-    // The existing database can be checked.
+    // A database on the read-only disk can still be checked.
     run(&root, ["check", "--full", "x.db"]).ok();
     run(&root, ["info", "x.db"]).ok();
     assert_eq!(names(&root), before);
@@ -140,7 +140,7 @@ hint: choose a folder that you may write to
 #[test]
 fn a_limit_on_file_sizes_is_a_clear_error_that_leaves_nothing() {
     let folder = folder();
-    // 8 MiB in units of 512 bytes or 1024, as shells have it; and one that a page ends beyond.
+    // Limits of 8 MiB, in units of 512 or 1024 bytes, depending on the shell, and a limit within a page.
     for limit in [8192, 9] {
         for page_size in ["4096", "1024"] {
             let mut command = sqluice_with_file_limit(folder.path(), limit);
@@ -157,7 +157,7 @@ hint: raise the limit on file sizes (ulimit -f) or choose another file system
     }
 }
 
-/// Makes databases of three page sizes in `folder`; their checksums, and how they were written.
+/// Makes databases of three page sizes in `folder`. Returns the checksum of each, and the way it was written (direct or buffered).
 fn make(folder: &Path) -> Vec<(String, String)> {
     let made = ["512", "4096", "65536"].map(|page_size| {
         let args = [&generate("x.db", "300k")[..], &["--json", "--page-size", page_size]].concat();

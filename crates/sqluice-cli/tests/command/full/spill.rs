@@ -1,4 +1,4 @@
-//! Temporary space that is full, forbidden or not there: a clear error that names the folder, and nothing is left.
+//! A temporary folder that is full, read-only or missing: the run ends with an error that names the folder, and leaves no file.
 
 use std::fs;
 use std::path::Path;
@@ -19,14 +19,14 @@ fn spilling(temp: &str) -> [&str; 9] {
     ["generate", "big.db", "schema.sql", "--rows", "2M", "--memory", "32MiB", "--temp-dir", temp]
 }
 
-/// A folder with the schema.
+/// Returns a folder with the file of the schema.
 fn prepared() -> TempDir {
     let folder = folder();
     fs::write(folder.path().join("schema.sql"), SCHEMA).unwrap();
     folder
 }
 
-/// It failed for the sake of the temporary folder, says so, and left nothing.
+/// Asserts that a run failed because of the temporary folder, named it with the cause, and left no file.
 #[track_caller]
 fn assert_refused(ran: Ran, folder: &Path, temp: &str, cause: &str) {
     let ran = ran.failed(1, temp);
@@ -49,7 +49,7 @@ fn a_full_temporary_folder_is_a_clear_error_that_leaves_nothing() {
             assert_refused(ran, folder.path(), temp, "No space left on device");
             assert_eq!(names(&root), before);
         }
-        // And what needs no space needs none.
+        // A run that sorts nothing succeeds with the full folder.
         let mut few = spilling(temp);
         few[4] = "1000";
         run(folder.path(), few).ok();
@@ -61,7 +61,7 @@ fn a_full_temporary_folder_is_a_clear_error_that_leaves_nothing() {
 fn a_limit_on_file_sizes_that_the_spill_exceeds_is_a_clear_error() {
     let folder = prepared();
     fs::create_dir(folder.path().join("temp")).unwrap();
-    // Rows that are sorted are spilled before any page is written.
+    // Sorted rows go to temporary files before the first page is written, so the limit stops the sorting.
     let schema = "CREATE TABLE w (\n  k TEXT PRIMARY KEY  -- gen: text(20, 30)\n) WITHOUT ROWID;\n";
     fs::write(folder.path().join("schema.sql"), schema).unwrap();
     let ran = finish(sqluice_with_file_limit(folder.path(), 8192).args(spilling("temp")));
@@ -70,7 +70,7 @@ fn a_limit_on_file_sizes_that_the_spill_exceeds_is_a_clear_error() {
 }
 
 #[test]
-fn a_temporary_folder_that_is_not_there_or_no_folder_is_a_clear_error() {
+fn a_missing_temporary_folder_or_a_file_in_its_place_is_a_clear_error() {
     let folder = prepared();
     assert_refused(
         run(folder.path(), spilling("nowhere")),

@@ -1,4 +1,4 @@
-//! SIGKILL while a database is copied: the target is absent, the old database, or the copy; the next run clears what is left.
+//! SIGKILL while a database is copied: the target is absent, the old database, or the copy; the next run removes leftovers.
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::support::kills::Kills;
 use crate::support::old::{Content, LEFT, content, journal_mode};
 use crate::support::{folder, generate, names, run, start, tell};
 
-/// About 11 MB: several writes.
+/// The number of rows: about 11 MB, so that the run makes several writes.
 const ROWS: i64 = 600_000;
 
-/// Kills while pages are written.
+/// Returns the number of kills while pages are written.
 fn kills() -> usize {
     tries(2, 12, 2000)
 }
@@ -76,10 +76,10 @@ fn a_killed_copy_that_overwrites_leaves_the_old_database_or_the_copy() {
 
 #[test]
 #[cfg_attr(windows, ignore = "under wine a program starts so slowly that kills come too late")]
-fn a_killed_copy_in_place_leaves_all_rows_in_the_journal_mode_or_a_rollback_one() {
+fn a_killed_copy_in_place_leaves_all_rows_and_the_journal_mode_of_the_source_or_delete() {
     let elsewhere = folder();
     source(elsewhere.path());
-    // Free pages, so that the copy differs from its source.
+    // Free pages make the source differ from its copy.
     let connection = Connection::open(elsewhere.path().join("big.db")).unwrap();
     connection
         .execute_batch("CREATE TABLE churn AS SELECT * FROM user LIMIT 100000; DROP TABLE churn")

@@ -1,6 +1,6 @@
 //! SIGKILL while an existing database is changed: at chosen system calls, a number of them in each phase of each scenario in each journal
-//! mode, and at random moments. SQLite must find all of the old database or all of the new one, in its journal mode, and the next run must
-//! leave nothing behind.
+//! mode, and at random times. SQLite must find all of the old database or all of the new one, in its journal mode, and the next run must
+//! remove all leftovers.
 //!
 //! ```text
 //!  open, read, plan  | BEGIN IMMEDIATE, schema | pages past the end | fdatasync, roots, COMMIT | checkpoint, close
@@ -21,34 +21,34 @@ use crate::support::existing::{Case, Content, Journal, Scenario, spread};
 use crate::support::strace::{Call, calls, inject, strace};
 use crate::support::{Random, kill_when, run, start, tell};
 
-/// Kills in each phase.
+/// Returns the number of kills in each phase.
 fn kills() -> usize {
     tries(1, 12, 120)
 }
 
-/// How far a run has come.
+/// The phase of a run, in the order of the phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
-    /// Before it has the write lock.
+    /// The run does not have the write lock yet.
     Opening,
-    /// It has the write lock; nothing of what it makes is in the file.
+    /// The run has the write lock, and has written nothing to the file.
     Working,
-    /// Pages are written behind the last one.
+    /// New pages are written behind the last page.
     Pages,
-    /// They are synced, and become part of the database. On the SQL scenario: SQLite writes.
+    /// The pages are synced, and become part of the database; in the SQL scenario, SQLite writes.
     Publishing,
-    /// The new database is committed; a checkpoint and closing follow.
+    /// The transaction is committed; a checkpoint and closing follow.
     Committed,
 }
 
-/// Follows a run by its calls.
+/// Determines the phase of a run from its system calls.
 struct Follower<'c> {
     case: &'c Case,
     phase: Phase,
 }
 
 impl Follower<'_> {
-    /// Takes notice of a call that has ended.
+    /// Advances the phase by a system call that has ended.
     fn see(&mut self, call: &Call<'_>) {
         let Call { name, args, result, .. } = call;
         if *result < 0 {
@@ -73,12 +73,12 @@ impl Follower<'_> {
         self.phase = next;
     }
 
-    /// What SQLite writes last.
+    /// Returns the name of the file that SQLite writes last.
     fn target(&self) -> &'static str {
         if self.case.journal == Journal::Wal { "-wal" } else { "" }
     }
 
-    /// Whether a call may be the one that makes the new database: the last such is.
+    /// Returns `true` if a call may be the commit. The last such call of a run is the commit.
     fn may_commit(&self, call: &Call<'_>) -> bool {
         match self.case.journal {
             Journal::Delete => call.name == "unlink" && call.args.contains("/x.db-journal\""),
@@ -87,7 +87,7 @@ impl Follower<'_> {
     }
 }
 
-/// RESERVED in rollback mode, WAL_WRITE_LOCK in WAL mode.
+/// Returns `true` if the arguments of a call take the write lock: RESERVED in rollback mode, WAL_WRITE_LOCK in WAL mode.
 fn is_write_lock(args: &str, journal: Journal) -> bool {
     let (file, byte) = match journal {
         Journal::Delete => ("/x.db>", "l_start=1073741825, l_len=1}"),
@@ -96,17 +96,18 @@ fn is_write_lock(args: &str, journal: Journal) -> bool {
     args.contains("F_SETLK, {l_type=F_WRLCK") && args.contains(file) && args.contains(byte)
 }
 
-/// A call, to be found again: it is the `nth` of that name in its thread, and in no other thread there was such a one before.
+/// A system call to kill at: its name, and its number among the calls of this name in its thread. No other thread reaches this number
+/// earlier.
 #[derive(Clone, Debug)]
 struct Moment {
     call: String,
     nth: usize,
 }
 
-/// All that the kills need of strace.
+/// The system calls that strace records.
 const TRACED: &str = "trace=%desc,%file";
 
-/// The calls of a whole run that have to do with its folder, by the phase in which they begin.
+/// Returns the system calls of a complete run on files of its folder, by the phase in which they begin.
 fn moments(case: &Case) -> BTreeMap<Phase, Vec<Moment>> {
     let folder = case.folder();
     let log = folder.path().join("log");
@@ -123,7 +124,7 @@ fn moments(case: &Case) -> BTreeMap<Phase, Vec<Moment>> {
     for call in &calls(&log) {
         let nth = counts.entry((call.thread, call.name.clone())).or_default();
         *nth += 1;
-        // strace counts in each thread: the first to reach that number is killed.
+        // strace counts the calls of each thread, and kills the run when the first thread reaches the number.
         let is_first = named.insert((call.name.clone(), *nth));
         if !call.args.contains(of_folder) && !call.args.contains("x.db") {
             continue;
@@ -145,7 +146,7 @@ fn moments(case: &Case) -> BTreeMap<Phase, Vec<Moment>> {
     moments
 }
 
-/// What lies in the folder after a kill, for the histogram.
+/// Returns the kinds of files in the folder after a kill, for the histogram.
 fn left(case: &Case, folder: &Path) -> String {
     let bytes = |name: &str| fs::metadata(folder.join(name)).map_or(0, |file| file.len());
     let parts = [
@@ -157,7 +158,7 @@ fn left(case: &Case, folder: &Path) -> String {
     if parts.is_empty() { "nothing".to_owned() } else { parts.join(" and ") }
 }
 
-/// Looks at what a killed run left, runs the command again, and looks at that.
+/// Checks the database that a killed run left, runs the command again, and checks the result. Returns the state after the kill.
 fn assert_old_or_new(case: &Case, folder: &Path, at: &str) -> (Content, String) {
     let found = case.content(folder);
     let left = left(case, folder);
@@ -167,7 +168,8 @@ fn assert_old_or_new(case: &Case, folder: &Path, at: &str) -> (Content, String) 
     (found, left)
 }
 
-/// Kills a run when it reaches that call; returns where it was.
+/// Kills a run at a system call. Returns the phase, the content of the database and the files that were left; `None` if the run made no
+/// such call.
 fn kill_at(case: &Case, moment: &Moment) -> Option<(Phase, Content, String)> {
     let folder = case.folder();
     let folder = folder.path();
@@ -177,12 +179,12 @@ fn kill_at(case: &Case, moment: &Moment) -> Option<(Phase, Content, String)> {
     let flags = ["-y", "-s", "100", "-e", TRACED, "-o", log_name, "-e", &inject];
     let ran = strace(folder, &flags, case.args());
     if ran.status.success() {
-        // Threads came in another order: there was no such call.
+        // With another order of threads, no thread made so many calls.
         return None;
     }
     assert_eq!(ran.status.signal(), Some(9), "{}, {inject}: {ran:?}", case.name());
     let log = fs::read_to_string(log.path()).unwrap();
-    // What was killed as it began has no result.
+    // A call that was killed as it began has no result in the log.
     let ended: Vec<&str> = log.lines().filter(|line| !line.ends_with("= ?")).collect();
     let log = ended.join("\n");
     let mut follower = Follower { case, phase: Phase::Opening };
@@ -192,7 +194,7 @@ fn kill_at(case: &Case, moment: &Moment) -> Option<(Phase, Content, String)> {
     Some((phase, found, left))
 }
 
-/// Kills in each phase, and shows what they left.
+/// Kills runs in each phase, and prints a histogram of the states that they left.
 fn assert_kills_are_harmless(scenario: Scenario, journal: Journal) {
     let case = Case::new(scenario, journal);
     let mut random = Random::new();
@@ -203,7 +205,7 @@ fn assert_kills_are_harmless(scenario: Scenario, journal: Journal) {
         seen.get(&phase).map_or(0, |kinds| kinds.values().sum())
     };
     for (&phase, moments) in &moments {
-        // Threads come in another order at times.
+        // A kill may be missed, because the order of threads varies.
         for _ in 0..10 {
             let missing = wanted.saturating_sub(count(&seen, phase));
             for at in spread(&mut random, moments.len(), missing) {
@@ -249,19 +251,19 @@ killed_at_calls! {
     killed_while_rows_go_through_sqlite_in_wal_mode: Sql, Wal;
 }
 
-/// A moment that can be seen from outside.
+/// An event of a run that the test can observe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Sign {
-    /// Some time has passed since the start, up to that of a whole run.
+    /// This time since the start, at most that of a complete run, has passed.
     Time,
-    /// The file has grown.
+    /// The database file has grown.
     Pages,
-    /// SQLite has begun a journal, or written to its log.
+    /// SQLite has created a journal, or written to the log.
     Journal,
 }
 
 #[test]
-fn killed_at_any_moment_it_leaves_old_or_new() {
+fn a_load_that_is_killed_at_any_time_leaves_the_old_or_the_new_database() {
     let mut random = Random::new();
     for case in Case::all() {
         let measured = case.folder();

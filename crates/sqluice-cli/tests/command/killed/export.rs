@@ -1,4 +1,4 @@
-//! SIGKILL while tables are exported: each file is absent, the old one, or complete; the next run clears what is left.
+//! SIGKILL while tables are exported: each file is absent, the old one, or complete; the next run removes leftovers.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use sqluice_testkit::effort::tries;
 use crate::support::kills::Kills;
 use crate::support::{Random, folder, generate, kill_when, names, run, start, tell};
 
-/// About 8 MB as text.
+/// The number of rows: about 8 MB as text.
 const ROWS: &str = "400000";
 
 #[test]

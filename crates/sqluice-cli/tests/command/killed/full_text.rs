@@ -12,7 +12,7 @@ use sqluice_testkit::effort::tries;
 
 use crate::support::{Random, folder, run, start};
 
-/// The runs: each with its arguments.
+/// The arguments of each run.
 const RUNS: [&[&str]; 3] = [
     &["load", "x.db", "t.csv", "--table", "t", "--append"],
     &["index", "x.db", "--fts-optimize", "f"],
@@ -108,7 +108,7 @@ fn a_full_disk_leaves_the_old_index() {
     let old = content(folder);
     for args in RUNS {
         begin(folder);
-        // As many blocks as the database has: the log has no room for much more.
+        // The limit is the size of the database, so that the log can hold little more.
         let ran = finish(sqluice_with_file_limit(folder, 24).args(args));
         assert_ne!(ran.code(), Some(0), "{args:?}: {ran:?}");
         assert_eq!(content(folder), old, "{args:?}");

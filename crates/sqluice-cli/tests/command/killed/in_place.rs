@@ -1,5 +1,5 @@
 //! SIGKILL while a database is replaced in place, beside a program that opens and closes it: it has the old content or the new, in its
-//! journal mode, and the next run removes what is left and names it.
+//! journal mode, and the next run removes leftovers and names them.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -42,7 +42,7 @@ impl What {
     }
 }
 
-/// The command as it is started; `None`: it can't be made to see no other process.
+/// Returns the command for a method; `None` if the test can't hide other processes from it, which the method `Transaction` needs.
 fn command(by: By, folder: &Path, args: &[String]) -> Option<Command> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let mut command = match by {
@@ -77,7 +77,7 @@ fn open_and_close(database: &Path, stop: &AtomicBool) {
     }
 }
 
-/// Asserts that a killed run has left the old content or the new, in the journal mode; whether it is the new.
+/// Asserts that a killed run has left the old content or the new one, in the right journal mode. Returns `true` for the new content.
 #[track_caller]
 fn assert_whole(what: What, left: Left, database: &Path, at: &str) -> bool {
     let mode = if left.is_wal() { "wal" } else { "delete" };
@@ -88,7 +88,7 @@ fn assert_whole(what: What, left: Left, database: &Path, at: &str) -> bool {
         return rows == new && what == What::Merge;
     }
     let found = (content(database), journal_mode(database));
-    // A new database has a mode of its own, which is set last.
+    // --overwrite makes a new database, whose journal mode is set last.
     let new = Content::New(3000);
     let is_new = found.0 == new && (found.1 == mode || found.1 == "delete");
     assert!(is_new || found == (Content::Old, mode.to_owned()), "{at}: {found:?}");
@@ -121,7 +121,7 @@ fn a_killed_run_in_place_leaves_the_old_content_or_the_new_in_its_journal_mode()
                 left.make(folder);
                 let stop = AtomicBool::new(false);
                 std::thread::scope(|scope| {
-                    // Some rounds have no opener, so that the kill is beside nobody.
+                    // In some rounds no other program opens the database.
                     if round % 2 == 1 {
                         scope.spawn(|| open_and_close(&database, &stop));
                     }

@@ -1,4 +1,4 @@
-//! SIGKILL while databases are merged: the target is absent, the old database, or the whole result; the next run clears what is left.
+//! SIGKILL while databases are merged: the target is absent, the old database, or the whole result; the next run removes leftovers.
 
 use std::fs;
 use std::path::Path;
@@ -10,15 +10,15 @@ use crate::support::kills::Kills;
 use crate::support::old::{Content, LEFT, content, journal_mode};
 use crate::support::{folder, generate, names, run, start, tell};
 
-/// Of all databases together: about 11 MB, several writes.
+/// The number of rows of all databases: about 11 MB, so that the run makes several writes.
 const ROWS: i64 = 600_000;
 
-/// Kills while pages are written.
+/// Returns the number of kills while pages are written.
 fn kills() -> usize {
     tries(2, 12, 2000)
 }
 
-/// Makes `a.db` and `b.db`, which have one half of the rows each, with an index.
+/// Makes `a.db` and `b.db`, each with one half of the rows and an index.
 fn sources(folder: &Path) {
     let rows = ROWS.to_string();
     for (name, part) in [("a.db", "1/2"), ("b.db", "2/2")] {
@@ -104,7 +104,7 @@ fn a_killed_merge_into_an_existing_database_adds_all_rows_or_no_row() {
             seen = (seen.0 + usize::from(is_old), seen.1 + usize::from(!is_old));
             let found = journal_mode(&db);
             assert!(found == mode || found == "delete", "{reached:?}: {mode} became {found}");
-            // What was added must not be added twice.
+            // If the merge was complete, a second one would add the rows again, so copy instead.
             let again = if is_old { args } else { ["copy", "x.db", "x.db", "--compact"] };
             run(folder, again).ok();
             assert_eq!(content(&db), Content::New(ROWS), "{mode}, {reached:?}");

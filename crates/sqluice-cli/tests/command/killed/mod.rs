@@ -1,4 +1,4 @@
-//! SIGKILL while the command writes: a new database, also of a dump or an archive, an existing one, a copy, a merge, files of an export, and temporary space.
+//! SIGKILL while the command writes: new and existing databases, dumps, archives, copies, merges, exported files and temporary files.
 
 mod archive;
 mod copy;
@@ -8,7 +8,7 @@ mod existing;
 mod export;
 mod full_text;
 #[cfg(target_os = "linux")]
-// Containers, in which a run sees no other process, are made by a program of Linux.
+// The test hides processes from a run by unshare, a program of Linux.
 mod in_place;
 mod merge;
 mod new;

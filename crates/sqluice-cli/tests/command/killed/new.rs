@@ -1,4 +1,5 @@
-//! SIGKILL at any moment: the target is absent, what lies beside it is untouched, and the next run clears what is left.
+//! SIGKILL at any time while a new database is written: the target is absent, other files are untouched, and the next run removes
+//! leftovers.
 
 use std::fs;
 use std::io::Read;
@@ -14,7 +15,7 @@ use crate::support::{
     end, folder, generate, integrity, names, run, start, tell, temporaries, wait_for_writes,
 };
 
-/// About 20 MB: several writes.
+/// The number of rows: about 20 MB, so that the run makes several writes.
 const ROWS: &str = "1100k";
 
 /// Asserts that page 1, which makes a file a database, is written after all others.
@@ -31,13 +32,13 @@ fn assert_page_1_comes_last(folder: &Path, whole_bytes: u64) {
     file.read_exact(&mut header).unwrap();
     match &header {
         b"SQLite format 3\0" => assert_eq!(bytes, whole_bytes),
-        // A file that was cut off here is no database to any program.
+        // Without page 1, the file is no database to any program.
         [0, ..] => {}
         other => panic!("half a header: {other:?}"),
     }
 }
 
-/// Files that a run for `big.db` has nothing to do with.
+/// Files that a run for `big.db` must not touch.
 const SIBLINGS: [&str; 7] = [
     "big.db-journal",
     "big.db.bak",
@@ -57,11 +58,11 @@ fn siblings(folder: &Path) -> Vec<(Vec<u8>, SystemTime)> {
 }
 
 #[test]
-fn a_killed_run_leaves_no_target_and_the_next_run_clears_what_it_left() {
+fn a_killed_run_leaves_no_target_and_the_next_run_removes_its_temporary_file() {
     let folder = folder();
     let folder = folder.path();
     for name in SIBLINGS {
-        // An empty journal is no journal: it does no harm, and stays.
+        // An empty journal has no effect for SQLite, and stays.
         fs::write(folder.join(name), if name.ends_with("-journal") { "" } else { name }).unwrap();
     }
     let untouched = siblings(folder);
@@ -114,7 +115,7 @@ fn a_killed_run_that_overwrites_leaves_the_old_database_or_the_new_one() {
 }
 
 #[test]
-fn leftovers_are_cleared_even_when_the_target_exists_by_now() {
+fn leftovers_are_removed_even_if_the_target_exists_now() {
     let folder = folder();
     let folder = folder.path();
     leave_temporary(folder, "big.db", &generate("big.db", ROWS));
@@ -126,7 +127,7 @@ fn leftovers_are_cleared_even_when_the_target_exists_by_now() {
 
 #[test]
 #[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
-fn what_merely_has_the_name_of_a_leftover_is_neither_followed_nor_waited_for() {
+fn a_link_or_pipe_with_the_name_of_a_leftover_is_neither_followed_nor_read() {
     let folder = folder();
     let folder = folder.path();
     fs::write(folder.join("precious"), "precious").unwrap();
@@ -140,7 +141,7 @@ fn what_merely_has_the_name_of_a_leftover_is_neither_followed_nor_waited_for() {
     assert_eq!(fs::read(folder.join("precious")).unwrap(), b"precious");
 }
 
-/// A run for `big.db` that stands still while it writes, and its temporary file.
+/// Starts a run for `big.db` and stops it while it writes. Returns the process and its temporary file.
 #[cfg(unix)] // Windows has no SIGSTOP.
 fn stopped_while_it_writes(folder: &Path) -> (std::process::Child, std::path::PathBuf) {
     for _ in 0..50 {
@@ -166,7 +167,7 @@ fn the_temporary_file_of_a_living_run_is_not_touched() {
     let ino = |path: &Path| std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap());
     let inode = ino(&temporary);
 
-    // Another run for the same name, while the first one stands still.
+    // Start another run for the same target while the first one is stopped.
     run(folder, generate("big.db", "3")).ok();
     assert_eq!(ino(&temporary), inode);
 

@@ -1,5 +1,4 @@
-//! SIGKILL while entries are sorted in temporary space: that space has no name, so nothing of it is left, and the target is
-//! absent.
+//! SIGKILL while entries are sorted in temporary files: these have no names, so none is left, and the target is absent.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +11,7 @@ use crate::support::{
     written_bytes,
 };
 
-/// About 20 MB of entries for each index, beyond what the run has to sort with.
+/// The number of rows: about 20 MB of entries for each index, more than the memory for sorting.
 const ROWS: &str = "1M";
 
 const SCHEMA: &str = "\
@@ -25,7 +24,7 @@ CREATE INDEX by_area ON user (area);
 CREATE INDEX by_age ON user (age DESC, area);
 ";
 
-/// The arguments of a run that spills to the folder `temp`.
+/// Returns the arguments of a run that spills to the folder `temp`.
 fn spilling(rows: &str) -> [&str; 9] {
     ["generate", "big.db", "schema.sql", "--rows", rows, "--memory", "32MiB", "--temp-dir", "temp"]
 }
@@ -37,7 +36,8 @@ fn prepared() -> tempfile::TempDir {
     folder
 }
 
-/// Bytes of the files in a folder that a process has open, those without a name among them. Where each has a name: of all of them.
+/// Returns the total bytes of the files in a folder that a process has open, including unnamed ones. On systems where all files have names,
+/// the total of all files in the folder.
 fn spilled_bytes(id: u32, temp: &Path) -> u64 {
     if cfg!(windows) {
         return fs::read_dir(temp)
@@ -54,7 +54,7 @@ fn spilled_bytes(id: u32, temp: &Path) -> u64 {
     of_folder.filter_map(|entry| fs::metadata(entry.path()).ok()).map(|file| file.len()).sum()
 }
 
-/// Waits until something is in the temporary space; `false`: the run has ended before.
+/// Waits until the run has spilled bytes. Returns `false` if the run has ended before.
 fn wait_for_spill(child: &mut Child, temp: &Path) -> bool {
     let id = child.id();
     wait_until(child, || spilled_bytes(id, temp) > 0)
@@ -88,7 +88,7 @@ fn a_run_that_is_killed_while_it_spills_leaves_no_target_and_no_temporary_space(
     for round in 0.. {
         let child = start(folder, spilling(ROWS));
         let (id, part) = (child.id(), random.fraction());
-        // While entries go to temporary space, and, every third time, while pages are made of them.
+        // Kill while entries are spilled, and every third time while pages are made of them.
         let is_merging = round % 3 == 2;
         let ran = kill_when(child, || match is_merging {
             true => {
@@ -135,7 +135,7 @@ fn a_run_that_is_interrupted_while_it_spills_leaves_nothing() {
     }
 }
 
-/// Runs until something is spilled, and sends a signal. A run that was faster is tried again.
+/// Starts a run, and sends it a signal once it has spilled bytes. If the run has ended before, tries again.
 fn interrupted(folder: &Path, temp: &Path, signal: &str) -> crate::support::Ran {
     for _ in 0..50 {
         let mut child = start(folder, spilling(ROWS));
@@ -152,13 +152,13 @@ fn interrupted(folder: &Path, temp: &Path, signal: &str) -> crate::support::Ran 
 
 #[test]
 #[cfg_attr(windows, ignore = "temporary files have names on Windows")]
-fn without_a_folder_for_it_the_spill_lies_beside_the_target() {
+fn without_temp_dir_the_spill_is_in_the_folder_of_the_target() {
     let folder = prepared();
     let here = folder.path().canonicalize().unwrap();
     let child = start(&here, &spilling(ROWS)[..7]);
     let id = child.id();
     let mut seen = false;
-    // The temporary file of the target has a name; what is spilled has none.
+    // The temporary file of the target has a name, spilled files have none.
     kill_when(child, || {
         let open = fs::read_dir(format!("/proc/{id}/fd")).into_iter().flatten().flatten();
         seen |= open

@@ -1,9 +1,9 @@
 //! The order in which an existing database is changed, as strace sees it, replayed as a power failure may leave it after
 //! each call.
 //!
-//! SIGKILL can't show a missing fsync: what was written stays in the kernel. So the calls are recorded, and what was not synced is
-//! lost, all of it or any part. At every moment SQLite must find all of the old database or all of the new one, and after the end the
-//! new one. Orders that are wrong must fail that test.
+//! SIGKILL can't show a missing fsync, because written data stay in the kernel. So the calls are recorded and replayed, and data that were
+//! not synced are lost, all of them or any part. After each call, SQLite must find all of the old database or all of the new one, and after
+//! the last call the new one. Wrong orders of the calls must fail this test.
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 
@@ -17,15 +17,16 @@ use sqluice_testkit::effort::tries;
 use crate::support::existing::{Case, Content, Journal, Scenario, scratch};
 use crate::support::{Random, tell};
 
-/// The file of that name, as it is known to the operations: the database is the only one that exists before the run.
+/// The number of the database among the files of the operations: it is the only file that exists before the run.
 const DATABASE: usize = 0;
 
-/// Power failures of a recording, about.
+/// Returns the approximate number of power failures to replay for a recording.
 fn failures() -> usize {
     tries(30, 250, 2500)
 }
 
-/// Replays every prefix; the error says what SQLite finds that must not be there. Returns how many states were looked at.
+/// Replays every prefix of the operations, with power failures. Returns the number of states that were checked, or a description of a wrong
+/// state.
 fn replay(case: &Case, before: &Files, ops: &[Op], failures: usize) -> Result<usize, String> {
     let mut random = Random::new();
     let mut seen = HashSet::new();
@@ -35,7 +36,7 @@ fn replay(case: &Case, before: &Files, ops: &[Op], failures: usize) -> Result<us
             let files = after(before, done, &loss);
             let mut hasher = DefaultHasher::new();
             (&files, end == ops.len()).hash(&mut hasher);
-            // Only the end asks for more than the moments before it.
+            // Only after the end must the new database be found.
             if !seen.insert(hasher.finish()) {
                 continue;
             }
@@ -53,7 +54,7 @@ fn tale(done: &[Op], loss: &Loss, found: &Content) -> String {
     format!("after {done:#?} with {loss:?}: {found:?}")
 }
 
-/// What SQLite finds in such a folder.
+/// Returns the content that SQLite finds in a folder with these files.
 fn find(case: &Case, files: &Files) -> Content {
     let scratch = scratch();
     for (name, bytes) in files {
@@ -70,7 +71,7 @@ fn recorded(case: &Case) -> Recorded {
     recorded
 }
 
-/// Pages past the end are written as one: the first write of theirs, if there is one.
+/// Returns the position of the first write of pages past the end of the file; `None` if the run writes none.
 fn first_page(case: &Case, ops: &[Op]) -> Option<usize> {
     let is_past_the_end =
         |op: &Op| matches!(op, Op::Write { file: DATABASE, offset, .. } if *offset as u64 >= case.old_bytes);
@@ -89,27 +90,27 @@ fn assert_power_failures_are_harmless(scenario: Scenario) {
 }
 
 #[test]
-fn a_power_failure_during_a_load_of_a_new_table_leaves_old_or_new() {
+fn a_power_failure_during_a_load_of_a_new_table_leaves_the_old_or_the_new_database() {
     assert_power_failures_are_harmless(Scenario::NewTable);
 }
 
 #[test]
-fn a_power_failure_during_an_append_leaves_old_or_new() {
+fn a_power_failure_during_an_append_leaves_the_old_or_the_new_database() {
     assert_power_failures_are_harmless(Scenario::Append);
 }
 
 #[test]
-fn a_power_failure_during_an_append_to_an_indexed_table_leaves_old_or_new() {
+fn a_power_failure_during_an_append_to_an_indexed_table_leaves_the_old_or_the_new_database() {
     assert_power_failures_are_harmless(Scenario::IndexedAppend);
 }
 
 #[test]
-fn a_power_failure_while_indexes_are_made_leaves_old_or_new() {
+fn a_power_failure_while_indexes_are_made_leaves_the_old_or_the_new_database() {
     assert_power_failures_are_harmless(Scenario::Index);
 }
 
 #[test]
-fn a_power_failure_while_rows_go_through_sqlite_leaves_old_or_new() {
+fn a_power_failure_while_sqlite_inserts_rows_leaves_the_old_or_the_new_database() {
     assert_power_failures_are_harmless(Scenario::Sql);
 }
 
@@ -139,7 +140,7 @@ fn pages_are_written_behind_the_last_page_and_synced_before_anything_refers_to_t
     }
 }
 
-/// Orders that are wrong, by what is wrong with them; each must be caught.
+/// Returns wrong orders of the operations, each with a description. The replay must find each wrong.
 fn wrong_orders(case: &Case, recorded: &Recorded) -> Vec<(&'static str, Vec<Op>)> {
     let ops = &recorded.ops;
     let without = |lost: &dyn Fn(usize, &Op) -> bool| -> Vec<Op> {
@@ -154,7 +155,7 @@ fn wrong_orders(case: &Case, recorded: &Recorded) -> Vec<(&'static str, Vec<Op>)
     });
     let (sibling_name, sibling) = sibling.expect("a journal or a log");
     let of_sibling = |op: &Op| matches!(op, Op::Sync { file } if *file == sibling);
-    // The last state of page 1, written as it is without asking anybody.
+    // The last state of page 1, written without a journal.
     let page_1 = ops.iter().rev().find_map(|op| match op {
         Op::Write { file: DATABASE, offset: 0, bytes } => Some(bytes.clone()),
         _ => None,
@@ -200,11 +201,11 @@ fn wrong_orders(case: &Case, recorded: &Recorded) -> Vec<(&'static str, Vec<Op>)
 }
 
 #[test]
-fn wrong_orders_are_caught_by_the_same_replay() {
+fn the_replay_finds_wrong_orders_of_writes_and_syncs() {
     let scenarios = [Scenario::NewTable, Scenario::Append, Scenario::Sql];
     let cases = scenarios.into_iter().flat_map(|scenario| Journal::ALL.map(|journal| (scenario, journal)));
     let cases: Vec<_> = cases.collect();
-    // At quick effort one of them is chosen at random.
+    // At the effort quick, one wrong order is chosen at random.
     let first = Random::new().next() as usize % cases.len();
     for (scenario, journal) in cases.into_iter().cycle().skip(first).take(tries(1, 6, 6)) {
         let case = Case::new(scenario, journal);

@@ -1,6 +1,6 @@
 //! The order in which an exported file is written, synced and named, as strace sees it.
 //!
-//! A file that has its name before its content is on the disk may be empty after a power failure, and so may the one that it replaced.
+//! A file that is renamed before its content is on the disk may be empty after a power failure, and the file that it replaced is lost.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::support::strace::{Call, calls, strace};
 use crate::support::{folder, generate, run};
 
 #[test]
-fn an_exported_file_is_on_the_disk_before_it_has_its_name_and_so_is_the_name_before_the_end() {
+fn an_exported_file_is_synced_before_its_rename_and_the_folder_before_the_end() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("old.db", "10k")).ok();

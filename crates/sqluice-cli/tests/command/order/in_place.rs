@@ -14,7 +14,7 @@ use crate::support::{Ran, SQLUICE};
 
 const LEFT: [Left; 4] = [Left::Rollback, Left::HotJournal, Left::Wal, Left::StaleWal];
 
-/// Finds what is wrong with a database that had the rows of `left`, and gets `more`.
+/// Returns a judge of a database that had the rows of `left` and gets `more` rows: its result is the fault, if there is one.
 fn judge(left: Left, more: i64) -> Box<Judge<'static>> {
     let mode = if left.is_wal() { "wal" } else { "delete" };
     Box::new(move |database, is_done| match rows_and_mode(database) {
@@ -31,7 +31,7 @@ fn replay_all(run: impl Fn(&Path, &[&str], &[&str]) -> Option<Ran>, check: impl 
     let verbs = [(["copy", "x.db", "x.db"], 0), (["merge", "x.db", more.to_str().unwrap()], ROWS)];
     for (verb, (args, added)) in verbs.into_iter().enumerate() {
         for (place, left) in LEFT.into_iter().enumerate() {
-            // Each state of the database and each verb, but at quick effort not each with each.
+            // All states and all verbs are used, but at the effort quick not all combinations.
             if (verb + place) % tries(2, 1, 1) != 0 {
                 continue;
             }

@@ -1,7 +1,7 @@
-//! The order in which a new file is written, synced and named, as strace sees it; and what a power failure would leave.
+//! The order in which a new file is written, synced and renamed, as strace sees it, and the states that a power failure may leave.
 //!
-//! SIGKILL can't show a missing fsync: what was written stays in the kernel. So the calls are recorded, and every prefix of
-//! them is replayed as the worst that a disk may make of it:
+//! SIGKILL can't show a missing fsync, because written data stay in the kernel. So the calls are recorded, and every prefix of
+//! them is replayed with the losses that a disk may have:
 //!
 //! ```text
 //!  write A   write B   fsync file   rename   fsync folder
@@ -9,7 +9,7 @@
 //!                                                            any part, and the rename may have happened or not
 //! ```
 //!
-//! Under the target's name there must be nothing, or a whole database. Orders that are wrong must fail that test.
+//! The target must be absent, or a complete database. Wrong orders of the calls must fail this test.
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 
@@ -23,7 +23,7 @@ use crate::support::{
 };
 use sqluice_testkit::effort::tries;
 
-/// What happens to the target's folder.
+/// An operation in the folder of the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Op {
     Create,
@@ -33,7 +33,7 @@ enum Op {
     SyncFolder,
 }
 
-/// The operations of a run that makes `folder`/x.db.
+/// Returns the operations of a run that makes `folder`/x.db.
 fn record(folder: &Path, args: &[&str]) -> Vec<Op> {
     let target = folder.join("x.db");
     let log = tempfile::NamedTempFile::new().unwrap();
@@ -109,7 +109,7 @@ fn assert_order(ops: &[Op], whole_bytes: u64) {
     assert_eq!(written, whole_bytes, "every byte once");
 }
 
-/// A whole file, and a place to look at others.
+/// The complete file, and a folder in which files after a power failure are checked.
 struct Disk {
     whole: Vec<u8>,
     checksum: String,
@@ -129,7 +129,7 @@ impl Disk {
         disk
     }
 
-    /// The file after the writes that are not `lost`. What was lost may count in the file's size, and then reads as zeros.
+    /// Returns the file after the writes that are not `lost`. If `size_kept`, lost bytes count in the size of the file, and are zeros.
     fn file(&self, writes: &[(u64, u64)], lost: &[usize], size_kept: bool) -> Vec<u8> {
         let mut file = Vec::new();
         for (index, &(offset, bytes)) in writes.iter().enumerate() {
@@ -154,13 +154,13 @@ impl Disk {
         }
     }
 
-    /// Replays every prefix; an error says what could be under the target's name that must not be.
+    /// Replays every prefix of the operations with power failures. An error describes a wrong file at the target.
     fn replay(&self, ops: &[Op]) -> Result<(), String> {
         for end in 0..=ops.len() {
             let done = &ops[..end];
             let is_synced = |at: usize, sync: Op| done[at..].contains(&sync);
             let Some(renamed) = done.iter().position(|op| matches!(op, Op::Rename { .. })) else {
-                // Nothing has the target's name.
+                // Before the rename, the target does not exist.
                 continue;
             };
             let mut writes = Vec::new();
@@ -178,7 +178,7 @@ impl Disk {
             if end == ops.len() && !is_synced(renamed, Op::SyncFolder) {
                 return Err("the run has ended well, and the target may be absent".to_owned());
             }
-            // Or it has happened. Then all of what was not synced is lost, or none, or one of it, or all but one.
+            // If the rename has happened, all writes that were not synced are lost, or none, or one, or all but one.
             let mut losses = vec![unsynced.clone(), Vec::new()];
             for one in &unsynced {
                 losses.push(vec![*one]);
@@ -202,10 +202,10 @@ impl Disk {
 }
 
 #[test]
-fn whatever_a_power_failure_leaves_is_nothing_or_the_whole_database() {
+fn a_power_failure_leaves_no_target_or_the_whole_database() {
     for args in [
         &["--preset", "user", "--rows", "1.5M", "-j2"][..],
-        // Pages that direct I/O does not take.
+        // Pages of a size that direct I/O does not accept.
         &["--preset", "user", "--rows", "500k", "-j2", "--page-size", "512"],
         &["--preset", "user", "--rows", "0"],
     ] {
@@ -219,7 +219,7 @@ fn whatever_a_power_failure_leaves_is_nothing_or_the_whole_database() {
 }
 
 #[test]
-fn wrong_orders_are_caught_by_the_same_replay() {
+fn the_replay_finds_wrong_orders_of_writes_and_syncs() {
     let folder = folder();
     let ops = record(folder.path(), &["--preset", "user", "--rows", "1.5M"]);
     let disk = Disk::new(folder.path());
@@ -254,7 +254,7 @@ fn wrong_orders_are_caught_by_the_same_replay() {
         ("no fsync of the folder", without(sync_folder), absent),
         ("fsync of the folder before the rename", moved(sync_folder, rename), absent),
     ];
-    // At quick effort four of them are chosen at random.
+    // At the effort quick, four wrong orders are chosen at random.
     let first = Random::new().next() as usize % wrong.len();
     for (what, ops, expected) in wrong.into_iter().cycle().skip(first).take(tries(4, 10, 10)) {
         let error = disk.replay(&ops).expect_err(what);
@@ -263,7 +263,7 @@ fn wrong_orders_are_caught_by_the_same_replay() {
 }
 
 #[test]
-fn killed_at_each_call_it_leaves_nothing_or_the_whole_database() {
+fn a_run_that_is_killed_at_any_call_leaves_no_target_or_the_whole_database() {
     let folder = folder();
     let folder = folder.path();
     let args = generate("x.db", "1500k");
@@ -306,7 +306,7 @@ fn with_fault(folder: &Path, fault: &str, flags: &[&str]) -> Ran {
 }
 
 #[test]
-fn calls_that_fail_are_errors_that_leave_nothing() {
+fn a_system_call_that_fails_is_an_error_that_leaves_no_file() {
     for (fault, stderr) in [
         (
             "pwritev:error=ENOSPC:when=3",
@@ -338,7 +338,7 @@ fn calls_that_fail_are_errors_that_leave_nothing() {
 }
 
 #[test]
-fn a_name_that_may_not_last_is_an_error_that_keeps_the_database() {
+fn a_failed_sync_of_the_folder_is_an_error_that_keeps_the_database() {
     let folder = folder();
     let ran =
         with_fault(folder.path(), "fsync:error=EIO:when=2", &[]).failed(1, "x.db is complete, but its name");
@@ -348,7 +348,7 @@ fn a_name_that_may_not_last_is_an_error_that_keeps_the_database() {
 }
 
 #[test]
-fn calls_that_a_file_system_does_not_have_are_done_without() {
+fn a_run_succeeds_without_calls_that_the_file_system_lacks() {
     let mut checksums = Vec::new();
     let usual = with_fault(folder().path(), "pwritev:error=EINTR:when=1", &["--json"]).ok().json();
     let is_direct = usual["output"] == "direct";
@@ -363,7 +363,7 @@ fn calls_that_a_file_system_does_not_have_are_done_without() {
         ("fsync:error=EINVAL:when=2", "direct"),
     ] {
         if !is_direct && output == "buffered" {
-            // The disk of this machine takes no direct writes anyway.
+            // Direct writes are not possible on this disk in the first place.
             continue;
         }
         let folder = folder();
@@ -377,8 +377,8 @@ fn calls_that_a_file_system_does_not_have_are_done_without() {
 }
 
 #[test]
-fn without_rename_that_replaces_nothing_an_existing_target_is_not_replaced_either() {
-    // Somebody else makes the target while the run is held up before it gives the name.
+fn an_existing_target_is_not_replaced_even_without_renameat2() {
+    // Another program creates the target while strace holds the run before its rename.
     let folder = folder();
     let folder = folder.path();
     let mut held = start_and_stop(

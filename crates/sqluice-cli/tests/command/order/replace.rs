@@ -1,5 +1,5 @@
-//! The order in which an old database gives way to a new one, as strace sees it: killed at each call, and replayed as a
-//! power failure may leave it after each.
+//! The order in which a new database replaces an old one, as strace sees it: the run is killed at each system call, and the calls are
+//! replayed with a power failure after each.
 //!
 //! ```text
 //!  write T   fsync T   write x.db-journal   unlink x.db-wal   fsync folder   rename T to x.db   fsync folder
@@ -7,8 +7,8 @@
 //!                                                                            names, may be lost or not
 //! ```
 //!
-//! SQLite's own calls are among them. At every moment SQLite must find all of the old database under the name or all of
-//! the new one. Orders that are wrong must fail that test.
+//! SQLite's own calls are included. After each call, SQLite must find all of the old database at the target or all of the new one. Wrong
+//! orders of the calls must fail this test.
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 
@@ -27,11 +27,11 @@ use crate::support::{Ran, Random, folder, generate, names, run, temporaries};
 const ROWS: &str = "3k";
 const NEW: Content = Content::New(3000);
 
-/// Judges a database after a power failure: returns the fault, if there is one. The second argument is `true`
-/// if the run was done.
+/// A function that checks a database after a power failure, and returns the fault, if there is one. The second argument is `true` if the
+/// run had ended before.
 pub(crate) type Judge<'j> = dyn Fn(&Path, bool) -> Option<String> + 'j;
 
-/// What a system call does to the folder. Files have numbers, since their names change.
+/// The effect of a system call on the folder. Files have numbers, since their names change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     Create { name: String, file: usize },
@@ -43,7 +43,7 @@ pub(crate) enum Op {
     SyncFolder,
 }
 
-/// A call that matters, to be found again: it is the `nth` of that name in its thread.
+/// A system call to kill at or to let fail: its name, and its number among the calls of this name in its thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Moment {
     pub(crate) call: String,
@@ -51,7 +51,7 @@ pub(crate) struct Moment {
     pub(crate) op: Op,
 }
 
-/// A folder before a run, and what the run did to it.
+/// The files of a folder before a run, and the operations of the run.
 pub(crate) struct Recorded {
     pub(crate) before: BTreeMap<String, Vec<u8>>,
     pub(crate) moments: Vec<Moment>,
@@ -64,7 +64,7 @@ fn record(left: Left) -> Recorded {
     record_in(folder.path(), |flags| strace(folder.path(), flags, &overwrite()))
 }
 
-/// Records what a run does to the files of a folder. `strace` starts the run with the flags that it gets.
+/// Records the operations of a run on the files of a folder. `strace` starts the run under strace with the given flags.
 pub(crate) fn record_in(folder: &Path, strace: impl FnOnce(&[&str]) -> Ran) -> Recorded {
     let files = names(folder);
     let read = |name: &String| (name.clone(), fs::read(folder.join(name)).unwrap());
@@ -114,10 +114,10 @@ fn moments(log: &str, folder: &Path, files: Vec<String>) -> Vec<Moment> {
     moments
 }
 
-/// What a call does to the folder, if anything. Keeps `names` as the folder then has them.
+/// Returns the operation of a system call on the folder, if it has one, and updates `names`, the numbers of the files by name.
 fn op(call: &Call<'_>, folder: &str, names: &mut BTreeMap<String, usize>, files: &mut usize) -> Option<Op> {
     let Call { name, args, result, .. } = call;
-    // The log's index lives as long as its processes: SQLite makes it anew.
+    // The -shm file is ignored: SQLite rebuilds it after a crash.
     if *result < 0 || args.contains("-shm") {
         return None;
     }
@@ -128,7 +128,7 @@ fn op(call: &Call<'_>, folder: &str, names: &mut BTreeMap<String, usize>, files:
         assert!(!rest.starts_with("(deleted)"), "{name}({args}) of a file that has no name any more");
         Some(names[name])
     };
-    // The old database, which has no name, is taken out of WAL mode for processes that opened it just before.
+    // The old database, which has no name any more, is taken out of WAL mode for processes that opened it just before the rename.
     if name == "pwrite64" && args.ends_with(r#">(deleted), "\x01\x01", 2, 18"#) {
         return None;
     }
@@ -140,7 +140,7 @@ fn op(call: &Call<'_>, folder: &str, names: &mut BTreeMap<String, usize>, files:
     Some(match &**name {
         "openat" if args.contains("O_CREAT") && args.contains("x.db") => {
             let name = named(args);
-            // SQLite asks for a log that may be there.
+            // SQLite checks if a log exists.
             if names.contains_key(&name) {
                 return None;
             }
@@ -176,7 +176,7 @@ fn op(call: &Call<'_>, folder: &str, names: &mut BTreeMap<String, usize>, files:
     })
 }
 
-/// The folder after those of the operations that are not `lost`.
+/// Returns the files of the folder after the operations that are not `lost`.
 fn folder_after(before: &BTreeMap<String, Vec<u8>>, ops: &[Op], lost: &[usize]) -> BTreeMap<String, Vec<u8>> {
     let mut files: BTreeMap<usize, Vec<u8>> = before.values().cloned().enumerate().collect();
     let mut names: BTreeMap<&str, usize> = before.keys().map(String::as_str).zip(0..).collect();
@@ -195,7 +195,7 @@ fn folder_after(before: &BTreeMap<String, Vec<u8>>, ops: &[Op], lost: &[usize]) 
                 names.remove(&**name);
             }
             Op::Rename { from, to } => {
-                // The name may be on disk although that of the temporary file never was.
+                // The new name may be on the disk although the name of the temporary file never was.
                 names.remove(&**from);
                 names.insert(to, created(ops, from));
             }
@@ -205,7 +205,7 @@ fn folder_after(before: &BTreeMap<String, Vec<u8>>, ops: &[Op], lost: &[usize]) 
     names.into_iter().map(|(name, file)| (name.to_owned(), files.remove(&file).unwrap_or_default())).collect()
 }
 
-/// The file that was made under that name.
+/// Returns the number of the file that was created with a name.
 fn created(ops: &[Op], wanted: &str) -> usize {
     let made = ops.iter().rev().find_map(|op| match op {
         Op::Create { name, file } if name == wanted => Some(*file),
@@ -214,7 +214,7 @@ fn created(ops: &[Op], wanted: &str) -> usize {
     made.expect("what is renamed was made")
 }
 
-/// The operations that a power failure after all of `ops` may lose.
+/// Returns the operations that a power failure after all of `ops` may lose.
 fn volatile(ops: &[Op]) -> Vec<usize> {
     let lasts = |at: usize| match &ops[at] {
         Op::Write { file, .. } | Op::Truncate { file, .. } => {
@@ -226,7 +226,7 @@ fn volatile(ops: &[Op]) -> Vec<usize> {
     (0..ops.len()).filter(|&at| !lasts(at)).collect()
 }
 
-/// Replays every prefix; an error says what SQLite could find under the name that must not be there.
+/// Replays every prefix of the operations with power failures. An error describes a wrong database at the target.
 fn replay(before: &BTreeMap<String, Vec<u8>>, ops: &[Op], old: &Content) -> Result<(), String> {
     replay_for(before, ops, &|database, is_done| {
         let found = content(database);
@@ -234,7 +234,7 @@ fn replay(before: &BTreeMap<String, Vec<u8>>, ops: &[Op], old: &Content) -> Resu
     })
 }
 
-/// Replays every prefix; an error says what is wrong with one.
+/// Replays every prefix of the operations with power failures. An error describes a fault that the judge finds.
 pub(crate) fn replay_for(
     before: &BTreeMap<String, Vec<u8>>,
     ops: &[Op],
@@ -258,7 +258,7 @@ pub(crate) fn replay_for(
         losses.dedup();
         for lost in losses {
             let after = folder_after(before, done, &lost);
-            // Only the end asks for more than the moments before it.
+            // Only after the end must the new database be found.
             if end < ops.len() && seen.contains(&after) {
                 continue;
             }
@@ -282,7 +282,7 @@ fn judged(files: &BTreeMap<String, Vec<u8>>, is_done: bool, judge: &Judge<'_>) -
     judge(&scratch.path().join("x.db"), is_done)
 }
 
-/// An operation without the bytes.
+/// Returns a description of an operation, without the written bytes.
 pub(crate) fn short(op: &Op) -> String {
     match op {
         Op::Write { file, offset, bytes } => {
@@ -297,7 +297,7 @@ pub(crate) fn ops(recorded: &Recorded) -> Vec<Op> {
 }
 
 #[test]
-fn whatever_a_power_failure_leaves_is_the_old_database_or_the_new_one() {
+fn a_power_failure_leaves_the_old_database_or_the_new_one() {
     for left in LEFT {
         let recorded = record(left);
         let ops = ops(&recorded);
@@ -320,7 +320,7 @@ fn whatever_a_power_failure_leaves_is_the_old_database_or_the_new_one() {
 }
 
 #[test]
-fn wrong_orders_are_caught_by_the_same_replay() {
+fn the_replay_finds_wrong_orders_of_writes_and_syncs() {
     for left in [Left::HotJournal, Left::StaleWal] {
         let recorded = record(left);
         let ops = ops(&recorded);
@@ -344,7 +344,7 @@ fn wrong_orders_are_caught_by_the_same_replay() {
             ("the new file is not synced", all(&|op| *op != Op::SyncFile { file: temporary })),
             ("the folder is not synced at the end", ops[..ops.len() - 1].to_vec()),
         ];
-        // The log of these tests holds every page: beside the new file it gives the old content as a whole, until it is removed.
+        // In these tests the log has every page, so beside the new file it gives the complete old content until it is removed.
         if left == Left::HotJournal {
             wrong.push(("nobody syncs the folder before the rename", unsynced));
             let early = [all(&is_of_new), all(&|op| !is_of_new(op))].concat();
@@ -358,13 +358,13 @@ fn wrong_orders_are_caught_by_the_same_replay() {
 }
 
 #[test]
-fn killed_at_each_call_it_leaves_the_old_database_or_the_new_one() {
+fn a_run_that_is_killed_at_any_call_leaves_the_old_database_or_the_new_one() {
     let mut random = Random::new();
     for left in LEFT {
         let recorded = record(left);
         let named =
             recorded.moments.iter().position(|moment| matches!(moment.op, Op::Rename { .. })).unwrap();
-        // The rename and the calls beside it, and of the others as many as there is time for.
+        // Kill at the rename and the calls beside it, and at as many of the others as the effort allows.
         let others = tries(2, usize::MAX, usize::MAX);
         let spread: Vec<usize> = match others < recorded.moments.len() {
             true => spread(&mut random, recorded.moments.len(), others),
@@ -391,7 +391,7 @@ fn killed_at_each_call_it_leaves_the_old_database_or_the_new_one() {
                 assert_eq!(journal_mode(&path), "wal", "{at}");
             }
             assert_eq!(content(&path), expected, "{at}");
-            // The next run finds nothing in the way.
+            // The next run succeeds.
             run(folder, overwrite()).ok();
             assert_eq!(names(folder), ["x.db"], "{at}");
             assert_eq!(content(&folder.join("x.db")), NEW, "{at}");
@@ -400,7 +400,7 @@ fn killed_at_each_call_it_leaves_the_old_database_or_the_new_one() {
 }
 
 #[test]
-fn calls_that_fail_leave_the_old_database_in_its_mode() {
+fn a_system_call_that_fails_leaves_the_old_database_in_its_journal_mode() {
     for left in [Left::Rollback, Left::Wal] {
         for (fault, stderr) in [
             (

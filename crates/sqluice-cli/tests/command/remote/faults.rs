@@ -1,4 +1,4 @@
-//! Connections that break, requests that are refused, runs that end early: no object appears.
+//! Uploads that fail, by broken connections, refused requests, and runs that end early: the store gets no object.
 
 use std::process::Child;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ fn refused() -> Deed {
     Deed::Answer(Answer::new(403, body).with("content-type", "application/xml"))
 }
 
-/// Runs with a store that does something about some requests, and asserts that no object appears.
+/// Runs an upload to a store that disturbs some requests, and asserts that the run fails and the store has no object.
 #[track_caller]
 fn assert_leaves_nothing(
     is_meant: impl Fn(&Request) -> bool + Send + Sync + 'static,
@@ -36,7 +36,7 @@ fn assert_leaves_nothing(
 }
 
 #[test]
-fn a_refused_part_leaves_no_object() {
+fn an_upload_with_a_refused_part_leaves_no_object() {
     for part in [1, 2, 4] {
         let message = format!("cannot upload part {part} of s3://bucket/x.db");
         assert_leaves_nothing(move |request| request.part() == Some(part), refused, &message);
@@ -44,7 +44,7 @@ fn a_refused_part_leaves_no_object() {
 }
 
 #[test]
-fn a_refused_start_or_end_leaves_no_object() {
+fn an_upload_whose_start_or_end_is_refused_leaves_no_object() {
     assert_leaves_nothing(
         |request| request.method == "POST" && request.path.contains("uploads"),
         refused,
@@ -99,7 +99,7 @@ fn an_upload_whose_last_answer_is_lost_is_complete() {
 }
 
 #[test]
-fn an_object_that_appears_meanwhile_is_kept() {
+fn an_object_that_appears_during_the_upload_is_not_replaced() {
     type Another = Box<dyn Fn(&Request) + Send + Sync>;
     let made = Arc::new(std::sync::OnceLock::<Another>::new());
     let by = Arc::clone(&made);
@@ -119,7 +119,7 @@ fn an_object_that_appears_meanwhile_is_kept() {
     assert!(!store.has_uploads());
 }
 
-/// A gate before which requests wait, and how many do.
+/// A gate at which requests wait, and the number of waiting requests.
 #[derive(Default)]
 struct Gate {
     state: Mutex<(bool, usize)>,
@@ -136,7 +136,7 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// Lets all requests pass, and waits until those that stood before it have.
+    /// Opens the gate, and waits until the waiting requests have passed.
     fn open(&self) {
         let mut state = self.state.lock().unwrap();
         state.0 = true;
@@ -153,7 +153,7 @@ impl Gate {
     }
 }
 
-/// A store where all parts but the first three stand before a gate.
+/// Returns a store in which all parts except the first three wait at a gate.
 fn gated() -> Option<(Store, Arc<Gate>)> {
     let gate = Arc::new(Gate::default());
     let before = Arc::clone(&gate);
@@ -166,7 +166,7 @@ fn gated() -> Option<(Store, Arc<Gate>)> {
     Some((store, gate))
 }
 
-/// Starts a run that waits in its upload: a part stands before the gate.
+/// Starts a run, and waits until a part of its upload waits at the gate.
 fn waiting(store: &Store, gate: &Gate, folder: &std::path::Path) -> Child {
     let args = [&GENERATE[..5], &["3M", "--memory=120MiB"]].concat();
     let mut child = spawn(store.sqluice(folder).args(args));
@@ -175,13 +175,13 @@ fn waiting(store: &Store, gate: &Gate, folder: &std::path::Path) -> Child {
 }
 
 #[test]
-fn a_kill_leaves_no_object() {
+fn a_killed_upload_leaves_no_object() {
     let Some((store, gate)) = gated() else { return };
     let folder = folder();
     let mut child = waiting(&store, &gate, folder.path());
     child.kill().unwrap();
     end(child);
-    // The parts that were sent before the kill are uploaded now.
+    // Let the store accept the parts that were sent before the kill.
     gate.open();
     let limit = Limit::new();
     while store.open_requests() > 0 {
@@ -196,7 +196,7 @@ fn a_kill_leaves_no_object() {
     windows,
     ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
 )]
-fn asked_to_stop_a_run_gives_its_upload_up() {
+fn an_interrupted_run_aborts_its_upload() {
     let Some((store, gate)) = gated() else { return };
     for signal in ["INT", "TERM"] {
         let folder = folder();

@@ -17,7 +17,7 @@ fn succeeds(command: &mut std::process::Command) -> Ran {
     ran
 }
 
-/// A table of several row groups, one of whose columns has most of the bytes.
+/// Makes a table that is exported in several row groups, with one column that has most of the bytes.
 fn table(folder: &Path, rows: u64) {
     let connection = rusqlite::Connection::open(folder.join("t.db")).unwrap();
     connection
@@ -53,7 +53,7 @@ fn assert_loads_the_same(
 }
 
 #[test]
-fn a_load_of_urls_equals_a_load_of_files() {
+fn a_load_of_urls_makes_the_same_database_as_a_load_of_files() {
     let Some(store) = Store::start() else { return };
     let home = folder();
     let folder = home.path();
@@ -82,11 +82,11 @@ fn a_load_of_urls_equals_a_load_of_files() {
 }
 
 #[test]
-fn types_are_guessed_from_urls_as_from_files() {
+fn a_url_gets_the_same_column_types_as_a_file() {
     let Some(store) = Store::start() else { return };
     let home = folder();
     let folder = home.path();
-    // What the sample shows is refuted at the end: the file is read again.
+    // The last value contradicts the types of the sample, so the file is read again.
     let mut text = "a,b\n".to_owned();
     for row in 0..400_000 {
         text += &format!("{row},{}\n", row * 3);
@@ -100,7 +100,7 @@ fn types_are_guessed_from_urls_as_from_files() {
 }
 
 #[test]
-fn members_of_an_archive_are_read_from_a_web_server_and_others_are_not() {
+fn of_an_archive_on_a_web_server_only_the_loaded_members_are_fetched() {
     let folder = folder();
     let folder = folder.path();
     let rows = |rows: u64| {
@@ -131,7 +131,7 @@ fn members_of_an_archive_are_read_from_a_web_server_and_others_are_not() {
 }
 
 #[test]
-fn a_pattern_means_objects() {
+fn a_pattern_stands_for_the_objects_that_match() {
     let Some(store) = Store::start() else { return };
     let home = folder();
     let folder = home.path();
@@ -198,7 +198,7 @@ fn only_the_bytes_of_the_columns_that_are_loaded_are_fetched() {
     let footer = 64 << 10;
     assert!(every <= all + 4 * footer, "{every} of {all}");
     assert!(note > all / 2 && amount + at < all / 2, "{note}, {amount}, {at} of {all}");
-    // Each has the footer, and what stands between a column and its neighbours.
+    // Each load also fetches the footer, and some bytes between a column and its neighbours.
     assert!(note + amount + at < all + 4 * footer, "{note}, {amount}, {at} of {all}");
 }
 
@@ -231,13 +231,13 @@ fn databases_are_fetched_for_copies_merges_and_exports() {
     let report = succeeds(store.sqluice(folder).args(["copy", remote, "s3://bucket/y.db", "--json"])).json();
     assert_eq!((&report["source"], &report["fetched"]), (&remote.into(), &true.into()));
     assert!(store.get("y.db").unwrap() == fs::read(folder.join("l-copy.db")).unwrap());
-    // The temporary file is apart from the object, which may be replaced.
+    // The source was copied to a temporary file, so the object itself may be replaced.
     succeeds(store.sqluice(folder).args(["copy", remote, remote, "--overwrite", "-y", "--compact"]));
     assert!(names(folder).iter().all(|name| !name.contains("sqluice-tmp")), "{:?}", names(folder));
 }
 
 #[test]
-fn what_is_missing_or_changes_is_an_error() {
+fn a_missing_file_or_one_that_changes_during_the_load_is_an_error() {
     let Some(store) = Store::start() else { return };
     let home = folder();
     let folder = home.path();
@@ -253,7 +253,7 @@ fn what_is_missing_or_changes_is_an_error() {
     fails(&format!("http://{missing}/x.csv"), "404");
     let denied = serve(|_| Some(Answer::new(401, "")));
     fails(&format!("http://{denied}/x.csv"), "the server asks for a user and a password");
-    // A file of which another version is there by the time of the second request.
+    // The server has another version of the file when the second request arrives.
     let text = "a\n".to_owned() + &"1\n".repeat(1 << 20);
     let count = Arc::new(Mutex::new(0));
     let changing = serve(move |request| {
@@ -283,10 +283,10 @@ fn what_is_missing_or_changes_is_an_error() {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "it reads the peak of memory in /proc")]
-fn a_stream_takes_little_memory() {
+fn a_streamed_file_takes_little_memory() {
     let home = folder();
     let folder = home.path();
-    // All lines are alike: 128 MB of them, or a few.
+    // One stream has 128 MB of equal lines, the other a few.
     let line = b"1234567890123456789012345678901\n";
     let lines = 4 << 20;
     let address = serve(move |request| {
@@ -309,7 +309,7 @@ fn a_stream_takes_little_memory() {
         command.args(["load", database, &url, "--no-header", "--memory", "24MiB", "--threads", "1", "-q"]);
         peak_bytes(&mut command)
     };
-    // The program itself is resident, too, and larger without optimization.
+    // The resident memory includes the program, which is larger in builds without optimization.
     let (short, peak) = (peak_of("short.csv", "short.db"), peak_of("x.csv", "x.db"));
     tell(&format!("streams with 24 MiB: {short} bytes resident for 3 kB, {peak} for 128 MB"));
     assert!(peak < short + (24 << 20) + (8 << 20), "{short} {peak}");

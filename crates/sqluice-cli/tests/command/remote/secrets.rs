@@ -1,4 +1,4 @@
-//! Credentials are never shown.
+//! No output of the command contains credentials, or the query of a URL.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ const USER: &str = "user-of-the-server";
 const PASSWORD: &str = "password-of-the-server";
 const SIGNATURE: &str = "signature-of-the-url";
 
-/// Runs in all ways of speaking, and asserts that no secret is seen. Returns what was said the last time.
+/// Runs a command with --verbose, --json and so on, and asserts that no output has a secret. Returns the last run.
 #[track_caller]
 fn assert_says_no_secret(command: &dyn Fn() -> Command, args: &[&str]) -> Ran {
     let mut last = None;
@@ -35,7 +35,7 @@ fn url(address: &str, name: &str) -> String {
 fn credentials_are_sent_and_never_shown() {
     let home = folder();
     let folder = home.path();
-    // What the store says repeats what it was sent, as S3 does with signatures.
+    // The error text of the store repeats what it was sent, as that of S3 repeats signatures.
     let body = format!(
         "<Error><Code>SignatureDoesNotMatch</Code><Message>No: {KEY_ID} {SECRET}</Message>\
          <AWSAccessKeyId>{KEY_ID}</AWSAccessKeyId><StringToSign>{SECRET} {TOKEN}</StringToSign></Error>"

@@ -1,5 +1,5 @@
-//! Servers that cut their answers, stall, fail for a while, do not know the length of a file, or change it: a load is right, or it ends within
-//! the limits that are set and names the cause.
+//! Servers that cut their answers, stall, fail for a while, do not know the length of a file, or change it: a load is right, or it ends
+//! within the limits that are set and names the cause.
 
 use std::fs;
 use std::path::Path;
@@ -13,19 +13,19 @@ use crate::http::{Answer, Request, Sent, of_file, serve};
 use crate::store::{Deed, QUICKLY, Store};
 use crate::support::{Ran, Random, WAITS, finish, folder, sqluice};
 
-/// About 900 kB of rows: several blocks of a stream.
+/// Returns about 900 kB of CSV, which a stream reads in several blocks.
 fn rows(seed: u64) -> String {
     let lines = (0..60_000).map(|row| format!("{row},{}\n", (row * 7919 + seed) % 1_000_003));
     "id,amount\n".to_owned() + &lines.collect::<String>()
 }
 
-/// The numbers of the answers so far, from 0.
+/// Returns a function that counts its calls, from 0.
 fn counter() -> impl Fn() -> usize + Send + Sync {
     let count = AtomicUsize::new(0);
     move || count.fetch_add(1, Ordering::Relaxed)
 }
 
-/// A web server that has a file, and decides by the number of an answer how it is sent.
+/// Starts a web server with a file. `how` chooses the way of sending by the number of the response.
 fn server(text: &str, ranges: bool, how: impl Fn(usize) -> Sent + Send + Sync + 'static) -> String {
     let (bytes, count) = (text.as_bytes().to_owned(), counter());
     let address = serve(move |request| {
@@ -41,7 +41,7 @@ fn quickly(folder: &Path) -> Command {
     command
 }
 
-/// The database of a load of a file in a folder.
+/// Returns the bytes of the database that a load of the same text from a file makes.
 fn wanted(folder: &Path, text: &str) -> Vec<u8> {
     fs::write(folder.join("t.csv"), text).unwrap();
     finish(quickly(folder).args(["load", "local.db", "t.csv", "--overwrite", "-y"])).ok();
@@ -70,7 +70,7 @@ fn assert_fails(folder: &Path, command: &mut Command, url: &str, flags: &[&str],
 }
 
 #[test]
-fn answers_that_are_cut_are_read_on_from_their_byte() {
+fn a_response_that_is_cut_off_is_continued_at_the_same_byte() {
     let home = folder();
     let folder = home.path();
     let text = rows(1);
@@ -95,7 +95,7 @@ fn answers_that_are_cut_are_read_on_from_their_byte() {
         store.put("t.csv", text.as_bytes());
         assert_right(folder, &mut store.sqluice(folder), "s3://bucket/t.csv", &wanted);
     }
-    // An answer that is cut each time, but later each time, is read in the end.
+    // Responses that are cut off each time at a later byte are read to the end.
     assert_right(folder, &mut quickly(folder), &server(&text, true, |_| Sent::Cut(60_000)), &wanted);
     let url = server(&text, true, |count| Sent::Cut(if count == 0 { 1 << 20 } else { 0 }));
     let cause = ["cannot read", "check the network"];
@@ -109,7 +109,7 @@ fn a_server_that_stalls_ends_a_load_within_the_timeout() {
     let text = rows(2);
     let wanted = wanted(folder, &text);
     for ranges in [true, false] {
-        // It stalls once, and then for good.
+        // The server stalls once in the first case, and forever in the second.
         let once = server(&text, ranges, |count| if count == 1 { Sent::Stalled(1000) } else { Sent::Whole });
         load(&mut quickly(folder), &once, &["--timeout", "2"]).ok();
         assert!(fs::read(folder.join("x.db")).unwrap() == wanted);
@@ -128,7 +128,7 @@ fn a_server_that_stalls_ends_a_load_within_the_timeout() {
 }
 
 #[test]
-fn answers_without_a_length_are_read_or_refused() {
+fn a_response_without_a_length_is_read_if_chunked_and_refused_if_not() {
     let home = folder();
     let folder = home.path();
     let text = rows(3);
@@ -145,7 +145,7 @@ fn answers_without_a_length_are_read_or_refused() {
 }
 
 #[test]
-fn a_file_that_changes_is_never_mixed() {
+fn a_load_never_mixes_two_versions_of_a_file() {
     let home = folder();
     let folder = home.path();
     let texts = [rows(4), rows(5)];
@@ -181,7 +181,7 @@ fn a_file_that_changes_is_never_mixed() {
 }
 
 #[test]
-fn requests_that_fail_for_now_are_repeated_as_often_as_is_set() {
+fn requests_that_fail_temporarily_are_repeated_as_often_as_retries_says() {
     let home = folder();
     let folder = home.path();
     let text = rows(6);
@@ -205,14 +205,14 @@ fn requests_that_fail_for_now_are_repeated_as_often_as_is_set() {
 }
 
 #[test]
-fn messages_fit_what_was_asked_for() {
+fn an_error_of_a_server_names_the_request_that_failed() {
     let home = folder();
     let folder = home.path();
     let missing = format!("http://{}/x.csv", serve(|_| Some(Answer::new(404, ""))));
     let ran =
         assert_fails(folder, &mut quickly(folder), &missing, &[], &["404", "the server has no such file"]);
     assert!(!ran.stderr.contains("bucket"), "{ran:?}");
-    // Without credentials a store says nothing but its status.
+    // Without credentials, a store returns only a status.
     let denied = serve(|_| Some(Answer::new(403, "")));
     let mut command = quickly(folder);
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("AWS_")) {

@@ -1,4 +1,4 @@
-//! Databases that are made in a store.
+//! Databases that are written to an object store.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::store::{Deed, Store};
 use crate::support::{Ran, WAITS, finish, folder, names, peak_bytes, run, sqluice, tell};
 
-/// Memory that gives the smallest parts, of 8 MiB.
+/// A memory limit with which upload parts have the smallest size, 8 MiB.
 const MEMORY: [&str; 2] = ["--memory", "120MiB"];
 
 #[track_caller]
@@ -17,7 +17,7 @@ fn succeeds(command: &mut Command) -> Ran {
     ran
 }
 
-/// Runs a command with a file as its target, and with an object: both must have the same bytes.
+/// Runs a command with a file and with an object as its target, and asserts that both have the same bytes.
 #[track_caller]
 fn assert_same_bytes(store: &Store, folder: &Path, args: &[&str], parts_min: usize) {
     let with = |target: &str| {
@@ -43,7 +43,7 @@ fn assert_same_bytes(store: &Store, folder: &Path, args: &[&str], parts_min: usi
 }
 
 #[test]
-fn an_object_has_the_bytes_of_the_file() {
+fn an_object_has_the_same_bytes_as_the_file_of_the_same_command() {
     let Some(store) = Store::start() else { return };
     let folder = folder();
     let folder = folder.path();
@@ -64,9 +64,9 @@ fn an_object_has_the_bytes_of_the_file() {
         (&["copy", "one.db", "TARGET"], 3),
         (&["copy", "one.db", "TARGET", "--interior-first", "--page-size", "1024"], 3),
         (&["merge", "TARGET", "one.db", "two.db", "--renumber", "user"], 4),
-        // SQLite inserts the rows, and the index is made in the file that has them.
+        // SQLite inserts the rows into a temporary file, and the index is made there.
         (&["merge", "TARGET", "vacuumed.db", "--source-column", "origin"], 1),
-        // What SQLite finishes is a file first.
+        // A database that SQLite finishes is made in a temporary file first.
         (&["load", "TARGET", "t.csv", "--schema", "view.sql"], 1),
         (&["generate", "TARGET", "--preset", "user", "--rows", "1500k", "--analyze"], 3),
         (&["copy", "vacuumed.db", "TARGET", "--auto-vacuum", "full"], 1),
@@ -78,7 +78,7 @@ fn an_object_has_the_bytes_of_the_file() {
 }
 
 #[test]
-fn an_object_that_exists_is_replaced_on_request_alone() {
+fn an_existing_object_is_replaced_only_with_overwrite() {
     let Some(store) = Store::start() else { return };
     let folder = folder();
     let folder = folder.path();
@@ -136,7 +136,7 @@ fn rows_can_not_be_added_to_an_object() {
 fn uploading_stays_within_the_memory() {
     let Some(store) = Store::with(|request| {
         if request.part().is_some() {
-            // Slower than pages are made.
+            // The store takes parts more slowly than pages are made.
             std::thread::sleep(std::time::Duration::from_millis(100));
         }
         Deed::Pass
@@ -147,19 +147,19 @@ fn uploading_stays_within_the_memory() {
     let folder = folder.path();
     let peak_of = |url: &str, rows: &str| {
         let mut command = store.sqluice(folder);
-        // The server joins the parts of a large object, which takes a busy machine seconds.
+        // The store needs seconds to join the parts of a large object on a busy machine.
         command.env_remove(WAITS);
         let args =
             ["generate", url, "--preset", "user", "--rows", rows, "--threads", "1", "--memory", "64MiB"];
         peak_bytes(command.args(args))
     };
-    // The program itself is resident, too, and larger without optimization.
+    // The resident memory includes the program, which is larger in builds without optimization.
     let (few, peak) = (peak_of("s3://bucket/few.db", "1k"), peak_of("s3://bucket/x.db", "7500k"));
     let bytes: usize = 8 * (store.parts().len() << 20);
     tell(&format!(
         "uploads with 64 MiB: {few} bytes resident for 1,000 rows, {peak} for about {bytes} bytes"
     ));
     assert!(bytes > 128 << 20, "the database is larger than the memory: {bytes}");
-    // Two parts of 8 MiB more: the connection and the allocator may still hold parts that are uploaded.
+    // Allow two more parts of 8 MiB: the connection and the allocator may still hold parts that were uploaded.
     assert!(peak < few + (64 << 20) + 2 * (8 << 20), "{few} {peak}");
 }

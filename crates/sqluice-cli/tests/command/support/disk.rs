@@ -1,4 +1,4 @@
-//! What a run does to a database's files, as strace sees it, and what a disk may have of that when the power fails.
+//! The system calls of a run on the files of a database, recorded by strace, and the states of the disk that a power failure may leave.
 //!
 //! ```text
 //!  write journal   fsync journal   write x.db   fsync x.db   unlink journal
@@ -16,7 +16,7 @@ use super::{Random, names};
 /// Files by name.
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
-/// What a system call does to the database, its journal or its log. Each file that ever was has a number.
+/// The effect of a system call on the database, its journal or its log. Each file that exists at some time has a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     Create { name: String, file: usize },
@@ -27,7 +27,7 @@ pub(crate) enum Op {
     SyncFolder,
 }
 
-/// A folder before a run, and what the run did to it.
+/// The files of a folder before a run, and the operations of the run.
 #[derive(Clone)]
 pub(crate) struct Recorded {
     pub(crate) before: Files,
@@ -60,13 +60,13 @@ pub(crate) fn record(folder: &Path, args: &[&str]) -> Recorded {
     Recorded { before, ops }
 }
 
-/// The database and its siblings.
+/// Returns the files of the database: x.db, its journal and its log.
 fn read(folder: &Path) -> Files {
     let names = names(folder).into_iter().filter(|name| is_of_database(name));
     names.map(|name| (name.clone(), fs::read(folder.join(&name)).unwrap())).collect()
 }
 
-/// The log's index lives as long as its processes: SQLite makes it anew.
+/// Returns `true` for the database, its journal and its log. The -shm file is left out, because SQLite rebuilds it after a crash.
 fn is_of_database(name: &str) -> bool {
     name.starts_with("x.db") && !name.ends_with("-shm")
 }
@@ -84,7 +84,7 @@ impl Parser<'_> {
         self.files - 1
     }
 
-    /// What a call does to the database's files, if anything.
+    /// Returns the operation of a system call on the files of the database, if it has one.
     fn op(&mut self, call: &Call<'_>) -> Option<Op> {
         let Call { name, args, result, .. } = call;
         if *result < 0 {
@@ -127,40 +127,40 @@ impl Parser<'_> {
         })
     }
 
-    /// The file of a descriptor, if it is of the database.
+    /// Returns the number of the file that the descriptor in the arguments refers to, if it is a file of the database.
     fn file(&self, args: &str) -> Option<usize> {
         let name = path(args)?.strip_prefix(self.folder)?.strip_prefix('/')?;
         self.names.get(name).copied()
     }
 }
 
-/// The path of the first descriptor.
+/// Returns the path of the first descriptor among the arguments of a call.
 fn path(args: &str) -> Option<&str> {
     args.split_once('<').and_then(|(_, rest)| rest.split_once('>')).map(|(path, _)| path)
 }
 
-/// The name of the file that the first string names.
+/// Returns the file name in the first string among the arguments of a call.
 fn file_name(args: &str) -> String {
     let quoted = args.split('"').nth(1).unwrap_or_default();
     let path = String::from_utf8(strings(&format!("\"{quoted}\""))).unwrap();
     Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// What a power failure takes.
+/// The losses of a power failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Loss {
     /// Operations that never reached the disk.
     lost: Vec<usize>,
-    /// A write of which only the first bytes did: its number, and how many.
+    /// A write that reached the disk only in part: its number, and the number of bytes that did.
     torn: Option<(usize, usize)>,
-    /// What is lost of a file may count in its size, and then reads as zeros.
+    /// `true` if lost bytes count in the size of the file, and are zeros.
     grown: bool,
 }
 
-/// A disk writes that much at once.
+/// The bytes that a disk writes atomically.
 const SECTOR_BYTES: usize = 512;
 
-/// The folder after `ops`, but for what was lost.
+/// Returns the files of the folder after `ops` and a loss.
 pub(crate) fn after(before: &Files, ops: &[Op], loss: &Loss) -> Files {
     let mut files: BTreeMap<usize, Vec<u8>> = before.values().cloned().enumerate().collect();
     let mut names: BTreeMap<&str, usize> = before.keys().map(String::as_str).zip(0..).collect();
@@ -191,7 +191,7 @@ pub(crate) fn after(before: &Files, ops: &[Op], loss: &Loss) -> Files {
     names.into_iter().map(|(name, file)| (name.to_owned(), files.remove(&file).unwrap_or_default())).collect()
 }
 
-/// The operations that a power failure after all of `ops` may lose.
+/// Returns the numbers of the operations that a power failure after all of `ops` may lose.
 pub(crate) fn volatile(ops: &[Op]) -> Vec<usize> {
     let lasts = |at: usize| match &ops[at] {
         Op::Write { file, .. } | Op::Truncate { file, .. } => ops[at..].contains(&Op::Sync { file: *file }),
@@ -201,7 +201,7 @@ pub(crate) fn volatile(ops: &[Op]) -> Vec<usize> {
     (0..ops.len()).filter(|&at| !lasts(at)).collect()
 }
 
-/// Ways in which power may fail after `ops`: nothing lost, everything lost, and at most `count` others.
+/// Returns losses of a power failure after `ops`: none, all that is possible, and at most `count` random others.
 pub(crate) fn losses(random: &mut Random, ops: &[Op], count: usize) -> Vec<Loss> {
     let volatile = volatile(ops);
     let mut losses = vec![Loss::default()];
@@ -234,7 +234,7 @@ pub(crate) fn losses(random: &mut Random, ops: &[Op], count: usize) -> Vec<Loss>
     losses
 }
 
-/// An operation without the bytes.
+/// Returns a description of an operation, without the written bytes.
 pub(crate) fn short(op: &Op) -> String {
     match op {
         Op::Write { file, offset, bytes } => {

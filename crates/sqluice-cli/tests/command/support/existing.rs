@@ -1,4 +1,4 @@
-//! An existing database, the scenarios by which the command changes it, and what may be found in it afterwards.
+//! An existing database, the scenarios by which the command changes it, and the contents that are allowed afterwards.
 //!
 //! ```text
 //!              ┌─ sqluice COMMAND, killed, out of space, watched ─> x.db: the old content, or all of the new ─┐
@@ -17,25 +17,25 @@ use tempfile::TempDir;
 
 use super::{Ran, Random, folder, names, run};
 
-/// How the database is protected; it must stay so.
+/// The journal mode of the database, which a run must keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Journal {
     Delete,
     Wal,
 }
 
-/// What is done to the database.
+/// The change that a run makes to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scenario {
-    /// A table with a key and an index, by pages.
+    /// Adds a table with a key and an index, written as pages.
     NewTable,
-    /// Rows after the last one of a table without indexes, by pages.
+    /// Adds rows after the last one of a table without indexes, written as pages.
     Append,
-    /// Many rows to a table with indexes, which are made anew.
+    /// Adds many rows to a table with indexes, which are built again.
     IndexedAppend,
-    /// Indexes of an existing table.
+    /// Creates indexes on an existing table.
     Index,
-    /// Rows that replace others, with triggers: by SQLite.
+    /// Replaces rows of a table with triggers, by SQLite's INSERT.
     Sql,
 }
 
@@ -50,17 +50,16 @@ impl Journal {
     }
 }
 
-/// Whether pages are written past the end, as far as the scenario is concerned.
 impl Scenario {
     pub(crate) const ALL: [Scenario; 5] =
         [Scenario::NewTable, Scenario::Append, Scenario::IndexedAppend, Scenario::Index, Scenario::Sql];
 
-    /// Whether it writes pages past the end of the file.
+    /// Returns `true` if the scenario writes pages past the end of the file.
     pub(crate) fn writes_pages(self) -> bool {
         self != Scenario::Sql
     }
 
-    /// The arguments of the command.
+    /// Returns the arguments of the command.
     pub(crate) fn args(self) -> &'static [&'static str] {
         match self {
             Scenario::NewTable => &["load", "x.db", "added.csv", "-t", "added", "--schema", "added.sql"],
@@ -73,7 +72,7 @@ impl Scenario {
         }
     }
 
-    /// Has SQLite do the same.
+    /// Makes the same change by SQL.
     fn by_sql(self, connection: &Connection) -> rusqlite::Result<()> {
         match self {
             Scenario::NewTable => {
@@ -90,7 +89,7 @@ impl Scenario {
     }
 }
 
-/// What is in the database before, freelist pages among it.
+/// The statements that make the database before a run, with pages on the freelist.
 const SCHEMA: &str = "\
 CREATE TABLE plain (id INTEGER PRIMARY KEY, name TEXT, n INTEGER);
 CREATE TABLE keyed (id INTEGER PRIMARY KEY, k TEXT UNIQUE, v INTEGER);
@@ -136,7 +135,7 @@ fn keyed() -> Vec<Row> {
     (301..=12_800).map(|i| (i, format!("{:08x}", i * 7919 % 16_384 * 65536), i * 17 % 1013)).collect()
 }
 
-/// Every third of them exists.
+/// Returns rows for the table with triggers. Every third key exists already.
 fn audited() -> Vec<Row> {
     let row = |i: i64| (i, format!("audited {}", if i % 3 == 0 { i } else { i + 10_000 }), i * 3);
     (151..=900).map(row).collect()
@@ -155,18 +154,18 @@ fn csv(columns: &str, rows: &[Row]) -> String {
     text
 }
 
-/// What a database holds, as SQLite sees it.
+/// The content of a database after a run, as SQLite reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// All that was there, and nothing else.
+    /// The content before the run.
     Old,
-    /// What SQLite would have made of it.
+    /// The content after the same change by SQL.
     New,
-    /// Neither.
+    /// Any other content, or damage.
     Neither(String),
 }
 
-/// A database, a scenario that changes it, and what it must become.
+/// A database, a scenario that changes it, and the expected content.
 pub(crate) struct Case {
     pub(crate) scenario: Scenario,
     pub(crate) journal: Journal,
@@ -207,19 +206,19 @@ impl Case {
         Case { scenario, journal, template, old, new, old_bytes }
     }
 
-    /// Every scenario in every journal mode.
+    /// Returns a case for every scenario in every journal mode.
     pub(crate) fn all() -> impl Iterator<Item = Case> {
         Scenario::ALL
             .into_iter()
             .flat_map(|scenario| Journal::ALL.map(|journal| Case::new(scenario, journal)))
     }
 
-    /// What to say of it.
+    /// Returns the name of the case for messages.
     pub(crate) fn name(&self) -> String {
         format!("{:?}, {:?}", self.scenario, self.journal)
     }
 
-    /// A folder with the database and what is loaded.
+    /// Returns a folder with the database and the files to load.
     pub(crate) fn folder(&self) -> TempDir {
         let made = folder();
         for name in names(self.template.path()) {
@@ -232,7 +231,7 @@ impl Case {
         self.scenario.args()
     }
 
-    /// What SQLite finds in `folder`/x.db and what lies beside it; that folder is not touched.
+    /// Returns the content of `folder`/x.db, read from a copy of the database with its journal or log, so that the folder stays as it is.
     pub(crate) fn content(&self, folder: &Path) -> Content {
         let scratch = scratch();
         for name in FILES {
@@ -242,7 +241,7 @@ impl Case {
         self.content_in_place(scratch.path())
     }
 
-    /// The same; SQLite recovers the database where it is.
+    /// Returns the content of `folder`/x.db, which SQLite recovers in place.
     pub(crate) fn content_in_place(&self, folder: &Path) -> Content {
         let path = folder.join("x.db");
         match summary(&path) {
@@ -251,7 +250,7 @@ impl Case {
         }
     }
 
-    /// Which of the two a summary is of.
+    /// Returns the content that a summary describes.
     pub(crate) fn is(&self, found: &str) -> Content {
         match found {
             found if found == self.old => Content::Old,
@@ -260,7 +259,7 @@ impl Case {
         }
     }
 
-    /// Runs the command once more, and asserts that it finds its way, that nothing is left behind, and that the file ends with
+    /// Runs the command once more, and asserts that it succeeds, that no leftovers exist, and that the file ends with
     /// its last page.
     #[track_caller]
     pub(crate) fn assert_next_run_clears(&self, folder: &Path, found: &Content, at: &str) {
@@ -276,11 +275,12 @@ impl Case {
         }
     }
 
-    /// Asserts that nothing is beside the database, that its file ends with its last page and that its journal mode is the old.
+    /// Asserts that the database has no journal or log beside it, that its file ends with its last page, and that its journal mode is
+    /// unchanged.
     #[track_caller]
     pub(crate) fn assert_clean(&self, folder: &Path, at: &str) {
         let mut left = names(folder);
-        // An empty journal is no journal, and may be anybody's.
+        // An empty journal has no effect, and may be left from any connection.
         let is_empty = fs::metadata(folder.join(FILES[1])).is_ok_and(|journal| journal.len() == 0);
         left.retain(|name| !(is_empty && name == FILES[1]));
         assert_eq!(left, names(self.template.path()), "{at}");
@@ -289,10 +289,10 @@ impl Case {
     }
 }
 
-/// Adds a table of a single row.
+/// The arguments that add a table with a single row.
 pub(crate) const NEXT: [&str; 5] = ["load", "x.db", "one.csv", "-t", "next"];
 
-/// The database and what SQLite keeps beside it.
+/// The names of the database, its journal and its log.
 pub(crate) const FILES: [&str; 3] = ["x.db", "x.db-journal", "x.db-wal"];
 
 fn make(path: &Path, journal: Journal) {
@@ -304,12 +304,12 @@ fn make(path: &Path, journal: Journal) {
     assert!(free > 5, "pages are free");
 }
 
-/// A folder in memory, if there is such a file system.
+/// Returns a temporary folder, in memory if the system has such a file system.
 pub(crate) fn scratch() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| folder())
 }
 
-/// The journal mode that the file itself has.
+/// Returns the journal mode in the header of the file.
 pub(crate) fn mode_in_header(database: &Path) -> Journal {
     match fs::read(database).unwrap()[18..20] {
         [1, 1] => Journal::Delete,
@@ -329,7 +329,8 @@ pub(crate) fn assert_no_tail(database: &Path, at: &str) {
     assert_eq!(file_bytes, one("page_count") * one("page_size"), "{at}: bytes of the file and of its pages");
 }
 
-/// All that a database holds: its schema, every value of every row, and that it is sound. Or what is wrong with it.
+/// Returns a summary of a sound database: its schema, and the number and hash of the rows of each table. An error describes the fault of a
+/// damaged database.
 pub(crate) fn summary(database: &Path) -> Result<String, String> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(database, flags).map_err(|error| error.to_string())?;
@@ -345,7 +346,7 @@ pub(crate) fn summary(database: &Path) -> Result<String, String> {
     read(&connection).map(|text| format!("journal mode {mode}\n{text}")).map_err(|error| error.to_string())
 }
 
-/// The schema, and for each table the number of its rows and a hash of all of their values: from one snapshot, if the connection is
+/// Returns the schema, and for each table the number of its rows and a hash of their values. All are from one snapshot if the connection is
 /// in a transaction.
 pub(crate) fn read(connection: &Connection) -> rusqlite::Result<String> {
     let mut text = String::new();
@@ -367,7 +368,7 @@ pub(crate) fn read(connection: &Connection) -> rusqlite::Result<String> {
     Ok(text)
 }
 
-/// Rows of a table, and a hash of their values in the order of rowids.
+/// Returns the number of rows of a table, and a hash of their values in the order of rowids.
 fn hash(connection: &Connection, table: &str) -> rusqlite::Result<(usize, u64)> {
     let mut statement = connection.prepare(&format!("SELECT rowid, * FROM \"{table}\" ORDER BY rowid"))?;
     let columns = statement.column_count();
@@ -388,7 +389,7 @@ fn hash(connection: &Connection, table: &str) -> rusqlite::Result<(usize, u64)> 
     Ok((count, hasher.finish()))
 }
 
-/// The lines of a summary that are in neither of two.
+/// Returns the lines of the summary `found` that are neither in `old` nor in `new`.
 fn difference(old: &str, new: &str, found: &str) -> String {
     let is_known =
         |line: &&str| old.lines().any(|known| known == *line) && new.lines().any(|known| known == *line);
@@ -406,7 +407,7 @@ pub(crate) fn assert_refused(ran: Ran, words: &[&str], at: &str) {
     assert_eq!(ran.stdout, "", "{at}: {ran:?}");
 }
 
-/// `count` of `from`, spread over all of it, each moved a little.
+/// Returns `count` numbers below `from`, spread evenly, each moved by a small random distance.
 pub(crate) fn spread(random: &mut Random, from: usize, count: usize) -> Vec<usize> {
     if from == 0 {
         return Vec::new();

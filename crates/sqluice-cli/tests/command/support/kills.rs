@@ -1,4 +1,4 @@
-//! Runs that are killed in a chosen phase, at a random moment of it. The phase is waited for, so that any speed of the machine will do.
+//! Runs that are killed at a random time of a chosen phase. The test waits for the phase, so it works at any speed of the machine.
 //!
 //! ```text
 //!  start       first page                 last page               name
@@ -17,18 +17,18 @@ use super::{Random, end, kill_when, run, start, tell, temporaries, wait_until, w
 /// The progress of a run that writes a file under a temporary name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// No temporary file, or an empty one.
+    /// The temporary file does not exist, or is empty.
     Opening,
-    /// A part of the file.
+    /// The temporary file has some of its bytes.
     Writing,
-    /// All bytes of the file: the first page, the sync or the name may be missing.
+    /// The temporary file has its full size; page 1, the sync or the rename may be missing.
     Publishing,
-    /// No temporary file any more.
+    /// The temporary file does not exist any more.
     Done,
 }
 
-/// Kills of runs that write `target`: a number of them in the phase `Writing`, and some aimed at each other phase, which may be too short to
-/// be hit.
+/// The kills of a test, whose runs write `target`. Most hit the phase `Writing`; some aim at each other phase, which may be too short to be
+/// hit.
 pub(crate) struct Kills {
     target: &'static str,
     whole_bytes: u64,
@@ -36,11 +36,11 @@ pub(crate) struct Kills {
     random: Random,
     aimed: BTreeMap<Phase, usize>,
     seen: BTreeMap<Phase, usize>,
-    /// The time from a start to the first write, as the last run had it.
+    /// The time from the start to the first write in the last run.
     opening: Duration,
 }
 
-/// A kill must follow the moment that was waited for within this time, to be spread over what happens next.
+/// The largest random delay between the awaited event and the kill.
 const DELAY_MAX: Duration = Duration::from_millis(2);
 
 impl Kills {
@@ -51,13 +51,13 @@ impl Kills {
         Kills { target, whole_bytes, wanted, random: Random::new(), aimed, seen, opening }
     }
 
-    /// Plans `wanted` kills of runs with these arguments, after a whole run in `folder`.
+    /// Plans `wanted` kills of runs with these arguments. Makes a complete run in `folder` first, to find the size of the file.
     pub(crate) fn of_run(folder: &Path, target: &'static str, args: &[&str], wanted: usize) -> Kills {
         run(folder, args).ok();
         Kills::new(target, fs::metadata(folder.join(target)).unwrap().len(), wanted)
     }
 
-    /// The phase that the next kill aims at; `None`: there were enough.
+    /// Returns the phase that the next kill aims at; `None` if there were enough kills.
     pub(crate) fn next(&mut self) -> Option<Phase> {
         let kills: usize = self.aimed.values().sum();
         assert!(kills < 20 * self.wanted + 50, "too early or too late each time: {}", self.histogram());
@@ -66,13 +66,13 @@ impl Kills {
         let other =
             [Phase::Opening, Phase::Publishing].into_iter().find(|&phase| of(&self.aimed, phase) < others);
         let writing = (of(&self.seen, Phase::Writing) < self.wanted).then_some(Phase::Writing);
-        // In turn, so that each phase meets each state of what a test prepares.
+        // The phases take turns, so that each phase occurs with each of the states that a test prepares in turn.
         let aim = if kills.is_multiple_of(2) { writing.or(other) } else { other.or(writing) };
         *self.aimed.entry(aim?).or_default() += 1;
         aim
     }
 
-    /// Kills a run that was just started in `folder`, at a random moment of a phase. Returns the phase that it had reached.
+    /// Kills a run that was just started in `folder`, at a random time of a phase. Returns the phase that the run had reached.
     #[track_caller]
     pub(crate) fn kill(&mut self, aim: Phase, folder: &Path, mut child: Child) -> Phase {
         let (started, part) = (Instant::now(), self.random.fraction());
@@ -107,12 +107,12 @@ impl Kills {
         reached
     }
 
-    /// The kills by what they left.
+    /// Returns the number of kills in each phase, as text.
     fn histogram(&self) -> String {
         format!("{:?} of {:?} aimed at", self.seen, self.aimed)
     }
 
-    /// Prints the kills by what they left.
+    /// Prints the number of kills in each phase.
     pub(crate) fn tell(&self, what: &str) {
         tell(&format!("kills of {what}: {}", self.histogram()));
     }

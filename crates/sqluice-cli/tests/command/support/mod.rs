@@ -1,4 +1,4 @@
-//! What the tests of the command share: running it, and looking at what it left.
+//! Helpers of the tests of the command: running it, and checking its output and files.
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "some of it is for tests of Linux"))]
@@ -30,12 +30,12 @@ pub(crate) use sqluice_testkit::skip::tell;
 pub(crate) use sqluice_testkit::sqlite::integrity_of as integrity;
 use tempfile::TempDir;
 
-/// A folder on the disk that the build is on: the system's may be in memory.
+/// Returns a temporary folder on the disk of the build, because the system's temporary folder may be in memory.
 pub(crate) fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// How a run ended and what it said.
+/// The exit status and the output of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) status: ExitStatus,
@@ -62,7 +62,7 @@ fn in_place(said: String) -> String {
     if is_marked_up { said } else { said.replace(r".\", "./").replace(r"\*", "/*") }
 }
 
-/// What the system says of errors, in the words of Linux; and paths in the working folder as on Linux.
+/// Replaces system error texts of Windows by those of Linux, and paths in the working folder by paths with `/`.
 fn in_words_of_unix(said: String) -> String {
     if cfg!(unix) {
         return said;
@@ -80,7 +80,8 @@ fn in_words_of_unix(said: String) -> String {
     })
 }
 
-/// What a message says in the words of Python or of the engine: parameters, and settings by their names there. The command's are flags.
+/// Returns the words of a message that name settings as Python or the engine does, such as `temp_dir=`. The command must name them as
+/// flags.
 fn foreign_terms(said: &str) -> Vec<String> {
     let of_python = ["=True", "=False", "if_exists"].map(str::to_owned).into_iter();
     let of_engine = Setting::all().flat_map(|setting| {
@@ -102,14 +103,14 @@ impl Ran {
         self.status.code()
     }
 
-    /// Asserts that it succeeded.
+    /// Asserts that the run succeeded.
     #[track_caller]
     pub(crate) fn ok(self) -> Ran {
         assert!(self.status.success(), "{self:?}");
         self
     }
 
-    /// Asserts that it failed with `code`, `error` in its words, a hint if one should be there, and no panic.
+    /// Asserts that the run failed with `code`, `error` in its message, a hint if one is expected, and no panic.
     #[track_caller]
     pub(crate) fn failed(self, code: i32, error: &str) -> Ran {
         assert_eq!(self.code(), Some(code), "{self:?}");
@@ -119,50 +120,50 @@ impl Ran {
         self
     }
 
-    /// Standard output as JSON.
+    /// Parses standard output as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
-/// The arguments that make `target` from the preset.
+/// Returns the arguments that generate `target` from a preset.
 pub(crate) fn generate<'a>(target: &'a str, rows: &'a str) -> [&'a str; 6] {
     ["generate", target, "--preset", "user", "--rows", rows]
 }
 
-/// The temporary files of `target` in a folder.
+/// Returns the temporary files of `target` in a folder.
 pub(crate) fn temporaries(folder: &Path, target: &str) -> Vec<PathBuf> {
     let prefix = format!(".{target}.sqluice-tmp-");
     let names = names(folder).into_iter().filter(|name| name.starts_with(&prefix));
     names.map(|name| folder.join(name)).collect()
 }
 
-/// Bytes of the temporary file of `target`; 0: no such file exists.
+/// Returns the size of the temporary file of `target`; 0 if no such file exists.
 pub(crate) fn written_bytes(folder: &Path, target: &str) -> u64 {
     let files = temporaries(folder, target).into_iter();
     files.filter_map(|path| fs::metadata(path).ok()).map(|file| file.len()).max().unwrap_or(0)
 }
 
-/// Waits until the temporary file of `target` has something in it.
+/// Waits until the temporary file of `target` is not empty, and returns its path.
 #[track_caller]
 pub(crate) fn wait_for_writes(folder: &Path, target: &str, child: &mut Child) -> PathBuf {
     assert!(wait_until(child, || written_bytes(folder, target) > 0), "it ended before it wrote anything");
     temporaries(folder, target).pop().expect("a temporary file that was there a moment ago")
 }
 
-/// The checksum that `check` finds in a sound database.
+/// Returns the checksum that `check` reports for a sound database.
 #[track_caller]
 pub(crate) fn checksum(database: &Path) -> String {
     let checked = run(Path::new("/"), [OsStr::new("check"), OsStr::new("--json"), database.as_os_str()]).ok();
     checked.json()["checksum"].as_str().unwrap().to_owned()
 }
 
-/// Random numbers whose seed is printed when the test fails.
+/// A generator of random numbers that prints its seed if the test fails.
 pub(crate) struct Random(SplitMix64);
 
 impl Random {
-    /// Seeded by SQLUICE_SEED, or else by the time.
+    /// Makes a generator with the seed in SQLUICE_SEED, or, if it is not set, by the time.
     pub(crate) fn new() -> Random {
         let time =
             || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
@@ -171,7 +172,7 @@ impl Random {
         Random(SplitMix64(seed))
     }
 
-    /// The same each time.
+    /// Makes a generator with a fixed seed.
     pub(crate) fn seeded(seed: u64) -> Random {
         Random(SplitMix64(seed))
     }

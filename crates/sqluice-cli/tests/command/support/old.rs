@@ -1,22 +1,22 @@
-//! Databases that are to be replaced, in every state that SQLite may have left them in.
+//! Old databases that a test replaces, in every state in which SQLite may leave a database.
 
 use std::fs;
 use std::path::Path;
 
 use rusqlite::Connection;
 
-/// How an old database was left.
+/// The state in which the last connection left an old database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// A file of no bytes: to SQLite a database without tables.
+    /// A file of no bytes, which is a database without tables for SQLite.
     Empty,
-    /// In rollback mode, by everyone.
+    /// In rollback mode, closed by all connections.
     Rollback,
-    /// In rollback mode, with a journal that is kept, its header zeroed.
+    /// In rollback mode, with a journal that is kept after the commit with a zeroed header (journal_mode=PERSIST).
     Persist,
-    /// In the middle of a transaction that must be rolled back.
+    /// In rollback mode, killed in a transaction that must be rolled back.
     HotJournal,
-    /// In WAL mode, by everyone.
+    /// In WAL mode, closed by all connections.
     Wal,
     /// In WAL mode, killed: the newest rows are in the log.
     StaleWal,
@@ -26,30 +26,31 @@ pub(crate) enum Left {
 pub(crate) const LEFT: [Left; 6] =
     [Left::Empty, Left::Rollback, Left::Persist, Left::HotJournal, Left::Wal, Left::StaleWal];
 
-/// Rows of the old database, but for the empty one.
+/// The number of rows of an old database, unless it is empty.
 pub(crate) const ROWS: i64 = 300;
 
-/// What a database file holds, as SQLite sees it.
+/// The content of a database, as SQLite reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// All rows of an old database, and no other.
     Old,
     /// No table.
     Empty,
-    /// That many rows of the table `user`.
+    /// The new database: this many rows of the table `user`.
     New(i64),
-    /// Nothing, or not all.
+    /// Any other content, or damage.
     Neither(String),
 }
 
 impl Left {
-    /// Makes `folder`/x.db, left like this.
+    /// Makes `folder`/x.db in this state.
     pub(crate) fn make(self, folder: &Path) {
         if self == Left::Empty {
             fs::write(folder.join("x.db"), "").unwrap();
             return;
         }
-        // Made elsewhere and copied with what lies beside it, as it is at that moment.
+        // Make the database in another folder, and copy it with its journal or log while the connection is open, as if the process had been
+        // killed.
         let elsewhere = super::folder();
         let file = |suffix: &str| elsewhere.path().join(format!("x.db{suffix}"));
         let connection = Connection::open(file("")).unwrap();
@@ -80,7 +81,7 @@ impl Left {
 
     fn end(self) -> &'static str {
         match self {
-            // With so small a cache, pages go to the file before the commit.
+            // With such a small cache, SQLite writes pages to the file before the commit.
             Left::HotJournal => "PRAGMA cache_size = 2; BEGIN; UPDATE old SET t = printf('%0100d', -i)",
             Left::StaleWal => "DROP TABLE early",
             Left::Wal => "PRAGMA wal_checkpoint(TRUNCATE)",
@@ -88,12 +89,12 @@ impl Left {
         }
     }
 
-    /// What is in it for SQLite.
+    /// Returns the content that SQLite reads from a database in this state.
     pub(crate) fn content(self) -> Content {
         if self == Left::Empty { Content::Empty } else { Content::Old }
     }
 
-    /// What is left beside it.
+    /// Returns the name of the journal or log beside the database, if it has one.
     pub(crate) fn sibling(self) -> Option<&'static str> {
         match self {
             Left::Persist | Left::HotJournal => Some("-journal"),
@@ -102,13 +103,13 @@ impl Left {
         }
     }
 
-    /// Whether it is in WAL mode.
+    /// Returns `true` if the database is in WAL mode.
     pub(crate) fn is_wal(self) -> bool {
         self.sibling() == Some("-wal")
     }
 }
 
-/// What is in the database of that name, when SQLite has recovered it.
+/// Returns the content of a database, after SQLite has recovered it.
 pub(crate) fn content(database: &Path) -> Content {
     if !database.exists() {
         return Content::Neither("there is nothing".to_owned());
@@ -132,7 +133,7 @@ pub(crate) fn content(database: &Path) -> Content {
                     counts => Content::Neither(format!("{counts:?} rows are there and right")),
                 }
             }
-            // The generator counts.
+            // The keys of generated rows count from 1.
             ("ok", "user") => match (one("SELECT count(*) FROM user")?, one("SELECT max(id) FROM user")?) {
                 (rows, last) if rows == last => Content::New(rows),
                 counts => Content::Neither(format!("{counts:?} rows and the last")),
@@ -143,14 +144,14 @@ pub(crate) fn content(database: &Path) -> Content {
     read().unwrap_or_else(|error| Content::Neither(error.to_string()))
 }
 
-/// The journal mode of a database that is not in use.
+/// Returns the journal mode of a database that no connection uses.
 pub(crate) fn journal_mode(database: &Path) -> String {
     Connection::open(database)
         .and_then(|connection| connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)))
         .unwrap()
 }
 
-/// Makes a database with rows that `old` of the others lacks: as many as [`ROWS`], behind its own.
+/// Makes a database to merge, with [`ROWS`] further rows of the table `old`, whose keys follow those of the other databases.
 pub(crate) fn make_more(database: &Path) {
     let connection = Connection::open(database).unwrap();
     let fill = format!(
@@ -161,10 +162,10 @@ pub(crate) fn make_more(database: &Path) {
     connection.execute_batch(&fill).unwrap();
 }
 
-/// The number of rows of `old`, which are right and all there up to the last, and the journal mode.
+/// Returns the number of rows of `old`, after checking that all rows up to the last exist with the right values, and the journal mode.
 ///
 /// # Errors
-/// The fault of the database.
+/// If the database is damaged or a row is wrong. The text describes the fault.
 pub(crate) fn rows_and_mode(database: &Path) -> Result<(i64, String), String> {
     let read = || -> rusqlite::Result<(String, [i64; 3], String)> {
         let connection = Connection::open(database)?;

@@ -13,13 +13,13 @@ use super::Ran;
 /// The command under test.
 pub(crate) const SQLUICE: &str = env!("CARGO_BIN_EXE_sqluice");
 
-/// Time after which a test gives up: many times what anything takes that a test waits for.
+/// The time after which a waiting test fails: many times as long as anything that tests wait for.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Time between two looks at something that a test waits for.
+/// The pause between two checks of a condition that a test waits for.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// The factor of all waits of the command. See `sqluice_core::waits`.
+/// The environment variable with the factor for all waiting times of the command. See `sqluice_core::waits`.
 pub(crate) const WAITS: &str = "SQLUICE_WAITS";
 
 /// Returns a command that runs `program` without a terminal, and with the signals that a shell gives its children: a program that `nohup`
@@ -77,7 +77,7 @@ pub(crate) fn spawn(command: &mut Command) -> Child {
     spawn_as_is(command)
 }
 
-/// Starts a command whose outputs the caller has chosen. Under wine a program does not start now and then: it is started again.
+/// Starts a command whose outputs the caller has set. Under wine, a start sometimes fails, and is tried again.
 pub(crate) fn spawn_as_is(command: &mut Command) -> Child {
     const ERROR_INTERNAL_ERROR: i32 = 1359;
     for _ in 0..3 {
@@ -99,7 +99,7 @@ pub(crate) fn end(child: Child) -> Ran {
     Ran::from(end_with_output(child))
 }
 
-/// Waits for the end of a program. One that has not ended after [`LIMIT`] is killed, and the test fails.
+/// Waits for the end of a program. If it has not ended after [`LIMIT`], kills it, and the test fails.
 fn end_with_output(child: Child) -> Output {
     let id = child.id();
     let (ended, watched) = channel::<()>();
@@ -116,19 +116,19 @@ fn end_with_output(child: Child) -> Output {
     output
 }
 
-/// Kills a program and those that it has started: they would keep its outputs open.
+/// Kills a program and the programs that it has started, which would keep its outputs open.
 fn kill_with_children(id: u32) {
     children(id).into_iter().for_each(kill_with_children);
     let _ = signal(id, "KILL");
 }
 
-/// The processes that a process has started.
+/// Returns the processes that a process has started.
 pub(crate) fn children(id: u32) -> Vec<u32> {
     let said = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
     said.split_whitespace().filter_map(|child| child.parse().ok()).collect()
 }
 
-/// Runs a command to its end, which must be a good one, and returns the most bytes of memory that it had.
+/// Runs a command, which must succeed, and returns its peak of resident memory.
 pub(crate) fn peak_bytes(command: &mut Command) -> u64 {
     let mut child = spawn(command);
     let (path, mut peak) = (format!("/proc/{}/status", child.id()), 0);
@@ -144,7 +144,7 @@ pub(crate) fn peak_bytes(command: &mut Command) -> u64 {
     peak
 }
 
-/// Sends a signal to a process; `false`: no such process exists. Windows has only KILL.
+/// Sends a signal to a process. Returns `false` if the process does not exist. Windows has only KILL.
 pub(crate) fn signal(id: u32, signal: &str) -> bool {
     let (program, id) = (if cfg!(windows) { "taskkill" } else { "kill" }, id.to_string());
     let args = if cfg!(windows) { ["/F", "/PID", &id] } else { ["-s", signal, &id] };
@@ -158,7 +158,7 @@ pub(crate) fn send(child: &Child, signal: &str) {
     assert!(self::signal(child.id(), signal), "{signal} cannot be sent");
 }
 
-/// Waits until `is_there`, or until the program has ended: then returns `false`.
+/// Waits until `is_there` returns `true`, and returns `true`. Returns `false` if the program ends before.
 #[track_caller]
 pub(crate) fn wait_until(child: &mut Child, mut is_there: impl FnMut() -> bool) -> bool {
     let limit = Limit::new();
@@ -175,7 +175,7 @@ pub(crate) fn wait_until(child: &mut Child, mut is_there: impl FnMut() -> bool) 
     true
 }
 
-/// Waits until `is_there`, kills the program, and returns how it ended: with success if it was done before.
+/// Waits until `is_there` returns `true`, and kills the program. Returns its end, which is a success if the program ended before.
 #[track_caller]
 pub(crate) fn kill_when(mut child: Child, is_there: impl FnMut() -> bool) -> Ran {
     wait_until(&mut child, is_there);
@@ -183,7 +183,7 @@ pub(crate) fn kill_when(mut child: Child, is_there: impl FnMut() -> bool) -> Ran
     end(child)
 }
 
-/// A moment after which a test gives up.
+/// The time at which a waiting test fails.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(Instant);
 
@@ -196,10 +196,10 @@ impl Limit {
         self.0.elapsed() > LIMIT
     }
 
-    /// Waits a moment.
+    /// Pauses for [`PAUSE`].
     ///
     /// # Panics
-    /// When the limit is over.
+    /// If the limit is over. The message says that the test waited for `what`.
     #[track_caller]
     pub(crate) fn pause(self, what: &str) {
         assert!(!self.is_over(), "{what} did not happen within {LIMIT:?}");

@@ -20,25 +20,26 @@ pub(crate) fn strace(folder: &Path, flags: &[&str], args: &[&str]) -> Ran {
     finish(&mut command(folder, flags, args))
 }
 
-/// Runs the command, and does `what` (`signal=INT`, `error=EIO`) at the `nth` call of that name of one of its threads.
+/// Runs the command, and injects `what` (`signal=INT`, `error=EIO`) at the `nth` call of this name in a thread.
 pub(crate) fn inject(folder: &Path, call: &str, what: &str, nth: usize, args: &[&str]) -> Ran {
     let (trace, inject) = (format!("trace={call}"), format!("inject={call}:{what}:when={nth}"));
-    // Not with `--seccomp-bpf`, by which strace sends no signals.
+    // Without `--seccomp-bpf`, with which strace would send no signals.
     strace(folder, &["-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject], args)
 }
 
-/// Starts the command such that it stands still when it has done the first `call`, and as `more` flags have it; [`go_on`] lets it go on.
+/// Starts the command under strace, which stops it after the first `call`. `more` are further flags of strace. [`go_on`] lets the command
+/// continue.
 pub(crate) fn start_and_stop(folder: &Path, call: &str, more: &[&str], args: &[&str]) -> Child {
     let (trace, inject) = (format!("trace={call}"), format!("inject={call}:signal=STOP:when=1"));
     let flags = ["-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
     spawn(&mut command(folder, &[&flags, more].concat(), args))
 }
 
-/// Lets a run go on, now or when it stands still, and waits for its end.
+/// Lets a run of [`start_and_stop`] continue, and waits for its end.
 pub(crate) fn go_on(mut strace: Child) -> Ran {
     let (id, limit) = (strace.id(), Limit::new());
     while strace.try_wait().unwrap().is_none() {
-        // It may have gone by now.
+        // The process may have ended meanwhile.
         for sqluice in children(id) {
             signal(sqluice, if limit.is_over() { "KILL" } else { "CONT" });
         }
@@ -54,7 +55,7 @@ pub(crate) fn go_on(mut strace: Child) -> Ran {
     }
 }
 
-/// A system call, put together again where another thread's stands in between.
+/// A system call. Its parts are joined if strace printed a call of another thread between them.
 pub(crate) struct Call<'a> {
     pub(crate) thread: &'a str,
     pub(crate) name: String,
@@ -62,7 +63,7 @@ pub(crate) struct Call<'a> {
     pub(crate) result: i64,
 }
 
-/// The calls of a log, in the order in which they began to end.
+/// Returns the system calls in a log of strace, in the order in which they ended.
 pub(crate) fn calls(log: &str) -> Vec<Call<'_>> {
     let mut begun: HashMap<&str, &str> = HashMap::new();
     let mut calls = Vec::new();
@@ -79,7 +80,7 @@ pub(crate) fn calls(log: &str) -> Vec<Call<'_>> {
         } else {
             line.to_owned()
         };
-        // Signals and exits.
+        // Skip lines about signals and exits.
         let Some((text, result)) = text.rsplit_once(" = ") else { continue };
         let Some((name, args)) = text.trim_end().strip_suffix(')').and_then(|text| text.split_once('('))
         else {
@@ -91,7 +92,7 @@ pub(crate) fn calls(log: &str) -> Vec<Call<'_>> {
     calls
 }
 
-/// The bytes of all strings among the arguments of a call, one after the other.
+/// Returns the bytes of all strings among the arguments of a call, concatenated.
 pub(crate) fn strings(args: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = args.as_bytes();
@@ -109,7 +110,7 @@ pub(crate) fn strings(args: &str) -> Vec<u8> {
     bytes
 }
 
-/// Appends what stands behind a backslash, and returns what is left.
+/// Appends the byte of an escape sequence, whose backslash has been read, and returns the remaining text.
 fn unescape<'a>(text: &'a [u8], bytes: &mut Vec<u8>) -> &'a [u8] {
     let number = |digits: &[u8], radix| u8::from_str_radix(str::from_utf8(digits).unwrap(), radix).unwrap();
     let (byte, length) = match text[0] {

@@ -1,4 +1,4 @@
-//! Runs that see no process but their own, in folders that others may enter: as in a container that shares a folder with the machine.
+//! Runs that see no other processes, in folders that other users may enter, as in a container that shares a folder with the machine.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use tempfile::TempDir;
 
 use super::SQLUICE;
 
-/// The program that runs another one in a container of its own, and ends it when it is killed itself.
+/// The flags of `unshare` by which it runs a program with its own list of processes, and kills the program when it is killed itself.
 const CONTAINER: [&str; 4] = ["--pid", "--fork", "--kill-child", "--mount-proc"];
 
-/// A folder that everyone may enter.
+/// Returns a temporary folder that every user may enter.
 pub(crate) fn open_folder() -> TempDir {
     let folder = tempfile::tempdir_in("/tmp").unwrap();
     let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -20,7 +20,8 @@ pub(crate) fn open_folder() -> TempDir {
     folder
 }
 
-/// `program ARGS` in a container, to be run in `folder`; `None`: containers can't be made here, and the test is skipped.
+/// Returns a command that runs `program ARGS` in a container, in `folder`; `None` if containers can't be made here, and the test is
+/// skipped.
 pub(crate) fn contained(folder: &Path, program: &str, args: &[&str]) -> Option<Command> {
     let can = Command::new("unshare").args(CONTAINER).arg("true").output();
     if !can.is_ok_and(|tried| tried.status.success()) {
@@ -32,7 +33,7 @@ pub(crate) fn contained(folder: &Path, program: &str, args: &[&str]) -> Option<C
     Some(command)
 }
 
-/// `sqluice ARGS` in a container.
+/// Returns a command that runs `sqluice ARGS` in a container; `None` if the test is skipped.
 pub(crate) fn sqluice(folder: &Path, args: &[&str]) -> Option<Command> {
     contained(folder, SQLUICE, args)
 }

@@ -1,4 +1,4 @@
-//! `sqluice advise`.
+//! Transcripts of `advise`: recommendations, and errors of the schema.
 
 use crate::transcript::{fails, sqluice};
 

@@ -1,4 +1,4 @@
-//! `check` and `info`.
+//! Transcripts of `check`, with faults, remarks and unverified parts, and of `info`.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::support::{folder, generate, run};
 use crate::transcript::matches;
 
 #[test]
-fn check_finds_a_sound_database_sound() {
+fn check_reports_a_sound_database_as_sound() {
     let folder = folder();
     run(folder.path(), generate("x.db", "10k")).ok();
     let theirs = ", also by SQLite's integrity_check,";
@@ -40,7 +40,7 @@ fn check_compares_indexes_with_their_table() {
     .unwrap();
     drop(db);
     assert_eq!(run(folder.path(), ["check", "x.db", "--json"]).ok().json()["sqlite_check"], Value::Null);
-    // The row says something else than its entry.
+    // The row has another value than its index entry.
     let mut content = fs::read(&path).unwrap();
     let at = content.windows(3).position(|bytes| bytes == b"two").unwrap();
     content[at..at + 3].copy_from_slice(b"ten");
@@ -90,10 +90,10 @@ fn check_says_what_it_did_not_verify() {
     let json = run(folder, ["check", "x.db", "--json"]).ok().json();
     assert_eq!(json["unverified"].as_array().unwrap().len(), 3);
     assert_eq!(json["unverified"][0], serde_json::json!({"what": "check_constraint", "name": "t"}));
-    // SQLite looks at all but foreign keys.
+    // With --full, SQLite verifies all of these except foreign keys.
     let ran = run(folder, ["check", "x.db", "--full"]).ok();
     assert_eq!(ran.stdout.lines().last(), Some("not verified: foreign keys of t"));
-    // A collation that only an application has.
+    // A collation that only an application defines.
     let db = Connection::open(&path).unwrap();
     db.execute_batch(
         "CREATE TABLE v (c COLLATE nocase); CREATE INDEX by_c ON v (c); PRAGMA writable_schema = on;
@@ -112,7 +112,7 @@ fn check_says_what_it_did_not_verify() {
 }
 
 #[test]
-fn what_sqlite_accepts_is_a_remark() {
+fn a_deviation_that_sqlite_accepts_is_a_remark() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "100")).ok();
@@ -143,7 +143,7 @@ fn a_database_is_checked_with_what_is_in_its_log() {
     let ran = run(folder, ["info", "x.db", "--json"]).ok().json();
     assert_eq!((&ran["sound"], &ran["trees"][1]["rows"]), (&true.into(), &5000.into()));
     let with_log = run(folder, ["check", "x.db", "--json"]).ok().json();
-    // While somebody writes, one state is read.
+    // While another connection writes, the check reads one committed state.
     db.execute_batch(&format!("BEGIN; {insert}")).unwrap();
     assert!(run(folder, ["check", "x.db"]).ok().stdout.starts_with("x.db is sound: 5,000 rows, "));
     db.execute_batch("ROLLBACK; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
@@ -153,7 +153,7 @@ fn a_database_is_checked_with_what_is_in_its_log() {
 }
 
 #[test]
-fn check_says_what_is_wrong_with_a_database_that_is_not_sound() {
+fn check_lists_the_faults_of_a_damaged_database() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "10k")).ok();
@@ -190,14 +190,14 @@ fn check_says_what_is_wrong_with_a_database_that_is_not_sound() {
     );
     unsound(b"This is a text.\n", "page 1: the file is shorter than the 100 bytes of a database header");
     unsound(&b"This is a long text.\n".repeat(1000), "SQLite: file is not a database");
-    // Every page of the file, one byte somewhere in its head.
+    // Change one byte in the header of each page in turn.
     for page in 1..pages {
         unsound(&with(page * 4096 + 1, sound[page * 4096 + 1] ^ 0x10), &format!("page {}", page + 1));
     }
 }
 
 #[test]
-fn info_says_what_is_in_a_database() {
+fn info_lists_tables_and_indexes_with_their_pages() {
     let folder = folder();
     run(folder.path(), generate("x.db", "10k")).ok();
     let ran = run(folder.path(), ["info", "x.db"]).ok();

@@ -1,4 +1,4 @@
-//! `copy`.
+//! Transcripts of `copy`: plans, reports, selections, purposes, masks, and errors.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn shop(folder: &Path) {
     Connection::open(folder.join("shop.db")).unwrap().execute_batch(sql).unwrap();
 }
 
-/// The rows of the shop's view, and its schema.
+/// Returns the rows of the shop's view, and its schema.
 fn content(db: &Path) -> (i64, String, String) {
     let db = Connection::open(db).unwrap();
     db.query_row(
@@ -120,7 +120,7 @@ fn an_existing_file_is_replaced_only_when_asked() {
 }
 
 #[test]
-fn what_cannot_be_copied_is_an_error_that_leaves_nothing() {
+fn an_impossible_copy_is_an_error_that_leaves_no_file() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -250,7 +250,7 @@ hint: make a copy without auto_vacuum: --auto-vacuum none
 }
 
 #[test]
-fn in_place_it_shrinks_and_stays_the_same() {
+fn a_copy_in_place_shrinks_the_file_and_keeps_its_content() {
     let folder = folder();
     let folder = folder.path();
     for mode in ["delete", "wal"] {
@@ -365,7 +365,7 @@ Copied 2,002 rows of 2 tables and 1 index to safe.db: [..] (source: [..]) in [..
 }
 
 #[test]
-fn references_without_a_declaration_and_second_places_are_reported_in_the_words_of_the_command() {
+fn undeclared_references_to_masked_keys_and_masked_values_in_other_columns_name_flags() {
     let folder = folder();
     let folder = folder.path();
     let sql = "CREATE TABLE book (id INTEGER PRIMARY KEY, writer TEXT); CREATE TABLE loan (book_id INT, line TEXT);
@@ -406,7 +406,7 @@ hint: mask it, or say that it may be copied: -- gen: keep() or --allow loan.line
 }
 
 #[test]
-fn mistakes_in_masks_are_reported_in_the_words_of_the_command() {
+fn mistakes_in_masks_are_reported_with_the_flags_that_help() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);
@@ -427,7 +427,7 @@ fn mistakes_in_masks_are_reported_in_the_words_of_the_command() {
     let ran = run(folder, ["copy", "shop.db", "safe.db", "--strict-mask"]);
     assert_eq!(ran.code(), Some(2), "{ran:?}");
     assert_eq!(names(folder), ["key", "mask.sql", "shop.db"]);
-    // The column is accepted by name.
+    // --allow accepts the column by its name.
     let accepted =
         ["copy", "shop.db", "accepted.db", "--mask", "mask.sql", "--strict-mask", "--allow", "customer.name"];
     let ran = run(folder, accepted).ok();
@@ -440,7 +440,7 @@ fn mistakes_in_masks_are_reported_in_the_words_of_the_command() {
     );
     let ran = run(folder, copy.iter().chain(&["--allow", "customer.name"]).copied());
     assert!(ran.code() == Some(2) && ran.stderr.contains("--strict-mask"), "{ran:?}");
-    // Without the flag it is a warning.
+    // Without --strict-mask, the finding is a warning.
     let ran = run(folder, copy).ok();
     assert!(ran.stderr.contains("warning: customer.name has no mask"), "{ran:?}");
 }

@@ -1,4 +1,4 @@
-//! Existing databases: how their tables are handled, what is refused, and what is reported.
+//! Transcripts of loads into existing databases: added, replaced and updated rows, refused requests, and reports.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::transcript::{ONE_ROW, Transcript, sqluice};
 
 const MORE: &str = "B,a\n8,7\n";
 
-/// A command in a folder with `x.db`, which that SQL has made, `one.csv` and `more.csv`.
+/// Returns a command line in a folder with `x.db`, made by `sql`, `one.csv` and `more.csv`.
 fn with(sql: &str, args: &str) -> Transcript {
     let transcript = sqluice(args).file(ONE_ROW.0, ONE_ROW.1).file("more.csv", MORE);
     Connection::open(transcript.folder().join("x.db")).unwrap().execute_batch(sql).unwrap();
@@ -175,7 +175,7 @@ hint: create it first: load without --upsert, and with --primary-key a",
 }
 
 #[test]
-fn conflicts_with_existing_keys_are_decided_as_sqlite_does() {
+fn on_conflict_has_the_same_effect_on_existing_keys_as_in_sqlite() {
     let sql = "CREATE TABLE one (a INTEGER PRIMARY KEY, b INTEGER); INSERT INTO one VALUES (1, 'old')";
     with(sql, "load x.db one.csv --append").fails(
         1,
@@ -217,21 +217,21 @@ fn rows_are_counted_in_every_mode_of_conflicts() {
         assert_eq!(report["ignored"], ignored, "{flags}");
         done.holds("SELECT count(*) FROM t", &left.to_string());
     }
-    // With triggers the rows of the table say nothing.
+    // With triggers, the number of rows in the table does not show how many were updated.
     let trigger = format!("{sql}; CREATE TRIGGER x AFTER INSERT ON t BEGIN DELETE FROM t WHERE a = 1; END");
     let done = with(&trigger, "load x.db t.csv --upsert a --json").file("t.csv", file).succeeds();
     assert!(done.ran.json()["tables"][0]["updated"].is_null());
 }
 
 #[test]
-fn a_new_table_with_nearly_the_name_of_an_existing_one_is_noted() {
+fn a_new_table_whose_name_resembles_an_existing_one_has_a_note() {
     let sql = "CREATE TABLE people (a, b); CREATE TABLE log_1 (a, b)";
     let note = "note: table peeple is new: x.db has a table people, which gets no rows";
     let done = with(sql, "load x.db one.csv --append --table peeple").succeeds();
     let done = done.says(&format!("{note}\n[..]\n[..]")).holds("SELECT count(*) FROM peeple", "1");
     let again = done.then("load x.db one.csv --append --table peopel --json").succeeds();
     assert_eq!(again.ran.json()["notes"][0], note.replace("note: ", "").replace("peeple", "peopel"));
-    // Nothing to note: numbered tables, other names, and where no existing table is asked for.
+    // No note: for numbered tables, for other names, and if no existing table was requested.
     for args in ["--append --table log_2", "--append --table orders", "--table peeple"] {
         let done = with(sql, &format!("load x.db one.csv {args}")).succeeds();
         assert!(!done.ran.stderr.contains("note:"), "{args}: {:?}", done.ran);
@@ -249,7 +249,7 @@ fn triggers_fire_checks_hold_and_columns_are_computed() {
 }
 
 #[test]
-fn foreign_keys_hold_when_that_is_asked_for() {
+fn foreign_keys_are_checked_in_an_existing_database_on_request() {
     let sql = "CREATE TABLE p (k PRIMARY KEY); INSERT INTO p VALUES (3);
                CREATE TABLE one (a INT REFERENCES p, b INT REFERENCES p);";
     with(sql, "load x.db one.csv --append").succeeds().holds("SELECT * FROM one", "1|2");
@@ -258,7 +258,7 @@ fn foreign_keys_hold_when_that_is_asked_for() {
 }
 
 #[test]
-fn rows_that_others_refer_to_are_not_replaced_where_that_would_change_the_others() {
+fn replace_is_refused_if_it_would_delete_or_change_referring_rows() {
     let sql = |on_delete: &str| {
         format!(
             "CREATE TABLE one (a INTEGER PRIMARY KEY, b INT); INSERT INTO one VALUES (1, 0);
@@ -279,7 +279,7 @@ fn rows_that_others_refer_to_are_not_replaced_where_that_would_change_the_others
 }
 
 #[test]
-fn used_up_rowids_are_no_full_disk() {
+fn an_error_about_used_up_rowids_does_not_mention_a_full_disk() {
     let sql = "CREATE TABLE one (id INTEGER PRIMARY KEY AUTOINCREMENT, a, b); INSERT INTO one VALUES (9223372036854775807, 0, 0)";
     with(sql, "load x.db one.csv --append").fails(
         1,
@@ -319,14 +319,14 @@ fn flags_that_describe_a_new_table_are_refused_for_an_existing_one() {
         let error = "error: the argument [..]\n\nUsage: [..]\n\nFor more information, try '--help'.";
         with(ONE, &format!("load x.db one.csv {flags}")).fails(2, error);
     }
-    // Of several tables, they mean the new ones.
+    // If some tables exist, the flags apply to the new tables.
     with(ONE, "load x.db one.csv more.csv --append --pk a --index b --type 'B=TEXT'")
         .succeeds()
         .holds("SELECT name FROM sqlite_schema", "'one'\n'more'\n'idx_more_B'");
 }
 
 #[test]
-fn what_is_no_table_is_not_loaded() {
+fn rows_can_not_be_loaded_into_views_indexes_and_most_virtual_tables() {
     let sql = "CREATE TABLE t (a); CREATE VIEW one AS SELECT a FROM t; CREATE INDEX more ON t (a);
                CREATE VIRTUAL TABLE f USING fts5(a); CREATE VIRTUAL TABLE r USING rtree(a, b, c)";
     let error = |what: &str| {
@@ -335,7 +335,7 @@ fn what_is_no_table_is_not_loaded() {
     with(sql, "load x.db one.csv --append").fails(1, &error("one is a view"));
     with(sql, "load x.db more.csv").fails(1, &error("more is an index"));
     with(sql, "load x.db one.csv -t r --append").fails(1, &error("r is a virtual table"));
-    // A full-text table takes rows, and has the columns that it has.
+    // A full-text table accepts rows, but no new columns.
     let unknown = "error: one.csv:1:3: table f has no column \"b\"\n\nhint: its columns are rowid, a; --columns names those to load[..]";
     for flag in ["", " --add-columns"] {
         with(sql, &format!("load x.db one.csv -t f --append{flag}")).fails(1, unknown);
@@ -359,7 +359,7 @@ fn a_schema_must_declare_existing_tables_as_they_are() {
 }
 
 #[test]
-fn a_table_that_needs_what_sqlite_does_not_have_is_refused_by_its_name() {
+fn a_table_that_needs_functions_or_collations_of_an_application_is_refused_by_name() {
     let sql = "CREATE TABLE one (a, b COLLATE nocase UNIQUE); PRAGMA writable_schema = ON;
                UPDATE sqlite_schema SET sql = replace(sql, 'nocase', 'german')";
     with(sql, "load x.db one.csv --append").fails(
@@ -386,7 +386,7 @@ fn a_schema_of_a_newer_format_is_refused() {
 }
 
 #[test]
-fn a_plan_says_how_an_existing_database_changes() {
+fn the_plan_for_an_existing_database_has_its_growth_and_write_paths() {
     let sql = "PRAGMA journal_mode = wal; CREATE TABLE one (a INTEGER, b); CREATE INDEX i ON one (b);
                INSERT INTO one VALUES (1, 1)";
     with(sql, "load x.db one.csv more.csv --append --dry-run -j 1").succeeds().says("").prints(
@@ -433,7 +433,7 @@ fn a_report_has_the_journal_mode_and_the_write_paths() {
 }
 
 #[test]
-fn bad_rows_go_to_their_file_and_the_others_into_the_table() {
+fn bad_rows_go_to_the_reject_file_and_good_rows_into_the_existing_table() {
     let csv = "a,b\n1,x\nno,y\n3,z\n";
     let sql = "CREATE TABLE one (a INTEGER, b) STRICT".replace(", b)", ", b TEXT)");
     with(&sql, "load x.db in.csv -t one --append --reject bad.csv")
@@ -447,7 +447,7 @@ fn bad_rows_go_to_their_file_and_the_others_into_the_table() {
 }
 
 #[test]
-fn a_database_that_somebody_else_writes_to_is_waited_for() {
+fn a_load_waits_for_another_writer_up_to_the_busy_timeout() {
     for mode in ["delete", "wal"] {
         let transcript = with(
             &format!("PRAGMA journal_mode = {mode}; {ONE}"),

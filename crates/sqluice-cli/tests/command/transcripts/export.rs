@@ -1,4 +1,4 @@
-//! `export`.
+//! Transcripts of `export`: reports, plans, and refused requests.
 
 use std::fs;
 use std::io::Read;
@@ -63,7 +63,7 @@ table item to item.parquet (Parquet), read by pages, on all cores
 }
 
 #[test]
-fn what_is_refused_leaves_nothing_and_names_flags() {
+fn refused_exports_leave_no_file_and_name_flags() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);

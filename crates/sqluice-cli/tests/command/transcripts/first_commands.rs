@@ -1,11 +1,11 @@
-//! The first command lines of people: each works, or prints a line that works when pasted.
+//! Command lines that newcomers type: each works, or its hint is a command line that works when it is pasted.
 
 use crate::transcript::{ONE_ROW, fails, sqluice};
 
 const ORDERS: (&str, &str) = ("orders.csv", "id,total\n1,2.5\n2,3\n");
 
-/// The command line is refused with that hint, and the hint is a command line that works. Both run in a folder with `orders.csv`, and with
-/// `shop.db`, which has its rows.
+/// Asserts that a command line is refused with this hint, and that the hint is a command line that works. Both run in a folder with
+/// `orders.csv`, and with `shop.db`, which has the rows of that file.
 #[track_caller]
 fn is_corrected(args: &str, line: &str) {
     let start = || sqluice("load shop.db orders.csv").file(ORDERS.0, ORDERS.1).succeeds();
@@ -16,7 +16,7 @@ fn is_corrected(args: &str, line: &str) {
 }
 
 #[test]
-fn files_alone_are_loaded() {
+fn a_command_line_of_files_alone_loads_them_into_a_new_database() {
     let said = "\
 Loaded 2 rows into orders.db: [..]
 orders: id INTEGER, total REAL
@@ -31,7 +31,7 @@ sqluice export orders.db orders --to - --format csv --limit 10";
 }
 
 #[test]
-fn files_alone_take_the_flags_of_a_load() {
+fn a_command_line_of_files_alone_takes_the_flags_of_load() {
     let loaded = sqluice("--quiet orders.csv x.db -t t --primary-key id").file(ORDERS.0, ORDERS.1).succeeds();
     loaded.says("").holds(
         "SELECT id, total FROM t",
@@ -43,7 +43,7 @@ fn files_alone_take_the_flags_of_a_load() {
 }
 
 #[test]
-fn a_database_alone_shows_its_tables() {
+fn a_command_line_of_a_database_alone_shows_its_tables() {
     let loaded = sqluice("load x.db orders.csv").file(ORDERS.0, ORDERS.1).succeeds();
     let shown = loaded.then("x.db").succeeds();
     let info = shown.ran.stdout.clone();
@@ -52,7 +52,7 @@ fn a_database_alone_shows_its_tables() {
 }
 
 #[test]
-fn files_alone_never_go_into_a_database_that_exists() {
+fn a_command_line_of_files_alone_changes_no_existing_database() {
     let loaded = sqluice("orders.csv").file(ORDERS.0, ORDERS.1).succeeds();
     loaded.then("orders.csv").fails(
         2,
@@ -129,7 +129,7 @@ fn flags_of_other_tools_are_corrected() {
 }
 
 #[test]
-fn standard_input_is_named_and_its_table_too() {
+fn the_hint_for_standard_input_names_a_database_and_a_table() {
     let refused = sqluice("load x.db").stdin("a\n1\n").exits(2);
     let refused = refused.says(
         "error: a load names the database, and then the files; - is standard input\n\nhint: sqluice load x.db - --table x",
@@ -172,7 +172,7 @@ fn secrets_of_urls_are_not_printed() {
 }
 
 #[test]
-fn help_about_a_word_is_what_the_help_of_all_commands_says() {
+fn help_about_a_word_lists_the_paragraphs_and_flags_of_all_commands() {
     for (args, said) in [
         ("--help load", "Usage: sqluice load"),
         ("-h export", "Usage: sqluice export"),
@@ -187,14 +187,14 @@ fn help_about_a_word_is_what_the_help_of_all_commands_says() {
 }
 
 #[test]
-fn the_line_to_type_is_the_hint_in_json() {
+fn the_suggested_command_line_is_the_hint_in_json() {
     let refused = sqluice("import new.db orders.csv --json").exits(2);
     let report: serde_json::Value = serde_json::from_str(&refused.ran.stdout).unwrap();
     assert_eq!(report["error"]["hint"], "sqluice load new.db orders.csv --json");
 }
 
 #[test]
-fn nobody_is_led_to_copy_what_is_to_be_hidden() {
+fn commands_such_as_anonymize_do_not_suggest_a_copy_without_a_mask() {
     for command in ["anonymize", "anonymise", "mask"] {
         let refused = sqluice(&format!("{command} a.db b.db")).exits(2);
         assert!(!refused.ran.stderr.contains("sqluice copy"), "{}", refused.ran.stderr);

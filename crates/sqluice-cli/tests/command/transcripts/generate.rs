@@ -1,4 +1,4 @@
-//! `generate`: its counts, its page sizes, its seeds.
+//! Transcripts of `generate`: row counts, presets, page sizes, and mistakes in comments.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::support::{checksum, folder, generate, integrity, run};
 use crate::transcript::{fails, sqluice};
 
 #[test]
-fn rows_are_counted_as_people_write_them() {
+fn row_counts_may_have_underscores_exponents_and_suffixes() {
     for (rows, expected) in
         [("1_000", 1000), ("1e3", 1000), ("2.5k", 2500), ("0", 0), ("user=7", 7), ("USER=7", 7)]
     {
@@ -51,7 +51,7 @@ fn rows_of_a_preset_follow_from_those_of_its_main_table() {
 }
 
 #[test]
-fn tpch_is_planned_and_made() {
+fn the_preset_tpch_has_a_plan_and_makes_its_tables() {
     let folder = folder();
     let folder = folder.path();
     let args = ["generate", "x.db", "--preset", "tpch", "--scale", "0.01"];
@@ -97,7 +97,7 @@ fn all_eight_page_sizes_and_no_other_are_taken() {
 }
 
 #[test]
-fn checksums_of_pages_thrown_away_written_and_checked_are_equal() {
+fn the_checksums_of_discard_generate_and_check_are_equal() {
     let folder = folder();
     let folder = folder.path();
     let schema =
@@ -162,7 +162,7 @@ CREATE TABLE orders (
 );";
 
 #[test]
-fn a_preview_shows_rows_as_they_will_be_read_and_writes_nothing() {
+fn a_preview_shows_the_rows_of_a_real_run_and_writes_nothing() {
     let expected = "customer\n  id  city  twice\n  ──  ────  ─────\n   1  Rome      2\n   2  Rome      4\n\norders\n  id  customer  label\n  ──  ────────  ──────\n   1         1  Rome 1\n   2         1  Rome 2\n";
     for args in ["generate s.sql -n customer=5 --preview 2", "generate x.db s.sql -n customer=5 --preview 2"]
     {
@@ -212,7 +212,7 @@ fn rows_of_a_table_follow_from_those_of_its_parent() {
 }
 
 #[test]
-fn all_shares_together_are_the_whole() {
+fn the_merged_parts_of_a_table_are_the_table_of_a_single_run() {
     let schema = "CREATE TABLE a (id INTEGER PRIMARY KEY, email TEXT UNIQUE, n INT /* gen: permutation(1, 1000) */);
         CREATE TABLE b (a REFERENCES a, t TEXT, at TEXT /* gen: ascending(date('2020-01-01', '2024-12-31')) */);";
     let folder = folder();
@@ -326,7 +326,7 @@ fn more_rows_than_values_are_refused_before_anything_is_written() {
 }
 
 #[test]
-fn a_check_that_is_not_understood_is_reported_before_the_run_fails_at_it() {
+fn a_check_that_generated_rows_break_is_a_warning_before_the_run_fails() {
     let schema = "CREATE TABLE t (a INT CHECK (a % 7 = 3));";
     let done = sqluice("generate x.db s.sql -n 9 --dry-run").file("s.sql", schema).succeeds();
     assert!(

@@ -1,4 +1,4 @@
-//! Help, version, completions, man pages.
+//! Transcripts of help, version, completions and man pages.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::support::{SQLUICE, finish, folder, names, program, run, sqluice};
 
 #[test]
-fn the_version_names_sqlites() {
+fn the_version_of_the_program_names_that_of_sqlite() {
     let version = format!("sqluice {} (SQLite {})\n", env!("CARGO_PKG_VERSION"), rusqlite::version());
     assert_eq!(run(Path::new("/"), ["-V"]).ok().stdout, version);
     let long = run(Path::new("/"), ["--version"]).ok().stdout;
@@ -45,7 +45,7 @@ fn help_names_every_verb_and_the_exit_codes() {
     }
 }
 
-/// All verbs.
+/// The names of all subcommands except `help`.
 const VERBS: [&str; 16] = [
     "load",
     "generate",
@@ -65,7 +65,7 @@ const VERBS: [&str; 16] = [
     "man",
 ];
 
-/// The help of a verb on a terminal of that width.
+/// Returns the help of a command on a terminal of this width.
 fn help(columns: usize, args: &[&str]) -> String {
     let mut command = sqluice(Path::new("/"));
     finish(command.env("COLUMNS", columns.to_string()).args(args)).ok().stdout
@@ -81,10 +81,10 @@ fn without_arguments_examples_are_shown() {
 }
 
 #[test]
-fn every_flag_of_load_says_what_holds_without_it() {
+fn the_help_of_every_flag_of_load_states_the_default() {
     let help = help(100, &["load", "--help"]);
     let flags = help.split("\nOutput:").next().unwrap().split("\nOptions:").nth(1).unwrap();
-    // Each begins with its dashes, and goes on until the next or a heading; the values that it may have are a list.
+    // The description of a flag begins with its dashes, and ends at the next flag or heading. Possible values are a list in it.
     let is_flag = |line: &str| line.starts_with('-') && !line.starts_with("- ");
     let mut described: Vec<String> = Vec::new();
     for line in flags.lines().filter(|line| !line.is_empty()) {
@@ -96,7 +96,7 @@ fn every_flag_of_load_says_what_holds_without_it() {
     }
     let flags: Vec<&String> = described.iter().filter(|line| is_flag(line)).collect();
     assert!(flags.len() >= 40, "{flags:#?}");
-    // Flags that ask for something that otherwise plainly is not done.
+    // Flags that need no [default: ...], because without them their action is plainly not done.
     let plain = ["--empty-as-text", "--dry-run", "--overwrite ", "-y, --yes", "-h, --help"];
     for flag in flags.iter().filter(|flag| !plain.iter().any(|plain| flag.starts_with(plain))) {
         assert!(flag.contains("[default: "), "{flag}");
@@ -206,12 +206,12 @@ fn completions_are_scripts_that_call_the_program() {
     run(Path::new("/"), ["completions", "tcsh"]).failed(2, "invalid value 'tcsh' for '<SHELL>'");
 }
 
-/// Returns the values that a shell shows behind the words of a line, of which the last is being typed.
+/// Returns the completions of the last of these words, which is being typed.
 fn completed(folder: &Path, words: &[&str]) -> Vec<String> {
     let mut command = sqluice(folder);
     command.env("SQLUICE_COMPLETE", "fish").arg("--").args(words);
     let shown = finish(&mut command).ok().stdout;
-    // Behind the value, fish shows its description.
+    // fish prints a description behind each value.
     shown.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
 }
 

@@ -1,4 +1,4 @@
-//! `index`.
+//! Transcripts of `index`: reports and plans of indexes and full-text indexes, and wrong usage.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn indexes(db: &Path) -> Vec<String> {
 }
 
 #[test]
-fn index_makes_all_that_is_asked_for_and_says_so() {
+fn index_creates_all_requested_indexes_and_reports_them() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "10k")).ok();
@@ -70,7 +70,7 @@ CREATE INDEX b ON user (date(age));";
 }
 
 #[test]
-fn what_makes_no_sense_is_wrong_usage() {
+fn contradictory_arguments_of_index_are_wrong_usage() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "100")).ok();
@@ -127,7 +127,7 @@ Created full-text index user_fts in x.db: 10,000 rows, 10,000 tokens, [..] terms
 }
 
 #[test]
-fn a_full_text_index_is_optimized_and_made_again() {
+fn the_segments_of_a_full_text_index_are_merged_and_the_index_is_rebuilt() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "1k")).ok();

@@ -1,4 +1,4 @@
-//! `sqluice lab`.
+//! Transcripts of `lab`: the list of experiments, tables, the record, and wrong usage.
 
 use std::fs;
 

@@ -1,7 +1,7 @@
-//! A command that was built without a feature names the feature where it is needed, and leaves nothing. Each test runs in builds without its
-//! feature: `cargo test -p sqluice-cli --no-default-features --test command lacking`.
+//! A command that was built without a feature names the feature where it is needed, and leaves nothing. Each test runs in builds without
+//! its feature: `cargo test -p sqluice-cli --no-default-features --test command lacking`.
 
-/// The command with these files and arguments fails because the build has no `feature`.
+/// Asserts that the command with these files and arguments fails because the build lacks `feature`.
 #[cfg(not(all(
     feature = "avro",
     feature = "bzip2-xz",

@@ -1,4 +1,4 @@
-//! `load`: dates, booleans, decimal commas and separators of thousands, as the user says where they are.
+//! Transcripts of `load` with columns that flags convert: dates, booleans, decimal commas, and separators of thousands.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ const CSV: &str = "placed;paid;price;units\n31.01.2024;ja;1.234,50;1'000\n1.2.20
 
 const FLAGS: &str = "--date placed=%d.%m.%Y --boolean paid=ja/nein --decimal-comma price --thousands price=. --thousands 'units=`'";
 
-/// A load of `t.csv`.
+/// Returns a load of `t.csv` with this content.
 fn load(flags: &str, content: &str) -> Transcript {
     sqluice(&format!("load x.db t.csv {flags}")).file("t.csv", content)
 }
 
 #[test]
-fn text_becomes_what_the_flags_say_it_means() {
+fn flags_convert_dates_booleans_and_numbers() {
     let csv = CSV.replace('\'', "`");
     load(&format!("{FLAGS} --keep-empty-rows"), &csv)
         .succeeds()

@@ -1,4 +1,4 @@
-//! `load`: SQL dumps of SQLite, MySQL and PostgreSQL.
+//! Transcripts of `load` of SQL dumps of SQLite, MySQL and PostgreSQL.
 
 use crate::transcript::{Transcript, sqluice};
 
@@ -104,7 +104,7 @@ fn a_dump_on_standard_input_needs_no_name() {
 }
 
 #[test]
-fn the_data_of_copy_become_rows() {
+fn data_of_copy_statements_become_rows() {
     load(POSTGRES, "")
         .succeeds()
         .says("Loaded 2 rows into x.db: [..]\nread dump.sql: sql of PostgreSQL\nt: id INTEGER, at TEXT, ok INTEGER")
@@ -184,7 +184,7 @@ fn a_database_of_a_dump_is_chosen_by_its_name() {
 }
 
 #[test]
-fn a_row_or_a_statement_that_is_refused_is_named_by_its_line() {
+fn an_error_names_the_line_of_a_refused_row_or_statement() {
     let null = "CREATE TABLE t (a NOT NULL);\nINSERT INTO t VALUES (1);\nINSERT INTO t VALUES (NULL);\n";
     load(null, "").fails(1, "error: dump.sql:3: NULL in column a, which is NOT NULL");
     load("CREATE TABLE t (a);\nATTACH 'x' AS y;\n", "").fails(

@@ -1,4 +1,4 @@
-//! `load`: folders and archives, by their names alone.
+//! Transcripts of `load` of folders and archives, and the files in them that are left out.
 
 use sqluice_testkit::archives::{gzip, tar, zip, zip_with_flags};
 
@@ -7,7 +7,7 @@ use crate::transcript::{Transcript, sqluice};
 const TABLE: &str = "a,b\n1,2\n";
 const PROSE: &str = "A text,\nof several lines, and commas.\nThe end.\n";
 
-/// A folder `d` with tables, and with files that are no tables.
+/// Returns a command line in a folder whose subfolder `d` has files with tables, and other files.
 fn with_folder(args: &str) -> Transcript {
     sqluice(args)
         .file("d/", "")
@@ -21,12 +21,12 @@ fn with_folder(args: &str) -> Transcript {
         .file("d/.DS_Store", "x")
 }
 
-/// The last lines of a load without the name of a command.
+/// Returns the last lines of the output of a command line that names only files.
 fn go_on(db: &str) -> String {
     format!("\nGo on with:\nsqluice info {db}\nsqluice export {db} 2024_x --to - --format csv --limit 10")
 }
 
-/// The files of an archive of that folder.
+/// Returns the members of an archive with the files of the folder `d`.
 fn members() -> Vec<(&'static str, &'static str)> {
     vec![
         ("orders.csv", TABLE),
@@ -167,7 +167,7 @@ fn members_that_do_not_exist_are_named() {
 }
 
 #[test]
-fn what_only_a_file_can_be_is_refused_in_an_archive() {
+fn databases_and_other_inputs_that_need_a_file_are_refused_in_an_archive() {
     let made = sqluice("load shop.db one.csv").file("one.csv", TABLE).succeeds();
     let database = std::fs::read(made.folder().join("shop.db")).unwrap();
     for (name, bytes, extract) in [
@@ -203,6 +203,6 @@ fn a_dump_in_an_archive_is_loaded_when_it_is_named() {
 }
 
 #[test]
-fn the_target_is_no_archive_that_is_read() {
+fn the_archive_to_load_can_not_be_the_target() {
     sqluice("load d.zip d.zip --overwrite").file("d.zip", zip(&members())).exits(2);
 }

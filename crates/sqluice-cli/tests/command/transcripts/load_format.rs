@@ -1,10 +1,10 @@
-//! `load`: how files are written: dialects, headers, NULL, encodings, compression.
+//! Transcripts of `load` about the format of text files: dialects, headers, NULL, encodings, compression.
 
 use std::io::Write;
 
 use crate::transcript::{Transcript, fails, sqluice};
 
-/// A load of `t.csv`.
+/// Returns a load of `t.csv` with this content.
 fn load(flags: &str, content: impl AsRef<[u8]>) -> Transcript {
     sqluice(&format!("load x.db t.csv {flags}")).file("t.csv", content)
 }
@@ -144,7 +144,7 @@ fn lines_at_the_start_and_comments_are_skipped() {
 }
 
 #[test]
-fn null_is_the_empty_field_and_what_is_said_to_be() {
+fn empty_fields_and_the_tokens_of_null_are_read_as_null() {
     let content = "a,b,c\n1,,NA\n2,\"\",\\N\n3,\"NA\",x\n";
     holds("", content, "1|NULL|'NA'\n2|''|'\\N'\n3|'NA'|'x'");
     holds("--null NA", content, "1|NULL|NULL\n2|''|'\\N'\n3|'NA'|'x'");
@@ -265,13 +265,13 @@ fn a_text_of_utf_8_that_is_read_in_another_encoding_has_a_note() {
         .succeeds()
         .says("Loaded [..]\nt: [..]")
         .holds("SELECT b FROM t", "'x'\n'café'");
-    // Neither ASCII nor what is no UTF-8 has a note.
+    // ASCII text, and text that is not valid UTF-8, have no note.
     load("-E windows-1252", "a,b\n1,x\n").succeeds().says("Loaded [..]\nt: [..]");
     load("-E windows-1252", b"a,b\n1,caf\xe9\n2,\xc3\xa9\n").succeeds().says("Loaded [..]\nt: [..]");
 }
 
 #[test]
-fn a_guess_about_the_header_is_no_note_before_an_error_of_the_encoding() {
+fn no_note_about_the_header_precedes_an_error_of_the_encoding() {
     for content in [&b"Jos\xe9,1\nAnn,2\n"[..], b"Ann,1\nJos\xe9,2\n", b"nam\xe9,n\nAnn,2\nBob,3\n"] {
         load("", content).fails(1, "error: t.csv:[..]: this is not UTF-8: byte 0xe9\n\nhint: [..]\n[..]");
     }
@@ -294,7 +294,7 @@ fn the_last_comment_before_the_rows_names_the_columns() {
         )
         .holds("SELECT codes, TZ FROM t", rows);
     holds("--comment # --no-header", content, rows);
-    // A setting that names the column with the sign of the comment finds it.
+    // A setting may name the column with the # of the comment.
     load("--type #codes=BLOB", content).succeeds().holds("SELECT \"#codes\", TZ FROM t", rows);
     load("", "# x y z\n1.5 2 7\n3.5 4 8\n").succeeds().holds("SELECT x, y, z FROM t", "1.5|2|7\n3.5|4|8");
 }
@@ -312,7 +312,7 @@ fn an_error_above_a_larger_table_has_the_number_of_lines_to_skip() {
          sqluice load x.db t.csv --skip-lines 6",
     );
     load("--skip-lines 6", &above).succeeds().holds(below, "50|1750.0");
-    // An odd row within or below the table has no such hint.
+    // A row with another number of fields within or below the table has no such hint.
     let odd = format!("time,T2m,RH\n{hours}1,2\n");
     load("", &odd).fails(1, "error: t.csv:52:4: [..]\n\nhint: --pad [..]");
 }
@@ -353,7 +353,7 @@ fn compressed_files_are_read_whatever_they_are_called() {
 
 #[test]
 fn a_compressed_file_that_ends_early_or_is_damaged_is_refused() {
-    // Less compressible than text of a few words, so that there is something to cut in its middle.
+    // Text that compresses badly, so that the compressed file is long enough to be cut in its middle.
     let text: String = (0..5000_u64).fold("n\n".to_owned(), |text, n| {
         text + &format!("{}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20)
     });
@@ -415,7 +415,7 @@ fn tabs_are_not_commas() {
 }
 
 #[test]
-fn json_is_recognised_by_its_name_or_its_first_bytes_or_is_said() {
+fn json_is_recognised_by_name_or_first_bytes_or_declared_by_format() {
     let lines = "{\"a\":1,\"b\":\"x\"}\n{\"b\":\"y\",\"c\":[1]}\n";
     let expected = "1|'x'|NULL\nNULL|'y'|'[1]'";
     for (name, content) in [
@@ -444,7 +444,7 @@ fn json_is_recognised_by_its_name_or_its_first_bytes_or_is_said() {
 }
 
 #[test]
-fn a_stray_quote_swallows_no_rows_without_a_word() {
+fn a_stray_quote_that_hides_rows_has_a_warning() {
     let doubt = "id,name,city\n1,Ann,Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n4,Dan,Paris\n5,Eve\",Wien\n6,Fay,Prag\n";
     load("", doubt).succeeds().says(
         "Loaded 3 rows into [..]\nread t.csv: comma, header\nt: id INTEGER, name TEXT, city TEXT\n\
@@ -461,7 +461,7 @@ fn a_stray_quote_swallows_no_rows_without_a_word() {
         "error: t.csv:3:3: the quoted field that begins here has 4 lines, and each of them could be a row\n\n\
          hint: --quote none takes quotes for characters like any other; without --strict-quotes such a field is loaded, with a warning",
     );
-    // Far beyond the sample, and with a quoted field before it.
+    // The stray quote is far behind the sample, and a quoted field is before it.
     let rows: String = (0..200_000).map(|row| format!("{row},name {row}\n")).collect();
     let late = format!("id,name\n0,\"a, b\"\n{rows}7,\"lost\n{rows}");
     load("--reject bad.csv", &late)
@@ -471,7 +471,7 @@ fn a_stray_quote_swallows_no_rows_without_a_word() {
 }
 
 #[test]
-fn quotes_are_text_where_they_stand_around_no_field() {
+fn quotes_that_enclose_no_field_are_text() {
     load("", "size,n\n3\" pipe,1\n\"big\" one,2\n\"tiny,3\n")
         .succeeds()
         .says("note: t.csv: quotes are text, as the one in line 3 does not stand around a field; --quote '\"' reads them as quotes\nLoaded 3 rows into [..]\nread t.csv: comma, header, no quote\nt: size TEXT, n INTEGER")
@@ -504,14 +504,14 @@ fn blanks_around_names_are_left_out_and_around_values_on_request() {
         .says("note: t.csv: blanks around names are left out: \" full name \" is called \"full name\"\nLoaded 2 rows into [..]\nread t.csv: comma, header\nt: id INTEGER, full name TEXT, n TEXT")
         .holds("SELECT \"full name\" FROM t", "'  ann '\n' bob '");
     holds("--trim", file, "1|'ann'|5\n2|' bob '|7");
-    // A setting may mean the blanks.
+    // A setting may name the column with its blanks.
     load("--columns '\" full name \"'", file)
         .succeeds()
         .holds("SELECT \" full name \" FROM t LIMIT 1", "'  ann '");
 }
 
 #[test]
-fn settings_take_what_looks_like_flags_or_lists() {
+fn values_of_flags_may_begin_with_a_dash_or_contain_commas() {
     holds("--null -999", "a,b\n1,-999\n2,3\n", "1|NULL\n2|3");
     load("--columns '\"a,b\",c' --primary-key '\"a,b\"'", "\"a,b\",c\n1,2\n")
         .succeeds()
@@ -519,7 +519,7 @@ fn settings_take_what_looks_like_flags_or_lists() {
 }
 
 #[test]
-fn a_header_that_is_repeated_over_numbers_is_skipped() {
+fn a_line_that_repeats_the_header_is_skipped_if_a_column_has_numbers() {
     load("", "id,name\n1,x\nid,name\n2,y\n")
         .succeeds()
         .says("Loaded 2 rows into [..]\nread t.csv: comma, header\nt: id INTEGER, name TEXT\nt.csv: line 3 repeats the header and is skipped")

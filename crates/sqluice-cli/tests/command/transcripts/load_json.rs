@@ -1,4 +1,4 @@
-//! `load`: JSON in its layouts, and files that are something else than their names say.
+//! Transcripts of `load` of JSON files, and of files whose content does not fit their names.
 
 use sqluice_testkit::archives::zip;
 
@@ -51,13 +51,13 @@ fn an_array_in_a_document_is_suggested_and_loaded() {
 }
 
 #[test]
-fn a_negative_zero_is_text_as_in_csv() {
+fn a_negative_zero_in_json_is_text_as_in_csv() {
     load("", "t.json", b"[{\"a\":-0},{\"a\":1}]").succeeds().holds("SELECT a FROM t", "'-0'\n'1'");
     load("", "t.csv", b"a\n-0\n1\n").succeeds().holds("SELECT a FROM t", "'-0'\n'1'");
 }
 
 #[test]
-fn files_that_are_no_rows_are_named_as_what_they_are() {
+fn files_of_other_formats_are_refused_with_the_name_of_their_format() {
     for (content, error, hint) in [
         (
             &b"<!DOCTYPE html>\n<html><body>404, not found</body></html>\n"[..],
@@ -80,7 +80,7 @@ fn files_that_are_no_rows_are_named_as_what_they_are() {
         "error: t.csv: this is a document of a word processor, which is not read here\n\n\
          hint: copy its tables to a spreadsheet, save them as CSV, and load these",
     );
-    // A database is read in any order, which a pipe can't be.
+    // A database can't be read from a pipe, because it is not read in order.
     let database = b"SQLite format 3\0";
     sqluice("load x.db - -t t").stdin(database).fails(
         1,

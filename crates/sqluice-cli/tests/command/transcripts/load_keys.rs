@@ -1,4 +1,4 @@
-//! `load`: keys, indexes, and rows with the same key.
+//! Transcripts of `load` with keys and indexes, and rows with the same key.
 
 use crate::transcript::{Transcript, sqluice};
 
@@ -29,7 +29,7 @@ fn a_primary_key_orders_the_rows_whatever_their_order_in_the_input() {
 }
 
 #[test]
-fn an_empty_key_is_the_next_number_where_it_names_the_rowid_and_else_an_error() {
+fn an_empty_key_gets_the_next_rowid_and_is_an_error_for_other_keys() {
     let with = |args: &str| sqluice(&format!("load x.db t.csv {args}")).file("t.csv", "id,a\n7,x\n,y\n3,z\n");
     with("--pk id").succeeds().holds("SELECT * FROM t", "3|'z'\n7|'x'\n8|'y'");
     with("--pk id,a").fails(1, "error: t.csv:3:1: NULL in column id, which is NOT NULL");
@@ -105,7 +105,7 @@ fn rows_with_the_same_key_are_reported_ignored_or_replaced() {
 }
 
 #[test]
-fn analyze_leaves_statistics() {
+fn analyze_writes_statistics() {
     load("--index area --analyze")
         .succeeds()
         .holds("SELECT tbl, idx, stat FROM sqlite_stat1", "'user'|'idx_user_area'|'3 2'");
@@ -135,6 +135,6 @@ fn keys_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn sorting_takes_a_folder_of_its_own() {
+fn sorted_rows_spill_to_the_folder_of_temp_dir() {
     load("--pk id --temp-dir d").file("d/", "").succeeds().holds("SELECT count(*) FROM user", "3");
 }

@@ -1,16 +1,16 @@
-//! `load`: bad rows, each kind of them: as the error that ends a load, and as a row of the reject file.
+//! Transcripts of `load` with each kind of bad row: as the error that ends a load, and as a row of the reject file.
 
 use crate::transcript::{ONE_ROW, Transcript, fails, sqluice};
 
 const HEADER: &str = "file,line,column,reason,record\n";
 
-/// A load of `t.csv` into the table that `schema` declares, if it does.
+/// Returns a load of `t.csv` into the table that `schema` declares; an empty `schema` declares none.
 fn load(flags: &str, schema: &str, content: &[u8]) -> Transcript {
     let declared = if schema.is_empty() { "" } else { "--schema s.sql" };
     sqluice(&format!("load x.db t.csv {declared} {flags}")).file("t.csv", content).file("s.sql", schema)
 }
 
-/// A row that is bad: what the schema declares, the file, the place and the reason, the hint, the row itself.
+/// A test case with one bad row: the schema, the file, the expected place, reason, hint and rejected record.
 struct Bad {
     flags: &'static str,
     schema: &'static str,
@@ -18,9 +18,9 @@ struct Bad {
     place: (u64, u64),
     reason: &'static str,
     hint: &'static str,
-    /// As the reject file has it.
+    /// The record in the reject file.
     record: &'static [u8],
-    /// What is in the table without it.
+    /// The rows of the table without the bad row.
     rest: &'static str,
 }
 
@@ -50,7 +50,7 @@ const LONG: &str = "--reject FILE writes such rows to a file and goes on";
 const LOSSY: &str = "declare the column TEXT, or accept SQLite's conversion: --lossy";
 
 #[test]
-fn a_malformed_record_is_at_its_fault() {
+fn a_malformed_record_is_reported_at_the_place_of_its_fault() {
     let malformed = |content, place, reason, hint, record, rest| {
         Bad { flags: "", schema: "", content, place, reason, hint, record, rest }.check();
     };
@@ -105,7 +105,7 @@ fn a_malformed_record_is_at_its_fault() {
 }
 
 #[test]
-fn a_value_that_its_column_does_not_take_is_at_its_field() {
+fn a_value_that_its_column_refuses_is_reported_at_its_field() {
     let refused = |schema, content, place, reason, hint, record, rest| {
         Bad { flags: "", schema, content, place, reason, hint, record, rest }.check();
     };
@@ -175,14 +175,14 @@ fn a_value_that_its_column_does_not_take_is_at_its_field() {
 }
 
 #[test]
-fn lossy_lets_sqlites_conversions_stand() {
+fn lossy_accepts_the_conversions_of_sqlite() {
     load("--lossy", "CREATE TABLE t (a INTEGER, b REAL)", b"a,b\n12345678901234567890,1e999\n1,1e-999\n")
         .succeeds()
         .holds("SELECT * FROM t", "1.2345678901234567e19|inf\n1|0.0");
 }
 
 #[test]
-fn rows_may_be_in_any_order_of_their_rowids_and_a_repeated_one_ends_the_load_whatever_is_rejected() {
+fn a_repeated_rowid_ends_the_load_even_with_reject_while_any_order_is_accepted() {
     let schema = "CREATE TABLE t (id INTEGER PRIMARY KEY, a)";
     for flags in ["", "--reject bad.csv"] {
         let sorted = |csv: &[u8], expected: &str| {
@@ -267,7 +267,7 @@ fn more_bad_rows_than_allowed_end_the_load_and_are_all_kept() {
 }
 
 #[test]
-fn a_reject_file_must_be_new_and_none_of_the_others() {
+fn a_reject_file_must_be_new_and_differ_from_database_and_inputs() {
     let with = |reject: &str| load(&format!("--reject {reject}"), "CREATE TABLE t (a)", b"a\n1\n");
     with("old.csv").file("old.csv", "precious").fails(
         1,
@@ -313,13 +313,13 @@ fn a_record_longer_than_memory_has_room_for_ends_the_load() {
 }
 
 #[test]
-fn a_failed_load_leaves_the_reject_file_of_another_as_it_is() {
+fn a_failed_load_does_not_change_the_reject_file_of_another_load() {
     let old = ("bad.csv", "precious\n");
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY)";
     let twice =
         "error: t.csv:3:1: UNIQUE constraint failed: t.a = 1 (rows 1 and 2: lines 2 and 3)\n\nhint: [..]";
     load("--reject bad.csv --overwrite-reject", sql, b"a\n1\n1\n").file(old.0, old.1).fails(1, twice);
-    // Unless it has rows of its own.
+    // A failed load that has rejected rows replaces the file.
     let row = "t.csv,2,1,\"'x' in column a, which is INTEGER PRIMARY KEY\",x\n";
     load("--reject bad.csv --overwrite-reject", sql, b"a\nx\n1\n1\n").file(old.0, old.1).fails_leaving(
         &[("bad.csv", &format!("file,line,column,reason,record\n{row}"))],
@@ -329,7 +329,7 @@ fn a_failed_load_leaves_the_reject_file_of_another_as_it_is() {
 }
 
 #[test]
-fn only_a_flag_of_its_own_replaces_a_reject_file_and_that_flag_keeps_the_database() {
+fn overwrite_reject_replaces_the_reject_file_and_not_the_database() {
     let refused = "error: cannot write the rejected rows to bad.csv\n  caused by: [..]\n\n\
                    hint: name another file, or replace this one: --overwrite-reject";
     for more in ["", "--overwrite"] {

@@ -1,4 +1,4 @@
-//! `load`: how it runs and what it says on the way, and what a newcomer may try.
+//! Transcripts of `load` about threads, memory, progress, pipes, and mistakes of newcomers.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -12,7 +12,7 @@ fn load(args: &str) -> Transcript {
     sqluice(&format!("load x.db {args}")).file(ONE_ROW.0, ONE_ROW.1)
 }
 
-/// More rows than a sample has, the last of which is not a number.
+/// Returns a CSV file that is longer than the sample, and whose last value is not a number.
 fn late_text() -> String {
     (0..400_000).fold("n\n".to_owned(), |text, n| text + &format!("{n}\n")) + "x\n"
 }
@@ -39,7 +39,7 @@ fn threads_and_memory_change_no_byte() {
 }
 
 #[test]
-fn pages_have_the_size_that_is_asked_for() {
+fn page_size_sets_the_page_size_of_a_new_database() {
     load("one.csv --page-size 8KiB").succeeds().holds("PRAGMA page_size", "8192");
     load("one.csv --page-size 1000").fails(
         2,
@@ -49,7 +49,7 @@ fn pages_have_the_size_that_is_asked_for() {
 }
 
 #[test]
-fn a_pipe_that_must_be_read_twice_is_kept_in_the_folder_for_it() {
+fn a_pipe_that_must_be_read_twice_is_stored_in_temp_dir() {
     let pipe = |flags: &str| load(&format!("- -t t {flags}")).stdin(late_text());
     pipe("").succeeds().holds("SELECT count(*), typeof(n) FROM t", "400001|'text'");
     pipe("--temp-dir d").file("d/", "").succeeds().holds("SELECT max(n) FROM t", "'x'");
@@ -61,7 +61,7 @@ fn a_pipe_that_must_be_read_twice_is_kept_in_the_folder_for_it() {
 }
 
 #[test]
-fn types_that_do_not_hold_for_all_rows_are_found_before_anything_is_lost() {
+fn a_late_value_changes_the_type_of_its_column_and_is_not_lost() {
     sqluice("load x.db t.csv").file("t.csv", late_text()).succeeds().holds(
         "SELECT sql FROM sqlite_schema UNION ALL SELECT max(n) FROM t",
         "'CREATE TABLE \"t\" (\n  \"n\" TEXT\n)'\n'x'",
@@ -87,11 +87,11 @@ fn a_dry_run_makes_nothing_not_even_a_reject_file() {
 }
 
 #[test]
-fn json_quiet_and_verbose_say_what_they_should() {
+fn json_quiet_and_verbose_change_the_output_of_a_load() {
     let report = load("one.csv --json").succeeds().says("").ran.json();
     assert_eq!((&report["rows"], &report["rejected"]), (&1.into(), &0.into()));
     assert_eq!((&report["tables"][0]["name"], &report["tables"][0]["rows"]), (&"one".into(), &1.into()));
-    // What is worth a note is worth one to who reads the report as JSON, too.
+    // The report in JSON contains the notes, too.
     sqluice("load x.db t.csv --json")
         .file("t.csv", "1\n2\n")
         .succeeds()
@@ -111,7 +111,7 @@ fn json_quiet_and_verbose_say_what_they_should() {
 }
 
 #[test]
-fn where_no_terminal_is_progress_is_hidden_or_with_verbose_a_line_now_and_then() {
+fn without_a_terminal_progress_is_hidden_or_with_verbose_printed_in_lines() {
     let start = |flag: &str| {
         let folder = folder();
         let args = ["load", "x.db", "-", "-t", "t", "--type", "n=TEXT", flag];
@@ -121,7 +121,7 @@ fn where_no_terminal_is_progress_is_hidden_or_with_verbose_a_line_now_and_then()
     let loads = ["--color=never", "-q", "-v"].map(start);
     let feed = |child: &Child| child.stdin.as_ref().unwrap().write_all(late_text().as_bytes()).unwrap();
     loads.iter().for_each(|(child, _)| feed(child));
-    // The first progress after a hundredth of five seconds prints a line.
+    // With scaled waits, the first line of progress is printed after a hundredth of five seconds.
     std::thread::sleep(Duration::from_millis(60));
     loads.iter().for_each(|(child, _)| feed(child));
     let lines = loads.map(|(child, _folder)| {
@@ -130,7 +130,7 @@ fn where_no_terminal_is_progress_is_hidden_or_with_verbose_a_line_now_and_then()
     });
     let [plain, quiet, lines] = lines;
     assert!(plain.is_empty() && quiet.is_empty(), "{plain:?} {quiet:?}");
-    // The first line may come before the first row.
+    // The first line may be printed before the first row.
     let is_progress = |line: &String| {
         matches(line, "load: [..] rows  [..] rows/s[..]") || matches(line, "load: [..]B  [..]B/s")
     };
@@ -194,7 +194,7 @@ fn paths_may_have_spaces_and_lie_elsewhere() {
 }
 
 #[test]
-fn a_database_that_looks_like_a_file_to_load_is_one() {
+fn an_existing_text_file_is_refused_as_the_database_and_a_new_name_is_accepted() {
     for (files, meant) in [("x.db", "x.db one.csv"), ("two.csv", "one.db one.csv two.csv")] {
         let message = "error: one.csv is named as the database, and looks like a file to load";
         let files = format!("load one.csv {files}");
@@ -253,7 +253,7 @@ fn a_folder_that_may_not_be_written_to_is_named() {
     let transcript = sqluice("load d/x.db one.csv").file(ONE_ROW.0, ONE_ROW.1).file("d/", "");
     let read_only = transcript.folder().join("d");
     fs::set_permissions(&read_only, std::os::unix::fs::PermissionsExt::from_mode(0o555)).unwrap();
-    // To root nothing is read-only.
+    // root may write to the folder in any case.
     if File::create(read_only.join("probe")).is_ok() {
         fs::remove_file(read_only.join("probe")).unwrap();
         return crate::support::tell(
@@ -275,14 +275,14 @@ fn an_empty_device_is_an_empty_file() {
 }
 
 #[test]
-fn a_load_that_has_failed_does_not_wait_for_its_pipe() {
+fn a_failed_load_does_not_wait_for_the_end_of_its_pipe() {
     let folder = folder();
     for threads in ["1", "2"] {
         let mut command = command(folder.path());
         command.args(["load", "x.db", "-", "-t", "t", "--type", "a=INT", "--type", "b=INT", "-j", threads]);
         let mut child = spawn(command.stdin(Stdio::piped()));
         let mut pipe = child.stdin.take().unwrap();
-        // The rest of the last part does not come.
+        // The pipe stays open, but sends no more bytes.
         let rows = format!("a,b\n1,2,3\n{}", "1,2\n".repeat(625_000));
         let writer = std::thread::spawn(move || {
             let _ = pipe.write_all(rows.as_bytes());

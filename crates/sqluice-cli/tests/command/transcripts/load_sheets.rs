@@ -1,4 +1,4 @@
-//! `load`: sheets of workbooks, and the flags for them.
+//! Transcripts of `load` of workbooks, and the flags for their sheets.
 
 use std::io::Write as _;
 

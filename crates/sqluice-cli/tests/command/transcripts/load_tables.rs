@@ -1,4 +1,4 @@
-//! `load`: which files make which tables, and of which columns.
+//! Transcripts of `load` about the tables and columns that files become.
 
 use crate::transcript::{ONE_ROW, Transcript, sqluice};
 
@@ -91,7 +91,7 @@ fn a_pattern_stands_for_the_files_that_match_in_the_order_of_their_names() {
 }
 
 #[test]
-fn two_files_for_one_table_need_its_name() {
+fn two_files_with_the_same_table_name_need_table() {
     load("a.csv d/A.csv").file("a.csv", "x\n1\n").file("d/", "").file("d/A.csv", "x\n2\n").fails(
         2,
         "error: a.csv and d/A.csv would both make table A\n\nhint: --name-from path names tables after their folders, too; --table NAME loads \
@@ -120,7 +120,7 @@ fn standard_input_is_a_file_that_needs_a_table() {
         "error: standard input:2:2: the record ends after field 1: the header has 2\n\n\
          hint: --pad fills missing fields with NULL; --reject FILE writes such rows to a file and goes on",
     );
-    // A file of that name has a longer one.
+    // A file called - can be named by a longer path.
     load("./-").file("-", "a\n1\n").succeeds().holds(TABLES, "'-'");
 }
 
@@ -144,7 +144,7 @@ fn a_schema_declares_the_tables() {
 }
 
 #[test]
-fn what_a_schema_does_not_declare_is_refused_at_its_place() {
+fn a_column_that_the_schema_lacks_is_refused_with_its_place() {
     let with = |args: &str, csv: &str, schema: &str| load(args).file("t.csv", csv).file("s.sql", schema);
     with("t.csv --schema s.sql", "a,b\n1,2\n", "CREATE TABLE u (a); CREATE TABLE v (a)")
         .fails(2, "error: s.sql declares no table t\n\nhint: --table names one of: u, v");
@@ -172,7 +172,7 @@ fn what_a_schema_does_not_declare_is_refused_at_its_place() {
 }
 
 #[test]
-fn a_type_is_what_the_user_says() {
+fn type_declares_the_type_of_a_column() {
     load("one.csv --type a=TEXT --type B=REAL")
         .file(ONE_ROW.0, ONE_ROW.1)
         .succeeds()
@@ -181,7 +181,7 @@ fn a_type_is_what_the_user_says() {
         .file(ONE_ROW.0, "a,b\n7,2\n9,3\n")
         .succeeds()
         .holds("SELECT rowid, * FROM one", "7|7|'2'\n9|9|'3'");
-    // The last one holds.
+    // If --type names a column twice, the last type is used.
     load("one.csv --type a=TEXT --type a=REAL")
         .file(ONE_ROW.0, ONE_ROW.1)
         .succeeds()
@@ -204,7 +204,7 @@ fn an_unknown_type_is_refused() {
         ("x y )", "near \")\": syntax error"),
         ("TEXT NOT", "near \",\": syntax error"),
     ] {
-        // As a shell takes it.
+        // In quotes, as for a shell.
         refused(&format!("--type 'a={given}'"), &format!("--type 'a={given}': {why}\n\n{hint}"));
     }
     for strict in ["", "--strict "] {
@@ -237,7 +237,7 @@ fn an_unknown_type_is_refused() {
 }
 
 #[test]
-fn a_type_of_another_system_is_what_it_means_there() {
+fn type_names_of_other_databases_keep_their_meaning() {
     for (given, expected) in [
         ("STRING", "'TEXT'|'01234'"),
         ("str", "'TEXT'|'01234'"),
@@ -270,7 +270,7 @@ fn a_null_marker_in_a_column_of_numbers_is_reported_with_the_flag_that_reads_nul
 }
 
 #[test]
-fn amounts_percentages_and_markers_in_quotes_have_notes_that_help() {
+fn notes_about_amounts_percentages_and_quoted_null_markers_name_the_flags_that_read_them() {
     let numbers: String = (1..30).map(|row| format!("{row}.5,{row}.5,{row}.5,${row}\n")).collect();
     let csv = format!("price,share,known,cost\n{numbers}(2.50),12.5%,\"NA\",$7.50\n");
     load("t.csv").file("t.csv", &csv).succeeds().says(
@@ -288,7 +288,7 @@ fn amounts_percentages_and_markers_in_quotes_have_notes_that_help() {
 }
 
 #[test]
-fn a_column_that_just_missed_to_be_of_numbers_is_reported_with_the_deciding_value() {
+fn a_column_that_few_values_make_text_is_reported_with_the_first_of_these_values() {
     let said = "Loaded 5 rows[..]\nt: price TEXT, v TEXT, zip TEXT\n\
                 note: t.price is TEXT, not REAL: \"unknown\" (t.csv:4) is not a number, the only one of 5 values; --type price=REAL makes it REAL\n\
                 note: t.v is TEXT, not REAL: as numbers, not all values would read as they are written, such as \"1.10\" (t.csv:3); --type v=REAL makes it REAL";
@@ -337,7 +337,7 @@ fn a_code_that_follows_other_changed_numbers_is_warned_of() {
 }
 
 #[test]
-fn a_schema_leaves_nothing_for_type_and_strict_to_say() {
+fn type_and_strict_are_refused_beside_a_schema() {
     for (flag, shown) in [("--type a=TEXT", "--type <COL=TYPE>"), ("--strict", "--strict")] {
         load(&format!("one.csv --schema s.sql {flag}"))
             .file(ONE_ROW.0, ONE_ROW.1)
@@ -432,7 +432,7 @@ fn add_columns_makes_what_is_missing() {
 }
 
 #[test]
-fn limit_ends_each_table_and_nothing_after_it_is_looked_at() {
+fn limit_ends_each_table_and_later_records_are_not_read() {
     load("a.csv b.csv c.csv --limit 2")
         .file("a.csv", "n\n1\n2\nbad,row\n")
         .file("b.csv", "n\n3\n")
@@ -453,8 +453,8 @@ fn limit_ends_each_table_and_nothing_after_it_is_looked_at() {
 }
 
 #[test]
-fn what_dry_run_prints_is_the_schema_that_makes_the_same_database() {
-    // No name on Windows has a line break.
+fn dry_run_prints_a_schema_that_makes_the_same_database() {
+    // Windows allows no line break in a file name.
     let lines = if cfg!(windows) { "two lines.csv" } else { "two\nlines.csv" };
     let files = |transcript: Transcript| {
         transcript

@@ -1,4 +1,4 @@
-//! `merge`.
+//! Transcripts of `merge`: plans, reports, conflicts, and errors.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn execute(db: &Path, sql: &str) {
     Connection::open(db).unwrap().execute_batch(sql).unwrap();
 }
 
-/// A shop with ten customers and orders, whose keys begin at `first`, and a log without keys.
+/// Makes a shop with ten customers and ten orders, whose keys begin at `first`, and a log without keys.
 fn shop(folder: &Path, name: &str, first: i64) {
     let sql = format!(
         "CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT);
@@ -28,7 +28,7 @@ fn shop(folder: &Path, name: &str, first: i64) {
     execute(&folder.join(name), &sql);
 }
 
-/// The value of a query.
+/// Returns the value of a query as text.
 fn value(db: &Path, sql: &str) -> String {
     let db = Connection::open(db).unwrap();
     db.query_row(&format!("SELECT CAST(({sql}) AS TEXT)"), [], |row| row.get(0)).unwrap()
@@ -84,7 +84,7 @@ Merged 2 databases into again.db: 60 rows of 3 tables and 1 index, [..]s ([..] r
 }
 
 #[test]
-fn a_dry_run_says_how_tables_would_be_merged_and_who_waits() {
+fn the_plan_of_a_merge_has_the_method_of_each_table_and_the_programs_that_wait() {
     let folder = folder();
     let folder = folder.path();
     shop(folder, "a.db", 1);
@@ -188,7 +188,7 @@ hint: --on-conflict ignore keeps the first row, --on-conflict replace the last; 
 }
 
 #[test]
-fn new_numbers_are_refused_where_a_foreign_key_would_not_follow() {
+fn renumbering_is_refused_if_a_foreign_key_would_not_be_changed() {
     let folder = folder();
     let folder = folder.path();
     shop(folder, "a.db", 1);
@@ -303,7 +303,7 @@ fn a_target_that_exists_is_added_to_or_replaced_when_asked() {
     assert!(ran.stderr.contains("\n\nhint: "), "{ran:?}");
     drop(other);
 
-    // To SQLite, a file of no bytes is a database.
+    // A file of no bytes is an empty database for SQLite.
     fs::write(folder.join("empty.db"), "").unwrap();
     let ran = run(folder, ["merge", "empty.db", "wal.db"]).ok();
     assert!(ran.stderr.contains("empty.db had 0 rows before and has 30 now\n"), "{ran:?}");
@@ -337,7 +337,7 @@ fn statistics_are_dropped_or_made_anew_and_virtual_tables_are_made_again() {
 }
 
 #[test]
-fn what_cannot_be_merged_is_an_error_that_leaves_nothing() {
+fn an_impossible_merge_is_an_error_that_leaves_no_file() {
     let folder = folder();
     let folder = folder.path();
     shop(folder, "a.db", 1);

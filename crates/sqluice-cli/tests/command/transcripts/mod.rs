@@ -1,4 +1,4 @@
-//! What the command says, where, its exit code, and what it leaves: a transcript for each flag and each error.
+//! A transcript for each flag and each error: the output of the command, its exit code, and the files that it leaves.
 
 mod advise;
 mod check_info;

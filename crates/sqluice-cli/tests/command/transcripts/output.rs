@@ -1,4 +1,4 @@
-//! What is said, and where: quiet, verbose, JSON, plans, colour.
+//! The output of commands: `--quiet`, `--verbose`, `--json`, plans and colour, on standard output and standard error.
 
 use std::fs;
 use std::path::Path;
@@ -48,7 +48,7 @@ Loaded 1 row into x.db: 8.2 kB in [..]s ([..] rows/s)
 }
 
 #[test]
-fn an_error_is_json_where_the_report_would_be() {
+fn with_json_an_error_is_json_on_standard_output() {
     let folder = folder();
     let folder = folder.path();
     fs::write(folder.join("t.csv"), "a,b\n1,2\n3\n").unwrap();
@@ -77,7 +77,7 @@ fn an_error_is_json_where_the_report_would_be() {
     assert_eq!(json!([usage["kind"], usage["line"]]), json!(["usage", null]));
     assert_eq!(usage["hint"], "leave one of the two out");
 
-    // Also for arguments that cannot be parsed. As the value of another flag, `--json` asks for nothing.
+    // Errors of command lines that can't be parsed are JSON, too, unless `--json` is the value of another flag.
     let unknown = failed(&["load", "x.db", "t.csv", "--json", "--overwrit"], 2);
     let message = "load has no flag --overwrit";
     assert_eq!(json!([unknown["kind"], unknown["message"]]), json!(["usage", message]));
@@ -88,7 +88,7 @@ fn an_error_is_json_where_the_report_would_be() {
 }
 
 #[test]
-fn json_is_all_that_standard_output_gets() {
+fn with_json_standard_output_has_nothing_but_the_report() {
     let folder = folder();
     let folder = folder.path();
     let ran = run(folder, [&["--json"], &generate("x.db", "1000")[..]].concat()).ok();

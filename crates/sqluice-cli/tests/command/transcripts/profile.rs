@@ -1,4 +1,4 @@
-//! `profile`, and `generate --like`.
+//! Transcripts of `profile`, and of `generate --like`.
 
 use std::fs;
 use std::path::Path;
@@ -61,7 +61,7 @@ fn a_table_that_does_not_exist_is_refused() {
 }
 
 #[test]
-fn a_look_alike_is_made_in_one_step_of_any_size() {
+fn generate_like_makes_a_similar_database_of_any_size_in_one_step() {
     let folder = folder();
     let folder = folder.path();
     shop(folder);

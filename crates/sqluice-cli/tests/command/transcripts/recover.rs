@@ -1,4 +1,4 @@
-//! `recover`.
+//! Transcripts of `recover`: exit codes, the plan, and errors.
 
 use std::fs;
 use std::path::Path;
@@ -68,7 +68,7 @@ x.db is damaged: [..] pages of 4096 bytes, [..] rows can be saved to new.db
 }
 
 #[test]
-fn other_files_and_taken_names_are_errors() {
+fn recover_refuses_files_that_are_no_databases_and_existing_targets() {
     let folder = folder();
     let folder = folder.path();
     make(folder);

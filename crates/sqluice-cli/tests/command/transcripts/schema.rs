@@ -1,4 +1,4 @@
-//! Schema files: mistakes in them.
+//! Mistakes in schema files: each is reported with file, line and column.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The database that is to be made: its name, and what is in its way.
+//! The target of a run: names that are allowed, and files at the target that are refused.
 
 use std::fs;
 
@@ -55,7 +55,7 @@ error: cannot create a file in no/such
 
 hint: make it first: mkdir -p no/such",
     );
-    // As a shell takes it.
+    // In quotes, as for a shell.
     fails(
         &[],
         "generate 'no such/x.db' --preset user --rows 3",
@@ -66,7 +66,7 @@ error: cannot create a file in no such
 
 hint: make it first: mkdir -p 'no such'",
     );
-    // Windows says of a file that it is no folder only that the path is not found, and has no /proc.
+    // On Windows, a file in the place of a folder gives the error "path not found", and there is no /proc.
     if cfg!(unix) {
         fails(
             &[("f", "")],
@@ -90,7 +90,7 @@ error: cannot create a file in /proc
 }
 
 #[test]
-fn a_leftover_journal_that_sqlite_would_roll_in_is_refused() {
+fn a_leftover_journal_that_would_damage_the_new_database_is_refused() {
     let files: [&[_]; 2] = [&[("x.db-journal", "hot")], &[("x.db-wal", "hot")]];
     let stderr = [
         "error: ./x.db-journal is left from another database",
@@ -107,7 +107,7 @@ fn a_leftover_journal_that_sqlite_would_roll_in_is_refused() {
 }
 
 #[test]
-fn an_empty_journal_is_in_nobodys_way() {
+fn an_empty_journal_at_the_target_is_no_error() {
     let folder = folder();
     for name in ["x.db-journal", "x.db-wal"] {
         fs::write(folder.path().join(name), "").unwrap();
@@ -125,7 +125,7 @@ fn targets_may_have_any_name() {
     let folder = folder();
     let folder = folder.path();
     let of_all_systems = ["x.db", "./y.db", "my data.db", "Ünïcödé 数据.db", "-"];
-    // A colon in a name on Windows is a drive or a stream, and `?` and `*` are in none.
+    // On Windows, a colon in a name means a drive or a stream, and no name has `?` or `*`.
     let of_unix: &[&str] =
         if cfg!(unix) { &["file:x", "file:y?mode=memory", "./:memory:", "*"] } else { &[] };
     for name in of_all_systems.iter().chain(of_unix).copied() {
@@ -142,7 +142,7 @@ fn targets_may_have_any_name() {
     run(&folder.join("below"), generate("../up.db", "3")).ok();
     assert!(absolute.is_file() && folder.join("up.db").is_file());
 
-    // Paths on Windows are too long before names are.
+    // On Windows, the path is too long before the name is.
     if cfg!(unix) {
         let long = "x".repeat(247);
         run(folder, generate(&long, "3")).ok();
@@ -181,7 +181,7 @@ fn a_dangling_link_makes_the_file_that_it_points_to() {
     fs::create_dir(folder.join("data")).unwrap();
     symlink("data/other.db", folder.join("x.db"));
     symlink("x.db", folder.join("y.db"));
-    // A journal beside the link belongs to no database: SQLite looks beside the file.
+    // A journal beside the link is ignored, because SQLite looks beside the file to which the link points.
     fs::write(folder.join("y.db-journal"), "nothing").unwrap();
     run(folder, generate("y.db", "3")).ok();
     assert!(folder.join("y.db").is_symlink() && folder.join("x.db").is_symlink());
@@ -198,7 +198,7 @@ fn a_dangling_link_makes_the_file_that_it_points_to() {
 }
 
 #[test]
-fn what_is_no_database_is_not_overwritten() {
+fn overwrite_refuses_a_file_that_is_no_database() {
     let no_database = "\
 error: x.db is not a SQLite database, and is not replaced
 
@@ -208,7 +208,7 @@ hint: name another file, or remove this one yourself if it is no longer needed";
         fails(&[("x.db", content)], generate, 1, no_database);
     }
     fails(&[("x.db", "a,b\n1,2\n")], &format!("{generate} --dry-run"), 1, no_database);
-    // The arguments swapped.
+    // The file and the database are swapped on the command line.
     fails(
         &[ONE_ROW, ("x.csv", "a\n")],
         "load one.csv x.csv --overwrite",
@@ -260,7 +260,7 @@ hint: free some space or choose another folder";
     let files = [("s.sql", "CREATE TABLE t (a)")];
     fails(&files, "generate x.db --preset user --rows 1000T", 1, too_large);
     fails(&files, "generate x.db --preset user --rows 1000T --dry-run", 1, too_large);
-    // What is thrown away needs no room.
+    // --discard needs no space on the disk.
     let discarded = "generate --preset user --rows 1000T --discard --dry-run";
     run(folder().path(), discarded.split(' ')).ok();
 

@@ -1,4 +1,4 @@
-//! Commands that make no sense, and files that are not there.
+//! Wrong command lines, and files that can't be read.
 
 use crate::transcript::{ONE_ROW, fails};
 

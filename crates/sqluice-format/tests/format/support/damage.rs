@@ -1,4 +1,4 @@
-//! Databases to damage, and what the checker must say then.
+//! Databases to damage, and assertions about the problems that the checker finds.
 
 use sqluice_format::check::Report;
 use sqluice_format::page::{PageKind, write_header};
@@ -82,13 +82,13 @@ impl File {
         self.page_mut(page)[at..at + 2].copy_from_slice(&(to as u16).to_be_bytes());
     }
 
-    /// Where the pointer of a cell is.
+    /// Returns the offset of the pointer of a cell.
     pub(crate) fn pointer(&self, page: u32, cell: usize) -> usize {
         let header = if page == 1 { 100 } else { 0 };
         header + if self.page(page)[header] < 10 { 12 } else { 8 } + cell * 2
     }
 
-    /// Where a cell is.
+    /// Returns the offset of a cell.
     pub(crate) fn cell(&self, page: u32, cell: usize) -> usize {
         let pointer = self.pointer(page, cell);
         self.half(page, pointer)
@@ -103,7 +103,7 @@ impl File {
         self.word(page, cell)
     }
 
-    /// The overflow pages of the long row in `big`, and where on its leaf the first is named.
+    /// Returns the overflow pages of the long row in `big`, and the offset of the number of the first on its leaf.
     pub(crate) fn chain(&self) -> (usize, Vec<u32>) {
         // Cells are written from the end of the page: the long one, the second, ends where the first begins.
         let root = self.root("big");
@@ -121,7 +121,7 @@ impl File {
         check_bytes(&self.bytes)
     }
 
-    /// These are the problems, no others.
+    /// Asserts that the checker finds exactly these problems.
     #[track_caller]
     pub(crate) fn expect(&self, expected: &[&str]) {
         let report = self.report();
@@ -130,14 +130,14 @@ impl File {
         assert_eq!(report.problem_count, expected.len() as u64);
     }
 
-    /// This is one of the problems.
+    /// Asserts that this is one of the problems.
     #[track_caller]
     pub(crate) fn expect_among(&self, expected: &str) {
         let found = problems(&self.report());
         assert!(found.lines().any(|line| line == expected), "{found}");
     }
 
-    /// SQLite does not like it either.
+    /// Asserts that SQLite finds the file damaged, too.
     #[track_caller]
     pub(crate) fn sqlite_agrees(&self) {
         let home = Home::new();
@@ -145,7 +145,7 @@ impl File {
     }
 }
 
-/// The database whose table `t` has these pages, the root first, which are pages 2, 3, ... of the file.
+/// Returns a database whose table `t` has these pages, with the root first. They are pages 2, 3, ... of the file.
 pub(crate) fn tree_of(pages: Vec<Vec<u8>>) -> Vec<u8> {
     let mut file = Pages::new(geometry(512, 0));
     for page in pages {

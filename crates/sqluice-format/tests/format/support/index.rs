@@ -10,8 +10,8 @@ use sqluice_format::varint;
 use super::Pages;
 
 impl Pages {
-    /// Writes an index by way of chunks of `capacity` pages; returns its root. Where `cut` says so, after a number of
-    /// entries, the next chunk begins, if the one has two entries. One chunk is used throughout.
+    /// Writes an index in chunks of `capacity` pages, and returns its root. If `cut` is true for the number of
+    /// an entry, a chunk begins with it, unless the one before has fewer than two entries. One chunk is reused throughout.
     pub(crate) fn index(&mut self, entries: &[Vec<u8>], capacity: u32, cut: impl Fn(usize) -> bool) -> u32 {
         if entries.is_empty() {
             let mut leaf = vec![0; self.geometry.page_bytes()];
@@ -26,7 +26,7 @@ impl Pages {
                 chunk.finish_entries(true);
                 assert_eq!(chunk.dividers().len(), chunk.leaves().len());
                 self.append_entries(&mut chunk, &mut tree);
-                // Earlier bytes must not show through.
+                // A reused chunk must not keep earlier bytes.
                 chunk.bytes_mut().fill(0xaa);
                 chunk.clear();
                 finished = 0;
@@ -41,7 +41,7 @@ impl Pages {
         tree.finish(self)
     }
 
-    /// Writes an index of what is in a chunk and of the `rest`, which another chunk takes; returns its root.
+    /// Writes an index of the entries of a chunk and of `rest`, which go to a second chunk. Returns its root.
     pub(crate) fn index_of_chunk(&mut self, chunk: &mut Chunk, rest: &[Vec<u8>]) -> u32 {
         let mut tree = IndexTree::new(self.geometry);
         chunk.finish_entries(!rest.is_empty());

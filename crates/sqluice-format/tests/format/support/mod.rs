@@ -30,7 +30,7 @@ pub(crate) fn geometry(page_bytes: u32, reserved: u8) -> Geometry {
     Geometry::new(PageSize::new(page_bytes).unwrap(), reserved).unwrap()
 }
 
-/// A folder that goes away with it, and a name in it.
+/// A temporary folder, removed when this is dropped, and the path of a database in it.
 pub(crate) struct Home {
     _folder: tempfile::TempDir,
     pub(crate) path: PathBuf,
@@ -67,7 +67,7 @@ pub(crate) fn check_bytes(bytes: &[u8]) -> Report {
     check_with(bytes, PENDING_BYTE)
 }
 
-/// What a check finds; in parts, from the last to the first, it must find the same.
+/// Returns the findings of a check, and asserts that a check in parts, from the last to the first, finds the same.
 pub(crate) fn check_with(bytes: &[u8], pending_byte: u32) -> Report {
     let options = Options { pending_byte, ..Options::default() };
     let Ok(report) = check::check(&mut &bytes[..], bytes.len() as u64, &options);
@@ -101,7 +101,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Room for page 1.
+    /// A file with an empty page 1.
     pub(crate) fn new(geometry: Geometry) -> Pages {
         Pages { geometry, bytes: vec![0; geometry.page_bytes()] }
     }
@@ -129,7 +129,7 @@ impl Pages {
         }
     }
 
-    /// Writes a table by way of chunks of `capacity` pages; returns its root. One chunk is used throughout.
+    /// Writes a table in chunks of `capacity` pages, and returns its root. One chunk is reused throughout.
     pub(crate) fn table(&mut self, rows: &[Row], capacity: u32) -> u32 {
         let mut chunk = Chunk::new(self.geometry, capacity);
         let mut tree = TableTree::new(self.geometry);
@@ -146,7 +146,7 @@ impl Pages {
         tree.finish(self)
     }
 
-    /// Writes schema and header: the whole database.
+    /// Writes schema and header, which completes the database.
     pub(crate) fn finish(mut self, entries: &[SchemaEntry]) -> Vec<u8> {
         let mut page_1 = write_schema(entries, self.geometry, &mut self);
         let count = (self.bytes.len() / self.geometry.page_bytes()) as u32;

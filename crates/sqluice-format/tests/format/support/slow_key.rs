@@ -1,4 +1,4 @@
-//! The order of keys, value by value and as the documentation says it: the twin of the fast one.
+//! The twin of the fast comparison of keys: value by value, as SQLite's documentation describes it.
 
 use std::cmp::Ordering;
 
@@ -54,6 +54,6 @@ fn compare_texts(collation: Collation, a: &[u8], b: &[u8]) -> Ordering {
 fn compare_int_real(int: i64, real: f64) -> Ordering {
     let whole = real.floor();
     let order = i128::from(int).cmp(&(whole as i128));
-    // A whole part that is equal leaves the fraction, which makes the float larger.
+    // If the whole parts are equal, a fraction makes the float larger.
     order.then(if real > whole { Ordering::Less } else { Ordering::Equal })
 }

@@ -13,7 +13,7 @@ use crate::write::expressions::{Made, schema, value};
 
 const ENCODINGS: [&str; 4] = ["UTF-8", "UTF-8", "UTF-16le", "UTF-16be"];
 
-/// Returns the findings, which do not depend on threads.
+/// Checks with one and with several threads, asserts that both find the same, and returns the findings.
 fn checked(path: &Path) -> Checked {
     let of = |threads| Check::new(path).threads(threads).run().unwrap();
     let (one, many) = (of(1), of(3));
@@ -27,7 +27,7 @@ fn problems(checked: &Checked) -> Vec<String> {
     ours.chain(checked.sqlite_problems.iter().cloned()).collect()
 }
 
-/// Returns `true` if an index was not compared.
+/// Returns `true` if `check` reports an index that it did not compare with the rows.
 fn left_out(checked: &Checked) -> bool {
     let kinds = [UnverifiedKind::PartialIndex, UnverifiedKind::ExpressionIndex];
     checked.unverified.iter().any(|unverified| kinds.contains(&unverified.what))
@@ -42,7 +42,7 @@ fn valid_schema(random: &mut Random) -> Made {
     }
 }
 
-/// Makes a database in which SQLite has stored all rows that it takes.
+/// Makes a database with random rows. Rows that SQLite refuses are left out.
 fn database(path: &Path, random: &mut Random, made: &Made) {
     let connection = Connection::open(path).unwrap();
     connection.pragma_update(None, "encoding", random.pick(&ENCODINGS)).unwrap();
@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(cases(150))]
 
     #[test]
-    fn entries_of_sound_databases_are_what_the_rows_give(seed in any::<u64>()) {
+    fn check_finds_no_fault_in_computed_indexes_of_sound_databases(seed in any::<u64>()) {
         let mut random = Random(seed);
         let home = Home::new();
         let path = home.path("x.db");
@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn an_index_whose_statement_says_something_else_is_found_to_differ(seed in any::<u64>()) {
+    fn an_index_with_a_changed_statement_differs_from_its_rows(seed in any::<u64>()) {
         let mut random = Random(seed);
         let home = Home::new();
         let path = home.path("x.db");
@@ -115,7 +115,7 @@ proptest! {
         drop(connection);
         let Some(said) = integrity_of(&path) else { return Ok(()) };
         let checked = checked(&path);
-        // SQLite does not look for entries that no row has.
+        // SQLite's integrity_check does not look for entries without a row.
         prop_assert!(
             said == "ok" || !checked.is_sound() || left_out(&checked),
             "{}\n{}\n{}",
@@ -124,7 +124,7 @@ proptest! {
     }
 }
 
-/// A table with computed indexes, and what is changed in the file: bytes of an entry.
+/// Makes a table with computed indexes, changes the file by `change`, and returns the problems that `check` finds.
 fn planted(change: &str) -> Vec<String> {
     let home = Home::new();
     let path = home.path("x.db");
@@ -140,7 +140,7 @@ fn planted(change: &str) -> Vec<String> {
     problems(&checked(&path))
 }
 
-/// Changes the statement of an object, as a program that writes the schema may.
+/// Returns SQL that replaces `from` by `to` in the statement of an object, by writable_schema.
 fn replaced(name: &str, from: &str, to: &str) -> String {
     format!("UPDATE sqlite_schema SET sql = replace(sql, '{from}', '{to}') WHERE name = '{name}'")
 }

@@ -1,5 +1,5 @@
-//! `check` with SQLite's own check: what SQLite finds on a connection that may write, `check` finds without a change of any file; what only an
-//! application can tell is not verified.
+//! `check` with SQLite's own check: it finds all faults that SQLite finds on a writable connection, and changes no file. Constraints that
+//! need a function, collation or module of an application are reported as not verified.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn files(path: &Path) -> Vec<Option<Vec<u8>>> {
     vec![std::fs::read(path).ok(), beside("-wal"), beside("-journal")]
 }
 
-/// A connection that breaks rules.
+/// A connection on which rows may break constraints.
 fn breaking(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
     connection
@@ -34,14 +34,14 @@ fn breaking(path: &Path) -> Connection {
     connection
 }
 
-/// Changes the schema of a table under its rows.
+/// SQL that changes the declaration of a table without its rows.
 fn redeclare(from: &str, to: &str) -> String {
     format!(
         "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '{from}', '{to}'); PRAGMA writable_schema = RESET;"
     )
 }
 
-/// Leaves an index out of the schema while rows are changed.
+/// SQL that changes rows while an index is left out of the schema, so that the index becomes outdated.
 fn behind(index: &str, change: &str) -> String {
     format!(
         "CREATE TEMP TABLE spare AS SELECT * FROM main.sqlite_schema WHERE name = '{index}';
@@ -51,7 +51,7 @@ fn behind(index: &str, change: &str) -> String {
     )
 }
 
-/// Faults that SQLite finds.
+/// SQL that makes faults which SQLite finds.
 fn faults() -> Vec<String> {
     let t = "CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER, b TEXT); INSERT INTO t VALUES (1, 10, 'x'), (2, 20, 'y'), (3, 30, NULL);";
     let check =
@@ -124,7 +124,7 @@ fn each_fault_that_sqlite_finds_on_a_writable_connection_is_found_by_a_full_chec
     }
 }
 
-/// Sound databases, some of which need what only an application has: then `check` says so.
+/// SQL of sound databases. `true`: the database needs a function, collation or tokenizer of an application, and `check` reports that.
 fn sound() -> Vec<(String, bool)> {
     let t = "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b); INSERT INTO t VALUES (1, 'x', 1), (2, 'Y', 2), (3, 'z', 3);";
     let own = [
@@ -169,7 +169,7 @@ fn sound() -> Vec<(String, bool)> {
 }
 
 #[test]
-fn sound_databases_are_sound_and_what_an_application_brings_is_not_verified() {
+fn sound_databases_pass_and_objects_of_an_application_are_reported_as_not_verified() {
     let all = sound();
     assert!(all.len() >= 30);
     let mut unverified = 0;
@@ -180,7 +180,7 @@ fn sound_databases_are_sound_and_what_an_application_brings_is_not_verified() {
             let connection = Connection::open(&path).unwrap();
             connection.pragma_update(None, "journal_mode", mode).unwrap();
             connection.execute_batch(&format!("PRAGMA foreign_keys = OFF; {sql}")).unwrap();
-            // As SQLite sees the schema of an application whose collation, function or tokenizer it lacks.
+            // A connection without the collation, function or tokenizer writes these into the schema.
             let own = [("RTRIM", "odd"), ("abs(", "twice("), ("porter", "lemmas")];
             for (from, to) in own.into_iter().filter(|_| needs_application) {
                 connection.execute_batch(&redeclare(from, to)).unwrap();
@@ -201,7 +201,7 @@ fn sound_databases_are_sound_and_what_an_application_brings_is_not_verified() {
                     .unverified
                     .iter()
                     .any(|unverified| unverified.what == UnverifiedKind::IntegrityCheck);
-                // SQLite does not ask for all that the schema names.
+                // SQLite does not look up every name of the schema.
                 assert!(needs_application || !is_unverified, "{what}: {:?}", checked.unverified);
                 unverified += usize::from(is_unverified);
             }
@@ -236,7 +236,7 @@ fn check_constraints_of_a_file_that_cannot_be_opened_for_writing_are_not_verifie
     let connection = breaking(&path);
     connection.execute_batch("CREATE TABLE t (a CHECK (a > 0)); INSERT INTO t VALUES (0);").unwrap();
     drop(connection);
-    // SQLite takes a file with a newer write version as one that it must not write to.
+    // SQLite opens a file with a newer write version in its header as read-only.
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[18] = 3;
     std::fs::write(&path, bytes).unwrap();

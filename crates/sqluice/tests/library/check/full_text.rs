@@ -1,4 +1,4 @@
-//! `check` of full-text tables: what SQLite has written is sound, and faults are found that SQLite's own check misses.
+//! `check` of full-text tables: it finds no fault in indexes that SQLite wrote, and finds faults that SQLite's own check misses.
 
 use std::path::Path;
 
@@ -128,7 +128,7 @@ fn remarks(path: &Path) -> Vec<String> {
 proptest! {
     #![proptest_config(sqluice_testkit::cases(60))]
     #[test]
-    fn what_sqlite_has_written_is_sound(history in any_history()) {
+    fn a_full_text_index_that_sqlite_has_written_is_sound(history in any_history()) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.db");
         drop(made(&path, &history));
@@ -139,7 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn another_text_is_found(history in any_history(), number: u32) {
+    fn a_text_that_differs_from_its_index_entries_is_found(history in any_history(), number: u32) {
         prop_assume!(!history.content.contains("''"));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.db");
@@ -244,7 +244,7 @@ fn planted_faults_are_found() {
         let (problems, _) = broken("", sql);
         assert!(problems.iter().any(|problem| problem.contains(said)), "{fault}: {problems:?}");
     }
-    // Searches find the same with these.
+    // These faults do not change the result of a search.
     let (problems, remarks) = broken("", &format!("UPDATE f_idx SET pgno = pgno - 1 WHERE pgno = {marked}"));
     assert_eq!(problems, Vec::<String>::new());
     assert!(remarks[0].contains("is not marked for a doclist index"), "{remarks:?}");
@@ -305,7 +305,7 @@ fn a_term_in_a_column_that_does_not_exist_is_found() {
 }
 
 #[test]
-fn an_index_that_is_behind_its_content_is_a_remark() {
+fn an_index_that_lacks_later_rows_is_a_remark() {
     let (problems, remarks) =
         broken(", content='t', content_rowid='id'", "INSERT INTO t VALUES (3000, 'new')");
     assert_eq!(problems, Vec::<String>::new());

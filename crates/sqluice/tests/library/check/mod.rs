@@ -1,4 +1,4 @@
-//! Checks of sound and damaged databases.
+//! `check`: it finds no fault in databases that SQLite wrote, and finds each fault that SQLite's `integrity_check` finds.
 
 #[cfg(feature = "load")]
 mod computed;

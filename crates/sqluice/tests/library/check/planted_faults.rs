@@ -1,4 +1,4 @@
-//! Faults planted in databases that SQLite wrote: what its `integrity_check` finds, `check` finds.
+//! Faults planted in databases that SQLite wrote: `check` finds each file damaged that `integrity_check` finds damaged.
 
 use std::sync::LazyLock;
 
@@ -65,7 +65,7 @@ const SCHEMAS: [&str; 11] = [
      {N} INSERT INTO d SELECT i * 3, i FROM k;",
 ];
 
-/// The databases, made once.
+/// The bytes of the databases, made once.
 static SOUND: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let make = |schema: &&str| {
         let home = Home::new();
@@ -80,7 +80,7 @@ static SOUND: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     SCHEMAS.iter().map(make).collect()
 });
 
-/// What `check` finds, whatever the number of threads.
+/// Returns the problems that `check` finds, which must not depend on the number of threads.
 fn problems(path: &std::path::Path) -> String {
     let of = |threads| {
         let check = Check::new(path.to_owned()).threads(threads);
@@ -103,11 +103,11 @@ struct File {
 #[derive(Clone, Debug)]
 struct Cell {
     page: u32,
-    /// Which of the page's cells it is.
+    /// The number of the cell on its page.
     number: usize,
-    /// Where it is on the page.
+    /// The offset of the cell on the page.
     start: usize,
-    /// Where its record is.
+    /// The offset of its record on the page.
     record: std::ops::Range<usize>,
 }
 
@@ -135,7 +135,7 @@ impl File {
         self.page(page)[at..at + 2].copy_from_slice(&(to as u16).to_be_bytes());
     }
 
-    /// The pages of one of these kinds, the schema's left out.
+    /// Returns the pages of these kinds, without those of the schema.
     fn pages_of(&mut self, kinds: &[PageKind]) -> Vec<u32> {
         let page_count = self.page_count() as u32;
         let of_kind = |number: &u32| {
@@ -196,12 +196,12 @@ const INTERIOR: &[PageKind] = &[PageKind::InteriorIndex, PageKind::InteriorTable
 const ALL: &[PageKind] =
     &[PageKind::LeafIndex, PageKind::InteriorIndex, PageKind::LeafTable, PageKind::InteriorTable];
 
-/// A way to damage a file; places are drawn when it is known what there is.
+/// A way to damage a file. An `Index` chooses among the places of its kind that the file has.
 #[derive(Clone, Debug)]
 enum Fault {
-    /// A byte, anywhere.
+    /// A byte anywhere is changed.
     Byte { at: Index, to: u8 },
-    /// A byte of a page's header, or of its cell pointers.
+    /// A byte of a page's header, or of its cell pointers, is changed.
     Head { page: Index, at: usize, to: u8 },
     /// Two pointers of a page change places.
     Pointers { page: Index, cells: [Index; 2] },
@@ -209,15 +209,15 @@ enum Fault {
     Swap { cells: [Index; 2] },
     /// An entry becomes a copy of another of the same size.
     Copy { cells: [Index; 2] },
-    /// A child is one of another page.
+    /// A child pointer becomes that of another page.
     Child { page: Index, cell: Index, other: Index },
     /// Two whole pages change places.
     Pages { pages: [Index; 2] },
-    /// An entry is not there.
+    /// An entry is removed.
     Remove { cell: Index },
-    /// One byte of an entry in an index, or of a row.
+    /// A byte of an entry in an index, or of a row, is changed.
     Value { row: bool, cell: Index, at: Index, to: u8 },
-    /// A bit of a serial type, or of the header's size.
+    /// A bit of a serial type, or of the size of the record's header, is changed.
     Type { cell: Index, at: Index, bit: u8 },
 }
 
@@ -299,7 +299,7 @@ impl Fault {
             }
             Fault::Value { row, cell, at, to } => {
                 let mut cells = file.cells_of(if *row { TABLE } else { INDEX });
-                // Rows without rowids are entries.
+                // Rows of WITHOUT ROWID tables are entries, too.
                 if cells.is_empty() {
                     cells = file.cells_of(ENTRIES);
                 }
@@ -322,7 +322,7 @@ impl Fault {
 }
 
 impl File {
-    /// Two entries on pages of the same kind, whose records have equally many bytes.
+    /// Returns two cells on pages of the same kind whose records have the same size.
     fn pair(&mut self, cells: &[Index; 2]) -> Option<[Cell; 2]> {
         let all = self.cells_of(INDEX);
         let one = cells[0].get(&all).clone();
@@ -337,10 +337,10 @@ impl File {
     }
 }
 
-/// What SQLite says of a file that it may not even open.
+/// Returns the result of `integrity_check`, or the error if SQLite can't open the file.
 fn sqlite_says(path: &std::path::Path) -> String {
     let said = integrity(&Connection::open(path).unwrap());
-    // That is no fault: an application may have it.
+    // An unknown collation or function is no fault: an application may have it.
     if said.starts_with("no such collation sequence") { "ok".to_owned() } else { said }
 }
 
@@ -348,9 +348,9 @@ proptest! {
     #![proptest_config(cases(1000))]
 
     #[test]
-    fn what_sqlite_finds_is_found(schema in any::<Index>(), faults in prop::collection::vec(fault(), 1..3)) {
+    fn every_fault_that_integrity_check_finds_is_found(schema in any::<Index>(), faults in prop::collection::vec(fault(), 1..3)) {
         let mut file = File::new(schema);
-        // A second fault goes where the first has left something to damage.
+        // The place of the second fault is drawn from the file that has the first.
         faults[0].plant(&mut file);
         if let Some(Fault::Byte { .. }) = faults.get(1) {
             faults[1].plant(&mut file);
@@ -406,9 +406,9 @@ proptest! {
     }
 }
 
-/// Each kind of fault alone, and what is said of it.
+/// Each kind of fault alone, with its message.
 #[test]
-fn what_is_wrong_with_an_index_is_named() {
+fn each_fault_of_an_index_is_named() {
     let schema = "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, 'tea'), (4, 'odd');
         CREATE TABLE w (k PRIMARY KEY, v) WITHOUT ROWID; INSERT INTO w VALUES ('x', 'one'), ('y', 'two')";
     let said = |sql: &str, damage: &str| {
@@ -416,7 +416,7 @@ fn what_is_wrong_with_an_index_is_named() {
         let path = home.path("x.db");
         let connection = Connection::open(&path).unwrap();
         connection.execute_batch(&format!("{schema}; {sql}")).unwrap();
-        // The index as it was, under the schema of a table that has changed meanwhile.
+        // The table is changed while the index is left out of the schema.
         connection
             .execute_batch(&format!("PRAGMA writable_schema = on; {damage}; PRAGMA writable_schema = reset;"))
             .unwrap();
@@ -455,7 +455,7 @@ fn what_is_wrong_with_an_index_is_named() {
 }
 
 #[test]
-fn what_a_column_does_not_take_is_named() {
+fn a_value_that_its_column_must_not_have_is_named() {
     let said = |before: &str, rows: &str, after: &str| {
         let home = Home::new();
         let path = home.path("x.db");

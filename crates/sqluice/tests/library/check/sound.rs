@@ -1,4 +1,4 @@
-//! Databases that SQLite wrote, of any schema: `check` finds nothing wrong with them.
+//! `check` finds no fault in databases with random schemas that SQLite wrote and changed.
 
 use std::sync::Mutex;
 
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use sqluice::check::{Check, Checked};
 use sqluice::progress::{Amount, Context, Progress};
 
-/// The phases with their bytes, and what was done of each.
+/// The phases of a run: name, total bytes, and bytes done.
 #[derive(Default)]
 struct Watch(Mutex<Vec<(String, u64, u64)>>);
 
@@ -80,7 +80,7 @@ const TEXTS: [&str; 19] = [
     "char(57344)",
     "char(65533, 32)",
     "'Z😀' || char(32, 0, 32)",
-    // In UTF-16 half a pair, at the end and before others, and half a unit.
+    // In UTF-16: half a surrogate pair, at the end and before other characters, and half a code unit.
     "CAST(x'3dd8' AS TEXT)",
     "CAST(x'd83d' AS TEXT)",
     "CAST(x'3dd8410042' AS TEXT)",
@@ -157,7 +157,7 @@ impl Made {
         self.sql.push("CREATE VIEW v AS SELECT * FROM t".to_owned());
     }
 
-    /// Some columns with collation and order.
+    /// Returns the columns of an index, with collations and orders.
     fn key(&mut self) -> String {
         let mut columns = Vec::new();
         for _ in 0..1 + self.random.below(3) {
@@ -252,16 +252,16 @@ proptest! {
     #![proptest_config(cases(120))]
 
     #[test]
-    fn nothing_is_wrong_with_what_sqlite_wrote(seed in any::<u64>()) {
+    fn check_finds_no_fault_in_databases_that_sqlite_wrote(seed in any::<u64>()) {
         let home = Home::new();
         let path = home.path("x.db");
         let made = Made::new(seed);
         let connection = Connection::open(&path).unwrap();
         connection.execute_batch("PRAGMA synchronous = off").unwrap();
-        // What breaks a constraint, or names a column that there is not, is left out.
+        // Statements that break a constraint, or name a missing column, are left out.
         let done: Vec<&String> = made.sql.iter().filter(|sql| connection.execute_batch(sql).is_ok()).collect();
         prop_assume!(done.iter().any(|sql| sql.starts_with("CREATE TABLE")));
-        // SQLite may read malformed text in two ways: then its own entries are not what it computes.
+        // SQLite may read malformed text in two ways, so that its own entries differ from what it computes later.
         prop_assume!(integrity(&connection) == "ok");
         let rows: i64 = connection.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
         drop(connection);
@@ -278,7 +278,7 @@ proptest! {
 }
 
 #[test]
-fn a_default_that_is_no_valid_text_is_what_older_rows_have() {
+fn check_reads_an_invalid_text_default_as_sqlite_does() {
     for encoding in ["UTF-8", "UTF-16le", "UTF-16be"] {
         let home = Home::new();
         let path = home.path("x.db");
@@ -301,7 +301,7 @@ fn a_default_that_is_no_valid_text_is_what_older_rows_have() {
 }
 
 #[test]
-fn tables_that_sqlite_makes_for_itself_and_modules_that_it_lacks_are_no_fault() {
+fn internal_tables_of_sqlite_and_unknown_modules_are_no_fault() {
     let home = Home::new();
     let path = home.path("x.db");
     let connection = Connection::open(&path).unwrap();
@@ -321,7 +321,7 @@ fn tables_that_sqlite_makes_for_itself_and_modules_that_it_lacks_are_no_fault() 
 }
 
 #[test]
-fn a_collation_that_only_the_application_knows_leaves_the_order_to_it() {
+fn the_order_of_an_index_with_an_unknown_collation_is_not_verified() {
     let home = Home::new();
     let path = home.path("x.db");
     let connection = Connection::open(&path).unwrap();
@@ -336,7 +336,7 @@ fn a_collation_that_only_the_application_knows_leaves_the_order_to_it() {
     drop(connection);
     let checked = check(&path, 2);
     assert!(checked.is_sound(), "{:?} {:?}", checked.report.problems, checked.sqlite_problems);
-    // What the index holds is looked at all the same.
+    // The entries of the index are compared with the rows all the same.
     let mut content = std::fs::read(&path).unwrap();
     let root = checked.report.trees.iter().find(|tree| tree.name == "i").unwrap().root_page as usize;
     let page = &mut content[(root - 1) * 4096..root * 4096];

@@ -10,7 +10,7 @@ use sqluice::progress::Context;
 
 use super::content::{content, integrity, open, pragma};
 
-/// A database with an index and free pages, in these modes.
+/// Makes a database with an index and free pages. Returns its folder, its path and the path of the copy.
 fn made(auto_vacuum: &str, journal_mode: &str) -> (tempfile::TempDir, PathBuf, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (folder.path().join("source.db"), folder.path().join("target.db"));
@@ -51,7 +51,7 @@ fn a_copy_with_auto_vacuum_can_be_in_wal_mode_and_leaves_no_log_beside_it() {
 }
 
 #[test]
-fn in_place_it_keeps_auto_vacuum_and_the_journal_mode() {
+fn a_copy_in_place_keeps_auto_vacuum_and_the_journal_mode() {
     for mode in ["delete", "wal"] {
         let (folder, source, _) = made("incremental", mode);
         let (before, modes_before) = (content(&source), modes(&source));
@@ -65,7 +65,7 @@ fn in_place_it_keeps_auto_vacuum_and_the_journal_mode() {
 }
 
 #[test]
-fn the_report_has_no_root_pages_that_the_copy_does_not_have() {
+fn with_auto_vacuum_the_report_has_no_root_pages() {
     let (_folder, source, target) = made("full", "delete");
     let report = run(&Copy::new(&source, &target)).unwrap();
     assert_eq!((report.tables[0].root_page, report.indexes[0].root_page), (None, None));
@@ -80,7 +80,7 @@ fn the_report_has_no_root_pages_that_the_copy_does_not_have() {
 }
 
 #[test]
-fn interior_pages_first_is_refused_whether_auto_vacuum_was_asked_for_or_is_that_of_the_source() {
+fn interior_first_is_refused_with_auto_vacuum_of_the_request_or_of_the_source() {
     for (mode, asked, whose) in [
         ("none", Some(AutoVacuum::Full), "auto_vacuum: SQLite"),
         ("full", None, "auto_vacuum, as its source has it: "),

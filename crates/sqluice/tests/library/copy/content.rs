@@ -1,11 +1,11 @@
-//! What a database holds, for comparisons.
+//! The content of a database, to compare a copy with its source: schema, rows with rowids and classes of values, and fields of the header.
 
 use std::path::Path;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, Statement};
 
-/// A value with its class and all bits.
+/// A value with its storage class and all bits: floats are compared as bits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Exact {
     Real(u64),
@@ -37,7 +37,7 @@ pub(crate) fn pragma(connection: &Connection, name: &str) -> String {
         .unwrap()
 }
 
-/// The content of a database whose tables all modules of SQLite know.
+/// Returns the content of a database, whose virtual tables must be of modules that the built-in SQLite has.
 pub(crate) fn content(db: &Path) -> Content {
     let connection = open(db);
     let mut schema =
@@ -65,7 +65,7 @@ fn rows(connection: &Connection, table: &str) -> Vec<Vec<Exact>> {
     exact(statement.unwrap())
 }
 
-/// The values of a table, without rowids that no column shows, in the order of these.
+/// Returns the rows of a table in rowid order. A rowid that is not a column is left out.
 pub(crate) fn values(connection: &Connection, table: &str) -> Vec<Vec<Exact>> {
     let table = format!("\"{}\"", table.replace('"', "\"\""));
     let by_rowid = connection.prepare(&format!("SELECT * FROM {table} ORDER BY _rowid_"));
@@ -89,7 +89,7 @@ fn exact(mut statement: Statement<'_>) -> Vec<Vec<Exact>> {
     all
 }
 
-/// What SQLite's own check says; `ok` of a sound database.
+/// Returns the result of `integrity_check`: `ok` for a sound database.
 pub(crate) fn integrity(db: &Path) -> String {
     let connection = open(db);
     let mut check = connection.prepare("PRAGMA integrity_check").unwrap();
@@ -98,7 +98,7 @@ pub(crate) fn integrity(db: &Path) -> String {
 }
 
 impl Content {
-    /// Puts the objects in an order that does not depend on the schema's.
+    /// Sorts the objects, so that their order in the schema does not matter.
     pub(crate) fn sort(&mut self) {
         self.schema.sort();
         self.tables.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -109,8 +109,8 @@ impl Content {
         self.pragmas.remove(0);
     }
 
-    /// Leaves out the rowids and the order of the rows of SQLite's own tables: SQLite writes a row of `sqlite_sequence` when a table gets its
-    /// first row, and statistics in the order of its list of tables.
+    /// Leaves out the rowids and the order of the rows of SQLite's own tables: SQLite writes a row of `sqlite_sequence` when a table gets
+    /// its first row, and statistics in the order of its list of tables.
     pub(crate) fn sort_tables_of_sqlite(&mut self) {
         for (_, rows) in self.tables.iter_mut().filter(|(name, _)| name.starts_with("sqlite_")) {
             rows.iter_mut().for_each(|row| drop(row.remove(0)));

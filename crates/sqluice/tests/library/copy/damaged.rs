@@ -16,7 +16,7 @@ use sqluice::progress::{Cancel, Context};
 use sqluice_testkit::effort::tries;
 use sqluice_testkit::sqlite::integrity;
 
-/// Rows whose keys begin at `{from}`.
+/// SQL that inserts rows whose keys begin at `{from}`.
 const ROWS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300),
     k(i) AS (SELECT {from} + i * 7919 % 1009 FROM n)";
 
@@ -75,7 +75,7 @@ fn rows_by(path: &Path, cell_size_check: &str) -> rusqlite::Result<Vec<Vec<Value
     connection.execute_batch(&format!("PRAGMA cell_size_check = {cell_size_check}"))?;
     let mut statement = match connection.prepare("SELECT rowid, * FROM t NOT INDEXED") {
         Ok(statement) => statement,
-        // In the order of the primary key, or SQLite would read an index that holds all columns.
+        // Sorted by the primary key: without that, SQLite might read an index that has all columns.
         Err(_) => connection.prepare("SELECT * FROM t NOT INDEXED ORDER BY a, b DESC")?,
     };
     let columns = statement.column_count();
@@ -102,7 +102,7 @@ fn damage(bytes: &mut [u8], rng: &mut Rng) {
         bytes => usize::from(bytes),
     };
     let pages = bytes.len() / page_bytes;
-    // The header of the database and the schema stay.
+    // Page 1 stays intact: the header of the database and the schema.
     let page = rng.usize(1..pages) * page_bytes;
     match rng.u8(0..8) {
         0 => bytes[page + rng.usize(..page_bytes)] ^= 1 << rng.u8(..8),
@@ -122,7 +122,7 @@ fn damage(bytes: &mut [u8], rng: &mut Rng) {
             let at = page + rng.usize(..page_bytes - 20);
             bytes[at..at + rng.usize(1..20)].fill(0);
         }
-        // A number of a page: in an overflow chain, or the last child.
+        // A page number: that of the next overflow page, or of the last child.
         _ => {
             let number = rng.u32(1..=pages as u32).to_be_bytes();
             let at = if rng.bool() { page } else { page + 8 };
@@ -138,7 +138,7 @@ fn assert_sound(path: &Path, what: &str) {
 }
 
 #[test]
-fn a_damaged_database_is_refused_or_all_that_sqlite_reads_of_it_is_in_a_sound_result() {
+fn a_damaged_database_is_refused_or_the_result_has_all_rows_that_sqlite_reads() {
     let seed: u64 = std::env::var("SQLUICE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
     let (mut rng, rounds) = (Rng::with_seed(seed), tries(150, 1_000, 5_000));
     let (mut done, mut refused) = (0, 0);
@@ -155,7 +155,7 @@ fn a_damaged_database_is_refused_or_all_that_sqlite_reads_of_it_is_in_a_sound_re
         let read = rows(&damaged);
         let is_read = rows_by(&damaged, "ON").is_ok();
         let is_done = |verb: &str, result: Result<(), sqluice::error::Error>| match (result, &read) {
-            // The rows of pages that SQLite finds damaged are no oracle.
+            // If SQLite finds a page damaged, the rows that it reads are no oracle.
             (Ok(()), _) if matches!(verb, "export" | "load") && !is_read => false,
             (Ok(()), Ok(_)) => true,
             (Ok(()), Err(error)) => panic!("{what}: {verb} reads what SQLite does not: {error}"),
@@ -228,7 +228,7 @@ fn lose_entries(connection: &Connection) {
 }
 
 #[test]
-fn an_index_that_lacks_rows_is_named_with_what_saves_the_rows() {
+fn an_index_that_lacks_rows_is_named_with_the_settings_that_save_the_rows() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     changed(&path("a.db"), lose_entries);
@@ -242,7 +242,7 @@ fn an_index_that_lacks_rows_is_named_with_what_saves_the_rows() {
     let settings: Vec<Setting> = error.remedy().unwrap().settings().collect();
     assert_eq!(settings, [Setting::NoIndexes, Setting::NoVerify]);
     assert!(!path("copy.db").exists());
-    // The settings of the hint work.
+    // The settings that the hint names save the rows.
     copy.clone().no_indexes(true).run_with(&Context::default().cancel(&cancel)).unwrap();
     assert_eq!(rows(&path("copy.db")).unwrap().len(), 503);
     Copy::new(path("a.db"), path("as_it_is.db"))
@@ -291,7 +291,7 @@ fn a_record_with_a_damaged_header_is_named_and_its_table_can_be_left_out() {
         .run_with(&Context::default().cancel(&cancel))
         .unwrap();
 
-    // A folder export goes on with the other table.
+    // An export to a folder without the damaged table writes the other one.
     let export = Export::new(path("a.db"), path("folder")).format(&formats::CSV);
     let error = export.run_with(&Context::default().cancel(&cancel)).unwrap_err();
     assert!(error.message().starts_with("1 of 2 tables could not be exported"), "{error}");
@@ -327,7 +327,7 @@ fn an_overflow_chain_that_runs_in_a_circle_or_into_another_is_damage() {
 }
 
 #[test]
-fn names_that_files_cannot_have_get_a_free_name() {
+fn an_export_to_a_folder_renames_tables_whose_names_no_file_can_have() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let connection = Connection::open(path("mail.db")).unwrap();

@@ -16,7 +16,7 @@ use sqluice_testkit::effort::tries;
 
 use super::content::{integrity, open};
 
-/// The tables, with `{}` in the place of ON DELETE CASCADE.
+/// The schema. `{}` stands for ON DELETE CASCADE, or for nothing.
 const SCHEMA: &str = "
     CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT COLLATE NOCASE UNIQUE, age, half AS (age / 2), note);
     CREATE TABLE orders (code TEXT PRIMARY KEY, person INT REFERENCES people {}, price REAL) WITHOUT ROWID;
@@ -139,7 +139,7 @@ fn delete(twin: &Path, conditions: &[(&str, &str)], cascades: bool) {
     let connection = open(twin);
     let on = if cascades { "ON" } else { "OFF" };
     connection.execute_batch(&format!("PRAGMA foreign_keys = {on}; BEGIN")).unwrap();
-    // All conditions see the rows of the source.
+    // All conditions are evaluated before any row is deleted, as a copy evaluates them on its source.
     for (number, (table, condition)) in conditions.iter().enumerate() {
         let key = match *table {
             "orders" => "code",
@@ -224,7 +224,7 @@ fn check(seed: u64) {
     let threads = rng.usize(1..4);
     let copy = || with(Copy::new(&source, &target), &conditions).write(options(threads));
 
-    // Places are found by their name only if at least half of the visits refer to one.
+    // A copy recognises an undeclared reference only if at least half of its values are keys of the other table.
     let copy = || copy().references(["visits.place_id=places.id"]);
     let report = copy().sample_children(true).journal_mode(JournalMode::Wal).run().unwrap();
     assert_eq!(rows(&target), rows(&twin), "seed {seed}: {conditions:?}");
@@ -251,7 +251,7 @@ proptest! {
     #![proptest_config(config(tries(12, 200, 2000)))]
 
     #[test]
-    fn a_copy_without_rows_is_the_database_after_delete(seed in any::<u64>()) {
+    fn a_copy_with_conditions_equals_the_database_after_delete(seed in any::<u64>()) {
         check(seed);
     }
 }
@@ -289,7 +289,7 @@ fn values(db: &Path, sql: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_reference_without_references_is_found_and_named() {
+fn a_reference_that_is_not_declared_is_found_and_named() {
     let (_folder, source, target) = shop();
     let copy = Copy::new(&source, &target).filter("places", "id > 1000");
     let error = copy.run().unwrap_err();
@@ -310,7 +310,7 @@ fn a_reference_without_references_is_found_and_named() {
 }
 
 #[test]
-fn full_text_of_left_out_rows_is_not_found() {
+fn a_search_does_not_find_the_text_of_left_out_rows() {
     let (_folder, source, target) = shop();
     Copy::new(&source, &target).filter("visits", "id <> 7").run().unwrap();
     assert_eq!(values(&target, "SELECT note FROM words WHERE words MATCH 'note7'"), [""; 0]);

@@ -28,7 +28,7 @@ fn run(db: &Path) -> Result<CopyReport> {
 }
 
 #[test]
-fn it_shrinks_and_keeps_its_content_and_journal_mode() {
+fn a_copy_in_place_shrinks_and_keeps_content_and_journal_mode() {
     for mode in ["delete", "wal", "truncate"] {
         let folder = tempfile::tempdir().unwrap();
         let db = folder.path().join("a.db");
@@ -46,7 +46,7 @@ fn it_shrinks_and_keeps_its_content_and_journal_mode() {
 }
 
 #[test]
-fn a_database_in_use_stays_as_it_is() {
+fn a_copy_in_place_of_a_database_in_use_changes_nothing() {
     for mode in ["delete", "wal"] {
         let folder = tempfile::tempdir().unwrap();
         let db = folder.path().join("a.db");
@@ -67,7 +67,7 @@ fn a_database_in_use_stays_as_it_is() {
 
 #[test]
 #[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
-fn a_link_to_the_source_is_the_source() {
+fn a_link_to_the_source_as_the_target_is_a_copy_in_place() {
     let folder = tempfile::tempdir().unwrap();
     let (db, link) = (folder.path().join("a.db"), folder.path().join("link.db"));
     make(&db, "delete");
@@ -79,7 +79,7 @@ fn a_link_to_the_source_is_the_source() {
 }
 
 #[test]
-fn damage_leaves_it_as_it_is_and_unlocked() {
+fn a_damaged_database_is_neither_replaced_nor_left_locked() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("a.db");
     make(&db, "wal");
@@ -89,7 +89,7 @@ fn damage_leaves_it_as_it_is_and_unlocked() {
     file[at] = 77;
     std::fs::write(&db, &file).unwrap();
     let failed = run(&db);
-    // The page may be a free one.
+    // Damage of a free page does not matter.
     if failed.is_err() {
         assert_eq!(pragma(&open(&db), "journal_mode"), "Text(\"wal\")");
     }

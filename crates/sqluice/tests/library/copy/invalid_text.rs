@@ -9,7 +9,7 @@ use sqluice::load::Load;
 use sqluice::profile::Profile;
 use sqluice::schema::Schema;
 
-/// A database with three rows, the text of the second of which is `ff fe`.
+/// Makes a database with three rows. The text of the second has the bytes `ff fe`.
 fn database(path: &Path, encoding: &str) {
     let connection = Connection::open(path).unwrap();
     let bad = if encoding == "UTF-8" { "x'fffe'" } else { "x'00d8'" };
@@ -29,7 +29,7 @@ fn hex(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn an_export_writes_null_for_invalid_text_if_it_is_asked_to_and_reads_other_columns_without_it() {
+fn an_export_writes_null_for_invalid_text_on_request_and_other_columns_without_it() {
     for encoding in ["UTF-8", "UTF-16le"] {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
@@ -107,13 +107,13 @@ fn objects_of_an_application_are_left_out_of_a_profile_and_named() {
              INSERT INTO t (name) VALUES ('a'), ('b');",
         )
         .unwrap();
-    // As SQLite sees the schema of an application whose collation it lacks.
+    // A connection without the collation writes it into the schema.
     let redeclare = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'NOCASE', 'german'); PRAGMA writable_schema = RESET;";
     connection.execute_batch(redeclare).unwrap();
     let profiled = Profile::new(path("a.db")).run().unwrap();
     assert_eq!(profiled.notes, ["index by_name is left out: no such collation sequence: german"]);
     assert!(profiled.text.contains("CREATE TABLE t") && !profiled.text.contains("CREATE INDEX"));
-    // A copy takes the index as it is.
+    // A copy does not need the collation: it copies the index unchanged.
     Copy::new(path("a.db"), path("b.db")).run().unwrap();
     connection.execute_batch("CREATE TABLE u (name TEXT UNIQUE COLLATE NOCASE)").unwrap();
     connection.execute_batch(redeclare).unwrap();

@@ -1,4 +1,4 @@
-//! Copies of databases, with SQLite as the oracle.
+//! `copy`: a copy is a sound database with the rows of its source, or with the selected ones. SQLite reads both for the comparison.
 
 mod auto_vacuum;
 pub(crate) mod content;

@@ -1,4 +1,4 @@
-//! Trees whose order does not hold, or is not known, and schemas that are damaged.
+//! Copies of indexes and tables that are out of order or have an unknown collation, and of damaged schemas.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use sqluice::progress::Context;
 
 use super::content::{content, integrity};
 
-/// A database made by `sql`, and where its copy will be.
+/// Makes a database by `sql`. Returns its folder, its path and the path of the copy.
 fn made(sql: &str) -> (tempfile::TempDir, std::path::PathBuf, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (folder.path().join("source.db"), folder.path().join("target.db"));
@@ -48,7 +48,7 @@ fn memory_for_sorting_is_needed_only_where_something_is_sorted() {
          PRAGMA writable_schema = ON;"
     );
     let (_folder, source, target) = made(&sql);
-    // Enough for the chunks of one thread.
+    // This memory is enough for the chunks of one thread, but not for sorting.
     let write = WriteOptions::new().tune(|tuning| tuning.chunk_bytes = 1 << 20).memory_bytes(3 << 20);
     let copy = Copy::new(&source, &target).write(write);
     let report = copy.run().unwrap();
@@ -109,7 +109,7 @@ fn descending_indexes_of_old_formats_keep_their_order_and_the_format() {
 }
 
 #[test]
-fn two_objects_on_one_root_are_refused_by_name() {
+fn two_objects_with_the_same_root_page_are_refused_by_name() {
     let (_folder, source, target) = made(
         "CREATE TABLE one (a); CREATE TABLE two (a); PRAGMA writable_schema = ON;
          UPDATE sqlite_schema SET rootpage = 2",
@@ -138,7 +138,7 @@ fn an_object_that_sqlite_cannot_parse_is_refused_by_name() {
 fn a_damaged_tree_is_an_error_and_leaves_no_file() {
     let (_folder, source, target) = made(&format!("CREATE TABLE t (a, b); {ROWS}"));
     let mut file = std::fs::read(&source).unwrap();
-    // A leaf becomes something else.
+    // The type of a leaf page is overwritten.
     file[4096 * 20] = 0;
     std::fs::write(&source, file).unwrap();
     let error = run(&source, &target).unwrap_err().to_string();

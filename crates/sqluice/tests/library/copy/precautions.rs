@@ -1,5 +1,5 @@
-//! What the reader of a live database does is needed: each test reads pages without one of its precautions, and sees a state that was
-//! never committed. With it, a commit is refused, or the state is one.
+//! The precautions of the reader of a live database are necessary: each test reads pages without one of them, and sees a state that was
+//! never committed. With the precaution, the commit is refused, or the reader sees one committed state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -23,10 +23,10 @@ use super::content::integrity;
 use sqluice_testkit::own_process::test_of;
 
 const PAGE_BYTES: usize = 4096;
-/// What the first transaction gives all rows.
+/// The version of all rows after the first transaction.
 const FIRST: i64 = 10;
 
-/// Set for the process that commits: the database.
+/// The environment variable that names the database to the process that commits.
 const COMMIT_TO: &str = "SQLUICE_COMMIT_TO";
 
 /// A database of some fifty leaves, all of whose rows have the version [`FIRST`].
@@ -45,7 +45,7 @@ fn made(mode: &str) -> (tempfile::TempDir, PathBuf) {
     (folder, db)
 }
 
-/// The file, and pages that are read from elsewhere.
+/// The database file, and the pages that are read from the log instead.
 struct Raw {
     file: File,
     instead: BTreeMap<u32, Vec<u8>>,
@@ -56,7 +56,7 @@ impl Raw {
         Raw { file: File::open(db).unwrap(), instead: BTreeMap::new() }
     }
 
-    /// With the last frame of each page in the log, whether or not it was committed.
+    /// Also takes the last frame of each page in the log, committed or not.
     fn with_frames(db: &Path) -> Raw {
         let log = std::fs::read(format!("{}-wal", db.display())).unwrap();
         let frames = log[32..].chunks_exact(24 + PAGE_BYTES);
@@ -64,7 +64,7 @@ impl Raw {
         Raw { instead: frames.map(|frame| (page(frame), frame[24..].to_vec())).collect(), ..Raw::of(db) }
     }
 
-    /// The versions of all rows; `meanwhile` is called after the first leaf.
+    /// Reads all rows and returns their versions. `meanwhile` is called after the first leaf was read.
     fn versions(mut self, meanwhile: impl FnOnce()) -> BTreeSet<i64> {
         let geometry = Geometry::new(PageSize::new(PAGE_BYTES as u32).unwrap(), 0).unwrap();
         let page_count = (self.file.metadata().unwrap().len() / PAGE_BYTES as u64) as u32;
@@ -101,7 +101,7 @@ impl ReadPage for Raw {
     }
 }
 
-/// Another process gives all rows the next version; whether it could commit.
+/// Lets another process give all rows the next version. Returns true if it could commit.
 fn commit_elsewhere(db: &Path) -> bool {
     let mut command = test_of(module_path!(), "a_commit_for_other_tests");
     command.env(COMMIT_TO, db).output().unwrap().status.success()
@@ -115,14 +115,14 @@ fn a_commit_for_other_tests() {
     connection.execute_batch("UPDATE t SET version = version + 1").unwrap();
 }
 
-/// A read transaction of SQLite.
+/// Returns a connection in a read transaction.
 fn begin(db: &Path) -> Connection {
     let connection = Connection::open(db).unwrap();
     connection.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
     connection
 }
 
-/// Copies, and returns the versions below and above the middle of the rows.
+/// Copies the database, and returns the versions in the lower and the upper half of the rows.
 fn copied(db: &Path) -> [Vec<i64>; 2] {
     let target = db.with_file_name("copy.db");
     Copy::new(db, &target).run().unwrap();
@@ -136,7 +136,7 @@ fn copied(db: &Path) -> [Vec<i64>; 2] {
 }
 
 #[test]
-fn without_a_read_transaction_a_commit_gets_between_two_pages() {
+fn without_a_read_transaction_a_commit_can_happen_between_two_page_reads() {
     let (_folder, db) = made("delete");
     let versions = Raw::of(&db).versions(|| assert!(commit_elsewhere(&db)));
     assert_eq!(versions, [FIRST, FIRST + 1].into());
@@ -184,10 +184,10 @@ fn without_the_log_a_checkpoint_that_spares_a_reader_leaves_two_states_in_the_fi
     writer.execute_batch("UPDATE t SET version = version + 1").unwrap();
     let reader = begin(&db);
     writer.execute_batch("UPDATE t SET version = version + 1 WHERE id <= 1000").unwrap();
-    // It copies what the reader knows, but for pages that were changed since.
+    // The checkpoint copies the frames up to the reader's snapshot, without pages that were changed later.
     writer.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).unwrap();
     assert_eq!(copied(&db), [[FIRST + 2], [FIRST + 1]]);
-    // The first leaves are older than the others: no transaction has committed that.
+    // The first leaves are older than the others: such a state was never committed.
     assert_eq!(Raw::of(&db).versions(|| ()), [FIRST, FIRST + 1].into());
     drop(reader);
 }
@@ -196,7 +196,7 @@ fn without_the_log_a_checkpoint_that_spares_a_reader_leaves_two_states_in_the_fi
 fn frames_of_the_log_that_no_commit_follows_are_not_read() {
     let (_folder, db) = made("wal");
     let writer = Connection::open(&db).unwrap();
-    // A small cache, so that pages of the transaction are in the log.
+    // With a small cache, SQLite writes pages of the open transaction to the log.
     writer.execute_batch("PRAGMA cache_size = 5; BEGIN; UPDATE t SET version = version + 1").unwrap();
     assert_eq!(copied(&db), [[FIRST], [FIRST]]);
     assert_eq!(Raw::with_frames(&db).versions(|| ()), [FIRST, FIRST + 1].into());

@@ -1,4 +1,4 @@
-//! Copies for a purpose.
+//! `copy --for`: the settings of each purpose, the inspect file of Datasette, and the SQL files of D1.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use sqluice_format::page::PageSize;
 use super::content::{content, integrity, open, pragma, values};
 use super::random::{has_interior_pages_first, make};
 
-/// Bytes of a statement that D1 accepts.
+/// The largest statement that D1 accepts, in bytes.
 const STATEMENT_BYTES_MAX: usize = 100_000;
 
 fn run(copy: &Copy) -> Result<CopyReport, Error> {
@@ -96,7 +96,7 @@ fn each_purpose_has_its_settings_and_reports_them() {
         let (page_bytes, journal_mode, auto_vacuum) = modes;
         assert_eq!(report.page_bytes, page_bytes);
         assert!(!target.with_extension("db-wal").exists());
-        // Before SQLite opens it.
+        // The header is read before SQLite opens the file and might change it.
         if purpose == Purpose::Http {
             assert!(has_interior_pages_first(&target, page_bytes));
         }
@@ -106,7 +106,7 @@ fn each_purpose_has_its_settings_and_reports_them() {
         drop(connection);
         assert_eq!(integrity(&target), "ok");
         let (mut before, mut after) = (content(&source), content(&target));
-        // With auto_vacuum, in the order of SQLite.
+        // With auto_vacuum SQLite writes the file, and orders the schema in its own way: sort both.
         before.schema.sort();
         after.schema.sort();
         assert_eq!(before.schema, after.schema, "{purpose:?}");
@@ -115,7 +115,7 @@ fn each_purpose_has_its_settings_and_reports_them() {
 }
 
 #[test]
-fn what_is_asked_for_is_kept_where_the_purpose_allows_it() {
+fn given_settings_are_kept_if_the_purpose_allows_them() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (source(folder.path()), folder.path().join("target.db"));
     let asked = Copy::new(&source, &target).page_size(PageSize::new(8192)).purpose(Purpose::Http);
@@ -174,7 +174,7 @@ fn datasette_gets_the_counts_of_all_tables() {
         }
         assert_eq!(about["tables"].as_object().unwrap().len(), names.len());
     }
-    // Both are kept, or both are replaced.
+    // The database and its inspect file are replaced together, or not at all.
     std::fs::remove_file(&target).unwrap();
     let error = run(&Copy::new(&source, &target).purpose(Purpose::Datasette)).unwrap_err();
     assert!(error.to_string().contains("served-inspect.json already exists"), "{error}");
@@ -201,7 +201,7 @@ fn import(folder: &Path, report: &CopyReport, into: &Path) {
     connection.execute_batch("COMMIT").unwrap();
 }
 
-/// Cuts at semicolons at the ends of lines, as far as SQLite takes what is before them for complete.
+/// Cuts text into statements: at each semicolon at the end of a line, if SQLite finds the statement complete there.
 fn statements(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let (mut rest, mut from) = (text, 0);
@@ -219,7 +219,7 @@ fn statements(text: &str) -> Vec<&str> {
     found
 }
 
-/// As sqlite3_complete: no quote and no trigger is open.
+/// Returns true if no quote and no trigger is open at the end, as sqlite3_complete does.
 fn is_complete(sql: &str) -> bool {
     let quoted = sql.split('\'').step_by(2).collect::<String>();
     let names = quoted.split('"').step_by(2).collect::<String>();
@@ -259,7 +259,7 @@ fn statements_have_the_largest_rows_that_d1_accepts_and_no_larger() {
     );
     assert!(error.contains("parent"), "{error}");
     assert!(!again.exists());
-    // A folder that has something is kept, unless it may be replaced.
+    // A folder that is not empty is refused, unless it may be replaced.
     let error = run(&Copy::new(&db, &target).purpose(Purpose::D1)).unwrap_err().to_string();
     assert!(error.contains("is not empty"), "{error}");
     insert(5);

@@ -1,4 +1,4 @@
-//! Random databases, made and churned by SQLite.
+//! Copies of random databases, which SQLite made and changed: they have the same content, are sound, and honour the settings.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(crate) fn make(rng: &mut Rng, db: &Path) {
     let connection = open(db);
     let table = format!("\"{}\"", table.replace('"', "\"\""));
     let run = |sql: &str| {
-        // Some are not possible with some tables.
+        // Some of these statements fail for some tables: these are skipped.
         let _ = connection.execute_batch(sql);
     };
     let _ = connection.query_row("PRAGMA secure_delete = OFF", [], |_| Ok(()));
@@ -72,13 +72,13 @@ fn options(threads: usize) -> WriteOptions {
     WriteOptions::new().threads(threads).tune(|tuning| tuning.chunk_bytes = 16 << 10)
 }
 
-/// Whether all interior pages of the file come before all other pages but page 1.
+/// Returns true if all interior pages of the file come before all other pages, page 1 excepted.
 pub(crate) fn has_interior_pages_first(db: &Path, page_bytes: usize) -> bool {
     let file = std::fs::read(db).unwrap();
     let is_interior = |page: &[u8]| matches!(page[0], 2 | 5);
     let leaves = |page: &[u8]| matches!(page[0], 10 | 13);
     let pages: Vec<&[u8]> = file.chunks(page_bytes).skip(1).collect();
-    // An overflow page may begin with any byte: more of the header must look like that of a page of a tree.
+    // An overflow page may begin with any byte, so the other fields of the header must be plausible, too.
     let last_interior =
         pages.iter().rposition(|page| is_interior(page) && page[1..3] == [0, 0] && page[7] == 0);
     let first_leaf = pages.iter().position(|page| leaves(page) && page[3..5] != [0, 0]);
@@ -136,7 +136,7 @@ proptest! {
         let mode = |db: &Path| pragma(&open(db), "auto_vacuum");
         prop_assert_eq!(mode(&source), mode(&target));
         if mode(&source) != "Integer(0)" {
-            // SQLite wrote it, and has an order of its own.
+            // SQLite writes a copy with auto_vacuum, and does not put interior pages first.
             for content in [&mut before, &mut after] {
                 content.sort();
             }
@@ -157,7 +157,7 @@ fn an_empty_file_is_a_database_without_tables() {
 }
 
 #[test]
-fn full_leaves_are_taken_as_they_are_and_half_full_ones_are_not() {
+fn full_leaves_are_copied_unchanged_and_half_full_leaves_are_packed() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (folder.path().join("source.db"), folder.path().join("target.db"));
     let connection = Connection::open(&source).unwrap();

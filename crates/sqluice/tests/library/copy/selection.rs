@@ -1,4 +1,4 @@
-//! Parts of databases.
+//! Copies of some tables, or without some tables or indexes.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ fn objects(db: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_is_left_out_must_break_nothing_unless_forced() {
+fn a_selection_that_breaks_a_view_trigger_or_reference_is_refused_unless_forced() {
     let (_folder, source, target) = shop();
     let copy = Copy::new(&source, &target).exclude_tables(["customers"]);
     let error = run(&copy).unwrap_err();
@@ -74,7 +74,7 @@ fn a_trigger_that_uses_a_table_left_out_is_named() {
 }
 
 #[test]
-fn indexes_that_make_nothing_unique_are_left_out() {
+fn no_indexes_leaves_out_indexes_that_are_not_unique() {
     let (_folder, source, target) = shop();
     let report = run(&Copy::new(&source, &target).no_indexes(true)).unwrap();
     assert_eq!(report.left_out, ["index by_day"]);
@@ -83,7 +83,7 @@ fn indexes_that_make_nothing_unique_are_left_out() {
 }
 
 #[test]
-fn chosen_tables_bring_their_indexes_and_virtual_tables_what_they_are_made_of() {
+fn selected_tables_come_with_their_indexes_and_virtual_tables_with_their_shadow_tables() {
     let (_folder, source, target) = shop();
     let report = run(&Copy::new(&source, &target).tables(["WORDS", "customers"])).unwrap();
     assert!(report.rows > 0);

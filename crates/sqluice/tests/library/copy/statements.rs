@@ -1,4 +1,4 @@
-//! Statements for D1 make the same database.
+//! The SQL files that a copy for D1 consists of make the same database when they are run.
 
 use fastrand::Rng;
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn all(connection: &Connection) -> (Vec<String>, Vec<String>) {
     let schema = texts(
         "SELECT type || ' ' || name || ' ' || ifnull(trim(sql, char(10)), '') FROM sqlite_schema ORDER BY 1",
     );
-    // A comment that has no end gets one.
+    // A comment without an end in the schema is closed in the SQL files.
     let without_end = |sql: String| sql.trim_end().trim_end_matches("*/").trim_end().to_owned();
     let schema = schema.into_iter().map(without_end).collect();
     let tables =

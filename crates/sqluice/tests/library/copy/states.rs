@@ -54,7 +54,8 @@ fn copy_while_written(mode: &str) {
         let options = WriteOptions::new().busy_timeout(Duration::from_secs(60)).overwrite(true);
         for _ in 0..tries(8, 40, 1000) {
             let before = commits.load(Ordering::Relaxed);
-            // The first of two may have been committed before.
+            // The writer counts after its commit: the first of the two may have been committed before `before` was read, the second was
+            // not.
             wait_for("two commits", || commits.load(Ordering::Relaxed) >= before + 2);
             let report = Copy::new(&db, &target).write(options.clone()).run().unwrap();
             assert_eq!(integrity(&target), "ok");
@@ -72,12 +73,12 @@ fn copy_while_written(mode: &str) {
 }
 
 #[test]
-fn beside_a_writer_with_a_log_each_copy_has_one_state() {
+fn each_copy_beside_a_writer_in_wal_mode_has_one_committed_state() {
     copy_while_written("wal");
 }
 
 #[test]
-fn beside_a_writer_with_a_rollback_journal_each_copy_has_one_state() {
+fn each_copy_beside_a_writer_in_rollback_mode_has_one_committed_state() {
     copy_while_written("delete");
 }
 
@@ -100,7 +101,7 @@ fn a_transaction_that_was_killed_is_rolled_back_and_not_copied() {
         (folder.path().join("a.db"), folder.path().join("hot.db"), folder.path().join("copy.db"));
     make(&db, "delete");
     let writer = Connection::open(&db).unwrap();
-    // A small cache, so that pages of the transaction are in the file.
+    // With a small cache, SQLite writes pages of the open transaction to the file.
     writer
         .execute_batch("PRAGMA cache_size = 5; BEGIN; UPDATE t SET version = 7, filler = zeroblob(200)")
         .unwrap();

@@ -1,4 +1,4 @@
-//! Rows that follow the last one of an existing table, against a copy of it into which SQLite inserts the same.
+//! Rows appended to an existing table, compared with a copy into which SQLite inserts the same rows.
 
 use crate::support::existing::{
     Old, add, assert_same_content, assert_whole, content, copied, old, one, schema,
@@ -17,13 +17,13 @@ use sqluice::options::WriteOptions;
 struct Case {
     old: Old,
     declared: &'static str,
-    /// The rowid of the first row that it has, and how many there are.
+    /// The rowid of the first existing row, and the number of existing rows.
     first: i64,
     rows: usize,
-    /// Rows that it had after those, and has no more.
+    /// The number of rows that were inserted after these and then deleted.
     gone: usize,
     new_rows: usize,
-    /// How far the first new rowid is from the last old one; `None`: the rows give no rowids.
+    /// The distance of the first new rowid from the last old one. `None`: the new rows have no rowids.
     given: Option<i64>,
     /// Bytes of the largest value.
     bytes: usize,
@@ -146,7 +146,7 @@ proptest! {
     #![proptest_config(cases(30))]
 
     #[test]
-    fn rows_after_the_last_of_any_table_are_where_sqlite_would_have_put_them(case in case()) {
+    fn appended_rows_equal_those_that_sqlite_inserts(case in case()) {
         compare(&case);
     }
 }
@@ -175,7 +175,7 @@ fn a_table_grows_again_and_again() {
 }
 
 #[test]
-fn no_rowid_is_left_after_the_largest() {
+fn rows_beyond_the_largest_rowid_refute_the_order_of_rows() {
     let home = Home::new();
     let path = home.path("ours.db");
     let database = Connection::open(&path).unwrap();

@@ -1,4 +1,4 @@
-//! What SQLite itself makes of tables whose pages are in place, in the same transaction: partial indexes, constraints, triggers.
+//! Tables that are written as pages, whose partial indexes, constraints and triggers SQLite makes in the same transaction.
 
 use crate::support::existing::{Old, add, assert_same_content, assert_whole, content, copied, one, schema};
 use crate::support::files::Home;
@@ -24,7 +24,7 @@ fn rows(count: usize) -> Vec<Row> {
 }
 
 #[test]
-fn what_only_sqlite_can_make_it_makes_before_the_commit() {
+fn partial_indexes_constraints_and_triggers_are_made_in_the_same_transaction() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("ours.db");

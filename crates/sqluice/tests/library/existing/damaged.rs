@@ -1,5 +1,5 @@
-//! Loads and indexes in databases whose pages are damaged: refused, and the file is as it was, or what could be read before can be read
-//! after.
+//! Loads and new indexes in databases with damaged pages: the run is refused and leaves the file unchanged, or all rows that were readable
+//! before are readable afterwards.
 
 #![cfg(feature = "load")]
 
@@ -19,7 +19,7 @@ use sqluice::index::Index;
 use sqluice::load::Load;
 use sqluice::options::{IfExists, WriteOptions};
 
-/// Tables that grow behind their last row, within their trees, and whose indexes are made anew.
+/// SQL of tables to which rows are appended, into whose trees rows are inserted, and whose indexes are rebuilt.
 const TABLES: [&str; 4] = [
     "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)",
     "CREATE TABLE t (a INT PRIMARY KEY, b TEXT) WITHOUT ROWID",
@@ -34,7 +34,7 @@ struct Damaged {
     mode: &'static str,
     page_bytes: usize,
     faults: Vec<(Place, Place, u8)>,
-    /// Whether faults lie where a page says what is where on it.
+    /// True if the faults are in page headers and cell pointers, false if anywhere.
     in_headers: bool,
 }
 
@@ -71,7 +71,7 @@ impl Damaged {
         let mut bytes = fs::read(path).unwrap();
         let pages = bytes.len() / page_bytes;
         for (page, at, byte) in &self.faults {
-            // The first page alone is SQLite's to find fault with.
+            // Page 1 stays intact: SQLite itself reads it first and reports its damage.
             let page = 1 + page.index(pages - 1);
             let at = at.index(if self.in_headers { 40 } else { *page_bytes });
             bytes[page * page_bytes + at] = *byte;
@@ -80,7 +80,7 @@ impl Damaged {
     }
 }
 
-/// What each way to read the table gives: `None` where SQLite can't.
+/// Returns the number of rows and the bytes of `a` and `b` for each way to read the table, `None` if SQLite fails.
 fn readable(path: &Path) -> Vec<Option<(i64, i64)>> {
     let connection = Connection::open(path).unwrap();
     let ways = ["t", "t NOT INDEXED", "t INDEXED BY i", "t INDEXED BY j"];
@@ -109,7 +109,7 @@ fn index(path: &Path) -> Result<(), Error> {
     index.run().map(drop)
 }
 
-/// What was refused has changed nothing, what was done has lost nothing.
+/// Asserts that a refused run has changed no byte, and that after a successful run all rows that were readable still are.
 fn assert_harmless(
     case: &Damaged,
     done: impl Fn(&Home) -> Result<(), Error>,
@@ -156,7 +156,7 @@ proptest! {
         after in any::<bool>(),
     ) {
         let count = if many { 400 } else { 7 };
-        // Keys between existing ones go to any leaf of a tree without rowids.
+        // In WITHOUT ROWID tables, keys between existing ones go to leaves all over the tree.
         let key = |i: i64| match after || !case.table.contains("WITHOUT ROWID") {
             true => (1000 + i).to_string(),
             false if case.table.contains("NOCASE") => format!("{}x{i}", i * 37 % 300),
@@ -197,7 +197,7 @@ fn a_table_without_rowids_that_is_damaged_is_refused_before_it_is_changed() {
         Damaged { table: TABLES[1], mode: "delete", page_bytes: 512, faults: Vec::new(), in_headers: false };
     case.make(&path);
     let mut bytes = fs::read(&path).unwrap();
-    // The last leaf says that one of its cells begins within another.
+    // A cell pointer of the last leaf leads into another cell.
     let root: u32 = Connection::open(&path)
         .unwrap()
         .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 't'", [], |row| row.get(0))

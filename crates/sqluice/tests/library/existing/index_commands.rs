@@ -1,4 +1,4 @@
-//! What `index` does besides its work: names that are taken, keys that come twice, databases that are in use or of another kind.
+//! `index` with names that exist already, repeated keys, databases that are in use, and indexes that only SQLite can make.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use sqluice::index::{Index, Report};
 use sqluice::options::WritePath;
 use sqluice::progress::{Amount, Cancel, Context, Progress};
 
-/// A database with the table t: `rows` rows, its columns a (unique but for rows 5 and 900), b (text), c (7 different).
+/// Makes a database with a table t of `rows` rows. Its columns: a (unique except in rows 5 and 900), b (text), c (7 values).
 fn database(home: &Home, rows: i64, before: &str) -> PathBuf {
     let path = home.path("x.db");
     let connection = Connection::open(&path).unwrap();
@@ -43,7 +43,7 @@ fn queries_use_the_index() {
     for mode in ["delete", "wal"] {
         let home = Home::new();
         let path = database(&home, 20_000, &format!("PRAGMA journal_mode = {mode}"));
-        // It has read the schema before there was the index.
+        // This connection has read the schema before the index was created.
         let other = Connection::open(&path).unwrap();
         assert!(plan_of(&other, "SELECT * FROM t WHERE b = 'text 5'").contains("SCAN t"));
         let report = index(&path, &["CREATE INDEX by_b ON t (b, c DESC)"]).unwrap();
@@ -84,7 +84,7 @@ fn a_repeated_key_is_reported_with_both_rows_and_nothing_is_changed() {
 }
 
 #[test]
-fn names_are_looked_at_before_any_work() {
+fn names_of_indexes_are_checked_before_any_work() {
     let home = Home::new();
     let path = database(&home, 10, "");
     index(&path, &["CREATE INDEX i ON t (b)"]).unwrap();
@@ -106,7 +106,7 @@ fn names_are_looked_at_before_any_work() {
     }
     let error = index(&path, &["CREATE INDEX j ON x (a)"]).unwrap_err();
     assert_eq!(error.hint_text().as_deref(), Some("did you mean t? There are: t"));
-    // A trigger has names of its own.
+    // Triggers have their own namespace.
     let report = index(&path, &["CREATE INDEX r ON t (a)", "CREATE INDEX IF NOT EXISTS I ON t (c)"]).unwrap();
     assert_eq!((report.indexes.len(), &report.existing[..]), (1, &["I".to_owned()][..]));
     let nothing = index(&path, &["CREATE INDEX IF NOT EXISTS i ON t (c)"]).unwrap();
@@ -115,7 +115,7 @@ fn names_are_looked_at_before_any_work() {
 }
 
 #[test]
-fn sqlite_makes_what_only_it_can() {
+fn indexes_that_only_sqlite_can_make_are_made_by_sqlite() {
     let home = Home::new();
     let columns: String = (0..1998).map(|column| format!(", c{column}")).collect();
     let path = database(
@@ -181,7 +181,7 @@ fn an_index_asks_rows_only_for_the_columns_that_it_needs() {
 }
 
 #[test]
-fn databases_that_take_no_pages_get_their_index_from_sqlite() {
+fn in_databases_that_take_no_pages_sqlite_makes_the_index() {
     for (before, why) in [
         ("PRAGMA auto_vacuum = FULL", "pointer map"),
         ("PRAGMA encoding = 'UTF-16le'", "UTF-16le"),
@@ -200,7 +200,7 @@ fn databases_that_take_no_pages_get_their_index_from_sqlite() {
 }
 
 #[test]
-fn who_writes_is_waited_for_and_who_reads_goes_on_reading() {
+fn index_waits_for_a_writer_and_lets_readers_continue() {
     let home = Home::new();
     let path = database(&home, 2000, "PRAGMA journal_mode = wal");
     let other = Connection::open(&path).unwrap();
@@ -210,7 +210,7 @@ fn who_writes_is_waited_for_and_who_reads_goes_on_reading() {
     other.execute_batch("COMMIT; BEGIN").unwrap();
     let count = |sql: &str| other.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(count("SELECT count(*) FROM t"), 2001);
-    // Its snapshot is the newest, so the log can be copied; or SQLite makes the index.
+    // The reader's snapshot is the newest, so a checkpoint can copy the log. If it were older, SQLite would make the index.
     index(&path, &["CREATE INDEX i ON t (b)"]).unwrap();
     assert_eq!(count("SELECT count(*) FROM sqlite_schema WHERE name = 'i'"), 0);
     other.execute_batch("COMMIT").unwrap();
@@ -257,7 +257,7 @@ fn damage_is_reported_with_its_page() {
     let home = Home::new();
     let path = database(&home, 5000, "");
     let mut bytes = std::fs::read(&path).unwrap();
-    // A leaf in the middle of the table says that it is something else.
+    // A leaf in the middle of the table gets the page type of another kind.
     let damaged = bytes.len() / 4096 / 2;
     bytes[damaged * 4096] = 99;
     std::fs::write(&path, &bytes).unwrap();

@@ -1,4 +1,4 @@
-//! `index` beside CREATE INDEX: the same entries to the byte, in databases of every kind.
+//! `index` makes the same entries as CREATE INDEX, byte for byte, in databases of every kind.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use sqluice::error::Error;
 use sqluice::index::{Index, Report};
 use sqluice::options::{WriteOptions, WritePath};
 
-/// What is indexed: all that a table may have, in any order and collation.
+/// Indexed columns and expressions, with orders and collations.
 const KEYS: [&str; 21] = [
     "a",
     "a DESC",
@@ -36,7 +36,7 @@ const KEYS: [&str; 21] = [
     "coalesce(a, c) -- a comment\n, k",
 ];
 
-/// The rows of a partial index.
+/// WHERE clauses of partial indexes.
 const FILTERS: [&str; 9] = [
     "",
     "",
@@ -110,7 +110,7 @@ proptest! {
         let after = Connection::open(&ours).unwrap();
         prop_assert_eq!(integrity(&after), "ok", "{}", said);
         prop_assert_eq!(schema_rows(&after), schema_rows(&twin), "{}", said);
-        // What is in the log goes into the file.
+        // Closing the last connection copies the log into the file.
         for connection in [&after, &twin] {
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
         }
@@ -122,11 +122,11 @@ proptest! {
                 prop_assert!(our_entries == their_entries, "{}: {}", said, name);
             }
         }
-        // Life goes on.
+        // SQLite can change both databases afterwards.
         after.execute_batch("INSERT OR IGNORE INTO t (k, a) VALUES (77, 'later'); DELETE FROM t WHERE b = 'b'").unwrap();
         prop_assert_eq!(integrity(&after), "ok", "{}", said);
         drop(after);
-        // The others are properties of the connection.
+        // The other modes are not stored in the file.
         prop_assert_eq!(journal_mode(&ours) == "wal", wal);
     }
 }

@@ -1,5 +1,5 @@
-//! Rows behind the last of a table that has indexes: these are made anew of what they had and of what came, beside a copy into which
-//! SQLite inserts the same.
+//! Rows appended to a table with indexes: the indexes are rebuilt from their old entries and those of the new rows, and compared with a
+//! copy into which SQLite inserts the same rows.
 
 use crate::support::existing::{Old, add, assert_whole, content, copied, one, schema};
 use crate::support::files::Home;
@@ -38,7 +38,7 @@ proptest! {
     #![proptest_config(cases(30))]
 
     #[test]
-    fn indexes_hold_what_they_had_and_what_came(
+    fn rebuilt_indexes_have_the_old_and_the_new_entries(
         wal in any::<bool>(),
         page_bytes in prop::sample::select(&[512u32, 512, 1024, 4096, 65536][..]),
         (there, come) in (prop_oneof![Just(0usize), 1..40usize, 40..2500usize], prop_oneof![1..30usize, 30..2000usize]),
@@ -53,7 +53,7 @@ proptest! {
         let database = Connection::open(&path).unwrap();
         database.execute_batch(&format!("PRAGMA synchronous = OFF; {DECLARED}; BEGIN")).unwrap();
         insert(&database, "t", OnConflict::Abort, &rows(&mut random, 5, there, bytes)).unwrap();
-        // What grew by insertion and was thinned out lies anywhere.
+        // Pages of an index that grew by insertion, and lost rows, are anywhere in the file.
         database.execute_batch("DELETE FROM t WHERE id % 3 = 1; COMMIT").unwrap();
         database.close().unwrap();
         let theirs = copied(&home, &path, "theirs.db");
@@ -74,7 +74,7 @@ proptest! {
         for name in ["sqlite_autoindex_t_1", "sqlite_autoindex_t_2", "t_a", "t_u"] {
             prop_assert!(entries(&our_bytes, root_page(&ours, name)) == entries(&their_bytes, root_page(&twin, name)), "{name}");
         }
-        // Of a large index the old pages are free, and will be used.
+        // The old pages of a large index become free pages, which SQLite uses again.
         if there > 1000 && page_bytes == 512 {
             prop_assert!(one::<i64>(&ours, "PRAGMA freelist_count") > 20);
         }
@@ -85,7 +85,7 @@ proptest! {
 }
 
 #[test]
-fn a_key_that_was_there_ends_the_run_and_changes_nothing() {
+fn a_key_that_exists_already_ends_the_run_and_changes_nothing() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");

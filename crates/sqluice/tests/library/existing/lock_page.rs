@@ -1,5 +1,5 @@
-//! The page of the lock byte among those that are written past the end, at every place of small files.
-//! `SQLITE_TESTCTRL_PENDING_BYTE` moves it for the whole process: hence a process of its own.
+//! The page of the lock byte at every place among the pages that are written past the end of a small file.
+//! `SQLITE_TESTCTRL_PENDING_BYTE` moves it for the whole process: so each test runs in its own process.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -79,7 +79,7 @@ fn the_page_of_the_lock_byte_is_left_out_wherever_new_pages_are() {
     });
 }
 
-/// Makes a database of that many pages of 64 KiB. All but three are free, and holes in the file: it takes little of the disk.
+/// Makes a database of `pages` pages of 64 KiB. All but three are free pages and holes in the file, which takes little disk space.
 fn sparse(path: &Path, pages: u32) {
     let database = Connection::open(path).unwrap();
     let sql = "PRAGMA page_size = 65536; CREATE TABLE old (a); INSERT INTO old VALUES (1)";

@@ -1,4 +1,5 @@
-//! Databases that others use, that were left in a hurry, or that take no pages: right, or refused with the reason.
+//! Loads into databases that other connections use, that a killed process left, or that take no pages: the result is right, or the load is
+//! refused with the reason.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -24,7 +25,7 @@ fn rows(count: usize) -> Vec<Row> {
         .collect()
 }
 
-/// Does something before each part.
+/// A source that calls a function before each part.
 struct Between<F> {
     source: Box<dyn Source>,
     part: usize,
@@ -80,7 +81,7 @@ fn a_reader_keeps_its_snapshot_in_wal_mode_and_sees_all_of_the_new_after_it() {
 }
 
 #[test]
-fn what_an_old_snapshot_hides_in_the_log_keeps_pages_away() {
+fn a_log_that_an_old_reader_keeps_from_being_copied_ends_the_load() {
     let home = Home::new();
     let path = home.path("x.db");
     Old { wal: true, ..Old::default() }.create(&path);
@@ -99,7 +100,7 @@ fn what_an_old_snapshot_hides_in_the_log_keeps_pages_away() {
 }
 
 #[test]
-fn a_reader_in_rollback_mode_is_waited_for_at_the_end_only() {
+fn in_rollback_mode_a_load_waits_for_a_reader_only_at_the_commit() {
     let home = Home::new();
     let path = home.path("x.db");
     Old::default().create(&path);
@@ -124,7 +125,7 @@ fn a_reader_in_rollback_mode_is_waited_for_at_the_end_only() {
     drop(reader);
     assert_unchanged(&path, "delete", &before);
 
-    // One that ends in time.
+    // A reader that ends within the busy timeout.
     let reader = Connection::open(&path).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema").unwrap();
     let waiting = std::thread::spawn(move || {
@@ -138,7 +139,7 @@ fn a_reader_in_rollback_mode_is_waited_for_at_the_end_only() {
 }
 
 #[test]
-fn another_writer_is_waited_for_and_then_reported() {
+fn a_load_waits_for_another_writer_and_then_reports_it() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");
@@ -176,11 +177,11 @@ fn no_other_process_writes_while_pages_are_written() {
             other.busy_timeout(Duration::ZERO).unwrap();
             let error = other.execute_batch("CREATE TABLE foreign_ (x)").unwrap_err();
             assert_eq!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy));
-            // It copies nothing, and cuts nothing off.
+            // This checkpoint copies nothing, and truncates nothing.
             other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).ok();
             other.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).ok();
             drop(Connection::open(&path).unwrap());
-            // Another process, for which locks of the system count.
+            // Another process, since locks of the system do not apply within one process.
             if let Some(said) = sqlite3(&path, "CREATE TABLE other_process (x)") {
                 assert!(said.contains("database is locked"), "{said}");
             }
@@ -212,7 +213,7 @@ fn a_run_that_fails_or_is_cancelled_leaves_nothing_behind() {
                 }
                 _ => Ok(()),
             };
-            // Keys that come twice are known when all rows are written.
+            // A repeated key is found only after all rows have been written.
             let unique = "CREATE TABLE t (a INTEGER PRIMARY KEY, b); CREATE UNIQUE INDEX t_b ON t (b);";
             let mut rows = rows(5000);
             rows[4999][1] = rows[7][1].clone();
@@ -235,13 +236,13 @@ fn a_run_that_fails_or_is_cancelled_leaves_nothing_behind() {
 }
 
 #[test]
-fn who_began_to_read_while_pages_were_written_writes_nothing_malformed_when_the_run_has_failed() {
+fn a_connection_that_read_during_a_failed_run_writes_no_malformed_pages() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");
         let old = Old { wal, ..Old::default() };
         old.create(&path);
-        // In WAL mode the log has no page, and so does not give the size.
+        // In WAL mode the log is empty, so that SQLite takes the size of the database from the file.
         let other = Mutex::new(Connection::open(&path).unwrap());
         let fail = |part| {
             let other = other.lock().unwrap();
@@ -256,7 +257,7 @@ fn who_began_to_read_while_pages_were_written_writes_nothing_malformed_when_the_
         let insert = "INSERT INTO \"old 1\" (b) VALUES (zeroblob(9999)); COMMIT";
         let inserted = other.execute_batch(insert);
         if wal {
-            // As for everyone whose snapshot is not the last.
+            // SQLITE_BUSY_SNAPSHOT, as for each transaction whose snapshot is not the newest.
             let error = inserted.unwrap_err();
             assert_eq!(error.sqlite_error().unwrap().extended_code, ffi::SQLITE_BUSY_SNAPSHOT);
             other.execute_batch(&format!("ROLLBACK; BEGIN; {insert}")).unwrap();
@@ -265,14 +266,14 @@ fn who_began_to_read_while_pages_were_written_writes_nothing_malformed_when_the_
         let copied = "PRAGMA wal_checkpoint(TRUNCATE)";
         other.query_row(copied, [], |_| Ok(())).unwrap();
         drop(other);
-        // In rollback mode SQLite may leave a tail; the next run cuts it off.
+        // In rollback mode SQLite may leave a tail, which the next run truncates.
         add(&path, &schema(TABLE), between(10, |_| Ok(())), &options()).unwrap();
         assert_whole(&path, old.mode());
     }
 }
 
 #[test]
-fn who_reads_when_a_tail_is_cut_off_writes_nothing_malformed() {
+fn a_connection_that_reads_while_a_tail_is_cut_off_writes_no_malformed_pages() {
     let home = Home::new();
     let path = home.path("x.db");
     Old { wal: true, ..Old::default() }.create(&path);
@@ -306,7 +307,7 @@ fn copy_elsewhere(home: &Home, folder: usize) {
 }
 
 #[test]
-fn what_a_crash_leaves_is_the_old_database_and_the_next_run_clears_it() {
+fn a_crash_leaves_the_old_database_and_the_next_run_removes_the_leftovers() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");
@@ -337,7 +338,7 @@ fn what_a_crash_leaves_is_the_old_database_and_the_next_run_clears_it() {
 }
 
 #[test]
-fn the_tail_that_a_killed_run_left_goes_with_the_next_one() {
+fn the_next_run_removes_the_tail_of_a_killed_run() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");
@@ -359,7 +360,7 @@ fn the_tail_that_a_killed_run_left_goes_with_the_next_one() {
     }
 }
 
-/// The reason why pages are refused; the database is as it was.
+/// Returns the error of a load that needs pages, and asserts that the database is unchanged.
 fn refusal(path: &Path) -> String {
     let before = std::fs::read(path).unwrap();
     let error = add(path, &schema(TABLE), between(10, |_| Ok(())), &options()).unwrap_err();
@@ -369,7 +370,7 @@ fn refusal(path: &Path) -> String {
 }
 
 #[test]
-fn what_takes_no_pages_is_refused_with_the_reason() {
+fn databases_that_take_no_pages_are_refused_with_the_reason() {
     let make = |sql: &str| {
         let home = Home::new();
         let path = home.path("x.db");
@@ -498,7 +499,7 @@ fn a_hot_journal_is_rolled_back_first() {
 
 #[test]
 #[cfg_attr(windows, ignore = "SQLite on Windows removes no journal that another connection keeps open")]
-fn others_may_keep_their_journals() {
+fn a_load_works_beside_a_connection_in_journal_mode_truncate_or_persist() {
     for mode in ["truncate", "persist"] {
         let home = Home::new();
         let path = home.path("x.db");

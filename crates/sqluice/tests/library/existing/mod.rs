@@ -1,4 +1,4 @@
-//! Databases that exist: pages and rows added to them, indexes made in them.
+//! Existing databases: rows appended and inserted, tables added, and indexes created, each compared with what SQLite does in a copy.
 
 mod append;
 mod by_sqlite;

@@ -1,5 +1,5 @@
-//! Random existing databases, and random loads into them: what they hold afterwards is what a prepared INSERT of SQLite
-//! makes of the same values in a copy, and where that fails, the load fails and nothing is changed.
+//! Random loads into random existing databases: afterwards the database equals a copy into which SQLite inserts the same values. If
+//! SQLite's INSERT fails, the load fails, too, and changes nothing.
 //!
 //! ```text
 //!               ┌─ load ──────────────────────────────────> ours.db ─┐
@@ -38,7 +38,7 @@ enum Key {
     WithoutRowid,
 }
 
-/// What is done with the rows.
+/// The mode of the load: a new table, or existing rows kept, updated or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     NewTable,
@@ -49,7 +49,7 @@ enum What {
     Replace,
 }
 
-/// What the table has besides its columns.
+/// Constraints, indexes and triggers of the table.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extras {
     unique: bool,
@@ -70,16 +70,16 @@ struct Old {
     encoding: &'static str,
     auto_vacuum: &'static str,
     journal: &'static str,
-    /// Rows of other tables that are made and deleted again, in part.
+    /// Rows that are inserted into other tables, and partly deleted again.
     deleted: usize,
     key: Key,
     extras: Extras,
     rows: usize,
-    /// The last rowid is as large as this.
+    /// The last existing rowid.
     last_rowid: i64,
 }
 
-/// Rows that arrive.
+/// The rows to load.
 #[derive(Clone, Debug)]
 struct New {
     what: What,
@@ -88,7 +88,7 @@ struct New {
     overlaps: bool,
     /// Their keys do not ascend.
     shuffled: bool,
-    /// A column that they do not have.
+    /// A column that the file lacks.
     missing: bool,
     /// NULL for some of the rowids.
     nulls: bool,
@@ -117,7 +117,7 @@ fn what() -> impl Strategy<Value = What> {
     ]
 }
 
-/// Few tables have everything.
+/// True for a few of the cases, so that few tables have all extras.
 fn seldom() -> impl Strategy<Value = bool> {
     prop::bool::weighted(0.15)
 }
@@ -228,7 +228,7 @@ impl Old {
         sql
     }
 
-    /// Makes the database, with the table `t`; leaves what its journal mode leaves.
+    /// Makes the database with the table `t`. A journal or log stays if the journal mode keeps it.
     fn make(&self, path: &Path, seed: u64) {
         let connection = Connection::open(path).unwrap();
         let Old { page_bytes, encoding, auto_vacuum, journal, deleted, .. } = self;
@@ -297,7 +297,7 @@ impl New {
             let largest = if old.has_last_rowid() { old.last_rowid } else { old.rows as i64 * 2 };
             ids.iter_mut().for_each(|id| *id = id.saturating_add(largest));
         }
-        // Where there is no room any more, all is the last one; that is an error to SQLite, too.
+        // Beyond the largest rowid, all rows get the largest one: SQLite refuses that, too.
         if self.shuffled {
             for at in (1..ids.len()).rev() {
                 ids.swap(at, random.below(at + 1));
@@ -369,12 +369,12 @@ fn upsert_keys(old: &Old) -> Option<&'static [&'static str]> {
     match old.key {
         Key::Rowid | Key::Autoincrement => Some(&["id"]),
         Key::Text => Some(&["name", "id"]),
-        // The key has another collation than the column, so that no clause names it.
+        // The key has another collation than the column: no ON CONFLICT clause of a load can name it.
         Key::WithoutRowid | Key::None => old.extras.unique.then_some(&["n", "name"]),
     }
 }
 
-/// Has SQLite do the same.
+/// Lets SQLite insert the same rows.
 fn by_sql(connection: &Connection, old: &Old, new: &New, records: &Records) -> rusqlite::Result<()> {
     match new.what {
         What::NewTable => {
@@ -403,7 +403,7 @@ fn by_sql(connection: &Connection, old: &Old, new: &New, records: &Records) -> r
     }
 }
 
-/// Loads them; the write paths that were taken, or the error.
+/// Loads the file. Returns the write paths that were taken, or the error.
 fn load(path: &Path, csv: &Path, old: &Old, new: &New) -> Result<String, String> {
     let is_new = new.what == What::NewTable;
     let if_exists = match new.what {
@@ -463,7 +463,7 @@ fn content(path: &Path) -> Vec<String> {
     };
     for (table, without_rowid) in tables {
         let rowid = if without_rowid { "" } else { "rowid, " };
-        // Sequences are rows in no order.
+        // The order of the rows of sqlite_sequence does not matter.
         let order = if table == "sqlite_sequence" { "name" } else { "1, 2" };
         let rowid = if table == "sqlite_sequence" { "" } else { rowid };
         add(&format!("SELECT '{table}', {rowid}* FROM {table} ORDER BY {order}"));
@@ -471,7 +471,7 @@ fn content(path: &Path) -> Vec<String> {
     lines
 }
 
-/// The journal mode in the header, the pages that it counts, and the file's size.
+/// Returns the journal mode and the number of pages from the header, and the size of the file.
 fn header(path: &Path) -> (u8, u64) {
     let bytes = fs::read(path).unwrap();
     (bytes[18], bytes.len() as u64)
@@ -489,7 +489,7 @@ fn assert_no_tail(path: &Path) {
     );
 }
 
-/// Which write paths were taken how often; printed at the end.
+/// The number of loads by each write path, printed at the end.
 static WRITE_PATHS: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
 
 fn check(old: &Old, new: &New) {
@@ -544,7 +544,7 @@ fn check(old: &Old, new: &New) {
     assert_goes_on(&ours);
 }
 
-/// Plain SQLite goes on with it: pages from the freelist, new ones, an index.
+/// Asserts that SQLite can use the database: free pages, new pages, and an index.
 fn assert_goes_on(path: &Path) {
     let connection = Connection::open(path).unwrap();
     let sql = "PRAGMA synchronous = OFF; BEGIN; INSERT INTO gone SELECT hex(randomblob(200)) FROM t LIMIT 50;
@@ -561,13 +561,13 @@ proptest! {
     #![proptest_config(cases(80))]
 
     #[test]
-    fn random_loads_into_random_databases_equal_the_same_by_sql(old in old(), new in new()) {
+    fn random_loads_into_random_databases_equal_inserts_by_sqlite(old in old(), new in new()) {
         check(&old, &new);
     }
 }
 
 #[test]
-fn rows_after_the_last_one_of_plain_tables_equal_the_same_by_sql_in_all_page_sizes_and_journal_modes() {
+fn appends_to_plain_tables_equal_inserts_by_sqlite_in_all_page_sizes_and_journal_modes() {
     let mut random = Random(7);
     for (size, page_bytes) in [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536].into_iter().enumerate() {
         for (mode, journal) in ["DELETE", "TRUNCATE", "PERSIST", "WAL"].into_iter().enumerate() {

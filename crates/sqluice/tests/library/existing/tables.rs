@@ -1,4 +1,4 @@
-//! Tables that are added to an existing database, against a copy of it to which SQLite adds the same, row by row.
+//! Tables added to an existing database, compared with a copy to which SQLite adds the same tables row by row.
 
 use crate::support::cases;
 use crate::support::existing::{
@@ -9,7 +9,7 @@ use crate::support::keys::{KeyCase, insert, key_case, source};
 use proptest::prelude::*;
 use rusqlite::Connection;
 
-/// Adds the tables of a case to both, and compares all that is in them.
+/// Adds the tables of a case to both databases, and compares the whole content of the two.
 fn compare(old: &Old, case: &KeyCase) {
     let rows = case.rows();
     let home = Home::new();
@@ -30,7 +30,7 @@ fn compare(old: &Old, case: &KeyCase) {
             assert_whole(&path, old.mode());
             let ours = Connection::open(&path).unwrap();
             assert_eq!(i64::from(report.pages), one::<i64>(&ours, "PRAGMA page_count"));
-            // Rowids that are not given count the rows that were left out.
+            // Implicit rowids count the rows that were left out, too, so they may differ.
             assert_same_content(&ours, &twin);
             change(case, &rows, [&ours, &twin]);
         }
@@ -38,7 +38,7 @@ fn compare(old: &Old, case: &KeyCase) {
     }
 }
 
-/// What SQLite does to a database in its life.
+/// Deletes, updates and inserts rows by SQLite in both databases.
 fn change(case: &KeyCase, rows: &[Vec<crate::support::keys::Row>], both: [&Connection; 2]) {
     for database in both {
         for (table, rows) in case.tables.iter().zip(rows) {
@@ -59,7 +59,7 @@ proptest! {
     #![proptest_config(cases(30))]
 
     #[test]
-    fn any_tables_in_any_database_give_what_sqlite_would_have_made_of_it(old in old(), case in key_case(300)) {
+    fn tables_added_to_random_databases_equal_those_that_sqlite_adds(old in old(), case in key_case(300)) {
         compare(&old, &case);
     }
 }

@@ -15,7 +15,7 @@ const ROWS: usize = 3000;
 /// Bytes of the log at which the writer waits until it is reset.
 const LOG_BYTES_MAX: u64 = 64 << 20;
 
-/// Stops the writer also when an assertion fails.
+/// Stops the writer when it is dropped, so also when an assertion fails.
 struct Stop<'s>(&'s AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -44,7 +44,7 @@ fn write(db: &Path, stop: &AtomicBool, commits: &AtomicU64) {
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 50").unwrap();
     let log = db.with_extension("db-wal");
     while !stop.load(Ordering::Relaxed) {
-        // Who reads all the time keeps the log from being reset: it would fill the disk.
+        // Exports that follow each other closely keep SQLite from resetting the log, which would fill the disk.
         if log.metadata().is_ok_and(|log| log.len() > LOG_BYTES_MAX) {
             let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
             continue;
@@ -61,7 +61,7 @@ fn write(db: &Path, stop: &AtomicBool, commits: &AtomicU64) {
     }
 }
 
-/// The states in a file of CSV, without its header.
+/// Returns the transaction numbers in a CSV file, without its header.
 fn states(file: &Path) -> Vec<u64> {
     let text = std::fs::read_to_string(file).unwrap();
     let mut states: Vec<u64> =
@@ -86,7 +86,8 @@ fn all_files_have_one_committed_state_while_others_write() {
             read.busy_timeout = Duration::from_secs(60);
             for _ in 0..tries(5, 15, 1000) {
                 let before = commits.load(Ordering::Relaxed);
-                // The first of two may have been committed before.
+                // The writer counts after its commit: the first of the two may have been committed before `before` was read, the second was
+                // not.
                 wait_for("two commits", || commits.load(Ordering::Relaxed) >= before + 2);
                 let to = folder.path().join("out");
                 let export =

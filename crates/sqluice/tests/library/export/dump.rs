@@ -1,4 +1,4 @@
-//! A dump makes the same database, by the program `sqlite3` and by the built-in SQLite.
+//! Dumps: run by the program `sqlite3` and by the built-in SQLite, a dump makes the same database.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -158,7 +158,8 @@ proptest! {
             prop_assert_eq!(&content(db), &before);
             prop_assert_eq!(about(db), about(&source));
         }
-        // A CHECK is broken, as it was. Each version checks its own file: their text of floats differs, and so do indexes on it.
+        // A row that breaks a CHECK still does. Each version of SQLite checks its own file: versions write floats as different text, also
+        // in indexes.
         let broken = "CHECK constraint failed in checked";
         prop_assert_eq!(integrity(&by_library), broken);
         if let Some(by_program) = by_program {
@@ -256,7 +257,7 @@ impl Shop {
 }
 
 #[test]
-fn named_tables_come_with_all_that_belongs_to_them() {
+fn a_dump_of_named_tables_has_their_indexes_triggers_and_sequences() {
     let shop = Shop::new(SHOP);
     let found = shop.of_tables(&["ORDERS"]);
     let expected =
@@ -297,7 +298,7 @@ fn the_order_of_sqlite_schema_is_kept() {
 }
 
 #[test]
-fn a_dump_without_virtual_tables_needs_no_rights_beyond_those_of_defensive_connections() {
+fn a_dump_without_virtual_tables_runs_on_a_defensive_connection() {
     use rusqlite::config::DbConfig;
 
     let shop = Shop::new(&format!("{SHOP} DROP TABLE sqlite_stat4;"));
@@ -353,7 +354,7 @@ fn settings_that_select_rows_or_values_are_refused() {
     assert_eq!(names(shop.folder.path()), ["folder", "shop.db", "x.sql"]);
 }
 
-/// Cancels when a number of rows are written.
+/// Sets the cancel flag once a number of rows have been written.
 struct Stop {
     cancel: Cancel,
     at_rows: u64,

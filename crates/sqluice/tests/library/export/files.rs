@@ -1,4 +1,4 @@
-//! Which files appear, what is in them, and what is refused.
+//! Exports to each format: the files and their content, and settings and values that are refused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ const ITEMS: &str = "CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT, pric
     INSERT INTO items VALUES (1, 'tea', 2.5), (2, '', NULL), (3, NULL, 1e300), (9, 'a \"b\", c' || char(10), -7.0)";
 
 #[test]
-fn csv_tells_null_from_empty_text() {
+fn csv_distinguishes_null_from_empty_text() {
     let shop = Shop::new(ITEMS);
     let expected = "id,name,price\n1,tea,2.5\n2,\"\",\n3,,1e+300\n9,\"a \"\"b\"\", c\n\",-7.0\n";
     assert_eq!(shop.text(&shop.export("x.csv"), "x.csv"), expected);
@@ -60,7 +60,7 @@ fn csv_tells_null_from_empty_text() {
 }
 
 #[test]
-fn json_is_an_object_a_line_or_an_array_of_these() {
+fn json_is_one_object_per_line_or_an_array_of_objects() {
     let shop = Shop::new(ITEMS);
     let export = shop.export("x.ndjson").columns(vec!["name".to_owned(), "ID".to_owned()]);
     let lines = [
@@ -77,7 +77,7 @@ fn json_is_an_object_a_line_or_an_array_of_these() {
 }
 
 #[test]
-fn values_beside_null_and_in_columns_of_several_types_are_themselves_in_json() {
+fn json_keeps_values_of_columns_with_nulls_or_several_types() {
     let shop = Shop::new(
         "CREATE TABLE t (a INTEGER, b REAL, c TEXT, d);
          INSERT INTO t VALUES (7, 2.5, 'x', 0), (NULL, NULL, NULL, NULL), (0, -0.25, '', 'y'), (-1, 1e300, 'z', 0.5)",
@@ -162,7 +162,7 @@ fn numbers_and_text_in_one_column_of_csv_are_noted() {
 }
 
 #[test]
-fn dates_are_dates_only_on_request() {
+fn text_is_exported_as_dates_only_on_request() {
     let sql = "CREATE TABLE t (d DATE, m TIMESTAMP); INSERT INTO t VALUES ('2024-02-29', '2024-02-29 12:30:05.5'), (NULL, NULL)";
     let shop = Shop::new(sql);
     for (dates, types) in [(false, ["TEXT", "TEXT"]), (true, ["TEXT", "TEXT"])] {
@@ -190,7 +190,7 @@ fn parquet_types(file: &Path) -> Vec<String> {
 }
 
 #[test]
-fn decimals_are_doubles_and_untyped_columns_what_their_values_are() {
+fn decimal_columns_are_doubles_and_untyped_columns_get_the_type_of_their_values() {
     let sql = "CREATE TABLE t (a DECIMAL(10, 2), b NUMERIC, c, d BOOLEAN, e, f BLOB, g DECIMAL);
         INSERT INTO t VALUES (1, 2, 'x', 1, NULL, x'00', 9007199254740993), (1.5, 3, 'y', 0, NULL, NULL, 1)";
     let shop = Shop::new(sql);
@@ -216,7 +216,7 @@ fn the_bytes_do_not_depend_on_threads() {
 }
 
 #[test]
-fn what_contradicts_itself_is_refused() {
+fn contradictory_settings_of_an_export_are_refused() {
     let shop = Shop::new(ITEMS);
     fs::write(shop.at("there.csv"), "").unwrap();
     let query = || "SELECT 1 AS one".to_owned();
@@ -240,7 +240,7 @@ fn what_contradicts_itself_is_refused() {
     assert_eq!(names(shop.folder.path()), ["shop.db", "there.csv"]);
 }
 
-/// Stops the run at the first rows.
+/// Sets the cancel flag at the first report of rows.
 struct Stops(Cancel);
 
 impl Progress for Stops {
@@ -291,7 +291,7 @@ fn tables_of_a_database_are_loaded_into_another() {
 }
 
 #[test]
-fn what_is_about_text_is_refused_for_a_database() {
+fn settings_of_text_formats_are_refused_for_a_database() {
     let shop = Shop::new(ITEMS);
     let mut delimited = Load::new(shop.at("x.db"), [shop.db()]);
     delimited.format = sqluice::load::FormatOptions::new().header(true);
@@ -325,7 +325,7 @@ fn more_tables_are_exported_than_the_process_may_have_files_open() {
             assert_eq!(text, format!("a\n{number}\n"));
         }
         assert_eq!(fs::read_dir(&target).unwrap().count(), 150);
-        // A file that is complete and closed is removed like others when a later one fails.
+        // Files that are complete already are removed, too, when a later table fails.
         fs::remove_dir_all(&target).unwrap();
         Connection::open(&source)
             .unwrap()

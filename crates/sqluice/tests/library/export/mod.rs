@@ -1,4 +1,4 @@
-//! Exports: what comes back by a load, what is refused, and what files appear; loads from databases; and parts of tables.
+//! Exports and dumps, loads of exported files and of databases, and reads of a table in parts.
 
 mod committed;
 pub(crate) mod dump;

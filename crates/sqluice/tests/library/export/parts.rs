@@ -1,4 +1,4 @@
-//! Parts of a table are the table, as long as nothing is committed.
+//! Reads of a table in parts: together they are the table, and a commit in between is an error.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const TABLES: [&str; 3] = [
     "CREATE TABLE t (id INT, name TEXT, any, price NUMERIC, later DATE)",
 ];
 
-/// A table whose columns without a type have values of other kinds at its end than at its beginning.
+/// Makes a table whose columns without a type have other kinds of values at the end than at the beginning.
 fn make(db: &Path, table: &str, journal_mode: &str, rows: u32) {
     let connection = Connection::open(db).unwrap();
     let sql = format!(
@@ -44,7 +44,7 @@ fn shown(batches: &[RecordBatch]) -> Vec<String> {
 }
 
 #[test]
-fn parts_one_after_another_are_the_table_with_its_types() {
+fn the_parts_of_a_table_in_order_are_the_table_with_its_types() {
     for table in TABLES {
         for count in [0, 1, 3000] {
             let folder = tempfile::tempdir().unwrap();
@@ -75,7 +75,7 @@ fn parts_one_after_another_are_the_table_with_its_types() {
 }
 
 #[test]
-fn a_part_with_columns_has_these_columns_of_its_rows() {
+fn a_part_may_be_read_with_some_of_its_columns() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     make(&db, TABLES[0], "DELETE", 3000);
@@ -96,7 +96,7 @@ fn a_change_since_the_basis_was_taken_is_an_error_in_every_journal_mode() {
         let folder = tempfile::tempdir().unwrap();
         let db = folder.path().join("x.db");
         make(&db, TABLES[0], journal_mode, 3000);
-        // Stays open: in WAL mode the log stays.
+        // This connection stays open, so that the log stays in WAL mode.
         let writer = Connection::open(&db).unwrap();
         let mut changes = 0;
         for change in [
@@ -119,7 +119,7 @@ fn a_change_since_the_basis_was_taken_is_an_error_in_every_journal_mode() {
 }
 
 #[test]
-fn a_log_that_is_written_again_from_its_beginning_is_another_state() {
+fn a_restarted_log_is_another_state_of_the_database() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     make(&db, TABLES[0], "WAL", 10);
@@ -139,7 +139,7 @@ fn a_log_that_is_written_again_from_its_beginning_is_another_state() {
 }
 
 #[test]
-fn what_has_no_parts_is_refused() {
+fn parts_of_views_queries_and_conditions_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     make(&db, TABLES[0], "DELETE", 10);
@@ -164,7 +164,7 @@ fn what_has_no_parts_is_refused() {
         let error = rows(&read).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     }
-    // A column that is computed does not keep the others from being read in parts.
+    // The other columns of a table with a computed column can be read in parts.
     let stored = Read::table(&db, "g").columns(vec!["a".to_owned()]).part((0, 1));
     assert!(rows(&stored).is_ok());
 }

@@ -1,4 +1,4 @@
-//! What is exported is the same when it is loaded, or an error says which value the format does not have.
+//! An exported table is loaded back with the same rows, or an error names the value that the format can't store.
 
 use std::path::Path;
 
@@ -36,12 +36,12 @@ fn make(rng: &mut Rng, db: &Path) -> Made {
     Made { name, sql, columns, rows }
 }
 
-/// The rows of a table in its order, which all of its columns show.
+/// Returns the given columns of a table in its own order.
 fn select(db: &Path, table: &str, columns: &str) -> Vec<Vec<Exact>> {
     by_sqlite(db, &format!("SELECT {columns} FROM (SELECT * FROM {} NOT INDEXED)", quoted(table)))
 }
 
-/// Whether a value has no place in text.
+/// Returns true if a text format can't store the value.
 fn is_unfit(value: &Exact) -> bool {
     matches!(value, Exact::Blob(_))
         || matches!(value, Exact::Real(bits) if !f64::from_bits(*bits).is_finite())
@@ -63,7 +63,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(200))]
 
     #[test]
-    fn an_exported_table_is_the_same_when_it_is_loaded(seed in any::<u64>()) {
+    fn an_exported_table_is_loaded_back_as_the_same_rows(seed in any::<u64>()) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));
@@ -89,12 +89,12 @@ proptest! {
             return Ok(());
         }
         prop_assert!(format.is_columnar() || !(unfit || lone_null));
-        // Without a type, what is a number and what is text is lost in CSV.
+        // CSV does not tell numbers from text in columns without a type.
         let untyped = |declared: &str| declared.is_empty() || declared == "BLOB" || declared == "ANY";
         if is_csv && made.columns.iter().any(|(_, declared)| untyped(declared)) {
             return Ok(());
         }
-        // An empty file of lines has no columns.
+        // An NDJSON file without rows has no columns.
         if made.rows.is_empty() && matches!(format.name, "ndjson" | "json") {
             return Ok(());
         }
@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn a_table_loaded_from_a_database_is_the_same(seed in any::<u64>()) {
+    fn a_table_loaded_from_a_database_has_the_same_rows(seed in any::<u64>()) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));

@@ -1,4 +1,4 @@
-//! Generated databases.
+//! `generate`: presets, random schemas and TPC-H. SQLite checks that the rows keep all constraints.
 
 mod presets;
 mod schemas;

@@ -1,4 +1,4 @@
-//! Presets: what SQLite says of the databases that they make.
+//! Databases of presets: they are sound, keep their foreign keys, and have the described distributions.
 
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ fn a_few_customers_have_most_of_the_orders_and_a_few_products_most_of_the_items(
         );
         let share = count(&db, &of_fifth);
         assert!((60..85).contains(&share), "{share}% of {table} are those of a fifth");
-        // The first rows are as popular as others.
+        // Popularity does not depend on the row number.
         let of_first = format!(
             "SELECT 100 * sum({column} <= (SELECT max({column}) / 5 FROM {table})) / count(*) FROM {table}"
         );
@@ -139,7 +139,7 @@ fn events_follow_each_other_after_their_devices_are_installed() {
 }
 
 #[test]
-fn rows_of_one_table_may_be_said_alone() {
+fn the_row_count_of_a_single_table_may_be_given() {
     let home = Home::new();
     let db = make("shop", &home.path("shop.db"), &[(None, 1000), (Some("customers"), 3)], 3);
     assert_eq!(count(&db, "SELECT count(*) FROM customers"), 3);

@@ -1,5 +1,4 @@
-//! Databases from a schema alone: whatever it asks of its rows, SQLite finds it kept. 300 random schemas, and some of the kind
-//! that everybody knows.
+//! Databases generated from a schema alone: SQLite finds all of its constraints kept. 300 random schemas, and some well-known ones.
 //!
 //! The oracle is twofold: SQLite's checks of the file that was written, and an INSERT of all its rows into an empty database with the
 //! same schema, where every NOT NULL, CHECK, UNIQUE, PRIMARY KEY and FOREIGN KEY is enforced.
@@ -16,7 +15,7 @@ use sqluice::progress::Context;
 use sqluice::schema::Schema;
 use sqluice_testkit::effort::tries;
 
-/// Makes the database and sees that SQLite takes every row of it.
+/// Makes the database, and asserts that SQLite accepts each of its rows.
 fn assert_kept(sql: &str, rows: &[(Option<&str>, u64)], seed: u64) -> Connection {
     let home = Home::new();
     let target = home.path("ours.db");
@@ -50,7 +49,7 @@ fn assert_kept(sql: &str, rows: &[(Option<&str>, u64)], seed: u64) -> Connection
         let name = &table.name;
         let insert = format!("INSERT INTO main.\"{name}\" ({columns}) SELECT {columns} FROM ours.\"{name}\"");
         twin.execute_batch(&insert).unwrap_or_else(|error| panic!("{error}\n{insert}\n{spec}\n{sql}"));
-        // Beyond what is kept: there is something to keep it, and values differ.
+        // The tables have rows, and the values differ.
         let count: i64 =
             twin.query_row(&format!("SELECT count(*) FROM main.\"{name}\""), [], |row| row.get(0)).unwrap();
         assert!(count > 0, "{name} of {sql}");
@@ -59,7 +58,7 @@ fn assert_kept(sql: &str, rows: &[(Option<&str>, u64)], seed: u64) -> Connection
     twin
 }
 
-/// A column of a random table, and whether it is a key that others can refer to.
+/// Returns the declaration of a random column, and true if it is a key that other tables can refer to.
 fn random_column(random: &mut Random, index: usize) -> String {
     let name = match random.below(3) {
         0 => format!("c{index}"),
@@ -99,7 +98,7 @@ fn random_column(random: &mut Random, index: usize) -> String {
             )
         }
     };
-    // Two of a table may not be called the same.
+    // Names of columns are unique within a table.
     let name = format!("t{index}_{name}");
     let types = [
         "INTEGER",
@@ -264,18 +263,18 @@ fn random_schema(random: &mut Random) -> String {
 }
 
 #[test]
-fn sqlite_finds_kept_whatever_random_schemas_ask_for() {
+fn generated_rows_keep_all_constraints_of_random_schemas() {
     let cases = tries(60, 300, 24_000);
     for seed in 0..cases {
         let mut random = Random(seed);
         let sql = random_schema(&mut random);
-        // As many as the smallest set of keys has.
+        // No table may have more rows than its smallest key has values.
         assert_kept(&sql, &[(None, 1 + random.below(90) as u64)], seed);
     }
 }
 
 #[test]
-fn rows_that_break_a_constraint_are_found_by_the_same_test() {
+fn the_test_of_constraints_finds_rows_that_break_one() {
     for sql in [
         "CREATE TABLE t (a INT UNIQUE /* gen: int(1, 3) */)",
         "CREATE TABLE t (a INT CHECK (a % 2 = 0 AND a < 7) /* gen: 9 */)",
@@ -287,13 +286,13 @@ fn rows_that_break_a_constraint_are_found_by_the_same_test() {
     }
 }
 
-/// One value of a query.
+/// Returns the integer that a query returns.
 fn found(connection: &Connection, sql: &str) -> i64 {
     connection.query_row(sql, [], |row| row.get(0)).unwrap_or_else(|error| panic!("{error}: {sql}"))
 }
 
 #[test]
-fn a_music_store() {
+fn the_schema_of_a_music_store_gets_rows_that_keep_its_constraints() {
     let sql = include_str!("../../schemas/music_store.sql");
     let store = assert_kept(
         sql,
@@ -307,7 +306,7 @@ fn a_music_store() {
         ],
         1,
     );
-    // Three for each parent, if no number is given.
+    // Without a row count, a child table has three rows for each parent.
     assert_eq!(found(&store, "SELECT count(*) FROM album"), 150);
     assert_eq!(found(&store, "SELECT count(*) FROM invoice"), 300);
     assert_eq!(found(&store, "SELECT count(*) FROM customer WHERE email LIKE '%_@_%._%'"), 100);
@@ -319,7 +318,7 @@ fn a_music_store() {
 }
 
 #[test]
-fn traders() {
+fn the_schema_of_traders_gets_rows_that_keep_its_constraints() {
     let sql = include_str!("../../schemas/traders.sql");
     let traders = assert_kept(
         sql,
@@ -340,7 +339,7 @@ fn traders() {
 }
 
 #[test]
-fn film_rental() {
+fn the_schema_of_a_film_rental_gets_rows_that_keep_its_constraints() {
     let sql = include_str!("../../schemas/film_rental.sql");
     let rental = assert_kept(sql, &[(None, 40)], 3);
     assert_eq!(found(&rental, "SELECT count(*) FROM rental WHERE return_date < rental_date"), 0);
@@ -355,7 +354,7 @@ fn film_rental() {
     );
 }
 
-/// Moments as they follow each other, of rows of several kinds.
+/// Names of date columns, in the order in which their dates must follow each other.
 const LIVES: &[&[&str]] = &[
     &[
         "created_at",
@@ -381,12 +380,12 @@ const LIVES: &[&[&str]] = &[
     ],
 ];
 
-/// A moment, whatever its type, in the order of text.
+/// SQL of a date column of any type as text that sorts by time.
 fn as_text(column: &str) -> String {
     format!("CASE typeof({column}) WHEN 'integer' THEN datetime({column}, 'unixepoch') ELSE {column} END")
 }
 
-/// Columns of moments in any order and of any types, some with CHECKs.
+/// Returns date columns in a random order and of random types, some with CHECKs.
 fn random_moments(random: &mut Random, names: &[&str]) -> Vec<String> {
     let mut columns: Vec<String> = Vec::new();
     let mixed = random.one_in(2);
@@ -444,7 +443,7 @@ fn moments_are_in_the_order_that_their_names_imply_and_none_is_after_today() {
                 own_columns.join(",\n  ")
             ),
         ];
-        // A CHECK of the table stands after its columns.
+        // A CHECK of the table must come after its columns.
         if their_columns.last().is_some_and(|last| last.starts_with("CHECK")) {
             tables[0] = format!(
                 "CREATE TABLE customer (id INTEGER PRIMARY KEY, birth_date DATE, date_of_birth TEXT,\n  {});\n",
@@ -473,7 +472,7 @@ fn moments_are_in_the_order_that_their_names_imply_and_none_is_after_today() {
             "birth_date || '' BETWEEN '1940' AND '2000' AND date_of_birth BETWEEN '1940' AND '2000'",
         );
         none("orders", &format!("due_date >= {} AND due_date <= '2025-12-31'", as_text(own[0])));
-        // Where no CHECK says otherwise an order is younger than its customer.
+        // Unless a CHECK contradicts, an order is later than its customer.
         if !sql.contains("< '2025-06") {
             let joined = "orders JOIN customer ON customer.id = customer_id";
             none(
@@ -489,7 +488,7 @@ fn moments_are_in_the_order_that_their_names_imply_and_none_is_after_today() {
 }
 
 #[test]
-fn a_comment_says_when_and_the_rest_follows() {
+fn a_timestamp_of_a_comment_determines_the_range_of_the_other_dates() {
     let sql = "CREATE TABLE orders (
         shipped_at TEXT, created_at TEXT NOT NULL, ordered_at TEXT, -- gen: timestamp('2031-01-01 00:00:00', '2031-12-31 00:00:00')
         paid_at TEXT -- gen: null(0.5, date('1990-01-01', '1999-01-01'))

@@ -8,7 +8,7 @@ use crate::support::tpch;
 use crate::support::twin::assert_equals_twin;
 use sqluice::schema::Schema;
 
-/// Numbers and text, as those declare who think in SQLite's types.
+/// The columns as INTEGER, REAL and TEXT.
 const PLAIN: &str = "
     CREATE TABLE lineitem (
         l_orderkey INTEGER, l_partkey INTEGER, l_suppkey INTEGER, l_linenumber INTEGER, l_quantity REAL,
@@ -18,7 +18,7 @@ const PLAIN: &str = "
         o_orderkey INTEGER PRIMARY KEY, o_custkey INTEGER, o_orderstatus TEXT, o_totalprice REAL, o_orderdate TEXT,
         o_orderpriority TEXT, o_clerk TEXT, o_shippriority INTEGER, o_comment TEXT);";
 
-/// As the specification of TPC-H has it: decimals and dates have the affinity NUMERIC.
+/// The types of the TPC-H specification: decimals and dates have the affinity NUMERIC.
 const SPECIFIED: &str = "
     CREATE TABLE lineitem (
         l_orderkey BIGINT NOT NULL, l_partkey BIGINT NOT NULL, l_suppkey BIGINT NOT NULL,
@@ -44,11 +44,11 @@ fn compare(table: &str, write: fn(&Path) -> usize) {
 }
 
 #[test]
-fn line_items_become_what_sqlite_makes_of_them() {
+fn line_items_are_stored_as_sqlite_stores_them() {
     compare("lineitem", tpch::write_line_items);
 }
 
 #[test]
-fn orders_become_what_sqlite_makes_of_them() {
+fn orders_are_stored_as_sqlite_stores_them() {
     compare("orders", tpch::write_orders);
 }

@@ -1,4 +1,4 @@
-//! TPC-H from nothing: each table is what SQLite stores of the CSV that tpchgen itself writes, and its keys hold.
+//! The preset `tpch`: each table equals what SQLite stores from the CSV of tpchgen's own formatter, and all foreign keys hold.
 #![cfg(all(feature = "load", feature = "tpch"))]
 
 use std::fmt::Display;
@@ -17,7 +17,7 @@ use tpchgen::csv::*;
 use tpchgen::generators::*;
 
 fn scale() -> f64 {
-    // Smaller tables have orphans, and are refused.
+    // At smaller scales some foreign keys have no parent, and the preset is refused.
     tries(0.01, 0.01, 0.2)
 }
 
@@ -68,7 +68,7 @@ fn count(db: &Connection, sql: &str) -> i64 {
 }
 
 #[test]
-fn every_table_is_what_sqlite_stores_of_the_csv() {
+fn every_tpch_table_equals_what_sqlite_stores_from_the_csv() {
     let home = Home::new();
     let ours = home.path("tpch.db");
     let report = make(&ours, scale(), 2);
@@ -85,7 +85,7 @@ fn every_table_is_what_sqlite_stores_of_the_csv() {
 #[test]
 fn the_file_is_sound_and_the_same_for_any_number_of_threads() {
     let home = Home::new();
-    // Several parts of lineitem, so that their order counts.
+    // lineitem has several parts here, so that a wrong order would be found.
     let scale = scale().max(0.03);
     let first = home.path("1.db");
     make(&first, scale, 1);
@@ -99,7 +99,7 @@ fn the_file_is_sound_and_the_same_for_any_number_of_threads() {
     let db = open(&first);
     assert_eq!(integrity(&db), "ok");
     assert_eq!(orphans(&db), 0);
-    // References, of which SQLite has looked at each.
+    // All 10 references of TPC-H are declared as foreign keys, so `orphans` above has checked each.
     let keys = "SELECT count(*) FROM sqlite_schema AS t, pragma_foreign_key_list(t.name) WHERE t.type = 'table' AND seq = 0";
     assert_eq!(count(&db, keys), 10);
     let keyless = "SELECT count(*) FROM sqlite_schema AS t WHERE t.type = 'table'
@@ -139,7 +139,7 @@ fn an_existing_database_gets_the_tables_once() {
 }
 
 #[test]
-fn the_estimate_is_near_the_size() {
+fn the_estimated_size_is_near_the_real_size() {
     let home = Home::new();
     let path = home.path("tpch.db");
     let scale = scale().max(0.03);

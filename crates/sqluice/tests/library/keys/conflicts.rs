@@ -1,4 +1,4 @@
-//! Rows with the same key: which of them stay, and what is said when none may.
+//! Rows with the same key: `ignore` and `replace` keep the rows that SQLite keeps, and `abort` reports the key.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use sqluice::progress::Context;
 use sqluice::schema::Schema;
 use sqluice::write::write_tables;
 
-/// The rows of table `t` that survive in our database, in the order of their keys.
+/// Loads rows, and returns the rows that table `t` has then, in the order of their keys.
 fn ours(sql: &str, rows: &[Row], options: &WriteOptions, batch_rows: usize) -> Result<Vec<Row>, Error> {
     let home = Home::new();
     let path = home.path("x.db");
@@ -30,7 +30,7 @@ fn ours(sql: &str, rows: &[Row], options: &WriteOptions, batch_rows: usize) -> R
     Ok(ask(&database, "SELECT * FROM t NOT INDEXED", &[]).unwrap())
 }
 
-/// Those that survive in a database of SQLite.
+/// Lets SQLite insert the rows, and returns those that it keeps.
 fn theirs(sql: &str, rows: &[Row], on_conflict: OnConflict) -> Result<Vec<Row>, String> {
     let twin = Connection::open_in_memory().unwrap();
     twin.execute_batch(sql).unwrap();
@@ -51,7 +51,7 @@ fn text(text: &str) -> Owned {
     Owned::Text(text.as_bytes().to_vec())
 }
 
-/// What ends a run of these rows.
+/// Returns the error of a run with these rows.
 fn refused(sql: &str, rows: &[Row]) -> String {
     let error = ours(sql, rows, &options(OnConflict::Abort), 100).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Input);
@@ -63,7 +63,7 @@ fn refused(sql: &str, rows: &[Row]) -> String {
 }
 
 #[test]
-fn a_row_that_was_left_out_is_in_nobodys_way() {
+fn a_row_that_was_left_out_causes_no_conflict() {
     let sql = "CREATE TABLE t (a UNIQUE, b UNIQUE)";
     let rows = ints(&[[1, 1], [1, 2], [3, 2]]);
     let ignored = ours(sql, &rows, &options(OnConflict::Ignore), 100).unwrap();
@@ -96,7 +96,7 @@ fn a_key_that_two_rows_have_is_reported_with_its_columns_and_values() {
 }
 
 #[test]
-fn keys_are_equal_where_sqlite_finds_them_equal() {
+fn keys_are_equal_exactly_if_sqlite_finds_them_equal() {
     let pairs = [
         (Owned::Int(1), Owned::Real(1.0)),
         (Owned::Real(0.0), Owned::Real(-0.0)),
@@ -112,7 +112,7 @@ fn keys_are_equal_where_sqlite_finds_them_equal() {
         (text("1"), Owned::Int(1)),
         (Owned::Null, Owned::Null),
     ];
-    // Each pair has a number of its own, so that it meets only itself.
+    // A second key column has the number of the pair, so that only the two values of a pair can be equal.
     let rows = |one: fn(&(Owned, Owned)) -> &Owned| {
         pairs.iter().zip(0..).map(move |(pair, number)| vec![Owned::Int(number), one(pair).clone()])
     };
@@ -166,7 +166,7 @@ fn table() -> impl Strategy<Value = String> {
             }
         }
         let options = if rowid || key.is_empty() { "" } else { "WITHOUT ROWID" };
-        // PRIMARY KEY stands first or last.
+        // The PRIMARY KEY column is the first or the last one.
         if !key.is_empty() {
             lines.insert(if indexes { 1 } else { lines.len() }, key);
         }
@@ -178,7 +178,7 @@ proptest! {
     #![proptest_config(cases(100))]
 
     #[test]
-    fn the_rows_that_survive_are_those_that_survive_in_sqlite(
+    fn ignore_and_replace_keep_the_same_rows_as_sqlite(
         sql in table(),
         rows in prop::collection::vec([0..9i64, 0..6i64, 0..6i64, 0..30i64], 1..60),
         replace in any::<bool>(),
@@ -189,7 +189,7 @@ proptest! {
         let rows: Vec<Row> = rows
             .iter()
             .map(|&[a, b, c, d]| {
-                // Where it is no part of a PRIMARY KEY, 5 is NULL.
+                // In columns outside of the PRIMARY KEY, 5 stands for NULL.
                 let c = if c == 5 && !sql.contains("PRIMARY KEY (b DESC, c)") { Owned::Null } else { Owned::Int(c) };
                 let b = if b == 4 { Owned::Real(1.0) } else { Owned::Int(b) };
                 vec![Owned::Int(a), b, c, text(["x", "X", "y", "z "][d as usize % 4])]
@@ -206,7 +206,7 @@ proptest! {
         rows in prop::collection::vec([0..40i64, 0..40i64, 0..40i64, 0..40i64], 1..9),
         batch_rows in 1..5usize,
     ) {
-        // A load sorts rows whose INTEGER PRIMARY KEY is in any order; other sources give them in order.
+        // Only a load sorts rows by their INTEGER PRIMARY KEY; other sources must give them in order.
         let sql = sql.replace("a INTEGER", "a INT");
         let rows: Vec<Row> = rows
             .iter()

@@ -1,6 +1,6 @@
-//! Loads of files whose rows come in any order of their INTEGER PRIMARY KEY, beside SQLite's INSERT of the same fields as text.
+//! Loads of files whose rows are in any order of their INTEGER PRIMARY KEY, compared with SQLite's INSERT of the same fields as text.
 //!
-//! Samples and parts are small: what a sample promises does not hold for the rest, and the load begins once more.
+//! Samples and parts are small, so that later rows refute what a sample showed, and the load begins again.
 
 #![cfg(feature = "load")]
 
@@ -15,7 +15,7 @@ use sqluice::error::{Error, ErrorKind};
 use sqluice::load::Load;
 use sqluice::options::{OnConflict, WriteOptions};
 
-/// A file and what it goes to.
+/// A file, and the table that it is loaded into.
 #[derive(Clone, Debug)]
 struct Case {
     /// `None`: NULL.
@@ -23,7 +23,7 @@ struct Case {
     autoincrement: bool,
     /// Another key that no two rows may share.
     unique: bool,
-    /// How often every value of that key occurs.
+    /// The number of rows that share each value of that key.
     times: usize,
     on_conflict: OnConflict,
     sample_bytes: usize,
@@ -74,7 +74,7 @@ fn case() -> impl Strategy<Value = Case> {
             (autoincrement, unique, times, on_conflict),
             (sample_bytes, part_bytes, threads),
         )| {
-            // What SQLite numbers depends on the rows that it left out, if others keep them out. And no rowid follows the largest one.
+            // The next automatic rowid would depend on rows that SQLite left out, and no rowid follows the largest one.
             let others = unique && on_conflict != OnConflict::Abort;
             let full = ids.iter().any(|id| *id > i64::MAX / 2);
             let nulls = if others || full { 0 } else { nulls };
@@ -159,7 +159,7 @@ proptest! {
     #![proptest_config(cases(100))]
 
     #[test]
-    fn rows_in_any_order_become_what_sqlite_makes_of_them(case in case()) {
+    fn rows_in_any_key_order_are_stored_as_sqlite_stores_them(case in case()) {
         case.compare();
     }
 }
@@ -195,7 +195,7 @@ fn two_rows_with_one_key_are_reported_with_their_lines() {
 
 #[test]
 fn rows_without_rowids_are_in_the_order_of_the_collation_and_the_direction_of_their_key() {
-    // A collation that is not the declared one has some of them in another order.
+    // Under a collation other than the declared one, some of the rows would be in another order.
     let words = [
         "b", "A", "a x", "B z", "c", "D", "d1", "_", "[", "Z", "z1", "f ", "f\t", "g", "10", "9", "\u{e9}",
         "\u{c9}",

@@ -1,4 +1,4 @@
-//! Keys and indexes of new databases.
+//! New tables with keys and indexes: conflicts, order, full pages, and the same bytes with any number of threads.
 
 mod conflicts;
 mod fullness;

@@ -26,7 +26,7 @@ fn csv(rows: &Rows) -> String {
     format!("id,v,w\n{}", lines.collect::<String>())
 }
 
-/// What a database holds.
+/// Returns the rows of the table, and the counters of sqlite_sequence.
 fn held(database: &Connection) -> (Vec<(i64, i64, i64)>, Vec<i64>) {
     let mut statement = database.prepare("SELECT id, v, w FROM t ORDER BY id").unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
@@ -42,7 +42,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn rows_without_numbers_get_those_that_sqlite_would_give(
+    fn null_rowids_get_the_numbers_that_sqlite_would_give(
         rows in rows(),
         autoincrement: bool,
         unique: bool,
@@ -63,7 +63,7 @@ proptest! {
         };
         let mut failed = false;
         for (id, v, w) in &rows {
-            // Where bad rows have a file of their own, SQLite does not see them.
+            // Bad rows go to the reject file, and are not inserted by SQLite either.
             if v.is_none() && reject {
                 continue;
             }
@@ -91,7 +91,7 @@ proptest! {
         let ours = open(&home.path("x.db"));
         prop_assert_eq!(integrity(&ours), "ok");
         let (ours, twin) = (held(&ours), held(&twin));
-        // Rows that fall leave gaps in the numbers that are given, unless some rows bring theirs.
+        // Without ids in the file, rows that are left out leave gaps in the numbers.
         let counted = rows.iter().all(|(id, ..)| id.is_none());
         if counted {
             let values = |rows: &[(i64, i64, i64)]| rows.iter().map(|(_, v, w)| (*v, *w)).collect::<Vec<_>>();

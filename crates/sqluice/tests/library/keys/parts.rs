@@ -1,5 +1,5 @@
-//! Where a part of a sorted tree ends: its last chunk never has one entry alone, of which no divider could be made before the
-//! next part.
+//! The end of a part of a sorted tree: its last chunk never has a single entry, since that could not become the divider before the next
+//! part.
 //!
 //! A part has 32 MiB of entries, about. They are large here, so that a part has a few dozen of them and a chunk two to
 //! nine: whatever chunks leave over at the ends of parts, some part leaves one.
@@ -22,8 +22,8 @@ const SQL: &str = "
     ) WITHOUT ROWID;";
 
 #[test]
-fn a_part_ends_wherever_a_chunk_does() {
-    // Two entries a chunk, which is the least, and then more.
+fn a_part_may_end_at_any_chunk_boundary() {
+    // Chunks of two entries, which is the least, and of more.
     for chunk_bytes in [1 << 20, 3 << 20, 4 << 20, 8 << 20] {
         let home = Home::new();
         let target = home.path("x.db");

@@ -15,10 +15,10 @@ use sqluice::schema::Schema;
 
 const THREADS: [usize; 4] = [1, 2, 3, 5];
 
-/// The least memory that a run which sorts can do with, in chunks.
+/// The least memory of a run that sorts, in chunks.
 const CHUNKS_MIN: u64 = 4;
 
-/// Files, sorted or not, in which a run of another number of threads or bytes of memory must give the same.
+/// Asserts that runs with other numbers of threads and other memory make the same file, or fail with the same error.
 fn assert_same(
     memory_bytes: &[u64],
     mut run: impl FnMut(&Path, usize, u64) -> Result<Report>,
@@ -40,7 +40,7 @@ fn assert_same(
             assert_eq!(home.names(), [""; 0], "nothing is left behind");
             match &first {
                 None => first = Some(made),
-                // Bytes are too many to be printed.
+                // `assert_eq` would print all bytes.
                 Some(first) => assert!(
                     *first == made,
                     "{threads} threads, {memory_bytes} bytes of memory: {:?} instead of {:?}",
@@ -53,7 +53,7 @@ fn assert_same(
     first.and_then(Result::ok)
 }
 
-/// Of 12,600 rows, megabytes of entries: beyond the least memory many times over.
+/// 12,600 rows with megabytes of entries, which is many times the least memory.
 const SQL: &str = "
     CREATE TABLE a (
         id INTEGER PRIMARY KEY,
@@ -96,7 +96,7 @@ proptest! {
     #![proptest_config(cases(4))]
 
     #[test]
-    fn any_keys_and_any_rows_give_the_same_file_or_the_same_error(case in key_case(400)) {
+    fn random_keys_and_rows_give_the_same_file_or_error_with_any_threads_and_memory(case in key_case(400)) {
         let rows = case.rows();
         let least = case.least_memory();
         assert_same(&[least + (32 << 20), least], |path, threads, memory_bytes| {

@@ -1,4 +1,4 @@
-//! Tables with keys and indexes against a twin: the same schema, filled by SQLite row by row, in the same order.
+//! Tables with keys and indexes, compared with a twin: a database of the same schema that SQLite fills row by row in the same order.
 //!
 //! Values are compared as SQL sees them, by type and value: where a table has an index when a row is inserted, SQLite stores 5.0 as a float
 //! that it stores as an integer elsewhere. Records of tables without constraints are the same byte for byte.
@@ -20,7 +20,7 @@ use sqluice::options::OnConflict;
 use sqluice_format::page::PENDING_BYTE;
 use sqluice_testkit::sqlite::sqlite3;
 
-/// Writes both, and compares them in every way.
+/// Writes both databases, and compares rows, records, schema, query results, and later changes.
 fn compare(case: &KeyCase) {
     let rows = case.rows();
     let home = Home::new();
@@ -58,7 +58,7 @@ fn compare(case: &KeyCase) {
     }
 }
 
-/// SQLite 3.40 finds NULLs in columns of WITHOUT ROWID tables that have none, in a database of its own as well.
+/// Checks our file by the system's `sqlite3`. Version 3.40 wrongly reports NULLs in WITHOUT ROWID tables, so the twin gets the same result.
 fn assert_system_agrees(ours: &Path, twin: &Path) {
     let check = |path| sqlite3(path, "PRAGMA integrity_check");
     match check(ours) {
@@ -77,7 +77,7 @@ fn assert_same_fault(case: &KeyCase, error: &Error, refused: &rusqlite::Error) {
     }
     let prefix = "UNIQUE constraint failed: ";
     let names_rowid = |table: &KeyTable| {
-        // Rows that should come in the order of their rowids: each is compared with the one before it.
+        // Rows must be in the order of their rowids: each is compared only with the one before it.
         let name = |alias: usize| format!("{} = ", table.column_name(alias));
         table.alias().is_some_and(|alias| error.message().contains(&name(alias)))
             && error.message().ends_with(" twice")
@@ -131,7 +131,7 @@ fn rows_of(case: &KeyCase, database: &Connection, table: &KeyTable) -> Vec<Row> 
     ask(database, &format!("SELECT {columns}{rowid} FROM {name} NOT INDEXED{order}"), &[]).unwrap()
 }
 
-/// The objects of the schema, each table's in their order; what SQLite counts for AUTOINCREMENT has no place of its own.
+/// Returns the objects of the schema by table. The position of sqlite_sequence does not matter.
 fn objects(database: &Connection) -> Vec<Row> {
     let sql = "SELECT tbl_name, type, name, sql FROM sqlite_schema WHERE name <> 'sqlite_sequence' ORDER BY tbl_name, rowid";
     ask(database, sql, &[]).unwrap()
@@ -150,7 +150,7 @@ fn assert_same_content(case: &KeyCase, ours: &Connection, twin: &Connection) {
     }
 }
 
-/// Tables that have no constraint hold the bytes that SQLite writes when their indexes are made afterwards.
+/// Asserts that tables without constraints have the records that SQLite writes if their indexes are created afterwards.
 fn assert_same_records(case: &KeyCase, ours: &Connection, bytes: &[u8], rows: &[Vec<Row>]) {
     for (table, rows) in case.tables.iter().zip(rows).filter(|(table, _)| table.is_plain()) {
         let home = Home::new();
@@ -164,7 +164,7 @@ fn assert_same_records(case: &KeyCase, ours: &Connection, bytes: &[u8], rows: &[
     }
 }
 
-/// Ranges, equal keys and the order of an index, asked of both; and SQLite finds its way by the index.
+/// Asserts that queries for ranges, equal keys and order give the same rows in both databases, and that SQLite uses the index for them.
 fn assert_same_answers(
     table: &KeyTable,
     index: &KeyIndex,
@@ -200,13 +200,13 @@ fn assert_same_answers(
         let by_it = mine.contains(&format!("INDEX {}", index.name));
         assert!(by_it || mine.contains("no query solution"), "{sql}: {mine}");
     }
-    // Whether the planner takes it by itself.
+    // Compare whether the planner chooses the index without a hint.
     let sql = format!("SELECT count(*) FROM {} WHERE {first} = ?1", quoted(&table.name));
     assert_eq!(plan(ours, &sql, &[some]), plan(twin, &sql, &[some]));
     assert_eq!(ask(ours, &sql, &[some]), ask(twin, &sql, &[some]));
 }
 
-/// How SQLite goes about a query.
+/// Returns SQLite's plan for a query.
 fn plan(database: &Connection, sql: &str, values: &[&Owned]) -> String {
     match ask(database, &format!("EXPLAIN QUERY PLAN {sql}"), values) {
         Ok(steps) => steps.iter().map(|step| format!("{:?}", text(&step[3]))).collect(),
@@ -222,7 +222,7 @@ fn text(value: &Owned) -> &str {
     }
 }
 
-/// What SQLite does to a database in its life, done to both.
+/// Deletes, updates and inserts rows by SQLite in both databases.
 fn change(case: &KeyCase, ours: &Connection, twin: &Connection, rows: &[Vec<Row>]) {
     for (table, rows) in case.tables.iter().zip(rows) {
         let name = quoted(&table.name);
@@ -251,13 +251,13 @@ proptest! {
     #![proptest_config(cases(80))]
 
     #[test]
-    fn any_keys_any_indexes_and_any_rows_give_what_sqlite_would_have_written(case in key_case(300)) {
+    fn random_tables_with_keys_and_indexes_equal_those_of_sqlite(case in key_case(300)) {
         compare(&case);
     }
 }
 
 #[test]
-fn indexes_of_many_pages_give_what_sqlite_would_have_written() {
+fn indexes_of_many_pages_equal_those_of_sqlite() {
     let mut runner = TestRunner::deterministic();
     for page_bytes in [512, 1024, 4096] {
         for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! Loads of Parquet and Arrow IPC: values of every type are stored as they are.
+//! Loads of Parquet and Arrow IPC files: values of each type, damaged files, and files of several kinds in one table.
 #![cfg(feature = "parquet")]
 
 use std::fs::{self, File};
@@ -20,12 +20,12 @@ use rusqlite::Connection;
 use sqluice::load::{FormatOptions, Load, formats};
 use sqluice::source::arrow::{ArrowOptions, DecimalAs, TimestampAs};
 
-/// Whether Parquet has such a type.
+/// Returns true if Parquet has the type.
 fn parquet_has(data_type: &DataType) -> bool {
     !matches!(data_type, DataType::Union(_, _) | DataType::Interval(IntervalUnit::MonthDayNano))
 }
 
-/// An array has a type in SQLite and these values, whatever it is written in.
+/// Asserts the column type and the values of an array that is loaded from Parquet and from Arrow.
 #[track_caller]
 fn is(array: impl Array + 'static, options: ArrowOptions, column_type: &str, expected: &str) {
     let array: ArrayRef = Arc::new(array);
@@ -245,7 +245,7 @@ fn nested_values_are_json() {
 }
 
 #[test]
-fn what_sqlite_can_t_have_is_a_bad_row_with_its_column() {
+fn a_value_that_sqlite_can_not_store_makes_a_bad_row_that_names_its_column() {
     for container in ALL {
         let home = Home::new();
         let big = UInt64Array::from(vec![1, u64::MAX, 2, 1 << 63]);
@@ -424,7 +424,7 @@ fn timestamps_of_96_bits_do_not_end_in_2262() {
     let home = Home::new();
     write_int96(&home.path("x.dat"), &[(2_440_588, 1_000), (5_373_484, 86_399_000_000_000), (2_305_448, 0)]);
     let db = load(&home, |load| load).unwrap();
-    // What SQLite calls these days of the Julian calendar, which begin at noon.
+    // SQLite's names of these Julian days, which begin at noon.
     let days =
         told(&db, "SELECT date(2440587.5), date(5373483.5), date(2305447.5)").join("").replace('\'', "");
     let days: Vec<&str> = days.split(' ').collect();
@@ -453,7 +453,7 @@ fn rows() -> impl Strategy<Value = Vec<Vec<Row>>> {
 }
 
 fn of_rows(rows: &[Row]) -> RecordBatch {
-    // The same values whatever batch they are in: an IPC file has one dictionary.
+    // All batches have the same dictionary: an IPC file may have only one.
     let values = StringArray::from(vec!["w0", "w1", "w2", "w3"]);
     let keys: Int32Array = rows.iter().map(|row| row.4.map(i32::from)).collect();
     batch(vec![
@@ -479,7 +479,7 @@ proptest! {
         let home = Home::new();
         let written: Vec<RecordBatch> = batches.iter().map(|rows| of_rows(rows)).collect();
         container.write(&home.path("x.dat"), &written, group_rows);
-        // Other columns than the file has, in another order.
+        // Declare only some of the columns, in another order.
         let schema = declared.then(|| schema("CREATE TABLE x (w, d DEFAULT 5, i, b, r, t)"));
         let columns = (!declared).then(|| ["w", "i", "b", "r", "t"].map(str::to_owned).to_vec());
         let with = |mut load: Load| {

@@ -1,4 +1,4 @@
-//! Files that can't be loaded: all are reported at once, or left out on request; a load of next to nothing is no success.
+//! Files that can't be loaded: all are reported at once, or left out on request. A load that rejects nearly all rows is an error.
 
 #![cfg(feature = "load")]
 
@@ -77,7 +77,7 @@ fn all_files_that_cannot_be_loaded_are_reported_at_once() {
 }
 
 #[test]
-fn bad_rows_of_several_samples_are_reported_at_once_and_of_one_as_ever() {
+fn bad_rows_in_the_samples_of_several_files_are_reported_together() {
     let home = Home::new();
     let files = put(&home, &[MIXED[0], MIXED[2], MIXED[4]]);
     let error = run(Load::new(home.path("x.db"), &files)).unwrap_err();
@@ -193,7 +193,7 @@ fn a_parquet_file_of_more_columns_than_a_table_has_is_left_out() {
 }
 
 #[test]
-fn a_load_of_bad_files_alone_is_an_error_whatever_was_asked_for() {
+fn a_load_of_bad_files_alone_is_an_error_even_with_skip_bad_files() {
     let home = Home::new();
     let files = put(&home, &[MIXED[1], MIXED[2]]);
     let load = Load::new(home.path("x.db"), &files).skip_bad_files(true);
@@ -289,9 +289,9 @@ fn the_report_has_the_time_of_the_look_at_the_files() {
 proptest! {
     #![proptest_config(crate::support::cases(32))]
 
-    /// Which files are good is known by loading each alone.
+    /// A file is good if it loads alone.
     #[test]
-    fn what_is_left_of_any_files_is_what_loads_alone(
+    fn skip_bad_files_loads_exactly_the_files_that_load_alone(
         texts in prop::collection::vec(
             prop::collection::vec(
                 prop::sample::select(vec!["1,2\n", "3,4\n", "5\n", "6,7,8\n", "\"9\n", ",\n"]), 0..6),

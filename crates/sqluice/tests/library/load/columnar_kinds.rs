@@ -22,7 +22,7 @@ use rusqlite::Connection;
 use sqluice::load::Load;
 use sqluice::options::{IfExists, WriteOptions};
 
-/// The values of a leaf that are there.
+/// The values of a leaf column that are not NULL.
 enum Leaf {
     Ints(Vec<i64>),
     Bytes(Vec<Vec<u8>>),
@@ -62,7 +62,7 @@ fn interval(months: u32, days: u32, milliseconds: u32) -> Vec<u8> {
     [months, days, milliseconds].map(u32::to_le_bytes).concat()
 }
 
-/// Loads the file into a table that is there.
+/// Loads the file into an existing table.
 fn load_into(home: &Home, table: &str) -> Result<Connection, String> {
     let _ = fs::remove_file(home.path("x.db"));
     Connection::open(home.path("x.db")).unwrap().execute_batch(table).unwrap();
@@ -111,7 +111,7 @@ proptest! {
         prop_assert_eq!(told(&parquet, wrong), ["0"]);
     }
 
-    /// SQLite makes the text of a UUID of its bytes.
+    /// The expected text of a UUID is made by SQLite from its bytes.
     #[test]
     fn a_uuid_is_text_unless_its_column_is_declared_as_blob(uuids in prop::collection::vec(any::<[u8; 16]>(), 1..20)) {
         let home = Home::new();
@@ -182,7 +182,7 @@ fn a_binary_that_is_not_marked_is_text_in_a_column_that_is_declared_as_text() {
         drop(new);
         let there = load_into(&home, &format!("CREATE TABLE x (m TEXT, b {declared_as})")).unwrap();
         assert_eq!(told(&there, "SELECT b FROM x"), *expected, "{declared_as}");
-        // A value with a mark of a type other than text stays a BLOB.
+        // A value stays a BLOB if Parquet annotates its column as another type than text, here BSON.
         assert_eq!(told(&there, "SELECT m FROM x"), blobs);
     }
     let there = load_into(&home, "CREATE TABLE x (m BLOB, b TEXT) STRICT").unwrap();

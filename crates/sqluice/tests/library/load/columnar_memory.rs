@@ -1,7 +1,7 @@
-//! A small Parquet file may stand for any number of bytes. What a load of it takes is bounded all the same.
+//! A small Parquet file may decode to any number of bytes. The memory of its load is bounded all the same.
 //!
-//! Each case is a process of its own: this program again, with the case in its environment. What counts is `VmHWM`, the most that was
-//! resident at a time, code and all.
+//! Each case runs in its own process: this program again, with the case in its environment. The peak of its memory is `VmHWM`, which
+//! includes the code.
 
 #![cfg(all(feature = "parquet", target_os = "linux"))] // It reads the peak of memory in /proc.
 
@@ -21,17 +21,17 @@ use sqluice::load::Load;
 use sqluice::options::WriteOptions;
 use sqluice_testkit::own_process::test_of;
 
-/// Names the case to the process that is to run it.
+/// The environment variable with the name of the case that the process runs.
 const CASE: &str = "SQLUICE_COLUMNAR_MEMORY_CASE";
 
-/// What each load may take, and what a process takes besides: its code and stacks, the allocator's losses.
+/// The memory setting of each load, and the memory that a process needs besides: code, stacks, and losses of the allocator.
 const MEMORY_BYTES: u64 = 64 << 20;
 const BESIDES_BYTES: u64 = 48 << 20;
 
 /// Writes the file of a case.
 type Write = fn(&Path);
 
-/// The files, and the rows that they have; `None`: they are refused, with the setting that allows more.
+/// The files with their number of rows. `None`: the file is refused, and the hint names the setting that allows more memory.
 const CASES: [(&str, Write, Option<u64>); 6] = [
     ("a long string of a dictionary", |path| dictionary(path, 120 << 20, 3), None),
     ("a long string", |path| plain(path, 120 << 20), None),
@@ -76,7 +76,7 @@ fn a_small_file_that_stands_for_much_takes_no_more_memory_than_it_may() {
     }
 }
 
-/// Loads the file, and notes what is said and the most that was resident.
+/// Loads the file, and writes the result and the peak of memory into a file.
 fn child() {
     let write = WriteOptions::new().threads(1).memory_bytes(MEMORY_BYTES);
     let load = Load::new("x.db", ["x.parquet"]).write(write);

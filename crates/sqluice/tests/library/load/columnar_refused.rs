@@ -39,7 +39,7 @@ fn encoded_schema(cut: usize) -> String {
 #[test]
 fn an_unreadable_arrow_schema_leaves_the_types_to_the_parquet_schema() {
     let good = encoded_schema(0);
-    // A number that is not where numbers of its size lie, as nanoparquet writes it: two bytes moved in.
+    // The schema is not aligned, as nanoparquet writes it: it begins two bytes later.
     let unaligned = format!("{}AAAA{}", &good[..12], &good[12..]);
     let hints = [
         "".to_owned(),
@@ -131,7 +131,7 @@ fn marked(container: Container, order: Endianness, version: MetadataVersion) -> 
     let message = message.finish();
     builder.finish(message, None);
     let message = builder.finished_data();
-    // What follows the schema in a stream of such values.
+    // The record batch that follows the schema in the stream.
     let mut usual = Vec::new();
     let rows = batch(vec![("a", Arc::new(Int32Array::from(vec![1, 2])))]);
     let mut writer = arrow_ipc::writer::StreamWriter::try_new(&mut usual, &rows.schema()).unwrap();
@@ -172,7 +172,7 @@ fn a_decimal_with_more_digits_than_its_type_is_a_bad_row_unless_it_is_text() {
         {
             let home = Home::new();
             let numbers = Decimal128Array::from(values.to_vec());
-            // What declares the digits does not look at the values.
+            // The Arrow type declares the digits without a check of the values.
             let numbers = numbers.with_precision_and_scale(precision, scale).unwrap();
             container.write(&home.path("x.dat"), &[batch(vec![("d", Arc::new(numbers))])], 9);
             let error = load(&home, |load| load).unwrap_err();
@@ -203,7 +203,7 @@ fn lossy_makes_floats_of_unsigned_integers_beyond_64_bits_with_a_sign() {
         container.write(&home.path("x.dat"), &[batch(vec![("u", Arc::new(numbers))])], 9);
         let db = load(&home, |load| load.lossy(true)).unwrap();
         assert_eq!(told(&db, "SELECT u FROM x").join(" "), "1 - 1.8446744073709552e19 9223372036854775807");
-        // As SQLite has it.
+        // SQLite rounds the same integers to the same floats.
         assert_eq!(told(&db, "SELECT CAST('18446744073709551615' AS NUMERIC)"), ["1.8446744073709552e19"]);
     }
 }
@@ -326,7 +326,7 @@ fn a_text_that_is_not_utf8_makes_its_row_a_bad_one() {
         assert_eq!(told(&db, "SELECT rowid, s FROM x"), ["1 'good'", "2 'é'", "4 'é'", "5 'last'"]);
         let rejects = fs::read_to_string(home.path("r.csv")).unwrap();
         assert!(rejects.contains("au lait") && rejects.contains("column s"), "{rejects}");
-        // Within a list, too.
+        // The same fault within a list.
         let home = Home::new();
         let schema = "message m { repeated binary s (UTF8); }";
         write_column(&home.path("x.dat"), schema, properties, |column| {
@@ -340,7 +340,7 @@ fn a_text_that_is_not_utf8_makes_its_row_a_bad_one() {
 
 #[test]
 fn old_writers_are_read() {
-    // A dictionary that is not there is at offset 0.
+    // Old writers give a missing dictionary the offset 0.
     let home = Home::new();
     write_column(
         &home.path("x.dat"),
@@ -365,7 +365,7 @@ fn old_writers_are_read() {
     rewritten.extend(tail);
     fs::write(home.path("x.dat"), rewritten).unwrap();
     let db = load(&home, |load| load).unwrap();
-    // What is repeated without further marks is a list.
+    // A repeated field without an annotation is a list.
     assert_eq!(told(&db, "SELECT a FROM x"), ["'[1,2]'", "'[]'", "'[3]'"]);
 }
 
@@ -442,7 +442,7 @@ fn counts_of_buffers_that_are_not_aligned_are_read() {
 }
 
 #[test]
-fn what_is_unknown_in_the_schema_is_named() {
+fn unknown_types_of_a_parquet_schema_are_named() {
     let home = Home::new();
     let properties = WriterProperties::builder().build();
     write_column(&home.path("x.dat"), "message m { required binary text (UTF8); }", properties, |column| {

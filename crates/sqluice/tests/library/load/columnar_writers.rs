@@ -1,4 +1,4 @@
-//! Files as the programs write them that people use: every value is what pyarrow reads. `data/parquet/README.md` says which programs.
+//! Parquet files of widely used programs: each loaded value is what pyarrow reads. `data/parquet/README.md` says which programs.
 #![cfg(feature = "parquet")]
 
 use std::fs;
@@ -38,7 +38,7 @@ fn loaded(path: &Path) -> Vec<Value> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// Whether a value is as expected; `{"json": ...}` is a text that means that.
+/// Returns true if a value is as expected. `{"json": ...}` expects a text that is this value in JSON.
 fn is_as_expected(value: &Value, expected: &Value) -> bool {
     match (value, expected.get("json")) {
         (Value::String(text), Some(expected)) => serde_json::from_str::<Value>(text).unwrap() == *expected,

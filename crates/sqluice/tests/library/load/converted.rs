@@ -1,4 +1,5 @@
-//! Columns whose text the user says means something else: dates, booleans, decimal commas, separators of thousands.
+//! Conversions of text columns on request (`--date`, `--boolean`, `--decimal-comma`, `--thousands`): dates, booleans, decimal commas,
+//! separators of thousands.
 
 #![cfg(feature = "load")]
 
@@ -73,7 +74,7 @@ fn all() -> Vec<(String, Convert)> {
 }
 
 #[test]
-fn text_becomes_what_the_user_says_it_means() {
+fn declared_conversions_of_dates_booleans_and_numbers_are_stored() {
     let home = Home::new();
     let report = load(&home, CSV, all()).unwrap();
     assert_eq!(
@@ -183,7 +184,7 @@ fn a_column_of_numbers_is_real_however_its_decimals_are_written() {
 }
 
 #[test]
-fn digits_that_no_number_holds_are_bad_unless_that_is_accepted() {
+fn numbers_with_too_many_digits_make_bad_rows_unless_lossy() {
     let csv = "a;b\n0,1;1\n0,12345678901234567890;2\n";
     let home = Home::new();
     let error = load(&home, csv, vec![comma("a")]).unwrap_err();
@@ -199,7 +200,7 @@ fn digits_that_no_number_holds_are_bad_unless_that_is_accepted() {
         shown(&error, &home).contains("t.csv:3:1: '9007199254740993' in column a has more digits"),
         "{error:?}"
     );
-    // Among integers, and after what may become anything, it is one.
+    // A column of integers stores the number exactly, also after an empty value.
     let home = Home::new();
     load_file(&home, "t.csv", "a;b\n;1\n9007199254740993;2\n", |load| {
         load.convert(vec![comma("a")]).tune(|tuning| tuning.sample_bytes = 6)
@@ -209,7 +210,7 @@ fn digits_that_no_number_holds_are_bad_unless_that_is_accepted() {
 }
 
 #[test]
-fn what_a_column_declares_holds_for_what_is_converted() {
+fn constraints_of_a_column_apply_to_converted_values() {
     let home = Home::new();
     let declared = "CREATE TABLE t (d DATE NOT NULL, b TEXT, n INTEGER DEFAULT 5, later TEXT DEFAULT '1.1.2024') STRICT;";
     let declared = declared.replace("DATE", "TEXT");
@@ -250,7 +251,7 @@ fn columns_without_a_header_are_called_as_in_their_table() {
 }
 
 #[test]
-fn a_key_is_what_its_text_means() {
+fn keys_are_compared_after_conversion() {
     let home = Home::new();
     load_file(&home, "t.csv", "id,x\n\"1,000\",a\n\"999\",b\n\"2,000\",c\n", |load| {
         load.convert(vec![thousands("id", ",")]).primary_key(["id"])
@@ -316,7 +317,7 @@ fn a_column_that_does_not_exist_is_refused_with_the_nearest_name() {
     );
 }
 
-/// A table whose columns are written in other ways, and what is stored.
+/// Returns a CSV file with dates, booleans and numbers in converted notations, and the values to be stored.
 fn written(random: &mut Random, rows: usize, decimals_from: usize) -> (String, Vec<Vec<Value>>) {
     let (mut csv, mut stored) = ("n;d;b;x;free\n".to_owned(), Vec::new());
     for row in 0..rows {
@@ -383,7 +384,7 @@ proptest! {
                 expected.push(row);
             }
         }
-        // What is bad decides no type.
+        // A bad value does not change the type of its column.
         if expected.iter().any(|row| matches!(row[3], Value::Real(_))) {
             for number in expected.iter_mut().map(|row| &mut row[3]) {
                 if let Value::Integer(int) = *number {

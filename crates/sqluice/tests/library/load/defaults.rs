@@ -62,7 +62,7 @@ proptest! {
     #![proptest_config(cases(64))]
 
     #[test]
-    fn values_are_those_that_sqlite_inserts(seed in any::<u64>(), columns in 1..6usize, rows in 1..40usize) {
+    fn defaults_have_the_values_that_sqlite_inserts(seed in any::<u64>(), columns in 1..6usize, rows in 1..40usize) {
         let mut random = Random(seed);
         let declared: Vec<String> = (0..columns)
             .map(|at| format!("c{at} {} DEFAULT {}\n", random.pick(&TYPES), random.pick(&SAME)))

@@ -1,4 +1,4 @@
-//! How large a plan says that the file will be.
+//! The estimated file size in plans of loads.
 
 #![cfg(feature = "load")]
 
@@ -20,7 +20,7 @@ fn assert_estimated(load: Load) {
 }
 
 #[test]
-fn the_size_of_real_tables_is_known_before() {
+fn the_estimate_for_real_files_is_within_a_tenth_of_the_size() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/ourairports");
     for name in ["airport-frequencies", "navaids", "runways", "regions", "countries"] {
         let home = Home::new();
@@ -30,13 +30,13 @@ fn the_size_of_real_tables_is_known_before() {
         let file = home.path(&format!("{name}.csv"));
         std::fs::write(&file, [header, &records.repeat(16)].concat()).unwrap();
         let load = Load::new(home.path("x.db"), [file]);
-        // Small enough that each file is larger.
+        // A sample that is smaller than each of the files.
         assert_estimated(load.tune(|tuning| tuning.sample_bytes = 200_000));
     }
 }
 
 #[test]
-fn the_size_of_tables_of_tpch_is_known_before() {
+fn the_estimate_for_tpch_files_is_within_a_tenth_of_the_size() {
     let writers =
         [("lineitem", tpch::write_line_items as fn(&Path) -> usize), ("orders", tpch::write_orders)];
     for sample_bytes in [200_000, 1 << 20] {

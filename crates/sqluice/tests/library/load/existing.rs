@@ -1,4 +1,4 @@
-//! Loads into existing databases, beside the same rows inserted by SQLite into a copy.
+//! Loads into existing databases, compared with the same rows inserted by SQLite into a copy.
 
 #![cfg(feature = "load")]
 
@@ -24,12 +24,12 @@ use sqluice::schema::Schema;
 struct Case {
     page_bytes: u32,
     wal: bool,
-    /// What keeps pages away, in some.
+    /// SQL that makes SQLite insert the rows instead of pages, in some cases.
     pragma: &'static str,
     sql: String,
     /// Existing rows: a, b, c.
     old: Vec<Row>,
-    /// Of these some are deleted, which leaves free pages.
+    /// True: some of the existing rows are deleted, which leaves free pages.
     deleted: bool,
     new: Vec<Row>,
     /// The columns that the file has, in its order.
@@ -63,7 +63,7 @@ fn meaning() -> impl Strategy<Value = Meaning> {
     ]
 }
 
-/// What the table may be.
+/// The declarations to choose from.
 const TABLES: [&str; 9] = [
     "CREATE TABLE t (a INTEGER, b TEXT, c DEFAULT 7)",
     "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT, c DEFAULT 7)",
@@ -99,7 +99,7 @@ fn case() -> impl Strategy<Value = Case> {
                 Meaning::Upsert if !keyed || !columns.contains(&"a") => Meaning::Append(OnConflict::Abort),
                 other => other,
             };
-            // More often than not, rows follow the existing ones.
+            // Mostly, the new rows follow the existing ones.
             let ascending = |mut rows: Vec<Row>, from: i64| {
                 rows.iter_mut().zip(from..).for_each(|(row, key)| row.0 = Some(key));
                 rows
@@ -146,7 +146,7 @@ impl Case {
         csv
     }
 
-    /// The same by SQL; `None` where SQLite refuses a row.
+    /// Inserts the same rows by SQL. Returns `None` if SQLite refuses a row.
     fn by_sql(&self, connection: &Connection) -> Option<()> {
         connection.execute_batch("BEGIN").unwrap();
         if self.meaning == Meaning::Replace {
@@ -165,7 +165,7 @@ impl Case {
         let sql = format!("INSERT {or}INTO t ({columns}) VALUES ({marks}){clause}");
         let mut insert = connection.prepare(&sql).unwrap();
         for (a, b, c) in &self.new {
-            // What a file holds is text.
+            // Bind text: the fields of a file are text.
             let text = |value: Option<String>| value.map_or(Value::Null, Value::Text);
             let values = self.columns.iter().map(|column| match *column {
                 "a" => text(a.map(|a| a.to_string())),
@@ -200,7 +200,7 @@ impl Case {
     }
 }
 
-/// All that a database holds.
+/// Returns all rows of all tables, and of sqlite_schema without root pages.
 fn dump(connection: &Connection) -> Vec<Vec<Value>> {
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
     let mut tables = connection.prepare(tables).unwrap();
@@ -209,7 +209,7 @@ fn dump(connection: &Connection) -> Vec<Vec<Value>> {
     let without = |table: &str| connection.prepare(&format!("SELECT rowid FROM {table}")).is_err();
     for table in tables {
         let rowid = if without(&table) { "" } else { "rowid, " };
-        // The place of the root is SQLite's affair.
+        // Root pages may differ.
         let columns = if table == "sqlite_schema" { "name, sql" } else { "*" };
         let mut statement = connection.prepare(&format!("SELECT {rowid}{columns} FROM {table}")).unwrap();
         let width = statement.column_count();
@@ -238,7 +238,7 @@ fn check(case: &Case) {
         (None, Ok(report)) => assert!(case.rejects && report.rejected > 0),
         (Some(()), Err(error)) => panic!("{error}: {:?}", std::error::Error::source(error)),
     }
-    // It is a database that SQLite can go on with.
+    // SQLite can change the database afterwards.
     if loaded.is_ok() {
         connection
             .execute_batch("CREATE TABLE later AS SELECT * FROM t; CREATE INDEX later_i ON later (b)")
@@ -251,7 +251,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn a_load_does_what_the_same_rows_do_by_sql(case in case()) {
+    fn a_load_into_an_existing_database_equals_inserts_by_sql(case in case()) {
         check(&case);
     }
 }
@@ -330,7 +330,7 @@ fn the_write_path_follows_from_the_table_and_the_rows() {
 }
 
 #[test]
-fn rows_that_turn_out_not_to_follow_the_last_go_by_sql() {
+fn rows_that_do_not_follow_the_last_rowid_after_all_are_inserted_by_sqlite() {
     let csv: String = (10..2000).chain([3]).map(|key| format!("{key},x\n")).collect();
     let home = Home::new();
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (1, 1), (9, 9)";
@@ -352,7 +352,7 @@ fn rows_that_turn_out_not_to_follow_the_last_go_by_sql() {
     );
 }
 
-/// Values that write paths might take for something else, with bad rows among them.
+/// A CSV file of values that write paths might store differently, with bad rows among them.
 fn tricky_csv() -> String {
     const VALUES: [&str; 14] = [
         "-0.0",
@@ -452,7 +452,7 @@ fn a_plan_that_was_made_for_another_schema_is_not_carried_out() {
 }
 
 #[test]
-fn what_others_change_elsewhere_is_planned_for_again() {
+fn a_load_plans_again_after_another_connection_changed_the_schema() {
     for if_exists in [IfExists::Append, IfExists::Replace] {
         let home = Home::new();
         let database = Connection::open(home.path("x.db")).unwrap();
@@ -466,7 +466,7 @@ fn what_others_change_elsewhere_is_planned_for_again() {
         let load = Load::new(home.path("x.db"), files).write(write).reject(home.path("bad.csv"));
         let prepared = load.prepare(&Context::default()).unwrap();
         assert_eq!(prepared.plan().tables[0].write_path, WritePath::Pages);
-        // Another table, and what makes the rows of this one SQLite's to store.
+        // Another connection creates a trigger on t, so that SQLite must insert the rows of t.
         let trigger = "CREATE TABLE log (x); CREATE TRIGGER g AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.a); END";
         database.execute_batch(trigger).unwrap();
         let report = prepared.run(&Context::default()).unwrap();
@@ -482,7 +482,7 @@ fn what_others_change_elsewhere_is_planned_for_again() {
 }
 
 #[test]
-fn rows_that_are_made_up_are_planned_for_again_too() {
+fn generate_plans_again_after_another_connection_changed_the_schema() {
     let home = Home::new();
     let database = Connection::open(home.path("x.db")).unwrap();
     database.execute_batch("CREATE TABLE u (a)").unwrap();
@@ -494,7 +494,7 @@ fn rows_that_are_made_up_are_planned_for_again_too() {
     assert_eq!(prepared.run(&Context::default()).unwrap().rows, 300);
     assert_eq!(database.query_row("SELECT count(*) FROM t", [], |row| row.get(0)), Ok(300));
     assert_eq!(integrity(&database), "ok");
-    // Now its own table exists.
+    // `again` was planned before `prepared` created table t, and must notice it.
     let error = again.run(&Context::default()).unwrap_err();
     assert!(error.message().ends_with("already has a table t"), "{error}");
 }
@@ -521,7 +521,7 @@ fn many_rows_rebuild_the_indexes_of_their_table() {
     let count =
         "SELECT (SELECT count(*) FROM t INDEXED BY i WHERE b > ''), (SELECT count(*) FROM t NOT INDEXED)";
     assert_eq!(database.query_row(count, [], |row| Ok((row.get(0)?, row.get(1)?))), Ok((15_000, 15_000)));
-    // Each key exists by now.
+    // Each of these keys exists by now.
     let before = dump(&database);
     let error = run(load()).unwrap_err();
     assert!(error.message().contains("UNIQUE constraint failed: t.a"), "{error}");
@@ -532,7 +532,7 @@ fn many_rows_rebuild_the_indexes_of_their_table() {
 }
 
 #[test]
-fn indexes_of_a_table_whose_rows_are_replaced_have_none_of_the_old() {
+fn indexes_of_a_table_whose_rows_are_replaced_have_no_old_entries() {
     for mode in ["delete", "wal"] {
         let home = Home::new();
         let connection = Connection::open(home.path("x.db")).unwrap();

@@ -1,4 +1,4 @@
-//! SQL on the way in: filters, computed columns, columns that are left out or renamed. SQLite says what each value must be.
+//! Filters, computed columns, and columns that a load leaves out or renames. SQLite computes the expected values.
 
 #![cfg(feature = "load")]
 
@@ -104,7 +104,7 @@ fn a_list_of_columns_and_expressions_is_the_whole_table() {
 }
 
 #[test]
-fn each_expression_sees_those_before_it_and_the_filter_sees_the_file() {
+fn an_expression_sees_earlier_columns_and_the_filter_sees_the_values_of_the_file() {
     let home = Home::new();
     load(&home, "a,b\n1,x\n2,y\n", |load| {
         load.filter("a = 2")
@@ -158,7 +158,7 @@ fn a_type_of_the_file_holds_for_its_column_under_any_name() {
     assert_eq!(columns(&home), r#"( "zip" INTEGER, "n" INTEGER )"#, "the type is that of the file's column");
 }
 
-/// Returns the error of a load in which the sample ends before the file does.
+/// Makes samples and parts small, so that the sample ends before the file does.
 fn with_small_parts(load: Load) -> Load {
     load.tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (64, 32))
 }
@@ -207,7 +207,7 @@ fn a_column_of_numbers_that_is_text_for_a_few_values_is_refused_where_expression
     let home = Home::new();
     load(&home, &csv, |load| load.filter("id > 9")).unwrap();
     assert_eq!(columns(&home), r#"( "id" INTEGER, "price" TEXT )"#, "no expression uses the price");
-    // The text may also stand beyond the sample.
+    // The text may also be behind the sample.
     let mut csv = "id,price\n".to_owned();
     (0..500).for_each(|n| csv += &format!("{n},{n}\n"));
     csv += "500,n/a\n";
@@ -501,7 +501,7 @@ fn files_without_lines_number_their_records() {
     for format in formats {
         let file = home.path(&format!("t.{format}"));
         Export::new(home.path("a.db"), &file).overwrite(true).run().unwrap();
-        // The second file begins anew.
+        // The count restarts in the second file.
         let copy = home.path(&format!("copy.{format}"));
         std::fs::copy(&file, &copy).unwrap();
         let target = home.path(&format!("{format}.db"));
@@ -528,7 +528,7 @@ fn files_without_lines_number_their_records() {
 }
 
 #[test]
-fn a_column_of_the_file_hides_the_line() {
+fn a_column_called_source_line_hides_the_line_number() {
     let home = Home::new();
     let report = load(&home, "id,Source_Line\n1,mine\n", |load| load.set("x", "source_line || '!'")).unwrap();
     let note = "table t: source_line is the column of that name, not the line of the record";
@@ -537,7 +537,7 @@ fn a_column_of_the_file_hides_the_line() {
 }
 
 #[test]
-fn the_first_columns_may_have_no_names() {
+fn expressions_use_the_given_names_of_a_file_without_a_header() {
     let home = Home::new();
     let file = Way::Path.put(&home, "t.csv", b"1,a\n2,b\n");
     let format = plain().header(false);
@@ -574,7 +574,7 @@ fn functions_beside_those_of_sqlite_may_be_used() {
 }
 
 #[test]
-fn what_is_not_one_row_in_one_row_out_is_refused_by_name() {
+fn aggregates_subqueries_and_window_functions_are_refused_by_name() {
     let by_filter: [(&str, &str); 34] = [
         ("max(age) > 1", "aggregate function max()"),
         ("count(*) > 1", "aggregate function count()"),
@@ -718,7 +718,7 @@ proptest! {
     #![proptest_config(cases(64))]
 
     #[test]
-    fn values_are_those_of_insert_select_from_the_file_as_a_table(
+    fn values_equal_those_of_insert_select_over_the_file(
         seed in any::<u64>(),
         rows in 1..300usize,
         (sets, has_filter, is_small) in (0..5usize, any::<bool>(), any::<bool>()),
@@ -729,9 +729,9 @@ proptest! {
             let fields: Vec<String> = (0..4).map(|column| field(&mut random, column)).collect();
             csv += &format!("{}\n", fields.join(","));
         }
-        // The file as a table.
+        // The twin has the rows of the file as a table.
         let staging = Home::new();
-        // A column that is nearly numbers must be declared where expressions use it.
+        // A column of almost only numbers must be declared if expressions use it.
         load(&staging, &csv, |load| load.types([("c", "TEXT")])).unwrap();
         let staging = open(&staging.path("x.db"));
         let mut names: Vec<String> = ["a", "b", "c", "d"].map(str::to_owned).to_vec();

@@ -1,4 +1,4 @@
-//! Several files in one table, and several tables.
+//! Loads of several files into one table or into a table each: columns, defaults, limits and reports.
 
 #![cfg(feature = "load")]
 
@@ -127,7 +127,7 @@ fn files_without_a_header_are_loaded_by_position() {
     load(&home, &files, declared).unwrap();
     assert_eq!(rows(&home, "t"), ["1: '1' 'x'", "2: '2' 'y'", "3: '3' 'z'"]);
 
-    // Named, they are matched by name.
+    // With names in `columns`, the columns are matched by name.
     let home = Home::new();
     load(&home, &files, |load| declared(load).columns(["n", "name"])).unwrap();
     assert_eq!(rows(&home, "t"), ["1: 'x' '1'", "2: 'y' '2'", "3: 'z' '3'"]);
@@ -260,7 +260,7 @@ fn a_file_without_a_header_may_lack_the_last_columns_everywhere() {
 }
 
 #[test]
-fn what_was_recognised_around_a_table_is_data_of_the_report() {
+fn the_report_has_the_skipped_lines_comments_and_footer_of_a_file() {
     let home = Home::new();
     let text = "Sales of May\n\nid;n;m\n# x\n1;2;3\n# y\n3;4;5\nTotal;9\n";
     let format = FormatOptions::new().pad(true);

@@ -1,4 +1,4 @@
-//! Folders and archives: which of their files are loaded, into which tables, and which are left out.
+//! Loads of folders and archives: the tables of their files, and the files that are left out.
 
 #![cfg(feature = "load")]
 

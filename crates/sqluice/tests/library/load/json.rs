@@ -1,4 +1,4 @@
-//! Loads of JSON: what the database holds, whatever the sample showed.
+//! Loads of JSON and NDJSON: columns, types and values do not depend on the sample.
 #![cfg(feature = "load")]
 
 use std::fs;
@@ -40,7 +40,7 @@ fn told(db: &Connection, table: &str) -> Vec<String> {
     rows.into_iter().map(|row| row.into_iter().map(value).collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// A load of a file with that text into table x.
+/// Loads a file with the given text into table x.
 fn loaded(name: &str, text: &str, with: impl FnOnce(Load) -> Load) -> (Home, Result<Connection, String>) {
     let home = Home::new();
     fs::write(home.path(name), text).unwrap();
@@ -50,7 +50,7 @@ fn loaded(name: &str, text: &str, with: impl FnOnce(Load) -> Load) -> (Home, Res
     (home, done)
 }
 
-/// With samples and parts of a few bytes.
+/// Gives a load samples and parts of a few bytes.
 fn tiny(load: Load) -> Load {
     load.tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (8, 8))
 }
@@ -206,7 +206,7 @@ fn a_file_without_a_record_needs_a_schema() {
 }
 
 #[test]
-fn what_is_about_csv_is_refused() {
+fn settings_of_csv_are_refused_for_json() {
     let (_home, db) = loaded("x.json", "{}", |load| load.format(FormatOptions::new().delimiter(b';')));
     assert!(db.unwrap_err().starts_with("`delimiter` is about CSV, and x.json is NDJSON"));
 }
@@ -265,7 +265,7 @@ fn a_pipe_may_have_late_keys_that_are_named() {
     assert_eq!(told(&Connection::open(home.path("x.db")).unwrap(), "x"), ["-", "-", "4"]);
 }
 
-/// A value as JSON, and as SQLite has it in a column without a type.
+/// A value as JSON, and as SQLite stores it in a column without a type.
 fn value() -> impl Strategy<Value = (String, Value)> {
     prop_oneof![
         Just(("null".to_owned(), Value::Null)),
@@ -283,7 +283,7 @@ proptest! {
 
     /// The columns have no types, so that nothing is converted: values are read back as they were written.
     #[test]
-    fn every_value_is_read_back(
+    fn every_json_value_is_read_back(
         rows_in in prop::collection::vec(prop::collection::vec(prop::option::of(value()), 4), 1..40),
         sample_bytes in select(vec![1, 50, 1 << 20]),
         part_bytes in select(vec![1, 50, 1 << 20]),
@@ -342,7 +342,7 @@ fn a_zero_with_a_sign_keeps_it_as_in_csv_unless_a_type_is_declared() {
 }
 
 #[test]
-fn what_is_no_table_is_refused_by_its_real_name() {
+fn files_that_are_no_tables_are_refused_with_their_real_format() {
     for (text, what) in [
         ("<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "an HTML page"),
         ("<?xml version=\"1.0\"?>\n<rows/>\n", "an XML file"),
@@ -356,7 +356,7 @@ fn what_is_no_table_is_refused_by_its_real_name() {
             assert!(error.contains(what), "{error}");
         }
     }
-    // Who says that it is CSV is believed.
+    // With the format given as CSV, the file is read as CSV.
     let csv = FormatOptions::new().format(&formats::CSV);
     let (_home, db) = loaded("x", "<html>,b\n1,2\n", |load| load.format(csv));
     assert_eq!(told(&db.unwrap(), "x"), ["1 2"]);
@@ -368,7 +368,7 @@ fn a_first_object_of_any_length_shows_how_the_others_follow_it() {
         let (text, blanks) = ("x".repeat(long), " ".repeat(long));
         let first = format!("{{\"a\":1,\"t\":\"{text}\"}}");
         for json in [
-            // Pretty-printed from its second value on, on one line, one a line, and after blanks.
+            // Objects after the first: indented, on one line, one on each line, and after blanks.
             format!("{{\"a\":1,\"t\":\"{text}\",\n  \"b\":2}}\n{{\n  \"a\":3\n}}\n"),
             format!("{first}{{\"a\":3}}"),
             format!("{first}{blanks}{{\"a\":3}}\n"),

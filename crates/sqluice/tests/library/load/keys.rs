@@ -1,4 +1,4 @@
-//! Keys and indexes of loaded tables, and rows in any order of their keys.
+//! Loads with `primary_key`, `unique` and `index`, and of rows in any order of their keys.
 
 #![cfg(feature = "load")]
 
@@ -27,7 +27,7 @@ fn load(home: &Home, files: &[(&str, &str)], with: impl FnOnce(Load) -> Load) ->
     ))
 }
 
-/// The statements of all that is declared, each on one line.
+/// Returns the statements of all objects, each on one line.
 fn declared(home: &Home) -> Vec<String> {
     let database = open(&home.path("x.db"));
     assert_eq!(integrity(&database), "ok");
@@ -71,7 +71,7 @@ fn a_key_of_one_integer_is_the_rowid_and_any_other_a_constraint_that_takes_no_nu
     makes(CSV, key(&["a"]), &[text]);
     let two = r#"CREATE TABLE "t" ( "id" INTEGER NOT NULL, "a" TEXT, "b c" REAL NOT NULL, PRIMARY KEY ("b c", "id") )"#;
     makes(CSV, key(&["b c", "id"]), &[two]);
-    // The type of some rows is not that of all.
+    // All ids but one are integers, so the type of the key is TEXT.
     let late = format!("{CSV}x,x,3\n");
     let text = r#"CREATE TABLE "t" ( "id" TEXT NOT NULL, "a" TEXT, "b c" REAL, PRIMARY KEY ("id") )"#;
     makes(&late, key(&["id"]), &[text]);
@@ -115,7 +115,7 @@ fn indexes_are_named_after_their_table_and_columns_and_no_name_is_repeated() {
 }
 
 #[test]
-fn of_several_tables_those_get_a_key_or_an_index_that_have_its_columns() {
+fn a_key_or_index_applies_to_each_table_that_has_its_columns() {
     let home = Home::new();
     let files = [("t.csv", "a,b\n1,2\n"), ("u.csv", "b,c\n3,4\n"), ("v.csv", "d\n5\n")];
     let with = |load: Load| load.primary_key(texts(&["a", "b"])).without_rowid(true).indexes(texts(&["b"]));
@@ -189,7 +189,7 @@ fn an_index_can_be_added_to_a_schema() {
     );
 }
 
-/// The plan for a file, which is whole in its sample or not.
+/// Returns the plan for a file. With few `sample_bytes`, the sample ends before the file.
 fn plan(csv: &str, sample_bytes: usize, with: impl FnOnce(Load) -> Load) -> (String, String) {
     let home = Home::new();
     let files = put(&home, &[("t.csv", csv)]);
@@ -278,7 +278,7 @@ impl<S: Strategy<Value = std::collections::BTreeSet<i64>>> Shuffled for S {
     }
 }
 
-/// What SQLite makes of the rows one after another, or that it refuses one.
+/// Returns the rows after SQLite has inserted all, or `None` if it refuses one.
 fn twin(ids: &[Vec<Option<i64>>], on_conflict: OnConflict) -> Option<Vec<(i64, i64)>> {
     let database = Connection::open_in_memory().unwrap();
     database.execute_batch("CREATE TABLE t (id INTEGER PRIMARY KEY, n)").unwrap();

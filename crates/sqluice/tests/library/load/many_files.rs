@@ -1,4 +1,4 @@
-//! A thousand files, with few that may be open: in a process of its own, as the limit is the whole process's.
+//! A load of a thousand files under a low limit of open files. The limit applies to the whole process, so the test has its own.
 
 #![cfg(all(feature = "load", target_os = "linux"))] // It sets a limit of open files, as Unix has.
 

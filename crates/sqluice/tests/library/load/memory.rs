@@ -1,7 +1,7 @@
 //! Memory is bounded by the setting, not by the input.
 //!
-//! Each case is a process of its own: this program again, with the case in its environment. What counts is `VmHWM`, the most
-//! that was resident at a time, code and all, against the memory that the load may take and [`BESIDES_BYTES`].
+//! Each case runs in its own process: this program again, with the case in its environment. The peak of its memory (`VmHWM`, which includes
+//! the code) must stay below the memory setting plus [`BESIDES_BYTES`].
 
 #![cfg(all(feature = "load", target_os = "linux"))] // It reads the peak of memory in /proc.
 
@@ -17,14 +17,14 @@ use sqluice_testkit::archives;
 use sqluice_testkit::effort::tries;
 use sqluice_testkit::own_process::test_of;
 
-/// Names the case to the process that is to run it.
+/// The environment variable with the name of the case that the process runs.
 const CASE: &str = "SQLUICE_MEMORY_CASE";
 
-/// What a process takes besides: its code and stacks, samples, blocks that are read ahead and decompressed, the allocator's
-/// losses.
+/// The memory that a process needs besides the setting: code, stacks, samples, blocks that are read ahead and decompressed, losses of
+/// the allocator.
 const BESIDES_BYTES: u64 = 32 << 20;
 
-/// How the input arrives.
+/// The way in which the input arrives.
 #[derive(Clone, Copy, PartialEq)]
 enum From {
     Path,
@@ -50,11 +50,11 @@ impl From {
     }
 }
 
-/// How its rows are handled.
+/// The kind of rows, and the settings of the load.
 #[derive(Clone, Copy, PartialEq)]
 enum Rows {
     Declared,
-    /// And guessed wrong: the last row makes a column TEXT.
+    /// The last row makes a column TEXT, which refutes the guessed type.
     Inferred,
     Rejected,
 }
@@ -98,13 +98,13 @@ fn memory_is_bounded_whatever_the_size_of_the_input() {
     }
 }
 
-/// How often a block of a mebibyte is repeated.
+/// The number of times that a block of 1 MiB is repeated.
 fn blocks(rows: Rows) -> usize {
     let mib = tries(50, 50, 1000);
     if rows == Rows::Rejected { mib / 20 } else { mib }
 }
 
-/// Writes the input, in blocks that are all the same.
+/// Writes the input, which is the same block repeated.
 fn put(path: &Path, from: From, rows: Rows) {
     let (header, row, last) = match rows {
         Rows::Rejected => ("a\n", "x\n", ""),
@@ -136,7 +136,7 @@ fn put(path: &Path, from: From, rows: Rows) {
     }
 }
 
-/// Loads the file, and notes the most that was resident.
+/// Loads the file, and writes the peak of memory into a file.
 fn child(case: &str) {
     let (case, memory_mib) = case.split_once(';').unwrap();
     let (_, from, rows) = *CASES.iter().find(|(name, ..)| *name == case).unwrap();
@@ -150,7 +150,7 @@ fn child(case: &str) {
     let mut load = Load::new(&target, [from.file()])
         .format(plain())
         .schema(schema)
-        // All of them are bad.
+        // All rows are bad.
         .rejects_max(u64::MAX - 1)
         .write(WriteOptions::new().threads(2).memory_bytes(memory_bytes));
     load.reject = (rows == Rows::Rejected).then(|| "/dev/null".into());

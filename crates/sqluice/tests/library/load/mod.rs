@@ -1,4 +1,5 @@
-//! Loads of files: types, formats, keys, bad rows, existing tables, several files.
+//! `load`: formats, types, keys, bad rows, existing tables, several files, folders and dumps. SQLite inserts the same fields for
+//! comparison.
 
 mod arrow;
 mod bad_files;

@@ -1,4 +1,4 @@
-//! Real files, excerpts of those of ourairports.com: every value is what SQLite stores when each field is bound as text.
+//! Excerpts of the CSV files of ourairports.com: each loaded value equals what SQLite stores when the field is bound as text.
 #![cfg(feature = "load")]
 
 use std::path::{Path, PathBuf};
@@ -36,26 +36,26 @@ fn compare(name: &str, rows: usize) {
 }
 
 #[test]
-fn airport_frequencies_become_what_sqlite_makes_of_them() {
+fn airport_frequencies_are_stored_as_sqlite_stores_them() {
     compare("airport-frequencies", 2228);
 }
 
 #[test]
-fn countries_become_what_sqlite_makes_of_them() {
+fn countries_are_stored_as_sqlite_stores_them() {
     compare("countries", 249);
 }
 
 #[test]
-fn navaids_become_what_sqlite_makes_of_them() {
+fn navaids_are_stored_as_sqlite_stores_them() {
     compare("navaids", 562);
 }
 
 #[test]
-fn regions_become_what_sqlite_makes_of_them() {
+fn regions_are_stored_as_sqlite_stores_them() {
     compare("regions", 503);
 }
 
 #[test]
-fn runways_become_what_sqlite_makes_of_them() {
+fn runways_are_stored_as_sqlite_stores_them() {
     compare("runways", 1064);
 }

@@ -1,4 +1,4 @@
-//! Bad rows: each goes to the reject file or ends the load, and what is good is loaded, as SQLite would have it.
+//! Bad rows: each goes to the reject file or ends the load, and the good rows are stored as SQLite stores them.
 
 #![cfg(feature = "load")]
 
@@ -19,7 +19,7 @@ use sqluice::options::WriteOptions;
 use sqluice::source::csv::{ColumnFrom, CsvOptions, CsvReader};
 use sqluice::source::{BadRow, Refused, RefusedRow, Sink, Source};
 
-/// Lines, good and bad, below a header of three columns.
+/// A CSV file of three columns with good and bad lines.
 fn csv() -> impl Strategy<Value = Vec<u8>> {
     let good = select(vec![
         &b"1,2,3\n"[..],
@@ -50,7 +50,7 @@ fn csv() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(line, 0..60).prop_map(|lines| [&b"a,b,c\n"[..], &lines.concat()].concat())
 }
 
-/// A table of those columns, with or without one for the rowid.
+/// A table for these columns, with or without a column that is the rowid.
 fn ddl() -> impl Strategy<Value = String> {
     let declared = |strict: bool| {
         let types = if strict {
@@ -68,7 +68,7 @@ fn ddl() -> impl Strategy<Value = String> {
     })
 }
 
-/// SQLite beside: each record goes in by an INSERT of its fields as text, its number as its rowid, or is a bad row.
+/// The twin: SQLite inserts the fields of each record as text, with the number of the record as rowid, or refuses it as a bad row.
 struct Twin {
     database: Connection,
     records: i64,
@@ -171,7 +171,7 @@ proptest! {
                 .tune(|tuning| tuning.part_bytes = part_bytes)
         };
         let keep = |name: &str, threads| {
-            // Any number of them: files of bad rows alone are among these.
+            // No limit of bad rows: some files have no good row.
             let load = load(name, threads)
                 .reject(home.path(&format!("{name}.rejected")))
                 .rejects_max(u64::MAX - 1);
@@ -190,7 +190,7 @@ proptest! {
             let raw: Vec<&[u8]> = bad.iter().map(|fields| &fields[4][..]).collect();
             prop_assert_eq!(raw, twin.bad.iter().map(|bad| &bad.raw[..]).collect::<Vec<_>>());
         } else {
-            // What loses nothing is stored as SQLite does; the rest is kept.
+            // Values that keep their digits are stored as by SQLite; rows with other values are in the reject file.
             prop_assert!(ours.iter().all(|row| twins.contains(row)), "{:?} {:?}", ours, twins);
         }
 
@@ -203,7 +203,7 @@ proptest! {
             }
         }
 
-        // Without a file for them, the first ends the load.
+        // Without a reject file, the first bad row ends the load.
         let before = home.names().len();
         for threads in [1, 3] {
             let ended = run(load("strict", threads));
@@ -216,7 +216,7 @@ proptest! {
             let place = error.place().unwrap();
             let message = error.message();
             prop_assert_eq!(home.names().len(), before);
-            // If the rows are alike and none is like the header, the header is reported.
+            // If all rows have the same number of fields, and the header another one, the header is reported.
             if counts.0 == 0 && message.starts_with("the header has 3 fields, and the rows have ") {
                 let odd = |fields: &Vec<Vec<u8>>| String::from_utf8_lossy(&fields[3]).contains("the header has ");
                 prop_assert!(bad.len() > 1 && bad.iter().any(odd), "{}", message);
@@ -227,7 +227,7 @@ proptest! {
             prop_assert_eq!(&told[..], &first[1..3]);
         }
 
-        // With one that is full: one more row than may be is in it.
+        // With a limit of bad rows: the reject file has the row that exceeds it, too.
         let limited = load("few", 2).reject(home.path("few.rejected")).rejects_max(max);
         let ended = run(limited);
         prop_assert_eq!(ended.is_err(), counts.1 > max);
@@ -267,7 +267,8 @@ fn a_load_that_fails_leaves_a_reject_file_only_if_it_has_rows() {
 
 #[test]
 fn rowids_that_the_file_does_not_have_are_the_numbers_of_the_records() {
-    // Four bytes a record, five records a part: bad rows at both ends of each, and a part of nothing else.
+    // With 4 bytes a record and 20 bytes a part, each part has 5 records. The first and the last of each are bad, and all of the third
+    // part.
     let records: Vec<&str> = (0..35)
         .map(|row| if row % 5 == 0 || row % 5 == 4 || (10..15).contains(&row) { "x,y" } else { "a,1" })
         .collect();
@@ -292,7 +293,7 @@ fn rowids_that_the_file_does_not_have_are_the_numbers_of_the_records() {
 }
 
 #[test]
-fn a_row_that_is_one_too_many_says_where_the_others_are() {
+fn the_error_about_too_many_bad_rows_names_the_reject_file() {
     let home = Home::new();
     let error = load(&home, "a,b\n1\n2\n3,4\n", |load| load.rejects_max(1).format(plain())).unwrap_err();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What a load is asked for, and what is wrong with that or with its files.
+//! Settings of a load, and the errors for wrong settings and for files that do not suit them.
 
 #![cfg(feature = "load")]
 
@@ -19,7 +19,7 @@ fn load(home: &Home, csv: &str, with: impl FnOnce(Load) -> Load) -> Result<()> {
     run(with(Load::new(home.path("x.db"), [file]))).map(|_| ())
 }
 
-/// The statement that makes the table of `x.db`, on one line, and how many rows that has.
+/// Returns the CREATE TABLE of the table in `x.db`, on one line, and the number of its rows.
 fn made(home: &Home) -> (String, i64) {
     let database = open(&home.path("x.db"));
     assert_eq!(integrity(&database), "ok");
@@ -35,7 +35,7 @@ fn makes(csv: &str, with: impl FnOnce(Load) -> Load, columns: &str, rows: i64) {
     assert_eq!(made(&home), (format!("CREATE TABLE \"t\" ( {columns} )"), rows));
 }
 
-/// That the load fails in these words, and leaves nothing.
+/// Asserts that the load fails with this kind and message, and leaves no file.
 #[track_caller]
 fn fails(csv: &str, with: impl FnOnce(Load) -> Load, kind: ErrorKind, message: &str) {
     let home = Home::new();
@@ -92,7 +92,7 @@ fn an_unknown_type_is_refused_before_anything_is_read() {
         ("TEXT); CREATE VIEW v AS SELECT (1", "that declares more or less than a column"),
         ("TEXT PRIMARY PRIMARY", r#"near "PRIMARY": syntax error"#),
     ] {
-        // Of a column in a STRICT table that ends too early, SQLite stumbles over the next one.
+        // If the declaration of a column in a STRICT table ends too early, SQLite reports the next column.
         let both = [false, true];
         for strict in both
             .into_iter()
@@ -125,7 +125,7 @@ fn errors_of_sqlite_in_a_made_table_are_reported_without_a_place_in_the_data() {
 }
 
 #[test]
-fn names_that_mean_something_in_sql_are_only_names() {
+fn columns_may_have_the_names_of_sql_keywords() {
     let csv = "rowid,select,\"a\"\"b\",oid,\"x\ny\",;--,_rowid_\n1,2,3,4,5,6,7\n";
     let home = Home::new();
     load(&home, csv, |load| load).unwrap();
@@ -135,7 +135,7 @@ fn names_that_mean_something_in_sql_are_only_names() {
 }
 
 #[test]
-fn a_schema_leaves_nothing_to_be_declared() {
+fn settings_that_declare_columns_are_refused_beside_a_schema() {
     let declared = || Some(schema("CREATE TABLE t (a, b, c)"));
     let message = "a schema declares the tables, so it says what is STRICT and of which type \
                    [leave out `strict` and `types`, or the schema]";
@@ -152,7 +152,7 @@ fn tables_can_be_strict() {
     let home = Home::new();
     load(&home, CSV, |load| load.strict(true).tune(|tuning| tuning.sample_bytes = 8)).unwrap();
     assert_eq!(made(&home).0, r#"CREATE TABLE "t" ( "a" INTEGER, "b" TEXT, "c" REAL ) STRICT"#);
-    // A guess that the table itself refuses is still a guess.
+    // If a STRICT table refuses a value of a guessed type, the guess is corrected as usual.
     let home = Home::new();
     load(&home, "a\n1\n2\n3\nx\n", |load| {
         load.strict(true).tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (4, 2))
@@ -162,7 +162,7 @@ fn tables_can_be_strict() {
 }
 
 #[test]
-fn conversions_that_lose_something_need_leave() {
+fn conversions_that_lose_digits_need_lossy() {
     let types = types(&[("n", "INTEGER")]);
     let csv = "n\n1\n12345678901234567890\n";
     let message = "t.csv:3:1: '12345678901234567890' in column n has more than 64 bits, and would become a float \
@@ -223,7 +223,7 @@ fn a_first_record_that_is_malformed_is_an_error_with_its_place() {
 }
 
 #[test]
-fn a_beginning_without_a_record_is_gone_past_up_to_some_bytes() {
+fn a_beginning_without_a_record_is_skipped_up_to_a_limit() {
     let csv = format!("{}a,b\n1,2\n", "# comment\n".repeat(300));
     let format = plain().comment(b'#');
     let with = |memory_bytes| {
@@ -256,7 +256,7 @@ fn a_file_that_is_cut_off_within_its_compression_says_so() {
 
 #[test]
 #[cfg_attr(windows, ignore = "Windows has no pipes in folders")]
-fn obstacles_are_reported_before_a_pipe_is_read() {
+fn errors_of_the_target_are_reported_before_a_pipe_is_read() {
     for in_the_way in ["x.db", "x.db-wal", "bad.csv"] {
         let home = Home::new();
         fs::write(home.path(in_the_way), "precious").unwrap();
@@ -267,12 +267,12 @@ fn obstacles_are_reported_before_a_pipe_is_read() {
         assert_eq!(run(load).unwrap_err().kind(), ErrorKind::Target);
         assert!(tells.try_recv().is_err(), "nobody has opened the pipe");
         assert_eq!(fs::read_to_string(home.path(in_the_way)).unwrap(), "precious");
-        // Lets the writer go.
+        // Opens the pipe, so that its writer can end.
         drop(fs::File::open(&pipe));
     }
 }
 
-/// Changes a file when its types are read again.
+/// A progress that changes the file when the types are read again.
 struct Changing<'a>(&'a Path, &'a str);
 
 impl Progress for Changing<'_> {
@@ -308,12 +308,12 @@ fn an_input_that_changes_while_it_is_read_is_an_error() {
         fs::write(&file, numbers.replacen("a,b\n", header, 1)).unwrap();
         changed(prepared.run(&Context::default()).unwrap_err());
     }
-    // The types are read from one text, and do not hold for the next.
+    // The types are found from one text, and do not fit the next.
     let mut prepared = prepared(Some(home.path("bad.csv")));
     prepared.settle_types(&Context::default()).unwrap();
     fs::write(&file, numbers.replace("1,2", "x,2")).unwrap();
     changed(prepared.run(&Context::default()).unwrap_err());
-    // A guess is wrong, and then the file is another one.
+    // A guess proves wrong, and for the second attempt the file has changed.
     let prepared = {
         fs::write(&file, format!("{numbers}x,y\n")).unwrap();
         let load = Load::new(home.path("x.db"), [&file])

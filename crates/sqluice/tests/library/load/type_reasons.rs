@@ -308,7 +308,7 @@ fn a_column_of_text_with_fewer_numbers_gets_no_note_but_one_for_a_null_marker_be
 }
 
 #[test]
-fn the_number_that_is_reported_is_the_one_that_is_written_otherwise() {
+fn the_reported_number_is_one_that_would_be_printed_differently() {
     let of = |values: &[&str], more: usize| {
         let home = Home::new();
         let more = std::iter::repeat_n("27.29924", more);

@@ -1,5 +1,4 @@
-//! Types that follow from values: they are those of all values, whatever a sample says, and every value prints back as it was
-//! written.
+//! Guessed types of columns: they follow from all values, not just from the sample, and each stored value prints as it was written.
 
 #![cfg(feature = "load")]
 
@@ -17,13 +16,13 @@ use sqluice::infer::{Evidence, Inferred};
 use sqluice::load::Load;
 use sqluice::options::WriteOptions;
 
-/// What a column is made of.
+/// The kinds of values of a random column.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Ints,
-    /// Decimals of that many digits.
+    /// Decimals with this number of digits after the point.
     Decimals(usize),
-    /// As many as it takes.
+    /// Decimals with as many digits as their value needs.
     Shortest,
     Text,
     Empty,
@@ -68,12 +67,12 @@ fn kind() -> impl Strategy<Value = Kind> {
     ]
 }
 
-/// A column: of one kind up to some row, of another from there on, with gaps.
+/// A column with values of one kind up to some row, of another kind from there on, and with NULLs.
 #[derive(Clone, Debug)]
 struct RandomColumn {
     kinds: [Kind; 2],
     turn: usize,
-    /// One value in this number is NULL; 0: none.
+    /// One in this number of values is NULL. 0: no NULLs.
     sparse: usize,
 }
 
@@ -103,7 +102,7 @@ fn rows(columns: &[RandomColumn], count: usize, seed: u64) -> Vec<Row> {
     (0..count).map(|row| columns.iter().map(|column| value(row, column)).collect()).collect()
 }
 
-/// A file of them, with a first column that keeps lines from being empty.
+/// Returns the rows as CSV, with an additional first column, so that no line is empty.
 fn csv(rows: &[Row], columns: usize) -> String {
     let header: String = (0..columns).map(|column| format!(",c{column}")).collect();
     let line = |row: &Row| {
@@ -113,7 +112,7 @@ fn csv(rows: &[Row], columns: usize) -> String {
     format!("k{header}\n") + &rows.iter().map(line).collect::<String>()
 }
 
-/// The evidence of all values of a column.
+/// Returns the evidence for the type that all values of a column give.
 fn evidence<'a>(values: impl Iterator<Item = &'a Option<String>>) -> Evidence {
     let mut evidence = Evidence::new();
     values.flatten().for_each(|value| evidence.add(value.as_bytes()));
@@ -128,15 +127,15 @@ fn declared(database: &Path, table: &str) -> BTreeMap<String, String> {
     types.map(Result::unwrap).collect()
 }
 
-/// How a float is printed by Python (`1.0`), JavaScript (`1`), and R, which writes all digits of a whole number.
+/// Prints a float as Python (`1.0`), JavaScript (`1`), and R, which writes all digits of a whole number.
 const PRINTERS: [fn(f64) -> String; 3] = [
     |real| format!("{real:?}"),
     |real| real.to_string(),
     |real| if real.fract() == 0.0 { format!("{real:.0}") } else { real.to_string() },
 ];
 
-/// Sees that what is stored prints as what was written: floats with as many decimals as all of the column have, or, where
-/// that varies, all by the same of [`PRINTERS`].
+/// Asserts that stored values print as they were written. Floats are printed with the number of decimals that all values of the column
+/// have, or, if that varies, all by the same one of [`PRINTERS`].
 fn assert_prints_back<I: Iterator<Item = Row>>(
     database: &Path,
     table: &str,
@@ -225,7 +224,7 @@ proptest! {
         assert_prints_back(&home.path("0.db"), "t", &names, || rows.iter().cloned());
     }
 
-    /// The rows that count, with a limit, and with rows that are malformed or that the table refuses.
+    /// The types follow from the records up to the limit that are well-formed, also from those that the table refuses.
     #[test]
     fn types_are_those_of_the_well_formed_records_that_are_read(
         columns in prop::collection::vec(column(), 1..4),
@@ -245,7 +244,7 @@ proptest! {
             numbers.insert(at, None);
             lines.insert(at + 1, "too,many,fields,in,this,record".to_owned());
         }
-        // Refused by the table, but a record like others: k is NOT NULL.
+        // The table refuses this record, since k is NOT NULL, but its values count for the types.
         let refused: Vec<bool> = numbers.iter().map(|_| random.one_in(5)).collect();
         for (line, (refused, number)) in lines[1..].iter_mut().zip(refused.iter().zip(&numbers)) {
             if *refused && number.is_some() {

@@ -9,7 +9,7 @@ use crate::support::Random;
 use crate::support::files::Home;
 use sqluice_testkit::effort::tries;
 
-/// Values that nothing else makes, each in at most 19 rows.
+/// Values that occur nowhere else, each in at most 19 rows.
 struct Canaries {
     texts: Vec<String>,
     ints: Vec<i64>,
@@ -36,7 +36,7 @@ impl Canaries {
         }
     }
 
-    /// One that a column of that shape may have.
+    /// Returns a canary that a column of this shape may have.
     fn of(&self, random: &mut Random, shape: Shape) -> Option<Value> {
         match shape {
             Shape::Words | Shape::Code | Shape::Codes | Shape::Mail => {
@@ -52,10 +52,10 @@ impl Canaries {
         }
     }
 
-    /// The bytes that must be nowhere.
+    /// Returns the byte sequences that no output may have.
     fn needles(&self) -> Vec<Vec<u8>> {
         let texts = self.texts.iter().map(|text| text.as_bytes().to_vec());
-        // As records have them: the six bytes of an integer, the eight of a real.
+        // The bytes in records: six of an integer, eight of a real.
         let ints = self.ints.iter().map(|int| int.to_be_bytes()[2..].to_vec());
         let spelled = self.ints.iter().map(|int| int.to_string().into_bytes());
         let reals = self.reals.iter().map(|real| real.to_be_bytes().to_vec());
@@ -188,7 +188,7 @@ fn canaries_of_the_schema_are_listed_or_removed_with_the_comments() {
 }
 
 #[test]
-fn the_ends_of_numbers_are_not_those_of_one_row() {
+fn a_profile_does_not_show_the_smallest_or_largest_number_of_a_single_row() {
     let home = Home::new();
     let original = home.path("original.db");
     Connection::open(&original)

@@ -14,7 +14,7 @@ use crate::support::files::{Home, integrity, open};
 
 /// A database and its look-alike.
 pub(crate) struct Pair {
-    /// Removed with it.
+    /// The folder, which is removed when the pair is dropped.
     _home: Home,
     profile: ProfileReport,
     schema: Schema,
@@ -22,12 +22,12 @@ pub(crate) struct Pair {
     differences: RefCell<Vec<String>>,
 }
 
-/// The profile of a database.
+/// Returns the profile of a database.
 pub(crate) fn profile(database: &Path) -> ProfileReport {
     Profile::new(database).threads(2).run().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Makes a database of a profile.
+/// Generates a database from a profile.
 pub(crate) fn generate(profile: &ProfileReport, target: &Path) {
     let text = &profile.text;
     let schema = profile.schema().unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -40,7 +40,7 @@ pub(crate) fn generate(profile: &ProfileReport, target: &Path) {
 }
 
 impl Pair {
-    /// The look-alike of `original.db` in a folder. SQLite finds it sound, and its foreign keys kept.
+    /// Makes the look-alike of `original.db` in a folder, and asserts that it is sound and keeps its foreign keys.
     pub(crate) fn of(home: Home) -> Pair {
         let (original, like) = (home.path("original.db"), home.path("like.db"));
         let profile = profile(&original);
@@ -55,7 +55,7 @@ impl Pair {
         Pair { _home: home, profile, schema, connections, differences: RefCell::default() }
     }
 
-    /// Finds no difference.
+    /// Asserts that there is no difference.
     pub(crate) fn assert_alike(&self) {
         let differences = self.differences();
         assert!(differences.is_empty(), "{differences:#?}\n{}", self.profile.text);
@@ -82,7 +82,7 @@ impl Pair {
         self.differences.take()
     }
 
-    /// Both results of a query of one number differ by at most that share, and that much besides.
+    /// Compares the number that a query returns in both databases: it may differ by the share `share`, plus `more`.
     fn same(&self, sql: &str, share: f64, more: f64) {
         let [one, other] = [0, 1].map(|at| number(&self.connections[at], sql));
         if (one - other).abs() > share * one.abs() + more {
@@ -94,7 +94,7 @@ impl Pair {
         if column.generated.is_some() {
             return;
         }
-        // Which parents have many rows is drawn anew.
+        // The parents with many rows are others in the look-alike.
         let refers = table
             .references
             .iter()
@@ -110,7 +110,7 @@ impl Pair {
                     "typeof({column}) = 'text' AND julianday({column}) IS NOT NULL AND {column} LIKE '____-%'"
                 ),
             ),
-            // Addresses are as long as those of the generator are.
+            // The length of addresses is that of the generator's.
             (
                 format!("length({column})"),
                 format!(
@@ -126,7 +126,7 @@ impl Pair {
         }
     }
 
-    /// Each tenth of the values ends where it ended, give or take 2% of the range, or of the rows.
+    /// Compares the deciles: they may differ by 2% of the range, or of the rows.
     fn compare_quantiles(&self, sql: &str, one: &[f64], other: &[f64]) {
         let close = |count: usize| (count as f64 - one.len() as f64).abs() <= 0.05 * one.len() as f64 + 2.0;
         if !close(other.len()) || other.is_empty() {
@@ -139,7 +139,7 @@ impl Pair {
         for tenth in 0..=10 {
             let share = f64::from(tenth) / 10.0;
             let found = at(other, share);
-            // A quantile of a profile stands for 20 values or more.
+            // A quantile of a profile stands for at least 20 values, so it may be off by 20 ranks.
             let ranks = 0.02 + 20.0 / one.len() as f64;
             let (low, high) = (at(one, share - ranks) - 0.02 * range, at(one, share + ranks) + 0.02 * range);
             if !(low..=high).contains(&found) {
@@ -149,7 +149,7 @@ impl Pair {
         }
     }
 
-    /// Rows a parent have one distribution (Kolmogorov and Smirnov's test, p > 1e-6).
+    /// Compares the distribution of rows for each parent (Kolmogorov-Smirnov test, p > 1e-6).
     fn compare_children(&self, table: &Table, columns: &[usize], parent: &Table) {
         let child = quoted(&table.name);
         let key: Vec<String> = columns.iter().map(|column| quoted(&table.columns[*column].name)).collect();
@@ -170,7 +170,7 @@ impl Pair {
         }
     }
 
-    /// Ten joins and more have as many rows, give or take 10%.
+    /// Compares the numbers of rows of ten joins and more: they may differ by 10%.
     fn compare_joins(&self) {
         let mut queries = Vec::new();
         for table in &self.schema.tables {
@@ -204,7 +204,7 @@ impl Pair {
     }
 }
 
-/// The rows of `child a JOIN child b ON a.column = b.column`, without making them.
+/// SQL that counts the rows of `child a JOIN child b ON a.column = b.column` without the join itself.
 fn self_join(child: &str, column: &str) -> String {
     let groups = format!("SELECT count(*) AS n FROM {child} WHERE {column} IS NOT NULL GROUP BY {column}");
     format!("SELECT sum(n * n) FROM ({groups})")
@@ -231,7 +231,7 @@ fn numbers(connection: &Connection, sql: &str) -> Vec<f64> {
 }
 
 #[test]
-fn other_distributions_are_found_to_be_apart() {
+fn the_comparison_finds_different_distributions() {
     let one: Vec<f64> = (0..1000).map(|row| f64::from(row % 10)).collect();
     assert_eq!(distance(&one, &one), 0.0);
     let mut sorted = one.clone();

@@ -125,7 +125,7 @@ fn keys_of_several_columns_grow_with_the_rows() {
 }
 
 #[test]
-fn what_needs_an_application_is_named_and_left_out() {
+fn tables_that_need_an_application_are_left_out_and_named() {
     let home = Home::new();
     let connection = original(
         &home,

@@ -1,4 +1,4 @@
-//! Look-alikes: a database, its profile, and a database that is made of that. SQLite compares the two.
+//! Look-alikes: databases that are generated from the profile of another database. SQL queries compare the two.
 
 mod canaries;
 mod compare;

@@ -1,4 +1,4 @@
-//! Look-alikes of databases that everybody knows: a shop, TPC-H, a time series.
+//! Look-alikes of the databases of presets: a shop, TPC-H, a time series.
 
 use sqluice::generate::{Generate, Preset};
 use sqluice::options::WriteOptions;
@@ -19,19 +19,19 @@ fn preset(name: &str, rows: u64) -> Home {
 }
 
 #[test]
-fn a_shop_has_a_look_alike() {
+fn a_database_made_from_the_profile_of_a_shop_has_its_statistics() {
     Pair::of(preset("shop", 4000)).assert_alike();
 }
 
 #[test]
-fn every_preset_has_a_look_alike() {
+fn databases_made_from_profiles_of_presets_have_their_statistics() {
     for name in ["user", "integers", "kv", "events"] {
         Pair::of(preset(name, 3000)).assert_alike();
     }
 }
 
 #[test]
-fn tpch_has_a_look_alike() {
+fn a_database_made_from_the_profile_of_tpch_has_its_statistics() {
     let home = Home::new();
     let write = WriteOptions::new().threads(2).memory_bytes(32 << 20);
     let tpch = Tpch::new(home.path("original.db"), 0.01).write(write);
@@ -40,7 +40,7 @@ fn tpch_has_a_look_alike() {
 }
 
 #[test]
-fn a_look_alike_may_be_larger() {
+fn a_database_made_from_a_profile_may_have_ten_times_the_rows() {
     let home = preset("shop", 500);
     let report = profile(&home.path("original.db"));
     let extent = sqluice::generate::Extent::new().scale(10.0);

@@ -1,4 +1,4 @@
-//! Look-alikes of random databases.
+//! Look-alikes of random databases have the statistics of their originals.
 
 use super::compare::Pair;
 use super::schemas::make;
@@ -7,7 +7,7 @@ use crate::support::files::Home;
 use sqluice_testkit::effort::tries;
 
 #[test]
-fn random_databases_have_look_alikes() {
+fn databases_made_from_profiles_of_random_databases_have_their_statistics() {
     let mut all = Vec::new();
     for seed in 0..tries(12, 300, 3000) {
         let home = Home::new();

@@ -7,7 +7,7 @@ use rusqlite::types::Value;
 
 use crate::support::Random;
 
-/// What a column holds.
+/// The kind of values of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Shape {
     Category,
@@ -45,7 +45,7 @@ const SHAPES: [Shape; 15] = [
     Shape::Mixed,
 ];
 
-/// A table while it is made up.
+/// A random table that has been created.
 struct Made {
     name: String,
     rows: u64,
@@ -147,7 +147,7 @@ pub(crate) fn make(
     connection.execute_batch("COMMIT").unwrap();
 }
 
-/// A key of a row.
+/// Returns the key of a row.
 fn key(kind: &str, row: u64, step: u64) -> Value {
     match kind {
         "TEXT" => Value::Text(format!("K{:06}", row * 37 % 1_000_000)),
@@ -223,7 +223,7 @@ fn make_table(
             let of =
                 if skew == 0 { of } else { of * random.below(parent.rows as usize) / parent.rows as usize };
             let is_null = !is_pair && random.below(10) == 0;
-            // The step of a parent is in its key: it is read back.
+            // The keys of a parent are read back, since their steps are random.
             let found: Value = connection
                 .query_row(&format!("SELECT id FROM {} LIMIT 1 OFFSET {of}", parent.name), [], |row| {
                     row.get(0)

@@ -10,10 +10,10 @@ use rusqlite::types::Value;
 use super::{Lab, masking};
 use sqluice_testkit::effort::tries;
 
-/// Letters or bytes of a canary that are looked for: fewer would be met by chance.
+/// The number of letters or bytes of a canary that are searched for. Fewer would occur by chance.
 const WINDOW: usize = 12;
 
-/// Canaries, and the first of the bytes that give them away.
+/// The canaries, and the byte sequences that are searched for.
 #[derive(Default)]
 struct Canaries {
     windows: HashSet<Vec<u8>>,
@@ -52,12 +52,12 @@ impl Canaries {
         real
     }
 
-    /// Bytes of these.
+    /// The length of these byte sequences.
     fn window(&self) -> usize {
         if self.utf16 { 2 * WINDOW } else { WINDOW }
     }
 
-    /// Parts from all over a value: it may be cut into pages anywhere.
+    /// Adds pieces of a value from all of its places, since a page may end anywhere in it.
     fn add(&mut self, bytes: &[u8]) {
         let last = bytes.len() - self.window().min(bytes.len());
         for at in (0..=last).step_by(96).chain([last]) {
@@ -65,7 +65,7 @@ impl Canaries {
         }
     }
 
-    /// The places of canaries in a file.
+    /// Returns the offsets of canaries in a file.
     fn found(&self, file: &[u8]) -> Vec<usize> {
         let mut found: Vec<usize> = file
             .windows(self.window())
@@ -174,7 +174,7 @@ fn fill(rng: &mut Rng, connection: &Connection, canaries: &mut Canaries, table: 
         .unwrap();
 }
 
-/// Full-text tables over a table, and one with text of its own.
+/// Creates full-text tables over a table, and one that stores its own text.
 fn full_text(
     rng: &mut Rng,
     connection: &Connection,
@@ -243,7 +243,7 @@ fn no_byte_of_a_masked_copy_has_a_canary() {
 }
 
 #[test]
-fn a_copy_without_masks_would_have_them() {
+fn a_copy_without_masks_has_the_canaries() {
     let mut rng = Rng::with_seed(1);
     let mut canaries = Canaries::default();
     let lab = Lab::empty();

@@ -12,7 +12,7 @@ use sqluice::copy::MaskPlan;
 use super::{Lab, masking};
 use sqluice_testkit::effort::tries;
 
-/// The number of letters of a canary that are looked for: fewer are met by chance.
+/// The number of letters of a canary that are searched for. Fewer would occur by chance.
 const LETTERS: usize = 9;
 
 /// A database that gets canaries.
@@ -218,7 +218,7 @@ fn a_canary_is_gone_or_its_column_is_named_without_it() {
         let (hidden, kept, masks) = (BTreeSet::new(), BTreeMap::new(), Vec::new());
         let mut garden = Garden { rng: &mut rng, connection: &connection, hidden, kept, masks, next: 0 };
         garden.run("PRAGMA page_size = 1024; BEGIN");
-        // Some databases have only places that masks reach.
+        // In some databases, masks reach all places.
         let places = if seed % 4 == 3 { &PLACES[6..] } else { &PLACES[..] };
         garden.masked("");
         for _ in 0..garden.rng.usize(1..5) {

@@ -1,4 +1,4 @@
-//! What is in a masked copy: new values where masks are, and the old ones everywhere else.
+//! Masked columns of a copy have new values, and all other columns the old ones.
 
 use std::collections::HashMap;
 
@@ -83,7 +83,7 @@ fn null_stays_null_and_dates_of_a_person_move_together() {
 }
 
 #[test]
-fn the_time_of_the_day_does_not_stay_and_moments_keep_their_distances() {
+fn shift_changes_the_time_of_day_and_keeps_distances_between_times() {
     let lab = Lab::new(
         "CREATE TABLE visits (person INT, came TEXT, went TEXT, unix INT, year INT);
          WITH RECURSIVE n (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 999)
@@ -116,7 +116,7 @@ fn the_time_of_the_day_does_not_stay_and_moments_keep_their_distances() {
 }
 
 #[test]
-fn numbers_that_are_no_moments_are_refused_without_their_values() {
+fn shift_refuses_other_numbers_without_showing_them() {
     let lab = Lab::new(
         "CREATE TABLE people (id INTEGER PRIMARY KEY, age INT); INSERT INTO people VALUES (1, 43831);",
     );
@@ -125,7 +125,7 @@ fn numbers_that_are_no_moments_are_refused_without_their_values() {
     assert!(said.contains("no moment") && said.contains("shape()") && !said.contains("43831"), "{said}");
 }
 
-/// Each column of a table in one database is that of the other, or all of its values are others; equal ones became equal ones.
+/// Asserts that a column has the same values in both databases or only new ones, and that equal old values became equal new values.
 fn assert_masked(old: &[Vec<Exact>], new: &[Vec<Exact>], column: usize) {
     let mut became: HashMap<String, &Exact> = HashMap::new();
     for (was, is) in old.iter().zip(new) {
@@ -137,7 +137,7 @@ fn assert_masked(old: &[Vec<Exact>], new: &[Vec<Exact>], column: usize) {
 }
 
 #[test]
-fn any_table_of_any_database_keeps_what_has_no_mask() {
+fn columns_without_a_mask_keep_their_values_in_random_databases() {
     for seed in 0..40 {
         let lab = Lab::empty();
         let mut rng = Rng::with_seed(seed);

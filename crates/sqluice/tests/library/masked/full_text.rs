@@ -1,4 +1,4 @@
-//! Full-text tables are made of the new rows, and find what these have.
+//! Full-text tables of a masked copy are made from the new rows, and find only their words.
 
 use super::{Lab, count, texts};
 

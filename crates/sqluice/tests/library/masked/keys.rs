@@ -1,4 +1,4 @@
-//! Keys stay keys, and what refers to them still does.
+//! In a masked copy keys stay unique, and joins and foreign keys find the same rows as before.
 
 use fastrand::Rng;
 

@@ -1,4 +1,4 @@
-//! What masks do not follow is said.
+//! The plan of a masked copy reports columns and schema text that may have personal data and have no mask.
 
 use super::{Lab, masking};
 use sqluice::progress::Context;

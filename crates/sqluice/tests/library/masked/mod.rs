@@ -1,4 +1,4 @@
-//! Masked copies: what is masked is gone from every byte, and everything else is as it was. SQLite is the oracle.
+//! `copy --mask`: no byte of the copy has a masked value, and all other values are unchanged. SQLite reads both for the comparison.
 
 mod bytes;
 mod canaries;
@@ -25,7 +25,7 @@ struct Lab {
     source: PathBuf,
 }
 
-/// The masks that a text declares, with a key of the tests'.
+/// Returns the masks that a text declares, with a fixed key.
 fn masking(sql: &str) -> Masking {
     masking_with(sql, "the key of the tests")
 }
@@ -36,7 +36,7 @@ fn masking_with(sql: &str, key: &str) -> Masking {
 }
 
 impl Lab {
-    /// With a database that these statements make.
+    /// Makes a database by these statements.
     fn new(sql: &str) -> Lab {
         let lab = Lab::empty();
         Connection::open(&lab.source).unwrap().execute_batch(sql).unwrap();

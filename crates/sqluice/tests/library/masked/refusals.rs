@@ -1,4 +1,4 @@
-//! What can't be masked is refused where the mask stands, and no message has an old value.
+//! Impossible masks are refused with their line and column, and no message has an old value.
 
 use super::{Lab, masking};
 use sqluice::copy::MaskFile;
@@ -16,7 +16,7 @@ const SOURCE: &str = "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT 
     INSERT INTO exact VALUES (987654321, 'Annabella');";
 
 #[test]
-fn a_mask_that_cannot_be_is_refused_at_its_place() {
+fn an_impossible_mask_is_refused_at_its_place() {
     for (masks, message) in [
         ("CREATE TABLE custmers (name /* gen: name() */)", "mask.sql:1:37: {} has no table custmers"),
         (
@@ -123,7 +123,7 @@ fn rows_that_masks_make_impossible_end_the_copy_without_an_old_value() {
         let text = format!("{error}\n{}\n{error:?}", error.hint_text().unwrap_or_default());
         assert!(text.contains(said), "{masks}: {text}");
         for old in ["Annabella", "Bartholomew", "secret.com", "987654321", "4711"] {
-            // The rowid is only masked in the last.
+            // Only the last of these masks the rowid.
             if old == "4711" && !masks.contains("(id") {
                 continue;
             }
@@ -135,7 +135,7 @@ fn rows_that_masks_make_impossible_end_the_copy_without_an_old_value() {
 }
 
 #[test]
-fn a_masked_copy_neither_replaces_its_source_nor_is_statements() {
+fn a_masked_copy_in_place_or_for_d1_is_refused() {
     let lab = Lab::new(SOURCE);
     let masks = "CREATE TABLE customers (name /* gen: name() */)";
     let mut copy = lab.copy(masking(masks));

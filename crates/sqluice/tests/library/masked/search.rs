@@ -13,7 +13,7 @@ use super::{Lab, count, masking};
 
 const MASK: &str = "CREATE TABLE people (name /* gen: name() */, mail /* gen: email() */)";
 
-/// People with a mask, and another table that these statements make.
+/// Makes a table of people with a mask, and what these statements add.
 fn with(sql: &str) -> Lab {
     let lab = Lab::new(
         "CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, mail TEXT);
@@ -180,7 +180,7 @@ fn texts_of_masked_columns_in_other_columns_are_found_as_whole_values() {
 }
 
 #[test]
-fn more_masked_texts_than_memory_holds_are_a_sample_and_said_to_be() {
+fn if_memory_does_not_hold_all_masked_texts_a_sample_is_searched_and_reported() {
     let lab = with(&format!(
         "{} INSERT INTO people (name) SELECT 'person ' || i FROM n; CREATE TABLE orders (ship TEXT);
          INSERT INTO orders SELECT name FROM people WHERE id > 3;",
@@ -197,7 +197,7 @@ fn more_masked_texts_than_memory_holds_are_a_sample_and_said_to_be() {
 }
 
 #[test]
-fn columns_computed_of_masked_ones_follow_and_are_no_finding() {
+fn columns_computed_from_masked_columns_are_no_finding() {
     let lab = Lab::new(
         "CREATE TABLE people (id INTEGER PRIMARY KEY, mail TEXT, lower_mail TEXT AS (lower(mail)) STORED, email AS (lower_mail),
            login TEXT, email2 AS (login || '@secret.org'));
@@ -262,7 +262,7 @@ fn the_search_reports_its_progress_and_can_be_cancelled() {
     let context = Context::default().progress(&seen);
     lab.copy(masking(MASK)).prepare(&context).unwrap();
     assert_eq!(*seen.phases.lock().unwrap(), ["search people", "search people", "search log"]);
-    // The masked columns, the other column of the table, and the other table.
+    // Searched rows: 3 for the masked columns, 3 for the other column of the table, 2 of the other table.
     assert_eq!(seen.rows.load(Ordering::Relaxed), 3 + 3 + 2);
     let cancel = Cancel::new();
     let stopping = Seen { stop: Some(cancel.clone()), ..Seen::default() };

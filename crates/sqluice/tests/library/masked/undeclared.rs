@@ -12,7 +12,7 @@ const SOURCE: &str = "CREATE TABLE places (id INTEGER PRIMARY KEY, title TEXT);
 const PLACES: &str = "CREATE TABLE places (id /* gen: permute() */)";
 
 #[test]
-fn a_column_that_seems_to_refer_to_a_masked_key_is_asked_about() {
+fn a_column_that_seems_to_refer_to_a_masked_key_must_be_decided() {
     let lab = Lab::new(SOURCE);
     for (masks, seen, hint) in [
         (
@@ -82,7 +82,7 @@ fn a_column_that_does_not_refer_stays_and_so_does_one_that_the_mask_file_names()
 }
 
 #[test]
-fn wrong_references_are_refused_in_the_words_of_merge() {
+fn wrong_references_get_the_same_errors_as_in_merge() {
     let lab = Lab::new(&format!("{SOURCE} CREATE TABLE notes (place INT REFERENCES places);"));
     let run = |references: &[&str], others: &[&str]| {
         let masking = masking(PLACES).references(references.iter().copied());

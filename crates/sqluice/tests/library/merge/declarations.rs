@@ -1,4 +1,4 @@
-//! Tables that sources declare differently, where columns may be added.
+//! Merges of tables that the sources declare differently: added columns, other spellings, and differences that are refused.
 
 use sqluice::options::WriteOptions;
 
@@ -113,7 +113,7 @@ fn differences_that_change_what_is_stored_or_accepted_are_refused_by_name() {
 }
 
 #[test]
-fn another_spelling_is_noted() {
+fn a_different_spelling_of_a_declaration_has_a_note() {
     for (one, other, said) in [
         ("id INTEGER PRIMARY KEY, a TEXT", "id INTEGER PRIMARY KEY, a VARCHAR(20)", "column a is TEXT in"),
         ("id INTEGER PRIMARY KEY, a TEXT", "\"id\" integer, [A] text, PRIMARY KEY (id)", "in other words"),
@@ -177,7 +177,7 @@ fn a_column_without_a_value_for_the_rows_that_lack_it_is_refused() {
 }
 
 #[test]
-fn others_that_add_the_same_column_must_agree() {
+fn sources_that_add_the_same_column_must_declare_it_equally() {
     let one = "CREATE TABLE t (id INTEGER PRIMARY KEY)";
     let made = Made::by(&[
         one,

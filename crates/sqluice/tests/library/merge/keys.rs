@@ -1,4 +1,4 @@
-//! Keys that several sources have, and numbers that are changed.
+//! Merges of sources with equal keys: conflicts, `--renumber`, and references that follow the new numbers.
 
 use sqluice::options::{OnConflict, WriteOptions};
 
@@ -35,7 +35,7 @@ fn a_repeated_key_names_both_files_and_the_key() {
 }
 
 #[test]
-fn a_row_that_loses_on_any_key_leaves_every_tree() {
+fn a_row_that_is_left_out_for_one_key_is_in_no_index() {
     let table = "CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE, b UNIQUE, c); CREATE INDEX i ON t (c);";
     let made = Made::by(&[
         &format!("{table} INSERT INTO t VALUES (1, 1, 1, 'one'), (2, 2, 2, 'two');"),
@@ -110,7 +110,7 @@ fn rowids_that_something_names_are_not_changed() {
     let script = format!("CREATE TABLE t (a, CHECK (rowid < 5)); {rows}");
     let made = Made::by(&[&script, &script]);
     assert!(made.refused(&made.merge()).contains("a CHECK of table t names"));
-    // Here the name is that of a column.
+    // In this table, rowid is the name of a column.
     let script = format!("CREATE TABLE t (oid); CREATE VIEW v AS SELECT oid FROM t; {rows}");
     let made = Made::by(&[&script, &script]);
     made.run(&made.merge()).unwrap();
@@ -118,7 +118,7 @@ fn rowids_that_something_names_are_not_changed() {
 }
 
 #[test]
-fn rowids_are_kept_where_that_is_asked_for() {
+fn keep_rowids_keeps_rowids_without_a_column() {
     let made = Made::by(&[
         "CREATE TABLE t (a); INSERT INTO t (rowid, a) VALUES (1, 'a'), (5, 'b');",
         "CREATE TABLE t (a); INSERT INTO t (rowid, a) VALUES (3, 'c'), (9, 'd');",

@@ -1,4 +1,4 @@
-//! Merged databases, with SQLite as the oracle.
+//! `merge`: the result has the rows that SQLite's INSERTs of all sources would store, and is sound.
 
 mod declarations;
 mod keys;
@@ -56,7 +56,7 @@ impl Made {
         format!("{error:#}")
     }
 
-    /// What a query of the result gives, row by row.
+    /// Runs a query on the result, and returns a text for each row.
     pub(crate) fn query(&self, sql: &str) -> Vec<String> {
         let connection = twin::open(&self.target);
         let mut statement = connection.prepare(sql).unwrap();

@@ -1,4 +1,4 @@
-//! Merges whose leaves are copied to their places by others: the result is what one process makes.
+//! Merges whose leaves other processes copy to their places (`Merge::places`): the result equals that of one process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn options() -> WriteOptions {
     WriteOptions::new().threads(2).tune(|tuning| tuning.chunk_bytes = 64 << 10)
 }
 
-/// The places of table `t`, if the merge can be made so.
+/// Returns the places of table `t`, or `None` if the merge has no places.
 fn places(merge: &Merge, file: &Path) -> Result<Option<Vec<Place>>> {
     let count = |source: &PathBuf| Place::count(source, "t", &merge.write, &Context::default());
     let pages = merge.sources.iter().map(count).collect::<Result<Vec<u32>>>()?;
@@ -47,7 +47,7 @@ fn run(merge: &Merge) -> Result<MergeReport> {
     merge.run()
 }
 
-/// A database of a set whose rowids are those of no other.
+/// Makes a database whose rowids begin at `first`.
 fn make(rng: &mut Rng, db: &Path, page_bytes: usize, statements: &str, first: i64) {
     let connection = open(db);
     connection.execute_batch(&format!("PRAGMA page_size = {page_bytes}; {statements}; BEGIN")).unwrap();
@@ -64,7 +64,7 @@ fn make(rng: &mut Rng, db: &Path, page_bytes: usize, statements: &str, first: i6
         insert.execute((id, format!("text {}", rng.u16(..)), vec![rng.u8(..); bytes])).unwrap();
     }
     drop(insert);
-    // Leaves that are not full.
+    // Deleted rows leave leaves that are not full.
     if rng.bool() {
         connection.execute_batch("DELETE FROM t WHERE id % 5 = 0 AND id > (SELECT min(id) FROM t)").unwrap();
     }
@@ -75,7 +75,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(60))]
 
     #[test]
-    fn leaves_at_their_places_make_what_a_merge_makes(seed: u64, page_shift in 9u32..17) {
+    fn a_merge_of_placed_leaves_equals_a_merge_by_one_process(seed: u64, page_shift in 9u32..17) {
         let mut rng = Rng::with_seed(seed);
         let folder = tempfile::tempdir().unwrap();
         let page_bytes = 1_usize << page_shift;
@@ -87,7 +87,7 @@ proptest! {
             }
         }
         let count = rng.i64(2..6);
-        // Not in the order of the rowids.
+        // The sources are not in the order of their rowids.
         let mut order: Vec<i64> = (0..count).collect();
         rng.shuffle(&mut order);
         let sources: Vec<PathBuf> = order.iter().map(|place| folder.path().join(format!("{place}.db"))).collect();
@@ -102,7 +102,7 @@ proptest! {
         let mut places = places(&merge, &file).unwrap().unwrap();
         rng.shuffle(&mut places);
         if rng.bool() {
-            // An attempt that was given up.
+            // The file of an earlier attempt that was given up.
             let again = rng.choice(&places).unwrap().clone();
             write(&again, &folder.path().join("given up")).unwrap();
         }
@@ -172,10 +172,10 @@ fn a_merge_waits_until_no_worker_writes_any_more() {
 }
 
 #[test]
-fn what_a_killed_worker_has_written_is_written_again() {
+fn pages_of_a_killed_worker_are_written_again() {
     let (made, file) = two();
     let places = places(&made.merge(), &file).unwrap().unwrap();
-    // Half of its pages, and no list.
+    // The worker has written half of its pages, and no list.
     let garbage = fs::OpenOptions::new().write(true).open(&file).unwrap();
     garbage.write_all_at(&vec![7; 4096 * 9], 4096).unwrap();
     drop(garbage);

@@ -1,4 +1,4 @@
-//! Random sets of databases with the same tables.
+//! Merges of random databases with the same tables, compared with INSERTs of all their rows by SQLite.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::twin::{content, insert_all, integrity, open, tables};
 use sqluice_testkit::config;
 use sqluice_testkit::effort::tries;
 
-/// Statements that all databases of a set begin with.
+/// Returns the statements with which each database of a merge begins.
 fn statements(rng: &mut Rng) -> Vec<String> {
     let unique = |rng: &mut Rng| if rng.u8(0..3) == 0 { " UNIQUE" } else { "" };
     let key = if rng.bool() { "id INTEGER PRIMARY KEY" } else { "id INTEGER PRIMARY KEY AUTOINCREMENT" };
@@ -45,7 +45,7 @@ fn statements(rng: &mut Rng) -> Vec<String> {
     statements
 }
 
-/// A value of few or of many.
+/// Returns a value out of few or out of many.
 fn value(rng: &mut Rng, few: bool) -> String {
     let number = if few { rng.i64(0..40) } else { rng.i64(..) };
     match rng.u8(0..12) {
@@ -61,7 +61,7 @@ fn value(rng: &mut Rng, few: bool) -> String {
     }
 }
 
-/// A database of a set.
+/// Makes one database of a merge.
 fn make(rng: &mut Rng, db: &Path, statements: &[String], place: i64, kind: u8, encoding: &str) {
     let connection = open(db);
     let page_size = if rng.u8(0..4) == 0 { 1024 } else { 512 };

@@ -1,4 +1,4 @@
-//! References that follow new numbers, whether the schema declares them, names and values show them, or the user gives them.
+//! References that follow renumbered keys: declared in the schema, recognised by names and values, or given by the user.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ fn columns_that_seem_to_refer_to_new_numbers_must_be_decided() {
 }
 
 #[test]
-fn what_is_said_of_columns_must_make_sense() {
+fn wrong_or_contradictory_references_are_refused() {
     let declared = "CREATE TABLE p (id INTEGER PRIMARY KEY, a TEXT, b UNIQUE); CREATE TABLE c (p INT REFERENCES p, q INT);";
     let made = Made::by(&[declared, declared]);
     let given = |reference: &str| made.refused(&made.merge().references([reference]));
@@ -162,7 +162,7 @@ fn rows_whose_parents_are_left_out_are_refused_or_counted() {
         assert_eq!(made.query("SELECT count(*) FROM orders"), ["6"]);
         std::fs::remove_file(&made.target).unwrap();
     }
-    // Not a reference at all.
+    // The column is declared to be no reference.
     let merge = made
         .merge()
         .no_references(["orders.customer_id"])
@@ -181,7 +181,7 @@ fn rows_that_share_the_key_that_is_referred_to_are_one() {
     assert_eq!((report.left_out_rows, report.orphans.len()), (1, 0));
 }
 
-/// Names of the tables and columns of a set of databases, and what is declared.
+/// The names of tables and columns in all databases of a merge, and the declared references.
 struct Shape {
     places: String,
     visits: String,
@@ -402,7 +402,7 @@ proptest! {
                 let Some((new_value, new_parent)) = merged.get(&row) else { continue };
                 match (&parent, new_parent) {
                     (Some(parent), Some(new)) if parent == new => {}
-                    // Rows of the same key are one.
+                    // Rows with the same key become one row.
                     (Some(_), Some(_)) if !followed && *new_value == value => {}
                     (Some(parent), None) => {
                         prop_assert!(!tags.contains(parent), "{} lost {}", row, parent);

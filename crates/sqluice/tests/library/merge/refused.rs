@@ -1,4 +1,4 @@
-//! Merges that can't be: nothing is written, and the message says why.
+//! Merges that are refused: nothing is written, and the message names the reason.
 
 use sqluice::merge::Merge;
 
@@ -23,7 +23,7 @@ fn sources_must_be_different_files_that_exist() {
 }
 
 #[test]
-fn a_name_must_be_of_one_kind() {
+fn a_name_must_have_the_same_kind_in_all_sources() {
     let made = Made::by(&["CREATE TABLE x (a)", "CREATE TABLE t (a); CREATE INDEX x ON t (a);"]);
     let message = made.refused(&made.merge());
     assert!(message.contains("x is a table in") && message.contains("and an index in"), "{message}");

@@ -55,7 +55,8 @@ fn merge_while_written(mode: &str) {
         let options = WriteOptions::new().busy_timeout(Duration::from_secs(60)).overwrite(true);
         for _ in 0..tries(8, 40, 1000) {
             let before = commits.load(Ordering::Relaxed);
-            // The first of two may have been committed before.
+            // The writer counts after its commit: the first of the two may have been committed before `before` was read, the second was
+            // not.
             wait_for("two commits", || commits.load(Ordering::Relaxed) >= before + 2);
             let merge = Merge::new(&target, [&db, &quiet]).write(options.clone());
             let report = merge.run().unwrap();
@@ -74,11 +75,11 @@ fn merge_while_written(mode: &str) {
 }
 
 #[test]
-fn beside_a_writer_with_a_log_each_merge_has_one_state() {
+fn each_merge_beside_a_writer_in_wal_mode_has_one_committed_state() {
     merge_while_written("wal");
 }
 
 #[test]
-fn beside_a_writer_with_a_rollback_journal_each_merge_has_one_state() {
+fn each_merge_beside_a_writer_in_rollback_mode_has_one_committed_state() {
     merge_while_written("delete");
 }

@@ -1,4 +1,4 @@
-//! How tables are merged, and what goes with them.
+//! The methods of a merge of tables, and indexes, views, sequences and statistics in the result.
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -18,7 +18,7 @@ fn numbers(table: &str, from: i64, to: i64) -> String {
 #[test]
 fn leaves_of_disjoint_tables_are_taken_as_they_are() {
     let table = "CREATE TABLE t (id INTEGER PRIMARY KEY, b TEXT); CREATE INDEX i ON t (b);";
-    // The second has the smaller rowids.
+    // The second source has the smaller rowids.
     let made = Made::by(&[
         &format!("{table} {}", numbers("t", 50_001, 90_000)),
         &format!("{table} {}", numbers("t", 1, 50_000)),
@@ -243,7 +243,7 @@ fn a_target_that_exists_is_the_first_source() {
     let mode: String = open(&made.sources[0]).query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
     assert!(!made.sources[0].with_file_name("all.db-wal").exists());
-    // Again: now the rows of the second are in it.
+    // The second merge finds the rows of the second source in the target.
     let error = merge.run().unwrap_err().to_string();
     assert!(error.contains("t.a = 2") && error.contains("1.db") && error.contains("2.db"), "{error}");
     assert_eq!(twin::content(&open(&made.sources[0]))["t"].len(), 3);

@@ -1,4 +1,4 @@
-//! What SQLite makes of the same databases: the rows of one after another, inserted.
+//! The twin of a merge: SQLite inserts the rows of all sources, one after another.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use sqluice::options::OnConflict;
 /// Tables by name: their rows, as SQLite writes their values.
 pub(crate) type Content = BTreeMap<String, Vec<String>>;
 
-/// A connection that waits for others.
+/// Opens a connection with a busy timeout.
 pub(crate) fn open(db: &Path) -> Connection {
     let connection = Connection::open(db).unwrap();
     connection.busy_timeout(std::time::Duration::from_secs(20)).unwrap();
@@ -24,7 +24,7 @@ pub(crate) fn tables(connection: &Connection) -> Vec<String> {
     statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// Whether rows show no rowid.
+/// Returns true if no column shows the rowid.
 fn is_keyless(connection: &Connection, table: &str) -> bool {
     let sql = "SELECT l.wr = 0 AND NOT EXISTS (SELECT 1 FROM pragma_table_info(?1) WHERE pk = 1 AND upper(type) = 'INTEGER')
                FROM pragma_table_list(?1) AS l WHERE schema = 'main'";
@@ -80,7 +80,7 @@ pub(crate) fn insert_all(
     twin.execute_batch("COMMIT")
 }
 
-/// What SQLite finds wrong; `ok`: nothing.
+/// Returns the result of `integrity_check`: `ok` for a sound database.
 pub(crate) fn integrity(db: &Path) -> String {
     let connection = open(db);
     let mut statement = connection.prepare("PRAGMA integrity_check").unwrap();

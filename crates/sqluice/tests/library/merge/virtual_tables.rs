@@ -1,11 +1,11 @@
-//! Tables of FTS5 and R*Tree.
+//! Merges of FTS5 and R*Tree tables.
 
 use sqluice::options::WriteOptions;
 
 use super::Made;
 
 #[test]
-fn text_and_boxes_of_all_sources_are_found() {
+fn merged_fts5_and_rtree_tables_find_the_rows_of_all_sources() {
     let script = |first: i64, word: &str| {
         format!(
             "CREATE VIRTUAL TABLE words USING fts5(text, more);
@@ -25,14 +25,14 @@ fn text_and_boxes_of_all_sources_are_found() {
     super::twin::open(&made.target)
         .execute_batch("INSERT INTO words (words) VALUES ('integrity-check')")
         .unwrap();
-    // Of one source they are copied as they are.
+    // Virtual tables that only one source has are copied unchanged.
     let made = Made::by(&[&script(1, "house"), "CREATE TABLE other (a)"]);
     assert_eq!(made.run(&made.merge()).unwrap().virtual_tables.len(), 0);
     assert_eq!(made.query("SELECT rowid FROM words WHERE words MATCH 'another'"), ["2"]);
 }
 
 #[test]
-fn a_target_with_auto_vacuum_has_them_too() {
+fn virtual_tables_are_merged_into_a_target_with_auto_vacuum_too() {
     let script = |rowid: i64| {
         format!(
             "PRAGMA auto_vacuum = 1; CREATE VIRTUAL TABLE words USING fts5(text); INSERT INTO words (rowid, text) VALUES ({rowid}, 'x');
@@ -63,7 +63,7 @@ fn an_index_of_another_table_is_made_of_all_of_its_rows() {
         ["5 a tree", "6 no tree"]
     );
     assert_eq!(made.query("SELECT rowid FROM note_words WHERE note_words MATCH 'house'"), ["1", "2"]);
-    // Numbers that are changed are changed there, too.
+    // Renumbered rowids change in the full-text index, too.
     let made = Made::by(&[&script(1, "house"), &script(1, "tree")]);
     made.run(&made.merge().renumber(["note"])).unwrap();
     assert_eq!(
@@ -73,7 +73,7 @@ fn an_index_of_another_table_is_made_of_all_of_its_rows() {
 }
 
 #[test]
-fn what_can_not_be_joined_is_refused_by_name() {
+fn virtual_tables_that_can_not_be_merged_are_refused_by_name() {
     let script = "CREATE VIRTUAL TABLE words USING fts5(text, content=''); INSERT INTO words (rowid, text) VALUES (1, 'a');";
     let made = Made::by(&[script, script]);
     let message = made.refused(&made.merge());
@@ -86,7 +86,7 @@ fn what_can_not_be_joined_is_refused_by_name() {
 }
 
 #[test]
-fn rowids_that_several_have_are_a_repeated_key() {
+fn equal_rowids_of_virtual_tables_are_a_repeated_key() {
     let script =
         "CREATE VIRTUAL TABLE words USING fts5(text); INSERT INTO words (rowid, text) VALUES (1, 'a');";
     let made = Made::by(&[script, script]);

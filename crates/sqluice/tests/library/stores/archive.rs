@@ -1,4 +1,4 @@
-//! Folders as archives: packed, unpacked, and beside what `sqlite3 -A` makes of the same.
+//! `pack` and `unpack`: a folder is restored as it was, and archives are exchanged with `sqlite3 -A` in both directions.
 
 #![cfg(feature = "archive")]
 
@@ -32,7 +32,7 @@ fn unpack(database: &Path, folder: &Path) -> UnpackReport {
     Unpack::new(database, folder).run().unwrap()
 }
 
-/// Small chunks: parts and pages have ends in small trees.
+/// Makes chunks small, so that small trees have several parts and pages.
 fn with_threads(pack: Pack, threads: usize) -> Pack {
     let write = pack.write.clone().threads(threads).tune(|tuning| tuning.chunk_bytes = 64 << 10);
     pack.write(write)
@@ -44,7 +44,7 @@ fn sqlite3(folder: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Names of all bytes, files of all sizes, modes, links, empty folders.
+/// A tree with odd names, files of several sizes, modes, links and empty folders.
 fn sample() -> Tree {
     let file = |mode: u32, bytes, seed| Node::File {
         mode: 0o100_000 | mode,
@@ -75,7 +75,7 @@ proptest! {
     #![proptest_config(cases(24))]
 
     #[test]
-    fn any_tree_is_restored_as_it_was_and_any_number_of_threads_makes_the_same_file(
+    fn random_trees_are_restored_and_any_number_of_threads_makes_the_same_file(
         tree in tree(),
         deflate in any::<bool>(),
     ) {
@@ -126,13 +126,13 @@ fn sqlite_lists_and_extracts_what_is_packed() {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn rows_are_those_of_sqlite() {
+fn packed_rows_equal_those_of_sqlite3() {
     let folder = folder();
     let folder = folder.path();
     let tree = sample();
     make(&folder.join("from"), &tree);
     let names: Vec<String> = tree.keys().map(|name| String::from_utf8(name.clone()).unwrap()).collect();
-    // Folders bring what is in them.
+    // A named folder is packed with all of its content.
     let top = names.iter().map(String::as_str).filter(|name| !name.contains('/'));
     sqlite3(&folder.join("from"), &[&["../theirs.db", "-Ac"][..], &top.collect::<Vec<_>>()].concat());
     let rows = |database: &str| {
@@ -149,7 +149,7 @@ fn rows_are_those_of_sqlite() {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn what_sqlite_packs_is_unpacked() {
+fn archives_of_sqlite3_are_unpacked() {
     let folder = folder();
     let folder = folder.path();
     let tree = sample();
@@ -178,7 +178,7 @@ fn the_declaration_is_that_of_sqlite() {
 }
 
 #[test]
-fn kv_has_files_alone() {
+fn the_layout_kv_stores_only_files() {
     let folder = folder();
     let folder = folder.path();
     let tree = sample();
@@ -233,7 +233,7 @@ fn an_existing_database_gets_the_table_and_then_rows_that_replace_those_of_the_s
 
 #[test]
 #[cfg_attr(windows, ignore = "Windows has no pipes in folders")]
-fn the_database_itself_and_what_is_no_file_are_left_out_aloud() {
+fn pack_leaves_out_the_database_and_special_files_and_reports_them() {
     let folder = folder();
     let folder = folder.path();
     fs::write(folder.join("x"), "x").unwrap();
@@ -352,7 +352,7 @@ fn a_tree_of_numbers_has_at_most_100_entries_a_folder() {
     assert_eq!(fs::read(folder.join("to/00/12/34")).unwrap(), b"1234");
     assert_eq!(fs::read(folder.join("to/00/00/01")).unwrap(), b"1");
     assert_eq!(fs::read_dir(folder.join("to/00/07")).unwrap().count(), 100);
-    // Names go to the folders of their rowids.
+    // If keys are names, the folder of a file comes from the rowid.
     fs::remove_file(folder.join("x.db")).unwrap();
     Connection::open(folder.join("x.db"))
         .unwrap()
@@ -416,7 +416,7 @@ fn a_file_that_can_not_be_read_or_stored_is_named_and_then_there_is_no_database(
         refused.message().contains("cannot read") && refused.message().contains(&shown("gone")),
         "{refused}"
     );
-    // A user that may read everything sees no difference.
+    // The test can't fail for root, who may read every file.
     #[cfg(unix)]
     if !rustix::process::geteuid().is_root() {
         fs::write(from.join("secret"), "").unwrap();
@@ -429,7 +429,7 @@ fn a_file_that_can_not_be_read_or_stored_is_named_and_then_there_is_no_database(
 }
 
 #[test]
-fn what_grows_or_shrinks_or_becomes_a_fifo_while_it_is_read_is_stored_as_it_was_read_or_refused() {
+fn a_file_that_changes_while_it_is_read_is_stored_as_it_was_read_or_refused() {
     let folder = folder();
     let folder = folder.path();
     let from = folder.join("from");
@@ -446,7 +446,7 @@ fn what_grows_or_shrinks_or_becomes_a_fifo_while_it_is_read_is_stored_as_it_was_
     let sizes = "SELECT group_concat(name || sz || (sz = length(data)), ' ') FROM sqlar";
     let sizes: String = db.query_row(sizes, [], |row| row.get(0)).unwrap();
     assert_eq!(sizes, "grows2000001 shrinks51 stays100001");
-    // wine makes no links.
+    // Wine creates no links.
     if cfg!(unix) {
         let prepared = Pack::new(folder.join("y.db"), &from).prepare(&Context::default()).unwrap();
         fs::remove_file(from.join("stays")).unwrap();

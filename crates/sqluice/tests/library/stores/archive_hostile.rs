@@ -56,7 +56,7 @@ impl Place {
         self.0.path()
     }
 
-    /// Unpacks it, and looks whether anything else than the folder has changed.
+    /// Unpacks the archive, and asserts that nothing outside of the folder has changed.
     fn unpack(&self, overwrite: bool) -> UnpackReport {
         let outside = || {
             let mut all = read(&self.path().join("around"));
@@ -72,14 +72,14 @@ impl Place {
         report
     }
 
-    /// The names of what was restored.
+    /// Returns the names of the restored files.
     fn restored(&self) -> Vec<String> {
         let names = read(&self.path().join("around/to")).into_keys();
         names.map(|name| String::from_utf8_lossy(&name).into_owned()).collect()
     }
 }
 
-/// Rows of which the first is refused for that reason, and the other is restored.
+/// Asserts that the first row is refused with the reason `why`, and that another row is restored.
 #[track_caller]
 fn refused(bad: Row, why: &str) {
     let place = Place::new(&[bad, file("good")]);
@@ -115,7 +115,7 @@ fn names_that_no_file_can_have_are_refused() {
     refused(file(&"x".repeat(10_000)), "longer than 4095 bytes");
     refused(file(&"x/".repeat(5_000)), "longer than 4095 bytes");
     refused(file(&"x".repeat(300)), "longer than the file system takes");
-    // Deep, and no harm.
+    // A deep path is allowed.
     let deep = format!("{}x", "d/".repeat(400));
     let place = Place::new(&[file(&deep)]);
     assert_eq!(place.unpack(false).refused, 0);
@@ -141,7 +141,7 @@ fn a_link_and_then_a_file_through_it_stays_inside() {
             assert_eq!(place.restored(), ["l", "l/evil", "l/kept"]);
         }
     }
-    // A chain, and links to links.
+    // A chain of folders, and links to links.
     let place =
         Place::new(&[link("a", ".."), link("b", "a/outside"), file("b/evil"), file("a/outside/evil")]);
     place.unpack(true);
@@ -171,7 +171,7 @@ fn a_file_that_is_a_folder_in_another_name_is_refused_by_both_names() {
 
 #[test]
 #[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
-fn existing_links_lead_nowhere() {
+fn unpack_follows_no_existing_links() {
     for overwrite in [false, true] {
         let place = Place::new(&[file("l/evil"), file("k"), row("l", FOLDER, 0, Value::Null), file("good")]);
         let to = place.path().join("around/to");
@@ -186,7 +186,7 @@ fn existing_links_lead_nowhere() {
 }
 
 #[test]
-fn a_folder_is_no_way_to_touch_what_a_link_names() {
+fn mode_and_time_of_a_folder_are_not_set_through_a_link() {
     // The folder's mode and time come at the end, when a link might be in its place.
     let place = Place::new(&[
         row("l", 0o040_500, 0, Value::Null),
@@ -198,7 +198,7 @@ fn a_folder_is_no_way_to_touch_what_a_link_names() {
 }
 
 #[test]
-fn sizes_that_can_not_be_are_refused() {
+fn impossible_sizes_are_refused() {
     refused(row("x", FILE, i64::MAX, b"1".to_vec()), "at most 1,000,000,000 bytes");
     refused(row("x", FILE, 1_000_000_000, b"12".to_vec()), "can't inflate");
     refused(row("x", FILE, -5, b"1".to_vec()), "its sz is -5");
@@ -240,7 +240,7 @@ fn values_of_other_types_are_refused() {
 
 #[test]
 #[cfg_attr(windows, ignore = "Windows has no setuid bits")]
-fn rights_of_owners_are_not_given() {
+fn setuid_setgid_and_sticky_bits_are_not_restored() {
     let place = Place::new(&[row("x", 0o106_755, 4, b"evil".to_vec()), row("d", 0o043_755, 0, Value::Null)]);
     assert_eq!(place.unpack(false).refused, 0);
     for node in read(&place.path().join("around/to")).into_values() {
@@ -304,7 +304,7 @@ proptest! {
         let place = Place::new(&rows);
         let report = place.unpack(overwrite);
         prop_assert_eq!(report.files + report.folders + report.links + report.refused, rows.len() as u64);
-        // Twice does no harm, either.
+        // A second unpack over the first writes nothing outside either.
         place.unpack(true);
     }
 }

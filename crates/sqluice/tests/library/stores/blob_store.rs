@@ -1,4 +1,4 @@
-//! Stores of blobs beside a map, beside what SQLite and `sqlite3 -A` say, and beside writers.
+//! The blob store: it behaves like a map, reads archives of `sqlite3 -A`, and readers see whole batches beside writers.
 #![cfg(feature = "blob-store")]
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use sqluice_testkit::own_process::test_of;
 use sqluice_testkit::sqlite::integrity_of;
 use sqluice_testkit::wait::wait_for;
 
-/// What is done to a store and to the map.
+/// An operation on the store and on the map.
 #[derive(Clone, Debug)]
 enum Step {
     Put(Vec<(usize, usize)>),
@@ -96,7 +96,7 @@ proptest! {
     #![proptest_config(cases(24))]
 
     #[test]
-    fn a_store_is_a_map(options in options(), archive in any::<bool>(), steps in prop::collection::vec(step(), 1..40)) {
+    fn random_operations_on_a_blob_store_equal_those_on_a_map(options in options(), archive in any::<bool>(), steps in prop::collection::vec(step(), 1..40)) {
         let (_folder, path) = folder();
         if archive {
             drop(options.clone().open(&path).unwrap());
@@ -279,7 +279,7 @@ fn files_of_an_archive_of_sqlite3_are_blobs() {
 
 #[test]
 #[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
-fn what_does_not_inflate_to_its_size_is_an_error_that_names_the_key() {
+fn a_blob_that_does_not_inflate_to_its_size_is_an_error_that_names_the_key() {
     let folder = tempfile::tempdir().unwrap();
     let path = archive(folder.path());
     for (size, shared) in
@@ -301,7 +301,7 @@ fn what_does_not_inflate_to_its_size_is_an_error_that_names_the_key() {
 }
 
 #[test]
-fn what_is_no_store_is_refused_and_stays_as_it_is() {
+fn a_file_that_is_no_blob_store_is_refused_and_not_changed() {
     let (folder, path) = folder();
     let refused = |path: &Path, message: &str| {
         let before = std::fs::read(path).ok();
@@ -347,7 +347,7 @@ fn a_store_that_is_read_only_is_read_and_not_written() {
 }
 
 #[test]
-fn others_read_a_store_that_is_held_and_write_to_one_that_is_shared_without_waiting() {
+fn other_processes_read_a_held_store_and_write_to_a_shared_one_without_waiting() {
     let (_folder, path) = folder();
     BlobStore::open(&path).unwrap().put("a", "b").unwrap();
     for shared in [false, true] {
@@ -382,12 +382,12 @@ fn a_store_that_is_idle_locks_nothing() {
     }
 }
 
-/// Where the test below finds the store that it overwrites, all of it in each of [`ROUNDS`] transactions.
+/// The environment variable that names the store which the process overwrites, completely in each of [`ROUNDS`] transactions.
 const OTHERS: &str = "SQLUICE_TEST_STORE_OF_OTHERS";
 
 const ROUNDS: u8 = 10;
 
-/// What is under each of [`KEYS`] keys after a round; its pages go to other places from round to round.
+/// Returns the value of each of [`KEYS`] keys after a round. Sizes differ from round to round, so that values move to other pages.
 fn of_round(round: u8) -> Vec<u8> {
     vec![round; 100 + usize::from(round % 4) * 9000]
 }
@@ -470,7 +470,7 @@ fn values_that_are_no_blobs_are_read_as_sqlite_has_them_or_refused() {
 }
 
 #[test]
-fn a_table_that_is_written_otherwise_is_a_store_too() {
+fn a_table_with_another_spelling_of_its_declaration_is_a_store_too() {
     for declared in [
         "CREATE TABLE KV(K text, V blob, UNIQUE (V), PRIMARY KEY (K))",
         "CREATE TABLE kv(k TEXT NOT NULL PRIMARY KEY, v BLOB) STRICT",
@@ -487,10 +487,10 @@ fn a_table_that_is_written_otherwise_is_a_store_too() {
     }
 }
 
-/// Where the test below finds the store that it writes to until it is killed.
+/// The environment variable that names the store to which the process writes until it is killed.
 const STORE: &str = "SQLUICE_TEST_STORE";
 
-/// Keys of which a batch writes all.
+/// The number of keys. Each batch writes all of them.
 const KEYS: u32 = 40;
 
 #[test]
@@ -520,7 +520,7 @@ fn a_batch_of_a_killed_writer_is_stored_whole_or_not_at_all() {
         let _ = std::fs::remove_file(started(&path));
         let mut writer = test_of(module_path!(), "a_writer_that_is_killed_writes");
         let mut writer = writer.env(STORE, &path).stdout(Stdio::null()).spawn().unwrap();
-        // Every fourth one may be killed before or in its first batch.
+        // Every fourth process may be killed before or in its first batch.
         if number % 4 != 0 {
             wait_for("the first batch", || started(&path).exists());
         }

@@ -1,5 +1,5 @@
-//! SIGKILL while a store is written: when it is opened again it has all batches that were acknowledged, and perhaps the one that
-//! was under way, each as a whole; or, when a type is made anew, the old fields or the new ones.
+//! SIGKILL during writes to an entity store: afterwards it has all acknowledged batches, and perhaps the one under way, each as a whole.
+//! After a kill while a type is rebuilt, it has the old fields or the new ones.
 //!
 //! The test runs itself as the process that is killed.
 #![cfg(feature = "entity-store")]
@@ -18,7 +18,7 @@ use sqluice_testkit::effort::tries;
 use sqluice_testkit::own_process::test_of;
 use sqluice_testkit::sqlite::integrity;
 
-/// Names the file to the process that is killed, and what it does with it.
+/// The environment variables that give the process its file and its job.
 const FILE: &str = "SQLUICE_TEST_STORE";
 const JOB: &str = "SQLUICE_TEST_JOB";
 
@@ -31,7 +31,7 @@ struct Thing {
     text: String,
 }
 
-/// What a turn writes.
+/// Returns the entities that a turn writes.
 fn batch(turn: u64) -> Vec<Thing> {
     let thing = |number: u64| Thing {
         key: format!("{:05}", number * 31 % THINGS),
@@ -76,7 +76,7 @@ fn start(file: &Path, job: &str) -> Child {
     command.env(FILE, file).env(JOB, job).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Kills it some time after its first output; returns the last turn that it printed.
+/// Kills the process some time after its first output. Returns the last turn that it printed.
 fn kill(mut child: Child, random: &mut Random) -> Option<u64> {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let turn = |line: String| line.strip_prefix("turn ").and_then(|turn| turn.parse::<u64>().ok());
@@ -87,7 +87,7 @@ fn kill(mut child: Child, random: &mut Random) -> Option<u64> {
     lines.filter_map(turn).last().or(first)
 }
 
-/// The turn of all existing things, with indexes that agree.
+/// Returns the turn of the stored entities, and asserts that all are of one turn, and that the indexes agree.
 fn turn_of(file: &Path, things: &Entities<Thing>) -> u64 {
     let found = things.query(all().order("key")).unwrap();
     let turn = found.first().map_or(0, |thing| thing.turn);

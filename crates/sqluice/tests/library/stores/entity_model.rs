@@ -1,4 +1,4 @@
-//! A store beside a map: random operations, reopened at random, with the fields beside SQLite's `json_extract`.
+//! The entity store compared with a map over random operations, with reopening, and its fields compared with SQLite's `json_extract`.
 #![cfg(feature = "entity-store")]
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqluice::entity_store::{Entities, EntityStore, EntityType, Field, Filter, Options, all, field};
 
-/// What an entity is here: a key, and JSON that may be anything.
+/// An entity of these tests: a key, and any JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Thing {
     key: String,
@@ -30,7 +30,7 @@ fn thing() -> EntityType<Thing> {
     ty.index_by("length", |thing| (thing.key.len() as i64).into())
 }
 
-/// Not durable: a disk has nothing to do with it.
+/// Opens the store without fsync, which these tests do not need.
 fn open(file: &Path) -> (EntityStore, Entities<Thing>) {
     let options = Options::new().durable(false);
     let store = EntityStore::open_with(file, &options).unwrap();
@@ -106,12 +106,12 @@ fn put(model: &mut Model, batch: &[Thing]) {
     model.extend(batch.iter().map(|thing| (thing.key.clone(), thing.clone())));
 }
 
-/// JSON as read back from SQLite's text: what is equal as numbers is equal.
+/// Returns the JSON as it is read back from SQLite's text, in which equal numbers look the same.
 fn stored(thing: &Thing) -> Thing {
     serde_json::from_str(&serde_json::to_string(thing).unwrap()).unwrap()
 }
 
-/// The store has what the model has, its fields are what SQLite makes of the values, and SQLite finds it sound.
+/// Asserts that the store equals the model, that its fields are what SQLite extracts from the values, and that it is sound.
 fn assert_same(things: &Entities<Thing>, model: &Model, file: &Path) {
     let found = things.query(all().order("key")).unwrap();
     let expected: Vec<Thing> = model.values().map(stored).collect();
@@ -131,12 +131,12 @@ fn assert_same(things: &Entities<Thing>, model: &Model, file: &Path) {
     assert_eq!(wrong, 0);
 }
 
-/// Whether a thing is in a city that is text with a prefix.
+/// Returns true if the city of a thing is a text for which `is` is true.
 fn in_city(thing: &Thing, is: impl Fn(&str) -> bool) -> bool {
     thing.city.as_str().is_some_and(is)
 }
 
-/// A filter, and the same for the model.
+/// Returns a filter, and the same condition for the model.
 fn filters(number: usize) -> (Filter, fn(&Thing) -> bool) {
     match number {
         0 => (field("city").is("Oslo"), |thing| in_city(thing, |city| city == "Oslo")),
@@ -154,7 +154,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn a_store_is_a_map(operations in operations()) {
+    fn random_operations_on_an_entity_store_equal_those_on_a_map(operations in operations()) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("things.db");
         let (mut store, mut things) = open(&file);
@@ -255,7 +255,7 @@ proptest! {
             (city().at_least(with.clone()), "city >= ?1"),
             (city().one_of([with.clone()]), "city IN (?1)"),
         ] {
-            // Of the values: the fields may be wrong.
+            // The expected rows come from the values, since the fields could be wrong.
             let sql = format!("SELECT key FROM (SELECT key, json_extract(value, '$.city') AS city FROM thing) WHERE {sql} ORDER BY city DESC, key");
             let mut statement = db.prepare(&sql).unwrap();
             let expected: Vec<String> =
@@ -268,14 +268,14 @@ proptest! {
 }
 
 #[test]
-fn large_batches_leave_what_small_ones_leave() {
+fn large_and_small_batches_make_the_same_store() {
     let folder = tempfile::tempdir().unwrap();
     let thing = |number: u64, turn: u64| Thing {
         key: format!("{:05}", number * 7919 % 9000),
         city: json!(number * turn % 50),
         more: json!({"a": [turn, number % 3], "odd name": "x".repeat((number % 40) as usize)}),
     };
-    // New, some new and some changed, all the same, few changed.
+    // Batches: all new, some new and some changed, all unchanged, few changed.
     let batches: Vec<Vec<Thing>> = [(0..5000, 1), (3000..9000, 2), (3000..9000, 2), (0..9000, 2)]
         .into_iter()
         .map(|(numbers, turn)| numbers.map(|number| thing(number, turn)).collect())

@@ -1,4 +1,4 @@
-//! What a store of entities does beside keeping them: plans, definitions that change, values that are not unique, errors, threads.
+//! The entity store: searches by index, changed definitions, unique fields, errors, transactions and threads.
 #![cfg(feature = "entity-store")]
 
 use std::path::{Path, PathBuf};
@@ -102,7 +102,7 @@ fn keys_of_text_are_searched_for() {
 }
 
 #[test]
-fn a_limit_and_what_is_skipped_are_of_the_order() {
+fn limit_and_skip_follow_the_order_of_a_query() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     people.write_many(&(0..100).map(person).collect::<Vec<_>>()).unwrap();
@@ -113,13 +113,13 @@ fn a_limit_and_what_is_skipped_are_of_the_order() {
     assert_eq!(people.query(all().limit(u64::MAX)).unwrap().len(), 100);
 }
 
-/// Entities that were new, changed and the same.
+/// Returns the numbers of new, changed and unchanged entities.
 fn counts(written: Written) -> (u64, u64, u64) {
     (written.new, written.changed, written.same)
 }
 
 #[test]
-fn what_is_the_same_is_not_written() {
+fn unchanged_entities_are_not_written() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     let batch: Vec<Person> = (0..3000).map(person).collect();
@@ -140,7 +140,7 @@ fn of_several_entities_with_a_key_the_last_counts() {
     let twice = [with_email(1, "a"), with_email(2, "b"), with_email(1, "c")];
     assert_eq!(people.write_many(&twice).unwrap().new, 2);
     assert_eq!(people.read(1).unwrap(), Some(with_email(1, "c")));
-    // Over several chunks.
+    // The two entities are in different chunks.
     let many: Vec<Person> = (0..10_000).map(|at| Person { age: at as u32, ..person(at % 100) }).collect();
     people.write_many(&many).unwrap();
     assert_eq!(people.count(&field("age").at_least(9900)).unwrap(), 100);
@@ -158,7 +158,7 @@ fn a_value_that_is_not_unique_names_both_entities_and_nothing_is_written() {
     assert_error(people.write_many(&[with_email(5, "e"), with_email(6, "e")]), ErrorKind::Input, &parts);
     let parts = ["person 2 and person 1 have the same email, 'b'"];
     assert_error(people.write(&with_email(1, "b")), ErrorKind::Input, &parts);
-    // Enough that the index is rebuilt.
+    // With this many entities the index is rebuilt.
     let mut many: Vec<Person> = (10..9000).map(person).collect();
     many.push(with_email(20_000, "p8000@example.com"));
     let parts = ["person 8000 and person 20000 have the same email, 'p8000@example.com'"];
@@ -174,7 +174,7 @@ fn entities_may_exchange_what_is_unique_and_any_number_may_have_none() {
     people.write_many(&[with_email(1, "a"), with_email(2, "b")]).unwrap();
     people.write_many(&[with_email(1, "b"), with_email(2, "a")]).unwrap();
     assert_eq!(people.query(field("email").is("a")).unwrap(), [with_email(2, "a")]);
-    // A new one takes what another gives up, over chunks.
+    // A new entity takes a unique value that another entity of a later chunk gives up.
     let mut many: Vec<Person> = (3..6000).map(person).collect();
     people.write_many(&many).unwrap();
     many.insert(0, with_email(0, "p5999@example.com"));
@@ -269,7 +269,7 @@ fn definitions_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn what_is_no_store_is_refused_and_left_as_it_was() {
+fn a_file_that_is_no_entity_store_is_refused_and_not_changed() {
     let (folder, file) = folder();
     std::fs::write(&file, "not a database, but long enough to look like one: ".repeat(20)).unwrap();
     let parts = ["SQLite cannot open", "people.db", "not a database"];
@@ -297,7 +297,7 @@ fn a_table_of_another_program_is_not_taken_for_a_type() {
 }
 
 #[test]
-fn what_is_no_such_entity_is_an_error_that_names_it() {
+fn a_value_that_does_not_deserialise_is_an_error_that_names_the_entity() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     people.write_many(&[person(1), person(2)]).unwrap();
@@ -330,7 +330,7 @@ fn a_transaction_is_whole_or_not_at_all() {
     }));
     assert!(panicked.is_err());
     assert_eq!(people.count(&all()).unwrap(), 0);
-    // A batch that fails takes nothing else with it.
+    // A batch that fails undoes only itself.
     store
         .transaction(|transaction| {
             transaction.write(&people, &with_email(1, "a"))?;
@@ -413,7 +413,7 @@ fn threads_that_write_wait_for_each_other() {
 }
 
 #[test]
-fn paths_find_what_serde_writes() {
+fn paths_find_fields_as_serde_writes_them() {
     #[derive(Serialize, Deserialize)]
     enum Kind {
         Plain,

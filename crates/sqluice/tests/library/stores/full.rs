@@ -1,4 +1,4 @@
-//! Stores of blobs and entities on a disk that is full: a clear error, and what was there before stays.
+//! Blob and entity stores on a full disk: the error says that the disk is full, and the store keeps its content.
 #![cfg(all(feature = "archive", feature = "entity-store", target_os = "linux"))] // A disk is filled by mounting a small one.
 
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use sqluice::error::{Error, ErrorKind};
 use sqluice_testkit::disk::Disk;
 use sqluice_testkit::sqlite::integrity_of;
 
-/// Fills all but `bytes` bytes.
+/// Fills the disk up to the last `bytes` bytes.
 fn fill_but(disk: &Disk, bytes: usize) {
     fs::write(disk.root().join("ballast"), vec![1; bytes]).unwrap();
     let mut rest = File::create(disk.root().join("rest")).unwrap();
@@ -20,7 +20,7 @@ fn fill_but(disk: &Disk, bytes: usize) {
     fs::remove_file(disk.root().join("ballast")).unwrap();
 }
 
-/// Gives back what was filled. Not by removing the file: a process that another test starts just now may have it open for a moment.
+/// Frees the filled space by truncation. If the file were removed, a process that another test just starts could still have it open.
 fn clear(disk: &Disk) {
     File::create(disk.root().join("rest")).unwrap();
 }

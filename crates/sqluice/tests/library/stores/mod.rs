@@ -1,4 +1,4 @@
-//! Archives, and stores of blobs and entities.
+//! `pack` and `unpack`, the blob store, and the entity store.
 
 mod archive;
 mod archive_hostile;

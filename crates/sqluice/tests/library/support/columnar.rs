@@ -1,4 +1,4 @@
-//! Parquet and Arrow IPC files, and loads of them.
+//! Writes record batches as Parquet and Arrow IPC files, loads them, and shows the stored values.
 
 use std::fs::File;
 use std::path::Path;
@@ -13,7 +13,7 @@ use sqluice::load::Load;
 use super::files::Home;
 use super::load::{run, shown};
 
-/// How record batches are written.
+/// The kind of file that record batches are written to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Container {
     Parquet,
@@ -59,7 +59,7 @@ pub(crate) fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
         .unwrap()
 }
 
-/// Values with their classes.
+/// Returns the values of a query with their storage classes, as text.
 pub(crate) fn told(db: &Connection, sql: &str) -> Vec<String> {
     let mut statement = db.prepare(sql).unwrap();
     let width = statement.column_count();
@@ -80,7 +80,7 @@ pub(crate) fn declared(db: &Connection) -> Vec<String> {
     told(db, "SELECT name || ' ' || type FROM pragma_table_info('x')")
 }
 
-/// A load of `x.dat` into table x.
+/// Loads `x.dat` into table x.
 pub(crate) fn load(home: &Home, with: impl FnOnce(Load) -> Load) -> Result<Connection, String> {
     let load = Load::new(home.path("x.db"), [home.path("x.dat")]).table("x");
     run(with(load)).map(|_| Connection::open(home.path("x.db")).unwrap()).map_err(|error| shown(&error, home))

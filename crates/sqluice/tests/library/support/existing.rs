@@ -16,14 +16,14 @@ use sqluice::source::Source;
 use super::files::{Home, integrity};
 use super::tables::page_bytes;
 
-/// A database to be.
+/// The description of a database that `create` makes.
 #[derive(Clone, Debug)]
 pub(crate) struct Old {
     pub(crate) page_bytes: u32,
     pub(crate) wal: bool,
-    /// Rows that it has had.
+    /// The number of rows that are inserted.
     pub(crate) rows: u32,
-    /// One row in this number is deleted; 0: none.
+    /// One in this number of rows is deleted. 0: none.
     pub(crate) deleted: u32,
     /// SQL that runs last.
     pub(crate) then: String,
@@ -52,7 +52,7 @@ impl Old {
         if self.wal { "wal" } else { "delete" }
     }
 
-    /// Makes it, and closes it.
+    /// Makes the database, and closes it.
     pub(crate) fn create(&self, path: &Path) {
         let database = Connection::open(path).unwrap();
         let (page_bytes, mode) = (self.page_bytes, self.mode());
@@ -98,12 +98,12 @@ pub(crate) fn schema(sql: &str) -> Schema {
     Schema::parse(sql.to_owned(), Path::new("test.sql")).unwrap()
 }
 
-/// One value.
+/// Returns the single value of a query.
 pub(crate) fn one<T: rusqlite::types::FromSql>(database: &Connection, sql: &str) -> T {
     database.query_row(sql, [], |row| row.get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
-/// A copy of a database that is not in use.
+/// Copies the file of a database that is not in use, and returns the path of the copy.
 pub(crate) fn copied(home: &Home, path: &Path, name: &str) -> PathBuf {
     let copy = home.path(name);
     std::fs::copy(path, &copy).unwrap();
@@ -126,7 +126,7 @@ pub(crate) fn content(database: &Connection) -> Vec<String> {
          FROM pragma_table_list AS t WHERE schema = 'main' AND t.name <> 'sqlite_schema' AND type = 'table' ORDER BY 1",
     ) {
         let quoted = format!("\"{}\"", name.replace('"', "\"\""));
-        // The order of the table itself.
+        // The rows in the order of the table.
         let sql = format!("SELECT {columns} FROM {quoted} NOT INDEXED");
         let mut statement = database.prepare(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
         let rows = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
@@ -139,7 +139,7 @@ pub(crate) fn content(database: &Connection) -> Vec<String> {
     content
 }
 
-/// The database at `path` is whole, in the journal mode that it was in, and has nothing beside or behind it.
+/// Asserts that the database is sound, is in journal mode `mode`, has no journal or log, and that its file ends with its last page.
 pub(crate) fn assert_whole(path: &Path, mode: &str) {
     let database = Connection::open(path).unwrap();
     assert_eq!(integrity(&database), "ok");
@@ -154,9 +154,9 @@ pub(crate) fn assert_whole(path: &Path, mode: &str) {
     }
 }
 
-/// Both databases hold the same, as SQL sees it.
+/// Asserts that both databases have the same content, as SQL shows it.
 pub(crate) fn assert_same_content(ours: &Connection, twin: &Connection) {
-    // Samples depend on more than the rows.
+    // The samples of sqlite_stat4 depend on more than the rows.
     let [ours, twin] = [ours, twin].map(|database| {
         let mut content = content(database);
         content.retain(|line| !line.starts_with("sqlite_stat4|"));

@@ -1,4 +1,4 @@
-//! Looking at database files.
+//! A temporary folder for tests, and functions that read database files page by page.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub(crate) use sqluice_testkit::sqlite::{integrity, open};
 
 use super::tables::quoted;
 
-/// A folder that goes away with it.
+/// A temporary folder, which is removed when this is dropped.
 pub(crate) struct Home(tempfile::TempDir);
 
 impl Home {
@@ -26,13 +26,13 @@ impl Home {
         self.0.path().join(name)
     }
 
-    /// The names in it, sorted.
+    /// Returns the names of the files in the folder, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         sqluice_testkit::names(self.0.path())
     }
 }
 
-/// Our own reader's report, which must find nothing wrong.
+/// Checks the file with our own checker, asserts that it finds no fault, and returns its report.
 pub(crate) fn assert_sound(bytes: &[u8], pending_byte: u32) -> Report {
     let options = Options { pending_byte, ..Options::default() };
     let Ok(report) = check::check(&mut &*bytes, bytes.len() as u64, &options);

@@ -41,7 +41,7 @@ const TYPES: [(&str, Takes); 12] = [
     ("TEXT", Takes::Anything),
 ];
 
-/// The type that makes a PRIMARY KEY the rowid, and the one that is as good and does not.
+/// INTEGER, with which a PRIMARY KEY is the rowid, and a type of the same affinity with which it is not.
 const INTEGER: usize = 0;
 const INT: usize = 1;
 
@@ -49,14 +49,14 @@ const COLLATIONS: [Option<&str>; 6] = [None, None, None, Some("NOCASE"), Some("R
 
 const NAMES: [&str; 6] = ["a", "b", "c d", "e\"f", "SELECT", "größe"];
 
-/// Which values a column has.
+/// The kind of values of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Domain {
-    /// Some, that are equal or nearly so.
+    /// A few values that are equal or nearly equal.
     Few,
-    /// A different one in each row, in no order.
+    /// A different value in each row, in no order.
     Distinct,
-    /// Different ones that begin alike, and may need overflow pages.
+    /// Different values with the same beginning, which may need overflow pages.
     Long,
     /// 0, 1, 2, ...
     Counted,
@@ -119,7 +119,7 @@ pub(crate) struct KeyTable {
     key: Key,
     uniques: Vec<Vec<Part>>,
     pub(crate) indexes: Vec<KeyIndex>,
-    /// Whether NULLs come where they must not.
+    /// True if NOT NULL columns may get NULLs.
     wrong_nulls: bool,
     rows: usize,
     seed: u64,
@@ -128,20 +128,20 @@ pub(crate) struct KeyTable {
 /// The values of a row.
 pub(crate) type Row = Vec<Owned>;
 
-/// A database to be.
+/// The description of a database and its rows.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyCase {
     pub(crate) tables: Vec<KeyTable>,
     pub(crate) page_bytes: u32,
     pub(crate) chunk_bytes: usize,
-    /// Whether the run gets the least memory that it can do with.
+    /// True if the run gets the least memory with which it works.
     pub(crate) little_memory: bool,
     pub(crate) threads: usize,
     pub(crate) on_conflict: OnConflict,
     pub(crate) batch_rows: usize,
 }
 
-/// How many columns, table constraints, indexes and rows.
+/// The numbers of columns, table constraints, indexes and rows.
 type Counts = (usize, usize, usize, usize);
 
 fn counts(rows: usize) -> impl Strategy<Value = Counts> {
@@ -186,7 +186,7 @@ impl KeyTable {
             seed: random.next(),
         };
         table.key = table.random_key(random);
-        // Rarely without: with each, fewer rows survive.
+        // Few tables have many keys: with each key, fewer rows are kept.
         table.uniques = (0..uniques / (1 + random.below(2))).map(|_| table.parts(random)).collect();
         table.indexes = (0..indexes)
             .map(|index| KeyIndex {
@@ -199,7 +199,7 @@ impl KeyTable {
         table
     }
 
-    /// A PRIMARY KEY; settles the type of its column, which decides whether it is the rowid.
+    /// Returns a random PRIMARY KEY. Sets the type of its column, which decides whether the column is the rowid.
     fn random_key(&mut self, random: &mut Random) -> Key {
         let column = random.below(self.columns.len());
         let kinds: &[u8] = if self.without_rowid { &[3, 4, 4] } else { &[0, 1, 1, 1, 2, 3, 4] };
@@ -252,7 +252,7 @@ impl KeyTable {
         keys
     }
 
-    /// Mostly, where a conflict ends the run, and sometimes elsewhere, each key gets a column that keeps its rows apart.
+    /// Makes the values of one column of each key distinct: mostly if a conflict ends the run, sometimes otherwise.
     fn make_keys_differ(&mut self, random: &mut Random, on_conflict: OnConflict) {
         let often = if on_conflict == OnConflict::Abort { 20 } else { 3 };
         for key in self.unique_keys() {
@@ -272,7 +272,7 @@ impl KeyTable {
         }
     }
 
-    /// Whether SQLite's INSERT has nothing to do but to store the row.
+    /// Returns true if SQLite checks no constraint when it inserts a row.
     pub(crate) fn is_plain(&self) -> bool {
         let unconstrained = matches!(self.key, Key::None | Key::Alias(..)) && !self.without_rowid;
         let unique = self.columns.iter().any(|column| column.unique)
@@ -383,7 +383,7 @@ impl KeyTable {
             ascending.push(next);
             next += 1 + random.below(3) as i64;
         }
-        // What a source gives in another order only a load sorts: it can begin once more.
+        // Only a load sorts rows that are out of order, since it can begin again.
         if on_conflict == OnConflict::Abort {
             return match random.below(8) {
                 0 | 1 => vec![Owned::Null; self.rows],
@@ -465,7 +465,7 @@ impl KeyColumn {
 const INTS: [i64; 12] =
     [0, 1, 2, -1, 10, 1 << 53, (1 << 53) + 1, -(1 << 53) - 1, i64::MAX, i64::MAX - 1, i64::MIN, i64::MIN + 1];
 
-/// Equal to integers, next to them, or beyond.
+/// Floats that are equal to integers, next to them, or beyond.
 const REALS: [f64; 14] = [
     0.0,
     -0.0,
@@ -483,7 +483,7 @@ const REALS: [f64; 14] = [
     f64::NEG_INFINITY,
 ];
 
-/// Different in case, in spaces at the end and after a NUL; some are numbers.
+/// Texts that differ in case, in trailing spaces and after a NUL. Some are numbers.
 const TEXTS: [&str; 22] = [
     "",
     " ",
@@ -574,8 +574,8 @@ impl KeyCase {
         self.tables.iter().map(rows).collect()
     }
 
-    /// The least bytes that the run can do with: chunks to sort with and, where conflicts are decided, the numbers of all rows
-    /// that share a key with another.
+    /// Returns the least memory of the run, in bytes: chunks for sorting and, if conflicts are decided, the numbers of all rows
+    /// that share a key.
     pub(crate) fn least_memory(&self) -> u64 {
         let conflicts = if self.on_conflict == OnConflict::Abort { 0 } else { 4 << 20 };
         4 * self.chunk_bytes as u64 + conflicts
@@ -605,10 +605,10 @@ impl KeyCase {
         write_tables(Some(path), &schema, sources, options, &Context::default())
     }
 
-    /// Fills a database as SQLite does.
+    /// Fills the twin by INSERTs of SQLite.
     ///
     /// # Errors
-    /// When a row can't be stored, which ends it.
+    /// The error of the first row that SQLite refuses.
     pub(crate) fn fill(&self, twin: &mut Connection, rows: &[Vec<Row>]) -> rusqlite::Result<()> {
         twin.execute_batch(&format!("PRAGMA page_size = {};", self.page_bytes)).unwrap();
         let transaction = twin.transaction().unwrap();
@@ -643,7 +643,7 @@ pub(crate) fn source(rows: &[Row], batch_rows: usize) -> Box<dyn Source> {
 /// Bound INSERTs, row by row.
 ///
 /// # Errors
-/// That of the first row that SQLite does not take.
+/// The error of the first row that SQLite refuses.
 pub(crate) fn insert(
     database: &Connection,
     table: &str,
@@ -664,7 +664,7 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// A value as it came out of a database.
+/// Converts a value that was read from a database.
 pub(crate) fn read(value: rusqlite::types::ValueRef<'_>) -> Owned {
     use rusqlite::types::ValueRef;
     match value {
@@ -676,10 +676,10 @@ pub(crate) fn read(value: rusqlite::types::ValueRef<'_>) -> Owned {
     }
 }
 
-/// What a query answers.
+/// Returns the rows of a query.
 ///
 /// # Errors
-/// What SQLite says against it.
+/// The message of SQLite.
 pub(crate) fn ask(database: &Connection, sql: &str, values: &[&Owned]) -> Result<Vec<Row>, String> {
     let answers = || {
         let mut statement = database.prepare(sql)?;

@@ -1,4 +1,4 @@
-//! Random databases that SQLite has made and changed, for tests of what is done to them.
+//! Random databases that SQLite has made and changed, as inputs of tests.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::Random;
 /// Page sizes, small ones more often: their trees are tall.
 pub(crate) const PAGE_SIZES: [u32; 9] = [512, 512, 512, 1024, 2048, 4096, 8192, 32768, 65536];
 
-/// How a table is declared; of each the columns are `k`, `a`, `b`, `c`.
+/// Declarations of a table. Each has the columns `k`, `a`, `b`, `c`.
 const TABLES: [&str; 8] = [
     "CREATE TABLE t (k INTEGER PRIMARY KEY, a, b TEXT COLLATE NOCASE, c REAL)",
     "CREATE TABLE t (k, a INTEGER, b, c NUMERIC)",
@@ -24,7 +24,7 @@ const TABLES: [&str; 8] = [
     "CREATE TABLE t (k UNIQUE, a TEXT UNIQUE, b, c, CHECK (a != 'nothing'))",
 ];
 
-/// Columns that come later: a name, and what follows it.
+/// Columns that are added later: a name, and its declaration.
 const LATER: [(&str, &str); 10] = [
     ("d", "DEFAULT 5"),
     ("d", "REAL DEFAULT 5"),
@@ -38,7 +38,7 @@ const LATER: [(&str, &str); 10] = [
     ("d", "INTEGER DEFAULT (2)"),
 ];
 
-/// A value; often one that others have.
+/// Returns a random value, often one that other rows have.
 pub(crate) fn value(random: &mut Random) -> Value {
     match random.below(20) {
         0 | 1 => Value::Null,
@@ -65,7 +65,7 @@ pub(crate) fn fill(connection: &Connection, random: &mut Random, rows: usize) ->
     let insert = |columns: &str, marks: &str, random: &mut Random| {
         let values: Vec<Value> = (0..columns.split(',').count()).map(|_| value(random)).collect();
         let sql = format!("INSERT OR IGNORE INTO t ({columns}) VALUES ({marks})");
-        // A STRICT table or a rowid may not take it.
+        // A STRICT table or a rowid may refuse the value.
         let _ = connection.prepare_cached(&sql).unwrap().execute(rusqlite::params_from_iter(values));
     };
     for _ in 0..rows / 2 {
@@ -126,7 +126,8 @@ pub(crate) fn journal_mode(path: &Path) -> String {
     connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap()
 }
 
-/// A database file without what a commit of nothing changes: in WAL mode, such a commit records the number of pages for other connections.
+/// Returns the bytes of a database without those that an empty commit changes: in WAL mode, such a commit records the number of pages for
+/// other connections.
 pub(crate) fn but_for_counters(path: &Path) -> Vec<u8> {
     let mut bytes = std::fs::read(path).unwrap();
     // The change counter, and the version of SQLite at it.

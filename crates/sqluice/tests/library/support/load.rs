@@ -1,4 +1,4 @@
-//! Inputs in all the ways that they come, and loads of them.
+//! Puts inputs of loads into files, compressed files and pipes, and runs loads.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ use sqluice::schema::Schema;
 
 use super::files::Home;
 
-/// How an input reaches the load.
+/// The way in which an input reaches the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Path,
@@ -33,7 +33,7 @@ impl Way {
         let bytes = if packed { gzip(bytes) } else { bytes.to_vec() };
         match self {
             Way::Path | Way::Gzip => fs::write(&path, bytes).unwrap(),
-            // Who reads it may stop early.
+            // The load may stop reading early.
             Way::Pipe | Way::GzipPipe => feed(&path, move |pipe| drop(pipe.write_all(&bytes))),
         }
         path
@@ -60,7 +60,7 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Of the plainest dialect: nothing is left to be recognised.
+/// Returns the settings of plain CSV, so that nothing is guessed.
 pub(crate) fn plain() -> FormatOptions {
     FormatOptions::new().delimiter(b',').quote(b'"').header(true)
 }
@@ -73,7 +73,7 @@ pub(crate) fn run(load: Load) -> Result<Report, Error> {
     load.run()
 }
 
-/// What a user sees of an error, its hint in brackets.
+/// Returns an error as the user sees it, with its hint in brackets and the home folder removed.
 pub(crate) fn shown(error: &Error, home: &Home) -> String {
     let hint = error.hint_text().map_or(String::new(), |hint| format!(" [{hint}]"));
     let folder = home.path("");

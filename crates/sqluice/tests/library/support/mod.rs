@@ -1,4 +1,4 @@
-//! Random tables and rows for tests, and ways to look at what became of them.
+//! Support of the tests: random tables and rows, inputs of loads, twins by SQLite, and functions that read the results.
 
 #[cfg(feature = "parquet")]
 pub(crate) mod columnar;

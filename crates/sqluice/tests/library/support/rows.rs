@@ -1,4 +1,4 @@
-//! Random values in every form that a batch's column can have.
+//! Batches of random values, with columns in each representation that a `Batch` can have.
 
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -40,7 +40,7 @@ impl ToSql for Owned {
     }
 }
 
-/// What values a column takes.
+/// The kinds of values that a column accepts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Takes {
     Anything,
@@ -90,7 +90,7 @@ impl Strings {
 pub(crate) struct OwnedColumn {
     form: Form,
     validity: Option<Vec<u64>>,
-    /// What it means, made beside it.
+    /// The expected values, made independently of the column.
     pub(crate) values: Vec<Owned>,
 }
 
@@ -187,7 +187,7 @@ impl OwnedColumn {
         }
     }
 
-    /// A bitmap that says NULL of some rows, of all or of none; what lies under a NULL becomes rubbish.
+    /// Adds a bitmap with some, all or no NULLs. Values under a NULL become arbitrary.
     pub(crate) fn add_nulls(&mut self, random: &mut Random) {
         let rows = self.values.len();
         let nulls_in_100 = random.pick(&[0, 3, 50, 97, 100]);
@@ -281,7 +281,7 @@ fn ints(random: &mut Random, rows: usize) -> Vec<i64> {
         1 => edge(random),
         2 => same,
         3 => (random.next() >> 1 >> shift) as i64 ^ sign,
-        // All as wide, of one sign.
+        // All of one width and sign.
         4 => ((1 << 62 | random.next() >> 2) >> shift) as i64 ^ sign,
         _ => same.wrapping_add(row as i64),
     };
@@ -381,7 +381,7 @@ fn strings(random: &mut Random, rows: usize, page_bytes: usize, budget: &mut usi
     }
     let mut spans = Vec::with_capacity(rows);
     for _ in 0..rows {
-        // Any order, gaps, and some strings more than once.
+        // Offsets in any order and with gaps, and some strings used more than once.
         match spans.last() {
             Some(&span) if random.one_in(8) => spans.push(span),
             _ => {

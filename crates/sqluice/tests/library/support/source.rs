@@ -1,4 +1,4 @@
-//! Rows in memory as a source.
+//! A `Source` of batches in memory, with parts of any number of batches.
 
 use std::collections::VecDeque;
 

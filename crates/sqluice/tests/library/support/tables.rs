@@ -1,4 +1,5 @@
-//! Random tables.
+//! Random tables for property tests: declared types, STRICT or not, a column as the rowid, gaps between rowids, and rows that suit the
+//! types.
 
 use proptest::prelude::*;
 
@@ -27,7 +28,7 @@ const TYPES: [(&str, Takes); 18] = [
     ("STRING", Takes::Anything),
 ];
 
-/// How a column becomes the rowid.
+/// The ways to declare a column as the rowid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Alias {
     OnColumn,
@@ -35,7 +36,7 @@ pub(crate) enum Alias {
     OfTableDescending,
 }
 
-/// A table and how many rows it gets.
+/// A table, and the number of its rows.
 #[derive(Clone, Debug)]
 pub(crate) struct RandomTable {
     pub(crate) name: String,
@@ -46,7 +47,7 @@ pub(crate) struct RandomTable {
     pub(crate) first_rowid: i64,
     gaps: bool,
     null_rowids: bool,
-    /// Rows of every batch.
+    /// The number of rows of each batch.
     pub(crate) batches: Vec<usize>,
     seed: u64,
 }
@@ -120,7 +121,7 @@ impl RandomTable {
     }
 }
 
-/// Where the varint of a rowid becomes longer, and other ends.
+/// Rowids near those at which the varint becomes longer, and near other limits.
 fn first_rowid() -> impl Strategy<Value = i64> {
     let edges = (1..9u32).prop_map(|n| if n == 8 { 1 << 56 } else { 1i64 << (7 * n) });
     prop_oneof![
@@ -168,7 +169,7 @@ pub(crate) fn table(columns: usize, batches: usize, rows: usize) -> impl Strateg
         })
 }
 
-/// The eight page sizes, the small ones more often: more happens on them.
+/// The eight page sizes. Small ones are more frequent, since they give more pages.
 pub(crate) fn page_bytes() -> impl Strategy<Value = u32> {
     prop_oneof![
         4 => Just(512), 3 => Just(1024), 1 => Just(2048), 3 => Just(4096),

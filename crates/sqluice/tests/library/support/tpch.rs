@@ -1,4 +1,4 @@
-//! Two tables of TPC-H as CSV files, made here.
+//! Writes two tables of TPC-H, `lineitem` and `orders`, as CSV files.
 //!
 //! At scale 0.01, that is 60,175 and 15,000 rows.
 

@@ -1,4 +1,4 @@
-//! Folders with files in them: made, and looked at.
+//! Folder trees: random ones, written to disk and read back.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use sqluice_testkit::system::symlink;
 
 use system::{mode_and_time, set_mode, set_time};
 
-/// Something in a folder.
+/// A file, folder or link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
     File { mode: u32, mtime: i64, content: Vec<u8> },
@@ -19,10 +19,10 @@ pub(crate) enum Node {
     Link { mtime: i64, target: Vec<u8> },
 }
 
-/// All that is below a folder, by its name relative to it.
+/// All entries below a folder, by their relative paths.
 pub(crate) type Tree = BTreeMap<Vec<u8>, Node>;
 
-/// Reads what is below a folder.
+/// Reads all entries below a folder.
 pub(crate) fn read(root: &Path) -> Tree {
     let mut tree = Tree::new();
     let mut folders = vec![root.to_owned()];
@@ -47,7 +47,7 @@ pub(crate) fn read(root: &Path) -> Tree {
     tree
 }
 
-/// What the system keeps of a tree: on Windows no links, and of the mode whether a file is read-only.
+/// Returns the part of a tree that the system can store: Windows has no links, and only the read-only bit of the mode.
 pub(crate) fn kept(tree: &Tree) -> Tree {
     if cfg!(unix) {
         return tree.clone();
@@ -66,7 +66,7 @@ pub(crate) fn kept(tree: &Tree) -> Tree {
     kept.collect()
 }
 
-/// Makes what `tree` has below a folder, as far as the system [keeps](kept) it.
+/// Creates the entries of `tree` below a folder, as far as the system [keeps](kept) them.
 pub(crate) fn make(root: &Path, tree: &Tree) {
     fs::create_dir_all(root).unwrap();
     let tree = kept(tree);
@@ -81,7 +81,7 @@ pub(crate) fn make(root: &Path, tree: &Tree) {
             Node::Link { target, .. } => symlink(from_bytes(target), &path),
         }
     }
-    // Times when nothing is made any more.
+    // Set the times last: creating a file changes the time of its folder.
     for (name, node) in tree.iter().rev() {
         let path = root.join(from_bytes(name));
         let mtime = match *node {
@@ -126,7 +126,7 @@ mod system {
     use std::time::{Duration, UNIX_EPOCH};
 
     const FILE_WRITE_ATTRIBUTES: u32 = 0x100;
-    /// Without it, no folder is opened.
+    /// Windows opens folders only with this flag.
     const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
     /// Between 1601 and 1970.
     const SECONDS: i64 = 11_644_473_600;
@@ -189,7 +189,7 @@ fn node() -> impl Strategy<Value = Node> {
     let file = (0..0o1000u32, mtime.clone(), bytes, any::<u64>());
     prop_oneof![
         5 => file.prop_map(|(mode, mtime, bytes, seed)| {
-            // The test itself must be able to read it.
+            // The owner may read each file, since the test reads it.
             Node::File { mode: 0o100_400 | mode, mtime, content: content(bytes, seed) }
         }),
         3 => (0..0o1000u32, mtime.clone()).prop_map(|(mode, mtime)| Node::Folder { mode: 0o040_700 | mode, mtime }),
@@ -197,7 +197,7 @@ fn node() -> impl Strategy<Value = Node> {
     ]
 }
 
-/// A tree of anything.
+/// Returns a random tree.
 pub(crate) fn tree() -> impl Strategy<Value = Tree> {
     proptest::collection::vec((any::<prop::sample::Index>(), component(), node()), 0..30).prop_map(|things| {
         let mut tree = Tree::new();

@@ -1,4 +1,4 @@
-//! A CSV file beside its twin: the same fields as csv-core reads them, each bound as text to an INSERT of SQLite.
+//! Compares the load of a CSV file with a twin: csv-core reads the fields, and SQLite inserts each as bound text.
 //!
 //! ```text
 //!          ┌─ load, --empty-as-text ────────────────> ours.db ─┐
@@ -58,7 +58,7 @@ pub(crate) fn insert(
     let mut records = CsvCore::new(input);
     let header: Vec<String> = records.next().unwrap().to_vec();
     let mut twin = open(path);
-    // It is alone: what it refers to is elsewhere.
+    // The twin has just this table, so its foreign keys have no parents.
     twin.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
     let transaction = twin.transaction().unwrap();
     transaction.execute_batch(&declaration(table, &header, schema)).unwrap();
@@ -87,7 +87,7 @@ fn declaration(table: &str, header: &[String], schema: Option<&Schema>) -> Strin
     table.sql.clone()
 }
 
-/// Every value's type and literal.
+/// Asserts that all values have the same types and literals in both databases.
 pub(crate) fn assert_same_values(
     ours: &Connection,
     twin: &Connection,

@@ -63,7 +63,7 @@ fn records_in_leaf(page: &[u8]) -> Vec<(i64, Vec<u8>)> {
     (0..u16_at(3)).map(cell).collect()
 }
 
-/// Every value into every affinity, by the slow twin and by the fast functions.
+/// Asserts that the slow twin and the fast functions convert each value for each affinity as SQLite does.
 fn same_as_sqlite(values: &[Owned]) {
     let columns: Vec<_> = COLUMNS.iter().map(|(name, _)| *name).collect();
     let records = records_in_file(&format!("CREATE TABLE t({})", columns.join(", ")), |db| {
@@ -104,7 +104,7 @@ fn show(value: &Owned) -> String {
 
 type Convert = for<'a> fn(Value<'a>, Affinity, &'a mut Vec<u8>) -> Value<'a>;
 
-/// As an encoder does it, with the functions for one class each.
+/// Converts a value as an encoder does, with the function for its class.
 fn fast<'a>(value: Value<'a>, affinity: Affinity, scratch: &'a mut Vec<u8>) -> Value<'a> {
     match (value, affinity) {
         (Value::Int(int), Affinity::Text) => int_to_text(int, scratch),
@@ -119,7 +119,7 @@ fn fast<'a>(value: Value<'a>, affinity: Affinity, scratch: &'a mut Vec<u8>) -> V
     Value::Text(scratch)
 }
 
-/// As [`fast`], with the text in a buffer that has more: what is in front of it must not matter, nor what follows.
+/// Converts a value as [`fast`] does, with the text in the middle of a larger buffer, whose other bytes must not matter.
 fn part<'a>(value: Value<'a>, affinity: Affinity, scratch: &'a mut Vec<u8>) -> Value<'a> {
     let Value::Text(text) = value else { return fast(value, affinity, scratch) };
     let front = &b"9.-e\0 \xff7.5-12345678"[text.len() % 19..];
@@ -128,7 +128,7 @@ fn part<'a>(value: Value<'a>, affinity: Affinity, scratch: &'a mut Vec<u8>) -> V
     scratch.extend_from_slice(b"9");
     let (start, end) = (front.len(), front.len() + text.len());
     let number = part_to_number(scratch, start, end, affinity).0;
-    // Nor does it matter whether one knows that there is a point.
+    // The result is the same with and without the knowledge that the text has a point.
     if affinity.is_numeric() {
         let (decimal, whole) = (decimal(scratch, start, end, affinity), whole(scratch, start, end));
         for known in [decimal, whole.map(Value::Int)].into_iter().flatten() {
@@ -163,7 +163,7 @@ impl Random {
         &from[self.below(from.len())]
     }
 
-    /// Any width is as likely as any other.
+    /// Returns an integer of a random width: all widths are equally likely.
     fn int(&mut self) -> i64 {
         let int = self.next() as i64 >> self.below(64);
         match self.below(4) {
@@ -197,7 +197,7 @@ impl Random {
         }
     }
 
-    /// Mostly valid.
+    /// Returns the text of a decimal, which is mostly a valid number.
     fn decimal(&mut self) -> Vec<u8> {
         let mut text = Vec::new();
         let few = |random: &mut Random| if random.one_in(3) { random.below(41) } else { random.below(12) };
@@ -255,7 +255,7 @@ impl Random {
             2 => self.int().to_string().into_bytes(),
             3 => format!("{:?}", self.real()).into_bytes(),
             4 => {
-                // As money and measures are written.
+                // Amounts with currencies and units.
                 let mut text = Vec::new();
                 int_to_text(self.int() >> 40, &mut text);
                 text.push(b'.');
@@ -489,7 +489,7 @@ fn odd_texts() -> Vec<Vec<u8>> {
         texts.push([&b"1"[..], &repeat(b'0', len), b"e-", len.to_string().as_bytes()].concat());
         texts.push([&repeat(b' ', len)[..], b"5"].concat());
     }
-    // Exponents of five digits count, those of six do not.
+    // SQLite reads exponents of five digits, and ignores those of six.
     for (zeros, exponent) in [(10_000, 10_001), (1_500, 1_501), (3_000, 100_000), (9_998, 99_999)] {
         texts.push([&b"0."[..], &repeat(b'0', zeros), b"1e", exponent.to_string().as_bytes()].concat());
         texts.push([&b"1"[..], &repeat(b'0', zeros), b"e-", exponent.to_string().as_bytes()].concat());
@@ -497,7 +497,7 @@ fn odd_texts() -> Vec<Vec<u8>> {
     texts
 }
 
-/// The number of random values, or a share of it.
+/// Returns the number of random values, divided by `share`.
 fn values_tried(share: usize) -> usize {
     tries(20_000, 200_000, 5_000_000) / share
 }
@@ -622,7 +622,7 @@ fn random_values_become_what_sqlite_makes_of_them() {
 }
 
 #[test]
-fn a_strict_table_takes_and_stores_what_we_say() {
+fn our_rules_for_strict_columns_equal_those_of_sqlite() {
     let types = ["INT", "INTEGER", "REAL", "TEXT", "BLOB", "ANY"];
     let mut random = Random::seeded(3);
     let mut values: Vec<_> = odd_texts().into_iter().map(Owned::Text).collect();
@@ -676,7 +676,7 @@ fn a_strict_table_has_no_other_types() {
 }
 
 #[test]
-fn a_rowid_alias_takes_what_we_say() {
+fn our_rules_for_rowid_aliases_equal_those_of_sqlite() {
     let mut random = Random::seeded(4);
     let mut values: Vec<_> = odd_texts().into_iter().map(Owned::Text).collect();
     values.extend(edges_of_ints().into_iter().map(Owned::Int));
@@ -732,9 +732,9 @@ fn a_declared_type_has_the_affinity_that_sqlite_gives_it() {
 }
 
 #[test]
-fn what_a_conversion_loses_is_named() {
+fn errors_name_what_a_conversion_would_lose() {
     let cases: [(&[u8], Option<Loss>, Option<Loss>); 30] = [
-        // Text, what an INTEGER column loses, what a REAL column loses.
+        // A text, the loss in an INTEGER column, and the loss in a REAL column.
         (b"12", None, None),
         (b"007", None, None),
         (b"0.1", None, None),

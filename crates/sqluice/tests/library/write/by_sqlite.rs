@@ -1,5 +1,5 @@
-//! Loads and writes leave much to SQLite: generated columns, CHECK, foreign keys, partial and expression indexes, FTS5.
-//! A twin is filled by SQLite row by row; a load gives what the twin holds, or nothing where the twin refuses a row.
+//! Generated columns, CHECKs, foreign keys, partial and expression indexes, and FTS5, which SQLite evaluates for loads. SQLite fills a
+//! twin row by row: a load stores the same rows, or nothing if the twin refuses a row.
 #![cfg(feature = "load")]
 
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ fn refused(csv: &str, sql: &str) -> Error {
     error
 }
 
-/// A table with more columns than SQLite can be lent for expressions.
+/// A table with more columns than a virtual table for expressions may have.
 fn wide(name: &str) -> String {
     let columns: String = (0..1998).map(|column| format!(", c{column}")).collect();
     format!("CREATE TABLE {name} (a INT{columns})")
@@ -67,7 +67,7 @@ fn literals(connection: &Connection, sql: &str) -> Vec<String> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// A table `t (a, b, ...)`, what else there is, and rows of a and b.
+/// A table `t (a, b, ...)` with constraints and indexes, and rows of a and b.
 #[derive(Clone, Debug)]
 struct Case {
     sql: String,
@@ -113,7 +113,7 @@ fn case() -> impl Strategy<Value = Case> {
                 "CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE t (a INT{unique}, b TEXT{columns}); {}",
                 objects.join("; ")
             );
-            // A foreign key is about the rows that stay.
+            // Foreign keys apply only to the rows that are kept.
             let checked = sql.contains("FOREIGN");
             Case { sql, rows, on_conflict: if checked { OnConflict::Abort } else { on_conflict } }
         })
@@ -172,7 +172,7 @@ impl Case {
         }
     }
 
-    /// What a report counts is what the twin has.
+    /// Asserts that the counts of the report are those of the twin.
     fn compare_counts(&self, report: &Report, twin: &Connection) {
         let count = |sql: &str| twin.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap().cast_unsigned();
         let rows = count("SELECT count(*) FROM t");
@@ -195,7 +195,7 @@ proptest! {
     #![proptest_config(cases(100))]
 
     #[test]
-    fn a_load_gives_what_sqlite_would_hold_or_nothing_where_it_refuses_a_row(case in case()) {
+    fn a_load_stores_what_sqlite_stores_or_nothing_if_sqlite_refuses_a_row(case in case()) {
         case.compare();
     }
 }
@@ -224,13 +224,13 @@ fn a_row_that_depends_on_the_present_time_is_refused_in_the_words_of_sqlite() {
     ];
     for (sql, said) in cases {
         let error = refused("a\n2024-01-31\n NOW \n2024-02-29\nnow\n", sql);
-        // SQLite knows no ' NOW '.
+        // SQLite does not read ' NOW ' as the present time.
         let (line, value) = if sql.contains("trim") { (3, " NOW ") } else { (5, "now") };
         let wanted = format!("SQLite can't store the row: non-deterministic use of {said}, a = '{value}'");
         assert_eq!(error.message(), wanted, "{sql}");
         assert_eq!(error.place().and_then(|place| place.line), Some(line), "{sql}");
     }
-    // A literal is about all rows that SQLite evaluates it for.
+    // A call whose arguments are literals has no single row to report.
     let sql = "CREATE TABLE t (a INT CHECK (a < 5 OR date('now') > 'x'))";
     let error = refused("a\n1\n4\n7\n", sql);
     assert!(error.message().contains("non-deterministic use of date() in a CHECK constraint"), "{error}");
@@ -372,7 +372,7 @@ fn rows_that_break_what_is_computed_are_rejected_one_by_one() {
 fn functions_of_an_application_are_refused_by_name() {
     let (home, file, target) = home_of("a\nx\n");
     let old = Connection::open(&target).unwrap();
-    // The application had a function of this name.
+    // An application with a function of this name made the database.
     let sql = "CREATE TABLE t (a TEXT CHECK (a IS 'x')); PRAGMA writable_schema = on;
                UPDATE sqlite_schema SET sql = replace(sql, 'IS', 'REGEXP')";
     old.execute_batch(sql).unwrap();
@@ -491,7 +491,7 @@ fn empty_tables_get_everything_that_is_declared() {
     assert_eq!(home.names(), ["ours.db"]);
 }
 
-/// Sets the flag when a phase begins.
+/// Sets the cancel flag when the named phase begins.
 struct StopIn<'a>(&'a str, Cancel);
 
 impl Progress for StopIn<'_> {

@@ -1,4 +1,4 @@
-//! The column-wise encoder against its plain twin: affinity value by value, `record::encode`, `Chunk::push`.
+//! The column-wise encoder compared with its twin, which encodes value by value: affinity, `record::encode`, `Chunk::push`.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ impl Finished {
             rows: chunk.rows(),
             leaves: chunk.leaves().to_vec(),
             links: chunk.links().to_vec(),
-            // What links point to is not decided yet.
+            // The targets of links are not known yet.
             bytes: {
                 let mut bytes = chunk.bytes().to_vec();
                 for link in chunk.links() {
@@ -44,7 +44,7 @@ impl Finished {
     }
 }
 
-/// Uses one chunk again and again, with rubbish in it.
+/// Reuses one chunk, which has the bytes of earlier rows.
 struct Recycled {
     chunk: Chunk,
     finished: Vec<Finished>,
@@ -67,7 +67,7 @@ fn schema_table(ddl: &str) -> Table {
     Schema::parse(ddl.to_owned(), Path::new("test.sql")).unwrap().tables.remove(0)
 }
 
-/// The chunks that the plain way makes.
+/// Returns the chunks of the twin.
 fn plain(table: &Table, geometry: Geometry, capacity: u32, rows: &[(OwnedBatch, Vec<i64>)]) -> Vec<Finished> {
     let mut finished = Vec::new();
     let mut chunk = Chunk::new(geometry, capacity);
@@ -95,7 +95,7 @@ fn plain(table: &Table, geometry: Geometry, capacity: u32, rows: &[(OwnedBatch, 
     finished
 }
 
-/// The chunks that the encoder makes, `last_rowid` passed on as the pipeline does.
+/// Returns the chunks of the encoder. `last_rowid` is passed on as the pipeline does.
 fn column_wise(
     table: &Table,
     geometry: Geometry,
@@ -138,7 +138,7 @@ fn compare(ddl: &str, page_bytes: u32, capacity: u32, rows: &[(OwnedBatch, Vec<i
 
 fn compare_random(table: &RandomTable, page_bytes: u32, capacity: u32) {
     let rows = table.rows(page_bytes as usize);
-    // What the forms say is what the batch says.
+    // The columns must have the expected values.
     for (batch, _) in &rows {
         batch.with(|view| {
             for (column, owned) in view.columns.iter().zip(&batch.columns) {
@@ -160,14 +160,14 @@ proptest! {
     #![proptest_config(cases(700))]
 
     #[test]
-    fn any_rows_of_any_table_become_the_same_chunks_either_way(
+    fn random_rows_become_the_same_chunks_by_both_encoders(
         table in table(40, 4, 300), page_bytes in page_bytes(), capacity in capacity(),
     ) {
         compare_random(&table, page_bytes, capacity);
     }
 
     #[test]
-    fn so_do_full_batches_of_narrow_tables(
+    fn full_batches_of_narrow_tables_become_the_same_chunks_by_both_encoders(
         table in table(4, 6, 1024), page_bytes in page_bytes(), capacity in capacity(),
     ) {
         compare_random(&table, page_bytes, capacity);
@@ -178,7 +178,7 @@ proptest! {
     #![proptest_config(cases(200))]
 
     #[test]
-    fn so_do_tables_with_more_columns_than_a_byte_counts(
+    fn tables_with_more_columns_than_a_byte_counts_become_the_same_chunks_by_both_encoders(
         table in table(300, 2, 40), page_bytes in page_bytes(), capacity in capacity(),
     ) {
         compare_random(&table, page_bytes, capacity);
@@ -236,7 +236,7 @@ fn payloads_at_the_local_maximum_stay_local_and_one_byte_more_overflows() {
 }
 
 #[test]
-fn rows_of_one_size_that_all_overflow_become_the_same_chunks_either_way() {
+fn rows_of_one_size_that_all_overflow_become_the_same_chunks_by_both_encoders() {
     let mut random = crate::support::Random(5);
     for page_bytes in [512, 4096] {
         for _ in 0..50 {

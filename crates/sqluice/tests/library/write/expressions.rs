@@ -1,5 +1,5 @@
-//! Random tables with CHECKs, generated columns, and indexes of all kinds: what a load stores is what an INSERT of SQLite stores, and entries
-//! of indexes are those of CREATE INDEX, to the byte.
+//! Random tables with CHECKs, generated columns, and indexes of all kinds: what a load stores is what an INSERT of SQLite stores, and
+//! entries of indexes are those of CREATE INDEX, to the byte.
 //!
 //! ```text
 //!                ┌─ load, on any number of threads ──> ours.db ─┐
@@ -256,7 +256,7 @@ fn compare_entries(path: &Path, report: &Report, sql: &str) {
 fn compare(seed: u64, existing: bool, on_conflict: OnConflict, threads: usize) -> Result<(), TestCaseError> {
     let mut random = Random(seed);
     let mut made = schema(&mut random);
-    // Not all that is put together at random is a schema.
+    // Skip random statements that SQLite does not accept as a schema.
     while Connection::open_in_memory().unwrap().execute_batch(&made.sql).is_err() {
         made = schema(&mut random);
     }
@@ -278,7 +278,7 @@ fn compare(seed: u64, existing: bool, on_conflict: OnConflict, threads: usize) -
     if existing {
         let old = Connection::open(&ours).unwrap();
         old.execute_batch(&made.sql).unwrap();
-        // The rows that are there are those that SQLite takes.
+        // The existing rows are those that SQLite accepts.
         for row in before {
             let row = std::slice::from_ref(row);
             let taken = insert(&old, &made, row, None, OnConflict::Abort).is_ok();

@@ -1,4 +1,4 @@
-//! Rows of a source inserted by SQLite through `sqluice_rows`, beside the same rows inserted by a plain prepared statement.
+//! Rows of a source that SQLite inserts through `sqluice_rows`, compared with the same rows inserted by a plain prepared statement.
 
 use proptest::prelude::*;
 use rusqlite::types::Value as Sql;
@@ -14,7 +14,7 @@ use crate::support::rows::{Owned, OwnedBatch, OwnedColumn};
 use crate::support::source::InMemory;
 use crate::support::{Random, cases};
 
-/// A table, with all that may happen to its rows on the way.
+/// A table with constraints, and the rows to insert.
 #[derive(Clone, Debug)]
 struct Case {
     sql: String,
@@ -71,7 +71,7 @@ fn case(random: &mut Random) -> Case {
     let spread = random.pick(&[10, 200, 100_000]);
     let careless = random.one_in(3);
     let n = random.below(120);
-    // Keys that SQLite would give itself, but for some, or at least after the first.
+    // In half of the cases the keys ascend from a first one, with few exceptions.
     let counted = random.one_in(2).then(|| random.pick(&[1, 1, 7, -20, i64::MAX - 50]));
     let rows = (0..n).map(|row| {
         let number = random.below(spread) as i64;
@@ -105,7 +105,8 @@ fn case(random: &mut Random) -> Case {
     let rows = rows.collect();
     let on_conflict = random.pick(&[OnConflict::Abort, OnConflict::Ignore, OnConflict::Replace]);
     let upsert = if random.one_in(4) { vec!["K".to_owned()] } else { Vec::new() };
-    // A row that another of its statement replaces may point nowhere: FOREIGN KEYs hold at the end of a statement.
+    // SQLite checks FOREIGN KEYs at the end of a statement: it accepts a row without a parent if a later row of the same statement replaces
+    // it. So they are on only without REPLACE and upsert.
     let keys_hold = on_conflict != OnConflict::Replace && upsert.is_empty() && random.one_in(3);
     sql += &format!("PRAGMA foreign_keys = {};", if keys_hold { "ON" } else { "OFF" });
     let mut columns: Vec<usize> = (1..6).filter(|_| !random.one_in(5)).collect();
@@ -164,7 +165,7 @@ impl Case {
         InMemory::new(batches.collect(), &self.part_batches)
     }
 
-    /// Row by row; the number of the first record that SQLite refuses, and what it says.
+    /// Inserts row by row. Returns the number of the first record that SQLite refuses, and its message.
     fn by_statements(&self, connection: &Connection, schema: &Schema) -> Result<(), (usize, String)> {
         let names: Vec<&str> = self.columns.iter().map(|&column| COLUMNS[column]).collect();
         let marks = vec!["?"; names.len()].join(", ");
@@ -245,7 +246,7 @@ proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
-    fn a_table_is_as_row_by_row(seed: u64) {
+    fn inserting_a_source_equals_row_by_row_inserts(seed: u64) {
         let random = &mut Random(seed);
         let case = case(random);
         let ((ours, schema), (twin, _)) = (case.database(), case.database());
@@ -269,7 +270,7 @@ proptest! {
                 let told = error.message();
                 let refused = told.strip_prefix("row ").and_then(|told| told.split(',').next()?.parse::<usize>().ok());
                 match (refused, error.record()) {
-                    // The source gives nothing of a batch with a row that is refused, and the error of one before it is not seen.
+                    // If the source refuses a row, SQLite gets no row of its batch, and reports no earlier error of that batch.
                     (Some(row), None) if row > number => {
                         prop_assert_eq!(row / case.chunk(), number / case.chunk(), "{}", told);
                     }
@@ -347,7 +348,7 @@ fn a_trigger_that_cannot_run_is_no_fault_of_a_record() {
 }
 
 #[test]
-fn what_a_trigger_says_of_conflicts_holds() {
+fn the_conflict_clause_of_a_trigger_applies() {
     for (on_conflict, upsert) in
         [(OnConflict::Abort, vec![]), (OnConflict::Ignore, vec![]), (OnConflict::Abort, vec!["a".to_owned()])]
     {
@@ -363,7 +364,7 @@ fn what_a_trigger_says_of_conflicts_holds() {
 }
 
 #[test]
-fn what_the_table_says_of_conflicts_does_not_hold() {
+fn the_conflict_clauses_of_the_table_are_ignored() {
     let database = open(
         "CREATE TABLE t (a INTEGER PRIMARY KEY ON /* or not */ CONFLICT IGNORE, b);
          CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END",
@@ -373,10 +374,10 @@ fn what_the_table_says_of_conflicts_does_not_hold() {
 }
 
 #[test]
-fn a_row_that_a_later_one_cures_is_not_to_blame() {
+fn a_row_whose_fault_a_later_row_repairs_is_not_reported() {
     let database = open("CREATE TABLE t (a INTEGER PRIMARY KEY, b REFERENCES t)");
     database.0.execute_batch("COMMIT; PRAGMA foreign_keys = ON; BEGIN").unwrap();
-    // The column b has 0, 2, 4, 6: here only 0 is no row.
+    // The column b has 0, 2, 4, 6: only 0 refers to no row.
     let error = insert_ints(&database, &[6, 4, 3, 2], |how| how).unwrap_err();
     let expected = "table t, one of the records 1 to 4: FOREIGN KEY constraint failed".to_owned();
     told(&error, (expected, None, ""));
@@ -459,7 +460,7 @@ fn a_transaction_must_be_open() {
 }
 
 #[test]
-fn who_asks_to_stop_is_heard() {
+fn a_cancelled_insert_stops() {
     let (connection, schema) = open("CREATE TABLE t (a, b)");
     let cancel = Cancel::new();
     cancel.cancel();

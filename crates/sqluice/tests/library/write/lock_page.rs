@@ -1,5 +1,5 @@
 //! The page of the lock byte, which is never used, at every place of small files. `SQLITE_TESTCTRL_PENDING_BYTE` moves it for
-//! the whole process: hence a process of its own.
+//! the whole process: so each test runs in its own process.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! A new file of over 1 GiB: the lock byte where it really is. It takes as much of the folder for temporary files, so quick runs leave it to
-//! `lock_page`, where the lock byte moves into small files.
+//! A new file of over 1 GiB, with the lock byte at its real place. The test needs as much space for temporary files, so quick runs only
+//! have `lock_page`, where the lock byte moves into small files.
 
 use std::path::Path;
 

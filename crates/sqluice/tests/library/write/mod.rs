@@ -1,4 +1,4 @@
-//! Rows to new databases, beside what SQLite makes of them.
+//! Writes of rows to new databases, compared with databases that SQLite fills.
 
 mod affinity_oracle;
 mod by_sqlite;

@@ -1,4 +1,4 @@
-//! What is decided before anything is written.
+//! Plans: write paths, memory, threads and estimates, decided before anything is written.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn write_paths(sql: &str, write: WriteOptions) -> String {
 
 #[test]
 fn each_table_and_index_takes_the_fastest_write_path_that_can_make_it() {
-    // More columns than SQLite can be lent for expressions.
+    // More columns than a virtual table for expressions may have.
     let wide: String = (0..1998).map(|column| format!(", c{column}")).collect();
     for (sql, expected) in [
         ("CREATE TABLE t (a)", "pages"),
@@ -70,7 +70,7 @@ fn a_schema_without_tables_is_refused() {
 }
 
 #[test]
-fn what_sorts_needs_memory_to_sort_with() {
+fn a_plan_that_sorts_needs_memory_for_sorting() {
     let plan = |sql, memory_bytes| {
         let options = WriteOptions::new()
             .memory_bytes(memory_bytes)

@@ -1,4 +1,4 @@
-//! Rows that can't be stored as given, and rowids: what is said about them, where, and that nothing is left.
+//! Rows that can't be stored as given: the error names the row and the reason, and no file is left.
 
 #![cfg(feature = "load")]
 
@@ -121,7 +121,7 @@ fn null_in_a_column_that_is_not_null_is_an_error_with_its_place() {
 }
 
 #[test]
-fn what_a_strict_column_does_not_take_is_an_error_with_its_place() {
+fn a_value_that_a_strict_column_refuses_is_an_error_with_its_place() {
     let sql = "CREATE TABLE t (i INT, r REAL, s TEXT, b BLOB, x ANY) STRICT";
     assert_eq!(
         load(sql, "i,r,s,x\n 5 ,1e1,7,7\n,,,\n").unwrap(),
@@ -145,7 +145,7 @@ fn a_file_that_does_not_fit_the_table_is_refused_before_anything_is_written() {
     assert_eq!(error.message(), "x.sql declares no table t");
 }
 
-/// Rows with these rowids (`None`: NULL), a few to each part.
+/// Writes rows with these rowids (`None`: NULL), with as many rows in each part as `cuts` says, in turn.
 fn write(target: Option<&PathBuf>, rowids: &[Option<i64>], cuts: &[usize]) -> Result<(), Error> {
     let value = |rowid: &Option<i64>| rowid.map_or(Owned::Null, Owned::Int);
     let batches =
@@ -190,7 +190,7 @@ fn rows_that_are_wrong_where_a_part_begins_have_their_place_too() {
 
 #[test]
 fn repeated_keys_are_reported_when_all_rows_are_good() {
-    // As above, with a ragged row in the second part.
+    // Parts as in the test above, with a ragged row in the second part.
     for wrong in 32_762..32_775 {
         let row = |row: i32| match row {
             32_800 => "ragged\n".to_owned(),
@@ -205,7 +205,7 @@ fn repeated_keys_are_reported_when_all_rows_are_good() {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// Which rows are taken, and how they are stored, does not depend on how the input is cut into parts, and SQLite would store the same.
+    /// The stored rows, and whether the run is refused, do not depend on the cut into parts, and equal those of SQLite.
     #[test]
     fn rowids_are_taken_or_refused_however_the_input_is_cut(
         rows in prop::collection::vec((0..6u8, 0..4i64), 1..30),
@@ -223,7 +223,7 @@ proptest! {
         let home = Home::new();
         let path = home.path("x.db");
         let cut = write(Some(&path), &rowids, &cuts);
-        // Which of several wrong rows is named may depend on it.
+        // The cut may decide which of several wrong rows is named.
         prop_assert_eq!(whole.is_ok(), cut.is_ok(), "{:?} {:?}", whole, cut);
         if whole.is_ok() {
             let twin = rusqlite::Connection::open_in_memory().unwrap();

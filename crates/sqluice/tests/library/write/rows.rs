@@ -1,4 +1,4 @@
-//! `sqluice_rows`: values beside the same values bound one by one, plans, and what happens when it is used wrongly.
+//! `sqluice_rows`: its values equal those that are bound one by one, SQLite plans scans and lookups well, and wrong uses are errors.
 
 use std::ffi::CStr;
 
@@ -24,7 +24,7 @@ fn told(row: &rusqlite::Row<'_>, column: usize) -> Told {
     (row.get(2 * column).unwrap(), row.get(2 * column + 1).unwrap())
 }
 
-/// What the function makes of the columns of a batch.
+/// Returns the columns of a batch as SQLite reads them through `sqluice_rows`.
 fn through_rows(connection: &Connection, rows: &Rows<'_>, columns: usize, lent: bool) -> Vec<Vec<Told>> {
     let select: Vec<String> = (1..=columns).map(|c| format!("typeof(c{c}), c{c}")).collect();
     let sql = format!("SELECT {} FROM sqluice_rows(?1)", select.join(", "));
@@ -39,7 +39,7 @@ fn through_rows(connection: &Connection, rows: &Rows<'_>, columns: usize, lent: 
     }
 }
 
-/// What SQLite makes of the same values.
+/// Returns the same values, bound and selected.
 fn bound(connection: &Connection, batch: &OwnedBatch) -> Vec<Vec<Told>> {
     let mut select = connection.prepare("SELECT typeof(?1), ?1").unwrap();
     let mut told_of = |value: &Owned| select.query_row([value], |row| Ok(told(row, 0))).unwrap();
@@ -61,7 +61,7 @@ proptest! {
     #![proptest_config(cases(150))]
 
     #[test]
-    fn values_are_those_that_are_bound_one_by_one(seed: u64, rows in 1_usize..200, columns in 1_usize..6) {
+    fn values_of_sqluice_rows_equal_those_that_are_bound_one_by_one(seed: u64, rows in 1_usize..200, columns in 1_usize..6) {
         let connection = connection();
         let batch = random_batch(seed, rows, columns);
         let expected = bound(&connection, &batch);
@@ -151,7 +151,7 @@ fn plan(connection: &Connection, sql: &str) -> Vec<String> {
 fn two_arrays_are_joined_by_rowid_without_a_nested_scan() {
     let connection = connection();
     let sql = "SELECT a.c1, b.c1 FROM sqluice_rows(?1) AS a JOIN sqluice_rows(?2) AS b ON a.rowid = b.rowid";
-    // The second is looked up: EQUAL is bit 2 of the number of the way.
+    // The second array is looked up: bit 2 of `idxNum` is EQUAL.
     assert_eq!(plan(&connection, sql), ["SCAN a VIRTUAL TABLE INDEX 1:", "SCAN b VIRTUAL TABLE INDEX 3:"]);
     // Steps of the virtual machine show it, too: they grow with the rows, not with their square.
     let steps = |rows: i64| {
@@ -189,7 +189,7 @@ fn rows_are_in_the_order_of_their_numbers_without_sorting() {
 fn alternatives_are_one_scan() {
     let connection = connection();
     let sql = "SELECT c1 FROM sqluice_rows(?1) WHERE rowid = 1 OR rowid > ?2 ORDER BY rowid DESC";
-    // In a MULTI-INDEX OR SQLite would compare the argument with what it can't be compared with.
+    // A MULTI-INDEX OR would compare the pointer argument with other values, which SQLite can't do.
     assert_eq!(plan(&connection, sql)[0], "SCAN sqluice_rows VIRTUAL TABLE INDEX 1:");
 }
 
@@ -205,7 +205,7 @@ fn error(connection: &Connection, sql: &str, argument: impl ToSql) -> String {
     }
 }
 
-/// A pointer of another type.
+/// A pointer with another type name.
 struct Stranger(&'static CStr);
 
 impl ToSql for Stranger {
@@ -216,7 +216,7 @@ impl ToSql for Stranger {
 }
 
 #[test]
-fn what_is_no_rows_is_refused() {
+fn arguments_of_sqluice_rows_that_are_no_rows_are_refused() {
     let connection = connection();
     let one = "SELECT c1 FROM sqluice_rows(?1)";
     let value = "the argument of sqluice_rows is a value, and must be rows that are bound to a parameter";

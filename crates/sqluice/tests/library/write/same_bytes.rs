@@ -1,4 +1,4 @@
-//! The file depends on rows, schema and seed, not on threads, memory or luck; and so do errors.
+//! The bytes of a file depend only on rows, schema and seed, not on threads, memory or timing. The reported error does, too.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +29,7 @@ fn options(threads: usize, chunk_bytes: usize) -> WriteOptions {
     WriteOptions::new().threads(threads).tune(|tuning| tuning.chunk_bytes = chunk_bytes)
 }
 
-/// Both ways to add up a file: ours, and that of `check`.
+/// Returns the checksum of the file by these tests, and that of `check`.
 fn checksums(path: &Path) -> [String; 2] {
     let check = Check::new(path.to_owned()).full(true).checksum(true);
     let checked = check.run().unwrap();
@@ -166,7 +166,7 @@ proptest! {
     }
 }
 
-/// Parts without end.
+/// A source with an unlimited number of parts.
 struct Endless(u64);
 
 struct Row(u64);
@@ -190,7 +190,7 @@ impl Part for Row {
     }
 }
 
-/// Asks to stop once a given number of rows are written.
+/// Sets the cancel flag once a given number of rows have been written.
 struct StopAt(u64, AtomicU64, Cancel);
 
 impl Progress for StopAt {
@@ -223,7 +223,7 @@ fn a_panic_in_a_source_ends_the_run_and_leaves_nothing() {
     for threads in THREADS {
         let home = Home::new();
         let path = home.path("x.db");
-        // The part with the bug is an early one.
+        // An early part panics.
         let sources: Vec<Box<dyn Source>> = vec![Box::new(Endless(999_000))];
         let (schema, options) = (schema("CREATE TABLE t (a)"), options(threads, 4096));
         let run = std::panic::AssertUnwindSafe(|| {
@@ -234,7 +234,7 @@ fn a_panic_in_a_source_ends_the_run_and_leaves_nothing() {
     }
 }
 
-/// Fails to cut its third part.
+/// A source that fails at its third part.
 struct Breaks(u64);
 
 impl Source for Breaks {

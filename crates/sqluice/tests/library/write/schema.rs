@@ -1,4 +1,4 @@
-//! What the catalogue says of a schema, tried against what SQLite does with such a table; and what is refused.
+//! `Schema::parse`: rowid columns, affinities and defaults equal those of SQLite, and other statements are refused.
 
 use std::path::Path;
 
@@ -16,14 +16,14 @@ fn table(sql: &str) -> Table {
     parse(sql).unwrap_or_else(|error| panic!("{sql}: {error}")).tables.remove(0)
 }
 
-/// Whether SQLite takes column `a` for the rowid, and whether it takes NULL for it; `None` when it does not take the table.
+/// Returns true if column `a` is the rowid in SQLite, and true if it accepts NULL. `None`: SQLite refuses the table.
 fn is_rowid(sql: &str) -> Option<(bool, bool)> {
     let database = Connection::open_in_memory().unwrap();
     database.execute_batch(sql).ok()?;
     database.execute_batch("INSERT INTO t (a, b) VALUES (17, 18)").unwrap();
     let read = database.query_row("SELECT rowid = 17 FROM t", [], |row| row.get(0));
     let takes_null = database.execute_batch("INSERT INTO t (a, b) VALUES (NULL, 1)").is_ok();
-    // Without a rowid there is no such column.
+    // A WITHOUT ROWID table has no column rowid.
     Some((read.unwrap_or(false), takes_null))
 }
 
@@ -74,7 +74,7 @@ fn a_column_is_the_rowid_exactly_when_sqlite_says_so() {
                     assert_eq!(table.without_rowid, suffix == " WITHOUT ROWID", "{sql}");
                     assert_eq!(table.autoincrement, column.contains("AUTO"), "{sql}");
                     assert_eq!(table.checks, column.contains("CHECK"), "{sql}");
-                    // NULL is the next number to a rowid, whatever is declared.
+                    // A rowid column accepts NULL, even if it is NOT NULL: it becomes the next number.
                     assert!(expected || table.columns[1].not_null != takes_null, "{sql}");
                     *if expected { &mut aliases } else { &mut others } += 1;
                 }
@@ -153,7 +153,7 @@ fn defaults_generated_columns_and_automatic_indexes_are_reported() {
 }
 
 #[test]
-fn everything_else_is_listed_in_order() {
+fn views_triggers_and_virtual_tables_are_listed_in_order() {
     let schema = parse(
         "CREATE VIEW v AS SELECT 1; CREATE TABLE t (a UNIQUE); CREATE INDEX i ON t (a);
          CREATE TRIGGER r AFTER INSERT ON t BEGIN DELETE FROM t; END; CREATE TABLE \"o\"\"dd\" (a);",
@@ -170,7 +170,7 @@ fn everything_else_is_listed_in_order() {
 }
 
 #[test]
-fn what_does_more_than_declare_is_refused() {
+fn statements_that_do_more_than_declare_are_refused() {
     let home = Home::new();
     let file = home.path("other.db");
     let file = file.display();
@@ -227,7 +227,7 @@ fn errors_in_sql_are_reported_with_line_and_column() {
 }
 
 #[test]
-fn a_table_is_found_where_it_is_declared() {
+fn place_of_table_returns_the_line_and_column_of_the_declaration() {
     let schema = parse(
         "-- TABLE two is below\nCREATE TABLE one (two);\n  create table if not exists main.\"Two\" (a);\nCREATE TABLE [th ree] (a);",
     )

@@ -1,4 +1,4 @@
-//! Structs as rows, beside rusqlite inserting the same values.
+//! Structs as rows: each field is stored as rusqlite stores the same value.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -116,7 +116,7 @@ fn values(connection: &Connection, table: &str) -> Vec<Vec<(String, Value)>> {
     rows.unwrap().collect::<rusqlite::Result<_>>().unwrap()
 }
 
-/// What rusqlite makes of the rows in a table that is declared like that of `connection`.
+/// Inserts the rows by rusqlite into a table that is declared like that of `connection`, and returns the stored values.
 fn inserted(connection: &Connection, rows: &[Row]) -> Vec<Vec<(String, Value)>> {
     let sql: String =
         connection.query_row("SELECT sql FROM sqlite_schema WHERE name = 'r'", [], |row| row.get(0)).unwrap();
@@ -137,7 +137,7 @@ proptest! {
     fn every_field_is_stored_as_rusqlite_stores_it(rows in proptest::collection::vec(rows(), 1..40), repeat in 1..200usize) {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("x.db");
-        // Several parts, and beyond those that the types are found from.
+        // Enough rows for several parts, and more than the rows from which types are found.
         let many: Vec<Row> = rows.iter().cycle().take(rows.len() * repeat).cloned().collect();
         let report = write_rows(&path, "r", many.clone()).unwrap();
         prop_assert_eq!(report.rows, many.len() as u64);
@@ -150,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn rows_that_borrow_make_the_same_file(rows in proptest::collection::vec(rows(), 1..40), repeat in 1..200usize) {
+    fn borrowed_and_owned_rows_make_the_same_file(rows in proptest::collection::vec(rows(), 1..40), repeat in 1..200usize) {
         let home = tempfile::tempdir().unwrap();
         let [one, two, three] = ["one.db", "two.db", "three.db"].map(|name| home.path().join(name));
         let many: Vec<Row> = rows.iter().cycle().take(rows.len() * repeat).cloned().collect();
@@ -319,7 +319,7 @@ fn errors_name_the_row_and_the_field() {
         let rows = (0..rows).map(move |row| if row + 1 == at { bad.clone() } else { plain(row as u64) });
         write_rows(&path, "s", rows)
     };
-    // Among the rows that are looked at, and after them.
+    // Errors among the first rows, from which types are found, and after them.
     for at in [1, 700, 5000, 16_384, 16_385, 70_000] {
         let large = Sum { id: u64::MAX, ..plain(0) };
         assert_refused(with_one(large, at, 80_000), &path, at as u64, &["\"id\"", "18446744073709551615"]);
@@ -328,7 +328,7 @@ fn errors_name_the_row_and_the_field() {
     assert_refused(with_one(text, 70_000, 80_000), &path, 70_000, &["\"n\"", "INTEGER"]);
     let unknown = Sum { id: 1, more: BTreeMap::from([("m", serde_json::json!(1))]) };
     assert_refused(with_one(unknown, 70_000, 80_000), &path, 70_000, &["\"m\"", "none of the first rows"]);
-    // The first of two.
+    // Of two errors, the first is reported.
     let two = (1..=80_000u64).map(|row| Sum { id: if row > 60_000 { u64::MAX } else { row }, ..plain(0) });
     assert_refused(write_rows(&path, "s", two), &path, 60_001, &["\"id\""]);
 }
@@ -392,7 +392,7 @@ fn an_existing_table_with_indexes_gets_pages_when_the_iterator_has_many_rows() {
     let more = write.if_exists(IfExists::Append);
     let path_of = |report: sqluice::report::Report| report.tables[0].write_path;
     assert_eq!(path_of(more.run(pairs(10..30_000)).unwrap()), WritePath::Pages);
-    // Nothing is known of how many pass a filter.
+    // The number of rows that pass a filter is unknown.
     let some = pairs(30_000..60_000).filter(|pair| pair.id > 0);
     assert_eq!(path_of(more.run(some).unwrap()), WritePath::Insert);
     let some = pairs(60_000..90_000).filter(|pair| pair.id > 0);

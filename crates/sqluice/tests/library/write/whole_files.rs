@@ -1,4 +1,4 @@
-//! Whole files against a twin: the same tables, filled by SQLite with bound INSERTs.
+//! New databases compared with a twin: the same tables, which SQLite fills by INSERTs with bound values.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use sqluice::write::write_tables;
 use sqluice_format::page::{PENDING_BYTE, PageSize};
 use sqluice_testkit::sqlite::sqlite3;
 
-/// A database to be.
+/// The description of a database and its rows.
 #[derive(Clone, Debug)]
 struct Case {
     tables: Vec<RandomTable>,
@@ -125,7 +125,7 @@ impl Case {
         }
     }
 
-    /// The twin, its views and triggers made last.
+    /// Fills the twin, and creates views and triggers afterwards.
     fn fill_twin(&self, twin: &mut Connection, rows: &[Rows]) {
         twin.execute_batch(&format!("PRAGMA page_size = {};", self.page_bytes)).unwrap();
         let transaction = twin.transaction().unwrap();
@@ -169,7 +169,7 @@ impl Case {
         self.change(&ours);
     }
 
-    /// What SQLite does to a database in its life.
+    /// Deletes, updates and inserts rows by SQLite.
     fn change(&self, database: &Connection) {
         for table in &self.tables {
             let name = quoted(&table.name);
@@ -199,7 +199,7 @@ impl Case {
     }
 }
 
-/// Everything in the schema but where it lies.
+/// Returns the rows of sqlite_schema without root pages.
 fn objects(database: &Connection) -> Vec<[Option<String>; 4]> {
     let mut statement = database.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema").unwrap();
     let objects =
@@ -226,7 +226,7 @@ proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
-    fn any_schema_any_rows_and_any_page_size_give_what_sqlite_would_have_written(case in case()) {
+    fn random_schemas_rows_and_page_sizes_equal_files_of_sqlite(case in case()) {
         case.compare();
     }
 }

@@ -23,7 +23,7 @@ fn load(folder: &Path, texts: &[&str]) -> Result<Report, Error> {
     Load::new(folder.join("x.db"), files).run()
 }
 
-/// Cuts a text at some of its line ends, which are left out.
+/// Cuts a text at some of its line ends, and leaves these line ends out.
 fn cut<'t>(rng: &mut Rng, text: &'t str) -> Vec<&'t str> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -84,7 +84,7 @@ fn a_fault_is_named_by_its_file_and_the_line_in_it() {
 }
 
 #[test]
-fn the_report_has_each_file() {
+fn the_report_of_a_dump_lists_each_file() {
     let folder = tempfile::tempdir().unwrap();
     let report = load(folder.path(), &["CREATE TABLE t(a);", "INSERT INTO t VALUES(1);"]).unwrap();
     let inputs: Vec<_> =
@@ -95,7 +95,7 @@ fn the_report_has_each_file() {
 
 #[cfg(feature = "dialects")]
 #[test]
-fn a_schema_and_its_rows_may_be_two_files_of_a_server() {
+fn schema_and_rows_of_a_server_may_be_in_two_files() {
     let folder = tempfile::tempdir().unwrap();
     let schema = "SET NAMES utf8mb4;\nCREATE TABLE `t` (`id` int NOT NULL AUTO_INCREMENT PRIMARY KEY, `s` text) ENGINE=InnoDB;\n";
     let report = load(folder.path(), &[schema, "INSERT INTO t VALUES (1,'it\\'s');\n"]).unwrap();

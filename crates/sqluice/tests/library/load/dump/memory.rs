@@ -1,5 +1,5 @@
-//! The memory of a load of a dump is bounded by the setting: for rows of one statement, for many statements, and for a statement that
-//! nothing ends.
+//! The memory of a load of a dump is bounded by the setting: for rows of one statement, for many statements, and for a statement without
+//! an end.
 //!
 //! Each case is a process of its own: this program again, with the case in its environment. The peak is `VmHWM`.
 
@@ -14,7 +14,7 @@ use sqluice::options::WriteOptions;
 use sqluice_testkit::effort::tries;
 use sqluice_testkit::own_process::test_of;
 
-/// Names the case to the process that runs it.
+/// The environment variable with the name of the case that the process runs.
 const CASE: &str = "SQLUICE_DUMP_MEMORY_CASE";
 
 const MEMORY_BYTES: u64 = 32 << 20;
@@ -44,7 +44,7 @@ fn memory_is_bounded_whatever_the_statements_of_a_dump() {
     }
     for (case, is_loaded) in CASES {
         for packed in [false, true] {
-            // The text behind a COPY is for a build that reads dumps of servers.
+            // Rows after COPY need a build that reads dumps of servers.
             if case == "copy" && !cfg!(feature = "dialects") {
                 continue;
             }

@@ -62,13 +62,13 @@ fn drop_others(connection: &Connection, kept: &[String]) {
         // Not every database has the table.
         let _ = connection.execute_batch(&delete);
     }
-    // Only a table with AUTOINCREMENT makes this table, and gives its rows a meaning.
+    // sqlite_sequence exists, and its rows have a meaning, only if a table has AUTOINCREMENT.
     let _ = connection.execute_batch(
         "DELETE FROM sqlite_sequence WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%')",
     );
 }
 
-/// Returns the content of a database without empty tables of SQLite: which of these exist is no matter of the loaded tables.
+/// Returns the content of a database without empty tables of SQLite: which of these exist does not depend on the loaded tables.
 fn comparable(db: &Path) -> Content {
     let mut content = content(db);
     content.sort();
@@ -85,7 +85,7 @@ fn some(rng: &mut Rng, mut all: Vec<String>) -> Vec<String> {
     all
 }
 
-/// Compares a load of some tables with all tables by SQLite, of which the others are dropped.
+/// Compares a load of some tables with a database in which SQLite runs the whole dump and then drops the others.
 fn compare(rng: &mut Rng, dump: &Path, text: &str) -> Result<bool, TestCaseError> {
     let (expected, loaded) = (dump.with_extension("sqlite.db"), dump.with_extension("loaded.db"));
     let connection = open(&expected);
@@ -100,7 +100,7 @@ fn compare(rng: &mut Rng, dump: &Path, text: &str) -> Result<bool, TestCaseError
         return Ok(false);
     }
     let named = some(rng, all);
-    // Rows of literals are many, and are seldom the reason.
+    // For the message, leave out INSERTs of literals: they are many, and seldom the reason.
     let rows = |line: &&str| line.starts_with("INSERT INTO") && line.len() > 200;
     let shown = text.lines().filter(|line| !rows(line)).collect::<Vec<_>>().join("\n");
     let in_some_case = |name: &String| if rng.bool() { name.to_ascii_uppercase() } else { name.clone() };

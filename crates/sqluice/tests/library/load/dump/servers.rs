@@ -1,4 +1,4 @@
-//! Loads of dumps and scripts of MySQL and Postgres: rows, and what SQLite does with the next row.
+//! Loads of dumps and scripts of MySQL and Postgres: the rows, and the number and defaults of a row that is inserted afterwards.
 
 use std::fs;
 use std::path::Path;
@@ -150,7 +150,7 @@ fn values_that_sqlite_does_not_know_are_refused_by_line_and_column() {
         assert_eq!(error.column(), column, "{error}");
         assert!(!folder.path().join("made.db").exists());
     }
-    // The remedy of the message: the DEFAULT is taken out.
+    // As the hint says: without the DEFAULT the dump is loaded.
     let plain = table.replace(" DEFAULT gen_random_uuid()", "").replace(" DEFAULT version()", "");
     let rows = "INSERT INTO t (id, x) VALUES ('a', 'b');\n";
     load_text(folder.path(), &format!("{plain}{rows}")).unwrap_or_else(|error| panic!("{error}"));

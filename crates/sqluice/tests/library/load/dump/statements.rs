@@ -20,7 +20,7 @@ const COLUMNS: [&str; 4] = ["id", "a", "\"b c\"", "d"];
 /// A script that SQLite has run.
 struct Script {
     text: String,
-    /// The bytes of the statement that SQLite refuses: the last one.
+    /// The byte range of the statement that SQLite refuses, which is the last one.
     refused: Option<Range<usize>>,
 }
 
@@ -312,7 +312,7 @@ fn script(rng: &mut Rng, db: &Path) -> Script {
             statement.push('\n');
         }
         let delimiter = pick(rng, &[";\n", ";", " ;\r\n", ";\n\n-- comment; it's\n", "; /* ' */ ", "\n;;\n"]);
-        // The text that SQLite stores may go up to the semicolon.
+        // The text of a statement that SQLite stores may include everything up to the semicolon.
         let run = connection.execute_batch(&format!("{statement}{delimiter}"));
         let start = script.text.len();
         if run.is_err() && !(refuses && rng.u8(0..6) == 0 && start > 0) {
@@ -369,7 +369,7 @@ proptest! {
             let Err(error) = loaded else { panic!("SQLite refuses the last statement of {text}") };
             let found = error.place().and_then(|place| place.line);
             let (first, last) = (line(text, refused.start), line(text, refused.end));
-            // A row that breaks a unique index has its own line, and CREATE INDEX of SQLite knows no row.
+            // For a broken unique index a load names the line of the row, while SQLite fails in CREATE INDEX.
             let is_index = text[refused.clone()].contains("UNIQUE INDEX");
             prop_assert!(
                 found.is_some_and(|found| (first..=last).contains(&found) || is_index && found <= last),
