@@ -530,7 +530,7 @@ impl RowFeed {
             self.watched[index] = Some(all);
             self.other = true;
             let message = format!(
-                "the first rows made this a column of type {declared}, and this value is of another kind"
+                "the first rows gave this column the type {declared}, which does not fit this value"
             );
             let name = &self.names[index];
             let hint =
