@@ -66,7 +66,7 @@ pub struct Request {
     pub query: Option<(String, String)>,
     /// `true` if only declarations are read, and no rows.
     pub declarations_only: bool,
-    /// The largest number of connections that read rows. The default, 0, is as many as the snapshot allows without a lock, up to the processors.
+    /// The maximum number of connections that read rows. The default, 0, is as many as the snapshot allows without a lock, up to the processors.
     pub connections: usize,
     /// Allows a lock of all tables of MySQL, until all connections see the same snapshot.
     pub lock: bool,

@@ -45,13 +45,13 @@ pub(super) struct Column {
     pub name: String,
     /// The number of the collation; 63 for bytes.
     pub collation: u16,
-    /// The largest number of bytes.
+    /// The maximum number of bytes.
     pub bytes_max: u32,
     /// The number of the type.
     pub kind: u8,
     /// Bits: NOT NULL, unsigned, and more.
     pub flags: u16,
-    /// The number of digits behind the point.
+    /// The number of digits after the point.
     pub decimals: u8,
 }
 
@@ -165,7 +165,7 @@ impl Connection {
         Ok(found)
     }
 
-    /// Returns the next row of the statement that ran last, or `None` behind the last row.
+    /// Returns the next row of the statement that ran last, or `None` after the last row.
     ///
     /// # Errors
     /// If the server reports an error, or the connection breaks.

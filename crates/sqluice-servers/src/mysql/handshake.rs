@@ -3,7 +3,7 @@
 //! ```text
 //!  server                                client
 //!  version, challenge, plugin  ────────>
-//!                              <──────── capabilities        only if encrypted; TLS begins behind it
+//!                              <──────── capabilities        only if encrypted; TLS begins after it
 //!                              <──────── capabilities, user, answer to the challenge, database
 //!  another plugin and challenge, or more data of the plugin, any number of times
 //!                              <──────── answer
@@ -25,7 +25,7 @@ const COLLATION: u8 = 45;
 /// The largest packet that the client takes, for the server's information.
 const PACKET_BYTES_MAX: u32 = 1 << 30;
 
-/// The largest number of messages that a plugin exchanges.
+/// The maximum number of messages that a plugin exchanges.
 const EXCHANGES_MAX: usize = 16;
 
 /// The first message that a server sends.

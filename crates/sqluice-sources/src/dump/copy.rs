@@ -7,7 +7,7 @@
 
 use super::literal::Literal;
 
-/// Decodes the field at `at`, in place, and moves `at` behind the tab or line end after the field. `end` is the end of the data.
+/// Decodes the field at `at`, in place, and moves `at` past the tab or line end after the field. `end` is the end of the data.
 pub(super) fn field(text: &mut [u8], end: usize, at: &mut usize) -> Literal {
     let start = *at;
     let mut to = start;

@@ -158,7 +158,7 @@ impl Values<'_> {
         }
     }
 
-    /// Moves behind the next byte if it is `byte`. Returns `true` if so.
+    /// Moves past the next byte if it is `byte`. Returns `true` if so.
     #[inline]
     pub(super) fn eat(&mut self, byte: u8) -> bool {
         let found = self.text.get(self.at) == Some(&byte);

@@ -313,7 +313,7 @@ impl<'f> Splitter<'f> {
         Ok(true)
     }
 
-    /// Moves behind the statement that begins at `offset`, and behind its delimiter. Returns the offset of the delimiter.
+    /// Moves past the statement that begins at `offset` and its delimiter. Returns the offset of the delimiter.
     fn statement_end(&mut self, offset: u64) -> Result<u64> {
         self.go_to(offset)?;
         'again: loop {
@@ -491,7 +491,7 @@ impl<'f> Splitter<'f> {
         Ok(Some((number, copy)))
     }
 
-    /// Moves behind the beginning of a statement if it is, byte by byte, the last beginning, and this has the index `header`.
+    /// Moves past the beginning of a statement if it is, byte by byte, the last beginning, and this has the index `header`.
     fn begins_the_same(&mut self, header: usize) -> Result<bool> {
         let Some((bytes, number)) = self.last.take() else { return Ok(false) };
         self.fill(bytes.len())?;
@@ -503,7 +503,7 @@ impl<'f> Splitter<'f> {
         Ok(same)
     }
 
-    /// Moves behind the rows of a statement and its delimiter, and cuts a long statement into pieces. Returns the offset after the delimiter, or
+    /// Moves past the rows of a statement and its delimiter, and cuts a long statement into pieces. Returns the offset after the delimiter, or
     /// `None` if a value is not a literal.
     fn rows_of_statement(&mut self, open: &mut Piece) -> Result<Option<u64>> {
         loop {
@@ -552,7 +552,7 @@ impl<'f> Splitter<'f> {
         }
     }
 
-    /// Moves behind these bytes if they come next.
+    /// Moves past these bytes if they come next.
     fn skip_words(&mut self, words: &[u8]) -> Result<()> {
         self.fill(words.len())?;
         if self.window[self.at..].starts_with(words) {

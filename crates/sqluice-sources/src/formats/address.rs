@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use sqluice_core::error::{Error, Result, Setting, column_letters, message};
 
-/// The largest number of rows of a sheet.
+/// The maximum number of rows of a sheet.
 pub(super) const ROWS_MAX: u32 = 1 << 20;
 
-/// The largest number of columns of a sheet.
+/// The maximum number of columns of a sheet.
 pub(super) const COLUMNS_MAX: u32 = 1 << 14;
 
 /// Parses the column letters and the row number of an address. Each may be missing, and each may have a `$` before it. Both count from 1.

@@ -13,7 +13,7 @@ use crate::input::{InputFile, RemoteRanges};
 use crate::json::unique_names;
 use crate::parquet::FilePart;
 
-/// The largest number of rows in a sample.
+/// The maximum number of rows in a sample.
 const SAMPLE_ROWS: u64 = 16 << 10;
 
 /// Returns the options for turning Arrow values into SQLite values: how to store decimals and timestamps, whether digits may be lost, and

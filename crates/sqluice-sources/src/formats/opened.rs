@@ -37,13 +37,13 @@ pub struct OpenRequest<'a> {
     /// The storage form of decimals and timestamps.
     #[cfg(feature = "parquet")]
     pub arrow: crate::arrow::ArrowOptions,
-    /// The largest number of rows to load.
+    /// The maximum number of rows to load.
     pub rows_max: u64,
     /// The number of bytes of text in the sample.
     pub sample_bytes: usize,
     /// The number of bytes of text that are decoded at once.
     pub part_bytes: usize,
-    /// The largest number of bytes of a record.
+    /// The maximum number of bytes of a record.
     pub record_bytes_max: usize,
     /// The number of bytes of memory for all buffers.
     pub memory_bytes: u64,

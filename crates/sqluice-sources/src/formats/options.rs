@@ -32,9 +32,9 @@ pub struct FormatOptions {
     pub escape: Option<Option<u8>>,
     /// The character that begins a comment line, which is skipped; `Some(None)`: no line is a comment.
     pub comment: Option<Option<u8>>,
-    /// The end of a record; `None`: it is recognised.
+    /// The end of a record; `None`: it is detected.
     pub line_end: Option<LineEnd>,
-    /// `true` if the first record names the columns; `None`: it is recognised.
+    /// `true` if the first record names the columns; `None`: it is detected.
     pub header: Option<bool>,
     /// The number of lines to skip at the start; `None`: lines before the table, such as a title, are recognised and skipped. So `Some(0)`
     /// skips nothing.

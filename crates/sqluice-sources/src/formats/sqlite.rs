@@ -18,7 +18,7 @@ use super::sample::SampleFacts;
 use super::{FileFormat, Format};
 use crate::input::InputFile;
 
-/// The largest number of rows in a sample.
+/// The maximum number of rows in a sample.
 const SAMPLE_ROWS: u64 = 16 << 10;
 
 /// The reader of SQLite databases.

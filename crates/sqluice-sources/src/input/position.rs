@@ -16,7 +16,7 @@ impl Position {
         Position { line: 1, column: 1, after_return: false }
     }
 
-    /// Moves behind `text`, which must consist of whole UTF-8 characters.
+    /// Moves past `text`, which must consist of whole UTF-8 characters.
     pub(super) fn advance(&mut self, text: &[u8]) {
         let Some(last) = text.last() else { return };
         let rest = if self.after_return { text.strip_prefix(b"\n").unwrap_or(text) } else { text };

@@ -173,7 +173,7 @@ fn options(sequence: &mut Sequence, cursor: &mut Cursor<'_>) {
     }
 }
 
-/// Parses a whole number at the cursor, and moves behind it.
+/// Parses a whole number at the cursor, and moves past it.
 fn number(cursor: &mut Cursor<'_>) -> Option<i64> {
     let negative = usize::from(cursor.peek() == Some(&Token::Minus));
     let number = whole_number(cursor.rest().get(..=negative)?)?;

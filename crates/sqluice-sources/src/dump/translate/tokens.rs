@@ -180,7 +180,7 @@ impl<'t> Cursor<'t> {
         self.peek_at(ahead).is_some_and(|token| is_word(token, word))
     }
 
-    /// Moves behind these words if they come next. Returns `true` if so.
+    /// Moves past these words if they come next. Returns `true` if so.
     pub(super) fn words(&mut self, words: &[&str]) -> bool {
         let follow = words.iter().enumerate().all(|(ahead, word)| self.is_word_at(ahead, word));
         self.at += if follow { words.len() } else { 0 };
@@ -191,7 +191,7 @@ impl<'t> Cursor<'t> {
         self.words(&[word])
     }
 
-    /// Moves behind the next word if it is one of these. Returns `true` if so.
+    /// Moves past the next word if it is one of these. Returns `true` if so.
     pub(super) fn one_of(&mut self, words: &[&str]) -> bool {
         words.iter().any(|word| self.word(word))
     }

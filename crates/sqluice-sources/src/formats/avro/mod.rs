@@ -82,7 +82,7 @@ pub use crate::arrow::ipc::Batches;
 /// The first bytes of an Avro file.
 const AVRO: [u8; 4] = *b"Obj\x01";
 
-/// The largest number of records in a batch.
+/// The maximum number of records in a batch.
 const BATCH_ROWS: usize = 16 << 10;
 
 /// The maximum size of a header in bytes. The types of its schema take more memory than the header.

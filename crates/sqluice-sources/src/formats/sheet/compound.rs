@@ -23,7 +23,7 @@ const HEADER_BYTES: usize = 512;
 const ENTRY_BYTES: usize = 128;
 const SHORT_SECTOR_BYTES: u64 = 64;
 
-/// The largest number of a sector. A larger number is not a sector, but the end of a chain.
+/// The highest sector number. Higher numbers are not sectors, but mark the end of a chain.
 const SECTOR_MAX: u32 = 0xffff_fffa;
 
 /// A compound file.

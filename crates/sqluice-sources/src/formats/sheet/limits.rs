@@ -11,7 +11,7 @@ const HELD_SHARE: u64 = 2;
 pub(super) struct Limits {
     /// The maximum number of bytes that stay in memory as long as the workbook is open.
     pub(super) held_bytes_max: u64,
-    /// The largest number of bytes of a row's values.
+    /// The maximum number of bytes of a row's values.
     pub(super) row_bytes_max: usize,
     pub(super) cancel: Cancel,
 }

@@ -88,7 +88,7 @@ use super::{FileFormat, Format};
 use crate::convert::Conversion;
 use crate::input::InputFile;
 
-/// The largest number of rows in a sample.
+/// The maximum number of rows in a sample.
 const SAMPLE_ROWS: u64 = 16 << 10;
 
 /// The number of bytes of XML that are read for each byte of the sample's size.

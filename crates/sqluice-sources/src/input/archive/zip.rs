@@ -413,8 +413,8 @@ fn extra_field(mut extra: &[u8], wanted: u16) -> Option<&[u8]> {
     None
 }
 
-/// Sets the maximum end of each member's bytes, and refuses members that share bytes with others. `ends` has the end of each member as its entry
-/// shows it, without the extra fields of the local header.
+/// Sets the last offset at which each member may end, and refuses members that share bytes. `ends` contains the end of each member by its entry
+/// in the directory, which does not count the extra fields of the local header.
 fn part(listing: &mut Listing<'_>, ends: &[u64], directory: u64) {
     let (members, found) = (&mut listing.members, &mut listing.found);
     let mut order: Vec<(u64, usize)> = Vec::with_capacity(ends.len());
