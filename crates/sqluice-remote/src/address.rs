@@ -1,4 +1,4 @@
-//! The address in a URL: a store, and an object in the store.
+//! The address of a remote object: parses a URL (`s3://`, `gs://`, `az://`, `http://`, ...) into a store and the object's name in it.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ impl Kind {
     }
 }
 
-/// A store, and an object in it.
+/// The address of an object: its store, and its name in the store.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     /// The URL without credentials, for messages.

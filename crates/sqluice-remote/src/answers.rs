@@ -1,4 +1,4 @@
-//! Answers of unknown size.
+//! HTTP answers without a Content-Length.
 //!
 //! `object_store` refuses answers without a Content-Length. A server that generates an answer while sending it does not know its length,
 //! and marks the end instead, in chunks or frames. Such an answer gets a length of 0 here, which stands for an unknown size. An answer

@@ -30,7 +30,7 @@ const SHOWN_CHARS_MAX: usize = 200;
 /// The endings of the names of environment variables with secret values.
 const SECRETS: [&str; 6] = ["KEY", "KEY_ID", "TOKEN", "SECRET", "PASSWORD", "CONNECTION_STRING"];
 
-/// A request that was tried.
+/// A request that failed: the operation and the object, for the error message and the hint.
 pub(crate) struct Tried<'t> {
     /// The verb for messages: `read`, `upload`, ...
     pub(crate) what: &'t str,
@@ -70,12 +70,12 @@ impl Tried<'_> {
         let hint = if has(&["NoSuchBucket", "ContainerNotFound", "bucket does not exist"]) {
             "create the bucket first, or correct its name".to_owned()
         } else if has(&["region", "PermanentRedirect", "AuthorizationHeaderMalformed", "LOCATION", "301"]) {
-            "the bucket is in another region: set AWS_REGION to that".to_owned()
+            "set AWS_REGION to the region of the bucket".to_owned()
         } else if said == UNSIZED {
             "download it, such as with `curl -O URL`, and name the file".to_owned()
         } else if tries::is_stall(error) {
             return Some(message![
-                "check the network and the server; more patience: ",
+                "check the network and the server, or wait longer: ",
                 Setting::Timeout.to("300")
             ]);
         } else if has(&["certificate"]) {
@@ -105,7 +105,7 @@ impl Tried<'_> {
         Some(hint.into())
     }
 
-    /// Returns the hint for an error that has no kind of its own.
+    /// Returns the hint for an error that `object_store` puts in no category, from words in its messages.
     fn hint_of_words(
         &self,
         error: &object_store::Error,
@@ -124,8 +124,10 @@ impl Tried<'_> {
         if has(&["onnect", "dns", "resolve", "imed out", "unreachable"]) || tries::is_broken(error) {
             let endpoint = if self.kind == Kind::S3 { ", and AWS_ENDPOINT_URL if it is set" } else { "" };
             return Some(
-                format!("check the network and the name of the server{endpoint}; it was tried several times")
-                    .into(),
+                format!(
+                    "the request failed several times: check the network and the name of the server{endpoint}"
+                )
+                .into(),
             );
         }
         if none_found.is_some() {

@@ -1,4 +1,4 @@
-//! The objects that match a pattern.
+//! Lists the objects whose names match a pattern such as `s3://bucket/2026/*.parquet`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::address::{Address, Kind};
 use crate::runtime;
 use crate::store::Store;
 
-/// The options for matching: a wildcard does not match slashes, as in folders.
+/// The matching options: as in a shell, a wildcard matches neither `/` nor a leading dot.
 const MATCH: MatchOptions =
     MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
 

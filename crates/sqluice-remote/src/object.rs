@@ -19,7 +19,7 @@ use crate::store::{Store, Version};
 use crate::stream::{self, Blocks};
 use crate::tries::{self, Tries};
 
-/// The size of the first request to a web server, which shows if the server supports ranges.
+/// The number of bytes of the first request to a web server. The answer shows whether the server supports ranges.
 const PROBE_BYTES: u64 = 16;
 
 /// An object as it was when it was opened: later versions are never read.
@@ -141,7 +141,7 @@ impl RemoteFile for Object {
     }
 
     fn bytes(&self) -> Option<u64> {
-        // A server that streams its answer reports no size, or a size of zero.
+        // A server that generates its answer reports no size, or a size of zero.
         Some(self.bytes).filter(|&bytes| self.ranges || bytes > 0)
     }
 

@@ -1,4 +1,4 @@
-//! Futures as blocking calls.
+//! Runs asynchronous requests on two threads, and lets callers wait for them in blocking calls.
 //!
 //! The threads of the runtime only handle requests, their signatures and their answers, which takes little time. A caller waits for a
 //! channel, checks regularly if the run is cancelled, and may itself be a thread of another runtime.
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// The time that a reader sleeps if no data is available.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// The number of threads of the runtime.
+/// The number of threads that run all requests.
 const THREADS: usize = 2;
 
 /// Returns the runtime for all requests of this process.
@@ -84,7 +84,9 @@ pub(crate) fn receive_or_cancel<T>(receive: &Receiver<T>, cancel: &Cancel) -> Re
             Ok(received) => return Ok(received),
             Err(RecvTimeoutError::Timeout) => {}
             // The task that sends to the channel has panicked.
-            Err(RecvTimeoutError::Disconnected) => return Err(Error::target("a request was given up")),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Error::target("a request ended without an answer"));
+            }
         }
     }
 }
@@ -97,7 +99,7 @@ pub(crate) fn receive_piece<T>(receive: &mut tokio::sync::mpsc::Receiver<T>, can
             Ok(received) => return Ok(received),
             Err(tokio::sync::mpsc::error::TryRecvError::Empty) => std::thread::sleep(SHORT),
             Err(tokio::sync::mpsc::error::TryRecvError::Disconnected) => {
-                return Err(Error::target("a request was given up"));
+                return Err(Error::target("a request ended without an answer"));
             }
         }
     }

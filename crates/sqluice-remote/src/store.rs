@@ -78,9 +78,9 @@ impl Store {
 
     /// Returns the client for multipart uploads.
     pub(crate) fn parts(&self) -> object_store::Result<&dyn PartsOf> {
-        self.parts
-            .as_deref()
-            .ok_or_else(|| object_store::Error::NotSupported { source: "it takes no parts".into() })
+        self.parts.as_deref().ok_or_else(|| object_store::Error::NotSupported {
+            source: "the store does not support multipart uploads".into(),
+        })
     }
 
     /// Returns the error for an object that has changed.

@@ -26,14 +26,14 @@ use crate::runtime;
 use crate::store::{Store, Version};
 use crate::tries::Tries;
 
-/// The sizes of the first two blocks, and of all further blocks.
+/// The sizes of the first two blocks, and the size of each later block.
 const FIRST_BYTES: [u64; 2] = [128 << 10, 1 << 20];
 const BLOCK_BYTES: u64 = 2 << 20;
 
 /// The number of blocks that are requested at the same time, from the second block on.
 const AHEAD: usize = 3;
 
-/// The number of pieces of an answer that may wait for the reader.
+/// The maximum number of received pieces of an answer that wait for the reader.
 const PIECES: usize = 16;
 
 /// A function that begins to read a range.
@@ -44,7 +44,7 @@ pub(crate) struct Blocks {
     fetch: Fetch,
     cancel: Cancel,
     bytes: u64,
-    /// The start of the next request, and the number of requests so far.
+    /// The offset at which the next request starts, and the number of requests so far.
     next: u64,
     requested: usize,
     ahead: VecDeque<Receiver<Result<Vec<u8>>>>,
@@ -105,13 +105,13 @@ pub(crate) fn of_all(store: &Arc<Store>, version: &Version, cancel: &Cancel) -> 
                 Err(error) => break Err(error),
             }
         };
-        // An empty piece marks the end. Without this mark, a panic in the task would look like the end. The reader may be gone already.
+        // An empty piece marks the end. Without this mark, a panic in the task would look like the end. The send fails if the reader is gone.
         let _ = send.send(done).await;
     })?;
     Ok(Box::new(Pieces { cancel: cancel.clone(), receive, piece: Bytes::new(), ended: false }))
 }
 
-/// The part of an object that has been sent to the reader.
+/// The state of [`of_all`]: the object, and the number and hash of the bytes that were sent to the reader.
 struct All {
     store: Arc<Store>,
     version: Version,

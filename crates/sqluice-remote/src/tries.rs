@@ -1,4 +1,4 @@
-//! Repeated requests, with waits between the tries, a maximum number and a timeout.
+//! Repeats failed requests, with growing waits, up to a maximum number of retries and a timeout.
 //!
 //! ```text
 //!  try ── fails for now ──> wait 0.1 s ──> try ──> wait 0.2 s ──> try ... wait 10 s ──> try      each try ends if nothing arrives
@@ -34,7 +34,7 @@ const FLOW_BYTES: u64 = 1 << 10;
 /// bytes each time.
 const PROGRESS_BYTES: u64 = 64 << 10;
 
-/// The tries of a request.
+/// The tries of one request: the limits, and when bytes last arrived.
 #[derive(Debug)]
 pub(crate) struct Tries {
     limits: RequestLimits,
@@ -43,7 +43,7 @@ pub(crate) struct Tries {
     /// The last time when enough bytes had arrived, and the number of bytes that have arrived since.
     since: Instant,
     flow_bytes: u64,
-    /// The time when the tries began to count, and the number of new bytes that have arrived since.
+    /// The time at which the retries were last reset to zero, and the number of new bytes that have arrived since.
     new_since: Instant,
     new_bytes: u64,
     repeats: u32,
@@ -85,7 +85,7 @@ impl Tries {
         tokio::time::timeout(limit, step).await.map_err(|_| stalled(limit))
     }
 
-    /// Notes that new bytes arrived.
+    /// Records that `bytes` new bytes have arrived.
     pub(crate) fn arrived(&mut self, bytes: u64) {
         self.was_reached = true;
         (self.flow_bytes, self.new_bytes) = (self.flow_bytes + bytes, self.new_bytes + bytes);
@@ -97,12 +97,12 @@ impl Tries {
         }
     }
 
-    /// Notes that the caller was busy and now waits for bytes again.
+    /// Restarts the timeouts: the caller was busy, and waits for bytes again from now on.
     pub(crate) fn resumed(&mut self) {
         (self.since, self.new_since) = (Instant::now(), Instant::now());
     }
 
-    /// Notes that bytes arrived which are already known.
+    /// Records that bytes of a repeated answer have arrived which the caller already has: the server is alive.
     pub(crate) fn arrived_again(&mut self) {
         self.since = Instant::now();
     }

@@ -114,7 +114,7 @@ impl Destination {
         let part_bytes = usual.max(least.next_multiple_of(1 << 20));
         if part_bytes > room.max(PART_BYTES_MIN) {
             let message = format!(
-                "{} will take about {:.1}, and its 10,000 parts at most don't fit the memory",
+                "{} will take about {:.1}: its parts, at most 10,000, need more memory",
                 self.name().display(),
                 Bytes(options.estimated_bytes.unwrap_or(0))
             );
@@ -179,7 +179,7 @@ fn look(store: &Arc<Store>, cancel: &Cancel) -> Result<Option<ObjectMeta>> {
 pub struct Upload {
     to: Destination,
     cancel: Cancel,
-    /// The id of the upload; `None` once the upload is complete or aborted.
+    /// The id of the multipart upload; `None` once the upload is complete or aborted.
     id: Option<String>,
     options: UploadOptions,
     part_bytes: u64,
@@ -200,7 +200,7 @@ pub struct Upload {
 #[derive(Debug, Default)]
 struct Part {
     bytes: Vec<u8>,
-    /// The number of bytes that are known, including the hole.
+    /// The number of bytes written so far. Bytes of the hole count as written.
     filled: u64,
 }
 

@@ -67,7 +67,7 @@ pub struct Address {
     name: PathBuf,
 }
 
-/// Returns the kind of server of a path that is a URL of a server.
+/// Returns the kind of server that a URL names; `None` for other paths.
 pub fn kind(path: &Path) -> Option<Kind> {
     match remote::server_scheme(path)? {
         "mysql" | "mariadb" => Some(Kind::MySql),
@@ -83,16 +83,16 @@ impl Address {
     pub fn parse(path: &Path) -> Result<Address> {
         let name = remote::without_secrets(path);
         let malformed = |why: &str| {
-            Error::usage(format!("{} is no address of a database: {why}", name.display()))
+            Error::usage(format!("{} is not the address of a database: {why}", name.display()))
                 .hint("an address is scheme://user@host:port/database; write characters such as @ and / of a name as %40 and %2F")
         };
         let kind = kind(path).ok_or_else(|| malformed("its scheme is unknown"))?;
-        // The parser would take the part of a password behind ? for settings, and the part before it for a port.
+        // If the password has a `?` or `#`, the URL parser would take the rest of the URL for settings, and the text before it for a port.
         if name.to_str().is_some_and(|name| name.ends_with("://...")) {
-            return Err(malformed("a ? or # stands before its @"));
+            return Err(malformed("it has a ? or # before its @"));
         }
         let text = path.to_str().ok_or_else(|| malformed("it is not UTF-8"))?;
-        // A URL may have a user without a host, which this parser does not take.
+        // A URL may have a user and no host, which the URL parser refuses. So parse it with the host `none`.
         let (text, has_host) = match text.split_once("@/") {
             Some((before, after)) if !before[before.find("://").map_or(0, |at| at + 3)..].contains('/') => {
                 (format!("{before}@none/{after}"), false)
@@ -130,7 +130,7 @@ impl Address {
                 "host" | "socket" => address.host = Some(value),
                 "port" => {
                     address.port =
-                        Some(value.parse().map_err(|_| malformed("its port is no number up to 65535"))?);
+                        Some(value.parse().map_err(|_| malformed("its port is not a number up to 65535"))?);
                 }
                 "user" => address.user = Some(value),
                 "password" => address.password = Some(Secret(value)),
@@ -146,8 +146,8 @@ impl Address {
         &self.name
     }
 
-    /// Refuses settings of the query other than these. The message does not name the setting: it may be a part of a password.
-    ///
+    /// Returns an error if the query of the URL has a setting that is not in `known`. The message does not name the setting, which may be a
+    /// part of a password.
     /// # Errors
     /// If the query has another setting.
     #[cfg(any(feature = "mysql", feature = "postgres"))]
@@ -168,26 +168,26 @@ impl Address {
     }
 }
 
-/// Parses a port that `place` gives.
+/// Parses a port number that was found in `place`, such as an environment variable. `usual` is the port that the hint gives as an example.
 ///
 /// # Errors
-/// If the text is no port. `usual` is the example of the message.
+/// If the text is not a number up to 65535.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) fn parse_port(text: &str, place: &str, usual: u16) -> Result<u16> {
     text.parse().map_err(|_| {
-        Error::usage(format!("{place} is no number up to 65535"))
+        Error::usage(format!("{place} is not a number up to 65535"))
             .hint(format!("set it to the port of the server, such as {usual}"))
     })
 }
 
-/// Parses the longest wait for a connection, in seconds.
+/// Parses `connect_timeout`: the number of seconds to wait for a connection.
 ///
 /// # Errors
 /// If the text is no whole number.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) fn parse_seconds(text: &str) -> Result<u64> {
     text.trim().parse().map_err(|_| {
-        Error::usage("connect_timeout is no number of seconds").hint("set it to whole seconds, such as 10")
+        Error::usage("connect_timeout is not a number of seconds").hint("set it to whole seconds, such as 10")
     })
 }
 

@@ -66,7 +66,7 @@ pub struct Request {
     pub query: Option<(String, String)>,
     /// `true` if only declarations are read, and no rows.
     pub declarations_only: bool,
-    /// The largest number of connections that read rows. The default, 0, is as many as the snapshot allows without a lock, up to the processors.
+    /// The maximum number of connections that read rows. The default, 0, is as many as the snapshot allows without a lock, up to the processors.
     pub connections: usize,
     /// Allows a lock of all tables of MySQL, until all connections see the same snapshot.
     pub lock: bool,
@@ -100,10 +100,10 @@ pub struct TableOfDump {
     pub is_in_order: bool,
 }
 
-/// Starts to read the rows of the tables with these numbers, in this order.
+/// Starts to read the rows of the tables with the given numbers (indices into [`Dump::tables`]), in the given order.
 type Start = Box<dyn FnOnce(&[usize], &Cancel) -> Arc<Mutex<dyn Blocks>> + Send>;
 
-/// A dump that is being made: its declarations are read, and the snapshot of its rows waits.
+/// A database that is about to be read as a dump: the declarations are known, and a snapshot of the rows is held open.
 pub struct Dump {
     /// All statements but those with rows, as `pg_dump` or `mysqldump` write them.
     pub declarations: String,
@@ -111,10 +111,10 @@ pub struct Dump {
     pub tables: Vec<TableOfDump>,
     /// The number of connections that read rows.
     pub connections: usize,
-    /// Sentences for the report: what is outside of the snapshot, and why there is only one connection.
+    /// Notes for the report: tables outside of the snapshot, and the reason why only one connection reads rows.
     pub notes: Vec<Message>,
     start: Start,
-    /// The cancellation of all connections.
+    /// The flag that stops all connections.
     stop: Cancel,
 }
 
@@ -137,7 +137,7 @@ impl Dump {
         }
     }
 
-    /// Starts to read the rows of the tables with these numbers, in this order, until `cancel` is set. A block has the text of data of COPY,
+    /// Starts to read the rows of the tables with the numbers in `order`, until `cancel` is set. A block is a text of whole lines of COPY data,
     /// or of whole INSERT statements.
     pub fn rows(self, order: &[usize], cancel: &Cancel) -> Arc<Mutex<dyn Blocks>> {
         self.stop.follow(cancel);
@@ -145,7 +145,7 @@ impl Dump {
     }
 }
 
-/// Returns names that SQLite can tell apart: columns of a query may have one name, and the later ones get numbers.
+/// Returns the names of a query's columns, made unique as SQLite compares them: a repeated name gets a number, such as `id_2`.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 fn numbered<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
@@ -158,7 +158,7 @@ fn numbered<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
     all
 }
 
-/// Returns the pieces of the tables with these numbers, in this order.
+/// Returns the pieces of the tables with the numbers in `order`, in this order, each with the number of its table.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 fn in_order<P>(mut tables: Vec<Vec<P>>, order: &[usize]) -> Vec<(usize, P)> {
     let of_table = |&table: &usize| {

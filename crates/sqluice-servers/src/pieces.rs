@@ -1,15 +1,15 @@
-//! The rows of tables in pieces, which several threads make and one reader reads in order.
+//! Reads rows on several threads and passes them to one reader in order. A piece is a part of a table that one thread reads.
 //!
 //! ```text
 //!  list of pieces ── taken in order ──> thread 1 ── blocks ──> channel of piece 1 ─┐
 //!                                       thread 2 ── blocks ──> channel of piece 2 ─┴─ in order ──> reader
 //! ```
 //!
-//! The blocks that wait in a channel have a largest size together: a thread that is ahead of the reader waits. A block with a long row counts
-//! as several, and its thread reads on only when the reader has taken the block. So the memory is bounded by the number of threads and the
-//! longest row.
+//! The number of blocks that wait in a channel is limited, so a thread that is ahead of the reader waits. A block with a long row counts as
+//! several blocks, and its thread continues only when the reader has taken the block. So the memory is bounded by the number of threads and
+//! the longest row.
 //!
-//! Invariant: the reader reaches the end of a table only if every piece of it has sent its end.
+//! Invariant: the reader reports the end of a table only if all pieces of the table have sent their end.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -20,14 +20,14 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::source::blocks::{BLOCK_BYTES, Block, Blocks, Spare};
 
-/// The largest number of blocks of a piece that wait for the reader.
+/// The maximum number of blocks of a piece that wait for the reader.
 const BLOCKS_MAX: u64 = 16;
 
-/// The reason why rows can't be sent: their reader is gone.
+/// The error if rows can't be sent because their reader was dropped.
 #[derive(Debug)]
 pub(crate) struct Gone;
 
-/// A part of a piece.
+/// A message of a piece to the reader.
 enum Part {
     Block(Block),
     Failed(Error),
@@ -35,26 +35,26 @@ enum Part {
     End,
 }
 
-/// The rows of a piece that is being made.
+/// The sending side of a piece: the thread that reads the piece fills blocks with rows and sends them.
 pub(crate) struct Rows {
     /// The block that is being filled.
     pub(crate) block: Block,
     parts: Sender<Part>,
-    /// The room for blocks that wait: full while the reader must take a block first.
+    /// A counter of the blocks that wait. Sending to this channel blocks while it is full, until the reader takes a block.
     room: Sender<()>,
-    /// A message when the reader begins to read the piece.
+    /// Receives a message when the reader begins to read the piece.
     #[cfg_attr(
         not(feature = "postgres"),
         expect(dead_code, reason = "only connections to PostgreSQL wait for it")
     )]
     begun: Receiver<()>,
-    /// A message for each long block that the reader has taken.
+    /// Receives a message for each long block that the reader has taken.
     taken: Receiver<()>,
     blocks_max: usize,
     spare: Spare,
 }
 
-/// The rows of a piece, as the reader gets them.
+/// The receiving side of a piece.
 struct Sent {
     parts: Receiver<Part>,
     room: Receiver<()>,
@@ -63,7 +63,7 @@ struct Sent {
     blocks_max: usize,
 }
 
-/// Returns the number of blocks as which a block counts.
+/// Returns the number of blocks of `BLOCK_BYTES` that a block counts as.
 fn counts_as(block: &Block, blocks_max: usize) -> usize {
     (block.text.len() / BLOCK_BYTES).clamp(1, blocks_max)
 }
@@ -79,29 +79,29 @@ impl Rows {
         let is_long = block.is_long();
         (0..counts_as(&block, self.blocks_max)).try_for_each(|_| self.room.send(())).map_err(|_| Gone)?;
         self.parts.send(Part::Block(block)).map_err(|_| Gone)?;
-        // The next row may be as long.
+        // The next row may be long, too: do not read it before the reader has taken this block.
         if is_long { self.taken.recv().map_err(|_| Gone) } else { Ok(()) }
     }
 
-    /// Waits until the reader has read all earlier pieces.
+    /// Waits until the reader has read all earlier pieces and begins to read this one.
     #[cfg(feature = "postgres")]
     pub(crate) fn wait_for_reader(&self) -> Result<(), Gone> {
         self.begun.recv().map_err(|_| Gone)
     }
 
-    /// Sends the rest and the end of the piece.
+    /// Sends the last block and the end of the piece.
     pub(crate) fn finish(mut self) -> Result<(), Gone> {
         self.send()?;
         self.parts.send(Part::End).map_err(|_| Gone)
     }
 
-    /// Sends an error, which ends the rows.
+    /// Sends an error: the reader reports it instead of the end of the piece.
     pub(crate) fn fail(self, error: Error) {
         let _ = self.parts.send(Part::Failed(error));
     }
 }
 
-/// The pieces that no thread has taken.
+/// The pieces that are not yet taken by a thread.
 pub(crate) struct Pieces<P> {
     left: Mutex<std::vec::IntoIter<P>>,
     order: Sender<Sent>,
@@ -110,9 +110,9 @@ pub(crate) struct Pieces<P> {
 }
 
 impl<P> Pieces<P> {
-    /// Takes the next piece, and makes the channel for its rows. `None` behind the last piece, or if the reader is gone.
+    /// Takes the next piece and creates the channel for its rows. Returns `None` if no piece is left or the reader was dropped.
     pub(crate) fn take(&self) -> Option<(P, Rows)> {
-        // Channels are announced under the lock: in the order of their pieces.
+        // The lock is held until the channel is announced, so that channels are announced in the order of the pieces.
         let mut left = self.left.lock().ok()?;
         let piece = left.next()?;
         let (blocks_max, spare) = (self.blocks_max, self.spare.clone());
@@ -126,7 +126,8 @@ impl<P> Pieces<P> {
     }
 }
 
-/// Returns the number of blocks of a piece that wait for the reader, if `count` threads share a memory; 0 bytes are no limit.
+/// Returns the maximum number of blocks of a piece that wait for the reader: all `count` threads together may use a quarter of
+/// `memory_bytes`. 0 bytes means no limit.
 pub(crate) fn blocks_max(memory_bytes: u64, count: usize) -> usize {
     match memory_bytes {
         0 => BLOCKS_MAX as usize,
@@ -134,8 +135,8 @@ pub(crate) fn blocks_max(memory_bytes: u64, count: usize) -> usize {
     }
 }
 
-/// Creates pieces, each with the number of its table, and the reader of their rows. `blocks_max` is the number of blocks of a piece that
-/// wait for the reader.
+/// Creates the pieces for the threads, each with the number of its table, and the reader of their rows. `blocks_max` is the maximum number
+/// of blocks of a piece that wait for the reader.
 pub(crate) fn pieces<P>(list: Vec<(usize, P)>, blocks_max: usize, stop: Cancel) -> (Pieces<P>, Reader) {
     let (order, announced) = unbounded();
     let spare = Spare::default();
@@ -153,13 +154,13 @@ pub(crate) fn pieces<P>(list: Vec<(usize, P)>, blocks_max: usize, stop: Cancel) 
     (pieces, reader)
 }
 
-/// The reader of the rows of all pieces. When it is dropped, it waits for the threads, which stop.
+/// The reader of the rows of all pieces. When it is dropped, it stops the threads and waits for them.
 pub(crate) struct Reader {
     announced: Option<Receiver<Sent>>,
-    /// The tables of the pieces that are not announced.
+    /// The tables of the pieces that the reader has not begun, in order.
     tables: VecDeque<usize>,
     current: Option<(usize, Sent)>,
-    /// `true` after an error: later calls must not find the end of a table.
+    /// `true` after an error: later calls return an error, too, so that no caller takes the error for the end of a table.
     has_failed: bool,
     spare: Spare,
     stop: Cancel,
@@ -167,20 +168,22 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Adds a thread that makes pieces.
+    /// Adds a thread that reads pieces, for which the reader waits when it is dropped.
     pub(crate) fn watch(&mut self, thread: JoinHandle<()>) {
         self.threads.push(thread);
     }
 
-    /// Receives the next block of a table; `None` at its end.
+    /// Returns the next block of a table, or `None` at the end of the table. Tables must be read in the order of their pieces.
     fn receive(&mut self, table: usize) -> Result<Option<Block>> {
-        let lost = || Error::input("a thread that read the server ended early");
+        let lost = || Error::input("a thread that reads from the server ended early");
         loop {
             let next = self.current.as_ref().map(|(of, _)| *of).or_else(|| self.tables.front().copied());
             if next != Some(table) {
-                // A table without columns that are stored has no pieces.
+                // A table without stored columns has no pieces: return its end.
                 return match next.is_some() && self.tables.contains(&table) {
-                    true => Err(Error::input("the rows of tables are not read in the order of the server's")),
+                    true => Err(Error::input(
+                        "the tables are not read in the order in which the server sends them",
+                    )),
                     false => Ok(None),
                 };
             }
@@ -207,7 +210,7 @@ impl Reader {
         }
     }
 
-    /// Lets all threads end.
+    /// Stops all threads, and waits until they have ended.
     fn close(&mut self) {
         self.stop.cancel();
         (self.announced, self.current) = (None, None);
@@ -220,7 +223,7 @@ impl Reader {
 impl Blocks for Reader {
     fn next(&mut self, table: usize) -> Result<Option<Block>> {
         if self.has_failed {
-            return Err(Error::input("the rows of the server ended with an error"));
+            return Err(Error::input("reading the rows of the server has already failed"));
         }
         let received = self.receive(table);
         self.has_failed = received.is_err();
@@ -248,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_and_a_lost_thread_are_no_end_of_a_table() {
+    fn a_thread_that_ends_early_is_an_error_and_not_the_end_of_the_table() {
         let (list, mut reader) = pieces(vec![(0, ()), (0, ())], 2, Cancel::new());
         let (_, mut rows) = list.take().unwrap();
         row(&mut rows, b"abc");
@@ -263,10 +266,10 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_those_of_their_table_in_the_order_of_the_pieces() {
+    fn each_table_gets_its_rows_in_the_order_of_its_pieces() {
         let (list, mut reader) = pieces(vec![(3, "a"), (3, "b"), (1, "c")], 2, Cancel::new());
         let mut taken: Vec<_> = std::iter::from_fn(|| list.take()).collect();
-        // The pieces end in another order.
+        // Finish the pieces in reverse order.
         while let Some((piece, mut rows)) = taken.pop() {
             row(&mut rows, piece.as_bytes());
             rows.finish().unwrap();
@@ -295,7 +298,7 @@ mod tests {
         });
         for taken in 0..9 {
             counted.recv().unwrap();
-            // The thread has sent a row, and begins no other.
+            // The thread has sent a row, and must not begin the next one.
             std::thread::sleep(std::time::Duration::from_millis(5));
             assert!(counted.is_empty(), "{taken}");
             assert_eq!(reader.next(0).unwrap().unwrap().text.len(), 3 * BLOCK_BYTES);
@@ -305,12 +308,12 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_waits_ends_with_its_reader() {
+    fn a_thread_that_waits_to_send_ends_when_the_reader_is_dropped() {
         for text in [&vec![b'x'; 9 * BLOCK_BYTES][..], b"y"] {
             let (list, reader) = pieces(vec![(0, ())], 2, Cancel::new());
             let (_, mut rows) = list.take().unwrap();
             let text = text.to_vec();
-            // Three short blocks have no room.
+            // Only two blocks may wait, so the third waits until the reader is dropped.
             let thread = std::thread::spawn(move || {
                 (0..3).any(|_| {
                     row(&mut rows, &text);

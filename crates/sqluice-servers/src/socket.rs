@@ -1,6 +1,6 @@
 //! A connection to a server: TCP or a socket of this machine, encrypted or not.
 //!
-//! Invariant: a wait looks at the flag that stops the run every [`PATIENCE`], and ends with an error after the longest silence.
+//! Invariant: while waiting, the flag that cancels the run is checked every [`PATIENCE`], and a server that is silent for too long is an error.
 
 use std::io::{self, ErrorKind, Read, Write};
 #[cfg(feature = "postgres")]
@@ -19,11 +19,11 @@ use sqluice_platform::local_sockets::LocalSocket;
 
 use crate::tls::Tls;
 
-/// The longest wait between two checks for cancellation.
+/// The maximum time between two checks for cancellation.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The silence after which the system asks whether the host of the server is still there, and the time between two questions. A query may be
-/// silent for hours; without the questions, a host that is gone would be waited for without an end.
+/// The times of TCP keepalive: after so much silence, the system asks whether the server's host is still there, and then at this interval.
+/// A query may be silent for hours; without these probes, a host that has disappeared would be waited for without end.
 const ASKED_AFTER: Duration = Duration::from_secs(60);
 const ASKED_EVERY: Duration = Duration::from_secs(15);
 
@@ -55,22 +55,22 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// The longest waits.
+/// The maximum waiting times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// The longest wait for a connection.
+    /// The maximum time to connect.
     pub(crate) connect: Duration,
-    /// The longest silence of the server; `None` for any.
+    /// The maximum time without a byte from the server; `None` for no limit.
     pub(crate) silence: Option<Duration>,
 }
 
-/// A connection.
+/// A connection to a server.
 pub(crate) struct Socket {
     stream: Stream,
     place: Place,
     limits: Limits,
     cancel: Cancel,
-    /// `true` once the server has ended the connection.
+    /// `true` once the server has closed the connection.
     pub(crate) is_lost: bool,
 }
 
@@ -78,7 +78,7 @@ enum Stream {
     Tcp(TcpStream),
     Local(LocalSocket),
     Encrypted(Box<StreamOwned<ClientConnection, TcpStream>>),
-    /// The state while a stream becomes an encrypted one.
+    /// The state while the stream is replaced by an encrypted one.
     Closed,
 }
 
@@ -92,13 +92,13 @@ impl Socket {
         let failed = |error: io::Error| {
             let hint = match error.kind() {
                 ErrorKind::ConnectionRefused => {
-                    "no server listens there: look whether the server runs, and at its port"
+                    "no server listens there: check that the server runs, and check its port"
                 }
                 ErrorKind::NotFound => {
-                    "there is no such socket: look whether the server runs, and at its folder of sockets"
+                    "there is no such socket: check that the server runs, and check the folder of its sockets"
                 }
-                ErrorKind::TimedOut => "the host does not answer: look at its name and at firewalls",
-                _ => "look at the name of the host, and whether the server runs",
+                ErrorKind::TimedOut => "the host does not answer: check its name, and firewalls",
+                _ => "check the name of the host, and that the server runs",
             };
             Error::input(format!("cannot connect to {place}")).because(error).hint(hint)
         };
@@ -109,7 +109,7 @@ impl Socket {
         Ok(Socket { stream, place: place.clone(), limits, cancel: cancel.clone(), is_lost: false })
     }
 
-    /// Returns `true` for a connection over a network.
+    /// Returns `true` for a TCP connection, `false` for a socket of this machine.
     pub(crate) fn is_tcp(&self) -> bool {
         !matches!(self.place, Place::Unix(_))
     }
@@ -120,7 +120,7 @@ impl Socket {
         matches!(self.stream, Stream::Encrypted(_))
     }
 
-    /// Encrypts the connection. The server has agreed to TLS.
+    /// Encrypts the connection. Call this once the server has agreed to TLS.
     ///
     /// # Errors
     /// If the certificate of the server is refused.
@@ -143,7 +143,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Changes the longest silence of the server.
+    /// Sets the maximum time without a byte from the server.
     pub(crate) fn set_silence(&mut self, silence: Option<Duration>) {
         self.limits.silence = silence;
     }
@@ -212,7 +212,7 @@ impl Socket {
         }
     }
 
-    /// Ends the connection in both directions, so that another thread that reads it ends, too.
+    /// Closes the connection in both directions. A thread that waits for the connection ends, too.
     #[cfg(feature = "postgres")]
     pub(crate) fn close(&mut self) {
         let _ = match &self.stream {
@@ -240,8 +240,8 @@ impl Socket {
     }
 }
 
-/// Connects to the first address of a host that answers. The error within is that of the last one. The system waits for names and answers
-/// without a look at the flag: a thread of its own does.
+/// Connects to the first address of a host that accepts the connection. The inner error is the error of the last address. Name resolution and
+/// `connect` can't be interrupted, so they run on another thread while this one checks for cancellation.
 fn tcp(host: &str, port: u16, limit: Duration, cancel: &Cancel) -> Result<io::Result<TcpStream>> {
     let (connected, found) = bounded(1);
     let name = host.to_owned();
@@ -253,7 +253,7 @@ fn tcp(host: &str, port: u16, limit: Duration, cancel: &Cancel) -> Result<io::Re
             Ok(found) => return found,
             Err(RecvTimeoutError::Timeout) => cancel.check()?,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Error::input(format!("the connection to {host} failed without a reason")));
+                return Err(Error::input(format!("the thread that connects to {host} ended early")));
             }
         }
     }
@@ -265,7 +265,7 @@ fn tcp_of_thread(host: &str, port: u16, limit: Duration) -> Result<io::Result<Tc
         Err(error) => {
             return Err(Error::input(format!("cannot find the address of {host}"))
                 .because(error)
-                .hint("look at the name of the host in the URL"));
+                .hint("check the name of the host in the URL"));
         }
     };
     let mut last = io::Error::from(ErrorKind::NotFound);

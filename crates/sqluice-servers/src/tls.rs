@@ -1,13 +1,13 @@
-//! Encryption of connections, with the meanings that libpq gives to `sslmode`.
+//! TLS for connections to servers, with the modes of libpq's `sslmode`.
 //!
 //! | mode | encrypted | certificate |
 //! |---|---|---|
 //! | `disable` | no | |
 //! | `allow` | if the server demands encryption | any |
 //! | `prefer` | if the server can | any |
-//! | `require` | yes | any; with a file of roots, as `verify-ca` |
-//! | `verify-ca` | yes | of an authority in the file of roots |
-//! | `verify-full` | yes | of such an authority, or without a file of one that this machine trusts, and for the host |
+//! | `require` | yes | any; if a file of roots is given, as for `verify-ca` |
+//! | `verify-ca` | yes | signed by an authority in the file of roots |
+//! | `verify-full` | yes | for the host, and signed by an authority in the file of roots (without a file: one that this machine trusts) |
 
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -24,20 +24,20 @@ use rustls::{
 };
 use sqluice_core::error::{Error, Result};
 
-/// The demand for encryption.
+/// The mode of encryption; the modes are ordered from the weakest to the strongest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mode {
     /// Never encrypts.
     Disable,
-    /// Encrypts if the server refuses connections without.
+    /// Encrypts only if the server refuses unencrypted connections.
     Allow,
     /// Encrypts if the server can.
     Prefer,
-    /// Encrypts, with any server.
+    /// Always encrypts, and accepts any certificate.
     Require,
-    /// Encrypts, with a server that an authority vouches for.
+    /// Always encrypts, and the certificate must be signed by a trusted authority.
     VerifyCa,
-    /// Encrypts, with the server of this name.
+    /// Always encrypts, and the certificate must be signed by a trusted authority and issued for the host.
     VerifyFull,
 }
 
@@ -51,13 +51,13 @@ impl Mode {
         ("verify-full", Mode::VerifyFull),
     ];
 
-    /// Parses the word of a mode.
+    /// Parses a value of `sslmode`.
     ///
     /// # Errors
-    /// If the word is unknown.
+    /// If the value is unknown.
     pub(crate) fn parse(word: &str) -> Result<Mode> {
         let found = Mode::WORDS.iter().find(|(known, _)| *known == word).map(|(_, mode)| *mode);
-        // The word may stand in the query of a URL, which no message shows.
+        // The value is not shown: it may come from the query of a URL, which no message shows.
         found.ok_or_else(|| {
             let words: Vec<&str> = Mode::WORDS.iter().map(|(word, _)| *word).collect();
             Error::usage("sslmode has an unknown value")
@@ -66,18 +66,18 @@ impl Mode {
     }
 }
 
-/// The settings of encryption.
+/// The settings of TLS.
 #[derive(Clone, Debug)]
 pub(crate) struct Tls {
-    /// The demand for encryption.
+    /// The mode of encryption.
     pub(crate) mode: Mode,
-    /// The file of the authorities that are trusted, in PEM; `system` for those that this machine trusts.
+    /// The file with the trusted authorities, in PEM; `system` for the authorities that this machine trusts.
     pub(crate) roots: Option<PathBuf>,
-    /// The certificate of the user, for servers that ask for it.
+    /// The user's certificate, for servers that ask for it.
     pub(crate) identity: Option<Identity>,
 }
 
-/// The files with the certificate of a user and the key of the certificate, in PEM.
+/// The files with a user's certificate and its private key, in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) certificate: PathBuf,
@@ -99,7 +99,7 @@ impl Identity {
             .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>())
             .map_err(|error| of_certificate(&error))?;
         if certificates.is_empty() {
-            return Err(of_certificate(&"it has none"));
+            return Err(of_certificate(&"the file has none"));
         }
         let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|error| {
             unreadable(&self.key, "key", &error)
@@ -110,10 +110,10 @@ impl Identity {
 }
 
 impl Tls {
-    /// Encrypts a stream to `host`. `wait` is called as often as the stream times out during the handshake.
+    /// Encrypts a stream to `host`. `wait` is called each time the stream times out during the handshake.
     ///
     /// # Errors
-    /// If the server does not speak TLS, or its certificate is refused; errors of `wait`.
+    /// If the server does not speak TLS, if its certificate is refused, or if `wait` fails.
     pub(crate) fn encrypt<S: Read + Write>(
         &self,
         host: &str,
@@ -122,7 +122,7 @@ impl Tls {
     ) -> Result<StreamOwned<ClientConnection, S>> {
         let provider = Arc::new(crypto::ring::default_provider());
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| Error::usage(format!("{host} is no name of a host, which TLS needs")))?;
+            .map_err(|_| Error::usage(format!("{host} is not a valid host name, which TLS needs")))?;
         let verifier = self.verifier(&provider)?;
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -153,7 +153,7 @@ impl Tls {
         Ok(encrypted)
     }
 
-    /// Returns the error of a handshake, with a remedy for the common faults of certificates.
+    /// Returns the error of a failed handshake, with a hint for the common faults of certificates.
     fn refused(&self, host: &str, error: std::io::Error) -> Error {
         let fault =
             error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()).and_then(|error| {
@@ -171,7 +171,7 @@ impl Tls {
                 (format!("the certificate of {host} is not valid yet"), "compare the clocks of both machines")
             }
             Some(CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }) => {
-                let hint = "name the host as its certificate does, or choose sslmode=verify-ca, which compares no names";
+                let hint = "use the host name that is in the certificate, or choose sslmode=verify-ca, which does not compare names";
                 (format!("the certificate of the server is not for {host}"), hint)
             }
             Some(_) => (format!("the certificate of {host} is not signed by a known authority"), roots),
@@ -188,7 +188,7 @@ impl Tls {
         let file = self.roots.as_deref().filter(|roots| *roots != of_system);
         let mut roots = RootCertStore::empty();
         match (self.mode, file) {
-            // As libpq: `require` with a file verifies the authority.
+            // Like libpq: with a file of roots, `require` verifies the authority.
             (mode, Some(file)) if mode >= Mode::Require => {
                 let unreadable = |error: &dyn std::fmt::Display| {
                     Error::input(format!("cannot read the certificates in {}: {error}", file.display()))
@@ -199,7 +199,7 @@ impl Tls {
                     roots.add(certificate).map_err(|error| unreadable(&error))?;
                 }
                 if roots.is_empty() {
-                    return Err(unreadable(&"it has none"));
+                    return Err(unreadable(&"the file has none"));
                 }
             }
             (Mode::VerifyFull, None) => {
@@ -226,10 +226,10 @@ impl Tls {
     }
 }
 
-/// A verifier that compares no names of hosts.
+/// A verifier that does not compare the host with the names in the certificate.
 #[derive(Debug)]
 struct Verifier {
-    /// The verifier of authorities; `None` accepts any certificate.
+    /// The verifier of the authority; `None` if any certificate is accepted.
     of_authority: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
 }

@@ -13,20 +13,20 @@ use super::packets::{Fault, Fields, Packets, server_error};
 use super::settings::Settings;
 use crate::socket::{Limits, Socket};
 
-/// The statement that runs SQL.
+/// The command that runs an SQL statement.
 const COM_QUERY: u8 = 3;
 
-/// The statement that parses SQL, and the one that forgets what was parsed.
+/// The commands that parse an SQL statement, and that free a parsed statement.
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_CLOSE: u8 = 0x19;
 
-/// The bit of the status that says that another result follows.
+/// The bit of the server's status for "another result follows".
 const MORE_RESULTS: u16 = 8;
 
-/// The largest number of columns: the server's is 4096.
+/// The maximum number of columns of a result. The server's own limit is 4096.
 const COLUMNS_MAX: u64 = 1 << 13;
 
-/// The time for a statement that ends another one.
+/// The maximum time to connect and send `KILL QUERY`.
 const KILL_WAIT: Duration = Duration::from_secs(3);
 
 /// A connection whose user has logged in.
@@ -45,13 +45,13 @@ pub(super) struct Column {
     pub name: String,
     /// The number of the collation; 63 for bytes.
     pub collation: u16,
-    /// The largest number of bytes.
+    /// The maximum number of bytes.
     pub bytes_max: u32,
     /// The number of the type.
     pub kind: u8,
     /// Bits: NOT NULL, unsigned, and more.
     pub flags: u16,
-    /// The number of digits behind the point.
+    /// The number of digits after the point.
     pub decimals: u8,
 }
 
@@ -115,12 +115,12 @@ impl Connection {
         let count = match payload {
             [0, ..] => return Ok(Vec::new()),
             [0xff, ..] => return Err(server_error(payload)),
-            // The server asks for a file of this machine. It gets none.
+            // The server asks for a file of the client (LOAD DATA LOCAL), which it must not get.
             [0xfb, ..] => return Err(Fault::Malformed("a request for a file")),
             _ => Fields(payload).number()?,
         };
         if count > COLUMNS_MAX {
-            return Err(Fault::Malformed("a number of columns"));
+            return Err(Fault::Malformed("an impossible number of columns"));
         }
         let mut columns = Vec::new();
         for _ in 0..count {
@@ -128,7 +128,7 @@ impl Connection {
         }
         match self.packets.next()? {
             [0xfe, ..] => Ok(columns),
-            _ => Err(Fault::Malformed("the columns of a result")),
+            _ => Err(Fault::Malformed("no end of the list of columns")),
         }
     }
 
@@ -159,23 +159,23 @@ impl Connection {
                 self.packets.next()?;
             }
         }
-        // The server does not answer.
+        // COM_STMT_CLOSE has no answer.
         self.packets.begin();
         self.packets.send(&[&[COM_STMT_CLOSE], &number[..]].concat())?;
         Ok(found)
     }
 
-    /// Returns the next row of the statement that ran last, or `None` behind the last row.
+    /// Returns the next row of the statement that ran last, or `None` after the last row.
     ///
     /// # Errors
     /// If the server reports an error, or the connection breaks.
     #[inline]
     pub(super) fn row(&mut self) -> Result<Option<&[u8]>, Fault> {
-        // The borrow of a row in this function's other branches would last to its end.
+        // Match instead of `?`: a row that is returned from one branch would stay borrowed in all other branches.
         match self.packets.next() {
             Ok(row) => match *row {
                 [0xff, ..] => Err(server_error(row)),
-                // Longer messages with this byte are rows whose first value is long.
+                // A longer message with this first byte is a row that begins with a long value.
                 [0xfe, ref rest @ ..] if rest.len() < 8 => match *rest {
                     [_, _, low, high] if u16::from_le_bytes([low, high]) & MORE_RESULTS != 0 => {
                         Err(Fault::Malformed("a second result"))
@@ -188,7 +188,7 @@ impl Connection {
         }
     }
 
-    /// Runs a statement whose rows do not matter.
+    /// Runs a statement and discards its rows.
     ///
     /// # Errors
     /// If the server reports an error, or the connection breaks.
@@ -223,7 +223,7 @@ impl Connection {
         }
     }
 
-    /// Ends the statement on the server if this is why waiting for it ended.
+    /// Stops the statement on the server if `result` is an error because the run was cancelled or the server was silent for too long.
     pub(super) fn end_if_stopped<T>(&self, result: Result<T, Fault>) -> Result<T, Fault> {
         if let Err(Fault::Socket(error)) = &result {
             let is_silent =
@@ -235,7 +235,7 @@ impl Connection {
         result
     }
 
-    /// Ends the statement that runs on the server, by another connection. No reader waits for the statement any more: failures do not matter.
+    /// Stops the running statement with `KILL QUERY` on a second connection. Errors are ignored: no caller waits for the statement any more.
     pub(super) fn kill(&self) {
         let wait = KILL_WAIT.min(self.settings.limits.connect);
         if let Ok(mut other) = Connection::log_in(&self.settings, &Cancel::new(), wait) {
@@ -247,13 +247,13 @@ impl Connection {
 /// Reads the definition of a column.
 fn column(payload: &[u8]) -> Result<Column, Fault> {
     let mut fields = Fields(payload);
-    // Catalog, schema, alias of the table, table.
+    // Skip the catalog, the schema, the alias of the table and the table.
     for _ in 0..4 {
         fields.string()?;
     }
     let name = String::from_utf8_lossy(fields.string()?).into_owned();
     fields.string()?;
-    // The length of what follows.
+    // Skip the length of the fields that follow.
     fields.number()?;
     Ok(Column {
         name,
@@ -265,7 +265,7 @@ fn column(payload: &[u8]) -> Result<Column, Fault> {
     })
 }
 
-/// Returns the error of an exchange that failed while sqluice was `doing` something.
+/// Returns the error for the user. `doing` says what sqluice was doing, such as `reading the table x`.
 pub(super) fn failure(fault: Fault, doing: &str) -> Error {
     match fault {
         Fault::Socket(error) if error.kind() == ErrorKind::Interrupted => error,
@@ -275,7 +275,7 @@ pub(super) fn failure(fault: Fault, doing: &str) -> Error {
             hint.into_iter().fold(told, Error::hint)
         }
         Fault::Malformed(what) => {
-            Error::input(format!("{doing}: the server sent what the protocol forbids: {what}"))
+            Error::input(format!("{doing}: the exchange with the server breaks the protocol: {what}"))
         }
         Fault::Server(error) => {
             Error::input(format!("{doing}: {} (error {} of the server)", error.text, error.code))
@@ -291,15 +291,15 @@ fn refused(fault: Fault, doing: &str) -> Error {
     };
     let error = failure(fault, doing);
     match code {
-        // ER_ACCESS_DENIED_ERROR; then ER_ACCESS_DENIED_NO_PASSWORD_ERROR.
+        // ER_ACCESS_DENIED_ERROR.
         1045 => error.hint("give user and password in ~/.my.cnf, or the password in MYSQL_PWD"),
-        // The account logs in by the user of its process.
+        // ER_ACCESS_DENIED_NO_PASSWORD_ERROR: the account has no password, but is bound to a user of the operating system.
         1698 => {
             error.hint("log in through the socket as the user of that name, or give the account a password")
         }
         // ER_DBACCESS_DENIED_ERROR, ER_BAD_DB_ERROR.
         1044 | 1049 => {
-            error.hint("check the name of the database behind the host, and the rights of the user")
+            error.hint("check the name of the database in the URL, and the privileges of the user")
         }
         super::NO_PLUGIN => error.hint("give the user another plugin, such as mysql_native_password"),
         _ => error,

@@ -1,9 +1,9 @@
-//! The beginning of a connection: capabilities, encryption and the proof of the password.
+//! The start of a connection: capabilities, encryption and authentication.
 //!
 //! ```text
 //!  server                                client
 //!  version, challenge, plugin  ────────>
-//!                              <──────── capabilities        only if encrypted; TLS begins behind it
+//!                              <──────── capabilities        only if encrypted; TLS begins after it
 //!                              <──────── capabilities, user, answer to the challenge, database
 //!  another plugin and challenge, or more data of the plugin, any number of times
 //!                              <──────── answer
@@ -25,10 +25,10 @@ const COLLATION: u8 = 45;
 /// The largest packet that the client takes, for the server's information.
 const PACKET_BYTES_MAX: u32 = 1 << 30;
 
-/// The largest number of messages that a plugin exchanges.
+/// The maximum number of messages that a plugin exchanges.
 const EXCHANGES_MAX: usize = 16;
 
-/// The first message of a server.
+/// The first message that a server sends.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Greeting {
     /// The version, such as `10.11.6-MariaDB-log` or `8.0.36`.
@@ -48,7 +48,7 @@ impl Greeting {
         match fields.byte()? {
             10 => {}
             0xff => return Err(server_error(payload)),
-            _ => return Err(Fault::Malformed("no greeting of MySQL")),
+            _ => return Err(Fault::Malformed("a first message that is not a greeting of MySQL")),
         }
         let version = String::from_utf8_lossy(fields.until_zero()).into_owned();
         // MariaDB puts this before its version for old clients.
@@ -78,7 +78,7 @@ impl Greeting {
         self.capabilities.contains(CapabilityFlags::CLIENT_SSL)
     }
 
-    /// Asks for encryption. TLS begins behind this message, from which servers take the capabilities of the client: the login repeats them.
+    /// Asks for encryption: TLS begins after this message. The capabilities are sent here and, encrypted, again with the login.
     pub(super) fn ask_for_encryption(
         &self,
         packets: &mut Packets,
@@ -87,7 +87,7 @@ impl Greeting {
         packets.send(&self.beginning(database, true))
     }
 
-    /// Returns the beginning of the answer, which the request for encryption and the login have.
+    /// Returns the first fields of the client's answer. The request for encryption and the login both begin with them.
     fn beginning(&self, database: Option<&str>, is_encrypted: bool) -> Vec<u8> {
         let wanted = CapabilityFlags::CLIENT_LONG_PASSWORD
             | CapabilityFlags::CLIENT_LONG_FLAG
@@ -106,7 +106,7 @@ impl Greeting {
         answer
     }
 
-    /// Proves the password, and opens the database.
+    /// Proves that the client knows the password, and selects the database.
     pub(super) fn log_in(
         &self,
         packets: &mut Packets,
@@ -117,7 +117,7 @@ impl Greeting {
         let (is_local, is_encrypted) = (packets.is_local(), packets.is_encrypted());
         let plugin = AuthPlugin::from_bytes(&self.plugin);
         let secret = Secret { password, challenge: self.challenge.clone(), is_local, is_encrypted };
-        // The server asks for another plugin if the account has one.
+        // If the account uses another plugin, the server asks for that plugin in its next message.
         let mut proof = match Proof::new(&plugin, &secret) {
             Ok(proof) => proof,
             Err(_) => Proof::new(&AuthPlugin::MysqlNativePassword, &secret)?,
@@ -125,7 +125,7 @@ impl Greeting {
         let first = proof.answer(&secret, &secret.challenge)?.unwrap_or_default();
         let mut answer = self.beginning(database, is_encrypted);
         answer.extend_from_slice(user.as_bytes());
-        // One byte holds lengths up to 250 under both capabilities; only a clear password is longer.
+        // One byte can hold lengths up to 250 under both capabilities. Only a clear password can be longer.
         let length = u8::try_from(first.len()).ok().filter(|length| *length <= 250);
         let length = length.ok_or(Fault::Malformed("a challenge for a password of more than 250 bytes"))?;
         answer.extend_from_slice(&[0, length]);
@@ -166,28 +166,28 @@ fn prove(packets: &mut Packets, mut proof: Proof, mut secret: Secret<'_>) -> Res
                 check_key(&more)?;
                 proof.answer(&secret, &more)?
             }
-            _ => return Err(Fault::Malformed("an answer to the login")),
+            _ => return Err(Fault::Malformed("an unknown answer to the login")),
         };
         if let Some(answer) = answer {
             packets.send(&answer)?;
         }
     }
-    Err(Fault::Malformed("no end of the login"))
+    Err(Fault::Malformed("too many messages for a login"))
 }
 
 /// Refuses a public key of an unusual size: encryption with such a key may panic.
 fn check_key(more: &[u8]) -> Result<(), Fault> {
-    // All other data of these plugins is one byte.
+    // All other data that these plugins send is a single byte.
     if more.len() <= 1 {
         return Ok(());
     }
     match PublicKey::from_pem(more) {
         Ok(key) if (128..=2048).contains(&key.num_octets()) => Ok(()),
-        _ => Err(Fault::Malformed("a public key")),
+        _ => Err(Fault::Malformed("a public key of an unusual size")),
     }
 }
 
-/// The plugin that proves the password.
+/// The authentication plugin that answers the server's challenges.
 struct Proof {
     plugin: AuthPlugin<'static>,
     procedure: AuthProc,
@@ -200,7 +200,7 @@ impl Proof {
             AuthPlugin::MysqlNativePassword
             | AuthPlugin::CachingSha2Password
             | AuthPlugin::Sha256Password => {}
-            // This plugin sends the password as it is.
+            // This plugin sends the password in the clear.
             AuthPlugin::MysqlClearPassword if secret.is_local || secret.is_encrypted => {}
             _ => return Err(unsupported(&name)),
         }
@@ -215,20 +215,20 @@ impl Proof {
             Err(PluginError::FeatureRequired(_)) => {
                 Err(unsupported(&String::from_utf8_lossy(self.plugin.as_bytes())))
             }
-            Err(_) => Err(Fault::Malformed("a challenge of the login")),
+            Err(_) => Err(Fault::Malformed("an invalid challenge of the login")),
         }
     }
 }
 
-/// Returns the fault of an account with a plugin that this client lacks. The number is the server's for such clients.
+/// Returns the error for an account whose authentication plugin this client lacks, with the number that a server uses for such clients.
 fn unsupported(plugin: &str) -> Fault {
     Fault::Server(super::packets::ServerError {
         code: super::NO_PLUGIN,
-        text: format!("the account logs in by the plugin {plugin}, which sqluice does not have"),
+        text: format!("the account uses the authentication plugin {plugin}, which sqluice does not support"),
     })
 }
 
-/// The password, and what the plugins ask about the connection.
+/// The password, and the properties of the connection that plugins ask for.
 struct Secret<'p> {
     password: &'p [u8],
     challenge: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Databases of MySQL and MariaDB, as the text that mysqldump writes with `--hex-blob`.
+//! Databases of MySQL and MariaDB, read as the text that `mysqldump --hex-blob` would write.
 //!
 //! Modules, from the bottom up:
 //!
@@ -7,7 +7,7 @@
 //! * `session`: the snapshot; `tables`: definitions
 //! * `values`: literals; `rows`: INSERT statements
 //!
-//! The snapshot is that of InnoDB. Tables of engines without transactions are outside of it, and a note names them.
+//! The snapshot is a snapshot of InnoDB. Tables of engines without transactions are not part of it; a note in the report names them.
 
 mod connection;
 mod handshake;
@@ -34,10 +34,10 @@ use crate::address::Address;
 use crate::pieces::blocks_max;
 use crate::{Dump, Request, TableOfDump, in_order, numbered};
 
-/// The number of the server's error for a client that lacks the plugin of an account, ER_NOT_SUPPORTED_AUTH_MODE.
+/// The error number for a client that lacks the authentication plugin of an account: ER_NOT_SUPPORTED_AUTH_MODE.
 const NO_PLUGIN: u16 = 1251;
 
-/// The largest number of connections that are opened without being asked for.
+/// The maximum number of connections if the user gives no number.
 const CONNECTIONS_MAX: usize = 8;
 
 /// Connects to a server, begins a snapshot, and begins to read the database.
@@ -58,7 +58,7 @@ pub(crate) fn begin(address: &Address, request: &Request, cancel: &Cancel) -> Re
         None => None,
     };
     let mut tables = Vec::new();
-    // A table that is named is an error if it is not in a list.
+    // One listing is enough if the user names the tables: a table that the listing lacks is then an error.
     let is_named = request.query.is_some() || !request.tables.is_empty();
     let lists = if is_named { 1 } else { session::LISTS };
     session::begin(&mut readers, &settings, lists, &stop, &mut |connection| match &request.query {
@@ -90,13 +90,13 @@ pub(crate) fn begin(address: &Address, request: &Request, cancel: &Cancel) -> Re
     Ok(Dump { declarations, tables, connections: count, notes, start: Box::new(start), stop })
 }
 
-/// The declarations of a dump, and the pieces of each table.
+/// The text of a dump without its rows: the declarations, and for each table the statements that read its rows.
 struct Text {
     declarations: String,
     tables: Vec<(TableOfDump, Vec<Piece>)>,
 }
 
-/// Returns the number of connections that read rows: one, unless a lock is allowed.
+/// Returns the number of connections that read rows. It is 1 unless the user allows a lock.
 fn connections(request: &Request, notes: &mut Vec<Message>) -> usize {
     let wanted = match request.connections {
         0 => std::thread::available_parallelism().map_or(1, usize::from).min(CONNECTIONS_MAX),
@@ -117,7 +117,7 @@ fn connections(request: &Request, notes: &mut Vec<Message>) -> usize {
     wanted
 }
 
-/// Returns the text of the tables of a database.
+/// Returns the declarations of a database's tables, and the statements that read their rows.
 fn of_tables(
     connection: &mut Connection,
     database: &str,
@@ -146,12 +146,12 @@ fn of_tables(
     Ok(Text { declarations, tables: of_rows })
 }
 
-/// Returns the text of a query: the table that its rows make.
+/// Returns the declaration of the table that the rows of a query make, and the query as the statement that reads the rows.
 fn of_query(connection: &mut Connection, sql: &str, table: &str) -> Result<Text> {
     let doing = "preparing the query";
     let columns = connection.columns_of(sql).map_err(|fault| failure(fault, doing))?;
     if columns.is_empty() {
-        return Err(Error::input("the query gives no columns").hint("give a query that begins with SELECT"));
+        return Err(Error::input("the query returns no columns").hint("give a query that begins with SELECT"));
     }
     let names = numbered(columns.iter().map(|column| column.name.as_str()));
     let name = quoted(table);

@@ -2,7 +2,7 @@
 //! that these include.
 //!
 //! ```text
-//! [client]                  a group; those of servers and others are skipped
+//! [client]                  a group; groups of servers and of other programs are skipped
 //! user = ann                white space around names and values is not part of them
 //! password = "a#b"          quotes keep a # and spaces; a backslash begins an escape
 //! !includedir /etc/mysql/conf.d
@@ -13,16 +13,16 @@ use std::path::{Path, PathBuf};
 
 use sqluice_platform::rights::Rights;
 
-/// The groups that clients read. A later option, of any of the groups, replaces an earlier one.
+/// The groups that clients read. If an option occurs several times, in the same or in different groups, the last one counts.
 const GROUPS: [&str; 5] = ["client", "mysql", "client-mariadb", "client-server", "mariadb-client"];
 
-/// The number of files that may include each other.
+/// The maximum depth of files that include each other.
 const DEPTH_MAX: usize = 10;
 
-/// The options of the groups of clients, by name; an option without a value has an empty one.
+/// The options of the clients' groups, by name. An option without a value has the empty value.
 pub(super) type Options = BTreeMap<String, String>;
 
-/// Reads the option files in the order of the clients: those of the system, then that of the user.
+/// Reads the option files in the same order as the clients: first the files of the system, then the file of the user.
 pub(super) fn read_all(home: Option<&Path>) -> Options {
     let mut options = Options::new();
     for path in ["/etc/my.cnf", "/etc/mysql/my.cnf"] {
@@ -34,13 +34,13 @@ pub(super) fn read_all(home: Option<&Path>) -> Options {
     options
 }
 
-/// Adds the options of a file, if it can be read. As the clients do, this skips a file that anybody may write.
+/// Adds the options of a file, if it can be read. Like the clients, skips a file that every user may write.
 fn read_file(path: &Path, depth: usize, options: &mut Options) {
     if depth > DEPTH_MAX || anybody_may_write(path) {
         return;
     }
     let Ok(text) = std::fs::read(path) else { return };
-    // Options after a directive replace those of the files that it includes.
+    // An option after an !include directive replaces the same option of the included file.
     parse(&String::from_utf8_lossy(&text), options, &mut |include, options| match include {
         Include::File(file) => read_file(&file, depth + 1, options),
         Include::Folder(folder) => {
@@ -59,14 +59,14 @@ fn anybody_may_write(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.is_file() && Rights::of(&found).let_everyone_write())
 }
 
-/// Another file, or a folder of files, that an option file names.
+/// The target of an `!include` or `!includedir` directive.
 #[derive(Debug, PartialEq, Eq)]
 enum Include {
     File(PathBuf),
     Folder(PathBuf),
 }
 
-/// Adds the options of a text. Calls `include` for each directive to include a file or a folder.
+/// Adds the options in a text. Calls `include` for each `!include` or `!includedir` directive.
 fn parse(text: &str, options: &mut Options, include: &mut dyn FnMut(Include, &mut Options)) {
     let mut is_of_clients = false;
     for line in text.lines().map(str::trim) {
@@ -83,7 +83,7 @@ fn parse(text: &str, options: &mut Options, include: &mut dyn FnMut(Include, &mu
         } else if is_of_clients {
             let line = without_comment(line);
             let (name, value) = line.split_once('=').unwrap_or((line, ""));
-            // Underscores are dashes, and `loose-` lets other programs skip an option that they lack.
+            // Names may have underscores instead of dashes. `loose-` means that programs which lack the option skip it.
             let name = name.trim().replace('_', "-");
             let name = name.strip_prefix("loose-").unwrap_or(&name).to_owned();
             options.insert(name, unquoted(value.trim()));
@@ -91,7 +91,7 @@ fn parse(text: &str, options: &mut Options, include: &mut dyn FnMut(Include, &mu
     }
 }
 
-/// Removes a comment behind a value: a `#` outside of quotes.
+/// Removes the comment after a value: from the first `#` outside of quotes.
 fn without_comment(value: &str) -> &str {
     let mut quote = None;
     let mut escaped = false;
@@ -200,7 +200,10 @@ mod tests {
         let mut options = Options::new();
         read_file(&file, 0, &mut options);
         assert_eq!((options["user"].as_str(), options["port"].as_str()), ("b", "4"));
-        assert_eq!(options["host"], "y", "an option after the directive replaces that of the file");
+        assert_eq!(
+            options["host"], "y",
+            "an option after the directive replaces the option of the included file"
+        );
     }
 
     #[cfg(unix)]

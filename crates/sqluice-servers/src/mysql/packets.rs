@@ -1,15 +1,15 @@
-//! Packets on a socket: framed, numbered, and joined where a message is longer than a packet.
+//! Packets on a socket: each has a header with its length and number. A message longer than a packet is joined from several packets.
 //!
 //! ```text
 //! OFFSET  SIZE  DESCRIPTION
 //!      0     3  the length of the payload, little-endian
 //!      3     1  the number of the packet, counted from 0 in each exchange
-//!      4     n  the payload; a payload of 16,777,215 bytes goes on in the next packet
+//!      4     n  the payload; if it has 16,777,215 bytes, the message continues in the next packet
 //! ```
 //!
 //! Payloads are borrowed from the buffer of the socket: reading a row allocates nothing.
 //!
-//! Invariant: the buffer has at most one packet that is not complete, whatever lengths the server sends.
+//! Invariant: the buffer has at most one incomplete packet, whatever lengths the server sends.
 
 use std::time::Duration;
 
@@ -18,16 +18,16 @@ use sqluice_core::error::Error;
 use crate::socket::Socket;
 use crate::tls::Tls;
 
-/// The length of a payload that goes on in the next packet.
+/// The maximum length of a payload. A message with a payload of this length continues in the next packet.
 const PAYLOAD_BYTES_MAX: usize = (1 << 24) - 1;
 
-/// The bytes before a payload.
+/// The number of bytes of a packet before its payload.
 const HEADER_BYTES: usize = 4;
 
-/// The smallest free part of the buffer that is offered to the socket.
+/// The minimum free space at the end of the buffer for a read from the socket.
 const READ_BYTES: usize = 256 << 10;
 
-/// The largest message: servers allow messages of 1 GiB, and a row has lengths beside its values.
+/// The maximum length of a message: servers allow rows of 1 GiB, to which the lengths of the values are added.
 const MESSAGE_BYTES_MAX: usize = (1 << 30) + (1 << 24);
 
 /// The reason why an exchange with a server failed.
@@ -35,7 +35,7 @@ const MESSAGE_BYTES_MAX: usize = (1 << 30) + (1 << 24);
 pub(super) enum Fault {
     /// The connection ended, the server was silent for too long, or the run was asked to stop.
     Socket(Error),
-    /// The server sent what the protocol does not allow.
+    /// The exchange broke the rules of the protocol. The text completes "the exchange with the server breaks the protocol: ".
     Malformed(&'static str),
     /// The server reported an error.
     Server(ServerError),
@@ -53,11 +53,11 @@ pub(super) struct ServerError {
 /// The packets of a connection.
 pub(super) struct Packets {
     socket: Socket,
-    /// Bytes of the server: those in `from..to` are not read yet.
+    /// Received bytes. The bytes in `from..to` are not consumed yet.
     buffer: Vec<u8>,
     from: usize,
     to: usize,
-    /// The payload of several packets.
+    /// The joined payloads of a message of several packets.
     joined: Vec<u8>,
     /// The number of the next packet.
     number: u8,
@@ -69,12 +69,12 @@ impl Packets {
         Packets { socket, buffer: vec![0; READ_BYTES], from: 0, to: 0, joined: Vec::new(), number: 0 }
     }
 
-    /// Changes the time that the server may send nothing.
+    /// Sets the maximum time without a byte from the server; `None` for no limit.
     pub(super) fn allow_silence(&mut self, silence_max: Option<Duration>) {
         self.socket.set_silence(silence_max);
     }
 
-    /// Returns `true` for a socket of this machine.
+    /// Returns `true` if the connection is a socket of this machine, not TCP.
     pub(super) fn is_local(&self) -> bool {
         !self.socket.is_tcp()
     }
@@ -86,7 +86,7 @@ impl Packets {
 
     /// Encrypts all later packets.
     pub(super) fn encrypt(&mut self, tls: &Tls) -> Result<(), Fault> {
-        // Bytes before encryption begins may be those of an attacker, which would be taken for encrypted ones.
+        // Bytes that arrive before TLS begins may come from an attacker, and would be taken for bytes of the encrypted stream.
         if self.from != self.to {
             return Err(Fault::Malformed("bytes before encryption began"));
         }
@@ -111,7 +111,7 @@ impl Packets {
         self.socket.send(&packet).map_err(Fault::Socket)
     }
 
-    /// Returns the next payload, whose packets are joined.
+    /// Returns the next message, joined from several packets if it is long.
     #[inline]
     pub(super) fn next(&mut self) -> Result<&[u8], Fault> {
         let length = self.header()?;
@@ -128,7 +128,7 @@ impl Packets {
     fn header(&mut self) -> Result<usize, Fault> {
         self.fill(HEADER_BYTES)?;
         let [low, middle, high, number] = self.buffer[self.from..self.from + HEADER_BYTES] else {
-            return Err(Fault::Malformed("a header"));
+            return Err(Fault::Malformed("a packet without a header"));
         };
         if number != self.number {
             return Err(Fault::Malformed("a packet out of order"));
@@ -148,7 +148,7 @@ impl Packets {
             if self.joined.len() + length > MESSAGE_BYTES_MAX {
                 return Err(Fault::Malformed("a row of more than 1 GiB"));
             }
-            // A row is as long as memory allows: no growth by doubling.
+            // Allocate the exact size: a row may take most of the memory, so that doubling would be too much.
             self.joined.reserve_exact(length);
             self.joined.extend_from_slice(&self.buffer[self.from..self.from + length]);
             self.from += length;
@@ -159,7 +159,7 @@ impl Packets {
         }
     }
 
-    /// Waits until the buffer has `bytes` bytes that are not read.
+    /// Reads until the buffer has `bytes` bytes that are not consumed yet.
     #[inline]
     fn fill(&mut self, bytes: usize) -> Result<(), Fault> {
         if self.to - self.from < bytes { self.fill_slowly(bytes) } else { Ok(()) }
@@ -170,7 +170,7 @@ impl Packets {
         self.buffer.copy_within(self.from..self.to, 0);
         (self.from, self.to) = (0, self.to - self.from);
         while self.to < bytes {
-            // The server may send a length and nothing else: memory grows with the bytes that arrive.
+            // Do not trust the length in the header: the buffer only grows with the bytes that arrive.
             if self.buffer.len() - self.to < READ_BYTES {
                 let grown = (self.buffer.len() * 2).min(HEADER_BYTES + PAYLOAD_BYTES_MAX + READ_BYTES);
                 self.buffer.resize(grown.max(self.to + READ_BYTES), 0);
@@ -181,11 +181,11 @@ impl Packets {
     }
 }
 
-/// Parts of a payload, read from its start.
+/// A reader of the fields of a payload, from its start.
 pub(super) struct Fields<'p>(pub &'p [u8]);
 
 impl<'p> Fields<'p> {
-    /// Takes a number of bytes.
+    /// Reads `count` bytes.
     #[inline]
     pub(super) fn bytes(&mut self, count: usize) -> Result<&'p [u8], Fault> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(Fault::Malformed("a field too long"))?;
@@ -193,19 +193,19 @@ impl<'p> Fields<'p> {
         Ok(taken)
     }
 
-    /// Takes the bytes of an array.
+    /// Reads `N` bytes.
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
         let (taken, rest) = self.0.split_first_chunk().ok_or(Fault::Malformed("a field too long"))?;
         self.0 = rest;
         Ok(*taken)
     }
 
-    /// Takes a byte.
+    /// Reads a byte.
     pub(super) fn byte(&mut self) -> Result<u8, Fault> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// Takes the bytes before the next zero byte, and the zero byte; all bytes if no byte is zero.
+    /// Reads the bytes up to the next zero byte, and skips the zero byte. Reads all bytes if there is no zero byte.
     pub(super) fn until_zero(&mut self) -> &'p [u8] {
         let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
         let taken = &self.0[..end];
@@ -213,18 +213,18 @@ impl<'p> Fields<'p> {
         taken
     }
 
-    /// Takes a number whose first byte says how long it is.
+    /// Reads a number of 1 to 9 bytes; the first byte says how many.
     pub(super) fn number(&mut self) -> Result<u64, Fault> {
         match self.byte()? {
             small @ 0..=0xfa => Ok(small.into()),
             0xfc => self.array().map(|two| u16::from_le_bytes(two).into()),
             0xfd => self.array().map(|[a, b, c]| u32::from_le_bytes([a, b, c, 0]).into()),
             0xfe => self.array().map(u64::from_le_bytes),
-            _ => Err(Fault::Malformed("a number")),
+            _ => Err(Fault::Malformed("an invalid length of a field")),
         }
     }
 
-    /// Takes a string, or `None` for NULL.
+    /// Reads a string with its length; `None` for NULL.
     #[inline]
     pub(super) fn value(&mut self) -> Result<Option<&'p [u8]>, Fault> {
         match *self.0 {
@@ -244,16 +244,16 @@ impl<'p> Fields<'p> {
         }
     }
 
-    /// Takes a string that is not NULL.
+    /// Reads a string with its length. NULL is an error.
     pub(super) fn string(&mut self) -> Result<&'p [u8], Fault> {
-        self.value()?.ok_or(Fault::Malformed("a NULL"))
+        self.value()?.ok_or(Fault::Malformed("NULL in a field that can't be NULL"))
     }
 }
 
-/// Reads the payload of an error: its number, its state, which is not kept, and its text.
+/// Reads an error message: its number and its text. Its SQLSTATE is skipped.
 pub(super) fn server_error(payload: &[u8]) -> Fault {
     let mut fields = Fields(payload.get(1..).unwrap_or_default());
-    let Ok(code) = fields.array() else { return Fault::Malformed("an error") };
+    let Ok(code) = fields.array() else { return Fault::Malformed("an error message without a number") };
     let text = match fields.0 {
         [b'#', _, _, _, _, _, text @ ..] => text,
         text => text,

@@ -1,4 +1,4 @@
-//! The threads that read rows, and the INSERT statements that they write.
+//! The threads that read rows from the server and write them as INSERT statements.
 
 use std::sync::Arc;
 use std::thread;
@@ -14,7 +14,8 @@ use crate::pieces::{Gone, Pieces, Reader, Rows, pieces};
 /// The last line of a complete dump.
 pub(super) const FOOTER: &str = "\n-- Dump completed\n";
 
-/// The rows of a statement, for a table or of a query that errors name.
+/// A SELECT statement that reads a table, a range of its rows, or a query. `what` names the table or the query in errors; `insert` is the
+/// text of each INSERT statement before its rows.
 pub(super) struct Piece {
     pub(super) what: Arc<str>,
     pub(super) insert: Arc<str>,
@@ -23,7 +24,7 @@ pub(super) struct Piece {
 
 /// Returns the beginning of a dump, as mysqldump writes it.
 pub(super) fn header(version: &str) -> String {
-    // A version has no line end, unless the server is none.
+    // Remove control characters: a version with a line end, from something that is not a MySQL server, could add SQL to the dump.
     let version: String = version.chars().filter(|letter| !letter.is_control()).collect();
     let program = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
     format!(
@@ -33,7 +34,7 @@ pub(super) fn header(version: &str) -> String {
     )
 }
 
-/// Starts a thread for each connection, and returns the reader of their rows.
+/// Starts a thread for each connection. The threads read the pieces in `list`; the returned reader gets their rows in order.
 pub(super) fn start(
     readers: Vec<Connection>,
     list: Vec<(usize, Piece)>,
@@ -49,7 +50,7 @@ pub(super) fn start(
     reader
 }
 
-/// Reads pieces until there are none, or one fails.
+/// Reads pieces until none is left, or until one fails.
 fn read_pieces(connection: &mut Connection, pieces: &Pieces<Piece>, stop: &Cancel) {
     while let Some((piece, mut rows)) = pieces.take() {
         match read_rows(connection, &piece, &mut rows, stop) {
@@ -59,13 +60,13 @@ fn read_pieces(connection: &mut Connection, pieces: &Pieces<Piece>, stop: &Cance
                 }
             }
             Err(Some(error)) => return rows.fail(error),
-            // Nobody reads the rows any more. The statement ends with the connection.
+            // The reader is gone. The statement on the server ends with the connection.
             Err(None) => return,
         }
     }
 }
 
-/// Writes the rows of a statement: each block is a statement INSERT. Fails without an error if the rows have no reader.
+/// Reads the rows of a SELECT statement; each block that is sent is a whole INSERT statement. Returns `Err(None)` if the reader is gone.
 fn read_rows(
     connection: &mut Connection,
     piece: &Piece,

@@ -1,16 +1,17 @@
-//! The settings of sessions, and their snapshot.
+//! Opens sessions, and begins the snapshot that all of them read.
 //!
 //! ```text
 //!  guard:   locks the definitions of all tables ──────────────────────────> ends
 //!  reader:             begins the snapshot ──> locks the definitions ──> reads rows ...
 //! ```
 //!
-//! A snapshot of InnoDB has rows, and no definitions: a table that is truncated or altered behind its beginning would look empty or be an
-//! error. So another connection, the guard, locks the definitions before the snapshot begins, until the reader has locked them in the
-//! transaction of the snapshot. No definition changes between the two; ALTER TABLE and TRUNCATE wait until the rows are read.
+//! A snapshot of InnoDB has rows, but no definitions: a table that is truncated or altered after the snapshot began would look empty, or
+//! reading it would fail. So another connection, the guard, locks the definitions before the snapshot begins, and releases them once the
+//! reader has locked them within the snapshot's transaction. No definition changes in between; ALTER TABLE and TRUNCATE wait until the rows
+//! are read.
 //!
-//! An ALTER TABLE that waits for the guard stops the reader, which would wait for the guard, too: the reader waits a second only, then
-//! everything begins again behind that statement.
+//! An ALTER TABLE that waits for the guard also blocks the reader, and the guard waits for the reader. So the reader waits for only one
+//! second; then both transactions end, ALTER TABLE runs, and the snapshot is tried again.
 
 use std::sync::Arc;
 use std::thread;
@@ -23,15 +24,15 @@ use super::connection::{Connection, failure, quoted};
 use super::packets::Fault;
 use super::settings::Settings;
 
-/// The number of lists of all tables before the definitions are locked, and behind the locks, and the pause between two lists. While ALTER
-/// TABLE renames tables, a list can lack its own.
+/// The number of times that all tables are listed before the definitions are locked, and again afterwards, and the pause between two lists.
+/// While ALTER TABLE renames a table, a single list may lack the table.
 pub(super) const LISTS: usize = 8;
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The number of times that a snapshot is tried while definitions change.
 const TRIES_MAX: usize = 20;
 
-/// Errors of the server: a lock was not given in time, a deadlock, a table that is gone, a definition that changed.
+/// Numbers of the server's errors: a lock wait timed out, a deadlock, a table does not exist, a definition has changed.
 const LOCK_WAIT: u16 = 1205;
 const DEADLOCK: u16 = 1213;
 const NO_TABLE: u16 = 1146;
@@ -42,7 +43,7 @@ pub(super) struct Locking {
     /// The table or query that errors name.
     what: String,
     sql: String,
-    /// `true` if the table was there a moment ago, in a list of all tables.
+    /// `true` if the table was in a list of all tables: an error that the table does not exist then means that it was just dropped.
     is_listed: bool,
 }
 
@@ -60,7 +61,7 @@ impl Locking {
     }
 }
 
-/// Opens a connection whose settings are those of mysqldump.
+/// Opens a connection with the session settings of mysqldump.
 pub(super) fn open(settings: &Arc<Settings>, cancel: &Cancel) -> Result<Connection> {
     let mut connection = Connection::open(settings, cancel)?;
     let needed = [
@@ -68,13 +69,13 @@ pub(super) fn open(settings: &Arc<Settings>, cancel: &Cancel) -> Result<Connecti
         "SET SESSION sql_mode = ''",
         "SET SESSION time_zone = '+00:00'",
         "SET SESSION sql_quote_show_create = 1",
-        // Under READ COMMITTED, a transaction has no snapshot.
+        // With READ COMMITTED, each statement would have its own snapshot.
         "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
         "SET SESSION net_write_timeout = 31536000, net_read_timeout = 31536000, wait_timeout = 31536000",
-        // Defaults of a server may cut off results.
+        // A server's default for these variables may cut off or refuse large results.
         "SET SESSION sql_select_limit = 18446744073709551615, sql_big_selects = 1",
     ];
-    // The limits of the time of a statement: of MariaDB, and of MySQL.
+    // Statements have no time limit. The variable differs between MariaDB and MySQL.
     let limit = match connection.is_mariadb() {
         true => "SET SESSION max_statement_time = 0",
         false => "SET SESSION max_execution_time = 0",
@@ -83,25 +84,24 @@ pub(super) fn open(settings: &Arc<Settings>, cancel: &Cancel) -> Result<Connecti
         connection.execute(sql).map_err(|fault| failure(fault, "setting up the session"))?;
     }
     match connection.execute(limit) {
-        // Old servers have no limit.
+        // Old servers do not know the variable.
         Ok(()) | Err(Fault::Server(_)) => {}
         Err(fault) => return Err(failure(fault, "setting up the session")),
     }
     Ok(connection)
 }
 
-/// The reason why a snapshot has to begin again, or can't begin.
+/// The reason why a snapshot can't begin now, or can't begin at all.
 enum Obstacle {
-    /// The definition of this table, or of a table of this query, is changing.
+    /// The definition of this table, or of a table of this query, is changing: the snapshot is tried again.
     Changing(String),
     Failed(Error),
 }
 
-/// Begins one snapshot on all `readers`, and calls `plan` with the first one while no definition can change. With several readers, the
-/// server is locked for that time.
+/// Begins one snapshot on all `readers` while no definition can change. With several readers, all tables of the server are locked meanwhile.
 ///
-/// `list` returns the statements that lock the definitions. It is asked `lists` times before the snapshot begins, and again behind the locks:
-/// tables are made and dropped meanwhile.
+/// `list` returns the statements that lock the definitions. It is called `lists` times before the snapshot begins, and again once the
+/// definitions are locked, because tables may be created and dropped in between. With several readers it is called once.
 ///
 /// # Errors
 /// If definitions change all the time, or the user lacks a right.
@@ -127,11 +127,13 @@ pub(super) fn begin(
             Err(Obstacle::Changing(table)) => last = table,
         }
     }
-    Err(Error::input(format!("no snapshot could begin, because {last} changes all the time"))
-        .hint("run again when no ALTER TABLE, TRUNCATE or LOCK TABLES runs"))
+    Err(Error::input(format!(
+        "no snapshot could begin: at every try, a statement was changing or locking {last}"
+    ))
+    .hint("run again when no ALTER TABLE, TRUNCATE or LOCK TABLES runs"))
 }
 
-/// Begins the snapshot of one reader, while the guard has locked the definitions.
+/// Begins the snapshot of a single reader while the guard holds locks on the definitions.
 fn begin_guarded(
     reader: &mut Connection,
     guard: &mut Connection,
@@ -162,7 +164,7 @@ fn begin_guarded(
     result
 }
 
-/// Begins the snapshot of several readers, while no session can write.
+/// Begins the snapshot of several readers while the guard holds a read lock on all tables, so that no session can write.
 fn begin_locked(
     readers: &mut [Connection],
     guard: &mut Connection,
@@ -173,7 +175,7 @@ fn begin_locked(
     match guard.execute("FLUSH TABLES WITH READ LOCK") {
         Ok(()) => {}
         Err(Fault::Server(error)) if matches!(error.code, LOCK_WAIT | DEADLOCK) => {
-            return Err(Obstacle::Changing("a table that a long statement locks".to_owned()));
+            return Err(Obstacle::Changing("a table".to_owned()));
         }
         Err(fault) => {
             // ER_SPECIFIC_ACCESS_DENIED_ERROR.
@@ -186,7 +188,7 @@ fn begin_locked(
         }
     }
     let mut result = Ok(());
-    // No table comes or goes meanwhile, so that the first list is that of all readers.
+    // No table is created or dropped under this lock, so the list of the first reader holds for all readers.
     let mut listed = None;
     for reader in readers.iter_mut() {
         result = begin_beside(reader, &mut listed, list);
@@ -198,7 +200,7 @@ fn begin_locked(
     result
 }
 
-/// Begins the snapshot of a reader while the server is locked.
+/// Begins the snapshot of one of several readers, while the server is locked. Only the first reader lists the tables.
 fn begin_beside(
     reader: &mut Connection,
     listed: &mut Option<Vec<Locking>>,
@@ -215,7 +217,7 @@ fn begin_beside(
     run(reader, "SET SESSION lock_wait_timeout = 31536000", STARTING)
 }
 
-/// Lists definitions behind the locks. The last list is the one that is used: it has all that are locked, and no list has others.
+/// Lists the definitions again once they are locked. Returns an error if the list has other definitions than `locked`, also after retries.
 fn list_again(
     reader: &mut Connection,
     locked: &[Locking],
@@ -237,12 +239,12 @@ fn list_again(
     lacking.map_or(Ok(()), |lacking| Err(Obstacle::Changing(lacking.what.clone())))
 }
 
-/// Returns `true` if a list has a definition.
+/// Returns `true` if `list` has the statement of `wanted`.
 fn has(list: &[Locking], wanted: &Locking) -> bool {
     list.iter().any(|locking| locking.sql == wanted.sql)
 }
 
-/// Locks definitions until the transaction ends.
+/// Locks definitions until the connection's transaction ends.
 fn lock(connection: &mut Connection, locked: &[Locking]) -> Result<(), Obstacle> {
     for Locking { what, sql, is_listed } in locked {
         match connection.execute(sql) {

@@ -1,5 +1,5 @@
-//! The settings of a connection as the clients of MySQL and MariaDB find them: in the URL, then in option files, then in the environment,
-//! then their defaults.
+//! The settings of a connection. As in the clients of MySQL and MariaDB, a setting is taken from the URL, or else from the option files,
+//! or else from the environment, or else it has its default.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use crate::address::{Address, Secret, parse_port, parse_seconds};
 use crate::socket::{Limits, Place};
 use crate::tls::{Identity, Mode, Tls};
 
-/// The port of MySQL.
+/// The default port of MySQL.
 const PORT: u16 = 3306;
 
-/// The time for the connection and for the login.
+/// The default time limit for connecting, and for the login.
 const CONNECT_WAIT: Duration = Duration::from_secs(30);
 
-/// The sockets of the servers of distributions.
+/// The sockets on which the servers of Linux distributions listen by default.
 const SOCKETS: [&str; 4] =
     ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/run/mysql/mysql.sock", "/tmp/mysql.sock"];
 
@@ -35,7 +35,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Completes an address by the environment and by option files. `password` and `silence` are those of the caller.
+    /// Completes an address with the option files and the environment. `password` and `silence` are settings of the load.
     ///
     /// # Errors
     /// If a setting has no valid value, is not supported or is missing.
@@ -88,7 +88,7 @@ impl Settings {
         let socket = || option("socket").or_else(|| variable("MYSQL_UNIX_PORT")).map(PathBuf::from);
         let place = match host {
             Some(path) if path.starts_with('/') => Place::Unix(path.into()),
-            // As the clients, which take a port for the wish to use TCP since MariaDB 10.6, if it is given beside the host.
+            // Like the clients since MariaDB 10.6: `localhost` with a port means TCP, and `localhost` alone means the socket.
             Some(host)
                 if host != "localhost" || address.port.is_some() || !local_sockets::are_supported() =>
             {
@@ -125,10 +125,10 @@ impl Settings {
         })
     }
 
-    /// Returns `true` if the connection is encrypted with a server that can encrypt, or not.
+    /// Returns `true` if the connection is to be encrypted. `can_encrypt` says whether the server supports TLS.
     ///
     /// # Errors
-    /// If the settings demand encryption, and the server has none.
+    /// If the settings demand encryption, and the server does not support it.
     pub(super) fn encrypts(&self, can_encrypt: bool) -> Result<bool> {
         if !can_encrypt && self.tls.mode >= Mode::Require {
             return Err(Error::input(format!("the server at {} does not encrypt", self.place)).hint(
@@ -139,7 +139,7 @@ impl Settings {
     }
 }
 
-/// Returns the settings of encryption. The words of MySQL stand beside those of libpq.
+/// Returns the settings of TLS. Options have the names of MySQL or of libpq.
 fn tls(address: &Address, options: &Options) -> Result<Tls> {
     let given = |keys: &[&str]| keys.iter().find_map(|key| address.setting(key)).map(str::to_owned);
     let roots = given(&["ssl-ca", "ssl_ca", "sslrootcert"]).or_else(|| options.get("ssl-ca").cloned());
@@ -149,7 +149,7 @@ fn tls(address: &Address, options: &Options) -> Result<Tls> {
     let mode = match given(&["ssl-mode", "ssl_mode", "sslmode"]).or_else(|| options.get("ssl-mode").cloned())
     {
         Some(word) => mode(&word, roots.is_some())?,
-        // The options of MariaDB.
+        // Options of MariaDB.
         None if is_on("ssl-verify-server-cert") == Some(true) => Mode::VerifyFull,
         None if is_on("skip-ssl") == Some(true)
             || is_on("disable-ssl") == Some(true)
@@ -157,7 +157,7 @@ fn tls(address: &Address, options: &Options) -> Result<Tls> {
         {
             Mode::Disable
         }
-        // As the clients: an authority without a mode is to be verified.
+        // Like the clients: if a file of authorities is given without a mode, the server's certificate is verified.
         None if roots.is_some() => Mode::VerifyCa,
         None if is_on("ssl") == Some(true) => Mode::Require,
         None => Mode::Prefer,
@@ -169,7 +169,7 @@ fn tls(address: &Address, options: &Options) -> Result<Tls> {
         (Some(certificate), Some(key)) => Some(Identity { certificate: certificate.into(), key: key.into() }),
         (None, None) => None,
         _ => {
-            return Err(Error::usage("a certificate of the user and its key belong together").hint(
+            return Err(Error::usage("ssl-cert and ssl-key must be given together").hint(
                 "name both files: ssl-cert=FILE and ssl-key=FILE in the query of the URL or in ~/.my.cnf",
             ));
         }
@@ -177,7 +177,7 @@ fn tls(address: &Address, options: &Options) -> Result<Tls> {
     Ok(Tls { mode, roots: roots.filter(|_| mode >= Mode::VerifyCa).map(PathBuf::from), identity })
 }
 
-/// Parses a mode. Unlike libpq, MySQL looks at the authority only if the mode says so.
+/// Parses a TLS mode. In contrast to libpq, a file of authorities does not make `REQUIRED` verify the certificate.
 fn mode(word: &str, has_roots: bool) -> Result<Mode> {
     let mode = match word.to_ascii_uppercase().replace('-', "_").as_str() {
         "DISABLED" => Mode::Disable,
@@ -199,7 +199,7 @@ fn mode(word: &str, has_roots: bool) -> Result<Mode> {
     Ok(mode)
 }
 
-/// Returns the path of the socket that the clients of the distributions use.
+/// Returns the path of the first default socket that exists, or of the first default socket.
 fn usual_socket() -> PathBuf {
     let found = SOCKETS.iter().map(Path::new).find(|path| path.exists());
     found.unwrap_or(Path::new(SOCKETS[0])).to_owned()

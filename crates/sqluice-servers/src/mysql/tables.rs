@@ -1,4 +1,4 @@
-//! The tables of a database: their definitions, columns and sizes, and the pieces in which their rows are read.
+//! The tables of a database: their definitions, their columns, and the SELECT statements that read their rows.
 
 use sqluice_core::error::{Error, Message, Result};
 use sqluice_core::similar;
@@ -6,13 +6,13 @@ use sqluice_core::similar;
 use super::connection::{Connection, failure, quoted, text_literal};
 use crate::{Request, condition_of_left_out};
 
-/// The bytes of a piece of a table, as the server estimates its data.
+/// The size of a piece of a table, in bytes of the server's estimate of the table's data.
 const PIECE_BYTES: u64 = 8 << 20;
 
-/// The largest number of pieces of a table.
+/// The maximum number of pieces of a table.
 const PIECES_MAX: u64 = 1 << 16;
 
-/// A kind of a table, as mysqldump distinguishes them.
+/// The kind of an entry of `information_schema.tables`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Table,
@@ -26,13 +26,13 @@ pub(super) struct Table {
     pub(super) name: String,
     pub(super) kind: Kind,
     pub(super) engine: String,
-    /// The number of rows that the server estimates.
+    /// The server's estimate of the number of rows.
     pub(super) rows: u64,
-    /// The bytes of its rows that the server estimates.
+    /// The server's estimate of the number of bytes of the rows.
     pub(super) bytes: u64,
 }
 
-/// Lists the tables that a request names; all tables, views and sequences if it names none.
+/// Lists the tables that a request names, or all tables, views and sequences if it names none.
 ///
 /// # Errors
 /// If a name is unknown.
@@ -51,7 +51,7 @@ pub(super) fn list(connection: &mut Connection, database: &str, request: &Reques
             Some("VIEW") => Kind::View,
             Some("SEQUENCE") => Kind::Sequence,
             Some(_) => continue,
-            // The server can't open it: a statement changes it, or it is damaged. Its lock waits, or fails and says why.
+            // The server can't open the table now: a statement is changing it, or it is damaged. To lock it waits for the statement, or reports why.
             None => Kind::Table,
         };
         let number = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -70,10 +70,8 @@ pub(super) fn list(connection: &mut Connection, database: &str, request: &Reques
         let known = all.iter().find(|table| candidates.contains(&Some(table.name.as_str())));
         match known {
             Some(table) if table.kind == Kind::Table => Ok(table.name.clone()),
-            Some(table) => {
-                Err(Error::input(format!("{} is a view or sequence of the server, and no table", table.name))
-                    .hint("read the rows of a view by a query"))
-            }
+            Some(table) => Err(Error::input(format!("{} is a view or a sequence, not a table", table.name))
+                .hint("load the rows of a view with a query instead")),
             None => Err(Error::input(format!("the database {database} has no table {given}"))
                 .hint(similar::hint(given, names.clone()))),
         }
@@ -94,7 +92,7 @@ pub(super) fn list(connection: &mut Connection, database: &str, request: &Reques
     Ok(all)
 }
 
-/// The declaration of a table, and how its rows are read.
+/// The declaration of a table, and the parts of the statements that read its rows.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) name: String,
@@ -104,11 +102,11 @@ pub(super) struct Plan {
     select: String,
     /// Statements that declare the table.
     pub(super) declaration: String,
-    /// The condition of the request.
+    /// The user's condition for the rows of the table.
     filter: Option<String>,
-    /// The integer column by whose values pieces are read.
+    /// The first column of the primary key, if it is an integer: pieces of the table are ranges of its values.
     key: Option<String>,
-    /// `true` if the table has columns that are stored: SQLite has no other tables.
+    /// `true` if the table has stored columns. A table with generated columns only is not read, as SQLite can't have such tables.
     has_rows: bool,
     bytes: u64,
 }
@@ -189,14 +187,15 @@ pub(super) fn plans(
     Ok(plans)
 }
 
-/// Returns `true` if the server computes a column: INSERT statements leave it out. `DEFAULT_GENERATED` is a default of MySQL 8.
+/// Returns `true` if `extra` of `information_schema.columns` describes a generated column, which INSERT statements leave out. A column with
+/// `DEFAULT_GENERATED` (MySQL 8) is not generated: its default is an expression.
 fn is_generated(extra: &str) -> bool {
     let extra = extra.to_ascii_uppercase();
     ["VIRTUAL", "STORED GENERATED", "PERSISTENT"].iter().any(|word| extra.contains(word))
 }
 
 impl Plan {
-    /// Returns the statements that read the rows, each for a piece: one, unless several connections read pieces.
+    /// Returns the SELECT statements that read the rows: one, or one for each range of the key if there are several connections.
     ///
     /// # Errors
     /// If the server reports an error.
@@ -237,8 +236,8 @@ impl Plan {
     }
 }
 
-/// Returns the conditions of ranges that have all values of a key, as equally long as its ends allow. The first and the last range have one
-/// end.
+/// Returns SQL conditions that split the values `least..=most` of a key into ranges of about the same length, one for each `PIECE_BYTES` of
+/// the table. The first range has no lower bound, and the last has no upper bound.
 fn ranges(key: &str, least: i128, most: i128, bytes: u64) -> Vec<String> {
     let span = (most - least).max(0) + 1;
     let count = i128::from(bytes.div_ceil(PIECE_BYTES).clamp(1, PIECES_MAX)).min(span);
@@ -252,7 +251,8 @@ fn ranges(key: &str, least: i128, most: i128, bytes: u64) -> Vec<String> {
         .collect()
 }
 
-/// Returns the statements that declare the views, sequences and triggers beside tables.
+/// Returns the statements that declare sequences, and those that declare triggers and views. The former come before the tables, the latter
+/// after them.
 ///
 /// # Errors
 /// If the connection breaks. An object whose definition the user may not see is left out, with a note.

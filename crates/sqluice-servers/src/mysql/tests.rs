@@ -1,4 +1,4 @@
-//! Tests against a server in a thread, which says what a test lets it say.
+//! Tests of the MySQL client against a server in a thread, which sends the answers that the test gives it.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -87,7 +87,7 @@ fn server(first: Vec<u8>, answers: Vec<Vec<u8>>) -> (Arc<Settings>, JoinHandle<V
     (Arc::new(settings), thread)
 }
 
-/// Returns the packets of a result with two columns: a number and a text.
+/// Returns the packets of a result with two columns, a number and a text, and with these rows.
 fn result(rows: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut payloads = vec![vec![2], column("n", 3, 63), column("t", 253, 45), END.to_vec()];
     payloads.extend_from_slice(rows);
@@ -95,7 +95,7 @@ fn result(rows: &[Vec<u8>]) -> Vec<Vec<u8>> {
     payloads
 }
 
-/// Returns payloads as packets, numbered from 1. Payloads may be longer than a packet.
+/// Returns payloads as packets, numbered from 1. A payload that is longer than a packet is split.
 fn packets(payloads: &[Vec<u8>]) -> Vec<u8> {
     const MOST: usize = (1 << 24) - 1;
     let mut bytes = Vec::new();
@@ -122,7 +122,7 @@ fn all_rows(settings: &Arc<Settings>) -> Result<Vec<Vec<Option<String>>>> {
 }
 
 #[test]
-fn the_password_is_proved_and_not_sent() {
+fn the_login_proves_the_password_and_does_not_send_it() {
     let (settings, server) = server(
         greeting(),
         vec![packet(2, OK), packets(&result(&[b"\x011\x02ab".to_vec(), b"\x012\xfb".to_vec()]))],
@@ -139,7 +139,7 @@ fn the_password_is_proved_and_not_sent() {
 fn a_request_for_encryption_has_the_capabilities_of_the_login() {
     const CONNECT_WITH_DB: u32 = 1 << 3;
     const SSL: u32 = 1 << 11;
-    // The bit of encryption is in the upper byte of the first capabilities.
+    // Set the bit for encryption: it is in the upper byte of the lower 16 capabilities.
     let mut first = greeting();
     let at = first.windows(2).position(|pair| pair == [0x00, 0xa2]).unwrap();
     first[at + 1] |= 0x08;
@@ -152,7 +152,7 @@ fn a_request_for_encryption_has_the_capabilities_of_the_login() {
 }
 
 #[test]
-fn a_server_without_the_plugin_of_the_account_switches_to_another() {
+fn a_server_may_switch_to_the_plugin_of_the_account_during_the_login() {
     let switch = [b"\xfemysql_native_password\0", &CHALLENGE[..], b"\0"].concat();
     let (settings, server) =
         server(greeting(), vec![packet(2, &switch), packet(4, OK), packets(&result(&[]))]);
@@ -162,7 +162,7 @@ fn a_server_without_the_plugin_of_the_account_switches_to_another() {
 }
 
 #[test]
-fn a_plugin_that_sends_the_password_as_it_is_is_refused_without_encryption() {
+fn a_plugin_that_sends_the_password_in_the_clear_is_refused_without_encryption() {
     for plugin in ["mysql_clear_password", "mysql_old_password", "client_ed25519", "dialog"] {
         let switch = [b"\xfe", plugin.as_bytes(), b"\0", &CHALLENGE[..], b"\0"].concat();
         let (settings, server) = server(greeting(), vec![packet(2, &switch), packet(4, OK)]);
@@ -175,7 +175,7 @@ fn a_plugin_that_sends_the_password_as_it_is_is_refused_without_encryption() {
 }
 
 #[test]
-fn a_refused_user_and_a_full_server_are_told_without_the_password() {
+fn errors_about_a_refused_user_and_a_full_server_do_not_show_the_password() {
     let denied = b"\xff\x15\x04#28000Access denied for user 'ann'@'localhost'";
     let (settings, server) = server(greeting(), vec![packet(2, denied)]);
     let error = all_rows(&settings).unwrap_err().to_string();
@@ -207,7 +207,7 @@ fn a_row_of_several_packets_is_joined() {
 }
 
 #[test]
-fn a_block_is_a_whole_statement_also_around_a_long_row() {
+fn every_block_is_a_whole_insert_statement_even_if_a_row_is_longer_than_a_block() {
     let long = 3 * BLOCK_BYTES;
     let lengths: Vec<usize> = (0..90).map(|row| if row == 40 { long } else { 20_000 }).collect();
     let row = |(number, &length): (usize, &usize)| {
@@ -320,7 +320,7 @@ proptest! {
         let at = at.min(first.len() - 1);
         first[at] = bytes.first().copied().unwrap_or(0xff);
         let (settings, server) = server(first, vec![packet(2, OK), bytes.clone()]);
-        // Client and server may wait for each other.
+        // With random bytes, client and server may each wait for the other until the timeout.
         let mut settings = Settings::clone(&settings);
         settings.limits = Limits { connect: Duration::from_millis(50), silence: Some(Duration::from_millis(50)) };
         let _ = all_rows(&Arc::new(settings));

@@ -1,4 +1,4 @@
-//! The values of rows as literals of INSERT statements, as mysqldump writes them with `--hex-blob`.
+//! Writes the values of rows as literals of INSERT statements, as `mysqldump --hex-blob` does.
 //!
 //! | type | literal |
 //! |---|---|
@@ -9,10 +9,10 @@
 use super::connection::Column;
 use super::packets::{Fault, Fields};
 
-/// The collation of bytes.
+/// The number of the collation `binary`, which columns of bytes have.
 const BYTES: u16 = 63;
 
-/// The numbers of types in definitions of columns.
+/// The numbers of the types in column definitions.
 mod kind {
     pub(super) const DECIMAL: u8 = 0;
     pub(super) const TINY: u8 = 1;
@@ -60,7 +60,7 @@ pub(super) fn form(column: &Column) -> Form {
     }
 }
 
-/// Writes a row in parentheses.
+/// Writes a row as `(value, value, ...)`.
 #[inline]
 pub(super) fn write_row(row: &[u8], forms: &[Form], text: &mut Vec<u8>) -> Result<(), Fault> {
     let mut fields = Fields(row);
@@ -84,7 +84,7 @@ pub(super) fn write_row(row: &[u8], forms: &[Form], text: &mut Vec<u8>) -> Resul
 fn write_value(value: &[u8], form: Form, text: &mut Vec<u8>) {
     match form {
         Form::Number => match value {
-            // Infinity and NaN, which no literal of MySQL has.
+            // Infinity and NaN become NULL, as MySQL has no literals for them.
             [b'a'..=b'z' | b'A'..=b'Z', ..] | [b'-', b'a'..=b'z' | b'A'..=b'Z', ..] | [] => {
                 text.extend_from_slice(b"NULL");
             }
@@ -103,7 +103,7 @@ fn write_value(value: &[u8], form: Form, text: &mut Vec<u8>) {
     }
 }
 
-/// The letter behind the backslash, for bytes that mysqldump escapes; 0 for all others.
+/// For each byte that mysqldump escapes, the letter after the backslash; 0 for all other bytes.
 const ESCAPES: [u8; 256] = {
     let mut table = [0; 256];
     table[0] = b'0';
@@ -127,7 +127,7 @@ fn escape(mut value: &[u8], text: &mut Vec<u8>) {
     text.extend_from_slice(value);
 }
 
-/// Appends the digits of bytes.
+/// Appends bytes as hexadecimal digits.
 fn hexadecimal(value: &[u8], text: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     text.extend(
@@ -135,7 +135,7 @@ fn hexadecimal(value: &[u8], text: &mut Vec<u8>) {
     );
 }
 
-/// Returns the declaration of a column of a result, as SHOW CREATE TABLE writes it.
+/// Returns the declaration of a query's column, as SHOW CREATE TABLE writes it.
 pub(super) fn declared(column: &Column) -> String {
     const NOT_NULL: u16 = 1;
     const UNSIGNED: u16 = 1 << 5;
@@ -155,7 +155,7 @@ pub(super) fn declared(column: &Column) -> String {
         kind::FLOAT => "float".to_owned(),
         kind::DOUBLE => "double".to_owned(),
         kind::DECIMAL | kind::NEWDECIMAL => {
-            // The length counts a sign and a point.
+            // The length in the definition includes the sign and the decimal point.
             let sign = u32::from(unsigned.is_empty());
             let point = u32::from(column.decimals > 0);
             let digits = column.bytes_max.saturating_sub(sign + point).clamp(1, 65);

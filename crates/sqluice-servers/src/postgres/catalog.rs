@@ -1,4 +1,4 @@
-//! The tables, types, sequences and constraints of a database, in the order in which pg_dump writes them.
+//! Reads the tables, types, sequences and constraints of a database from the system catalogs, in the order in which pg_dump writes them.
 
 use std::collections::HashMap;
 
@@ -8,18 +8,18 @@ use super::connection::{Connection, Row};
 use super::query;
 use crate::Request;
 
-/// The condition for objects of users: not those of the system, nor those that belong to an extension.
+/// The SQL condition for objects of users: it excludes objects of the system and objects that belong to an extension.
 const OF_USERS: &str = "n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e \
     WHERE e.objid = $OID AND e.classid = $CLASS::pg_catalog.regclass AND e.deptype = 'e')";
 
-/// The order of pg_dump: bytes of the names.
+/// The ORDER BY clause of pg_dump: names are compared byte by byte.
 const IN_ORDER: &str = "ORDER BY n.nspname COLLATE \"C\", c.relname COLLATE \"C\"";
 
-/// A table, or a partitioned parent of tables.
+/// A table, or the parent of a partitioned table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     oid: String,
-    /// The number of the file of the table, which TRUNCATE and some ALTER TABLE change.
+    /// The number of the table's file. TRUNCATE and some ALTER TABLE statements give the table a new file.
     file_node: String,
     pub(super) schema: String,
     pub(super) name: String,
@@ -27,29 +27,29 @@ pub(super) struct Table {
     pub(super) sql_name: String,
     pub(super) is_partitioned: bool,
     pub(super) is_unlogged: bool,
-    /// The key of a partitioned parent.
+    /// The partition key; `None` for a table that is not partitioned.
     pub(super) partition_key: Option<String>,
-    /// The parent of a partition in SQL, and the bounds of the partition.
+    /// For a partition: the name of its parent, quoted for SQL, and its bounds.
     pub(super) partition_of: Option<(String, String)>,
-    /// The parents of which columns are inherited, in SQL. Partitions have none.
+    /// The names of the tables whose columns this table inherits, quoted for SQL. Empty for a partition.
     pub(super) inherits: Vec<String>,
-    /// All parents, by their OIDs.
+    /// The OIDs of all parents, including the parent of a partition.
     parents: Vec<String>,
     pub(super) comment: Option<String>,
     /// An estimate of the number of pages.
     pub(super) pages: u64,
     /// An estimate of the number of rows.
     rows: Option<u64>,
-    /// `true` if ranges of pages can be read.
+    /// `true` if the table is a heap, so that ranges of its pages can be read.
     pub(super) is_heap: bool,
-    /// `true` if the statistics of the server show that rows are not in the order of their primary key: UPDATE moves rows.
+    /// `true` if the server's statistics show that rows are not stored in the order of the primary key, for example after UPDATEs.
     pub(super) is_out_of_order: bool,
     pub(super) columns: Vec<Column>,
-    /// The constraints CHECK of the declaration: their names and definitions.
+    /// The CHECK constraints of the declaration: their names and definitions.
     pub(super) checks: Vec<(String, String)>,
-    /// `true` if a name without a schema means a table of the schema `public`.
+    /// `true` if a table of the schema `public` has the same name, so that this table must be named with its schema.
     is_hidden: bool,
-    /// The names of the tables above a partition, with and without schema.
+    /// The tables above a partition: their schemas and names.
     ancestors: Vec<(String, String)>,
 }
 
@@ -61,14 +61,14 @@ pub(super) struct Column {
     pub(super) declared: String,
     pub(super) collation: Option<String>,
     pub(super) not_null: bool,
-    /// `s` or `v` for a generated column.
+    /// The kind of a generated column: `s` for stored, `v` for virtual; empty for other columns.
     pub(super) generated: String,
     /// The default, or the expression of a generated column.
     pub(super) expression: Option<String>,
     /// `true` if the table itself declares the column, and not only its parent.
     pub(super) is_local: bool,
     pub(super) comment: Option<String>,
-    /// `true` if the default is the next number of a sequence that belongs to the column.
+    /// `true` if the default is the next value of a sequence that the column owns.
     pub(super) has_sequence: bool,
 }
 
@@ -82,11 +82,11 @@ pub(super) struct Sequence {
     pub(super) min: String,
     pub(super) max: String,
     pub(super) cycles: bool,
-    /// The table and the column that own the sequence, in SQL, and how: `a` as a default, `i` as an identity.
+    /// The table and the column that own the sequence, quoted for SQL, and the dependency: `a` for a default, `i` for an identity column.
     pub(super) owner: Option<(String, String, String)>,
-    /// `a` for GENERATED ALWAYS, `d` for BY DEFAULT.
+    /// The identity column's kind: `a` for GENERATED ALWAYS, `d` for BY DEFAULT.
     pub(super) identity: String,
-    /// The last number, and `true` if it was given out.
+    /// The sequence's last value, and `true` if that value was already used; `None` if the user may not read the sequence.
     pub(super) last: Option<(String, bool)>,
 }
 
@@ -97,14 +97,14 @@ pub(super) struct Catalog {
     /// Statements that create types.
     pub(super) types: Vec<String>,
     pub(super) sequences: Vec<Sequence>,
-    /// Statements that add constraints and indexes, in their order, each with the schema of its table.
+    /// Statements that add constraints and indexes, in the order of pg_dump, each with the schema of its table.
     pub(super) constraints: Vec<(String, String)>,
-    /// Statements that create what SQLite does not have: views, functions and triggers.
+    /// Statements that create objects which SQLite lacks: views, functions and triggers.
     pub(super) others: Vec<String>,
 }
 
 impl Table {
-    /// Returns `true` if the request is about a name of this table.
+    /// Returns `true` if `name`, which the user gave, means this table: as `table`, `schema.table` or `schema_table`.
     pub(super) fn has_name(&self, name: &str) -> bool {
         let is_named = |schema: &str, table: &str| {
             let wanted = |known: &str| known.eq_ignore_ascii_case(name);
@@ -112,52 +112,52 @@ impl Table {
                 || wanted(&format!("{schema}.{table}"))
                 || wanted(&format!("{schema}_{table}"))
         };
-        // Rows of partitions are those of their parents.
+        // The name of a partitioned table also means its partitions, which hold its rows.
         is_named(&self.schema, &self.name)
             || self.ancestors.iter().any(|(schema, table)| is_named(schema, table))
     }
 
-    /// Returns `true` if the table is in the schema that is read.
+    /// Returns `true` if the table is in the schema that the user wants to read.
     pub(super) fn in_schema(&self, request: &Request) -> bool {
         request.schema_name.as_ref().is_none_or(|schema| *schema == self.schema)
     }
 
-    /// Returns `true` if the rows of the table are read.
+    /// Returns `true` if the user wants to read the table's rows.
     pub(super) fn is_wanted(&self, request: &Request) -> bool {
         self.in_schema(request)
             && (request.tables.is_empty() || request.tables.iter().any(|name| self.has_name(name)))
     }
 
-    /// Returns the conditions for the rows of the table.
+    /// Returns the user's conditions for the rows of the table, as one SQL condition.
     pub(super) fn condition(&self, request: &Request) -> Option<String> {
         let of_table = request.filters.iter().filter(|(name, _)| self.has_name(name));
         let conditions: Vec<&str> = of_table.map(|(_, condition)| &**condition).collect();
         (!conditions.is_empty()).then(|| conditions.join("\n) AND ("))
     }
 
-    /// Returns `true` if the table has rows of its own.
+    /// Returns `true` if the table stores rows itself, not only in its partitions.
     pub(super) fn has_rows(&self) -> bool {
         !self.is_partitioned
     }
 
-    /// Returns an estimate of the number of rows that are read; `None` if a condition chooses them, or the server has no estimate.
+    /// Returns an estimate of the number of rows to be read; `None` if the user gives a condition, or the server has no estimate.
     pub(super) fn rows(&self, request: &Request) -> Option<u64> {
         self.rows.filter(|_| self.condition(request).is_none())
     }
 
-    /// Returns `true` for the same table with the same rows.
+    /// Returns `true` if both are the same table, not renamed and not truncated in between.
     pub(super) fn is_same(&self, other: &Table) -> bool {
         self.oid == other.oid && self.sql_name == other.sql_name && self.file_node == other.file_node
     }
 
-    /// Returns the columns whose values are stored, in SQL.
+    /// Returns the names of the columns that are not generated, quoted for SQL.
     pub(super) fn given_columns(&self) -> Vec<&str> {
         self.columns.iter().filter(|column| column.generated.is_empty()).map(|column| &*column.name).collect()
     }
 }
 
 impl Catalog {
-    /// Returns an estimate of the number of pages that are read.
+    /// Returns an estimate of the number of pages to be read.
     pub(super) fn pages(&self, request: &Request) -> u64 {
         self.tables.iter().filter(|table| table.is_wanted(request)).map(|table| table.pages).sum()
     }
@@ -190,11 +190,11 @@ impl Catalog {
                 is_partitioned: row.text() == "p",
                 is_unlogged: row.text() == "u",
                 pages: row.text().parse().unwrap_or(0),
-                // -1 says that the server does not know.
+                // The server reports -1 if it has no estimate.
                 rows: row.text().parse::<f64>().ok().filter(|rows| *rows >= 0.0).map(|rows| rows as u64),
                 ..Table::default()
             };
-            // The column was empty before table access methods existed.
+            // Before table access methods existed (PostgreSQL 12), all tables were heaps.
             table.is_heap = row.next().is_none_or(|method| method == "heap") && !table.is_partitioned;
             table.partition_key = row.next();
             if row.is_true() {
@@ -243,7 +243,7 @@ impl Catalog {
     /// If the connection ends.
     pub(super) fn read(connection: &mut Connection) -> Result<Catalog> {
         let mut tables = Catalog::tables(connection)?;
-        // Parents stand before the tables that inherit from them.
+        // Move parents before the tables that inherit from them.
         let mut at = 0;
         let mut moves = 0;
         while at < tables.len() {
@@ -324,7 +324,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Compares the order of rows with that of their primary keys, if these have one column.
+    /// Finds the tables whose rows are not stored in the order of their primary key, if the key has one column.
     fn read_order(&mut self, connection: &mut Connection) -> Result<()> {
         let sql = format!(
             "SELECT c.oid, s.correlation < 0.9999 FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid \
@@ -363,7 +363,7 @@ impl Catalog {
              FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace JOIN pg_catalog.pg_range r ON r.rngtypid = t.oid \
              WHERE {of_users} ORDER BY n.nspname COLLATE \"C\", t.typname COLLATE \"C\""
         );
-        // A domain may be one of another: OIDs ascend.
+        // A domain may be based on another domain, which has a smaller OID.
         let domains = format!(
             "SELECT 'CREATE DOMAIN ' || {name} || ' AS ' || pg_catalog.format_type(t.typbasetype, t.typtypmod) || CASE WHEN t.typnotnull THEN ' NOT NULL' ELSE '' END \
              || pg_catalog.coalesce_default || pg_catalog.coalesce_checks || ';' \
@@ -510,7 +510,7 @@ fn texts(connection: &mut Connection, sql: &str) -> Result<Vec<String>> {
     Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }
 
-/// The fields of a row, one after another.
+/// The fields of a row, in order.
 struct Fields(std::vec::IntoIter<Option<String>>);
 
 impl Fields {

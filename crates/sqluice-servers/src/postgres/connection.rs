@@ -1,13 +1,13 @@
-//! A connection to a server of PostgreSQL: its start, queries with small results, and the rows of COPY.
+//! A connection to a PostgreSQL server: the login, queries with small results, and the rows of COPY.
 //!
 //! ```text
 //!  message: 1 byte kind | 4 bytes length, with these 4 | body
 //! ```
 //!
-//! Rows of COPY are given out as they arrive: a row may be larger than any buffer. All other messages are read whole, up to
+//! Rows of COPY are passed on as they arrive, because a row may be larger than any buffer. All other messages are read whole, up to
 //! [`MESSAGE_BYTES_MAX`].
 //!
-//! Invariant: a connection that is dropped while the server works asks the server to stop.
+//! Invariant: if a connection is dropped while the server runs a statement, the server is asked to cancel it.
 
 use std::time::Duration;
 
@@ -26,13 +26,13 @@ use crate::address::Secret;
 use crate::socket::{Limits, Socket};
 use crate::tls::Mode;
 
-/// The number of bytes that are read at once.
+/// The size of the buffer for received bytes.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// The largest number of bytes of a message that is no row of COPY. The text of a view may be long.
+/// The maximum size of a message other than a row of COPY. The definition of a view may be long.
 const MESSAGE_BYTES_MAX: usize = 256 << 20;
 
-/// The longest time to ask the server to stop.
+/// The maximum time for a request to cancel a statement.
 const STOP_LIMIT: Duration = Duration::from_secs(2);
 
 /// A row of a query, as text.
@@ -48,7 +48,7 @@ pub(super) struct ResultColumn {
     pub(super) modifier: i32,
 }
 
-/// An error of the server, or of the connection.
+/// An error that the server reported, or an error of the connection.
 #[derive(Debug)]
 pub(super) enum Failure {
     Server(ServerError),
@@ -62,7 +62,7 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// Returns the error for the user. `doing` is the work that failed.
+    /// Returns the error for the user. `doing` is the operation that failed, such as `cannot read table orders`.
     pub(super) fn into_error(self, doing: &str) -> Error {
         match self {
             Failure::Server(error) => error.into_error(doing),
@@ -71,19 +71,19 @@ impl Failure {
     }
 }
 
-/// A connection.
+/// A connection that is logged in.
 pub(super) struct Connection {
     socket: Socket,
     settings: Settings,
-    /// Bytes that were read; those from `at` to `end` are not given out yet.
+    /// Received bytes. The bytes in `at..end` are not consumed yet.
     buffer: Vec<u8>,
     at: usize,
     end: usize,
-    /// The number that stops the work of the server, with its secret.
+    /// The process number of the session and a secret, with which a statement can be cancelled.
     key: Option<(i32, i32)>,
-    /// `true` while the server works.
+    /// `true` while the server runs a statement.
     busy: bool,
-    /// The rest of the row of COPY that is being read.
+    /// The number of bytes that are still missing of the current row of COPY.
     row_left: usize,
     /// The version of the server, such as 150018.
     pub(super) version: u32,
@@ -106,7 +106,7 @@ impl Connection {
             let is_second = first.is_some();
             match Connection::start(settings, encrypt, cancel) {
                 Ok(connection) => return Ok(connection),
-                // A server that refuses connections with or without encryption gets the other kind.
+                // A server may refuse encrypted or unencrypted connections only, so try the other kind.
                 Err((failure, may_differ)) => {
                     let error = failure.into_error(&format!("cannot log in to {}", settings.place));
                     let is_last = encrypted.len() == 1 || is_second || !may_differ;
@@ -124,7 +124,7 @@ impl Connection {
         Err(first.unwrap_or_else(Error::interrupted))
     }
 
-    /// Logs in with or without encryption. The error has `true` if the other kind may succeed.
+    /// Connects and logs in, with or without encryption. The `bool` of the error is `true` if the other kind of connection may succeed.
     fn start(settings: &Settings, encrypt: bool, cancel: &Cancel) -> Result<Connection, (Failure, bool)> {
         let fixed = |error: Error| (Failure::Other(error), false);
         let limits = Limits { silence: Some(settings.limits.connect), ..settings.limits };
@@ -142,10 +142,9 @@ impl Connection {
                 (_, Mode::Prefer) => {}
                 _ => {
                     let message = format!("the server at {} does not encrypt connections", settings.place);
-                    return Err(fixed(
-                        Error::input(message)
-                            .hint("let its administrator set ssl=on; sslmode=disable sends all in the clear"),
-                    ));
+                    return Err(fixed(Error::input(message).hint(
+                        "let its administrator set ssl=on, or connect without encryption: sslmode=disable",
+                    )));
                 }
             }
         }
@@ -200,7 +199,7 @@ impl Connection {
                     let known = body.mechanisms().any(|mechanism| Ok(mechanism == sasl::SCRAM_SHA_256));
                     if !known.map_err(malformed)? {
                         return Err(Error::input(
-                            "the server asks for a way to log in that is not supported",
+                            "the server asks for an authentication method that is not supported",
                         )
                         .into());
                     }
@@ -225,9 +224,11 @@ impl Connection {
                 | Message::AuthenticationGss
                 | Message::AuthenticationSspi
                 | Message::AuthenticationScmCredential => {
-                    return Err(Error::input("the server asks for a way to log in that is not supported")
-                        .hint("passwords are supported: md5 and scram-sha-256 in pg_hba.conf")
-                        .into());
+                    return Err(Error::input(
+                        "the server asks for an authentication method that is not supported",
+                    )
+                    .hint("use a password: md5 or scram-sha-256 in pg_hba.conf of the server")
+                    .into());
                 }
                 Message::ParameterStatus(body) => {
                     let value = body.value().map_err(malformed)?;
@@ -291,7 +292,7 @@ impl Connection {
         }
     }
 
-    /// Returns the columns of a query, which is not run.
+    /// Returns the columns of a query without running it.
     ///
     /// # Errors
     /// As [`Connection::query`].
@@ -319,7 +320,7 @@ impl Connection {
         }
     }
 
-    /// Begins `COPY ... TO STDOUT`. [`Connection::copied`] gives its rows.
+    /// Starts `COPY ... TO STDOUT`. [`Connection::copied`] then returns its rows.
     ///
     /// # Errors
     /// As [`Connection::query`].
@@ -335,7 +336,7 @@ impl Connection {
         }
     }
 
-    /// Appends the next rows of COPY to a block, until it has `bytes_max` bytes or the rows end. Returns `false` at their end.
+    /// Appends the next rows of COPY to `block`, until it has `bytes_max` bytes or no row is left. Returns `false` if no row is left.
     ///
     /// # Errors
     /// As [`Connection::query`].
@@ -356,7 +357,7 @@ impl Connection {
             let (kind, bytes) = self.header()?;
             if kind == b'd' {
                 (self.at, self.row_left) = (self.at + HEADER_BYTES, bytes);
-                // The server sends each row as a message.
+                // The server sends each row as a message of its own.
                 block.rows += 1;
                 continue;
             }
@@ -375,7 +376,7 @@ impl Connection {
         }
     }
 
-    /// Reads on until the server is ready again after an error.
+    /// Skips messages after an error until the server is ready for the next statement. Returns the error.
     fn ended(&mut self, error: &ServerError) -> Failure {
         while let Ok(message) = self.message() {
             if let Message::ReadyForQuery(_) = message {
@@ -393,14 +394,14 @@ impl Connection {
         self.socket.send(&request)
     }
 
-    /// Returns the kind of the next message, and the number of bytes of its body. The message stays in the buffer.
+    /// Returns the kind of the next message and the length of its body, without consuming the message.
     fn header(&mut self) -> Result<(u8, usize)> {
         self.fill(HEADER_BYTES)?;
         let header = &self.buffer[self.at..self.at + HEADER_BYTES];
         let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
         match length.checked_sub(HEADER_BYTES - 1) {
             Some(bytes) if length <= i32::MAX as usize => Ok((header[0], bytes)),
-            _ => Err(Error::input("the server sends a message whose length is impossible")),
+            _ => Err(Error::input("the server sent a message with an invalid length")),
         }
     }
 
@@ -408,7 +409,7 @@ impl Connection {
     fn message(&mut self) -> Result<Message> {
         let (_, bytes) = self.header()?;
         if bytes > MESSAGE_BYTES_MAX {
-            return Err(Error::input("the server sends a message that is too long"));
+            return Err(Error::input("the server sent a message that is too long"));
         }
         let total = HEADER_BYTES + bytes;
         let mut whole = BytesMut::with_capacity(total.min(BUFFER_BYTES));
@@ -427,7 +428,7 @@ impl Connection {
         }
     }
 
-    /// Reads until the buffer has `bytes` bytes, at most its size.
+    /// Reads until the buffer has `bytes` bytes that are not consumed yet. `bytes` is at most the size of the buffer.
     fn fill(&mut self, bytes: usize) -> Result<()> {
         if self.end - self.at >= bytes {
             return Ok(());
@@ -440,16 +441,16 @@ impl Connection {
         Ok(())
     }
 
-    /// Asks the server to stop its work, on a connection of its own.
+    /// Asks the server, on a second connection, to cancel the running statement.
     fn stop(&self) {
         let Some((process, secret)) = self.key else { return };
         let limits = Limits { connect: STOP_LIMIT, silence: Some(STOP_LIMIT) };
         let mut request = BytesMut::new();
         frontend::cancel_request(process, secret, &mut request);
-        // The run may be cancelled: this connection has a flag of its own.
+        // The run may be cancelled already, which would also cancel this connection: give it a flag of its own.
         if let Ok(mut socket) = Socket::connect(&self.settings.place, limits, &Cancel::new()) {
             let _ = socket.send(&request);
-            // The server ends the connection once it has passed the request on.
+            // The server closes the connection once it has passed the request on.
             let _ = socket.read_all(&mut [0]);
         }
     }
@@ -458,7 +459,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         if self.socket.is_lost {
-            // The server has stopped.
+            // The server has closed the connection.
         } else if self.busy {
             self.stop();
         } else {
@@ -470,7 +471,7 @@ impl Drop for Connection {
     }
 }
 
-/// The number of bytes before the body of a message.
+/// The number of bytes of a message before its body: its kind and its length.
 const HEADER_BYTES: usize = 5;
 
 fn result_columns(body: &RowDescriptionBody) -> Result<Vec<ResultColumn>> {
@@ -484,7 +485,7 @@ fn result_columns(body: &RowDescriptionBody) -> Result<Vec<ResultColumn>> {
     columns.collect().map_err(malformed)
 }
 
-/// Returns the number of a version: 150018 for `15.18 (Debian ...)`, 90624 for `9.6.24`.
+/// Parses the version of a server: returns 150018 for `15.18 (Debian ...)`, 90624 for `9.6.24`.
 fn version(text: &str) -> u32 {
     let mut parts = text
         .split(|letter: char| !letter.is_ascii_digit() && letter != '.')
@@ -499,10 +500,10 @@ fn version(text: &str) -> u32 {
 fn malformed(error: std::io::Error) -> Error {
     Error::input("the server does not speak the protocol of PostgreSQL as expected")
         .because(error)
-        .hint("look whether the port is that of PostgreSQL")
+        .hint("check that a PostgreSQL server listens on this port")
 }
 
 fn out_of_order() -> Error {
-    Error::input("the server sends a message out of order")
-        .hint("look whether the port is that of PostgreSQL")
+    Error::input("the server sent a message out of order")
+        .hint("check that a PostgreSQL server listens on this port")
 }

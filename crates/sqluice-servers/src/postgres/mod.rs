@@ -1,15 +1,16 @@
 //! Databases of PostgreSQL, read as the text that pg_dump would write.
 //!
 //! ```text
-//!  settings    the user, the host and the password, as libpq finds them
+//!  settings    the user, the host and the password, found as libpq finds them
 //!  connection  messages: queries, and the rows of COPY
 //!  catalog     the tables, types, sequences and constraints of the database
 //!  text        their declarations, in SQL
 //!  rows        the rows of all tables, read by several connections
 //! ```
 //!
-//! **One snapshot.** LOCK TABLE takes no snapshot. So each table of the list is locked in ACCESS SHARE mode first, and the snapshot is taken then.
-//! No TRUNCATE and no ALTER stands between the snapshot and the rows. If the snapshot shows another list of tables, all is done again.
+//! **One snapshot.** First each table of the list is locked in ACCESS SHARE mode (LOCK TABLE takes no snapshot), then the snapshot is taken.
+//! So no TRUNCATE and no ALTER comes between the snapshot and the reading of rows. If the snapshot shows another list of tables, both steps
+//! are repeated.
 
 mod catalog;
 mod connection;
@@ -36,27 +37,27 @@ use self::settings::Settings;
 use crate::address::Address;
 use crate::{Dump, Request, TableOfDump, condition_of_left_out, in_order, numbered};
 
-/// The number of snapshots that are tried while other sessions create, rename and empty tables.
+/// The maximum number of attempts to take a snapshot, while other sessions create, rename or truncate tables.
 const SNAPSHOTS_MAX: u32 = 20;
 
-/// The wait before the second snapshot. Each further wait is longer by as much.
+/// The wait before the second attempt. Each further wait is longer by this amount.
 const SNAPSHOT_WAIT: Duration = Duration::from_millis(5);
 
 /// The SQLSTATE for a table that does not exist.
 const NO_TABLE: &str = "42P01";
 
-/// The oldest version that is read.
+/// The oldest supported version.
 const VERSION_MIN: u32 = 100_000;
 
-/// The first version that reads ranges of pages.
+/// The first version that reads a range of pages without reading the whole table.
 const VERSION_OF_RANGES: u32 = 140_000;
 
-/// The settings of a session, as pg_dump sets them.
+/// Sets the session variables as pg_dump does.
 const SESSION: &str = "SET DateStyle = ISO; SET IntervalStyle = postgres; SET extra_float_digits = 3; SET standard_conforming_strings = on; \
     SET synchronize_seqscans = off; SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0; \
     SET bytea_output = hex; SET xmloption = content; SELECT pg_catalog.set_config('search_path', '', false);";
 
-/// The start of a transaction that changes nothing.
+/// Starts a read-only transaction with one snapshot.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Begins to read a database.
@@ -79,7 +80,7 @@ pub(crate) fn begin(address: &Address, request: &Request, cancel: &Cancel) -> Re
                 let note =
                     format!("one connection reads all rows, because the server exports no snapshot: {error}");
                 notes.push(note.into());
-                // The failed statement has ended the transaction, and with it the snapshot.
+                // The failed statement has aborted the transaction, and the snapshot is lost: take a new one.
                 query(&mut main, "ROLLBACK", "cannot begin a snapshot")?;
                 (_, text) = plan(&mut main, request)?;
             }
@@ -90,7 +91,7 @@ pub(crate) fn begin(address: &Address, request: &Request, cancel: &Cancel) -> Re
         settings,
         memory_bytes: request.memory_bytes,
         row_security: request.row_security,
-        // Names in conditions and queries of the user mean what they mean in a session of the user.
+        // The user's condition or query must resolve names as in the user's own session, by the default search_path.
         resets_path: request.query.is_some() || !request.filters.is_empty(),
     };
     if session.resets_path {
@@ -105,13 +106,13 @@ pub(crate) fn begin(address: &Address, request: &Request, cancel: &Cancel) -> Re
     Ok(Dump { declarations, tables, connections, notes, start: Box::new(start), stop })
 }
 
-/// The declarations of a dump, and the pieces of each table.
+/// The text of a dump without its rows: the declarations, and for each table the COPY statements that read its rows.
 struct Text {
     declarations: String,
     tables: Vec<(TableOfDump, Vec<Copy>)>,
 }
 
-/// Takes a snapshot, and plans the text.
+/// Takes a snapshot, reads the catalog, and returns the text of the dump.
 fn plan(main: &mut Connection, request: &Request) -> Result<(Catalog, Text)> {
     let catalog = snapshot(main, request)?;
     let text = match &request.query {
@@ -130,7 +131,7 @@ fn plan(main: &mut Connection, request: &Request) -> Result<(Catalog, Text)> {
     Ok((catalog, text))
 }
 
-/// Opens a session.
+/// Opens a connection, checks the server's version, and prepares the session.
 fn open(settings: &Settings, request: &Request, cancel: &Cancel) -> Result<Connection> {
     let mut connection = Connection::open(settings, cancel)?;
     if connection.version < VERSION_MIN {
@@ -141,7 +142,7 @@ fn open(settings: &Settings, request: &Request, cancel: &Cancel) -> Result<Conne
     Ok(connection)
 }
 
-/// Sets the settings of a session.
+/// Sets the variables of a session.
 fn prepare(connection: &mut Connection, row_security: bool) -> Result<()> {
     let row_security = if row_security { "on" } else { "off" };
     query(
@@ -171,7 +172,7 @@ fn snapshot(main: &mut Connection, request: &Request) -> Result<Catalog> {
             let name = &table.sql_name;
             match main.query(&format!("LOCK TABLE ONLY {name} IN ACCESS SHARE MODE")) {
                 Ok(_) => {}
-                // Another session has renamed or dropped the table since it was listed.
+                // Another session has renamed or dropped the table since the tables were listed.
                 Err(Failure::Server(error)) if error.code == NO_TABLE => {
                     lost = Some(name.clone());
                     break;
@@ -196,7 +197,7 @@ fn snapshot(main: &mut Connection, request: &Request) -> Result<Catalog> {
         query(main, "ROLLBACK", "cannot begin a snapshot")?;
     }
     Err(Error::input(format!(
-        "other sessions create, rename or empty tables all the time, at last {changed}, so that no list of tables is that of a snapshot"
+        "no snapshot could be taken, because other sessions keep creating, renaming or truncating tables, most recently {changed}"
     ))
     .hint("name the tables to load"))
 }
@@ -205,12 +206,12 @@ fn snapshot(main: &mut Connection, request: &Request) -> Result<Catalog> {
 fn export(main: &mut Connection) -> Result<String> {
     let rows = query(main, "SELECT pg_catalog.pg_export_snapshot()", "cannot export the snapshot")?;
     let id = rows.into_iter().flatten().flatten().next();
-    id.ok_or_else(|| Error::input("the server exports a snapshot without a name"))
+    id.ok_or_else(|| Error::input("the server returned no name for the exported snapshot"))
 }
 
 /// Returns the number of connections that read rows.
 fn connections(request: &Request, catalog: &Catalog) -> usize {
-    /// A connection more costs a server more than the time that it saves on fewer pages.
+    /// One more connection for each `PAGES_MIN` pages: with fewer pages, it costs the server more time than it saves.
     const PAGES_MIN: u64 = 2048;
     const CONNECTIONS_MAX: usize = 8;
     let pages = catalog.pages(request);
@@ -228,7 +229,7 @@ fn connections(request: &Request, catalog: &Catalog) -> usize {
         .min(usize::try_from(pages / PAGES_MIN + 1).unwrap_or(usize::MAX))
 }
 
-/// Returns the text of the tables, in the order of pg_dump.
+/// Returns the declarations of all tables in the order of pg_dump, and the COPY statements of the tables to be read.
 fn of_tables(catalog: &Catalog, request: &Request, version: u32) -> Result<Text> {
     refuse_unknown(catalog, request)?;
     let declarations = [
@@ -249,7 +250,7 @@ fn of_tables(catalog: &Catalog, request: &Request, version: u32) -> Result<Text>
         let copy = |sql| Copy { sql, table: Arc::clone(&shared), is_table: true };
         let pieces = match table.condition(request) {
             Some(condition) => {
-                // A comment in the condition must not end the statement.
+                // The line end closes a `--` comment in the condition.
                 vec![copy(format!("COPY (SELECT {list} FROM ONLY {name} WHERE ({condition}\n)) TO STDOUT"))]
             }
             None if table.is_heap && version >= VERSION_OF_RANGES => {
@@ -273,7 +274,7 @@ fn of_tables(catalog: &Catalog, request: &Request, version: u32) -> Result<Text>
     Ok(Text { declarations: declarations.concat(), tables: of_rows })
 }
 
-/// Refuses tables of settings that the database does not have.
+/// Returns an error if the request names a schema or a table that the database does not have.
 fn refuse_unknown(catalog: &Catalog, request: &Request) -> Result<()> {
     if let Some(schema) = &request.schema_name
         && !catalog.tables.iter().any(|table| table.schema == *schema)
@@ -299,7 +300,7 @@ fn refuse_unknown(catalog: &Catalog, request: &Request) -> Result<()> {
     Ok(())
 }
 
-/// Returns the text of a table with the rows of a query.
+/// Returns the declaration of the table that the rows of a query make, and the COPY statement of the query.
 fn of_query(main: &mut Connection, catalog: &Catalog, (sql, table): (&str, &str)) -> Result<Text> {
     let sql = sql.trim().trim_end_matches(';');
     let doing = "cannot run the query";

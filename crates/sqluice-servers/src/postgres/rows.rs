@@ -1,4 +1,4 @@
-//! The rows of all tables, read by one connection or several.
+//! Reads the rows of all tables, on one connection or several.
 //!
 //! ```text
 //!  tables     rows 1   rows 2   rows 3   rows 4 ...
@@ -22,27 +22,27 @@ use super::settings::Settings;
 use super::{BEGIN, prepare, query};
 use crate::pieces::{Gone, Pieces, Reader, Rows, blocks_max, pieces};
 
-/// The least memory of a worker: the blocks of a piece that waits, and of one that is being read.
+/// The minimum memory of a worker: the blocks of a piece that waits for the reader, and of a piece that is being read.
 pub(super) const WORKER_BYTES: u64 = 8 * BLOCK_BYTES as u64;
 
-/// The error of a lock that another session keeps from this one.
+/// The SQLSTATE if a lock is not available at once.
 const NOT_AVAILABLE: &str = "55P03";
 
-/// The number of pages of a range: the text of its rows mostly fits into the blocks that wait.
+/// The number of pages of a range. The text of its rows usually fits into the blocks that may wait for the reader.
 const RANGE_PAGES: u64 = 512;
 
-/// Rows that one COPY gives.
+/// A COPY statement that reads a table, a range of its pages, or a query.
 pub(super) struct Copy {
     /// The statement.
     pub(super) sql: String,
-    /// The table, for messages and the lock.
+    /// The table that the worker locks; for a query, the name of the table that its rows make.
     pub(super) table: Arc<str>,
-    /// `true` if `table` is a name in SQL of the server, which a worker locks.
+    /// `true` if `table` is a table of the server, quoted for SQL.
     pub(super) is_table: bool,
 }
 
 impl Copy {
-    /// Returns the work that has failed, for messages.
+    /// Returns the beginning of the error message if the statement fails.
     fn doing(&self) -> String {
         match self.is_table {
             true => format!("cannot read table {}", self.table),
@@ -50,7 +50,7 @@ impl Copy {
         }
     }
 
-    /// Returns the error of a connection, which does not know the table, as that of the rows.
+    /// Adds the table to the message of an error of the connection.
     fn failed(&self, error: Error) -> Error {
         match error.kind() {
             ErrorKind::Interrupted => error,
@@ -59,15 +59,15 @@ impl Copy {
     }
 }
 
-/// The connections that read rows.
+/// The number of connections that read rows, and the snapshot that they share.
 pub(super) struct Workers {
-    /// The snapshot that all use.
+    /// The name of the exported snapshot.
     pub(super) snapshot: String,
     pub(super) count: usize,
 }
 
-/// Returns the conditions of the ranges of a table of about `pages` pages. The last has no upper end: the number of pages is an estimate.
-/// `None` stands for the whole table.
+/// Returns the SQL conditions that split a table of about `pages` pages into ranges. The last range has no upper bound, as the number of
+/// pages is an estimate. `None` stands for the whole table.
 pub(super) fn ranges(pages: u64) -> impl Iterator<Item = Option<String>> {
     let count = (pages / RANGE_PAGES).max(1);
     (0..count).map(move |range| {
@@ -84,13 +84,13 @@ pub(super) fn ranges(pages: u64) -> impl Iterator<Item = Option<String>> {
 pub(super) struct Session {
     pub(super) settings: Settings,
     pub(super) row_security: bool,
-    /// `true` if names without a schema are those of a session of the user.
+    /// `true` if the session uses the user's default search_path, because the SQL has conditions or a query of the user.
     pub(super) resets_path: bool,
-    /// The memory for rows on their way.
+    /// The memory for rows that wait for the reader, in bytes.
     pub(super) memory_bytes: u64,
 }
 
-/// Starts to read the pieces: by the connection that began the snapshot, or by several others.
+/// Starts to read the pieces in `list`: on the connection that took the snapshot, or on several other connections.
 pub(super) fn start(
     main: Connection,
     session: Session,
@@ -107,7 +107,7 @@ pub(super) fn start(
         }));
         return reader;
     };
-    // The snapshot lives as long as the transaction that exported it: until the last worker ends.
+    // The snapshot exists until the exporting transaction ends: keep `main` open until the last worker ends.
     let shared = Arc::new((pieces, session, snapshot, Mutex::new(main)));
     for _ in 0..count {
         let (shared, stop) = (Arc::clone(&shared), stop.clone());
@@ -129,10 +129,10 @@ pub(super) fn start(
     reader
 }
 
-/// The reason why reading stops.
+/// The reason why a thread stops reading.
 enum Stop {
     Failed(Error),
-    /// The rows have no reader any more.
+    /// The reader was dropped.
     NoReader,
 }
 
@@ -148,7 +148,7 @@ impl From<Gone> for Stop {
     }
 }
 
-/// Reads pieces until there are none, or one fails.
+/// Reads pieces until none is left, or until one fails.
 fn read_pieces(pieces: &Pieces<Copy>, mut read: impl FnMut(&Copy, &mut Rows) -> Result<(), Stop>) {
     while let Some((copy, mut rows)) = pieces.take() {
         match read(&copy, &mut rows) {
@@ -176,7 +176,7 @@ fn copied(connection: &mut Connection, copy: &Copy, rows: &mut Rows) -> Result<(
     Ok(())
 }
 
-/// A connection that reads pieces.
+/// One of several connections that read pieces.
 struct Worker {
     connection: Connection,
     /// The tables that the connection has locked.
@@ -188,11 +188,11 @@ impl Worker {
         Ok(Worker { connection: open(session, snapshot, stop)?, locked: HashSet::new() })
     }
 
-    /// Reads a piece. `main` is the connection that began the snapshot.
+    /// Reads a piece, on this connection or, if the table can't be locked, on `main`, the connection that took the snapshot.
     fn read(&mut self, copy: &Copy, rows: &mut Rows, main: &Mutex<Connection>) -> Result<(), Stop> {
         if copy.is_table && !self.locked.contains(&copy.table) {
             if !self.lock(&copy.table)? {
-                // The main connection has had the lock since the snapshot. A later piece must not keep it from an earlier one.
+                // `main` has locked the table since the snapshot. Wait until all earlier pieces are read: they may need `main`, too.
                 rows.wait_for_reader()?;
                 let mut main = main.lock().unwrap_or_else(PoisonError::into_inner);
                 return copied(&mut main, copy, rows);
@@ -202,8 +202,8 @@ impl Worker {
         copied(&mut self.connection, copy, rows)
     }
 
-    /// Locks a table against sessions that alter it. Returns `false` if such a session waits for the table: it waits for the main connection, and
-    /// this connection would wait behind it for ever.
+    /// Locks a table against changes of its definition. Returns `false` if another session waits to change the table: that session waits for
+    /// `main`, and this connection would wait for it for ever.
     fn lock(&mut self, table: &str) -> Result<bool> {
         let doing = || format!("cannot lock table {table}");
         let sql = format!(
@@ -220,7 +220,7 @@ impl Worker {
     }
 }
 
-/// Opens a connection that sees the snapshot.
+/// Opens a connection that sees the exported snapshot.
 fn open(session: &Session, snapshot: &str, stop: &Cancel) -> Result<Connection> {
     let mut connection = Connection::open(&session.settings, stop)?;
     prepare(&mut connection, session.row_security)?;
@@ -228,7 +228,7 @@ fn open(session: &Session, snapshot: &str, stop: &Cancel) -> Result<Connection> 
     query(
         &mut connection,
         &format!("{BEGIN}; SET TRANSACTION SNAPSHOT '{snapshot}'"),
-        "cannot take part in the snapshot",
+        "cannot use the exported snapshot",
     )?;
     if session.resets_path {
         query(&mut connection, "RESET search_path", "cannot prepare the session")?;

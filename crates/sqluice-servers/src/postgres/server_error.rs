@@ -1,4 +1,4 @@
-//! The errors that a server of PostgreSQL reports.
+//! Errors that a PostgreSQL server reports, with hints.
 
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::ErrorResponseBody;
@@ -6,7 +6,7 @@ use sqluice_core::error::{Error, Message};
 use sqluice_core::message;
 use sqluice_core::settings::Setting;
 
-/// An error of the server.
+/// An error that the server reported.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ServerError {
     /// The SQLSTATE, such as `28P01`.
@@ -14,11 +14,12 @@ pub(super) struct ServerError {
     message: String,
     detail: Option<String>,
     hint: Option<String>,
-    /// `true` if the server refuses to filter rows by row security.
+    /// `true` if the server refused the statement because row security would leave out rows.
     is_row_security: bool,
 }
 
-/// The function of the server that refuses to filter rows in a session with `row_security = off`. Its name is the same in all languages.
+/// The name of the server's function that reports this error in a session with `row_security = off`. It does not depend on the language of
+/// the messages.
 const ROW_SECURITY: &str = "check_enable_rls";
 
 impl ServerError {
@@ -48,20 +49,18 @@ impl ServerError {
         }
     }
 
-    /// Returns the error for the user. `doing` is the work that failed, such as `cannot read table orders`.
+    /// Returns the error for the user. `doing` is the operation that failed, such as `cannot read table orders`.
     pub(super) fn into_error(self, doing: &str) -> Error {
         let error = Error::input(format!("{doing}: {}", self.text()));
         let hint: Option<Message> = match self.code.as_str() {
-            // A password is wrong or missing.
-            "28P01" => {
-                Some("look at the user and the password: PGPASSWORD has it, or a line of ~/.pgpass".into())
-            }
-            // No line of the server's list of logins fits, or the user is unknown.
-            "28000" => Some("look at the user, at sslmode, and at pg_hba.conf of the server".into()),
+            // invalid_password: the password is wrong or missing.
+            "28P01" => Some("check the user and the password, which is in PGPASSWORD or in ~/.pgpass".into()),
+            // invalid_authorization_specification: no line of pg_hba.conf fits, or the user is unknown.
+            "28000" => Some("check the user, sslmode, and pg_hba.conf of the server".into()),
             // The database does not exist.
-            "3D000" => Some("look at the name of the database in the URL; psql -l lists them".into()),
+            "3D000" => Some("check the name of the database in the URL; psql -l lists all names".into()),
             "53300" => Some("try again once other programs have ended their connections".into()),
-            // Rights and row security have one code.
+            // insufficient_privilege: missing privileges, or row security.
             "42501" if self.is_row_security => {
                 Some(message!["load the rows that this user may see: ", Setting::RowSecurity])
             }

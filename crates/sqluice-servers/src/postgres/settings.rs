@@ -1,4 +1,4 @@
-//! The settings of a connection as libpq finds them: in the URL, then in the environment, then its defaults.
+//! The settings of a connection. As in libpq, a setting is taken from the URL, or else from the environment, or else it has its default.
 
 use std::env;
 use std::fs;
@@ -13,10 +13,10 @@ use crate::address::{Address, Secret, parse_port, parse_seconds};
 use crate::socket::{Limits, Place};
 use crate::tls::{Identity, Mode, Tls};
 
-/// The port of PostgreSQL.
+/// The default port of PostgreSQL.
 const PORT: u16 = 5432;
 
-/// The folders in which servers of Debian and others have their sockets.
+/// The folders in which servers create their sockets by default: on Debian and similar systems, and as built from source.
 const FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
 /// The settings of a connection.
@@ -30,14 +30,14 @@ pub(super) struct Settings {
     pub(super) limits: Limits,
     /// The options for the server process, such as `-c search_path=x`.
     pub(super) options: Option<String>,
-    /// The time zone of the session; `None` for that of the server.
+    /// The time zone of the session; `None` for the server's time zone.
     pub(super) time_zone: Option<String>,
-    /// Notes about a file of passwords that was not read.
+    /// Notes for the user: the password file was not read, and why.
     pub(super) notes: Vec<String>,
 }
 
 impl Settings {
-    /// Completes an address by the environment. `password` and `silence` are those of the caller.
+    /// Completes an address with the environment. `password` and `silence` are settings of the load.
     ///
     /// # Errors
     /// If a setting has no valid value, or is not supported.
@@ -103,7 +103,7 @@ impl Settings {
             let file = Path::new(&variable("HOME")?).join(".postgresql/root.crt");
             file.exists().then_some(file)
         });
-        // As libpq: the authorities of the system vouch for too many servers to go without the name.
+        // Like libpq: with the system's authorities, which sign certificates for anybody, the name of the host must be verified.
         let of_system = roots.as_deref() == Some(Path::new("system"));
         let mode = match mode {
             None if of_system => Mode::VerifyFull,
@@ -113,7 +113,7 @@ impl Settings {
             }
             mode => mode.unwrap_or(Mode::Prefer),
         };
-        // As libpq, which looks for no certificate unless it may encrypt.
+        // Like libpq: look for a certificate only if the connection may be encrypted.
         let identity = match &place {
             Place::Tcp(..) if mode != Mode::Disable => identity(&setting, variable)?,
             _ => None,
@@ -137,7 +137,7 @@ impl Settings {
     }
 }
 
-/// Returns the files with the certificate of the user and its key, which libpq looks for in the folder `~/.postgresql`, too.
+/// Returns the files with the user's certificate and key. Without settings, they are looked for in `~/.postgresql`, as libpq does.
 ///
 /// # Errors
 /// If the key is missing, or other users may read the key.
@@ -156,7 +156,7 @@ fn identity(
         return Err(Error::usage(format!("the certificate {} needs its key", certificate.display()))
             .hint("name the file of the key: sslkey=FILE in the query of the URL, or PGSSLKEY"));
     };
-    // The key may be copied by whoever can read the file.
+    // Anybody who can read the key can pretend to be the user.
     if fs::metadata(&key).is_ok_and(|about| Rights::of(&about).let_others_in()) {
         return Err(Error::input(format!("other users may read the key in {}", key.display()))
             .about(&key)
@@ -165,13 +165,13 @@ fn identity(
     Ok(Some(Identity { certificate, key }))
 }
 
-/// Returns the name of the socket of a port.
+/// Returns the file name of the socket for a port.
 fn socket(port: u16) -> String {
     format!(".s.PGSQL.{port}")
 }
 
-/// Returns the password of a file, if the file has one for the connection. Only its owner may read the file: otherwise it is ignored, as
-/// libpq does, and a note says so.
+/// Returns the password for the connection from a password file. Like libpq, ignores the file if other users may read it; a note in `notes`
+/// says so.
 fn of_file(
     file: &Path,
     place: &Place,
@@ -182,17 +182,20 @@ fn of_file(
 ) -> Option<Secret> {
     let about = fs::metadata(file).ok()?;
     if !about.is_file() {
-        notes.push(format!("{} is no file, and was not read for the password", file.display()));
-        return None;
-    }
-    if Rights::of(&about).let_others_in() {
         notes.push(format!(
-            "{} was not read for the password, because others may read it; chmod 0600 changes that",
+            "the password file {} was not read, because it is not a regular file",
             file.display()
         ));
         return None;
     }
-    // Sockets in the usual folder have the name of this machine.
+    if Rights::of(&about).let_others_in() {
+        notes.push(format!(
+            "the password file {} was not read, because other users may read it: run chmod 0600 on it",
+            file.display()
+        ));
+        return None;
+    }
+    // In the password file, a socket in a default folder has the host `localhost`.
     let host = match place {
         Place::Tcp(host, _) => host.clone(),
         Place::Unix(path) => match path.parent() {
@@ -232,7 +235,7 @@ fn of_line(line: &str, wanted: [&str; 4]) -> Option<String> {
     Some(password)
 }
 
-/// Returns a field up to a colon, without its escapes, and the text behind the colon.
+/// Returns the text up to the next colon, with escapes decoded, and the text after the colon.
 fn field(text: &str) -> Option<(String, &str)> {
     let mut field = String::new();
     let mut letters = text.char_indices();

@@ -1,4 +1,4 @@
-//! Connections to a server that a thread plays: it sends bytes that are cut or changed anywhere.
+//! Tests of the PostgreSQL client against a server in a thread, which sends bytes that may be cut off or changed at any place.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -21,7 +21,7 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind], &length[..], body].concat()
 }
 
-/// Returns all that a server sends for a login without a password.
+/// Returns all bytes that a server sends for a login without a password.
 fn login() -> Vec<u8> {
     [
         message(b'R', &[0, 0, 0, 0]),
@@ -32,7 +32,7 @@ fn login() -> Vec<u8> {
     .concat()
 }
 
-/// Returns all that a server sends for COPY, with these rows.
+/// Returns all bytes that a server sends for a COPY with these rows.
 fn copy(rows: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = message(b'H', &[0, 0, 1, 0, 0]);
     rows.iter().for_each(|row| bytes.extend(message(b'd', row)));
@@ -42,24 +42,24 @@ fn copy(rows: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Plays a server that sends some bytes and hangs up, and reads the rows of COPY from it.
+/// Starts a server that sends `bytes` and hangs up. Returns the rows of COPY that the client reads from it.
 fn read(bytes: Vec<u8>) -> Result<Vec<u8>> {
     Ok(blocks(bytes, usize::MAX)?.into_iter().flat_map(|block| block.text).collect())
 }
 
-/// Plays a server as [`read`], and reads blocks that end at `bytes_max` bytes.
+/// Like [`read`], but returns the blocks, each of which ends with the row that reaches `bytes_max` bytes.
 fn blocks(bytes: Vec<u8>, bytes_max: usize) -> Result<Vec<Block>> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        // The request to stop is refused at once.
+        // Refuse the connection on which the client asks to cancel the statement.
         drop(listener);
         let mut request = [0; 1024];
         let _ = stream.read(&mut request);
         let _ = stream.write_all(&bytes);
         let _ = stream.shutdown(std::net::Shutdown::Write);
-        // The client is done when it hangs up.
+        // Wait until the client hangs up.
         while stream.read(&mut request).is_ok_and(|bytes| bytes > 0) {}
     });
     let url = format!("postgres://ann:secret@127.0.0.1:{port}/d?sslmode=disable");
@@ -80,7 +80,7 @@ fn blocks(bytes: Vec<u8>, bytes_max: usize) -> Result<Vec<Block>> {
 }
 
 #[test]
-fn rows_are_complete_or_an_error_wherever_the_connection_ends() {
+fn a_connection_that_ends_anywhere_gives_all_rows_or_an_error() {
     let rows = [b"1\tab\n".to_vec(), b"2\t\\N\n".to_vec(), vec![b'x'; 300]];
     let whole = [login(), copy(&rows)].concat();
     assert_eq!(read(whole.clone()).unwrap(), rows.concat());
@@ -91,7 +91,7 @@ fn rows_are_complete_or_an_error_wherever_the_connection_ends() {
 }
 
 #[test]
-fn a_block_ends_behind_the_row_that_fills_it() {
+fn a_block_ends_after_the_row_that_fills_it() {
     let rows = [b"1\tab\n".to_vec(), vec![b'x'; 70_000], b"2\n".to_vec(), b"3\n".to_vec()];
     let found = blocks([login(), copy(&rows)].concat(), 8).unwrap();
     let found: Vec<(Vec<u8>, u64)> = found.into_iter().map(|block| (block.text, block.rows)).collect();
@@ -106,7 +106,7 @@ fn a_run_that_is_cancelled_does_not_wait_for_a_handshake() {
     let stop = cancel.clone();
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        // The server agrees to encryption, and says nothing more.
+        // The server agrees to encryption, and then sends nothing more.
         let _ = stream.read(&mut [0; 8]);
         let _ = stream.write_all(b"S");
         let _ = stream.read(&mut [0; 1024]);
@@ -143,7 +143,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn changed_bytes_end_with_rows_or_an_error(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+    fn changed_bytes_of_a_server_never_panic_or_hang(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let mut bytes = [login(), copy(&[b"1\n".to_vec()])].concat();
         for (at, byte) in changes {
             let at = at.index(bytes.len());

@@ -1,11 +1,11 @@
-//! The text of a dump, without its rows.
+//! Writes the declarations of a database as the text of a dump, without rows.
 
 use std::fmt::Write as _;
 
 use super::catalog::{Catalog, Column, Sequence, Table};
 use crate::Request;
 
-/// The last line of a dump, by which its readers know that it is complete.
+/// The last lines of a dump, by which readers of dumps recognise that it is complete.
 pub(super) const END: &str = "--\n-- PostgreSQL database dump complete\n--\n\n";
 
 /// Returns the first lines of a dump.
@@ -34,7 +34,7 @@ pub(super) fn types(catalog: &Catalog) -> String {
     sql
 }
 
-/// Returns all statements before the rows.
+/// Returns the statements that a dump has before its rows.
 pub(super) fn before_rows(catalog: &Catalog, request: &Request) -> String {
     let mut sql = types(catalog);
     let tables = || catalog.tables.iter().filter(|table| table.in_schema(request));
@@ -77,7 +77,7 @@ pub(super) fn before_rows(catalog: &Catalog, request: &Request) -> String {
     sql
 }
 
-/// Returns all statements behind the rows.
+/// Returns the statements that a dump has after its rows.
 pub(super) fn after_rows(catalog: &Catalog, request: &Request) -> String {
     let mut sql = String::new();
     for sequence in &catalog.sequences {
@@ -98,7 +98,7 @@ pub(super) fn after_rows(catalog: &Catalog, request: &Request) -> String {
     sql
 }
 
-/// Returns `true` for the default of a column whose sequence is created later.
+/// Returns `true` if a column's default uses its own sequence, which is created after the table.
 fn has_late_default(column: &Column) -> bool {
     column.has_sequence && column.generated.is_empty() && column.expression.is_some()
 }
@@ -161,7 +161,7 @@ fn create_sequence(sequence: &Sequence, sql: &mut String) {
     let _ = writeln!(sql, "CREATE SEQUENCE {}{of_type}\n{};\n", sequence.sql_name, numbers(sequence));
 }
 
-/// Returns the clauses about the numbers of a sequence.
+/// Returns the clauses of CREATE SEQUENCE about its numbers.
 fn numbers(sequence: &Sequence) -> String {
     let Sequence { start, increment, min, max, .. } = sequence;
     let cycle = if sequence.cycles { "\n    CYCLE" } else { "" };

@@ -1,11 +1,11 @@
-//! The values of arrays: behind dictionaries and runs, and as text.
+//! Accesses the values of arrays: through dictionaries and runs, and as text.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{AnyDictionaryArray, Array};
 use arrow_schema::DataType;
 
-/// Returns the index in the dictionary of a row's value, if the row has one: its key.
+/// Returns the key of a row: the index of its value in the dictionary. The row must not be NULL.
 pub(super) fn key(dictionary: &dyn AnyDictionaryArray, row: usize) -> usize {
     let keys = dictionary.keys();
     match keys.data_type() {
@@ -20,7 +20,7 @@ pub(super) fn key(dictionary: &dyn AnyDictionaryArray, row: usize) -> usize {
     }
 }
 
-/// Returns the values of runs, and the index of a row's value among them.
+/// Returns the array of the values of runs, and the index of a row's value in it.
 pub(super) fn run(array: &dyn Array, row: usize) -> (&dyn Array, usize) {
     if let Some(runs) = array.as_run_opt::<Int16Type>() {
         return (runs.values(), runs.get_physical_index(row));
@@ -32,7 +32,7 @@ pub(super) fn run(array: &dyn Array, row: usize) -> (&dyn Array, usize) {
     (runs.values(), runs.get_physical_index(row))
 }
 
-/// Returns bytes as text, if they are UTF-8.
+/// Returns bytes as text, or an error if they are not UTF-8.
 pub(super) fn utf8(bytes: &[u8]) -> Result<&str, String> {
     str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();

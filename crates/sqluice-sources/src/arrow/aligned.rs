@@ -1,27 +1,27 @@
-//! Metadata of messages whose numbers lie where numbers of their size may not.
+//! Repairs the metadata of Arrow IPC messages that old writers did not align.
 //!
 //! ```text
 //!  offset of the root | ... | Message ──> RecordBatch ──> variadicBufferCounts: count | numbers of 64 bits | ...
 //! ```
 //!
-//! The counts of buffers that views have are a list of numbers of 64 bits, which a
-//! [flatbuffer](https://flatbuffers.dev/internals/) has at a multiple of 8 bytes. Old writers, polars before 2.0 among them, put the list
-//! anywhere. Readers that verify a flatbuffer refuse it. A copy of the list at the end, which the record batch then refers to, has the
-//! same meaning.
+//! `variadicBufferCounts` is a list of 64-bit numbers: the number of data buffers of each view column. In a valid
+//! [flatbuffer](https://flatbuffers.dev/internals/), such a list starts at a multiple of 8 bytes. Old writers, such as polars before 2.0,
+//! put it anywhere, and readers that verify flatbuffers refuse it. This module appends an aligned copy of the list to the metadata and lets
+//! the record batch refer to the copy.
 //!
-//! Invariant: only metadata that no reader takes are changed.
+//! Invariant: metadata that readers accept is not changed.
 
-/// Places of fields in their tables: of a message, of a dictionary, and of a record batch.
+/// Indexes of fields in their tables: of a message, of a dictionary batch, and of a record batch.
 const HEADER_TYPE: usize = 1;
 const HEADER: usize = 2;
 const DATA: usize = 1;
 const COUNTS: usize = 4;
 
-/// Headers of messages, as they are numbered.
+/// Codes of the header types of messages.
 const DICTIONARY_BATCH: u8 = 2;
 const RECORD_BATCH: u8 = 3;
 
-/// Returns metadata that mean the same, and have the counts of buffers at a multiple of 8 bytes.
+/// Returns equivalent metadata in which the list of buffer counts starts at a multiple of 8 bytes.
 pub(super) fn aligned(mut metadata: Vec<u8>) -> Vec<u8> {
     if let Some((field, list)) = unaligned_counts(&metadata) {
         let list = list.to_vec();
@@ -36,7 +36,7 @@ pub(super) fn aligned(mut metadata: Vec<u8>) -> Vec<u8> {
     metadata
 }
 
-/// Returns the place of the reference to the counts of buffers, and the bytes of the list, if its numbers are not aligned.
+/// Returns the position of the reference to the list of buffer counts, and the bytes of the list, if the list is not aligned.
 fn unaligned_counts(metadata: &[u8]) -> Option<(usize, &[u8])> {
     let message = referred(metadata, 0)?;
     let header = referred(metadata, field(metadata, message, HEADER)?)?;
@@ -52,12 +52,12 @@ fn unaligned_counts(metadata: &[u8]) -> Option<(usize, &[u8])> {
     (list % 8 != 4).then_some((field, bytes))
 }
 
-/// Returns the place that the number at `at` refers to.
+/// Returns the position that the reference at `at` points to.
 fn referred(metadata: &[u8], at: usize) -> Option<usize> {
     at.checked_add(usize::try_from(number(metadata, at)?).ok()?)
 }
 
-/// Returns the place of a field of a table, if the table has the field.
+/// Returns the position of a field of a table, if the table has the field.
 fn field(metadata: &[u8], table: usize, index: usize) -> Option<usize> {
     let back = i64::from(number(metadata, table)?.cast_signed());
     let places = usize::try_from(i64::try_from(table).ok()?.checked_sub(back)?).ok()?;

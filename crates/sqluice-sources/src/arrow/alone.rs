@@ -1,4 +1,4 @@
-//! One array as a column, beside columns that are no arrays: a data frame may have both.
+//! Converts a single array to a column: a data frame may have Arrow columns beside others.
 
 use arrow_array::Array;
 use arrow_schema::DataType;
@@ -11,11 +11,11 @@ use super::decimal::{Number, number, shape};
 use crate::convert::MomentForm;
 use crate::infer::Inferred;
 
-/// The values of an array, in the form of a batch.
+/// The values of an array, as a column of a batch.
 pub struct OneColumn<'a>(Converted<'a>);
 
-/// Returns the type that keeps all digits of the decimals of an array. For a type that has a [guess](super::guessed_type), the type is that
-/// guess if no value needs another type.
+/// Returns the column type that keeps all digits of the decimals of an array. `guess` is the [guessed type](super::guessed_type) of the
+/// column, which is returned if no value needs another type.
 pub fn infer_decimals(array: &dyn Array, guess: Inferred) -> Inferred {
     if guess == Inferred::Text {
         return guess;
@@ -36,11 +36,11 @@ pub struct BadValue {
 }
 
 impl<'a> OneColumn<'a> {
-    /// Converts the values of the column `name`. `as_text`: the column has TEXT affinity. `kind` is the type of the values: the type of the
-    /// array, or the type of an array that was [imported](super::foreign::import_column).
+    /// Converts the values of the column `name`. `as_text` is `true` if the column has TEXT affinity. `kind` is the type by which the values
+    /// are interpreted: the type of the array, or of the [imported](super::foreign::import_column) array.
     ///
     /// # Errors
-    /// If SQLite can't store a value. The error is about the first such value.
+    /// If SQLite can't store a value. The error describes the first such value.
     pub fn new(
         array: &'a dyn Array,
         kind: &DataType,
@@ -48,7 +48,7 @@ impl<'a> OneColumn<'a> {
         as_text: bool,
         options: ArrowOptions,
     ) -> Result<OneColumn<'a>, BadValue> {
-        // The array is in memory already, so its size is not bounded.
+        // The array is in memory already, so its size is not limited.
         match convert(array, Wanted { as_text, kind, options }, usize::MAX) {
             Ok(converted) => Ok(OneColumn(converted)),
             Err(Refusal::Fault(Fault { row, message, hint })) => {
@@ -65,7 +65,7 @@ impl<'a> OneColumn<'a> {
         }
     }
 
-    /// Gives the timestamps of the column another form.
+    /// Converts the timestamps of the column to another form.
     #[must_use]
     pub fn in_form(self, form: &MomentForm) -> OneColumn<'a> {
         OneColumn(self.0.in_form(form))

@@ -1,20 +1,20 @@
-//! The bound on the memory that the bytes of a file may grow to.
+//! Limits the memory that data from a file may take.
 //!
-//! A few bytes of a compressed file can stand for any number, and one string of a dictionary for every row. So a size is compared with the
-//! memory of the load before that much is allocated.
+//! A few bytes of a compressed file can decompress to any size, and one dictionary entry can be the value of every row. So every size is
+//! compared with the memory of the load before the memory is allocated.
 
 use sqluice_core::error::{Error, Setting, message};
 use sqluice_core::size::Bytes;
 
-/// The memory that one part of an input may take; `None`: any amount.
+/// The maximum memory for one part of an input, in bytes; `None`: no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryBound(pub Option<u64>);
 
-/// The divisor of the memory for the values of a row: a row is held several times, as read, as converted and as encoded.
+/// The values of one row may take this fraction of the memory, because a row exists several times: as read, converted and encoded.
 const ROW_SHARE: u64 = 8;
 
 impl MemoryBound {
-    /// Refuses `what` if it needs more memory.
+    /// Returns an error if `what` needs more memory than the limit.
     pub(crate) fn check(self, what: &str, bytes: u64) -> Result<(), Error> {
         match self.0 {
             Some(memory) if bytes > memory => Err(too_much(what, bytes, memory, bytes)),
@@ -22,12 +22,12 @@ impl MemoryBound {
         }
     }
 
-    /// Returns the largest number of bytes that the values of a row may have.
+    /// Returns the maximum number of bytes of the values of a row.
     pub(crate) fn row_bytes(self) -> usize {
         self.0.map_or(usize::MAX, |memory| usize::try_from(memory / ROW_SHARE).unwrap_or(usize::MAX))
     }
 
-    /// Returns the error for a row with more than [`MemoryBound::row_bytes`]: some of its values have `bytes`.
+    /// Returns the error for a row whose values have more than [`MemoryBound::row_bytes`]. `bytes` is the size of some of them.
     pub(crate) fn refuse_row(self, bytes: u64) -> Error {
         let memory = self.0.unwrap_or(u64::MAX);
         too_much("the values of a row", bytes, memory / ROW_SHARE, bytes.saturating_mul(ROW_SHARE))

@@ -1,12 +1,12 @@
-//! Arrays as columns of a batch.
+//! Converts Arrow arrays to columns of a batch.
 //!
 //! ```text
-//!  Int64, Float64                  as they are
-//!  Utf8, Binary, and large ones    spans of the array's own bytes; of a dictionary or of runs, too
-//!  text that nothing has checked   the same, once it is known to be UTF-8
-//!  views                           spans of themselves where all are short, else copied
-//!  other integers, floats, bool    widened
-//!  all else                        written as text
+//!  Int64, Float64                     borrowed unchanged
+//!  Utf8, Binary and their Large forms spans in the array's own bytes, also through dictionaries and runs
+//!  unchecked text                     the same, after a check for UTF-8
+//!  views                              spans in the array of views if all values are short, otherwise copied
+//!  other integers, floats, bool       widened to 64 bits
+//!  other types                        written as text
 //! ```
 
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ use super::{ArrowOptions, DecimalAs, TimestampAs};
 pub(super) struct Converted<'a> {
     values: Owned<'a>,
     validity: Option<Vec<u64>>,
-    /// The number of bytes of all texts and blobs.
+    /// The total number of bytes of the texts and blobs.
     pub(super) bytes: usize,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Owned<'a> {
         Owned::Blobs(data, spans)
     }
 
-    /// Returns the number of bytes of all texts and blobs, or an error if they are more than `room`.
+    /// Returns the total number of bytes of the texts and blobs, or an error if it is greater than `room`.
     fn bytes(&self, room: usize) -> Result<usize, Refusal> {
         let bytes = match self {
             Owned::Text(_, spans) | Owned::Blobs(_, spans) => {
@@ -73,22 +73,22 @@ pub(super) struct Fault {
     pub(super) hint: Option<Message>,
 }
 
-/// The form that a column is to have.
+/// The required form of a column.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
     /// `true` if the column has TEXT affinity.
     pub(super) as_text: bool,
-    /// The type that the values mean: the type of the array; text if the array has bytes that may not be UTF-8; text or an interval if the
-    /// array has binaries of a fixed length.
+    /// The type by which the values are interpreted. It differs from the array's type in two cases: unchecked text is an array of binaries,
+    /// and UUIDs and intervals are arrays of fixed-size binaries.
     pub(super) kind: &'a DataType,
     pub(super) options: ArrowOptions,
 }
 
-/// The reason why an array can't be converted.
+/// The reason why an array could not be converted.
 #[derive(Debug)]
 pub(super) enum Refusal {
     Fault(Fault),
-    /// The texts and blobs have at least this number of bytes, which is too many.
+    /// The texts and blobs are too long together: they have at least this number of bytes.
     Room(usize),
 }
 
@@ -105,7 +105,7 @@ impl Fault {
 }
 
 impl Converted<'_> {
-    /// Gives the timestamps another form.
+    /// Converts the timestamps to another form.
     pub(super) fn in_form(self, form: &MomentForm) -> Self {
         let Owned::Text(data, spans) = &self.values else { return self };
         let mut formed = Vec::with_capacity(data.len());
@@ -132,7 +132,8 @@ impl Converted<'_> {
     }
 }
 
-/// Returns the array behind dictionaries and runs, and the index of each row's value in it; `None`: the row is NULL.
+/// Follows dictionaries and runs to the array of the values. Returns that array, and the index of each row's value in it; `None` for a
+/// NULL row.
 pub(super) fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn Array, Vec<Option<usize>>) {
     let there = |at: &Option<usize>| at.filter(|at| !array.is_null(*at));
     match array.data_type() {
@@ -152,13 +153,13 @@ pub(super) fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn A
             });
             let places = places.collect();
             match values {
-                // No row has a value.
+                // All rows are NULL.
                 None => (array, places),
                 Some(values) => resolved(values, places),
             }
         }
         DataType::Union(_, _) => {
-            // A union has no NULLs of its own. A NULL is in the array that has the row's value.
+            // A union has no validity bitmap. The child array with the row's value tells whether it is NULL.
             let nulls = array.logical_nulls();
             let there = |at: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*at));
             (array, places.into_iter().map(|at| at.filter(there)).collect())
@@ -167,7 +168,7 @@ pub(super) fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn A
     }
 }
 
-/// Returns the type of the values behind dictionaries and runs.
+/// Returns the type of the values that dictionaries and runs refer to.
 fn of_values(kind: &DataType) -> &DataType {
     match kind {
         DataType::Dictionary(_, values) => of_values(values),
@@ -184,7 +185,7 @@ pub(super) fn convert<'a>(
 ) -> Result<Converted<'a>, Refusal> {
     let rows = array.len();
     let every = || (0..rows).map(Some);
-    // These types need no list of indexes.
+    // Arrays of these types can be used directly, without a list of indexes.
     let direct = match array.data_type() {
         DataType::Int64 => {
             Some(Owned::Ints(Cow::Borrowed(&array.as_primitive::<Int64Type>().values()[..rows])))
@@ -285,12 +286,12 @@ fn values<'a>(
     })
 }
 
-/// Returns `true` if the values of a type are texts.
+/// Returns `true` if the type is a text type.
 pub(super) fn is_text(kind: &DataType) -> bool {
     matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
-/// Returns texts, if `kind` is a type of texts. The texts of an array of bytes are checked.
+/// Returns the texts of an array if `kind` is a text type. Texts in an array of binaries are checked for UTF-8.
 fn texts<'a>(
     array: &'a dyn Array,
     kind: &DataType,
@@ -318,7 +319,7 @@ fn texts<'a>(
     Ok(Some(Owned::text(spanned)))
 }
 
-/// Checks that bytes are UTF-8 texts. All texts are checked at once, unless bytes that belong to no row lie between them.
+/// Checks that spans are UTF-8 text. They are checked together in one pass, unless there are unused bytes between them.
 fn checked(spanned: Spanned<'_>) -> Result<Spanned<'_>, Fault> {
     let (data, spans) = &spanned;
     let present = || {
@@ -330,7 +331,7 @@ fn checked(spanned: Spanned<'_>) -> Result<Spanned<'_>, Fault> {
     let start = present().map(|span| span.start).min().unwrap_or(0);
     let end = present().map(|span| span.end).max().unwrap_or(0);
     let bytes: usize = present().map(|span| span.len()).sum();
-    // A character must not begin in one text and end in the next.
+    // A character must not extend over the end of a text.
     let is_boundary = |at: usize| data.get(at).is_none_or(|byte| byte & 0xc0 != 0x80);
     let all = &data[start..end];
     let is_utf8 = all.len() <= bytes
@@ -347,7 +348,7 @@ fn checked(spanned: Spanned<'_>) -> Result<Spanned<'_>, Fault> {
     Ok(spanned)
 }
 
-/// Checks that views are UTF-8 texts, as [`checked`] does.
+/// Checks that the values of views are UTF-8 text, like [`checked`].
 fn checked_views<'a>(
     array: &'a GenericByteViewArray<BinaryViewType>,
     places: impl ExactSizeIterator<Item = Option<usize>> + Clone,
@@ -355,7 +356,7 @@ fn checked_views<'a>(
 ) -> Result<Spanned<'a>, Refusal> {
     let all = places.clone().flatten().fold(0, |all, at| all | array.views()[at]);
     let spanned = views(array, places, room)?;
-    // The view of a short text has the length, then the bytes, then zeros.
+    // The view of a short text consists of the length, the bytes and zeros.
     let is_ascii = (all >> 32) & (u128::MAX / 0xff * 0x80) == 0;
     match spanned.0 {
         Cow::Borrowed(_) if is_ascii => Ok(spanned),
@@ -363,7 +364,7 @@ fn checked_views<'a>(
     }
 }
 
-/// Writes an integer or a decimal.
+/// Writes an integer or a decimal as text.
 fn digits(array: &dyn Array, at: usize, out: &mut String) -> Result<(), String> {
     out.push_str(&integer(array, at).unwrap_or_default());
     Ok(())
@@ -385,12 +386,12 @@ where
     Owned::Reals(places.iter().map(|at| at.map_or(0.0, |at| values[at].into())).collect())
 }
 
-/// Returns the numbers that Arrow stores: counts of the type's unit.
+/// Returns the integers that Arrow stores for dates, times and durations: counts of the type's unit.
 fn whole<'a>(array: &dyn Array, places: &[Option<usize>]) -> Owned<'a> {
     Owned::Ints(places.iter().map(|at| at.and_then(|at| raw(array, at)).unwrap_or_default()).collect())
 }
 
-/// Returns integers. An integer above 2^63 - 1 is a fault, or, with the option `lossy`, the nearest float, as SQLite stores such numbers.
+/// Returns unsigned integers. An integer above 2^63 - 1 is a fault or, with the option `lossy`, becomes the nearest float, as in SQLite.
 fn unsigned<'a>(
     array: &dyn Array,
     places: &[Option<usize>],
@@ -415,7 +416,7 @@ fn unsigned<'a>(
     }
 }
 
-/// Returns the bytes of an array, and the span of each value.
+/// Returns the bytes of an array, and the span of each value in them.
 fn spans<'a, T: ByteArrayType>(
     array: &'a GenericByteArray<T>,
     places: impl ExactSizeIterator<Item = Option<usize>>,
@@ -437,8 +438,8 @@ where
     Ok((Cow::Borrowed(data), places.map(span).collect()))
 }
 
-/// Returns the bytes of an array of views, and the span of each value. If all values are short, the bytes are the views themselves: a short
-/// value stands in its view, behind four bytes with its length
+/// Returns bytes with the values of an array of views, and the span of each value in them. If all values are short, the bytes are the views
+/// themselves: a short value is stored in its view, after the 4 bytes of its length
 /// ([layout](https://arrow.apache.org/docs/format/Columnar.html#variable-size-binary-view-layout)).
 fn views<'a, T: ByteViewType>(
     array: &'a GenericByteViewArray<T>,
@@ -461,7 +462,7 @@ where
     Ok((Cow::Borrowed(views.inner().as_slice()), places.map(span).collect()))
 }
 
-/// The length of the longest value that a view holds, in bytes.
+/// The maximum length of a value that is stored in its view, in bytes.
 const IN_VIEW_BYTES_MAX: u32 = 12;
 
 /// Bytes, and the span of each value in them.
@@ -488,16 +489,16 @@ fn copied<'a, 'v>(
     Ok((Cow::Owned(data), spans))
 }
 
-/// Returns the span of a row's value among the bytes of a batch.
+/// Creates the span of a row's value in the bytes of a batch.
 fn span(row: usize, bytes: Range<usize>) -> Result<Span, Fault> {
     if u32::try_from(bytes.end).is_err() {
-        let message = "up to this value there are more than 4 GiB in a thousand rows".to_owned();
+        let message = "the values of about a thousand rows, up to this one, have more than 4 GiB".to_owned();
         return Err(Fault::new(row, message));
     }
     Ok(Span { start: bytes.start as u32, len: bytes.len() as u32 })
 }
 
-/// Makes a column of texts, each written or refused by `write`.
+/// Creates a column of texts. `write` writes the text of a value or returns the reason why it can't.
 fn written<'a>(
     places: &[Option<usize>],
     room: usize,
@@ -518,8 +519,8 @@ fn written<'a>(
     Ok(Owned::Text(Cow::Owned(data.into_bytes()), spans))
 }
 
-/// Converts decimals. In a TEXT column they are text. Otherwise they are the numbers that [`DecimalAs`] asks for. A decimal with more
-/// digits than its type declares is a fault, unless it becomes text or the values decide.
+/// Converts decimals: to text in a TEXT column, otherwise to the numbers that [`DecimalAs`] asks for. A decimal with more digits than its
+/// type declares is a fault, unless it becomes text or the column type depends on the values.
 fn decimals<'a>(
     array: &'a dyn Array,
     places: &[Option<usize>],
@@ -546,7 +547,7 @@ fn decimals<'a>(
         let int = |at: &Option<usize>| at.map_or(0, |at| text(at).parse().expect("18 digits are an integer"));
         return Ok(Owned::Ints(places.iter().map(int).collect()));
     }
-    // A product or quotient of two exact floats is the nearest float.
+    // The quotient or product of two exact floats is rounded only once, to the nearest float.
     if let (Some(decimals), 0..=22) = (array.as_primitive_opt::<Decimal128Type>(), scale) {
         let factor = 10f64.powi(scale.into());
         let real = |at: usize| match decimals.value(at) {
@@ -559,8 +560,8 @@ fn decimals<'a>(
     Ok(Owned::Reals(places.iter().map(|at| at.map_or(0.0, real)).collect()))
 }
 
-/// Converts each decimal to the number that keeps all its digits. If one decimal needs text, all are text: evidence of one text makes the
-/// column TEXT, and in a column of another type SQLite converts the text.
+/// Converts each decimal to the number that keeps all its digits. If one decimal needs text, all become text. A text among the values makes
+/// a new column TEXT, and in a column of another type SQLite converts the texts.
 fn by_value<'a>(
     array: &'a dyn Array,
     places: &[Option<usize>],

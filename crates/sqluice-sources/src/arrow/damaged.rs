@@ -1,26 +1,26 @@
-//! Readers of damaged files.
+//! Calls readers that may panic over damaged files.
 //!
-//! The readers of Arrow and Parquet panic over some damaged files. Each call of them goes through [`read_damaged`], which turns a panic
-//! into an error. The panic hook would still print the panic's text to standard error. The hook belongs to the whole process, so a library
-//! leaves it alone, and a program that owns its process calls [`silence_reader_panics`].
+//! The readers of the Arrow and Parquet crates panic over some damaged files. Every call goes through [`read_damaged`], which turns a panic
+//! into an error. The panic hook would still print the panic message to standard error. The hook belongs to the whole process: a library
+//! must not replace it, but a program may do so through [`silence_reader_panics`].
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 thread_local! {
-    /// `true` if this thread is in one of these readers.
+        /// `true` while this thread is in one of these readers.
     static IN_READER: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Keeps the texts of caught panics off standard error, for the whole process: the panics of readers of damaged Arrow and Parquet files,
-/// which become errors. All other panics go to the hook that was set before. A program calls this function once, when it starts.
+/// Replaces the panic hook of the process by one that prints nothing for the caught panics of the Arrow and Parquet readers, which become
+/// errors. All other panics go to the previous hook. A program calls this function once, when it starts.
 pub fn silence_reader_panics() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         let others = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            // A thread that is ending has no such variable any more.
+            // The variable may be destroyed already if the thread is ending.
             if !IN_READER.try_with(Cell::get).unwrap_or(false) {
                 others(info);
             }
@@ -31,7 +31,7 @@ pub fn silence_reader_panics() {
 /// The reason why a read failed.
 pub(crate) type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Reads data that may be damaged. A reader that has panicked must not be used again.
+/// Calls a reader of data that may be damaged. After a panic, the reader must not be used again.
 pub(crate) fn read_damaged<T, E: Into<BoxedError>>(
     read: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, BoxedError> {
@@ -40,6 +40,6 @@ pub(crate) fn read_damaged<T, E: Into<BoxedError>>(
     IN_READER.set(outer);
     match read {
         Ok(read) => read.map_err(Into::into),
-        Err(_) => Err("its reader can't make sense of it".into()),
+        Err(_) => Err("its reader failed over its content".into()),
     }
 }

@@ -1,14 +1,14 @@
-//! Decimals: as the numbers that keep all their digits, or as text.
+//! Chooses the storage of decimals: the number that keeps all digits, or text.
 //!
 //! ```text
-//!  digits of the type     without a fraction     with one
+//!  digits of the type     without a fraction     with a fraction
 //!  up to 15               INTEGER                NUMERIC
 //!  16 to 18               INTEGER                TEXT
-//!  more                   the values decide, if all of them can be seen; otherwise TEXT
+//!  more                   by the values, if all of them can be read first; otherwise TEXT
 //!
-//!  the values decide           INTEGER: all are integers of 64 bits
-//!                              REAL: with the decimals of the type, floats print as all of them
-//!                              TEXT: all else
+//!  by the values          INTEGER: all values are 64-bit integers
+//!                         REAL: every value, as a float, prints with all its digits
+//!                         TEXT: otherwise
 //! ```
 
 use arrow_array::Array;
@@ -32,7 +32,7 @@ pub(super) fn shape(data_type: &DataType) -> Option<(u8, i8)> {
     }
 }
 
-/// Returns `true` if a number of SQLite keeps all digits of a decimal type.
+/// Returns `true` if a number in SQLite keeps all digits of every decimal of the type.
 pub(super) fn is_held(data_type: &DataType) -> bool {
     match shape(data_type) {
         Some((digits, scale @ ..=0)) => i32::from(digits) - i32::from(scale) <= 18,
@@ -41,12 +41,13 @@ pub(super) fn is_held(data_type: &DataType) -> bool {
     }
 }
 
-/// Returns `true` if a decimal type has more digits than each integer of 64 bits has.
+/// Returns `true` if a decimal type has more digits than 64-bit integers can always hold.
 pub(super) fn is_wide(data_type: &DataType) -> bool {
     shape(data_type).is_some_and(|(digits, scale)| i32::from(digits) - i32::from(scale.min(0)) > 18)
 }
 
-/// Returns the type of a column of decimals of more than 18 digits, unless a value needs another type. Returns `None` for all other types.
+/// Returns the guessed column type for decimals of more than 18 digits: the type if no value needs another one. Returns `None` for all other
+/// types.
 pub fn guessed_type(data_type: &DataType, options: ArrowOptions) -> Option<Inferred> {
     match data_type {
         DataType::Dictionary(_, values) => return guessed_type(values, options),
@@ -57,15 +58,15 @@ pub fn guessed_type(data_type: &DataType, options: ArrowOptions) -> Option<Infer
     Some(if scale <= 0 { Inferred::Integer } else { Inferred::Real })
 }
 
-/// The number that keeps all digits of a decimal.
+/// The kind of number that keeps all digits of a decimal.
 pub(super) enum Number {
     Int(i64),
     Real(f64),
-    /// No number keeps all digits.
+    /// No number keeps all digits, so the decimal must be text.
     Text,
 }
 
-/// Returns the number that keeps all digits of a decimal.
+/// Converts a decimal to the number that keeps all its digits.
 pub(super) fn number(decimals: &dyn Array, at: usize, scale: i8) -> Number {
     let text = integer(decimals, at).unwrap_or_default();
     if scale <= 0 {
@@ -77,7 +78,7 @@ pub(super) fn number(decimals: &dyn Array, at: usize, scale: i8) -> Number {
     }
 }
 
-/// Returns `true` if a decimal has at most the digits that its type declares.
+/// Returns `true` if a decimal has no more digits than its type declares.
 pub(super) fn has_declared_digits(array: &dyn Array, at: usize) -> bool {
     fn of<T: DecimalType>(array: &dyn Array, at: usize, precision: u8) -> bool {
         T::is_valid_decimal_precision(array.as_primitive::<T>().value(at), precision)

@@ -1,7 +1,7 @@
-//! Binaries of a fixed length that mean something else: UUIDs and intervals of Parquet.
+//! Writes fixed-size binaries that are UUIDs or intervals of Parquet.
 //!
 //! ```text
-//!  UUID        16 bytes, as they are written: 550e8400-e29b-41d4-a716-446655440000
+//!  UUID        16 bytes, in the order of the text: 550e8400-e29b-41d4-a716-446655440000
 //!  INTERVAL    months | days | milliseconds, little-endian, 32 bits each: P1M2DT3.500S
 //! ```
 
@@ -13,7 +13,7 @@ use arrow_schema::IntervalUnit;
 
 use super::moment;
 
-/// Writes a UUID.
+/// Writes a UUID as text.
 pub(super) fn uuid(array: &dyn Array, at: usize, out: &mut String) {
     for (index, byte) in array.as_fixed_size_binary().value(at).iter().enumerate() {
         if matches!(index, 4 | 6 | 8 | 10) {
@@ -23,7 +23,8 @@ pub(super) fn uuid(array: &dyn Array, at: usize, out: &mut String) {
     }
 }
 
-/// Writes an interval. Parquet has no negative ones. Those of Arrow's other units can be negative, and are written to Parquet so.
+/// Writes an interval as text. With `MonthDayNano` the numbers are unsigned, as Parquet specifies. The other units come from an Arrow schema
+/// in the file, and the writers of such files also store negative numbers.
 pub(super) fn interval(array: &dyn Array, unit: IntervalUnit, at: usize, out: &mut String) {
     let bytes = array.as_fixed_size_binary().value(at);
     let [months, days, milliseconds] = [0, 4, 8].map(|start| {

@@ -1,12 +1,12 @@
-//! Arrow IPC: a file, whose footer gives the places of its batches, or a stream of batches.
+//! Reads Arrow IPC: a file, whose footer lists the offsets of its batches, or a stream of batches.
 //!
 //! ```text
 //!  stream   schema | dictionary | batch | batch ...         file   ARROW1 | dictionary | batch ... | footer | its length | ARROW1
-//!  each     ff ff ff ff | length of metadata | metadata: what it is, its version, the length of its body | body
+//!  message  ff ff ff ff | length of metadata | metadata: kind, version, length of body | body
 //! ```
 //!
-//! Invariant: every length is compared with the rest of the file, and the size of a decompressed body with the memory of the load, before
-//! anything is allocated.
+//! Invariant: before memory is allocated, every length is compared with the rest of the file, and the size of a decompressed body with the
+//! memory of the load.
 
 use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
@@ -29,19 +29,19 @@ use super::aligned::aligned;
 use super::bound::MemoryBound;
 use super::damaged::{BoxedError, read_damaged};
 
-/// The first bytes of a message of an Arrow IPC stream. Streams of old versions begin with a length instead.
+/// The first bytes of a message in an Arrow IPC stream. In streams of old versions, messages begin with the length instead.
 const ARROW_STREAM: &[u8] = &[0xff; 4];
 
-/// The number of bytes at the end of a file: the length of the footer, and the magic bytes again.
+/// The number of bytes at the end of a file: the length of the footer, and the closing magic bytes.
 const TAIL_BYTES: u64 = 10;
 
-/// Record batches, one after another.
+/// An iterator over record batches.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
-/// Reads the schema and the batches of `input`, which messages call `name`. `file` is `true` for a file and `false` for a stream.
+/// Reads the schema and the batches of `input`. `name` is its name in messages. `file` is `true` for a file and `false` for a stream.
 ///
 /// # Errors
-/// If the input is neither, is damaged, is of an unsupported kind, needs too much memory, or can't be read.
+/// If the input is not Arrow IPC, is damaged, is of an unsupported kind, needs too much memory, or can't be read.
 pub fn read(
     input: impl Read + Seek + Send + 'static,
     file: bool,
@@ -60,7 +60,7 @@ pub fn read(
     Ok((schema, Box::new(batches)))
 }
 
-/// Calls `read`. An error of the crate means a damaged file; an error of the engine stays as it is.
+/// Calls `read`. An error of the Arrow crate becomes the error of a damaged file. An error of this project is passed on.
 fn sound<T>(place: &Place, read: impl FnOnce() -> Result<T, BoxedError>) -> Result<T> {
     read_damaged(read).map_err(|error| match error.downcast::<Error>() {
         Ok(refused) => refused.at(place.clone()),
@@ -73,14 +73,14 @@ fn sound<T>(place: &Place, read: impl FnOnce() -> Result<T, BoxedError>) -> Resu
 
 struct Reader<R> {
     input: R,
-    /// The length of the input, and the number of bytes that are read.
+    /// The length of the input, and the offset of the next read.
     bytes: u64,
     at: u64,
-    /// The places of a file's batches; `None`: the input is a stream.
+    /// The positions of a file's batches; `None` for a stream.
     blocks: Option<vec::IntoIter<Block>>,
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
-    /// The memory of each dictionary.
+    /// The memory that each dictionary takes.
     dictionary_bytes: HashMap<i64, u64>,
     memory: MemoryBound,
 }
@@ -118,10 +118,10 @@ impl<R: Read + Seek> Reader<R> {
         let mut tail = [0; TAIL_BYTES as usize];
         self.input.read_exact(&mut tail)?;
         let footer_bytes = read_footer_length(tail)? as u64;
-        self.go_to(tail_at.checked_sub(footer_bytes).ok_or("its footer is longer than itself")?)?;
+        self.go_to(tail_at.checked_sub(footer_bytes).ok_or("its footer is longer than the file")?)?;
         let footer = self.take(footer_bytes)?;
         let footer = root_as_footer(&footer).map_err(|error| format!("its footer: {error}"))?;
-        // Old files have no version in the footer, which reads as the first version. Their messages have versions.
+        // Files of old versions have no version in the footer, which reads as V1. Their messages contain the version.
         if footer.version() != MetadataVersion::V1 {
             check_version(footer.version())?;
         }
@@ -130,7 +130,7 @@ impl<R: Read + Seek> Reader<R> {
             let metadata = self.block(block)?;
             let message = message_of(&metadata)?;
             if message.header_type() != MessageHeader::DictionaryBatch {
-                return Err("where a dictionary should be is something else".into());
+                return Err("the footer lists something else as a dictionary".into());
             }
             self.dictionary(&message)?;
         }
@@ -170,7 +170,9 @@ impl<R: Read + Seek> Reader<R> {
                 MessageHeader::Tensor | MessageHeader::SparseTensor => {
                     return Err(unsupported("it has a tensor, and only tables are supported"));
                 }
-                other => return Err(format!("a message of kind {} stands among its batches", other.0).into()),
+                other => {
+                    return Err(format!("there is a message of kind {} among its batches", other.0).into());
+                }
             }
         }
     }
@@ -188,9 +190,9 @@ impl<R: Read + Seek> Reader<R> {
         Ok(())
     }
 
-    /// Returns the metadata of the next message of a stream.
+    /// Reads the metadata of the next message of a stream.
     fn next_metadata(&mut self) -> Result<Option<Vec<u8>>, BoxedError> {
-        // A stream may end without an end mark.
+        // A stream may end without the mark for its end.
         if self.at == self.bytes {
             return Ok(None);
         }
@@ -206,7 +208,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// Returns the metadata of a message of a file. The body of the message follows.
+    /// Reads the metadata of a message of a file. The body of the message follows.
     fn block(&mut self, block: &Block) -> Result<Vec<u8>, BoxedError> {
         self.go_to(u64::try_from(block.offset())?)?;
         let mut metadata = self.take(u64::try_from(block.metaDataLength())?)?;
@@ -217,7 +219,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(aligned(metadata.split_off(before)))
     }
 
-    /// Returns the body of the message whose metadata was read last.
+    /// Reads the body of the message whose metadata was read last.
     fn body(&mut self, message: &Message<'_>) -> Result<Buffer, BoxedError> {
         let bytes = self.left(u64::try_from(message.bodyLength())?)?;
         let mut body = MutableBuffer::try_from_len_zeroed(bytes)?;
@@ -233,11 +235,11 @@ impl<R: Read + Seek> Reader<R> {
         Ok(taken)
     }
 
-    /// Returns `bytes` as a length, if the input has at least this number of bytes left.
+    /// Converts `bytes` to a length in memory, after a check that the input has this number of bytes left.
     fn left(&self, bytes: u64) -> Result<usize, BoxedError> {
         match self.at.checked_add(bytes).is_some_and(|end| end <= self.bytes) {
             true => Ok(usize::try_from(bytes)?),
-            false => Err("it names bytes beyond its end".into()),
+            false => Err("it refers to bytes beyond its end".into()),
         }
     }
 
@@ -251,7 +253,7 @@ fn unsupported(why: impl Into<String>) -> BoxedError {
     Error::input(why.into()).into()
 }
 
-/// Parses the metadata of a message, if its version is known.
+/// Parses the metadata of a message, and checks its version.
 fn message_of(metadata: &[u8]) -> Result<Message<'_>, BoxedError> {
     let message = root_as_message(metadata).map_err(|error| format!("a message: {error}"))?;
     check_version(message.version())?;
@@ -284,7 +286,8 @@ fn schema_of(schema: arrow_ipc::Schema<'_>) -> Result<SchemaRef, BoxedError> {
     }
 }
 
-/// Returns the declared size of a batch's decompressed buffers; 0 if they are not compressed. The decompressors stop at this size.
+/// Returns the total size of a batch's buffers after decompression, as the file declares it; 0 if the batch is not compressed. The
+/// decompressors stop at this size.
 fn inflated(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<u64, BoxedError> {
     if batch.compression().is_none() {
         return Ok(0);
@@ -293,7 +296,7 @@ fn inflated(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<u64, Boxe
     for buffer in batch.buffers().iter().flatten().filter(|buffer| buffer.length() > 0) {
         let at = usize::try_from(buffer.offset())?;
         let declared =
-            at.checked_add(8).and_then(|end| body.get(at..end)).ok_or("a buffer is beyond its body")?;
+            at.checked_add(8).and_then(|end| body.get(at..end)).ok_or("a buffer is outside its body")?;
         match i64::from_le_bytes(declared.try_into()?) {
             // The buffer is not compressed.
             -1 => {}

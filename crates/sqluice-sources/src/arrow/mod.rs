@@ -1,4 +1,4 @@
-//! Arrow: record batches from IPC files, from streams, or from a program.
+//! Reads record batches of Arrow: from IPC files and streams, or from a program.
 //!
 //! ```text
 //!  Iterator<Item = Result<RecordBatch>> ──> ArrowSource::next_part ──> ArrowPart::decode ──> Batch
@@ -7,18 +7,18 @@
 //!
 //! | Arrow | SQLite | |
 //! |---|---|---|
-//! | integers, bool, duration | INTEGER | an unsigned integer above 2^63 - 1 is a bad row, or text in a TEXT column ([`ArrowOptions::lossy`]); a duration is a count of its unit |
+//! | integers, bool, duration | INTEGER | an unsigned integer above 2^63 - 1 makes its row a bad row, but is text in a TEXT column ([`ArrowOptions::lossy`]); a duration is a count of its unit |
 //! | floats | REAL | NaN is NULL |
-//! | strings, binaries (large ones, views, of fixed size) | TEXT, BLOB | |
-//! | decimals | INTEGER, NUMERIC, REAL, TEXT | [`DecimalAs`]. A decimal with more digits than its type declares is a bad row, unless it becomes text or the values decide |
-//! | dates, times, timestamps, intervals | TEXT | ISO 8601; timestamps with a zone are in UTC, and end in its offset. [`TimestampAs`] |
+//! | strings, binaries (also large, fixed-size and views) | TEXT, BLOB | |
+//! | decimals | INTEGER, NUMERIC, REAL, TEXT | [`DecimalAs`]. A decimal with more digits than its type declares makes its row a bad row, unless it becomes text or the column type depends on the values |
+//! | dates, times, timestamps, intervals | TEXT | ISO 8601; a timestamp with a time zone is in UTC and ends in `+00:00`. [`TimestampAs`] |
 //! | lists, structs, maps, unions | TEXT | JSON, in which NaN and infinities are null |
-//! | dictionaries, runs | as their values | |
+//! | dictionaries, runs | the type of their values | |
 //!
-//! Batches are taken as valid. Safe Rust makes only valid ones; `ipc` and Parquet's reader check what they read. Arrays of the C interface
-//! come through [`foreign`], which checks them.
+//! Batches are not checked here. Batches made in safe Rust are valid, and `ipc` and the Parquet reader check what they read. Arrays of the C
+//! data interface are checked in [`foreign`].
 //!
-//! A date or timestamp beyond the years 0 to 9999 makes its row a bad row, also within lists, structs and maps.
+//! A date or timestamp outside the years 0 to 9999 makes its row a bad row, also within lists, structs and maps.
 
 mod access;
 mod aligned;
@@ -52,14 +52,14 @@ pub use self::part::{ArrowRows, ArrowSource};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecimalAs {
-    /// Numbers, if these keep all digits of the type: INTEGER for up to 18 digits without a fraction, NUMERIC for up to 15. For a type of
-    /// more than 18 digits the values decide, if all of them can be seen ([`Inferred`](crate::infer::Inferred)): INTEGER if all are 64-bit
-    /// integers, REAL if floats keep all digits. Otherwise TEXT.
+    /// Numbers if they keep all digits of every decimal of the type: INTEGER for up to 18 digits without a fraction, NUMERIC for up to 15
+    /// digits with one. For a type of more than 18 digits, the values are read first if that is possible
+    /// ([`Inferred`](crate::infer::Inferred)): INTEGER if all are 64-bit integers, REAL if floats keep all digits. TEXT otherwise.
     #[default]
     Auto,
     /// TEXT, with all digits.
     Text,
-    /// REAL, the nearest float.
+    /// REAL: the nearest float.
     Real,
 }
 
@@ -67,10 +67,10 @@ pub enum DecimalAs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimestampAs {
-    /// TEXT: ISO 8601.
+    /// TEXT in ISO 8601 form.
     #[default]
     Iso,
-    /// INTEGER: the time since the start of 1970, in the unit of the column.
+    /// INTEGER: the time since the start of 1970 (UTC), in the unit of the column.
     Unix,
 }
 
@@ -82,10 +82,9 @@ pub struct ArrowOptions {
     pub decimal: DecimalAs,
     /// The storage of timestamps.
     pub timestamp: TimestampAs,
-    /// `true` if unsigned integers above 2^63 - 1 become the nearest floats, as SQLite stores such numbers. A load sets this field with its
-    /// own `lossy`.
+    /// `true` if unsigned integers above 2^63 - 1 become the nearest floats, as in SQLite. A load sets this field to its own `lossy`.
     pub lossy: bool,
-    /// The largest size of the values of one row, of a page, or of a record batch. A load sets this field with its memory.
+    /// The maximum size of the values of a row, of a page, and of a record batch. A load sets this field by its memory.
     pub memory: MemoryBound,
 }
 
@@ -94,9 +93,9 @@ setters! { ArrowOptions:
     decimal(decimal: DecimalAs) = decimal;
     /// Sets the storage of timestamps.
     timestamp(timestamp: TimestampAs) = timestamp;
-    /// Accepts unsigned integers above 2^63 - 1 as the nearest floats.
+        /// Accepts unsigned integers above 2^63 - 1 as the nearest floats.
     lossy(lossy: bool) = lossy;
-    /// Sets the largest size of the values of one row, of a page, or of a record batch.
+        /// Sets the maximum size of the values of a row, of a page, and of a record batch.
     memory(memory: MemoryBound) = memory;
 }
 
@@ -127,7 +126,7 @@ impl ArrowOptions {
     }
 }
 
-/// Returns `true` if values of a type become timestamps as text.
+/// Returns `true` if values of a type are stored as timestamps in text form.
 pub fn is_moment(data_type: &DataType, options: ArrowOptions) -> bool {
     match data_type {
         DataType::Timestamp(_, _) => options.timestamp == TimestampAs::Iso,
@@ -137,7 +136,7 @@ pub fn is_moment(data_type: &DataType, options: ArrowOptions) -> bool {
     }
 }
 
-/// Returns the declared type of a column for values of `data_type`; `None`: all values are NULL.
+/// Returns the declared type of a column for values of the type `data_type`; `None`: all values are NULL.
 pub fn declared_type(data_type: &DataType, options: ArrowOptions) -> Option<&'static str> {
     use DataType::*;
     Some(match data_type {

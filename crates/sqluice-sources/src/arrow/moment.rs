@@ -1,11 +1,11 @@
-//! Dates, times, timestamps and intervals as ISO 8601 text.
+//! Writes dates, times, timestamps and intervals as ISO 8601 text.
 //!
 //! ```text
 //!  2024-02-29    23:59:59.123    2024-02-29 23:59:59.123    2024-02-29 23:59:59.123+00:00    P1M2DT3.5S
 //! ```
 //!
-//! A fraction has 3, 6 or 9 digits, as few as it needs, and none if it is zero. So the texts of one column sort by time. Years are 0 to
-//! 9999: other years have no such text, and SQLite does not know them.
+//! A fraction of a second has 3, 6 or 9 digits: the fewest that are exact, and none if it is zero. So the texts of a column sort by time.
+//! Years are 0 to 9999. Dates in other years have no such text, and SQLite does not support them.
 
 use std::fmt::Write;
 
@@ -26,7 +26,7 @@ pub(super) fn per_second(unit: TimeUnit) -> i64 {
     }
 }
 
-/// Writes a time of day. `None`: the value is not a time of day.
+/// Writes a time of day. Returns `None` if the value is not a time of day.
 pub(super) fn time(value: i64, unit: TimeUnit, out: &mut String) -> Option<()> {
     let (seconds, fraction) = (value.div_euclid(per_second(unit)), value.rem_euclid(per_second(unit)));
     (0..DAY_SECONDS).contains(&seconds).then(|| {
@@ -35,7 +35,7 @@ pub(super) fn time(value: i64, unit: TimeUnit, out: &mut String) -> Option<()> {
     })
 }
 
-/// Writes the moment `value` units after the start of 1970; `utc`: with the offset of UTC.
+/// Writes a timestamp: `value` units after the start of 1970. With `utc`, the text ends in the offset of UTC.
 pub(super) fn timestamp(value: i64, unit: TimeUnit, utc: bool, out: &mut String) -> Option<()> {
     let day = DAY_SECONDS * per_second(unit);
     date(value.div_euclid(day), out)?;
@@ -69,7 +69,7 @@ mod tests {
     use proptest::prelude::*;
     use rusqlite::Connection;
 
-    /// Returns the text that SQLite has for the moment `seconds` seconds after the start of 1970.
+    /// Returns SQLite's text for the time `seconds` seconds after the start of 1970.
     fn in_sqlite(seconds: i64) -> Option<String> {
         let connection = Connection::open_in_memory().unwrap();
         let sql = "SELECT strftime('%Y-%m-%d %H:%M:%S', ?1, 'unixepoch')";
@@ -81,14 +81,14 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn a_moment_is_what_sqlite_calls_it(seconds in -63_000_000_000..260_000_000_000i64) {
+        fn timestamps_are_written_as_by_sqlite(seconds in -63_000_000_000..260_000_000_000i64) {
             let mut text = String::new();
             let written = timestamp(seconds, TimeUnit::Second, false, &mut text).map(|()| text);
             prop_assert_eq!(written, in_sqlite(seconds));
         }
 
         #[test]
-        fn any_number_is_a_moment_or_none(value: i64) {
+        fn any_number_is_written_or_refused(value: i64) {
             for unit in [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond] {
                 let _ = timestamp(value, unit, true, &mut String::new());
                 let _ = date(value, &mut String::new());
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_are_as_short_as_three_digits_at_a_time_can_be() {
+    fn fractions_have_the_fewest_groups_of_three_digits() {
         let of = |nanos| {
             let mut text = String::new();
             time(nanos, TimeUnit::Nanosecond, &mut text).unwrap();

@@ -1,8 +1,8 @@
-//! Lists, structs, maps and unions as JSON.
+//! Writes lists, structs, maps and unions as JSON.
 //!
-//! Numbers are as short as they can be and still be the same number. NaN and infinities, which JSON lacks, are null. Binaries are the
-//! hexadecimal digits of their bytes. Dates and times are as in columns of their own: one beyond the years 0 to 9999 makes its row a bad
-//! row here, too. A map is an object; a key that is no text is the JSON of the key.
+//! Floats are written with the fewest digits that identify them. NaN and infinities, which JSON lacks, become null. Binaries are written in
+//! hexadecimal digits. Dates and times have the same form as in columns of their own, so a date outside the years 0 to 9999 makes its row a
+//! bad row. A map becomes an object; the JSON of a key that is not text becomes the name.
 
 use std::fmt::Write;
 
@@ -14,22 +14,22 @@ use arrow_schema::{DataType, FieldRef, IntervalUnit, TimeUnit};
 use super::access::{key, run, utf8};
 use super::{fixed, moment};
 
-/// JSON text that grows, and its first fault.
+/// JSON text that is being written, with its first fault.
 pub(super) struct Json<'a> {
     pub(super) text: &'a mut String,
-    /// The first value that has no JSON form. It is written as the number that Arrow stores, so that the bad row can be shown.
+    /// The first value that has no JSON form. Arrow's stored number is written in its place, so that the bad row can be shown.
     pub(super) fault: Option<String>,
-    /// The length from which on nothing more is written, because the text is refused for its length.
+    /// The length at which writing stops: a longer text will be refused.
     end: usize,
 }
 
 impl<'a> Json<'a> {
-    /// Creates JSON that is appended to `text`. `text` becomes at most one value longer than `bytes_max`.
+    /// Creates a writer that appends to `text`. It stops after the first value that makes `text` longer than `bytes_max`.
     pub(super) fn new(text: &'a mut String, bytes_max: usize) -> Json<'a> {
         Json { text, fault: None, end: bytes_max }
     }
 
-    /// Writes bytes that should be UTF-8.
+    /// Writes bytes that should be UTF-8 as a string.
     fn text_of(&mut self, bytes: &[u8]) {
         match utf8(bytes) {
             Ok(text) => string(text, self.text),
@@ -45,14 +45,14 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Returns the reason why a date or a timestamp has no text.
+/// Returns the message about a date or a timestamp outside the supported years.
 pub(super) fn beyond(array: &dyn Array, at: usize) -> String {
     let value = raw(array, at).unwrap_or_default();
     format!("{value} of type {} is beyond the years 0 to 9999", array.data_type())
 }
 
-/// Writes value `at`. `kind` is the type that the value means: the type of the array; text if the array has bytes that may not be UTF-8; a
-/// map if the array has lists of entries; text or an interval if the array has binaries of a fixed length.
+/// Writes value `at`. `kind` is the type by which the value is interpreted. It differs from the array's type in three cases: unchecked text
+/// is an array of binaries, an imported map is an array of lists of entries, and UUIDs and intervals are arrays of fixed-size binaries.
 pub(super) fn json(array: &dyn Array, kind: &DataType, at: usize, out: &mut Json<'_>) {
     if array.is_null(at) {
         return out.text.push_str("null");
@@ -122,7 +122,7 @@ pub(super) fn json(array: &dyn Array, kind: &DataType, at: usize, out: &mut Json
     }
 }
 
-/// Writes a number, or a moment in quotes.
+/// Writes a number, or a date, time or interval in quotes.
 fn scalar_in_json(array: &dyn Array, at: usize, out: &mut Json<'_>) {
     if let Some(number) = integer(array, at) {
         return out.text.push_str(&number);
@@ -159,7 +159,7 @@ pub(super) fn integer(array: &dyn Array, at: usize) -> Option<String> {
     })
 }
 
-/// Writes a date, a time or an interval; `None`: it has no text.
+/// Writes a date, a time or an interval. Returns `None` if the value has no text.
 pub(super) fn moment(array: &dyn Array, at: usize, out: &mut String) -> Option<()> {
     match array.data_type() {
         DataType::Interval(IntervalUnit::YearMonth) => {
@@ -175,7 +175,7 @@ pub(super) fn moment(array: &dyn Array, at: usize, out: &mut String) -> Option<(
             moment::interval(value.months.into(), value.days.into(), value.nanoseconds, out);
         }
         DataType::Date32 => moment::date(raw(array, at)?, out)?,
-        // Date64 has milliseconds, which should be whole days.
+        // A Date64 counts milliseconds, which should be whole days.
         DataType::Date64 => match raw(array, at)? {
             whole if whole % 86_400_000 == 0 => moment::date(whole / 86_400_000, out)?,
             other => moment::timestamp(other, TimeUnit::Millisecond, false, out)?,
@@ -187,7 +187,7 @@ pub(super) fn moment(array: &dyn Array, at: usize, out: &mut String) -> Option<(
     Some(())
 }
 
-/// Returns the number that Arrow stores for a moment or a duration.
+/// Returns the number that Arrow stores for a date, a time or a duration.
 pub(super) fn raw(array: &dyn Array, at: usize) -> Option<i64> {
     Some(match array.data_type() {
         DataType::Date32 => array.as_primitive::<Date32Type>().value(at).into(),
@@ -230,7 +230,7 @@ fn list(values: &ArrayRef, field: &FieldRef, out: &mut Json<'_>) {
     out.text.push(']');
 }
 
-/// Writes a row as an object.
+/// Writes the values of a row as a JSON object.
 pub(super) fn members_of<'a>(
     members: impl Iterator<Item = (&'a str, &'a DataType, &'a ArrayRef)>,
     at: usize,

@@ -1,4 +1,4 @@
-//! Record batches as a source.
+//! Provides the rows of record batches as a source of a load.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -18,16 +18,16 @@ use super::column::{Fault, Refusal, Wanted, convert};
 use super::nested::{Json, members_of};
 use crate::give::{self, give};
 
-/// The largest number of rows of a part.
+/// The maximum number of rows of a part.
 pub(crate) const PART_ROWS: usize = 128 << 10;
 
-/// The largest number of bytes of texts and blobs in one batch, unless the batch is a single row. A dictionary can make any number of bytes
-/// from a few.
+/// The maximum number of bytes of texts and blobs in one batch, unless the batch is a single row. The limit is needed because a short
+/// dictionary can stand for values of any size.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// The way in which the columns of record batches become columns of a batch.
+/// The mapping of the fields of record batches to the columns of a table.
 pub struct ArrowRows {
-    /// The file of the batches; `None` for rows of a program.
+    /// The file of the record batches; `None` if a program passes them.
     file: Option<PathBuf>,
     /// The field or the constant that fills each column of the table.
     pub columns: Vec<Filled>,
@@ -38,8 +38,8 @@ pub struct ArrowRows {
 }
 
 impl ArrowRows {
-    /// Creates rows with a column for each of `columns`, filled from batches that have `fields` fields. `as_text` is `true` for columns
-    /// with TEXT affinity. Messages begin with `file`, if the batches come from a file.
+    /// Creates a mapping that fills `columns` from record batches with `fields` fields. `as_text` is `true` for columns with TEXT affinity.
+    /// If the batches come from a file, messages begin with `file`.
     ///
     /// # Panics
     /// If `columns` names a field that does not exist.
@@ -61,14 +61,14 @@ impl ArrowRows {
         }
     }
 
-    /// Sets the types that the fields of the batches mean, if the batches have text as binary data that may not be UTF-8, as the batches of
-    /// [`ForeignBatches`](super::foreign::ForeignBatches) do. A row with a text that is not UTF-8 is a bad row.
+    /// Sets the types by which the fields are interpreted. This is needed for batches with unchecked text in binary arrays, such as those of
+    /// [`ForeignBatches`](super::foreign::ForeignBatches). A row with text that is not UTF-8 is a bad row.
     pub fn kinds(mut self, kinds: &[DataType]) -> ArrowRows {
         self.kinds = Some(kinds.to_vec());
         self
     }
 
-    /// Sets the types that fields mean in some columns of the table, because these are declared so.
+    /// Sets the types by which the fields of some columns are interpreted, because of the declared types of these columns.
     #[cfg(feature = "parquet")]
     pub(crate) fn declared_kinds(mut self, kinds: Vec<Option<DataType>>) -> ArrowRows {
         self.declared_kinds = kinds;
@@ -88,12 +88,12 @@ impl ArrowRows {
         }
     }
 
-    /// Gives all rows of a batch to the sink. `first_row` is the number of the first row.
+    /// Passes all rows of a record batch to the sink. `first_row` is the number of the first row.
     pub(crate) fn give(&self, batch: &RecordBatch, first_row: u64, sink: &mut dyn Sink) -> Result<()> {
         self.give_as(self.kinds.as_deref(), batch, first_row, sink)
     }
 
-    /// Gives all rows of a batch whose fields mean the types `kinds`.
+    /// Passes all rows of a record batch to the sink, with its fields interpreted by the types `kinds`.
     pub(crate) fn give_as(
         &self,
         kinds: Option<&[DataType]>,
@@ -124,21 +124,21 @@ impl ArrowRows {
     }
 }
 
-/// The rows of a batch.
+/// Some rows of a record batch.
 struct Slice<'r> {
     rows: &'r ArrowRows,
     kinds: Option<&'r [DataType]>,
     batch: RecordBatch,
     /// The number of the first row.
     first_row: u64,
-    /// The number of rows that are given, including bad rows.
+    /// The number of rows that are done, including bad rows.
     done: usize,
-    /// `true` if the next rows are too large to be given together.
+    /// `true` if the next rows are too large for one batch.
     overfull: bool,
 }
 
 impl Slice<'_> {
-    /// Returns the type that a field means.
+    /// Returns the type by which a field is interpreted.
     fn kind(&self, field: usize) -> &DataType {
         self.kinds.map_or_else(|| self.batch.column(field).data_type(), |kinds| &kinds[field])
     }
@@ -188,7 +188,7 @@ impl give::GivenRows for Slice<'_> {
                 }
             }
         }
-        // Each column reports its first bad row; once that row is removed, it reports the next.
+        // Each column reports its first bad row. The smallest of them is removed, and then all columns are tried again.
         if let Some(first) = refused.into_iter().min_by_key(|refused| refused.row) {
             return Err(Refused::Rows(vec![first]));
         }
@@ -226,7 +226,7 @@ impl give::GivenRows for Slice<'_> {
     }
 }
 
-/// A source of record batches.
+/// A source of the rows of record batches.
 pub struct ArrowSource {
     batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
     rows: Arc<ArrowRows>,
@@ -238,7 +238,7 @@ pub struct ArrowSource {
 }
 
 impl ArrowSource {
-    /// Creates a source of the rows of `batches`. Rows are numbered from `numbers.start` on; reading stops at `numbers.end`.
+    /// Creates a source of the rows of `batches`. The first row has the number `numbers.start`; reading stops at `numbers.end`.
     pub fn new(
         batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
         rows: ArrowRows,

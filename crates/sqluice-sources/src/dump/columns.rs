@@ -1,13 +1,13 @@
-//! The columns of a batch of decoded literals.
+//! Collects decoded literals column by column, for a batch.
 //!
 //! ```text
-//!  1, 2.5, '3', NULL     of a numeric column: spans of text, which the encoder converts as it converts fields of CSV
+//!  1, 2.5, '3', NULL     in a numeric column: spans of text, which the encoder converts as it converts fields of CSV
 //!  'x', NULL, 'y'        spans of text
 //!  X'00', NULL           spans of blobs
-//!  1, 'x', X'00'         of another column: values one by one
+//!  1, 'x', X'00'         in any other column: one value for each row
 //! ```
 //!
-//! A number in a column of numeric affinity stays the text that it is in the dump: SQLite stores the same for both.
+//! A number in a column of numeric affinity stays text as in the dump: SQLite stores the same value for the number and for its text.
 
 use sqluice_core::affinity::{Affinity, text_to_number};
 use sqluice_core::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
@@ -18,9 +18,9 @@ use super::literal::Literal;
 /// A column of a batch.
 #[derive(Debug)]
 pub(super) struct LiteralColumn {
-    /// `true` if the text of a number is stored as the number is.
+    /// `true` if a number may be kept as text, because SQLite stores the same value for both.
     numeric: bool,
-    /// `true` for another name of the rowid, whose integers the encoder takes as such.
+    /// `true` if the column is an alias of the rowid, whose integers the encoder takes as integers.
     rowid: bool,
     kind: Kind,
     rows: usize,
@@ -50,8 +50,8 @@ enum Cell {
 }
 
 impl LiteralColumn {
-    /// Creates a column. With `keeps_digits`, a number in a column of TEXT affinity is stored with the digits of the dump: other databases
-    /// have numbers of more digits than SQLite.
+    /// Creates a column. With `keeps_digits`, a number in a column with TEXT affinity is stored with all digits of the dump: other databases
+    /// have numbers with more digits than SQLite.
     pub(super) fn new(affinity: Affinity, rowid: bool, keeps_digits: bool) -> LiteralColumn {
         let as_text = affinity.is_numeric() || keeps_digits && affinity == Affinity::Text;
         LiteralColumn {
@@ -75,7 +75,7 @@ impl LiteralColumn {
         self.cells.clear();
     }
 
-    /// Appends a value, whose bytes are in `text`.
+    /// Appends a value. `text` contains its bytes.
     #[inline]
     pub(super) fn push(&mut self, literal: Literal, text: &[u8]) {
         let span = |start: usize, end: usize| Span { start: start as u32, len: (end - start) as u32 };
@@ -130,7 +130,7 @@ impl LiteralColumn {
         self.count(true);
     }
 
-    /// Appends a value to a column whose values are of several classes from now on.
+    /// Appends a value of another class than the values before, and stores all values of the column one by one from now on.
     fn push_cell(&mut self, cell: Cell) {
         if self.kind != Kind::Any {
             let cells = (0..self.rows).map(|row| match self.kind {
@@ -154,7 +154,7 @@ impl LiteralColumn {
         self.rows += 1;
     }
 
-    /// Returns the values of a column with values of several classes; otherwise no values. Their bytes are in `text`.
+    /// Returns the values if they are stored one by one, or else no values. `text` contains their bytes.
     pub(super) fn mixed<'a>(&self, text: &'a [u8]) -> Vec<Value<'a>> {
         let value = |cell: &Cell| match *cell {
             Cell::Null => Value::Null,
@@ -166,7 +166,7 @@ impl LiteralColumn {
         self.cells.iter().map(value).collect()
     }
 
-    /// Returns the column. `mixed` has the values of [`LiteralColumn::mixed`].
+    /// Returns the column for a batch. `mixed` is the result of [`LiteralColumn::mixed`].
     pub(super) fn column<'a>(&'a self, text: &'a [u8], mixed: &'a [Value<'a>]) -> Column<'a> {
         let bytes = || Bytes { data: text, spans: Spans::Anywhere(&self.spans) };
         let values = match self.kind {
@@ -180,14 +180,14 @@ impl LiteralColumn {
     }
 }
 
-/// Returns the value of a number: an integer, unless it has a point, an exponent, or more than 64 bits.
+/// Returns the value of a number: an integer, or a float if it has a point, an exponent or more than 64 bits.
 fn number(text: &[u8]) -> Result<i64, f64> {
     if let Some(int) = str::from_utf8(text).ok().and_then(|text| text.parse().ok()) {
         return Ok(int);
     }
     match text_to_number(text, Affinity::Real) {
         Value::Int(0) if text[0] == b'-' => Err(-0.0),
-        // REAL affinity stores whole floats as integers.
+        // The parser returns an integer for a float that is whole.
         Value::Int(int) => Err(int as f64),
         Value::Real(real) => Err(real),
         Value::Null | Value::Text(_) | Value::Blob(_) => Err(0.0),

@@ -1,8 +1,8 @@
-//! Statements with statements within: their semicolons do not end them.
+//! Finds the end of statements that contain other statements, whose semicolons do not end them.
 //!
 //! ```text
-//!  SQLite      CREATE [TEMP] TRIGGER ... BEGIN UPDATE ...; END;       ends at the semicolon behind `; END`
-//!  Postgres    CREATE FUNCTION ... BEGIN ATOMIC SELECT ...; END;      ends at the semicolon behind as many END as BEGIN and CASE
+//!  SQLite      CREATE [TEMP] TRIGGER ... BEGIN UPDATE ...; END;       ends at the semicolon after `; END`
+//!  Postgres    CREATE FUNCTION ... BEGIN ATOMIC SELECT ...; END;      ends at the semicolon after an END for each BEGIN and CASE
 //!              CREATE RULE ... DO (INSERT ...; DELETE ...);           ends at the semicolon outside of parentheses
 //! ```
 //!
@@ -10,22 +10,22 @@
 
 use super::lex::{Dialect, Rules, is_word};
 
-/// The words of a statement so far, as far as they decide where it ends.
+/// The words of a statement so far, as far as they decide where the statement ends.
 #[derive(Debug)]
 pub(super) struct Compound {
     dialect: Dialect,
     /// The first words, in upper case.
     first: Vec<String>,
     is_compound: bool,
-    /// SQLite: the number of tokens of `; END` that were just read.
+    /// SQLite: 1 if the last token is `;`, 2 if the last tokens are `; END`.
     ending: u8,
-    /// Postgres: the number of BEGIN and CASE that no END has closed.
+    /// Postgres: the number of BEGIN and CASE words without their END.
     depth: usize,
     /// Postgres: the number of open parentheses.
     parentheses: usize,
 }
 
-/// The number of words that decide what a statement is: `CREATE OR REPLACE FUNCTION`.
+/// The number of first words that decide the kind of a statement: `CREATE OR REPLACE FUNCTION`.
 const FIRST_WORDS: usize = 4;
 
 impl Compound {
@@ -40,13 +40,13 @@ impl Compound {
         }
     }
 
-    /// Notes a string or a quoted name.
+    /// Records that a string or a quoted name comes next in the statement.
     pub(super) fn quoted(&mut self) {
         self.ending = 0;
         self.first.resize(FIRST_WORDS, String::new());
     }
 
-    /// Returns `true` if the statement goes on behind a delimiter, which is read next.
+    /// Returns `true` if the statement continues after a delimiter. Called before the delimiter is read.
     pub(super) fn goes_on(&self, delimiter: &[u8]) -> bool {
         match self.dialect {
             Dialect::Sqlite => self.is_compound && delimiter == b";" && self.ending < 2,
@@ -55,7 +55,7 @@ impl Compound {
         }
     }
 
-    /// Takes the token at the start of `rest`. Returns its number of bytes; `None` if the window ends within a word.
+    /// Reads the token at the start of `rest` and returns its length. Returns `None` if the window ends within a word.
     pub(super) fn take(&mut self, rest: &[u8], whole: bool) -> Option<usize> {
         let byte = rest[0];
         if byte.is_ascii_whitespace() {

@@ -1,4 +1,4 @@
-//! The fields of COPY, in the text format of Postgres.
+//! Decodes the fields of COPY data, in the text format of Postgres.
 //!
 //! ```text
 //!  1<tab>two words<tab>\\N        a number, a text, NULL
@@ -7,7 +7,7 @@
 
 use super::literal::Literal;
 
-/// Decodes the field at `at`, in place. `at` becomes the position behind the tab or line end that ends the field; the data end at `end`.
+/// Decodes the field at `at`, in place, and moves `at` past the tab or line end after the field. `end` is the end of the data.
 pub(super) fn field(text: &mut [u8], end: usize, at: &mut usize) -> Literal {
     let start = *at;
     let mut to = start;
@@ -18,7 +18,7 @@ pub(super) fn field(text: &mut [u8], end: usize, at: &mut usize) -> Literal {
     }
     *at = (to + 1).min(end.max(1));
     let mut stop = to;
-    // A dump that was written on Windows ends its lines with CRLF. A carriage return of a value is written as an escape.
+    // If a dump was written on Windows, its lines end with CRLF. A carriage return in a value would be written as an escape.
     if text.get(to) == Some(&b'\n') && stop > start && text[stop - 1] == b'\r' {
         stop -= 1;
     }
@@ -60,7 +60,7 @@ fn unescape(text: &mut [u8], start: usize, end: usize) -> usize {
     to
 }
 
-/// Decodes up to `most` digits from `from` on, after a number whose value is `value`.
+/// Decodes up to `most` further digits of a number from `from` on. `value` is the value of the digits before.
 fn number(text: &[u8], from: &mut usize, end: usize, radix: u32, most: usize, value: u32) -> u8 {
     let mut value = value;
     for _ in 0..most {

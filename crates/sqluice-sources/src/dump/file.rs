@@ -1,4 +1,4 @@
-//! The files of a dump, which any thread reads at any offset.
+//! The files of a dump, which threads read at any offset.
 
 use std::fs::File;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use sqluice_platform::positioned::Positioned;
 
 use crate::input::InputFile;
 
-/// The files of a dump, read as one text: each begins on a line of its own. Offsets count from the start of the first file.
+/// The files of a dump, read as a single text. Each file begins on a new line. Offsets count from the start of the first file.
 #[derive(Debug)]
 pub struct DumpFile {
     parts: Vec<Part>,
@@ -21,10 +21,10 @@ pub struct DumpFile {
 /// A file of a dump.
 #[derive(Debug)]
 struct Part {
-    /// The offset in the text.
+    /// The offset of the file in the whole text.
     at: u64,
     content: Content,
-    /// The offset of the SQL in the file.
+    /// The offset of the SQL in the file; not 0 for a member of an archive.
     start: u64,
     /// The number of bytes of the SQL.
     bytes: u64,
@@ -36,19 +36,19 @@ struct Part {
 #[derive(Debug)]
 enum Content {
     File(Arc<File>),
-    /// Text that was made in this process.
+    /// A text in memory instead of a file.
     Text(Vec<u8>),
 }
 
 impl DumpFile {
-    /// Takes a text that has no file. `name` stands for it in messages.
+    /// Creates a dump from a text in memory. `name` is its name in messages.
     pub fn of_text(text: String, name: PathBuf) -> DumpFile {
         let bytes = text.len() as u64;
         let content = Content::Text(text.into_bytes());
         DumpFile { parts: vec![Part { at: 0, content, start: 0, bytes, name }], bytes }
     }
 
-    /// Takes the files of inputs, which are local files that are not compressed. A LF stands between two files.
+    /// Creates a dump from inputs that are uncompressed local files. A LF is added between two files.
     ///
     /// # Errors
     /// If no input is given, or a file can't be opened.
@@ -67,7 +67,7 @@ impl DumpFile {
             at += bytes + 1;
         }
         if parts.is_empty() {
-            return Err(Error::usage("a dump has a file"));
+            return Err(Error::usage("a dump needs at least one file"));
         }
         Ok(DumpFile { parts, bytes: at - 1 })
     }
@@ -87,18 +87,18 @@ impl DumpFile {
         &self.part_at(offset).name
     }
 
-    /// Returns the ranges of the files.
+    /// Returns the range of each file in the whole text.
     pub fn files(&self) -> impl Iterator<Item = Range<u64>> {
         self.parts.iter().map(|part| part.at..part.at + part.bytes)
     }
 
-    /// Returns the offset of a place that has a byte.
+    /// Returns the offset of a place in the whole text; `None` if the place is in no file or has no byte offset.
     pub fn offset_of(&self, place: &Place) -> Option<u64> {
         let part = self.parts.iter().find(|part| part.name == place.file)?;
         Some(part.at + place.byte?)
     }
 
-    /// Returns the place of `offset` without its line, which costs a walk over the file.
+    /// Returns the place of `offset` without its line number, which would take reading the file up to there.
     pub fn place_without_line(&self, offset: u64) -> Place {
         let part = self.part_at(offset);
         Place { byte: Some(offset - part.at), ..Place::file(&part.name) }
@@ -119,8 +119,7 @@ impl DumpFile {
         self.fill(offset, &mut to[at..])
     }
 
-    /// Reads `bytes` bytes from `offset` on in the place of what `to` has; fewer only at the end of the dump. Bytes that are overwritten
-    /// need not be zeroed before.
+    /// Like [`DumpFile::read`], but replaces the content of `to`. Its old bytes are overwritten without being zeroed first.
     ///
     /// # Errors
     /// As [`DumpFile::read`].
@@ -129,7 +128,7 @@ impl DumpFile {
         self.fill(offset, to)
     }
 
-    /// Returns the number of bytes from `offset` on, at most `most`.
+    /// Returns the number of bytes from `offset` to the end of the dump, at most `most`.
     fn bytes_at(&self, offset: u64, most: usize) -> usize {
         self.bytes.saturating_sub(offset).min(most as u64) as usize
     }
@@ -167,7 +166,7 @@ impl DumpFile {
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
-    /// Returns the number of the line at `offset` in its file, counted from 1. Reads the file up to there: only messages need lines.
+    /// Returns the line number at `offset` in its file, counted from 1. Reads the file up to there, so this is for messages only.
     pub fn line(&self, offset: u64) -> Option<u64> {
         Lines::new(self).at(offset).ok()
     }
@@ -178,7 +177,7 @@ impl DumpFile {
     }
 }
 
-/// A counter of the lines of each file, for offsets in ascending order.
+/// Returns line numbers for ascending offsets, and reads each file only once.
 #[derive(Debug)]
 pub struct Lines<'f> {
     file: &'f DumpFile,

@@ -1,26 +1,26 @@
-//! The beginning of INSERT and COPY statements: the table and the columns that get the rows.
+//! Parses the beginning of INSERT and COPY statements: the table and the columns for the rows.
 
 use super::lex::{Dialect, Look, Rules, is_word, look};
 
-/// The beginning of a statement that gives rows to a table.
+/// The beginning of an INSERT or COPY statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The schema or database that the statement names.
     pub schema: Option<String>,
     /// The table.
     pub table: String,
-    /// The columns that the statement names.
+    /// The columns that the statement names; `None` for all columns.
     pub columns: Option<Vec<String>>,
 }
 
-/// The result of reading the beginning of a statement.
+/// The result of parsing the beginning of a statement.
 #[derive(Debug)]
 pub(super) enum Begins {
-    /// Rows follow from this position on.
+    /// An INSERT or COPY statement, and the position at which its rows begin.
     Rows(Header, usize),
-    /// Another statement.
+    /// Some other statement.
     Other,
-    /// The window ends before the beginning does.
+    /// The window ends too early to decide.
     More,
 }
 
@@ -32,7 +32,7 @@ struct Words<'t> {
     whole: bool,
 }
 
-/// A word, a name or a symbol; its quotes are removed.
+/// A word, a name without its quotes, or a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
     Word(String),
@@ -41,7 +41,7 @@ enum Token {
     End,
 }
 
-/// The reason why no token could be read: the window ends.
+/// The error if the window ends before a token does.
 struct More;
 
 impl Token {
@@ -91,7 +91,7 @@ impl Words<'_> {
         }
     }
 
-    /// Returns the words before the next other token, in upper case, at most `most`.
+    /// Returns the next words in upper case, at most `most`, up to a token that is not a word.
     fn words(&mut self, most: usize) -> Result<Vec<String>, More> {
         let mut words = Vec::new();
         while words.len() < most {
@@ -107,7 +107,7 @@ impl Words<'_> {
         Ok(words)
     }
 
-    /// Reads a table's name. A bare name of Postgres is in lower case.
+    /// Parses the name of a table. Postgres folds a name without quotes to lower case.
     fn table(&mut self) -> Result<Option<(Option<String>, String)>, More> {
         let Some(first) = self.name()? else { return Ok(None) };
         let at = self.at;
@@ -125,7 +125,7 @@ impl Words<'_> {
         })
     }
 
-    /// Reads a list of columns after its parenthesis.
+    /// Parses a list of columns. The opening parenthesis is already read.
     fn columns(&mut self) -> Result<Option<Vec<String>>, More> {
         let mut columns = Vec::new();
         loop {
@@ -152,7 +152,7 @@ fn unquoted(quoted: &str) -> String {
     }
 }
 
-/// Reads the beginning of a statement whose rows are literals: up to VALUES, or up to the data of COPY.
+/// Parses the beginning of a statement with rows of literals: up to VALUES, or up to the data of COPY.
 pub(super) fn begins(text: &[u8], at: usize, rules: Rules, whole: bool) -> Begins {
     let mut words = Words { text, at, rules, whole };
     let read = match words.words(1) {
@@ -193,7 +193,7 @@ fn insert(words: &mut Words<'_>) -> Result<Option<Header>, More> {
     Ok(token.is("VALUES").then_some(Header { schema, table, columns }))
 }
 
-/// Reads `COPY table (columns) FROM stdin;` up to the data, which begin on the next line.
+/// Parses `COPY table (columns) FROM stdin;`. The data begin on the next line.
 fn copy(words: &mut Words<'_>) -> Result<Option<Header>, More> {
     let Some((schema, table)) = words.table()? else { return Ok(None) };
     let mut columns = None;

@@ -1,4 +1,4 @@
-//! The text of a dump that no semicolon ends: strings, quoted names and comments.
+//! Finds strings, quoted names and comments in the text of a dump: a semicolon within them does not end a statement.
 //!
 //! | | SQLite | MySQL | Postgres |
 //! |---|---|---|---|
@@ -7,22 +7,22 @@
 //! | comment to the end of the line | `--` | `#`, and `--` before white space | `--` |
 //! | comment | `/* */` | `/* */`; the server executes the text of `/*!40101 */` | `/* /* */ */` |
 //!
-//! All functions work on a window of the dump. They return [`Look::More`] where the bytes behind the window decide.
+//! All functions work on a window of the dump. They return [`Look::More`] if bytes after the window decide.
 
 use std::borrow::Cow;
 
-/// The rules by which the text of a dump is read.
+/// The rules for reading the text of a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// The program that reads such a dump.
+    /// The SQL dialect of the dump.
     pub dialect: Dialect,
     /// `true` if a backslash begins an escape in every string.
     pub backslash_escapes: bool,
-    /// The encoding of text that is not UTF-8.
+    /// The encoding of the dump's text; `None` for UTF-8.
     pub encoding: Option<&'static encoding_rs::Encoding>,
 }
 
-/// The language of a dump.
+/// The SQL dialect of a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// The shell of SQLite.
@@ -33,27 +33,28 @@ pub enum Dialect {
     Postgres,
 }
 
-/// The text at a position of a dump.
+/// The kind of text at a position of a dump: code, a quoted string or name, or a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// A byte of a statement.
     Code,
-    /// A string or a quoted name, up to this position.
+    /// A string or a quoted name that ends at this position.
     Quoted(usize),
-    /// A comment, up to this position.
+    /// A comment that ends at this position.
     Comment(usize),
-    /// The window ends before the string or comment does.
+    /// The window ends before the string or the comment does.
     More,
 }
 
 impl Rules {
-    /// Returns bytes of the dump as text. Bytes that the encoding does not have become U+FFFD.
+    /// Returns bytes of the dump as text. Bytes that are invalid in its encoding become U+FFFD.
     pub fn decoded(self, bytes: &[u8]) -> Cow<'_, str> {
         decoded(bytes, self.encoding)
     }
 }
 
-/// Returns bytes as text: UTF-8, as programs write it whatever they declare, and otherwise text of the encoding. Other bytes become U+FFFD.
+/// Decodes bytes as UTF-8 if they are valid UTF-8, which programs write whatever encoding they declare, or else in `encoding`. Invalid bytes
+/// become U+FFFD.
 pub fn decoded<'t>(bytes: &'t [u8], encoding: Option<&'static encoding_rs::Encoding>) -> Cow<'t, str> {
     match (std::str::from_utf8(bytes), encoding) {
         (Err(_), Some(encoding)) => encoding.decode_without_bom_handling(bytes).0,
@@ -62,7 +63,7 @@ pub fn decoded<'t>(bytes: &'t [u8], encoding: Option<&'static encoding_rs::Encod
 }
 
 impl Dialect {
-    /// Returns the name of the database.
+    /// Returns the name of the database system.
     pub fn name(self) -> &'static str {
         match self {
             Dialect::Sqlite => "SQLite",
@@ -71,16 +72,16 @@ impl Dialect {
         }
     }
 
-    /// Returns the rules that hold at the start of a dump.
+    /// Returns the rules at the start of a dump; settings in the dump may change them.
     pub fn rules(self) -> Rules {
         Rules { dialect: self, backslash_escapes: self == Dialect::MySql, encoding: None }
     }
 }
 
-/// Says what begins at `at`, which is not within a word. `whole` is `true` if the dump ends with the window.
+/// Returns what begins at `at`, which must not be within a word. `whole` is `true` if the window ends with the dump.
 pub fn look(text: &[u8], at: usize, rules: Rules, whole: bool) -> Look {
     let next = text.get(at + 1).copied();
-    // The next byte decides, and it is not in the window.
+    // `true` if the next byte decides, but is not in the window.
     let unknown = next.is_none() && !whole;
     match (text[at], rules.dialect) {
         (b'\'', _) => quoted(text, at, rules.backslash_escapes, whole),
@@ -97,7 +98,7 @@ pub fn look(text: &[u8], at: usize, rules: Rules, whole: bool) -> Look {
         (b'#', Dialect::MySql) => line(text, at, whole),
         (b'/', Dialect::MySql) if next == Some(b'*') => mysql_comment(text, at, whole),
         (b'*', Dialect::MySql) if unknown => Look::More,
-        // The end of a comment whose text is executed.
+        // The end of a comment whose text the server executes.
         (b'*', Dialect::MySql) if next == Some(b'/') => Look::Comment(at + 2),
         (b'/', Dialect::Sqlite) if next == Some(b'*') => ended(text, at + 2, b"*/", whole, Look::Comment),
         (b'/', Dialect::Postgres) if next == Some(b'*') => nested_comment(text, at, whole),
@@ -108,7 +109,7 @@ pub fn look(text: &[u8], at: usize, rules: Rules, whole: bool) -> Look {
     }
 }
 
-/// Returns `true` if a byte may be part of a word: a keyword, a bare name or a number.
+/// Returns `true` if a byte may be part of a word: a keyword, an unquoted name or a number.
 pub fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
 }
@@ -131,7 +132,7 @@ fn quoted(text: &[u8], at: usize, escapes: bool, whole: bool) -> Look {
     unended(text, whole, Look::Quoted)
 }
 
-/// Returns the text up to the first `end` from `from` on.
+/// Returns the position after the first `end` from `from` on, as `found` wraps it.
 fn ended(text: &[u8], from: usize, end: &[u8], whole: bool, found: fn(usize) -> Look) -> Look {
     match text.get(from..).and_then(|rest| memchr::memmem::find(rest, end)) {
         Some(at) => found(from + at + end.len()),
@@ -139,12 +140,12 @@ fn ended(text: &[u8], from: usize, end: &[u8], whole: bool, found: fn(usize) -> 
     }
 }
 
-/// A string or comment that nothing ends runs to the end of the dump.
+/// Returns the result for a string or comment without an end: it extends to the end of the dump.
 fn unended(text: &[u8], whole: bool, found: fn(usize) -> Look) -> Look {
     if whole { found(text.len()) } else { Look::More }
 }
 
-/// Returns the end of a comment that ends with the line. The end of the line is not part of it.
+/// Returns the end of a comment that ends with its line. The line end is not part of the comment.
 fn line(text: &[u8], at: usize, whole: bool) -> Look {
     match memchr::memchr(b'\n', &text[at..]) {
         Some(end) => Look::Comment(at + end),
@@ -152,8 +153,8 @@ fn line(text: &[u8], at: usize, whole: bool) -> Look {
     }
 }
 
-/// Returns the end of a comment of MySQL. Of a comment whose text the server executes, only the mark `/*!40101` is skipped. MariaDB's mark
-/// `/*M!999999` names a version that no server has.
+/// Returns the end of a comment of MySQL. If the server executes the text of the comment, only its first characters, `/*!40101`, are the
+/// comment. MariaDB's `/*M!999999` names a version that no server has, so all of it is a comment.
 fn mysql_comment(text: &[u8], at: usize, whole: bool) -> Look {
     const MARK_BYTES_MAX: usize = "/*M!999999".len();
     let rest = &text[at..];
@@ -172,7 +173,7 @@ fn mysql_comment(text: &[u8], at: usize, whole: bool) -> Look {
     Look::Comment(at + version + digits)
 }
 
-/// Returns the end of a comment of Postgres, which may have comments within.
+/// Returns the end of a comment of Postgres, which may contain other comments.
 fn nested_comment(text: &[u8], at: usize, whole: bool) -> Look {
     let (mut depth, mut to) = (0_usize, at);
     while to + 1 < text.len() {
@@ -190,7 +191,7 @@ fn nested_comment(text: &[u8], at: usize, whole: bool) -> Look {
     unended(text, whole, Look::Comment)
 }
 
-/// Returns the end of a string between `$tag$` and `$tag$`. `$1` is a parameter, and no string.
+/// Returns the end of a string between `$tag$` and `$tag$`. `$1` is not a string, but a parameter.
 fn dollar_quoted(text: &[u8], at: usize, whole: bool) -> Look {
     let rest = &text[at + 1..];
     let tag = rest.iter().take_while(|&&byte| is_word(byte) && byte != b'$').count();
@@ -209,7 +210,7 @@ mod tests {
     use super::decoded;
 
     #[test]
-    fn names_are_in_utf_8_or_in_the_encoding_of_the_dump() {
+    fn bytes_that_are_not_utf_8_are_decoded_in_the_encoding_of_the_dump() {
         let latin = Some(encoding_rs::WINDOWS_1252);
         assert_eq!(decoded(b"\xfc0", latin), "\u{fc}0");
         // mariadb-dump writes declarations in UTF-8 whatever the encoding of the rows.

@@ -1,7 +1,7 @@
-//! Rows that are written as literals: `(1,'x',NULL,X'00')`.
+//! Decodes rows of literals, such as `(1,'x',NULL,X'00')`.
 //!
-//! [`scan_row`] finds the end of a row, and decides whether all of its values are literals. [`Values`] decodes them. The calls by which the
-//! shell of SQLite writes text with line ends count as literals: `replace('a\nb','\n',char(10))` and `unistr('a\u000ab')`.
+//! [`scan_row`] finds the end of a row, and checks that all its values are literals. [`Values`] decodes them. Two function calls count as
+//! literals, because the shell of SQLite writes text with line ends in this form: `replace('a\nb','\n',char(10))` and `unistr('a\u000ab')`.
 
 use super::lex::{Dialect, Look, Rules, is_word, look};
 use crate::needles::first;
@@ -9,7 +9,7 @@ use crate::needles::first;
 /// The result of a search for the end of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scanned {
-    /// The position behind the closing parenthesis.
+    /// The position after the closing parenthesis.
     End(usize),
     /// A value is not a literal.
     Other,
@@ -71,7 +71,7 @@ pub(super) fn scan_row(text: &[u8], at: usize, rules: Rules, whole: bool) -> Sca
     unended
 }
 
-/// Returns `true` for the sign between the numbers of `1.0/2.0`, as exports write floats.
+/// Returns `true` for the `/` in a quotient such as `1.0/2.0`, in which form SQLite exports floats.
 fn is_division_of_floats(text: &[u8], at: usize, dialect: Dialect) -> bool {
     dialect == Dialect::Sqlite
         && text[at] == b'/'
@@ -79,13 +79,13 @@ fn is_division_of_floats(text: &[u8], at: usize, dialect: Dialect) -> bool {
         && text.get(at + 1).is_some_and(u8::is_ascii_digit)
 }
 
-/// Returns `true` if the sign at `at` is the sign of a number or of an exponent, and not an operator.
+/// Returns `true` if the sign at `at` belongs to a number or an exponent, and is not an operator.
 fn begins_number(text: &[u8], at: usize) -> bool {
     let before = text[..at].trim_ascii_end();
     matches!(before.last(), Some(b'(' | b',' | b'/' | b'e' | b'E' | b'-' | b'+'))
 }
 
-/// Returns `true` if a word may begin a literal, or be part of one. `next` is the byte behind the word.
+/// Returns `true` if a word may begin a literal or be part of one. `next` is the byte after the word.
 pub(super) fn may_be_literal(word: &[u8], next: u8, dialect: Dialect) -> bool {
     let is = |other: &str| word.eq_ignore_ascii_case(other.as_bytes());
     if is("NULL") || is("TRUE") || is("FALSE") || is("X") && next == b'\'' {
@@ -98,12 +98,12 @@ pub(super) fn may_be_literal(word: &[u8], next: u8, dialect: Dialect) -> bool {
     }
 }
 
-/// The class of a decoded value.
+/// A decoded value. Positions are positions in [`Values::text`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Literal {
     Null,
     Int(i64),
-    /// The text of a decimal number: a minus at most, digits, a point, an exponent.
+    /// The text of a decimal number: an optional minus, digits, a point, an exponent.
     Number {
         start: usize,
         end: usize,
@@ -116,7 +116,7 @@ pub(super) enum Literal {
         start: usize,
         end: usize,
     },
-    /// A float that a conversion has made.
+    /// A float that was computed from the literal.
     Real(f64),
     /// DEFAULT.
     Default,
@@ -129,7 +129,7 @@ pub(super) struct Values<'t> {
     pub(super) rules: Rules,
 }
 
-/// The reason why a row can't be decoded: it is written in a way that only SQLite understands.
+/// The error if a row can't be decoded, because it has something that only SQLite can evaluate.
 #[derive(Debug)]
 pub(super) struct Undecoded;
 
@@ -137,7 +137,7 @@ impl Values<'_> {
     /// Skips white space and comments.
     #[inline]
     pub(super) fn skip(&mut self) {
-        // Programs write values without white space: these bytes begin neither white space nor a comment.
+        // A shortcut: between values, programs write one of these bytes, which begin neither white space nor a comment.
         let is_next = |&byte: &u8| byte > b'/' || matches!(byte, b'\'' | b'(' | b')' | b',');
         if !self.text.get(self.at).is_some_and(is_next) {
             self.skip_blanks();
@@ -158,7 +158,7 @@ impl Values<'_> {
         }
     }
 
-    /// Goes behind a byte, if it is `byte`.
+    /// Moves past the next byte if it is `byte`. Returns `true` if so.
     #[inline]
     pub(super) fn eat(&mut self, byte: u8) -> bool {
         let found = self.text.get(self.at) == Some(&byte);
@@ -191,7 +191,7 @@ impl Values<'_> {
         while let Some(sign @ (b'-' | b'+')) = self.text.get(start) {
             negative ^= *sign == b'-';
             start += 1;
-            // `- 1` and `--1` are expressions; the second begins a comment.
+            // `- 1` is an expression, and `--` begins a comment.
             if matches!(self.text.get(start), Some(b' ' | b'-' | b'+')) {
                 return Err(Undecoded);
             }
@@ -219,7 +219,7 @@ impl Values<'_> {
             return Err(Undecoded);
         }
         self.at = end;
-        // The text of a number begins with its minus.
+        // The number's text includes its minus sign.
         let from = if negative { start - 1 } else { start };
         if self.rules.dialect == Dialect::Sqlite && self.text.get(end) == Some(&b'/') {
             return self.quotient(from);
@@ -227,14 +227,14 @@ impl Values<'_> {
         Ok(Literal::Number { start: from, end })
     }
 
-    /// Decodes `4503599627370497.0/4503599627370496.0/2.0`: a float that SQLite divides exactly, since each divisor is a power of two.
+    /// Decodes a quotient such as `4503599627370496.0/2.0`: SQLite divides exactly if each divisor is a power of two.
     fn quotient(&mut self, from: usize) -> Result<Literal, Undecoded> {
         let is_number = |byte: &&u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'/' | b'-');
         let end = from + self.text[from..].iter().take_while(is_number).count();
         let text = str::from_utf8(&self.text[from..end]).map_err(|_| Undecoded)?;
         let mut quotient = None;
         for number in text.split('/') {
-            // A whole number is an integer, whose division has another result.
+            // Without a point, SQLite would divide integers, with another result.
             let real = number.parse::<f64>().ok().filter(|_| number.contains('.')).ok_or(Undecoded)?;
             quotient = match quotient {
                 None => Some(real),
@@ -269,7 +269,7 @@ impl Values<'_> {
         }
     }
 
-    /// Decodes pairs of hexadecimal digits in place.
+    /// Decodes pairs of hexadecimal digits in place, as a blob.
     fn bytes_of_hex(&mut self, from: usize, end: usize) -> Result<Literal, Undecoded> {
         if !(end - from).is_multiple_of(2) {
             return Err(Undecoded);
@@ -296,7 +296,7 @@ impl Values<'_> {
         let quote = self.text[self.at];
         let start = self.at + 1;
         let mut to = start;
-        // The end of the decoded text. Each doubled quote becomes one, and the text behind it moves.
+        // The end of the decoded text so far. A doubled quote becomes one quote, and the text after it moves forward.
         let mut kept = start;
         loop {
             let rest = &self.text[to..];
@@ -352,7 +352,7 @@ impl Values<'_> {
                             }
                         },
                         _ => {
-                            // MySQL keeps the backslash of `\%` and `\_`, which patterns need.
+                            // MySQL keeps the backslash in `\%` and `\_`, which are escapes of LIKE patterns.
                             if matches!(escape, b'%' | b'_') {
                                 self.text[kept] = b'\\';
                                 kept += 1;
@@ -376,7 +376,7 @@ impl Values<'_> {
         Ok(Literal::Text { start, end: kept })
     }
 
-    /// Decodes an escape of Postgres behind its backslash. `to` is the position behind the first byte of the escape.
+    /// Decodes an escape of Postgres. `escape` is the byte after the backslash, and `to` the position after this byte.
     fn postgres_escape(&self, escape: u8, to: &mut usize) -> Result<Escaped, Undecoded> {
         let at = *to;
         let mut digits = |most: usize, radix: u32, from: usize| {
@@ -419,7 +419,7 @@ impl Values<'_> {
                 let digits = memchr::memchr(b'\'', &self.text[from..]).ok_or(Undecoded)?;
                 self.at = from + digits + 1;
                 match self.rules.dialect {
-                    // A bit string of Postgres: text.
+                    // `X'1f'` of Postgres is a bit string, which is not decoded here.
                     Dialect::Postgres => Err(Undecoded),
                     _ => self.bytes_of_hex(from, from + digits),
                 }
@@ -437,7 +437,7 @@ impl Values<'_> {
             }
             b"N" if self.rules.dialect != Dialect::Sqlite && self.text.get(self.at) == Some(&b'\'') => {
                 match (self.string()?, self.rules.dialect) {
-                    // National strings of Postgres are CHAR, whose blanks at the end are no part of the value.
+                    // `N'...'` of Postgres is a CHAR, so blanks at the end are not part of the value.
                     (Literal::Text { start, end }, Dialect::Postgres) => {
                         let blanks = self.text[start..end].iter().rev().take_while(|byte| **byte == b' ');
                         Ok(Literal::Text { start, end: end - blanks.count() })
@@ -485,7 +485,7 @@ impl Values<'_> {
         }
     }
 
-    /// Decodes `unistr('a\u000ab')`: SQLite's escapes are `\XXXX`, `\uXXXX`, `\+XXXXXX`, `\UXXXXXXXX` and `\\`.
+    /// Decodes `unistr('a\u000ab')`. Its escapes are `\XXXX`, `\uXXXX`, `\+XXXXXX`, `\UXXXXXXXX` and `\\`.
     fn unistr(&mut self) -> Result<Literal, Undecoded> {
         self.expect(b'(')?;
         let (start, end) = self.expect_text()?;
@@ -528,7 +528,7 @@ impl Values<'_> {
         Ok(Literal::Text { start, end: kept })
     }
 
-    /// Decodes `replace(TEXT,'\n',char(10))`: the second text, of two bytes or more, becomes the character.
+    /// Decodes `replace(TEXT,'\n',char(10))`: the second argument, of at least two bytes, is replaced by the character in the text.
     fn replace(&mut self) -> Result<Literal, Undecoded> {
         self.expect(b'(')?;
         let (start, end) = self.expect_text()?;
@@ -562,7 +562,7 @@ impl Values<'_> {
         Ok(Literal::Text { start, end: kept })
     }
 
-    /// Decodes `CAST(X'00' AS TEXT)`: text that no string can have.
+    /// Decodes `CAST(X'00' AS TEXT)`, which is how text with NUL bytes is written.
     fn cast(&mut self) -> Result<Literal, Undecoded> {
         self.expect(b'(')?;
         let Literal::Blob { start, end } = self.value()? else { return Err(Undecoded) };
@@ -578,7 +578,7 @@ fn is_power_of_two(real: f64) -> bool {
     real.is_normal() && real > 0.0 && real.to_bits() & FRACTION_BITS == 0
 }
 
-/// Returns the number of digits from `from` on.
+/// Returns the number of consecutive digits from `from` on.
 #[inline]
 fn digits(text: &[u8], from: usize) -> usize {
     const OF_ALL: u64 = u64::MAX / 0xff;
@@ -586,7 +586,7 @@ fn digits(text: &[u8], from: usize) -> usize {
     let mut count = 0;
     while let Some(eight) = rest[count..].first_chunk() {
         let eight = u64::from_le_bytes(*eight) ^ (OF_ALL * 0x30);
-        // The top bit of the first byte that is no digit is set. Bits above it may be false.
+        // Sets the top bit of the first byte that is not a digit. Top bits of later bytes may be wrong.
         let others = (eight.wrapping_add(OF_ALL * 0x76) | eight) & (OF_ALL * 0x80);
         if others != 0 {
             return count + others.trailing_zeros() as usize / 8;
@@ -596,13 +596,13 @@ fn digits(text: &[u8], from: usize) -> usize {
     count + rest[count..].iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// A decoded escape.
+/// The result of decoding an escape.
 enum Escaped {
     Byte(u8),
     Char(char),
 }
 
-/// Decodes an escape of MySQL. A backslash before any other byte means the byte.
+/// Decodes an escape of MySQL. A backslash before any other byte stands for the byte itself.
 fn mysql_escape(escape: u8) -> u8 {
     match escape {
         b'0' => 0,
@@ -622,7 +622,7 @@ mod tests {
 
     use super::{Dialect, Literal, Rules, Values, digits, mysql_escape};
 
-    /// Decodes a string byte by byte. Returns the text and the position behind the closing quote.
+    /// Decodes a string byte by byte, as a reference. Returns the text and the position after the closing quote.
     fn decoded(text: &[u8], backslash_escapes: bool) -> Option<(Vec<u8>, usize)> {
         let (mut decoded, mut at) = (Vec::new(), 1);
         loop {
@@ -652,7 +652,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(1000))]
 
         #[test]
-        fn strings_are_those_of_the_loop_over_bytes(
+        fn fast_string_decoding_equals_the_loop_over_bytes(
             quote in prop::sample::select(&b"'\""[..]),
             bytes in vec(prop_oneof![4 => b'a'..=b'z', 1 => prop::sample::select(&b"'\"\\%_0Z"[..]), 1 => any::<u8>()], 0..80),
             backslash_escapes: bool,
@@ -669,7 +669,7 @@ mod tests {
         }
 
         #[test]
-        fn digits_are_counted_up_to_the_first_other_byte(
+        fn fast_counting_of_digits_equals_the_loop_over_bytes(
             before in 0..10usize,
             number in "[0-9]{0,30}",
             after in vec(any::<u8>(), 0..20),

@@ -1,4 +1,4 @@
-//! Dumps: SQL text that makes a database.
+//! Dumps: SQL text that creates a database, written for SQLite, MySQL or PostgreSQL.
 //!
 //! ```text
 //!  dump ──> split ──> statements without rows ──> SQLite
@@ -7,12 +7,12 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `lex`: strings, names and comments of each dialect; `sql_mode`: a setting that changes them; `file`: the file of a dump
-//! * `insert`: the beginning of INSERT and COPY; `compound`: statements with statements within; `literal`: rows of literals; `plain`:
-//!   the end of a row of plain literals; `copy`: the fields of COPY
-//! * `split`: the statements of a dump; `naive`: its slow twin; `twins`: the comparison of both
-//! * `recognise`: the recognition of dumps
-//! * `conversion`: values in another form; `translate`: the schemas of MySQL and Postgres in SQLite's words
+//! * `lex`: strings, names and comments of each dialect; `sql_mode`: a setting of MySQL that changes them; `file`: the files of a dump
+//! * `insert`: the beginning of INSERT and COPY; `compound`: statements that contain statements; `literal`: rows of literals; `plain`: the
+//!   end of a row of plain literals; `copy`: the fields of COPY data
+//! * `split`: the statements of a dump; `naive`: a slow splitter for tests; `twins`: the comparison of both splitters
+//! * `recognise`: recognises dumps, and the program that wrote them
+//! * `conversion`: values that SQLite stores in another form; `translate`: schemas of MySQL and Postgres as schemas of SQLite
 //! * `columns`: decoded literals, column by column; `rows`: the rows of a table as a source; `sent`: the rows that a server sends
 
 mod columns;

@@ -1,25 +1,25 @@
-//! The slow, obvious splitter: the whole dump in memory, one byte at a time.
+//! A slow and simple splitter for tests: it has the whole dump in memory and looks at one byte at a time.
 //!
-//! | | ends a statement | not within |
+//! | | ends a statement | but not within |
 //! |---|---|---|
 //! | SQLite | `;` | quotes, comments; CREATE TRIGGER, which ends with `; END ;` |
 //! | MySQL | the delimiter | quotes, comments |
 //! | Postgres | `;` | quotes, comments, parentheses; CREATE FUNCTION and PROCEDURE between BEGIN and END |
 //!
-//! These are the rules of `sqlite3_complete`, and of the programs `mysql` and `psql`. The fast splitter gives the same statements for any
-//! bytes.
+//! These are the rules of `sqlite3_complete` and of the programs `mysql` and `psql`. For any bytes, the fast splitter must return the same
+//! statements.
 
 use super::lex::Dialect;
 use super::sql_mode::SqlMode;
 
-/// A statement, a command of a shell, or the data of COPY with its statement.
+/// A statement, a command of a shell, or a COPY statement with its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) kind: Kind,
     pub(super) start: usize,
-    /// The position behind the last byte, without the delimiter.
+    /// The position after the last byte, before the delimiter.
     pub(super) end: usize,
-    /// The position behind the delimiter, or behind the line that ends the data of COPY.
+    /// The position after the delimiter, or after the line that ends the data of COPY.
     pub(super) next: usize,
     /// `true` if a backslash begins an escape in the strings of the statement.
     pub(super) backslash_escapes: bool,
@@ -29,15 +29,15 @@ pub(super) struct Entry {
 pub(super) enum Kind {
     Statement,
     Command,
-    /// The data of COPY: the number of lines.
+    /// A COPY statement, with the number of lines of its data.
     Copy(u64),
 }
 
-/// The reason why a dump has no end: the start of a COPY statement whose data nothing ends.
+/// The error if the data of COPY have no end. Contains the start of the COPY statement.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unended(pub(super) usize);
 
-/// A piece of a statement.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     /// White space, or a comment.
@@ -50,7 +50,7 @@ pub(super) enum Token {
     Symbol,
 }
 
-/// A reader of a dump.
+/// A reader of the text of a dump.
 pub(super) struct Reader<'t> {
     pub(super) text: &'t [u8],
     dialect: Dialect,
@@ -59,7 +59,7 @@ pub(super) struct Reader<'t> {
     sql_mode: SqlMode,
 }
 
-/// Splits a dump.
+/// Splits a dump into statements.
 pub(super) fn split(text: &[u8], dialect: Dialect) -> Result<Vec<Entry>, Unended> {
     let mut reader = Reader::new(text, dialect);
     let mut entries = Vec::new();
@@ -104,7 +104,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads strings as they are read where an entry stands.
+    /// Creates a reader of the text up to the end of `entry`, with the escapes that hold for the entry.
     pub(super) fn of_entry(text: &'t [u8], dialect: Dialect, entry: &Entry) -> Reader<'t> {
         Reader { backslash_escapes: entry.backslash_escapes, ..Reader::new(&text[..entry.end], dialect) }
     }
@@ -128,7 +128,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Returns the first position from `at` on where `bytes` begin; the end of the dump if they do not come.
+    /// Returns the first position from `at` on at which `bytes` occur, or the end of the dump.
     fn find(&self, mut at: usize, bytes: &[u8]) -> usize {
         while at < self.text.len() && !self.has(at, bytes) {
             at += 1;
@@ -136,12 +136,12 @@ impl<'t> Reader<'t> {
         at
     }
 
-    /// Returns the position behind the next `bytes`, or the end of the dump.
+    /// Returns the position after the next occurrence of `bytes`, or the end of the dump.
     fn behind(&self, at: usize, bytes: &[u8]) -> usize {
         (self.find(at, bytes) + bytes.len()).min(self.text.len())
     }
 
-    /// Returns the piece at `at`, and the position behind it.
+    /// Returns the kind of the token at `at`, and the position after the token.
     pub(super) fn token(&self, at: usize) -> (Token, usize) {
         if self.text[at].is_ascii_whitespace() {
             return (Token::Blank, at + 1);
@@ -156,7 +156,7 @@ impl<'t> Reader<'t> {
             return (Token::Symbol, at + 1);
         }
         let mut end = at;
-        // The program `mysql` looks for its delimiter at each byte.
+        // The program `mysql` looks for its delimiter at every byte, even within words.
         while self.is_word(end)
             && (end == at || self.dialect != Dialect::MySql || !self.has(end, &self.delimiter))
         {
@@ -165,7 +165,7 @@ impl<'t> Reader<'t> {
         (Token::Word, end)
     }
 
-    /// Returns the end of the comment that begins at `at`.
+    /// Returns the end of the comment that begins at `at`; `None` if no comment begins there.
     fn comment(&self, at: usize) -> Option<usize> {
         let mysql = self.dialect == Dialect::MySql;
         let is_dashes = self.has(at, b"--") && (!mysql || self.byte(at + 2).is_none_or(|byte| byte <= b' '));
@@ -216,7 +216,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Returns the end of the string or the quoted name that begins at `at`.
+    /// Returns the end of the string or quoted name that begins at `at`; `None` if none begins there.
     fn quoted(&self, at: usize) -> Option<usize> {
         let sqlite = self.dialect == Dialect::Sqlite;
         let mysql = self.dialect == Dialect::MySql;
@@ -239,7 +239,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Returns the position behind the quote that closes the one at `at`. A doubled quote closes nothing.
+    /// Returns the position after the closing quote of the string that begins at `at`. A doubled quote is not a closing quote.
     fn until_quote(&self, at: usize, escapes: bool) -> usize {
         let quote = self.text[at];
         let mut end = at + 1;
@@ -257,7 +257,7 @@ impl<'t> Reader<'t> {
         self.text.len()
     }
 
-    /// Returns the position of the next statement.
+    /// Returns the position of the next statement: skips white space and comments.
     fn behind_blanks(&self, mut at: usize) -> usize {
         while at < self.text.len() {
             if self.text[at].is_ascii_whitespace() {
@@ -275,7 +275,7 @@ impl<'t> Reader<'t> {
         at
     }
 
-    /// Returns the end of the line of a command that begins at `at`, and the position of the next line.
+    /// If a command begins at `at`, returns the end of its line and the position of the next line.
     fn command(&mut self, at: usize) -> Option<(usize, usize)> {
         let end = self.find(at, b"\n");
         let line = &self.text[at..end];
@@ -297,12 +297,12 @@ impl<'t> Reader<'t> {
         Some((end, (end + 1).min(self.text.len())))
     }
 
-    /// Returns the end of the statement that begins at `start`, without and with its delimiter.
+    /// Returns the end of the statement that begins at `start`, without its delimiter and with its delimiter.
     fn statement(&self, start: usize) -> (usize, usize) {
         let mut words: Vec<String> = Vec::new();
-        // The last tokens of SQLite: 1 for `;`, 2 for `; END`.
+        // SQLite: 1 after `;`, 2 after `; END`.
         let mut ending = 0;
-        // Postgres: the open parentheses, and the open BEGIN and CASE.
+        // Postgres: the number of open parentheses, and of BEGIN and CASE words without END.
         let (mut parentheses, mut blocks) = (0_u64, 0_u64);
         let mut at = start;
         while at < self.text.len() {
@@ -352,7 +352,7 @@ impl<'t> Reader<'t> {
         (self.text.len(), self.text.len())
     }
 
-    /// Returns the words, names and symbols of a statement, without comments.
+    /// Returns the tokens of a statement without white space and comments: their kind, start and end.
     pub(super) fn tokens(&self, start: usize) -> Vec<(Token, usize, usize)> {
         let mut tokens = Vec::new();
         let mut at = start;
@@ -366,7 +366,7 @@ impl<'t> Reader<'t> {
         tokens
     }
 
-    /// Returns the start of the data of COPY, if the statement `COPY table (columns) FROM STDIN;` ends at `end`.
+    /// Returns the start of the data if the statement from `start` to `end` is `COPY table (columns) FROM STDIN;`.
     fn copy(&self, start: usize, end: usize, next: usize) -> Option<usize> {
         if self.dialect != Dialect::Postgres || next == end {
             return None;
@@ -408,7 +408,7 @@ impl<'t> Reader<'t> {
         is_from_stdin.then(|| self.behind(next, b"\n"))
     }
 
-    /// Returns the number of lines of data from `at` on, and the position behind the line `\.` that ends them.
+    /// Returns the number of lines of data from `at` on, and the position after the line `\.` that ends them.
     fn lines(&self, mut at: usize) -> Option<(u64, usize)> {
         let mut lines = 0;
         while at < self.text.len() {
@@ -422,7 +422,7 @@ impl<'t> Reader<'t> {
         None
     }
 
-    /// Follows a setting that changes how strings are read.
+    /// Applies a SET statement that changes how strings are read.
     fn take_setting(&mut self, statement: &[u8]) {
         let text = String::from_utf8_lossy(&statement[..statement.len().min(1000)]).to_ascii_lowercase();
         match self.dialect {
@@ -438,14 +438,14 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Returns `true` if a statement with these first words has statements within, up to `; END ;`.
+/// Returns `true` if a statement with these first words contains statements up to `; END ;`.
 fn is_trigger(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let words = words.strip_prefix(&["EXPLAIN"]).unwrap_or(&words);
     matches!(words, ["CREATE", "TRIGGER", ..] | ["CREATE", "TEMP" | "TEMPORARY", "TRIGGER", ..])
 }
 
-/// Returns `true` if a statement with these first words may have statements within, between BEGIN and END.
+/// Returns `true` if a statement with these first words may contain statements between BEGIN and END.
 fn is_function(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let words = words.strip_prefix(&["CREATE", "OR", "REPLACE"]).or(words.strip_prefix(&["CREATE"]));

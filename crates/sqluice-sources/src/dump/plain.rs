@@ -1,28 +1,28 @@
-//! The end of a row of plain literals: numbers, strings and words such as NULL.
+//! Finds the end of a row of plain literals: numbers, strings and words such as NULL.
 //!
-//! Most rows have no other values. A block of 64 bytes becomes bits, and only bytes outside of strings that are no part of a number are
-//! looked at:
+//! Most rows have only such values. Each block of 64 bytes is turned into bits, and only the bytes that are neither in a string nor part of a
+//! number are looked at one by one:
 //!
 //! ```text
 //!  bytes    (1,-2.5,'it''s (1)',NULL),(2
 //!  quotes   ........#..##......#........
-//!  strings  ........###.#######.........     behind an odd number of quotes; a doubled quote closes and opens again
+//!  strings  ........###.#######.........     bytes after an odd number of quotes; a doubled quote closes and opens again
 //!  others   #..#................#####.#.     the row ends at the closing parenthesis
 //! ```
 //!
-//! Where backslashes escape, an escaped quote does not count.
+//! If backslashes are escapes, an escaped quote is not counted.
 //!
-//! Invariant: [`end_of_row`] finds the end that [`scan_row`](super::literal::scan_row) finds, or no end.
+//! Invariant: [`end_of_row`] returns the same end as [`scan_row`](super::literal::scan_row), or `None`.
 
 use super::lex::{Dialect, Rules, is_word};
 use super::literal::may_be_literal;
 use crate::needles::{mask, odd, range, short};
 
-/// Returns the end of the row whose opening parenthesis is at `at`; `None` if the row has anything but plain literals, or does not end in
-/// `text`.
+/// Returns the end of the row whose opening parenthesis is at `at`. Returns `None` if the row has anything other than plain literals, or does
+/// not end in `text`.
 pub(super) fn end_of_row(text: &[u8], at: usize, rules: Rules) -> Option<usize> {
     let mut start = at;
-    // The bits of the opening parenthesis, and of words that reach into the next block.
+    // The position up to which all bytes are handled: after the opening parenthesis, or after a word that extends into the next block.
     let mut passed = at + 1;
     let (mut within, mut escapes) = (0, false);
     loop {
@@ -63,19 +63,19 @@ pub(super) fn end_of_row(text: &[u8], at: usize, rules: Rules) -> Option<usize> 
     }
 }
 
-/// Returns the end of the word at `to`, if it is part of a number or may be a literal.
+/// Returns the end of the word at `to`; `None` if the word is neither part of a number nor a possible literal.
 fn end_of_word(text: &[u8], to: usize, dialect: Dialect) -> Option<usize> {
     let bytes = text[to..].iter().take_while(|byte| is_word(**byte)).count();
     let next = *text.get(to + bytes)?;
     let goes_on = is_word(text[to - 1]) || text[to - 1] == b'.';
-    // Such a letter may begin a string with escapes.
+    // `E'...'` is a string with escapes, which is not plain.
     let begins_string = matches!(text[to], b'e' | b'E');
     let is_plain = goes_on || !begins_string && may_be_literal(&text[to..to + bytes], next, dialect);
     is_plain.then_some(to + bytes)
 }
 
-/// Returns the positions of escaped bytes, for the positions of backslashes. `goes_on` is `true` if the first byte is escaped by the block
-/// before, and becomes `true` if this block escapes the first byte of the next.
+/// Returns the positions of escaped bytes, given the positions of backslashes. On entry, `goes_on` is `true` if the previous block ends with
+/// a backslash that escapes the first byte of this block; it is then set for the next block.
 fn escaped(backslashes: u64, goes_on: &mut bool) -> u64 {
     let mut escaped = u64::from(*goes_on);
     let mut left = backslashes & !escaped;
@@ -85,7 +85,7 @@ fn escaped(backslashes: u64, goes_on: &mut bool) -> u64 {
         let next = backslash << 1;
         *goes_on = next == 0;
         escaped |= next;
-        // An escaped backslash escapes nothing.
+        // An escaped backslash does not escape the next byte.
         left &= !(backslash | next);
     }
     escaped
@@ -100,7 +100,7 @@ mod tests {
     use super::super::literal::{Scanned, scan_row};
     use super::{Dialect, Rules, end_of_row};
 
-    /// Parts of rows, which any row may put together.
+    /// Parts of rows, which the tests combine at random.
     const PARTS: [&str; 38] = [
         "1",
         "-2.5",
@@ -166,7 +166,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(2000))]
 
         #[test]
-        fn an_end_is_that_of_the_loop_over_bytes(
+        fn the_end_of_a_row_is_the_end_that_the_loop_over_bytes_finds(
             before in 0..3usize,
             parts in vec(select(&PARTS[..]), 0..60),
             cut in any::<prop::sample::Index>(),
@@ -181,7 +181,7 @@ mod tests {
         }
 
         #[test]
-        fn an_end_in_any_bytes_is_that_of_the_loop_over_bytes(
+        fn the_end_of_a_row_in_random_bytes_is_the_end_that_the_loop_finds(
             bytes in vec(prop_oneof![select(&b"'\\,()-+eE1NULLx"[..]), any::<u8>()], 0..200),
             rules in rules(),
         ) {
@@ -192,7 +192,7 @@ mod tests {
         }
 
         #[test]
-        fn a_row_of_plain_literals_has_an_end(
+        fn the_end_of_a_row_of_plain_literals_is_always_found(
             before in 0..80usize,
             literals in vec(literal(), 1..20),
             rules in rules(),

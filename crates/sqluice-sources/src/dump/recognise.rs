@@ -1,16 +1,16 @@
-//! The recognition of dumps, and of the program that wrote one.
+//! Recognises dumps, and the database system that a dump was written for.
 //!
 //! ```text
-//!  -- MySQL dump 10.13 ...            the first comment of the programs that dump databases
-//!  PRAGMA foreign_keys=OFF;           the first statements of the shell of SQLite
-//!  CREATE TABLE t (                   statements that only SQL has
+//!  -- MySQL dump 10.13 ...            the first comment of a program that writes dumps
+//!  PRAGMA foreign_keys=OFF;           the first statements that the shell of SQLite writes
+//!  CREATE TABLE t (                   statements that can only be SQL
 //!  INSERT INTO t VALUES (
 //! ```
 
 use super::insert::{Begins, begins};
 use super::lex::{Dialect, Look, look};
 
-/// The words of comments, in lower case, with which dumps begin.
+/// Comments, in lower case, with which dumps begin.
 const SIGNATURES: [(&str, Dialect); 7] = [
     ("mysql dump", Dialect::MySql),
     ("mariadb dump", Dialect::MySql),
@@ -21,7 +21,7 @@ const SIGNATURES: [(&str, Dialect); 7] = [
     ("sqlite dump", Dialect::Sqlite),
 ];
 
-/// Returns `true` if a longer beginning may decide: the text has only white space and comments so far.
+/// Returns `true` if more text may decide, because there are only white space and comments so far.
 pub fn is_undecided(head: &[u8]) -> bool {
     let comment = head.trim_ascii_start();
     let may_be =
@@ -29,7 +29,7 @@ pub fn is_undecided(head: &[u8]) -> bool {
     may_be && first_statement(head).is_none() && signature(head).is_none()
 }
 
-/// Returns `true` if text begins as a dump does.
+/// Returns `true` if a text begins like a dump.
 pub fn begins_dump(head: &[u8]) -> bool {
     if signature(head).is_some() {
         return true;
@@ -63,8 +63,7 @@ pub fn begins_dump(head: &[u8]) -> bool {
     }
 }
 
-/// Words outside of strings and comments that only one of the servers reads, in lower case. SQLite refuses them, or, as types, gives them
-/// no meaning.
+/// Code in lower case that only one of the two servers uses, outside of strings and comments. SQLite refuses it or, in types, ignores it.
 const WORDS: [(&str, Dialect); 40] = [
     ("/*!40", Dialect::MySql),
     ("engine=", Dialect::MySql),
@@ -128,7 +127,7 @@ pub fn dialect(head: &[u8]) -> Dialect {
     }
 }
 
-/// Returns the name of another database whose script begins with `head`, and is not read.
+/// Returns the name of an unsupported database system if the first bytes of a script belong to it.
 pub fn other_database(head: &[u8]) -> Option<&'static str> {
     const OTHERS: [(&str, &str); 6] = [
         ("\ngo\n", "SQL Server"),
@@ -143,7 +142,7 @@ pub fn other_database(head: &[u8]) -> Option<&'static str> {
     found.filter(|_| signature(head).is_none()).map(|(_, name)| *name)
 }
 
-/// Returns text in lower case without its strings and comments, with an LF at its start, so that each line begins behind an LF.
+/// Returns text in lower case without strings and comments. A LF is added at its start, so that every line begins after a LF.
 fn code(head: &[u8]) -> Vec<u8> {
     let rules = Dialect::MySql.rules();
     let mut code = b"\n".to_vec();
@@ -155,7 +154,7 @@ fn code(head: &[u8]) -> Vec<u8> {
         };
         match end {
             Look::Comment(to) => {
-                // The mark of a comment that MySQL executes stays.
+                // Keep the beginning of a comment whose text MySQL executes.
                 if head[at..to].starts_with(b"/*!") {
                     code.extend_from_slice(&head[at..to]);
                 }
@@ -171,13 +170,12 @@ fn code(head: &[u8]) -> Vec<u8> {
     code
 }
 
-/// Returns `true` if text begins with a comment that only programs write that dump databases, or as the shell of SQLite begins a dump.
+/// Returns `true` if a text begins with the comment of a program that writes dumps, or with the first statements of SQLite's shell.
 pub fn is_signed(head: &[u8]) -> bool {
     signature(head).is_some() || head.starts_with(b"PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;")
 }
 
-/// Returns `true` if the program that wrote a dump says at its start that it dumps, and not at its end that it is done. `tail` has the last
-/// bytes of the dump.
+/// Returns `true` if the program that wrote a dump has a closing comment, and the dump lacks it. `tail` has the last bytes of the dump.
 pub fn is_cut_off(head: &[u8], tail: &[u8]) -> bool {
     const ENDS: [&str; 3] = ["-- dump completed", "database dump complete", "database cluster dump complete"];
     let lower = [head, tail].map(<[u8]>::to_ascii_lowercase);
@@ -192,10 +190,10 @@ pub fn is_cut_off(head: &[u8], tail: &[u8]) -> bool {
     says_so.iter().any(|words| has(first_line, words)) && !ENDS.iter().any(|words| has(&lower[1], words))
 }
 
-/// The number of bytes at the start of a dump that name its program.
+/// The number of bytes at the start of a dump in which its program is named.
 const BEGINNING_BYTES: usize = 200;
 
-/// Returns the dialect that the comments before the first statement name.
+/// Returns the dialect that the comments before the first statement name, if any.
 fn signature(head: &[u8]) -> Option<Dialect> {
     let end = first_statement(head).unwrap_or(head.len());
     let comments = head[..end].to_ascii_lowercase();
@@ -213,11 +211,11 @@ fn first_statement(head: &[u8]) -> Option<usize> {
             at += 1;
             continue;
         }
-        // A line of dashes alone is a comment in every dialect.
+        // A line that begins with dashes is a comment in every dialect.
         let at_line = |at: usize| memchr::memchr(b'\n', &head[at..]).map_or(head.len(), |end| at + end);
         match byte {
             b'-' if head.get(at + 1) == Some(&b'-') => at = at_line(at),
-            // MySQL takes such lines for comments.
+            // A line that begins with # is a comment in MySQL.
             b'#' => at = at_line(at),
             b'/' => match look(head, at, rules, false) {
                 Look::Comment(to) => at = to,
@@ -234,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_are_recognised_by_words_that_one_server_reads() {
+    fn the_dialect_of_a_script_follows_from_words_that_one_server_has() {
         for script in [
             "DROP DATABASE IF EXISTS `Chinook`;",
             "CREATE TABLE t (\n  id INT NOT NULL AUTO_INCREMENT\n);",
@@ -256,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_begin_with_statements_that_no_table_begins_with() {
+    fn a_script_is_told_from_a_csv_file_by_its_first_statement() {
         for script in [
             "SET NAMES utf8mb4;\nSET @OLD=1;",
             "SET @OLD_UNIQUE_CHECKS=@@UNIQUE_CHECKS, UNIQUE_CHECKS=0;",
@@ -283,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_of_other_databases_are_known_by_name() {
+    fn scripts_of_unsupported_databases_are_recognised() {
         let server =
             "CREATE DATABASE [Chinook];\nGO\nUSE [Chinook];\nGO\nCREATE TABLE [dbo].[Album] (a INT);\nGO\n";
         assert_eq!(other_database(server.as_bytes()), Some("SQL Server"));

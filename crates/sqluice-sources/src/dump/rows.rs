@@ -1,11 +1,11 @@
-//! The rows of a table in a dump, as a source.
+//! A source of the rows of a table in a dump.
 //!
 //! ```text
 //!  pieces of INSERT INTO t VALUES ...       ──> parts of up to 1 MiB ──> workers decode literals to batches
 //!  pieces of INSERT INTO t(b, a) VALUES ...
 //! ```
 //!
-//! Text that is not UTF-8 is stored as it is in the dump, as SQLite does.
+//! In a dump of SQLite, text that is not UTF-8 is stored unchanged, as SQLite does.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,37 +26,37 @@ use super::lex::{Dialect, Rules};
 use super::literal::{Literal, Undecoded, Values};
 use super::split::Piece;
 
-/// The columns that the values of a statement fill.
+/// Describes the rows of a statement: the column for each of their values, and how the values are read and converted.
 #[derive(Debug)]
 pub struct Shape {
-    /// The rules by which the rows are read.
+    /// The rules for reading the literals.
     pub rules: Rules,
-    /// `true` for the data of COPY: a row on each line.
+    /// `true` for COPY data, which have a row on each line.
     pub copy: bool,
-    /// The table's column for each value; `None` for a value that is not stored.
+    /// For each value of a row, the column of the table; `None` for a value that is not stored.
     pub targets: Vec<Option<usize>>,
-    /// The conversion of each value; empty if no value is converted.
+    /// For each value of a row, its conversion; empty if no value is converted.
     pub conversions: Vec<Conversion>,
-    /// The table in messages.
+    /// The name of the table in the dump, for messages.
     pub table: String,
-    /// The table of SQLite that gets the rows.
+    /// The name of the SQLite table for the rows.
     pub into: String,
-    /// The value of each column of the table that the statement does not fill.
+    /// For each column of the table that the statement does not name, its constant value.
     pub defaults: Vec<Option<Constant>>,
-    /// The affinity of each column of the table, and `true` for another name of the rowid.
+    /// For each column of the table, its affinity, and `true` if it is an alias of the rowid.
     pub columns: Vec<(Affinity, bool)>,
-    /// The value of each column of the table where a row says DEFAULT; `None` if SQLite does not know it.
+    /// For each column of the table, the value of DEFAULT in a row; `None` if it is not known.
     pub default_values: Vec<Option<Constant>>,
-    /// The name of each column of the table that is NOT NULL and whose conversion may make NULL of a value.
+    /// For each column of the table, its name if the column is NOT NULL and its conversion may make a value NULL.
     pub refuses_null: Vec<Option<String>>,
 }
 
-/// The pieces with the rows of a table, in order.
+/// The rows of a table: pieces of a dump, or rows that a server sends.
 #[derive(Clone, Debug, Default)]
 pub struct TableRows {
-    /// Each piece, and the shape of its rows.
+    /// Each piece, and the description of its rows.
     pub pieces: Vec<(Piece, Arc<Shape>)>,
-    /// The number of each table that a server sends, and the shape of its rows. Partitions are tables of their own.
+    /// For rows from a server: the number of each table, and the description of its rows. Each partition is a table.
     pub sent: Vec<(usize, Arc<Shape>)>,
 }
 
@@ -66,12 +66,12 @@ impl TableRows {
         self.pieces.iter().map(|(piece, _)| piece.rows).sum()
     }
 
-    /// Returns the number of bytes in the dump.
+    /// Returns the size of all pieces in bytes.
     pub fn bytes(&self) -> u64 {
         self.pieces.iter().map(|(piece, _)| piece.end - piece.start).sum()
     }
 
-    /// Returns the offset of the row with this number, counted from 0, for messages.
+    /// Returns the offset in the dump of a row, by its number from 0. For messages.
     pub fn offset_of(&self, file: &DumpFile, row: u64) -> Option<u64> {
         let mut first = 0;
         for (piece, shape) in &self.pieces {
@@ -103,11 +103,11 @@ impl TableRows {
     }
 }
 
-/// A source of the rows of a table.
+/// A source of the rows of a table in a dump.
 pub struct DumpRows {
     rows: Arc<TableRows>,
     file: Arc<DumpFile>,
-    /// The buffers of parts that are done.
+    /// Buffers of finished parts, to be reused.
     buffers: Arc<Mutex<Vec<Vec<u8>>>>,
     next: usize,
     first_row: u64,
@@ -181,7 +181,7 @@ impl Part for DumpPart {
             let origin = Origin::File { file: &self.file, start: piece.start };
             Decoder::new(origin, shape).decode(&mut text, sink)?;
         }
-        // The buffer of a long row is not kept.
+        // A large buffer, which had a long row, is freed.
         if text.capacity() <= 4 * PART_BYTES {
             buffers().push(text);
         }
@@ -189,13 +189,13 @@ impl Part for DumpPart {
     }
 }
 
-/// A walk over the rows of a piece.
+/// A reader that walks over the rows of a piece.
 struct Walk<'t> {
     values: Values<'t>,
     values_of_row: usize,
-    /// The beginning of the last statement: the next statement often has the same.
+    /// The beginning of the last INSERT statement. The next statement often has the same beginning.
     header: Vec<u8>,
-    /// The number of bytes of the piece. Converted values follow it.
+    /// The length of the piece's text. Converted values are appended after it.
     end: usize,
 }
 
@@ -209,7 +209,8 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Goes behind the opening parenthesis of the next row: over the end of the statement before it, and the beginning of its own.
+    /// Moves to the opening parenthesis of the next row, over the end of a statement and the beginning of the next statement. Returns `false` if
+    /// the piece has no further row.
     fn begin_row(&mut self) -> bool {
         loop {
             self.values.skip();
@@ -224,7 +225,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Returns the position of the first row behind the beginning of a statement.
+    /// Returns the position after the beginning of an INSERT statement.
     fn behind_header(&mut self) -> usize {
         let Values { text, at, rules } = &self.values;
         if !self.header.is_empty() && text[*at..].starts_with(&self.header) {
@@ -236,7 +237,7 @@ impl<'t> Walk<'t> {
                 self.header.extend_from_slice(&text[*at..to]);
                 to
             }
-            // A delimiter of two bytes, or `ON CONFLICT DO NOTHING`.
+            // Skip a byte of a longer delimiter, or of `ON CONFLICT DO NOTHING`.
             _ => at + 1,
         }
     }
@@ -258,31 +259,31 @@ impl<'t> Walk<'t> {
     }
 }
 
-/// The origin of a text, for messages.
+/// The origin of the text that is decoded, for messages.
 #[derive(Clone, Copy)]
 pub(super) enum Origin<'p> {
-    /// The text begins at this offset of a dump.
+    /// The text is from a dump, at this offset.
     File { file: &'p DumpFile, start: u64 },
-    /// A server has sent the text. Its first row has this number, counted from 0.
+    /// The text is from a server. Its first row has this number, counted from 0.
     Sent { name: &'p Path, first_row: u64 },
 }
 
-/// A decoder of a piece.
+/// Decodes the rows of a piece into batches.
 pub(super) struct Decoder<'p> {
     origin: Origin<'p>,
-    /// The number of rows of the batches before.
+    /// The number of rows in previous batches.
     rows_before: u64,
     shape: &'p Shape,
     columns: Vec<LiteralColumn>,
-    /// The position of each row of the batch.
+    /// The position of each row of the current batch in the text.
     starts: Vec<usize>,
-    /// The beginning of the last statement.
+    /// The beginning of the last INSERT statement.
     header: Vec<u8>,
     /// The bytes of a converted value.
     scratch: Vec<u8>,
-    /// `true` if the piece of a dump of another database than SQLite is not UTF-8.
+    /// `true` if the piece has text that is not UTF-8, in a dump of MySQL or Postgres.
     has_other_bytes: bool,
-    /// `true` if all values are stored as they are decoded.
+    /// `true` if no value has to be converted.
     is_plain: bool,
 }
 
@@ -305,7 +306,7 @@ impl<'p> Decoder<'p> {
         }
     }
 
-    /// Decodes a text, and gives its rows to a sink.
+    /// Decodes all rows of a text and passes them to `sink`.
     pub(super) fn decode(&mut self, text: &mut Vec<u8>, sink: &mut dyn Sink) -> Result<()> {
         self.has_other_bytes = self.shape.rules.dialect != Dialect::Sqlite && str::from_utf8(text).is_err();
         self.is_plain = !self.has_other_bytes
@@ -315,7 +316,7 @@ impl<'p> Decoder<'p> {
             return self.decode_lines(text, sink);
         }
         let mut at = 0;
-        // Converted values follow the text of the piece.
+        // Converted values are appended after the text of the piece.
         let end = text.len();
         loop {
             let mut walk = Walk::new(text, self.shape, end);
@@ -355,7 +356,7 @@ impl<'p> Decoder<'p> {
         Ok(())
     }
 
-    /// Decodes the row whose opening parenthesis is at the position of `values`.
+    /// Decodes the row at the position of `values`, which is its opening parenthesis.
     fn row(&mut self, values: &mut Values<'_>) -> Result<()> {
         let start = values.at;
         values.at += 1;
@@ -392,7 +393,7 @@ impl<'p> Decoder<'p> {
             self.columns[target].push(literal, text);
             return Ok(());
         }
-        // Some blobs are text.
+        // A blob may have to become text.
         if self.is_plain && !matches!(literal, Literal::Blob { .. }) {
             self.columns[target].push(literal, text);
             return Ok(());
@@ -400,7 +401,7 @@ impl<'p> Decoder<'p> {
         self.push_changed(index, target, literal, text, row_start)
     }
 
-    /// Appends a value to its column that may have to be converted or refused.
+    /// Converts a value if necessary, and appends it to its column. Returns an error if the value is not permitted.
     fn push_changed(
         &mut self,
         index: usize,
@@ -412,7 +413,7 @@ impl<'p> Decoder<'p> {
         let literal = match self.shape.conversions.get(index) {
             None | Some(Conversion::None) => self.decoded(literal, text, row_start)?,
             Some(conversion) => {
-                // Bytes have no encoding.
+                // Binary values have no encoding, so they are not decoded as text.
                 let literal = match conversion {
                     Conversion::Blob | Conversion::Bit => literal,
                     _ => self.decoded(literal, text, row_start)?,
@@ -426,7 +427,7 @@ impl<'p> Decoder<'p> {
             }
         };
         let literal = match literal {
-            // `X'6162'` is text in a column of characters.
+            // MySQL may write text as `X'6162'`.
             Literal::Blob { start, end }
                 if self.shape.rules.dialect == Dialect::MySql
                     && self.shape.columns[target].0 == Affinity::Text
@@ -440,7 +441,7 @@ impl<'p> Decoder<'p> {
         Ok(())
     }
 
-    /// Returns a text in UTF-8. The encoding of the dump is that of its text.
+    /// Returns a text in UTF-8, decoded from the encoding of the dump.
     #[inline]
     fn decoded(&self, literal: Literal, text: &mut Vec<u8>, row_start: usize) -> Result<Literal> {
         match (literal, self.shape.rules.encoding) {
@@ -448,11 +449,11 @@ impl<'p> Decoder<'p> {
                 let decoded = encoding.decode_without_bom_handling(&text[start..end]).0.into_owned();
                 Ok(appended(text, decoded.as_bytes()))
             }
-            // SQLite keeps such bytes. Other databases say the encoding of a dump in the dump, if they are allowed to.
+            // SQLite would keep such bytes. A dump of another database names its encoding, unless it was told not to.
             (Literal::Text { start, end }, None)
                 if self.has_other_bytes && str::from_utf8(&text[start..end]).is_err() =>
             {
-                let refused = Error::input("text that is not UTF-8, and the dump names no encoding");
+                let refused = Error::input("a text is not UTF-8, and the dump names no encoding");
                 Err(self
                     .placed(refused, row_start)
                     .hint(message!["name the encoding of the dump: ", Setting::Encoding.to("latin1")]))
@@ -461,7 +462,7 @@ impl<'p> Decoder<'p> {
         }
     }
 
-    /// Returns the value of a column whose row says DEFAULT. Its bytes are appended to `text`.
+    /// Returns the value of a column for DEFAULT in a row. The bytes of the value are appended to `text`.
     fn default_value(&self, target: usize, text: &mut Vec<u8>, row_start: usize) -> Result<Literal> {
         match self.shape.default_values.get(target).unwrap_or(&None) {
             Some(Constant::Null) => Ok(Literal::Null),
@@ -471,7 +472,9 @@ impl<'p> Decoder<'p> {
             Some(Constant::Blob(value)) => Ok(as_blob(appended(text, value))),
             None => {
                 let table = &self.shape.table;
-                let message = format!("a row of {table} has DEFAULT, whose value SQLite does not know");
+                let message = format!(
+                    "a row of {table} has DEFAULT for a column whose default can't be computed in SQLite"
+                );
                 Err(self
                     .placed(Error::input(message), row_start)
                     .hint("write the value instead, or take the DEFAULT out of CREATE TABLE"))
@@ -479,7 +482,7 @@ impl<'p> Decoder<'p> {
         }
     }
 
-    /// Converts a value. What the conversion makes of it is appended to `text`.
+    /// Converts a value. The bytes of the converted value are appended to `text`.
     fn converted(
         &mut self,
         conversion: &Conversion,
@@ -507,7 +510,7 @@ impl<'p> Decoder<'p> {
         })
     }
 
-    /// Returns NULL for a value that SQLite stores as NULL, if the column takes NULL.
+    /// Returns NULL for a value that SQLite stores as NULL, or an error if the column is NOT NULL.
     fn new_null(&self, target: usize, literal: Literal, text: &[u8], row_start: usize) -> Result<Literal> {
         let Some(Some(column)) = self.shape.refuses_null.get(target) else { return Ok(Literal::Null) };
         let value = match literal {
@@ -523,7 +526,7 @@ impl<'p> Decoder<'p> {
             .refuting(Assumption::StoredValues))
     }
 
-    /// Decodes a line of COPY.
+    /// Decodes a line of COPY data.
     fn line(&mut self, text: &mut Vec<u8>, end: usize, at: &mut usize) -> Result<()> {
         let start = *at;
         let targets = &self.shape.targets;
@@ -547,7 +550,7 @@ impl<'p> Decoder<'p> {
             .refuting(Assumption::LiteralRows)
     }
 
-    /// Returns the error for a row with another number of values, in the words of SQLite.
+    /// Returns the error for a row with a wrong number of values, in the words of SQLite.
     fn other_number(&self, values: &mut Values<'_>, read: usize, start: usize) -> Error {
         let mut count = read + 1;
         while values.eat(b',') {
@@ -563,7 +566,7 @@ impl<'p> Decoder<'p> {
         self.placed(Error::input(message), start)
     }
 
-    /// Adds the place of the row at `row_start` to an error: its line in a dump, or its number among the rows that a server sends.
+    /// Adds the place of the row at `row_start` to an error: its line in the dump, or its number among the rows from the server.
     fn placed(&self, error: Error, row_start: usize) -> Error {
         match self.origin {
             Origin::File { file, start } => error.at(file.place(start + row_start as u64)),
@@ -579,7 +582,7 @@ impl<'p> Decoder<'p> {
         }
     }
 
-    /// Gives the rows of the batch to the sink.
+    /// Passes the rows of the batch to the sink.
     fn give(&mut self, text: &[u8], sink: &mut dyn Sink) -> Result<()> {
         let rows = self.starts.len();
         let mixed: Vec<Vec<Value<'_>>> = self.columns.iter().map(|column| column.mixed(text)).collect();
@@ -611,7 +614,7 @@ impl<'p> Decoder<'p> {
     }
 }
 
-/// Appends the bytes of a text that is longer than its literal.
+/// Appends the bytes of a converted value to `text`, and returns it as a text.
 fn appended(text: &mut Vec<u8>, bytes: &[u8]) -> Literal {
     let start = text.len();
     text.extend_from_slice(bytes);

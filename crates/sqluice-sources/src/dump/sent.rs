@@ -1,10 +1,10 @@
-//! The rows of a table that a server sends, as a source.
+//! A source of the rows of a table that a database server sends.
 //!
 //! ```text
 //!  blocks of whole rows, as they arrive ──> parts ──> workers decode literals to batches
 //! ```
 //!
-//! The blocks of all tables come one after another, so that their sources share one reader.
+//! The blocks of all tables arrive one after another on one reader, which the sources of the tables share.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,14 +20,14 @@ pub struct SentRows {
     rows: Arc<TableRows>,
     blocks: Arc<Mutex<dyn Blocks>>,
     spare: Spare,
-    /// The name of the server for messages.
+    /// The name of the server, for messages.
     name: Arc<PathBuf>,
     next: usize,
     first_row: u64,
 }
 
 impl SentRows {
-    /// Creates the source. Sources share the blocks, which arrive in the order in which the sources are read.
+    /// Creates the source. All sources share `blocks`; the sources must be read in the order in which their blocks arrive.
     pub fn new(rows: Arc<TableRows>, blocks: &Arc<Mutex<dyn Blocks>>, name: Arc<PathBuf>) -> SentRows {
         let spare = blocks.lock().unwrap_or_else(PoisonError::into_inner).spare();
         SentRows { rows, blocks: Arc::clone(blocks), spare, name, next: 0, first_row: 0 }
@@ -58,14 +58,14 @@ impl Source for SentRows {
     }
 }
 
-/// A block that a server has sent.
+/// A block of rows from the server.
 struct SentPart {
     block: Block,
     shape: Arc<Shape>,
     spare: Spare,
     name: Arc<PathBuf>,
     first_row: u64,
-    /// The turn of a long block, which ends with the part.
+    /// Permits only one long block at a time; released with the part.
     _turn: Option<Turn>,
 }
 
@@ -113,7 +113,7 @@ mod tests {
     use super::super::split::{Item, Splitter};
     use super::*;
 
-    /// Blocks that are there already.
+    /// Blocks that are all in memory already.
     #[derive(Default)]
     struct Given(VecDeque<(usize, Block)>, Spare);
 
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// Returns the values of all rows of a source, each part with the number of its first row.
+    /// Returns, for each part of a source, the number of its first row and the values of its rows.
     fn values(source: &mut dyn Source) -> Result<Vec<(u64, Vec<String>)>> {
         let mut rows = Vec::new();
         while let Some(mut part) = source.next_part()? {
@@ -168,7 +168,7 @@ mod tests {
         SentRows::new(rows, &blocks, Arc::new(PathBuf::from("postgres://host/shop")))
     }
 
-    /// Returns rows as a dump, and as blocks that end behind some rows.
+    /// Returns rows as a dump, and as blocks, each of which ends after a row that `cuts` marks.
     fn both(dialect: Dialect, rows: &[Vec<Option<String>>], cuts: &[bool]) -> (String, Vec<(usize, Block)>) {
         let is_copy = dialect == Dialect::Postgres;
         let line = |row: &Vec<Option<String>>| {
@@ -193,7 +193,7 @@ mod tests {
         for end in 1..=lines.len() {
             if end == lines.len() || cuts[end % cuts.len()] {
                 let block = Block { text: text(&lines[from..end]).into_bytes(), rows: (end - from) as u64 };
-                // The rows of two partitions are those of one table.
+                // Two partitions (table 0 and table 1) have the rows of one table.
                 blocks.push((usize::from(end * 2 > lines.len()), block));
                 from = end;
             }
@@ -207,7 +207,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_that_are_sent_are_those_of_a_dump(
+        fn rows_from_a_server_equal_the_rows_of_the_same_dump(
             rows in vec(vec(proptest::option::of("[a'\\\\\n\t\r\"é0-9.(),;-]{0,9}"), 3), 1..40),
             cuts in vec(any::<bool>(), 1..9),
             is_copy in any::<bool>(),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_row_among_all_that_the_server_sends() {
+    fn an_error_names_the_row_by_its_number_among_all_rows_of_the_table() {
         let block = |text: &str, rows| (0, Block { text: text.as_bytes().to_vec(), rows });
         let blocks = vec![block("1\n2\n", 2), block("3\n4\tx\n", 2)];
         let error = values(&mut sent(shape(Dialect::Postgres, 1), blocks)).unwrap_err();
@@ -238,7 +238,7 @@ mod tests {
             error.without_hint(),
             "postgres://host/shop: a row of t has more than its 1 values (row 4 of t)"
         );
-        // The number of rows before the batch at fault counts, too.
+        // The number of the row must include the rows of batches before the failing one.
         let nan = Shape {
             conversions: vec![Conversion::Float],
             refuses_null: vec![Some("x".to_owned())],

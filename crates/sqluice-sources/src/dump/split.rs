@@ -1,16 +1,16 @@
-//! The statements of a dump: the rows that are written as literals, and all others.
+//! Splits a dump into rows that are written as literals, and all other statements.
 //!
 //! ```text
 //!  CREATE TABLE t(a, b);                  Statement
-//!  INSERT INTO t VALUES(1,'x');           Rows: neighbouring statements with the same beginning, cut into pieces
+//!  INSERT INTO t VALUES(1,'x');           Rows: consecutive statements with the same beginning, cut into pieces
 //!  INSERT INTO t VALUES(2,'y'),(3,'z');
 //!  UPDATE t SET a = 4 WHERE a = 3;        Statement
 //!  .dbconfig defensive off                Command
 //! ```
 //!
-//! The dump is read through a window, from its start to its end, once.
+//! The dump is read once from start to end, through a window in memory.
 //!
-//! Invariant: the result depends on the dump alone, not on the size of the window.
+//! Invariant: the result does not depend on the size of the window.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -28,70 +28,70 @@ use super::literal::{Scanned, scan_row};
 use super::plain::end_of_row;
 use super::sql_mode::SqlMode;
 
-/// The number of bytes of a piece of rows: one worker decodes a piece.
+/// The approximate size of a piece of rows in bytes. A piece is decoded by one worker.
 const PIECE_BYTES: u64 = sqluice_core::source::PART_BYTES as u64;
 
 /// The statements of a dump, in order.
 #[derive(Debug, Default)]
 pub struct Script {
-    /// The statements.
+    /// The statements and commands, and the rows.
     pub items: Vec<Item>,
-    /// The different beginnings of the statements with rows.
+    /// The distinct beginnings of INSERT and COPY statements.
     pub headers: Vec<Header>,
     /// The pieces of all rows.
     pub pieces: Vec<Piece>,
-    /// The changes of the encoding: the offset from which each holds, in order. `None` within is UTF-8.
+    /// Changes of the encoding: the offset from which each encoding holds, in order. `None` is UTF-8.
     pub encodings: Vec<(u64, Option<&'static encoding_rs::Encoding>)>,
 }
 
 impl Script {
-    /// Returns the bytes of a statement at an offset as text.
+    /// Returns bytes as text, in the encoding that holds at their offset in the dump.
     pub fn decoded<'t>(&self, offset: u64, bytes: &'t [u8]) -> Cow<'t, str> {
         let before = self.encodings.partition_point(|(from, _)| *from <= offset);
         decoded(bytes, self.encodings[..before].last().and_then(|(_, encoding)| *encoding))
     }
 }
 
-/// A statement, or neighbouring statements with rows.
+/// A statement, a command, or consecutive statements with rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// A statement, without the delimiter at its end.
+    /// The range of a statement, without its delimiter.
     Statement(Range<u64>),
-    /// A command of the shell that reads the dump: `.open x`, `\connect x`.
+    /// The range of a command of the program that reads the dump: `.open x`, `\connect x`.
     Command(Range<u64>),
-    /// Rows.
+    /// Statements with rows.
     Rows(RowsOfItem),
 }
 
-/// Neighbouring statements with rows for the same columns of the same table.
+/// Consecutive INSERT statements with rows for the same columns of the same table, or a COPY statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowsOfItem {
-    /// The number of the beginning in [`Script::headers`].
+    /// The index of their beginning in [`Script::headers`].
     pub header: usize,
-    /// The pieces in [`Script::pieces`].
+    /// The range of their pieces in [`Script::pieces`].
     pub pieces: Range<usize>,
-    /// The bytes of the statements.
+    /// The range of the statements in the dump.
     pub range: Range<u64>,
-    /// `true` for the data of a COPY statement.
+    /// `true` for a COPY statement.
     pub copy: bool,
-    /// The rules by which the rows are read.
+    /// The rules for reading the rows.
     pub rules: Rules,
-    /// The number of the table whose rows a server sends. The text has no pieces of them.
+    /// For rows that a server sends: the number of their table. They have no pieces.
     pub sent: Option<usize>,
 }
 
-/// Neighbouring rows.
+/// Consecutive rows, which one worker decodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The offset of the first byte: of a statement or, within a long one, of a row.
+    /// The offset of the first byte, which begins a statement or, within a long statement, a row.
     pub start: u64,
-    /// The offset behind the last byte.
+    /// The offset after the last byte.
     pub end: u64,
     /// The number of rows.
     pub rows: u64,
 }
 
-/// A reader of the statements of a dump.
+/// Splits a dump into statements.
 pub struct Splitter<'f> {
     file: &'f DumpFile,
     context: &'f Context<'f>,
@@ -99,23 +99,23 @@ pub struct Splitter<'f> {
     /// The delimiter that ends statements; `;` unless a DELIMITER command changes it.
     delimiter: Vec<u8>,
     window: Vec<u8>,
-    /// The offset of the window's first byte.
+    /// The offset in the dump of the window's first byte.
     base: u64,
-    /// The position in the window.
+    /// The current position in the window.
     at: usize,
-    /// The number of bytes to read at once.
+    /// The number of bytes to read from the file at a time.
     block_bytes: usize,
-    /// The largest number of bytes of a statement without rows, or of a row.
+    /// The maximum size of a statement without rows, or of a row.
     statement_bytes_max: usize,
     script: Script,
     sql_mode: SqlMode,
     headers: HashMap<Vec<u8>, usize>,
-    /// The beginning of the last statement with rows: the next statement often has the same.
+    /// The text of the last beginning of an INSERT statement, and its index. The next statement often has the same beginning.
     last: Option<(Vec<u8>, usize)>,
 }
 
 impl<'f> Splitter<'f> {
-    /// Creates a reader of `file`, which reports progress to `context` and stops if `context` is canceled.
+    /// Creates a splitter of `file`. It reports progress to `context`, and stops if `context` is cancelled.
     pub fn new(
         file: &'f DumpFile,
         rules: Rules,
@@ -139,26 +139,25 @@ impl<'f> Splitter<'f> {
         }
     }
 
-    /// Reads blocks of this size: tests cut the dump everywhere.
+    /// Sets the number of bytes to read at a time, so that tests can cut the dump anywhere.
     #[cfg(any(test, fuzzing))]
     pub(super) fn blocks_of(mut self, bytes: usize) -> Splitter<'f> {
         self.block_bytes = bytes;
         self
     }
 
-    /// Reads all statements.
+    /// Splits the dump.
     ///
     /// # Errors
-    /// If the file can't be read, a statement is longer than the memory allows, or the context is canceled.
+    /// If the file can't be read, if a statement does not fit the memory, or if the context is cancelled.
     pub fn split(self) -> Result<Script> {
         self.split_before([])
     }
 
-    /// Reads all statements, before rows that a server sends: those of one statement for each beginning, which begins `INSERT INTO` or
-    /// `COPY`.
+    /// Splits the dump, and adds rows that a server sends. `sent` has the beginning of each table's statement: `INSERT INTO ...` or `COPY ...`.
     ///
     /// # Errors
-    /// As [`Splitter::split`], or if a beginning is no such statement.
+    /// Like [`Splitter::split`], or if `sent` has another statement.
     pub fn split_before<'b>(mut self, sent: impl IntoIterator<Item = &'b str>) -> Result<Script> {
         self.context.progress.phase("split", Some(Amount { rows: 0, bytes: self.file.bytes() }));
         if self.file.bytes() >= 3 {
@@ -179,10 +178,13 @@ impl<'f> Splitter<'f> {
         Ok(self.script)
     }
 
-    /// Adds the rows of a table that a server sends.
+    /// Adds the rows of the table with this number, which a server sends.
     fn sent(&mut self, number: usize, beginning: &str) -> Result<()> {
         let Begins::Rows(header, _) = begins(beginning.as_bytes(), 0, self.rules, true) else {
-            return Err(Error::input(format!("no rows follow these words: {}", beginning.trim())));
+            return Err(Error::input(format!(
+                "this is not the beginning of an INSERT or COPY statement: {}",
+                beginning.trim()
+            )));
         };
         self.script.headers.push(header);
         let (end, pieces) = (self.offset(), self.script.pieces.len());
@@ -201,13 +203,13 @@ impl<'f> Splitter<'f> {
         self.base + self.at as u64
     }
 
-    /// Returns `true` if the window reaches to the end of the dump.
+    /// Returns `true` if the window extends to the end of the dump.
     fn is_whole(&self) -> bool {
         self.base + self.window.len() as u64 >= self.file.bytes()
     }
 
-    /// Reads more of the dump behind the window, and drops what is before `keep`. The window doubles, so that a long statement costs time in
-    /// proportion to its length.
+    /// Reads more of the dump at the end of the window, and drops the bytes before `keep`. The size of the window doubles, so that the time for
+    /// a long statement is proportional to its length.
     fn more(&mut self, keep: usize) -> Result<()> {
         if self.window.len() - keep > self.statement_bytes_max {
             return Err(self.too_long(self.base + keep as u64));
@@ -228,12 +230,12 @@ impl<'f> Splitter<'f> {
         let most = Mebibytes(self.statement_bytes_max as u64);
         let message = format!("a statement or a row is longer than {most}, or nothing ends it");
         Error::input(message).at(self.file.place(offset)).hint(message![
-            "look for a quote that is not closed; if the statement is right, give more memory: ",
+            "look for a quote that is not closed; if there is none, give more memory: ",
             Setting::Memory
         ])
     }
 
-    /// Reads until the window has `bytes` bytes behind the position, if the dump has them.
+    /// Reads until the window has `bytes` bytes from the position on, or the dump ends.
     fn fill(&mut self, bytes: usize) -> Result<()> {
         while self.window.len() < self.at + bytes && !self.is_whole() {
             self.more(self.at)?;
@@ -241,7 +243,7 @@ impl<'f> Splitter<'f> {
         Ok(())
     }
 
-    /// Goes to the next statement. Returns `false` at the end of the dump.
+    /// Moves to the next statement. Returns `false` at the end of the dump.
     fn skip_blanks(&mut self) -> Result<bool> {
         loop {
             self.fill(self.delimiter.len())?;
@@ -254,7 +256,7 @@ impl<'f> Splitter<'f> {
                 self.at += self.delimiter.len();
                 continue;
             }
-            // The shell of SQLite skips such lines between statements.
+            // The shell of SQLite skips lines that begin with # between statements.
             if byte == b'#' && self.rules.dialect == Dialect::Sqlite {
                 self.line()?;
                 continue;
@@ -267,7 +269,7 @@ impl<'f> Splitter<'f> {
         }
     }
 
-    /// Goes behind the line. Returns its range in the window, without the line end.
+    /// Moves to the next line. Returns the range of this line in the window, without the line end.
     fn line(&mut self) -> Result<Range<usize>> {
         loop {
             let from = self.at;
@@ -283,7 +285,7 @@ impl<'f> Splitter<'f> {
         }
     }
 
-    /// Reads a command of the shell, if one begins here.
+    /// Reads a command of the shell. Returns `false` if no command begins here.
     fn command(&mut self) -> Result<bool> {
         const WORD: &[u8] = b"DELIMITER";
         let is_command = match self.rules.dialect {
@@ -311,7 +313,7 @@ impl<'f> Splitter<'f> {
         Ok(true)
     }
 
-    /// Goes behind the statement that begins at `offset`, and its delimiter. Returns the offset of the delimiter.
+    /// Moves past the statement that begins at `offset` and its delimiter. Returns the offset of the delimiter.
     fn statement_end(&mut self, offset: u64) -> Result<u64> {
         self.go_to(offset)?;
         'again: loop {
@@ -356,8 +358,8 @@ impl<'f> Splitter<'f> {
         }
     }
 
-    /// Returns the number of bytes of the word of `bytes` bytes at `at` that come before a delimiter of MySQL, as in `END$$`; `None` if the
-    /// window ends within what may be the delimiter.
+    /// Returns the part of a word that comes before a delimiter of MySQL, such as 3 for `END$$`. The word has `bytes` bytes and begins at `at`.
+    /// Returns `None` if the window ends within a possible delimiter.
     fn before_delimiter(&self, at: usize, bytes: usize) -> Option<usize> {
         if self.rules.dialect != Dialect::MySql || self.delimiter == b";" {
             return Some(bytes);
@@ -374,7 +376,7 @@ impl<'f> Splitter<'f> {
         Some(bytes)
     }
 
-    /// Follows the settings that change how strings are read.
+    /// Applies a SET statement that changes how strings are read.
     fn note_settings(&mut self, statement: Range<u64>) {
         const BYTES_MAX: usize = 1000;
         let from = (statement.start.saturating_sub(self.base)) as usize;
@@ -400,7 +402,7 @@ impl<'f> Splitter<'f> {
         }
     }
 
-    /// Goes to an offset at or before the position. Reads again what the window has dropped.
+    /// Moves to an offset at or before the position. If the window no longer contains it, the dump is read again from there.
     fn go_to(&mut self, offset: u64) -> Result<()> {
         if offset < self.base {
             self.window.clear();
@@ -411,7 +413,7 @@ impl<'f> Splitter<'f> {
         Ok(())
     }
 
-    /// Reads statements with rows for the same table, if one begins here.
+    /// Reads consecutive statements with rows for the same table. Returns `false` if no such statement begins here.
     fn rows(&mut self) -> Result<bool> {
         let start = self.offset();
         let Some((header, copy)) = self.header()? else { return Ok(false) };
@@ -422,7 +424,7 @@ impl<'f> Splitter<'f> {
         let mut open = Piece { start, end: start, rows: 0 };
         let mut statement = start;
         loop {
-            // The pieces before this statement stay if the statement has other values than literals.
+            // If this statement has a value that is not a literal, only the pieces before it are kept.
             let before = (self.script.pieces.len(), open);
             let Some(end) = self.rows_of_statement(&mut open)? else {
                 self.script.pieces.truncate(before.0);
@@ -465,7 +467,7 @@ impl<'f> Splitter<'f> {
         Ok(true)
     }
 
-    /// Reads the beginning of a statement with rows. Returns the number of the beginning, and `true` for COPY.
+    /// Reads the beginning of a statement with rows. Returns its index, and `true` for COPY. Returns `None` for any other statement.
     fn header(&mut self) -> Result<Option<(usize, bool)>> {
         let (header, to) = loop {
             match begins(&self.window, self.at, self.rules, self.is_whole()) {
@@ -489,7 +491,7 @@ impl<'f> Splitter<'f> {
         Ok(Some((number, copy)))
     }
 
-    /// Goes behind the beginning of a statement, if it is the one with the number `header`, byte by byte.
+    /// Moves past the beginning of a statement if it is, byte by byte, the last beginning, and this has the index `header`.
     fn begins_the_same(&mut self, header: usize) -> Result<bool> {
         let Some((bytes, number)) = self.last.take() else { return Ok(false) };
         self.fill(bytes.len())?;
@@ -501,7 +503,7 @@ impl<'f> Splitter<'f> {
         Ok(same)
     }
 
-    /// Goes behind the rows of a statement and its delimiter. Cuts pieces within a long statement. Returns the offset behind the delimiter;
+    /// Moves past the rows of a statement and its delimiter, and cuts a long statement into pieces. Returns the offset after the delimiter, or
     /// `None` if a value is not a literal.
     fn rows_of_statement(&mut self, open: &mut Piece) -> Result<Option<u64>> {
         loop {
@@ -531,7 +533,7 @@ impl<'f> Splitter<'f> {
             }
             open.rows += 1;
             if !self.skip_in_statement()? {
-                // The dump ends within a statement, or right behind it.
+                // The dump ends without a delimiter.
                 return Ok(Some(self.offset()));
             }
             if self.window[self.at] == b',' {
@@ -550,7 +552,7 @@ impl<'f> Splitter<'f> {
         }
     }
 
-    /// Goes behind these bytes, if they come next.
+    /// Moves past these bytes if they come next.
     fn skip_words(&mut self, words: &[u8]) -> Result<()> {
         self.fill(words.len())?;
         if self.window[self.at..].starts_with(words) {
@@ -559,7 +561,7 @@ impl<'f> Splitter<'f> {
         self.skip_in_statement().map(drop)
     }
 
-    /// Goes to the next byte of the statement, and returns `true` if it is `wanted`.
+    /// Moves to the next byte of the statement that is neither white space nor in a comment. Returns `true` if it is `wanted`.
     fn skip_to(&mut self, wanted: u8) -> Result<bool> {
         Ok(self.skip_in_statement()? && self.window[self.at] == wanted)
     }
@@ -589,7 +591,7 @@ impl<'f> Splitter<'f> {
         }
     }
 
-    /// Reads the data of COPY, whose beginning is read: lines up to `\.`.
+    /// Reads the data of a COPY statement, up to the line `\.`. The beginning of the statement has been read.
     fn copy(&mut self, start: u64, header: usize) -> Result<()> {
         let first_piece = self.script.pieces.len();
         let mut open = Piece { start: self.offset(), end: self.offset(), rows: 0 };
@@ -627,7 +629,7 @@ impl<'f> Splitter<'f> {
     }
 }
 
-/// Returns the encoding that a statement sets, if it sets one; `None` within for UTF-8. `statement` is in lower case.
+/// Returns the encoding that a SET statement sets, if it sets one: `Some(None)` for UTF-8. `statement` is in lower case.
 fn encoding_of(statement: &str, dialect: Dialect) -> Option<Option<&'static encoding_rs::Encoding>> {
     let named = match dialect {
         Dialect::Sqlite => return None,

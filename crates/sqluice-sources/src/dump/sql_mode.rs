@@ -1,28 +1,28 @@
-//! The setting `sql_mode` of MySQL, which decides what quotes and backslashes mean.
+//! Follows the setting `sql_mode` of MySQL, which decides the meaning of quotes and backslashes.
 //!
-//! Dumps keep the mode in a variable, set another one for a table or a trigger, and take the mode back:
+//! A dump saves the mode in a variable, sets another mode for a table or a trigger, and then restores the saved mode:
 //! `SET @saved_sql_mode = @@sql_mode`, `SET sql_mode = ''`, `SET sql_mode = @saved_sql_mode`.
 
 use std::collections::HashMap;
 
-/// The modes that hold at a place of a dump.
+/// The current mode, and the modes that were saved in variables.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SqlMode {
     modes: Modes,
     saved: HashMap<String, Modes>,
 }
 
-/// The modes that change how a dump is read.
+/// The modes that affect how a dump is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Modes {
-    /// `true` if double quotes enclose names.
+    /// `true` if double quotes enclose names, not strings.
     ansi_quotes: bool,
-    /// `true` if a backslash in a string is a backslash.
+    /// `true` if a backslash in a string is an ordinary character.
     plain_backslashes: bool,
 }
 
 impl SqlMode {
-    /// Returns `true` if double quotes enclose names.
+    /// Returns `true` if double quotes enclose names, not strings.
     #[cfg(feature = "dialects")]
     pub(super) fn ansi_quotes(&self) -> bool {
         self.modes.ansi_quotes
@@ -33,7 +33,7 @@ impl SqlMode {
         !self.modes.plain_backslashes
     }
 
-    /// Follows a statement, if it is a SET with `sql_mode`.
+    /// Applies a statement if it is a SET statement with `sql_mode`.
     pub(super) fn take(&mut self, statement: &str) {
         let first = statement.trim_start().get(..3);
         if !first.is_some_and(|word| word.eq_ignore_ascii_case("set")) {
@@ -46,7 +46,7 @@ impl SqlMode {
             self.saved.insert(last_word(before).to_owned(), self.modes);
         }
         for (at, name) in text.match_indices("sql_mode=") {
-            // `@old_sql_mode=` is a variable, and `@@session.sql_mode=` is the setting.
+            // `sql_mode` must be a whole word: `@@session.sql_mode=` is the setting, and `@old_sql_mode=` is another variable.
             if !matches!(text[..at].chars().next_back(), Some(' ' | ',' | '.')) && !text[..at].ends_with("@@")
             {
                 continue;
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_that_a_variable_keeps_comes_back() {
+    fn a_mode_that_was_saved_in_a_variable_is_restored() {
         let set = "SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='NO_AUTO_VALUE_ON_ZERO,ANSI,NO_BACKSLASH_ESCAPES'";
         assert_eq!(after(&[set]), (true, true));
         let trigger = ["SET @saved_sql_mode       = @@sql_mode", "SET sql_mode              = ''"];
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_setting_has_several_names() {
+    fn the_mode_may_be_set_by_each_name_of_the_setting() {
         for name in ["sql_mode", "SESSION sql_mode", "@@sql_mode", "@@SESSION.sql_mode"] {
             assert_eq!(after(&[&format!("SET {name} = 'NO_BACKSLASH_ESCAPES'")]), (false, true), "{name}");
         }

@@ -1,4 +1,4 @@
-//! Tests of the statements of dumps.
+//! Tests of the splitter of dumps.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use super::Dialect;
 use super::split::Item;
 use super::twins::{difference, fast as split};
 
-/// Returns the text of each statement, and the number of rows of each run of rows.
+/// Returns the text of each statement, and for consecutive rows their number and table.
 fn items(text: &str, dialect: Dialect) -> Vec<String> {
     let script = split(text.as_bytes(), dialect, 1 << 20).unwrap();
     let of = |range: &std::ops::Range<u64>| text[range.start as usize..range.end as usize].to_owned();
@@ -23,7 +23,7 @@ fn items(text: &str, dialect: Dialect) -> Vec<String> {
 }
 
 #[test]
-fn semicolons_in_strings_names_comments_and_triggers_end_no_statement() {
+fn semicolons_in_strings_names_comments_and_triggers_do_not_end_a_statement() {
     let sqlite = "SELECT ';', \";\", [;], `;` -- ;\n/* ; */ ; CREATE TRIGGER t BEGIN SELECT 1; END; SELECT 2;.open x\n#x;\nEND";
     let expected = [
         "SELECT ';', \";\", [;], `;` -- ;\n/* ; */ ",
@@ -53,7 +53,7 @@ fn semicolons_in_strings_names_comments_and_triggers_end_no_statement() {
 }
 
 #[test]
-fn literal_rows_are_counted_and_other_rows_are_statements() {
+fn rows_of_literals_are_counted_and_other_rows_stay_statements() {
     let sqlite = "INSERT INTO t VALUES(1,'x',NULL,x'00',-1.5e3);INSERT INTO t VALUES(2),(3);INSERT INTO t VALUES(random());\
                   INSERT INTO u(a) VALUES(replace('a\\nb','\\n',char(10)));INSERT INTO u(a) VALUES(1+1)";
     let expected =
@@ -64,14 +64,14 @@ fn literal_rows_are_counted_and_other_rows_are_statements() {
 }
 
 #[test]
-fn data_of_copy_without_an_end_are_refused() {
+fn copy_data_without_an_end_are_refused() {
     let error = split(b"COPY t (a) FROM stdin;\n1\n2\n", Dialect::Postgres, 100).unwrap_err();
     assert_eq!(error, "the data of this COPY statement have no end");
 }
 
 const DIALECTS: [Dialect; 3] = [Dialect::Sqlite, Dialect::MySql, Dialect::Postgres];
 
-/// Parts of statements, which any text may put together.
+/// Parts of statements, which the tests combine at random.
 const PARTS: &[&str] = &[
     ";",
     "'",
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn the_statements_are_those_of_the_slow_splitter(
+    fn the_fast_splitter_returns_the_statements_of_the_slow_one(
         parts in vec(select(PARTS), 0..60),
         junk in vec((0_usize..400, any::<u8>()), 0..3),
         block_bytes in 1_usize..40,

@@ -1,4 +1,4 @@
-//! The comparison of the fast splitter with the slow one.
+//! Compares the fast splitter with the slow one, for tests and fuzzing.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use super::split::{Item, RowsOfItem, Script, Splitter};
 use super::{Dialect, DumpFile};
 use crate::input::{InputFile, InputOptions};
 
-/// Splits a dump that is read in blocks of `block_bytes` bytes.
+/// Splits a dump with the fast splitter, which reads blocks of `block_bytes` bytes.
 pub(super) fn fast(text: &[u8], dialect: Dialect, block_bytes: usize) -> Result<Script, String> {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(text).expect("a temporary file");
@@ -20,7 +20,7 @@ pub(super) fn fast(text: &[u8], dialect: Dialect, block_bytes: usize) -> Result<
     splitter.split().map_err(|error| error.message())
 }
 
-/// Returns the first difference between the two splitters in words; `None` if they agree.
+/// Returns a description of the first difference between the results of both splitters; `None` if they agree.
 pub(super) fn difference(text: &[u8], dialect: Dialect, block_bytes: usize) -> Option<String> {
     let (script, entries) = match (fast(text, dialect, block_bytes), naive::split(text, dialect)) {
         (Ok(script), Ok(entries)) => (script, entries),
@@ -43,7 +43,7 @@ pub(super) fn difference(text: &[u8], dialect: Dialect, block_bytes: usize) -> O
     entries.first().map(|entry| format!("the fast splitter has no more, the slow one {entry:?}"))
 }
 
-/// Returns the number of entries that are equal to an item, or the reason why they differ.
+/// The number of entries of the slow splitter that equal one item of the fast one, or the difference.
 type Taken = Result<usize, &'static str>;
 
 fn statement(
@@ -71,15 +71,15 @@ fn copy(script: &Script, entries: &[Entry], rows: &RowsOfItem) -> Taken {
     Ok(1)
 }
 
-/// Compares neighbouring statements with rows: whole statements with the same beginning, and pieces that cover their rows.
+/// Compares consecutive statements with rows: they must be whole statements with the same beginning, and the pieces must cover their rows.
 fn rows(text: &[u8], dialect: Dialect, script: &Script, entries: &[Entry], of_item: &RowsOfItem) -> Taken {
     let of_item_range = of_item.range.start as usize..of_item.range.end as usize;
     let taken = entries.iter().take_while(|entry| entry.next <= of_item_range.end).count();
     let (Some(first), Some(last)) = (entries[..taken].first(), entries[..taken].last()) else {
-        return Err("the rows are no whole statements");
+        return Err("the rows are not whole statements");
     };
     if (first.start..last.next) != of_item_range {
-        return Err("the rows are no whole statements");
+        return Err("the rows are not whole statements");
     }
     let pieces = &script.pieces[of_item.pieces.clone()];
     let ends_meet = pieces.windows(2).all(|pair| {
@@ -116,7 +116,7 @@ fn header_and_rows<'t>(text: &'t [u8], dialect: Dialect, entry: &Entry) -> Optio
     if !is(tokens.first()?, b"INSERT") {
         return None;
     }
-    // A column or a table may have the name VALUES.
+    // Find VALUES before a parenthesis, unquoted, as a column or a table may be called VALUES, too.
     let values = tokens
         .windows(2)
         .position(|pair| is(&pair[0], b"VALUES") && is(&pair[1], b"(") && pair[0].0 == Token::Word)?;
@@ -129,7 +129,7 @@ fn header_and_rows<'t>(text: &'t [u8], dialect: Dialect, entry: &Entry) -> Optio
             }
             b")" if token.0 == Token::Symbol => depth = depth.checked_sub(1)?,
             b"," if depth == 0 => {}
-            // ON CONFLICT DO NOTHING may follow rows of Postgres.
+            // In Postgres, ON CONFLICT DO NOTHING may follow the rows.
             _ if depth == 0 && dialect != Dialect::Postgres => return None,
             _ => {}
         }
@@ -137,11 +137,11 @@ fn header_and_rows<'t>(text: &'t [u8], dialect: Dialect, entry: &Entry) -> Optio
     (depth == 0).then_some((&text[entry.start..tokens[values].2], rows))
 }
 
-/// Returns `true` if a statement is an INSERT of rows that any splitter must see: numbers, NULL and strings without escapes.
+/// Returns `true` if a statement is an INSERT that every splitter must recognise: its values are numbers, NULL and strings without escapes.
 fn is_plain(text: &[u8], dialect: Dialect, entry: &Entry) -> bool {
     let tokens = Reader::of_entry(text, dialect, entry).tokens(entry.start);
     let words: Vec<&[u8]> = tokens.iter().map(|token| &text[token.1..token.2]).collect();
-    // No program writes a form feed between values: SQLite inserts such a row.
+    // A row with a form feed is left to SQLite. No program writes a form feed between values.
     if text[entry.start..entry.end].contains(&b'\x0c') {
         return false;
     }
@@ -151,7 +151,7 @@ fn is_plain(text: &[u8], dialect: Dialect, entry: &Entry) -> bool {
         let is_string = word.len() > 1 && word[0] == b'\'' && word.ends_with(b"'") && !word.contains(&b'\\');
         word == b"NULL" || word.iter().all(u8::is_ascii_digit) || is_string
     };
-    // Comments between tokens are allowed; `(`, value, `,`, value, `)`, `,`, `(` ... is the only order.
+    // After each token only one other kind may follow: `(`, value, `,`, value, `)`, `,`, `(` ... Comments are permitted between tokens.
     let mut expects_value = false;
     let mut within = false;
     let mut after_row = false;
@@ -168,7 +168,7 @@ fn is_plain(text: &[u8], dialect: Dialect, entry: &Entry) -> bool {
     is_name && after_row
 }
 
-/// Splits the bytes behind the first two by both splitters. These two choose the dialect and the size of blocks.
+/// Splits `bytes` from the third byte on with both splitters. The first two bytes choose the dialect and the size of blocks.
 ///
 /// # Panics
 /// If the splitters disagree.

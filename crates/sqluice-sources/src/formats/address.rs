@@ -1,4 +1,4 @@
-//! The addresses of cells, such as C17, and ranges of them.
+//! Parses and writes addresses of spreadsheet cells, such as C17, and ranges of cells, such as A3:F200.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -6,13 +6,13 @@ use std::str::FromStr;
 
 use sqluice_core::error::{Error, Result, Setting, column_letters, message};
 
-/// The largest number of rows of a sheet.
+/// The maximum number of rows of a sheet.
 pub(super) const ROWS_MAX: u32 = 1 << 20;
 
-/// The largest number of columns of a sheet.
+/// The maximum number of columns of a sheet.
 pub(super) const COLUMNS_MAX: u32 = 1 << 14;
 
-/// Reads the letters and the digits of an address: each may be missing, and each may have `$` before it. Both count from 1.
+/// Parses the column letters and the row number of an address. Each may be missing, and each may have a `$` before it. Both count from 1.
 pub(super) fn parts(text: &[u8]) -> Option<(Option<u32>, Option<u32>)> {
     let text = text.strip_prefix(b"$").unwrap_or(text);
     let letters = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -41,7 +41,7 @@ pub(super) fn parts(text: &[u8]) -> Option<(Option<u32>, Option<u32>)> {
     Some(((letters > 0).then_some(column), (!rest.is_empty()).then_some(row)))
 }
 
-/// Reads the address of a cell: its column and its row, from 1 on.
+/// Parses the address of a cell: returns its column and its row, counted from 1.
 pub(super) fn cell(text: &[u8]) -> Option<(u32, u32)> {
     match parts(text)? {
         (Some(column), Some(row)) => Some((column, row)),
@@ -54,7 +54,7 @@ pub(super) fn written(column: u32, row: u32) -> String {
     format!("{}{row}", column_letters(u64::from(column)))
 }
 
-/// A rectangle of cells.
+/// A rectangle of cells; rows and columns count from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Area {
     pub(super) rows: RangeInclusive<u32>,
@@ -65,7 +65,7 @@ impl Area {
     /// All cells of a sheet.
     pub(super) const ALL: Area = Area { rows: 1..=ROWS_MAX, columns: 1..=COLUMNS_MAX };
 
-    /// Reads `A3:F200`, `A3:F`, `A:F`, `3:200`, `A3:` or `A3`.
+    /// Parses `A3:F200`, `A3:F`, `A:F`, `3:200`, `A3:` or `A3`.
     pub(super) fn parse(text: &str) -> Option<Area> {
         let (from, to) = text.split_once(':').unwrap_or((text, text));
         let (from, to) = (parts(from.as_bytes())?, parts(to.as_bytes())?);
@@ -116,7 +116,7 @@ impl FromStr for CellRange {
         };
         let sheet = sheet.map(unquoted);
         let Some(area) = Area::parse(cells).filter(|_| sheet.as_deref() != Some("")) else {
-            let message = message![Setting::Range, format!(": {text:?} is no range of cells")];
+            let message = message![Setting::Range, format!(": {text:?} is not a range of cells")];
             return Err(Error::usage(message).hint("such as A3:F200, A3:F, A:F, 3:200 or Sheet1!A3:F"));
         };
         Ok(CellRange { text: text.to_owned(), sheet, area })

@@ -1,5 +1,5 @@
-//! Arrow IPC files and streams. A file is read from start to end each time: for the count of its rows and for the load. So an input that is
-//! no local file, or is compressed, is copied to a temporary file first.
+//! Arrow IPC files and streams. To count the rows, and again for the load, the whole input is read from its start. So an input that is
+//! compressed, or is not a local file, is copied to a temporary file first.
 
 use arrow_schema::SchemaRef;
 use sqluice_core::error::Result;
@@ -37,7 +37,7 @@ impl Format for Arrow {
     }
 }
 
-/// An opened Arrow IPC file or stream. Each reading of its rows reads the input again, which must still have `schema`.
+/// An opened Arrow IPC file or stream. Its rows are read from the input, whose schema must still be `schema`.
 struct ArrowFile {
     /// `true` for a file, `false` for a stream.
     is_file: bool,

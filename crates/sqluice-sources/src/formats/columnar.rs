@@ -1,4 +1,4 @@
-//! Files that declare their columns and types themselves, by a schema of Arrow.
+//! Code that Parquet, Arrow and Avro files share: files that declare their columns and types in a schema.
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -13,17 +13,17 @@ use crate::input::{InputFile, RemoteRanges};
 use crate::json::unique_names;
 use crate::parquet::FilePart;
 
-/// The largest number of rows in a sample.
+/// The maximum number of rows in a sample.
 const SAMPLE_ROWS: u64 = 16 << 10;
 
-/// Returns the options that turn Arrow values into SQLite values: the user's choice for decimals and timestamps, `lossy`, and the memory of
-/// the load as the limit for a row or a record batch.
+/// Returns the options for turning Arrow values into SQLite values: how to store decimals and timestamps, whether digits may be lost, and
+/// the memory of the load, which limits the size of a row or a record batch.
 pub(super) fn options(request: &OpenRequest<'_>) -> ArrowOptions {
     request.arrow.lossy(request.lossy).memory(MemoryBound(Some(request.memory_bytes)))
 }
 
-/// Returns the bytes of the input, for reading at any offset: of a local file or, behind a URL, of the server. Ranges from a server are
-/// kept in the folder for temporary files, so that each is fetched once.
+/// Returns a reader of the input at any offset, of a local file or of a file on a server. Ranges from a server are stored in a temporary
+/// file, so that each range is fetched once.
 pub(super) fn part(input: &InputFile, request: &OpenRequest<'_>) -> Result<FilePart> {
     match input.remote() {
         Some(remote) => {
@@ -34,7 +34,7 @@ pub(super) fn part(input: &InputFile, request: &OpenRequest<'_>) -> Result<FileP
     }
 }
 
-/// Returns the bytes of an input that is a local file, or was copied to one by `InputFile::keep`.
+/// Returns a reader at any offset, of an input that is a local file or was copied to a local file by `InputFile::keep`.
 pub(super) fn regular(input: &InputFile) -> Result<FilePart> {
     let (file, start, bytes) = input.file()?;
     Ok(FilePart::new(file, start, bytes))
@@ -52,7 +52,7 @@ pub(super) fn count_rows(batches: impl Iterator<Item = Result<RecordBatch>>) -> 
     Ok(Some(seen))
 }
 
-/// Returns the facts about an opened file: its columns and their types, by its Arrow `schema`. `rows` is the number of its rows, if known.
+/// Returns the [`Opened`] for a file: its columns and their types, from its Arrow `schema`. `rows` is the number of rows, if known.
 pub(super) fn opened(
     format: &'static FileFormat,
     input: InputFile,
@@ -73,11 +73,11 @@ pub(super) fn opened(
     });
     let guesses: Vec<_> = fields.iter().map(|field| guessed_type(field.data_type(), request.arrow)).collect();
     let types = fields.iter().zip(&guesses).map(|(field, guess)| {
-        // The type is only guessed, and the values of the column decide. So no type is declared.
+        // A guessed type is not declared: the values of the column decide.
         if guess.is_some() {
             return None;
         }
-        // A STRICT table has no NUMERIC columns.
+        // STRICT tables do not permit the type NUMERIC.
         let declared = declared_type(field.data_type(), request.arrow);
         declared.map(|name| if request.strict && name == "NUMERIC" { "REAL" } else { name })
     });

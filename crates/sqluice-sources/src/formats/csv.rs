@@ -1,4 +1,4 @@
-//! CSV files: the recognition of their dialect, and the names of their columns.
+//! Opens CSV files: recognises their dialect, and finds the names of their columns.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,12 +37,12 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::Delimiter,
 ];
 
-/// The settings of a format whose name decides the delimiter.
+/// The settings of a format that fixes the delimiter, such as TSV.
 pub(super) const SETTINGS_WITHOUT_DELIMITER: &[Setting] = SETTINGS.split_last().unwrap().1;
 
 /// The reader of CSV files.
 pub(super) struct Csv {
-    /// The delimiter that the name of the format decides, if any.
+    /// The delimiter that the format fixes, such as the tab of TSV; `None`: the delimiter is given or recognised.
     pub(super) delimiter: Option<Delimiter>,
 }
 
@@ -94,7 +94,7 @@ impl Format for Csv {
     }
 }
 
-/// Returns the settings of the user that decide the dialect.
+/// Returns the user's settings about the dialect.
 pub(super) fn given(options: &FormatOptions) -> Given<'static> {
     let mut given = Given::new();
     given.delimiter = options.delimiter;
@@ -122,7 +122,7 @@ fn columns(
         let was = if renamed.from.is_empty() {
             "has no name".to_owned()
         } else {
-            format!("is another {:?}", renamed.from)
+            format!("repeats the name {:?}", renamed.from)
         };
         let note = format!("column {} {was}, and is called {:?}", renamed.index + 1, renamed.to);
         notes.push(note.into());
@@ -154,7 +154,7 @@ fn columns(
     Ok(Columns { names, places: None, notes })
 }
 
-/// Puts the sign of a comment back before the first name in a header that is a comment, if a setting or the table names the column so.
+/// Restores the `#` before the first name of a header that is a comment line, if a setting or the table has a column with this name.
 fn keep_sign(names: &mut [String], sniffed: &Sniffed, request: &OpenRequest<'_>) {
     let Some(first) = names.first_mut().filter(|_| sniffed.commented_header.is_some()) else { return };
     let signed = format!("#{first}");
@@ -163,7 +163,7 @@ fn keep_sign(names: &mut [String], sniffed: &Sniffed, request: &OpenRequest<'_>)
     }
 }
 
-/// Removes the blanks around names, unless a setting names a column with them. Returns a note about it.
+/// Removes the blanks around column names, except from a name that a setting has with its blanks. Returns a note about the changed names.
 pub(super) fn trim(names: &mut Vec<String>, named: &[String]) -> Option<Message> {
     let trimmed = names.iter().map(|name| match name.trim() {
         "" => name.clone(),
@@ -184,7 +184,7 @@ pub(super) fn trim(names: &mut Vec<String>, named: &[String]) -> Option<Message>
     Some(note.into())
 }
 
-/// Returns the recognised dialect, for the report.
+/// Returns the recognised dialect for the report.
 fn recognised_csv(sniffed: &Sniffed) -> RecognisedCsv {
     let Dialect { delimiter, quote, escape, comment, .. } = sniffed.dialect;
     let preamble = sniffed.preamble.as_ref();
@@ -201,7 +201,7 @@ fn recognised_csv(sniffed: &Sniffed) -> RecognisedCsv {
     csv
 }
 
-/// A sample that is long enough for the first record, with the dialect that it shows.
+/// A sample that contains the whole first record, and the dialect that was recognised from it.
 struct Sampled {
     facts: SampleFacts,
     sniffed: Sniffed,
@@ -220,11 +220,11 @@ impl Sampled {
                 refuse(&sniffed, input)?;
             }
             let options = csv_options(request, &sniffed);
-            // The longest record, a byte order mark, and one more byte that shows that the record goes on.
+            // The longest permitted record, 3 bytes of a byte order mark, and one more byte, which shows that the record is even longer.
             let sample_bytes_max = options.record_bytes_max.saturating_add(4);
             let facts = SampleFacts::of(&sample, sample_bytes);
             match csv_reader(sample, input.name(), &options) {
-                // The sample of a damaged file ends early. Reading the file gives the error.
+                // The file is damaged, so that its sample ends early. Reading the file from its start reports the damage.
                 Err(_) if !facts.whole && facts.text_bytes < sample_bytes as u64 => {
                     let reader = CsvReader::new(input.open()?.reader, input.name(), options.clone())?;
                     return Ok(Sampled { facts, sniffed, options, reader });
@@ -239,7 +239,7 @@ impl Sampled {
     }
 }
 
-/// Ends the load of a file whose delimiter or line ends are not recognised.
+/// Returns an error if the delimiter or the line ends of the file could not be recognised.
 fn refuse(sniffed: &Sniffed, input: &InputFile) -> Result<()> {
     match sniffed.refusal() {
         Some((message, hint)) => Err(Error::input(message).at(Place::file(input.name())).hint(hint)),
@@ -247,13 +247,13 @@ fn refuse(sniffed: &Sniffed, input: &InputFile) -> Result<()> {
     }
 }
 
-/// Opens a sample as CSV.
+/// Returns a reader of the sample.
 fn csv_reader(sample: Sample, name: &Path, options: &CsvOptions) -> Result<CsvReader> {
     let input = sample_reader(sample, Some(options.skip_lines > 0));
     CsvReader::new(input, name, options.clone())
 }
 
-/// Returns the options for reading the file.
+/// Returns the options for reading the whole file.
 fn csv_options(request: &OpenRequest<'_>, sniffed: &Sniffed) -> CsvOptions {
     let options = request.options;
     CsvOptions::new()
@@ -277,14 +277,13 @@ fn csv_options(request: &OpenRequest<'_>, sniffed: &Sniffed) -> CsvOptions {
         .has_quoted_fields(sniffed.has_quoted_fields)
 }
 
-/// Returns the number of fields of each record in a file without a header: the number that most records have. The number of columns that
-/// the user names or declares counts instead if some records differ, or if `pad` fills the columns that the records lack. So the first
-/// record need not be like the others.
+/// Returns the number of fields of each record in a file without a header: the number that most records have. If some records differ, or if
+/// `pad` fills missing fields, it is the number of columns that the user names or declares. So the first record may be an odd one.
 fn fields(request: &OpenRequest<'_>, sniffed: &Sniffed) -> Option<usize> {
     let named = request.columns.map_or(request.declared.len(), <[String]>::len);
     match sniffed.fields {
         0 => None,
-        // `pad` fills the fields that most records lack.
+        // `pad` adds the fields that most records lack.
         fields if request.options.pad && (fields..=COLUMNS_MAX).contains(&named) => Some(named),
         _ if sniffed.odd_records > 0 && (1..=COLUMNS_MAX).contains(&named) => Some(named),
         fields => Some(fields),
@@ -292,8 +291,8 @@ fn fields(request: &OpenRequest<'_>, sniffed: &Sniffed) -> Option<usize> {
     .filter(|_| !sniffed.header)
 }
 
-/// Returns the error for a header with more or fewer fields than the rows, if the rows are alike: then every row is malformed. If the rows
-/// differ, each bad row has an error of its own.
+/// Returns an error if nearly all rows have the same number of fields, but the header has another: every row would be malformed. If the
+/// number of fields varies, only the rows that differ from the header are bad.
 fn odd_header(
     columns: &Columns,
     options: &CsvOptions,
@@ -301,7 +300,7 @@ fn odd_header(
     input: &InputFile,
 ) -> Option<Error> {
     let (names, fields) = (columns.names.len(), sniffed.fields);
-    // The sniffer counts the header as a record, and as an odd one if its number of fields differs from that of most records.
+    // The sniffer counts the header as a record, and as an odd record if it has another number of fields than most records.
     let (rows, odd_rows) = (sniffed.records.saturating_sub(1), sniffed.odd_records.saturating_sub(1));
     let alike = rows >= 2 && odd_rows * 10 <= rows;
     if !options.header || !alike || fields == names {
@@ -321,7 +320,7 @@ fn odd_header(
     ]))
 }
 
-/// Returns the delimiter that the extension of a file stands for: a tab for `.tsv` and `.tab`.
+/// Returns the delimiter that the file name suggests: a tab for `.tsv` and `.tab`.
 fn preferred(path: &Path) -> Option<Delimiter> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     let uncompressed =
@@ -332,14 +331,14 @@ fn preferred(path: &Path) -> Option<Delimiter> {
 
 /// The rows of a CSV file whose dialect is known.
 struct CsvFile {
-    /// The names in the header, which show whether the file has changed since its sample was taken.
+    /// The names in the header of the sample. If the header differs when the rows are read, the file has changed in between.
     header: Vec<String>,
     options: CsvOptions,
     /// The number of rows that were loaded although fields are missing.
     padded: Arc<AtomicU64>,
-    /// The quoted fields whose lines could be rows, for a warning: a stray quote may have begun them.
+    /// The quoted fields that may have swallowed rows, because a stray quote begins them. They cause a warning.
     doubts: Arc<Doubts>,
-    /// The records that repeat the header, for a note.
+    /// The records that repeat the header and were left out. They cause a note.
     repeated: Arc<RepeatedHeaders>,
     /// The number of empty records at the end that were left out.
     left_out: Arc<AtomicU64>,
@@ -359,7 +358,7 @@ impl Content for CsvFile {
         if !same {
             return Err(changed());
         }
-        // The counters start again, because an earlier attempt loaded nothing.
+        // Reset the counters: an earlier attempt may have read rows, but it loaded none.
         self.padded.store(0, Ordering::Relaxed);
         self.doubts.clear();
         self.repeated.clear();

@@ -1,9 +1,9 @@
-//! JSON files: their records, and the keys of the records. Any record may have new keys.
+//! Opens JSON files, and finds the keys of their records, which become columns. Any record may have new keys.
 //!
 //! ```text
 //!  the sample ──> keys ──> columns ──> load ──> done
-//!                   ^                   │ a record has a key that is none of these
-//!                   └── all is read <───┘ once, for its keys alone
+//!                   ^                   │ a record has an unknown key
+//!                   └── all keys <──────┘ the whole file is read for its keys, once
 //! ```
 
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub(super) static JSON_ARRAY: FileFormat = FileFormat {
 pub(super) static JSON_OBJECTS: FileFormat =
     FileFormat { words: "JSON objects", ..of(&Json(Some(Layout::Objects))) };
 
-/// Returns a format for one layout of JSON. The format is not in the list of all formats: it has no name or extension of its own.
+/// Returns the format for one layout of JSON. It is not in the list of all formats, as its name and extensions are those of JSON.
 const fn of(reader: &'static Json) -> FileFormat {
     FileFormat {
         name: "json",
@@ -50,12 +50,12 @@ const fn of(reader: &'static Json) -> FileFormat {
     }
 }
 
-/// The reader of JSON files; `None`: the beginning of a file decides the layout.
+/// The reader of JSON files; `None`: the first bytes of a file decide the layout.
 pub(super) struct Json(pub(super) Option<Layout>);
 
 impl Format for Json {
     fn layout(&self, this: &'static FileFormat, start: &Start<'_>) -> Option<&'static FileFormat> {
-        // A user who names `ndjson` means lines. A file with that extension may have any layout.
+        // A user who names the format `ndjson` means lines. A file with the extension `.ndjson` may have any layout.
         if start.asked && self.0.is_some() {
             return Some(this);
         }
@@ -89,8 +89,8 @@ impl Format for Json {
     }
 }
 
-/// Returns `true` if a file that is named like CSV begins with JSON: with an object that is followed by nothing or by another object, or
-/// with an array whose first element is an object. Returns `None` if only a longer beginning decides.
+/// Returns `true` if a file with the extension of CSV is JSON: it begins with an object that is followed by nothing or by another object, or
+/// with an array whose first element is an object. Returns `None` if more bytes are needed to decide.
 pub(super) fn begins_with_objects(start: &Start<'_>) -> Option<bool> {
     let head = start.head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start.head).trim_ascii_start();
     let unless_more = start.whole.then_some(false);
@@ -137,11 +137,11 @@ fn open(
         None => format.words.to_owned(),
     };
     let remark = options.records.as_ref().map(|path| {
-        format!("records are the elements of {path}; what stands around that array is left out").into()
+        format!("records are the elements of {path}; the rest of the document is left out").into()
     });
     let mut json = JsonFile { options, keys: Vec::new(), complete: false, met: None, remark };
     let mut sample_bytes = request.sample_bytes;
-    // A sample of more bytes than a record may have shows all that a longer sample would show.
+    // A sample that is longer than the longest record needs no further growth.
     let sample_bytes_max = json.options.record_bytes_max.saturating_add(1);
     let facts = loop {
         let sample = input.sample(sample_bytes)?;
@@ -151,14 +151,14 @@ fn open(
             && !facts.whole;
         let head = Sample { text: sample.text.clone(), ..sample };
         let mut source = match json.of_sample(sample, &input, request.rows_max) {
-            // The sample ends before the array of records begins, so a longer sample is read.
+            // The sample ends before the array of records begins: take a longer sample.
             Err(_) if more => {
                 sample_bytes = longer(sample_bytes, sample_bytes_max);
                 continue;
             }
             source => source?,
         };
-        // A sample that is shorter than the file ends with an error, which is ignored.
+        // The error about the cut-off end of a sample is ignored.
         let _ = json.read_keys(&mut source, 1);
         let rows = source.rows_done();
         if !more || rows > 0 {
@@ -195,11 +195,11 @@ fn open(
     })
 }
 
-/// Suggests the array in which the records may be, if the file is one object with an array of objects. `rows` is the number of records in
-/// the sample.
+/// If the file is one object that contains an array of objects, notes in `json.remark` how to load the elements of this array as rows.
+/// `rows` is the number of records in the sample.
 ///
 /// # Errors
-/// If the object is too long for the memory of the load.
+/// If the object is longer than the sample: it would not fit the memory of the load.
 fn suggest_records(json: &mut JsonFile, input: &InputFile, rows: u64, sample: &Sample) -> Result<()> {
     if json.options.layout == Layout::Array || rows > 1 || rows == 1 && !sample.whole {
         return Ok(());
@@ -222,20 +222,20 @@ struct JsonFile {
     keys: Vec<Key>,
     /// `true` if all keys of the file are known.
     complete: bool,
-    /// The keys that the last source has met and that were unknown before.
+    /// The unknown keys that the last source has found.
     met: Option<NewKeysMet>,
-    /// A note about the array in which the records may be, or about the text around the records.
+    /// A note about the array that contains the records, or may contain them.
     remark: Option<Message>,
 }
 
 impl JsonFile {
-    /// Opens a sample for its keys.
+    /// Returns a source that reads the keys of a sample.
     fn of_sample(&self, sample: Sample, input: &InputFile, rows_max: u64) -> Result<JsonSource> {
         let reader = sample_reader(sample, None);
         JsonSource::of_keys(reader, input.name(), &self.options, &self.names(), 0..rows_max)
     }
 
-    /// Opens the file for its keys alone.
+    /// Returns a source that reads only the keys of the file.
     fn keys_source(&mut self, input: &mut InputFile, rows: Range<u64>) -> Result<JsonSource> {
         let opened = input.open()?;
         let progress = (!opened.has_offsets_of_file()).then(|| opened.bytes_read.clone());
@@ -244,7 +244,7 @@ impl JsonFile {
         Ok(source.with_progress(progress, opened.bytes))
     }
 
-    /// Reads all records of a source on `threads` threads, and adds their keys to the known ones.
+    /// Reads all records of `source` on `threads` threads, and adds their keys to the known keys.
     fn read_keys(&mut self, source: &mut JsonSource, threads: usize) -> Result<()> {
         let met = source.new_keys();
         let (_, read) = infer::scan(source, &[], &[], threads, &Context::default());
@@ -252,20 +252,22 @@ impl JsonFile {
         read
     }
 
-    /// Returns `true` if a named column is still unknown, but may follow after the sample.
+    /// Returns `true` if a column in `named` is not known yet, and the rest of the file may have it.
     fn lacks(&self, named: &[String]) -> bool {
         let (names, _) = unique_names(self.names());
         let exists = |name: &String| names.iter().any(|known| known.eq_ignore_ascii_case(name));
         !self.complete && !named.iter().all(exists)
     }
 
-    /// Returns the columns of the known keys. Their names are unique.
+    /// Returns the columns for the keys that are known so far. Their names are unique.
     fn columns(&self) -> Columns {
         let (names, renamed) = unique_names(self.names());
         let notes = renamed.into_iter().map(|Renamed { from, to, .. }| match from.is_empty() {
             true => format!("the key \"\" is empty, and its column is called {to:?}"),
             false => {
-                format!("the key {from:?} is another by its case alone, and its column is called {to:?}")
+                format!(
+                    "the key {from:?} differs from another key only in case, so its column is called {to:?}"
+                )
             }
         });
         let notes = notes.map(Into::into).chain(self.remark.clone()).collect();
@@ -335,7 +337,7 @@ impl Content for JsonFile {
     }
 }
 
-/// Returns the fields and constants that fill the columns of the table, and the rows that are read.
+/// Returns the field or the constant for each column of the table, and the range of rows to read.
 fn columns(wanted: WantedRows<'_>) -> (Vec<JsonColumn>, Range<u64>) {
     let WantedRows { map, as_text, rows, .. } = wanted;
     let columns = map.into_iter().enumerate();

@@ -10,8 +10,9 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `address`: addresses of cells; `options`: settings of formats; `opened`: the facts about an opened file; `sample`: the first bytes of a file
-//! * `columnar`: the code that formats with a declared schema share
+//! * `address`: addresses of cells; `options`: settings of formats; `opened`: what a format gets and returns when it opens a file; `sample`:
+//!   the first bytes of a file
+//! * `columnar`: the code that Parquet, Arrow and Avro share
 //! * `csv`, `json`, `arrow`, `avro`, `parquet`, `sheet`, `sqlite`, `sql`: one module for each format
 //! * `recognise`: the recognition of a file's format
 
@@ -61,15 +62,15 @@ pub struct FileFormat {
     pub name: &'static str,
     /// The name in messages: `CSV`.
     pub words: &'static str,
-    /// A phrase for help texts.
+    /// A description for help texts.
     pub about: &'static str,
     /// The extensions of file names, in lower case.
     pub extensions: &'static [&'static str],
-    /// The first bytes that no file of another format has. A signature wins over the extension.
+    /// The possible first bytes of a file, which no other format has. They win over the extension.
     pub signatures: &'static [&'static [u8]],
     /// The settings that this format understands, and that other formats may not.
     pub settings: &'static [Setting],
-    /// `true` if a file has several tables, each with its name.
+    /// `true` if a file has several named tables.
     pub has_tables: bool,
     reader: Reader,
 }
@@ -77,12 +78,12 @@ pub struct FileFormat {
 /// The code that reads a format.
 enum Reader {
     Built(&'static dyn Format),
-    /// The cargo feature that the build lacks.
+    /// The name of the cargo feature without which this build can't read the format.
     #[cfg_attr(all(feature = "avro", feature = "parquet", feature = "spreadsheets"), allow(dead_code))]
     Missing(&'static str),
 }
 
-/// Returns the code that reads a format or, if the build lacks the cargo feature for it, the name of this feature.
+/// Returns the reader of a format, or the name of the cargo feature that the build lacks.
 macro_rules! reader {
     ($feature:literal, $format:expr) => {{
         #[cfg(feature = $feature)]
@@ -100,7 +101,7 @@ macro_rules! reader {
 pub static ALL: &[&FileFormat] =
     &[&CSV, &TSV, &NDJSON, &JSON, &PARQUET, &ARROW, &AVRO, &XLSX, &XLSB, &ODS, &XLS, &SQLITE, &SQL];
 
-/// Fields between delimiters.
+/// Text with fields between delimiters.
 pub static CSV: FileFormat = FileFormat {
     name: "csv",
     words: "CSV",
@@ -112,12 +113,12 @@ pub static CSV: FileFormat = FileFormat {
     reader: Reader::Built(&csv::Csv { delimiter: None }),
 };
 
-/// Fields between tabs.
+/// Text with fields between tabs.
 pub static TSV: FileFormat = FileFormat {
     name: "tsv",
     words: "TSV",
     about: "Fields separated by tabs",
-    // A file with the extension `.tsv` is CSV, whose delimiter is recognised.
+    // A file with the extension `.tsv` is opened as CSV, and its delimiter is recognised.
     extensions: &[],
     signatures: &[],
     settings: csv::SETTINGS_WITHOUT_DELIMITER,
@@ -202,7 +203,7 @@ const SPREADSHEET: FileFormat = FileFormat {
     words: "",
     about: "",
     extensions: &[],
-    // Other files are ZIP files, too: their first entries decide.
+    // A spreadsheet begins like any ZIP file or compound file; the names of its parts decide.
     signatures: &[],
     settings: SHEET_SETTINGS,
     has_tables: true,
@@ -269,17 +270,16 @@ pub static SQL: FileFormat = FileFormat {
     reader: Reader::Built(&sql::Sql),
 };
 
-/// The reader of a format: recognises the layout of a file, and opens the file.
+/// The reader of a format: it recognises files of the format, and opens them.
 pub trait Format: Sync {
-    /// Returns the exact format of a file whose extension or user names the format `this`: one format may have several layouts. Returns
-    /// `None` if only a longer beginning of the file decides.
+    /// Returns the exact layout of a file whose extension or whose user names this format: `this`, or a variant such as a JSON array. Returns
+    /// `None` if more bytes are needed to decide.
     fn layout(&self, this: &'static FileFormat, start: &Start<'_>) -> Option<&'static FileFormat> {
         let _ = start;
         Some(this)
     }
 
-    /// Returns `true` if a file with an unknown extension looks like this format. Returns `None` if only a longer beginning of the file
-    /// decides.
+    /// Returns `true` if a file whose extension is unknown looks like this format. Returns `None` if more bytes are needed to decide.
     fn looks_like(&self, start: &Start<'_>) -> Option<bool> {
         let _ = start;
         Some(false)
@@ -297,7 +297,7 @@ pub trait Format: Sync {
     ) -> Result<Vec<Opened>>;
 }
 
-/// Returns a note if the user names an encoding of one byte a character, and the text is UTF-8 with characters beyond ASCII.
+/// Returns a note if the user names a single-byte encoding, but the text is valid UTF-8 with non-ASCII characters.
 fn note_of_encoding(input: &mut InputFile, request: &OpenRequest<'_>) -> Result<Option<Message>> {
     let Some(encoding) = request.options.encoding.filter(Encoding::is_single_byte) else { return Ok(None) };
     let sample = input.sample(request.sample_bytes)?;
@@ -305,21 +305,21 @@ fn note_of_encoding(input: &mut InputFile, request: &OpenRequest<'_>) -> Result<
     Ok(misread.map(|(read, character)| {
         let character = character.to_string();
         message![
-            format!("the text is read as {encoding}, and is UTF-8, too, where {read:?} is {character:?}; "),
+            format!("the text is read as {encoding}, but it is also valid UTF-8, where {read:?} is {character:?}; "),
             Setting::Encoding.to("utf-8"),
             " reads it so",
         ]
     }))
 }
 
-/// The beginning of a file, and the settings of the user for the file.
+/// The first bytes of a file, and the user's settings for the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     /// The first bytes, decompressed.
     pub head: &'a [u8],
     /// `true` if `head` is the whole file, or if no more bytes may be read to recognise the format.
     pub whole: bool,
-    /// `true` if the user names the format.
+    /// `true` if a setting names the format.
     pub asked: bool,
     /// The settings of the user.
     pub options: &'a FormatOptions,
@@ -348,12 +348,12 @@ impl FileFormat {
         }
     }
 
-    /// Returns `true` for the formats of spreadsheets.
+    /// Returns `true` if the format is a spreadsheet.
     pub fn is_spreadsheet(&self) -> bool {
         self.settings.contains(&Setting::Sheet)
     }
 
-    /// Refuses settings that this format does not understand, for the file `name`.
+    /// Returns an error about the file `name` if the user gives a setting that this format does not have.
     fn refuse_settings(&self, name: &Path, options: &FormatOptions) -> Result<()> {
         let Some(setting) = options.given().find(|setting| !self.settings.contains(setting)) else {
             return Ok(());
@@ -394,7 +394,7 @@ impl fmt::Display for FileFormat {
     }
 }
 
-/// Two formats are equal if they have the same words: layouts of JSON share a name.
+/// Formats are compared by `words`, because the layouts of JSON have the same name.
 impl PartialEq for FileFormat {
     fn eq(&self, other: &FileFormat) -> bool {
         self.words == other.words

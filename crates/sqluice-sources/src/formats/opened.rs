@@ -1,4 +1,5 @@
-//! Opened files: the requests to open them, and the facts about them.
+//! The interface between a load and the formats: a format opens a file with an [`OpenRequest`] (settings and limits of the load), and returns
+//! [`Opened`] (names and types of the columns, a sample, and [`Content`], which reads the rows).
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -21,28 +22,28 @@ pub struct OpenRequest<'a> {
     pub path: &'a Path,
     /// The settings of the user about the format of the file.
     pub options: &'a FormatOptions,
-    /// The tables that the user asks for; none: the format decides.
+    /// The tables that the user asks for; if empty, the format decides.
     pub tables: &'a [String],
     /// The columns that the user selects or, for a file without a header, names.
     pub columns: Option<&'a [String]>,
-    /// The columns of the table that the user or the database declares for the file; empty if neither does.
+    /// The columns that the user or the database declares for the table; empty if the table is not declared.
     pub declared: &'a [&'a str],
-    /// All column names in any setting. A format looks for these columns even after the sample, and leaves blanks in such names.
+    /// The column names in all settings. JSON looks for them even after the sample, and blanks around such names are kept.
     pub named: &'a [String],
     /// `true` if the new tables are STRICT, which have no NUMERIC columns.
     pub strict: bool,
     /// `true` if conversions that lose digits are accepted.
     pub lossy: bool,
-    /// The storage of decimals and timestamps.
+    /// The storage form of decimals and timestamps.
     #[cfg(feature = "parquet")]
     pub arrow: crate::arrow::ArrowOptions,
-    /// The largest number of rows to load.
+    /// The maximum number of rows to load.
     pub rows_max: u64,
     /// The number of bytes of text in the sample.
     pub sample_bytes: usize,
     /// The number of bytes of text that are decoded at once.
     pub part_bytes: usize,
-    /// The largest number of bytes of a record.
+    /// The maximum number of bytes of a record.
     pub record_bytes_max: usize,
     /// The number of bytes of memory for all buffers.
     pub memory_bytes: u64,
@@ -52,25 +53,25 @@ pub struct OpenRequest<'a> {
     pub temp_folder: &'a (dyn Fn() -> Result<PathBuf> + Sync),
     /// A function that opens the database at `path`.
     pub open_database: &'a (dyn Fn() -> Result<Snapshot> + Sync),
-    /// A function that opens the input at `path` once more, for another table of the file.
+    /// A function that opens the input at `path` again, for another table of the file.
     pub open_again: &'a (dyn Fn() -> Result<InputFile> + Sync),
-    /// The flag that ends the run if it is set.
+    /// The flag that cancels the run.
     pub cancel: &'a sqluice_core::progress::Cancel,
 }
 
-/// A file, or a table of a file, whose columns are known.
+/// A file whose columns are known, or a table in such a file.
 #[non_exhaustive]
 pub struct Opened {
-    /// The input, which is read from its start again, as the sample is kept.
+    /// The input. Although a sample was read, it is still read from its start.
     pub input: InputFile,
     /// The name of the table within the file; `None`: the file is a single table without a name.
     pub table: Option<String>,
     /// The columns that are known so far.
     pub columns: Columns,
-    /// The types that the file declares for its columns; empty if types follow from values.
+    /// The types that the file declares for its columns; empty if the values decide the types.
     pub types: Vec<Option<&'static str>>,
-    /// The guessed types of columns without a declared type, which hold until a value needs another type; empty if the sample's values are
-    /// read.
+    /// The guessed types of columns for which the file declares none. They hold until a value needs another type. Empty if the values of the
+    /// sample decide.
     pub guesses: Vec<Option<Inferred>>,
     /// `true` for each column of timestamps that become text; empty if the file declares none.
     pub moments: Vec<bool>,
@@ -78,7 +79,7 @@ pub struct Opened {
     pub recognised: Recognised,
     /// The format and layout of the file, in words.
     pub words: String,
-    /// The facts that the sample shows about the whole file.
+    /// Properties of the whole file that the sample shows.
     pub sample: SampleFacts,
     /// The rows of the sample.
     pub rows: SampledRows,
@@ -93,17 +94,17 @@ pub struct Opened {
 pub struct Columns {
     /// The names of the columns.
     pub names: Vec<String>,
-    /// The place of each name in the file; `None`: the file does not name its columns.
+    /// The place of each name in the file; `None` if the file does not name its columns.
     pub places: Option<Vec<Place>>,
     /// Notes about decisions that a user may not expect, such as a skipped first line.
     pub notes: Vec<Message>,
 }
 
-/// The rows of a sample.
+/// The rows of the sample, or their number.
 pub enum SampledRows {
     /// Rows whose values show the types of their columns.
     Read(Box<dyn Counted>),
-    /// The number of rows, if the file declares the types of its columns, so that no values of the sample are needed.
+    /// The numbers of rows in a file that declares the types of its columns: no values of the sample are needed.
     Declared {
         /// The number of rows in the sample.
         sample: u64,
@@ -112,7 +113,7 @@ pub enum SampledRows {
     },
 }
 
-/// The rows and columns of a file that are read.
+/// The rows and columns to read.
 pub struct WantedRows<'a> {
     /// The field or the constant that fills each column of the table.
     pub map: Vec<ColumnFrom>,
@@ -124,7 +125,7 @@ pub struct WantedRows<'a> {
     pub rows: Range<u64>,
 }
 
-/// The rows of an opened file.
+/// Reads the rows of an opened file, as often as needed.
 pub trait Content: Send {
     /// Opens the file for its rows.
     ///
@@ -132,7 +133,7 @@ pub trait Content: Send {
     /// If the file can't be read, or differs from its sample.
     fn source(&mut self, input: &mut InputFile, wanted: WantedRows<'_>) -> Result<Box<dyn Counted>>;
 
-    /// Opens the first `sample_bytes` of the file for the rows in them.
+    /// Opens the first `sample_bytes` bytes of the file for its rows.
     ///
     /// # Errors
     /// If the file can't be read.
@@ -143,7 +144,7 @@ pub trait Content: Send {
         wanted: WantedRows<'_>,
     ) -> Result<Box<dyn Counted>>;
 
-    /// Returns `true` if the file declares no types, so that the types follow from the values.
+    /// Returns `true` if the file declares no types, so that the values decide.
     fn has_untyped_values(&self) -> bool;
 
     /// Returns `true` if `conversion` applies to the values of the file: the values are text, or written as text.
@@ -152,7 +153,7 @@ pub trait Content: Send {
         false
     }
 
-    /// Returns the number of rows that the last source filled with NULL where fields are missing.
+    /// Returns the number of rows of the last source in which missing fields were filled with NULL.
     fn padded(&self) -> u64 {
         0
     }
@@ -167,12 +168,12 @@ pub trait Content: Send {
         None
     }
 
-    /// Returns `true` if all columns of the file are known. Otherwise any row may have a new one, as in JSON.
+    /// Returns `true` if all columns of the file are known. In JSON, any further row may have a new column.
     fn knows_all_columns(&self) -> bool {
         true
     }
 
-    /// Forgets that all columns are known: rows outside the sample may be loaded, and may have new columns.
+    /// Makes [`Content::knows_all_columns`] return `false`, because rows outside of the sample may be loaded after all.
     fn forget_columns(&mut self) {}
 
     /// Returns `true` if a row of the last source had a column that is not known yet.
@@ -180,7 +181,7 @@ pub trait Content: Send {
         false
     }
 
-    /// Opens the file to read only the names of its columns.
+    /// Opens the file to read only its column names.
     ///
     /// # Errors
     /// As [`Content::source`].
@@ -188,7 +189,7 @@ pub trait Content: Send {
         self.source(input, WantedRows { map: Vec::new(), as_text: &[], as_blob: &[], rows })
     }
 
-    /// Returns all columns, including those that the last [`Content::columns_source`] has found; `None` if the columns of a file never
+    /// Returns all columns, including those that the last [`Content::columns_source`] has found; `None` if the columns of the format never
     /// change.
     fn take_new_columns(&mut self) -> Option<Columns> {
         None

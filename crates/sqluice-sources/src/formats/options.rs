@@ -1,4 +1,4 @@
-//! The settings about the format of files.
+//! The user's settings about the format of files.
 
 use sqluice_core::error::{Result, Setting};
 use sqluice_core::given::{TakesSettings, Value};
@@ -22,47 +22,47 @@ use crate::json::RecordsPath;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct FormatOptions {
-    /// The format; `None`: the names and the first bytes of the files decide.
+    /// The format; `None`: it is recognised from the name and the first bytes of each file.
     pub format: Option<&'static FileFormat>,
     /// The delimiter between fields.
     pub delimiter: Option<Delimiter>,
     /// The quote around fields; `Some(None)`: fields are never quoted.
     pub quote: Option<Option<u8>>,
-    /// The character that escapes the next one within quotes, and anywhere in files without quotes; `Some(None)`: no character does.
+    /// The character that escapes the next character: within quotes or, in files without quotes, anywhere; `Some(None)`: there is none.
     pub escape: Option<Option<u8>>,
     /// The character that begins a comment line, which is skipped; `Some(None)`: no line is a comment.
     pub comment: Option<Option<u8>>,
-    /// The end of a record; `None`: it is recognised.
+    /// The end of a record; `None`: it is detected.
     pub line_end: Option<LineEnd>,
-    /// `true` if the first record names the columns; `None`: it is recognised.
+    /// `true` if the first record names the columns; `None`: it is detected.
     pub header: Option<bool>,
     /// The number of lines to skip at the start; `None`: lines before the table, such as a title, are recognised and skipped. So `Some(0)`
     /// skips nothing.
     pub skip_lines: Option<u64>,
-    /// Unquoted fields that are NULL, besides the empty one.
+    /// Unquoted fields that are NULL, in addition to the empty field.
     pub null: Vec<String>,
-    /// `true` if blanks around unquoted fields are no part of their values.
+    /// `true` if blanks around unquoted fields are removed.
     pub trim: bool,
-    /// `true` if rows of empty fields at the end of a file are kept. Otherwise they are left out, unless the table is declared.
+    /// `true` if rows of empty fields at the end of a file are kept. By default they are left out, unless the table is declared.
     pub keep_empty_rows: bool,
     /// `true` if an unquoted empty field is empty text, not NULL.
     pub empty_as_text: bool,
-    /// `true` if fields that are missing at the end of a record are NULL. Otherwise a record with missing fields is a bad row, as a record
-    /// with too many fields always is.
+    /// `true` if fields that are missing at the end of a record are NULL. By default, a record with missing fields is a bad row. A record with
+    /// too many fields always is.
     pub pad: bool,
-    /// `true` if a quote inside an unquoted field makes a bad row, as does a quoted field whose lines could be rows. Otherwise the quote is a
-    /// character like any other, and the field is a value, with a warning.
+    /// `true` if a quote inside an unquoted field makes a bad row, and so does a quoted field whose lines could be rows. By default, the quote is
+    /// an ordinary character and the field is a value, with a warning.
     pub strict_quotes: bool,
-    /// The array of records in a JSON document that is one object; `None`: the file is an array, or objects.
+    /// The path of the array of records in a JSON document that is one object; `None`: the document is an array or a sequence of objects.
     pub records: Option<RecordsPath>,
-    /// `true` if `NaN` in JSON is NULL, `Infinity` is a float, and half of a surrogate pair is U+FFFD. Otherwise a record with one is bad.
+    /// `true` if `NaN` in JSON is NULL, `Infinity` is a float, and half of a surrogate pair is U+FFFD. By default, a record with one is bad.
     pub lenient_json: bool,
-    /// The sheets of a workbook that are loaded, by their names or, where no sheet has the name, by their numbers from 1 on; empty: all
-    /// sheets that are not hidden.
+    /// The sheets of a workbook to load, by their names or, if no sheet has the name, by their numbers, counted from 1; if empty, all sheets
+    /// that are not hidden.
     pub sheets: Vec<String>,
-    /// The cells of a sheet that are loaded; `None`: all.
+    /// The cells of a sheet to load; `None`: all cells.
     pub range: Option<CellRange>,
-    /// `true` if a formula of a workbook whose value is not stored is NULL. Otherwise its row is bad.
+    /// `true` if a formula without a stored value is NULL. By default, its row is bad.
     pub formulas_are_null: bool,
     /// The encoding; `None`: UTF-8, or the encoding that the byte order mark names.
     pub encoding: Option<Encoding>,
@@ -85,7 +85,7 @@ setters! { FormatOptions:
     header(header: impl Into<Option<bool>>) = header.into();
     /// Sets the number of lines to skip at the start; `None` if the first lines of each file decide.
     skip_lines(lines: impl Into<Option<u64>>) = lines.into();
-    /// Sets the unquoted texts that are NULL, besides the empty one.
+    /// Sets the unquoted texts that are NULL, in addition to the empty text.
     null(texts: impl IntoIterator<Item = impl Into<String>>) = texts.into_iter().map(Into::into).collect();
     /// Removes blanks around unquoted fields.
     trim(trim: bool) = trim;
@@ -145,12 +145,12 @@ impl TakesSettings for FormatOptions {
 }
 
 impl FormatOptions {
-    /// Creates options with which everything is recognised.
+    /// Creates options with which every property of a file is recognised.
     pub fn new() -> FormatOptions {
         FormatOptions::default()
     }
 
-    /// Returns the settings that the user gives and that only some formats understand.
+    /// Returns the settings that the user gives and that not every format has.
     pub(super) fn given(&self) -> impl Iterator<Item = Setting> {
         let FormatOptions { delimiter, quote, escape, comment, header, skip_lines, null, .. } = self;
         let given = [

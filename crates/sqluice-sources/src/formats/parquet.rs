@@ -1,4 +1,4 @@
-//! Parquet files. The end of the file is read first, and then the columns that are needed.
+//! Opens Parquet files: reads the metadata at the end of the file first, and then only the columns that are needed.
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::Silent;

@@ -1,4 +1,4 @@
-//! The recognition of a file's format: by the setting of the user, the first bytes and the name.
+//! Recognises the format of a file by the user's setting, the first bytes and the file name.
 //!
 //! ```text
 //!  the user names it        a name may leave the layout open: json is an array or objects
@@ -6,10 +6,10 @@
 //!  PAR1, ARROW1             Parquet, Arrow IPC, whatever the name is
 //!  PK, and xl/workbook.xml  a workbook, whatever the name is
 //!  <html>, <?xml            an error, whatever the name is (`input::foreign`)
-//!  settings, mail, logs     an error, unless a delimiter parts the lines, or the user gives a setting of CSV
-//!  x.csv  x.tsv  x.txt      CSV, unless its first record is an object of JSON, or of an array of objects, or it begins as dumps do
-//!  x.json  x.ndjson         JSON: an array if it begins with [, else objects, one a line or one after another
-//!  anything else            JSON if it begins as a record of it does: {" or {} or [{, else CSV
+//!  settings, mail, logs     an error, unless a delimiter splits the lines into fields, or the user gives a setting of CSV
+//!  x.csv  x.tsv  x.txt      CSV, unless it begins with a JSON object, with a JSON array of objects, or like an SQL dump
+//!  x.json  x.ndjson         JSON: an array if it begins with [, or else objects, one a line or one after another
+//!  anything else            JSON if it begins with {" or {} or [{, or else CSV
 //! ```
 
 use std::ffi::OsStr;
@@ -31,7 +31,7 @@ use crate::input::{Compression, InputFile, Sample};
 /// The number of bytes of a file that are read first.
 const HEAD_BYTES: usize = 4096;
 
-/// The number of bytes that confirm that the lines of a file are no rows: what stands before a table may be longer than the first bytes.
+/// The number of bytes that are read to confirm that the lines of a file are not rows of a table: a long preamble may precede a table.
 const LINES_BYTES: usize = 64 << 10;
 
 /// Returns the format of the file at `path`. If the first bytes of the file do not decide, up to `bytes_max` bytes are read.
@@ -83,7 +83,7 @@ fn of_input(
     }
 }
 
-/// Returns the format of a file if the format is known but not supported. A longer sample must confirm that lines are no rows.
+/// Returns the format of a file if it is known but not supported. If the format follows from the lines, a longer sample must confirm it.
 fn foreign_of(
     input: &mut InputFile,
     sample: &Sample,
@@ -93,7 +93,7 @@ fn foreign_of(
 ) -> Result<Option<Foreign>> {
     let extension = extension(path).unwrap_or_default();
     let certain = foreign::of_text(&sample.text).or_else(|| foreign::of_extension(&extension, &sample.text));
-    // A setting about rows says that the file has rows.
+    // If the user gives a setting about rows, the file has rows.
     if certain.is_some() || options.given().next().is_some() || is_of_format(&sample.text, &extension) {
         return Ok(certain);
     }
@@ -116,10 +116,10 @@ fn is_of_format(head: &[u8], extension: &str) -> bool {
     })
 }
 
-/// Returns `true` if a delimiter parts nearly all records of a text alike, and most lines are records. Colons don't count: times have them.
+/// Returns `true` if a delimiter splits nearly all lines into the same number of fields. A colon does not count, as times have colons.
 fn is_table(text: &[u8], whole: bool, given: &Given<'_>) -> bool {
     let sniffed = sniff(text, whole, given);
-    // Comments may outnumber the records.
+    // A file may have more comment lines than records.
     let has_comments = sniffed.comments > 0 && sniffed.commented_header.is_some();
     sniffed.candidates.is_empty()
         && sniffed.fields >= 2
@@ -129,7 +129,7 @@ fn is_table(text: &[u8], whole: bool, given: &Given<'_>) -> bool {
         && sniffed.dialect.delimiter.as_bytes() != b":"
 }
 
-/// Returns `true` if a text that may be a table or prose splits into at least two columns, as the settings of the user have it.
+/// Returns `true` if a text, which may be a table or prose, splits into at least two columns with the user's settings.
 ///
 /// # Errors
 /// If the file can't be read.
@@ -141,8 +141,8 @@ pub fn has_columns(input: &mut InputFile, options: &FormatOptions) -> Result<boo
     Ok(splits(&sample.text, sample.whole, &given(options)))
 }
 
-/// Returns `true` if a text splits into at least two columns. Sentences have commas and blanks, but not the same number in each line. A text
-/// of one line is a header if no field has blanks.
+/// Returns `true` if a text splits into at least two columns. Prose has commas and blanks, too, but their number differs from line to line.
+/// A single line is a header if no field contains a blank.
 fn splits(text: &[u8], whole: bool, given: &Given<'_>) -> bool {
     if given.delimiter.is_some() {
         return sniff(text, whole, given).fields >= 2;
@@ -160,7 +160,7 @@ fn splits(text: &[u8], whole: bool, given: &Given<'_>) -> bool {
     whole && !line.contains(['\r', '\n']) && [',', '\t', ';', '|'].into_iter().any(is_header)
 }
 
-/// Returns the format of a file that begins with `start`; `None`: only a longer beginning decides.
+/// Returns the format of a file by its first bytes and its name. Returns `None` if more bytes are needed to decide.
 fn of_start(start: &Start<'_>, path: &Path) -> Option<&'static FileFormat> {
     if let Some(asked) = start.options.format {
         return layout(asked, start);
@@ -182,13 +182,12 @@ fn of_start(start: &Start<'_>, path: &Path) -> Option<&'static FileFormat> {
     let extension = extension(path);
     let named = extension
         .and_then(|extension| ALL.iter().copied().find(|format| format.extensions.contains(&&*extension)))
-        // A file without the signature of a database is no database.
+        // A file with the extension of a database, but without the signature, is not a database.
         .filter(|format| **format != SQLITE);
     let format = match named {
-        // A file named like CSV is taken for JSON if it begins with objects, but not if the user gave a setting that only some formats
-        // understand, such as a delimiter: then the name decides.
+        // A file with the extension of CSV may be JSON or a dump. But if the user gives a setting such as a delimiter, it is CSV.
         Some(format) if *format == CSV && start.options.given().next().is_none() => {
-            // So is a file that begins with the comment of a program that dumps databases.
+            // It is a dump if it begins with the comment of a program that writes dumps.
             if is_signed(start.head) {
                 return Some(&SQL);
             }
@@ -197,7 +196,7 @@ fn of_start(start: &Start<'_>, path: &Path) -> Option<&'static FileFormat> {
         Some(format) => layout(format, start),
         None => of_content(start),
     }?;
-    // The setting `records` names an array in a JSON document. So a file that looks like CSV is JSON, too.
+    // The setting `records` names an array in a JSON document, so a file that was recognised as CSV is JSON.
     Some(if start.options.records.is_some() && *format == CSV { &JSON_ARRAY } else { format })
 }
 
@@ -216,7 +215,7 @@ fn layout(format: &'static FileFormat, start: &Start<'_>) -> Option<&'static Fil
     format.reader().map_or(Some(format), |reader| reader.layout(format, start))
 }
 
-/// Returns `true` if a file is a database, by its first bytes.
+/// Returns `true` if the first bytes of a file are those of an SQLite database.
 fn is_database(input: &InputFile, path: &Path) -> Result<bool> {
     let magic = SQLITE.signatures[0];
     if let Some(file) = input.remote() {
@@ -227,12 +226,12 @@ fn is_database(input: &InputFile, path: &Path) -> Result<bool> {
         return Ok(false);
     }
     let mut start = vec![0; magic.len()];
-    // The database may be open already, and closing another descriptor would drop the locks on it.
+    // `Descriptor` keeps the file open: if the database is open already, closing another descriptor would drop its locks.
     Ok(Descriptor::open(path).is_ok_and(|file| file.file().read_exact_at(&mut start, 0).is_ok())
         && start == magic)
 }
 
-/// Returns `true` if the name of a file says that it is a database: programs give theirs other extensions, too.
+/// Returns `true` if a file has the extension of a database, including extensions of programs that use SQLite.
 pub fn is_named_as_database(path: &Path) -> bool {
     const OF_PROGRAMS: [&str; 4] = ["db3", "s3db", "gpkg", "mbtiles"];
     let extension = path.extension().unwrap_or_default();
@@ -240,7 +239,7 @@ pub fn is_named_as_database(path: &Path) -> bool {
     extensions.any(|database| extension.eq_ignore_ascii_case(database))
 }
 
-/// Returns `true` if the name of a file says that it has data and is no database: it has the extension of a format or of a compression.
+/// Returns `true` if a file has the extension of a format other than SQLite, or of a compressed file.
 pub fn is_named_as_data(path: &Path) -> bool {
     let is_compressed = |extension: &OsStr| extension.to_str().is_some_and(Compression::has_extension);
     let has_format = |extension: String| {
@@ -249,18 +248,18 @@ pub fn is_named_as_data(path: &Path) -> bool {
     path.extension().is_some_and(is_compressed) || extension(path).is_some_and(has_format)
 }
 
-/// Returns the format that the name of a file says, if its extension is that of a format. The content may say another one.
+/// Returns the format by the extension of a file, if any. The content may have another format.
 pub fn of_name(path: &Path) -> Option<&'static FileFormat> {
     let extension = extension(path)?;
     ALL.iter().copied().find(|format| format.extensions.contains(&&*extension))
 }
 
-/// Returns `true` if the name of a file says that it has text, which may be a table or prose.
+/// Returns `true` if a file has the extension `.txt`: its text may be a table or prose.
 pub fn is_named_as_text(path: &Path) -> bool {
     extension(path).is_some_and(|extension| extension == "txt")
 }
 
-/// Returns the extension of a file name in lower case, without the extension of a compression.
+/// Returns the extension of a file name in lower case: `csv` for `x.csv` and `x.csv.gz`.
 fn extension(path: &Path) -> Option<String> {
     let of = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
     match of(path)?.as_str() {
@@ -281,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn name_and_first_bytes_say_the_format() {
+    fn the_name_and_the_first_bytes_decide_the_format() {
         let [lines, array, objects] = [&NDJSON, &JSON_ARRAY, &JSON_OBJECTS];
         for (name, head, expected) in [
             ("x.csv", "{\"a\":1}", lines),
@@ -363,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn the_format_does_not_depend_on_how_much_of_a_file_is_looked_at() {
+    fn a_longer_beginning_of_a_file_never_changes_its_format() {
         for text in [
             "  {\"a\": \"x\\\"}{\", \"b\": [{}]}  {\"a\": 1}\n",
             "{\"a\": 1}   \n  {\"a\": 2}\n",

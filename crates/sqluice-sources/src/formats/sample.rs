@@ -1,4 +1,4 @@
-//! Samples: the beginnings of files, and the facts that they show about the whole files.
+//! Samples: the first bytes of files, and what they show about the whole files.
 
 use std::io::{Cursor, Read};
 
@@ -6,25 +6,25 @@ use sqluice_core::error::{Error, Setting, message};
 
 use crate::input::{Compression, Encoding, Sample};
 
-/// The factor by which the next sample is longer if a sample does not hold the first record.
+/// The growth factor of samples: the next sample is longer by this factor if a sample does not contain the whole first record.
 const SAMPLE_GROWTH: usize = 8;
 
-/// Returns the number of bytes of the sample after one of `bytes` bytes, at most `bytes_max`.
+/// Returns the length of the sample to take after a sample of `bytes` bytes, at most `bytes_max`.
 pub(super) fn longer(bytes: usize, bytes_max: usize) -> usize {
     bytes.max(1).saturating_mul(SAMPLE_GROWTH).min(bytes_max)
 }
 
-/// The facts that a sample shows about the whole file.
+/// Properties of the whole file that a sample shows.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SampleFacts {
     /// The number of bytes that were requested for the sample.
     pub sample_bytes: usize,
-    /// The bytes of the sample's text.
+    /// The length of the sample's text in bytes, decompressed and in UTF-8.
     pub text_bytes: u64,
     /// `true` if the sample is all of the file.
     pub whole: bool,
-    /// `true` if the sample has the bytes of the file, neither decompressed nor transcoded.
+    /// `true` if the sample has the file's own bytes, without decompression and transcoding.
     pub plain: bool,
     /// The compression of the file.
     pub compression: Option<Compression>,
@@ -39,7 +39,7 @@ impl SampleFacts {
         SampleFacts { sample_bytes, text_bytes: text.len() as u64, whole, plain, compression, encoding }
     }
 
-    /// Returns the facts about a file that declares its columns. The sample has `rows` rows; `whole`: the file has no more rows.
+    /// Returns the facts about a file that declares its columns. The sample has `rows` rows; `whole` is `true` if the file has no other rows.
     pub(super) fn of_rows(rows: u64, whole: bool) -> SampleFacts {
         SampleFacts {
             sample_bytes: 0,
@@ -52,8 +52,8 @@ impl SampleFacts {
     }
 }
 
-/// Opens a sample for reading. The end of a sample that is shorter than its file gives an error: the first record is too long. `skips`
-/// decides the hint of this error: `true` if the user skips lines already, and `None` if the format has no lines to skip.
+/// Returns a reader of a sample. If the sample is shorter than its file, reading beyond its end is an error: the first record is too long.
+/// `skips` decides the hint of this error: `true` if the user already skips lines, `None` if the format can't skip lines.
 pub(super) fn sample_reader(sample: Sample, skips: Option<bool>) -> Box<dyn Read + Send> {
     let bytes = sample.text.len();
     let text = Cursor::new(sample.text);
@@ -63,7 +63,7 @@ pub(super) fn sample_reader(sample: Sample, skips: Option<bool>) -> Box<dyn Read
     }
 }
 
-/// The end of a sample that is shorter than its file.
+/// A reader that returns an error, for the end of a sample that is shorter than its file.
 struct CutOff {
     bytes: usize,
     skips: Option<bool>,
@@ -81,7 +81,7 @@ impl Read for CutOff {
     }
 }
 
-/// Returns the error for a file that differs from its sample.
+/// Returns the error for a file that has changed since its sample was taken.
 pub fn changed() -> Error {
     Error::input("the input has changed while it was read").hint("wait until no program writes to it")
 }

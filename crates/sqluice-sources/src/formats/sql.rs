@@ -1,4 +1,4 @@
-//! Dumps as a format: their recognition. A load reads them with [`dump`](crate::dump), because they make a whole database.
+//! Recognises SQL dumps. A load reads them with [`dump`](crate::dump), because a dump creates a whole database.
 
 use sqluice_core::error::{Error, Result};
 

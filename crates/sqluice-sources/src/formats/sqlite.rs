@@ -1,4 +1,4 @@
-//! Databases of SQLite: each table is read as a file of its own. One committed state is read, by pages or by SQLite.
+//! Opens SQLite databases: each table is loaded like a file of its own. All tables are read in one committed state, from pages or by SQLite.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::sample::SampleFacts;
 use super::{FileFormat, Format};
 use crate::input::InputFile;
 
-/// The largest number of rows in a sample.
+/// The maximum number of rows in a sample.
 const SAMPLE_ROWS: u64 = 16 << 10;
 
 /// The reader of SQLite databases.
@@ -56,7 +56,7 @@ impl Format for Sqlite {
     }
 }
 
-/// Opens a table of the database that messages call `database`.
+/// Opens a table of a database, which is called `database` in messages.
 fn table(
     format: &'static FileFormat,
     database: &std::path::Path,
@@ -89,14 +89,14 @@ fn table(
     })
 }
 
-/// A table of a database.
+/// An opened table of a database.
 struct DatabaseTable {
     rows: Rows,
     cancel: Cancel,
 }
 
 impl DatabaseTable {
-    /// Returns the type that each column gets in a new table, by the affinity of the column.
+    /// Returns the declared type for each column of the new table, by the affinity of the old column.
     fn types(&self) -> impl Iterator<Item = &'static str> + use<> {
         let name = |affinity| match affinity {
             Affinity::Blob => "BLOB",
@@ -142,14 +142,14 @@ impl Content for DatabaseTable {
     }
 }
 
-/// The fields and constants that fill the columns of the new table.
+/// The fields and constants for the columns of the new table.
 struct Mapping {
     filled: Vec<Filled>,
-    /// The field that fills each column; `None`: a constant fills the column.
+    /// The field of the old table for each column; `None` if the column is filled with a constant.
     fields: Vec<Option<usize>>,
 }
 
-/// A source that gives the rows of a database's table with the columns of the new table.
+/// A source that reads rows of the old table and returns them with the columns of the new table.
 struct Mapped {
     source: Box<dyn Counted>,
     mapping: Arc<Mapping>,
@@ -186,7 +186,7 @@ impl Sink for MappedSink<'_> {
         });
         let columns = filled.collect();
         let refused = self.sink.rows(&Batch { rows: batch.rows, columns });
-        // An error names the column that was read, not the column that was to be filled.
+        // An error names a column of the old table, not of the new one.
         refused.map_err(|refused| {
             let field = |column: usize| self.mapping.fields[column];
             match refused {

@@ -1,14 +1,14 @@
-//! Reading ahead: a separate thread reads, and the consumer takes the bytes and can stop waiting.
+//! Reads an input ahead on a separate thread. The consumer waits for filled blocks, and can stop waiting.
 //!
 //! ```text
-//!              full blocks: as many as there are, then the end or an error
+//!              filled blocks, then the end or an error
 //!  thread  ─────────────────────────────────────────────────────────────────>  Ahead
 //!          <─────────────────────────────────────────────────────────────────
 //!              empty blocks
 //! ```
 //!
-//! The thread ends with its input, or when it notices that the [`Ahead`] is dropped. A thread that waits for an empty block notices at
-//! once. A thread that reads from a silent pipe stays there until the pipe gives bytes or ends; no other thread waits for it.
+//! The thread ends with its input, or when it notices that the [`Ahead`] was dropped. If it waits for an empty block, it notices at once. If
+//! it reads from a silent pipe, it stays there until the pipe has bytes or ends; no other thread waits for it.
 
 use std::io::{self, Read};
 use std::thread;
@@ -18,16 +18,16 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use sqluice_core::progress::Cancel;
 
-/// The number of blocks.
+/// The number of blocks, which go back and forth between the threads.
 const BLOCKS: usize = 4;
 
-/// The number of bytes of a block: a block stays in the second-level cache from one thread to the other.
+/// The size of a block in bytes. A block stays in the second-level cache on its way from one thread to the other.
 pub(super) const BLOCK_BYTES: usize = 256 << 10;
 
-/// The longest wait between two checks for cancellation.
+/// The maximum time between two checks for cancellation.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// The result of a read.
+/// The result of a read on the thread.
 enum Message {
     Block(Block),
     End,
@@ -40,25 +40,25 @@ struct Block {
     len: usize,
 }
 
-/// A reader whose input another thread reads ahead.
+/// A reader of the blocks that another thread reads ahead.
 pub(super) struct Ahead {
     full: Receiver<Message>,
     empty: Sender<Box<[u8]>>,
     block: Option<Block>,
-    /// The number of bytes of the block that are given away.
+    /// The number of bytes of the current block that were already returned.
     at: usize,
     ended: bool,
     cancel: Cancel,
 }
 
 impl Ahead {
-    /// Starts the thread, which reads blocks of up to `block_bytes`.
+    /// Starts a thread that reads blocks of up to `block_bytes` bytes.
     pub(super) fn start(
         input: impl Read + Send + 'static,
         block_bytes: usize,
         cancel: Cancel,
     ) -> io::Result<Ahead> {
-        // The end takes one place more.
+        // One more place than blocks, for the message about the end.
         let (give_full, full) = bounded(BLOCKS + 1);
         let (empty, take_empty) = bounded(BLOCKS);
         for _ in 0..BLOCKS {
@@ -77,9 +77,9 @@ impl Ahead {
             match self.full.recv_timeout(PATIENCE) {
                 Ok(message) => return Ok(message),
                 Err(RecvTimeoutError::Timeout) => {}
-                // The thread has ended after an error or a panic: this is not the end of the input.
+                // The thread has ended after an error or a panic. This must not look like the end of the input.
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(io::Error::other("the thread that reads ahead is gone"));
+                    return Err(io::Error::other("the thread that reads ahead has ended early"));
                 }
             }
         }
@@ -96,7 +96,7 @@ impl Read for Ahead {
                 if self.at < block.len {
                     self.block = Some(block);
                 } else {
-                    // The thread may be gone already.
+                    // The send fails if the thread has already ended.
                     let _ = self.empty.send(block.bytes);
                 }
                 return Ok(bytes);
@@ -113,7 +113,7 @@ impl Read for Ahead {
     }
 }
 
-/// Reads the input to its end: the thread's function.
+/// Reads the input to its end. This is the function of the thread.
 fn read_ahead(mut input: impl Read, empty: &Receiver<Box<[u8]>>, full: &Sender<Message>) {
     while let Ok(mut bytes) = empty.recv() {
         let message = match input.read(&mut bytes) {

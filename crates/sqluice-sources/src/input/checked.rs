@@ -1,7 +1,7 @@
-//! The bytes of a member of an archive, compared with the size and the CRC-32 that the archive states.
+//! Checks the bytes of an archive's member against the size and the CRC-32 that the archive states.
 //!
-//! Invariant: a reader gives no byte beyond the stated size, and ends without an error only if it has given all bytes, with the stated
-//! CRC-32.
+//! Invariant: a reader returns no byte beyond the stated size. It ends without an error only after all stated bytes, and if their CRC-32 is
+//! right.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 use flate2::Crc;
 use sqluice_core::error::{Error, Place};
 
-/// The facts that an archive states about the bytes of a member.
+/// The size and the checksum that an archive states for a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stated {
     pub(super) bytes: u64,
-    /// The CRC-32; `None`: the archive has no checksum of the bytes.
+    /// The CRC-32; `None` if the archive has no checksum for the member.
     pub(super) crc: Option<u32>,
 }
 
-/// A reader that compares the bytes with the facts that an archive states.
+/// A reader that compares the bytes with the stated size and checksum.
 pub(super) struct Checked<R> {
     inner: R,
     name: PathBuf,
     stated: Stated,
-    /// The number of bytes that were not given yet.
+    /// The number of stated bytes that were not returned yet.
     left: u64,
     crc: Crc,
     state: State,
@@ -32,25 +32,25 @@ pub(super) struct Checked<R> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Sound,
-    /// All stated bytes are given, and more follow.
+    /// All stated bytes were returned, but more bytes follow.
     HasMore,
     Failed,
 }
 
 impl<R: Read> Checked<R> {
-    /// Creates a reader of the member that messages call `name`.
+    /// Creates a reader. `name` is the name of the member in messages.
     pub(super) fn new(inner: R, name: &Path, stated: Stated) -> Checked<R> {
         let (name, left) = (name.to_owned(), stated.bytes);
         Checked { inner, name, stated, left, crc: Crc::new(), state: State::Sound }
     }
 
-    /// Reads the next bytes, and compares them.
+    /// Reads the next bytes, and adds them to the checksum.
     fn next(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         if read == 0 {
             return self.end().map(|()| 0);
         }
-        // The bytes up to the stated size are given before the error.
+        // The bytes up to the stated size are returned first, and the error by the next call.
         let given = read.min(usize::try_from(self.left).unwrap_or(usize::MAX));
         if given == 0 {
             return Err(self.has_more());
@@ -65,7 +65,7 @@ impl<R: Read> Checked<R> {
         Ok(given)
     }
 
-    /// Compares the size and the checksum at the end of the bytes.
+    /// Checks the size and the checksum at the end of the member.
     fn end(&self) -> io::Result<()> {
         let Stated { bytes, crc } = self.stated;
         if self.left > 0 {
@@ -105,7 +105,7 @@ impl<R: Read> Read for Checked<R> {
         let read = match self.state {
             State::Sound => self.next(buffer),
             State::HasMore => Err(self.has_more()),
-            // An error can be given only once, and must not look like an end.
+            // The error was already returned. Another read must not look like the end.
             State::Failed => Err(io::Error::other("read again after an error")),
         };
         if read.is_err() {

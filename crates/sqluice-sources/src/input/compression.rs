@@ -1,19 +1,19 @@
-//! The compression of an input, and its decompression.
+//! Recognises and decompresses compressed inputs.
 //!
-//! | first bytes | what | |
+//! | first bytes | compression | what may follow the first member |
 //! |---|---|---|
-//! | `1f 8b` | gzip | members one after another are one stream; then zeros may follow, as tapes have them |
-//! | `28 b5 2f fd`, or `5? 2a 4d 18` to be skipped | zstd | frames one after another are one stream |
-//! | `BZh1` to `BZh9`, and `1AY&SY` or the signature of an empty stream | bzip2 | streams one after another are one stream, as pbzip2 writes them; then zeros may follow |
-//! | `fd 37 7a 58 5a 00` | xz | streams one after another are one stream; zeros may follow each, in fours |
+//! | `1f 8b` | gzip | further members, as one stream; then zeros, as on tapes |
+//! | `28 b5 2f fd`, or `5? 2a 4d 18` of a skippable frame | zstd | further frames, as one stream |
+//! | `BZh1` to `BZh9`, and `1AY&SY` or the signature of an empty stream | bzip2 | further streams, as one stream, as pbzip2 writes them; then zeros |
+//! | `fd 37 7a 58 5a 00` | xz | further streams, as one stream; zeros after each, in multiples of four |
 //! | the signatures of ZIP, LZ4 and others | | an error that names the format (`foreign`) |
 //!
-//! bzip2 and xz need the cargo feature `bzip2-xz`. A build without it refuses such data by name.
+//! bzip2 and xz need the cargo feature `bzip2-xz`. Without it, the error for such data names the feature.
 //!
-//! Invariant: a stream needs at most 128 MiB to decompress, and a little for the state of the decoder. A stream that needs more is refused.
+//! Invariant: decompression takes at most 128 MiB, and a little for the state of the decoder. A stream that needs more is an error.
 //!
-//! Invariant: data that ends too early, is damaged, or is followed by other data is an error. The bytes decompressed before the error are
-//! given first.
+//! Invariant: data that ends too early, is damaged, or is followed by other data is an error. The bytes that could be decompressed are returned
+//! before the error.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
@@ -33,24 +33,23 @@ use sqluice_platform::shell::quoted;
 use super::STANDARD_INPUT;
 use super::peek::Peek;
 
-/// The number of compressed bytes that are read at once.
+/// The number of compressed bytes that are read at a time.
 const RAW_BYTES: usize = 128 << 10;
 
-/// The largest number of bytes that xz data may need to decompress: a dictionary as large as the largest window of zstd, and the state of
-/// the decoder.
+/// The maximum memory for decompressing xz data: a dictionary as large as the largest window of zstd, and the state of the decoder.
 #[cfg(feature = "bzip2-xz")]
 const XZ_MEMORY_BYTES_MAX: u64 = 129 << 20;
 
-/// The number of bytes to which the padding between xz streams is aligned.
+/// The number of zeros between xz streams must be a multiple of this.
 const XZ_PADDING_BYTES: u64 = 4;
 
-/// The offsets in the text at which members of a gzip file, frames of a zstd file, or streams of a bzip2 or xz file begin, except the first. An offset is known once the
-/// text before it is read.
+/// The offsets in the decompressed text at which members (of gzip), frames (of zstd) or streams (of bzip2 and xz) begin, except the first. An
+/// offset is known once the text before it has been read.
 #[derive(Clone, Debug, Default)]
 pub struct MemberStarts(Arc<Mutex<Vec<u64>>>);
 
 impl MemberStarts {
-    /// Adds the offset of a member, which is larger than all others.
+    /// Adds the offset of a member. Offsets must be added in ascending order.
     pub(crate) fn add(&self, byte: u64) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(byte);
     }
@@ -90,7 +89,7 @@ impl fmt::Display for Compression {
 }
 
 impl Compression {
-    /// Returns the compression of an input that begins with `head`; `None`: the input is not compressed.
+    /// Returns the compression of an input that begins with `head`; `None` if the input is not compressed.
     pub(super) fn of_data(head: &[u8]) -> Option<Compression> {
         match head {
             [0x1f, 0x8b, ..] => Some(Compression::Gzip),
@@ -98,7 +97,7 @@ impl Compression {
             [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..] => {
                 Some(Compression::Bzip2)
             }
-            // A bzip2 stream without a block has the first digits of the square root of pi instead.
+            // An empty bzip2 stream has digits of the square root of pi in the place of a block's signature (digits of pi).
             [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => {
                 Some(Compression::Bzip2)
             }
@@ -107,25 +106,25 @@ impl Compression {
         }
     }
 
-    /// Returns `true` if an extension, without its dot, is one of a compressed file.
+    /// Returns `true` if `extension` (without its dot) is the extension of a compressed file.
     pub(crate) fn has_extension(extension: &str) -> bool {
         EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known))
     }
 
-    /// Returns the cargo feature that this build lacks to read the compression.
+    /// Returns the cargo feature that this build would need for the compression, if it lacks it.
     pub(super) fn missing_feature(self) -> Option<&'static str> {
         let needs_feature = matches!(self, Compression::Bzip2 | Compression::Xz);
         (needs_feature && !cfg!(feature = "bzip2-xz")).then_some("bzip2-xz")
     }
 
-    /// Refuses a compression that this build does not read, for the file `name`.
+    /// Returns an error about the file `name` if this build does not support the compression.
     pub(super) fn refuse_unbuilt(self, name: &Path) -> Result<()> {
         let Some(feature) = self.missing_feature() else { return Ok(()) };
         let what = format!("{} is compressed with {self}, which this build does not read", name.display());
         Err(Error::without_feature(what, feature))
     }
 
-    /// Returns a reader of the member that `input` begins with.
+    /// Returns a decoder of the first member of `input`.
     fn member<R: BufRead>(self, input: R) -> io::Result<Member<R>> {
         Ok(match self {
             Compression::Gzip => Member::Gzip(Box::new(GzDecoder::new(input))),
@@ -144,7 +143,7 @@ impl Compression {
         })
     }
 
-    /// Returns the command that decompresses a file, also if this module refuses it.
+    /// Returns a command that decompresses a file of this compression, even one that needs more memory than is permitted here.
     fn command(self) -> &'static str {
         match self {
             Compression::Gzip => "gzip -dc",
@@ -154,8 +153,8 @@ impl Compression {
         }
     }
 
-    /// Decompresses `input`, which messages call `name`. Adds the offsets of all members but the first to `starts`. `in_archive`: the input
-    /// is a member of an archive, which other programs can't open by its name.
+    /// Decompresses `input`, whose name in messages is `name`. Adds the offsets of all members except the first to `starts`. `in_archive` is `true`
+    /// if the input is a member of an archive, so that the hints tell the user to extract it first.
     pub(super) fn decompress<'a>(
         self,
         input: Peek<'a>,
@@ -171,7 +170,7 @@ impl Compression {
     }
 }
 
-/// The name of compressed data in messages.
+/// The name of compressed data, for messages and hints.
 #[derive(Clone)]
 struct Named {
     name: PathBuf,
@@ -179,7 +178,7 @@ struct Named {
 }
 
 impl Named {
-    /// Returns a hint to decompress the file with another program.
+    /// Returns the hint to decompress the file with another program.
     fn by_pipe(&self, command: &str) -> String {
         if self.in_archive {
             return format!("extract it from the archive, and decompress it: {command} FILE");
@@ -190,7 +189,7 @@ impl Named {
     }
 }
 
-/// Decompressed data, with errors that name the fault of the compressed data.
+/// A reader of decompressed data. Its errors name the fault of the compressed data.
 pub(super) struct Decompress<'a> {
     inner: Box<dyn Read + Send + 'a>,
     compression: Compression,
@@ -198,7 +197,7 @@ pub(super) struct Decompress<'a> {
 }
 
 impl Decompress<'_> {
-    /// Turns an error of the decompressor into an error of the engine. An error of the engine stays as it is.
+    /// Converts an error of the decompressor. An error of this crate, for example of reading the file, is returned unchanged.
     fn explain(&self, error: io::Error) -> Error {
         let what = self.compression;
         let error = match error.downcast::<Error>() {
@@ -224,7 +223,7 @@ fn needs_more_memory(error: &io::Error) -> bool {
     if let Some(error) = error.get_ref().and_then(|error| error.downcast_ref::<xz::Error>()) {
         return matches!(error, xz::Error::MemLimit | xz::Error::Mem);
     }
-    // The crate zstd gives no error codes, only the words of the library.
+    // The crate zstd returns no error codes, only the message of the library.
     error.to_string().contains("too much memory")
 }
 
@@ -270,19 +269,19 @@ impl<R: BufRead> Read for Member<R> {
     }
 }
 
-/// A reader of all members of a file. The multi-member decoder of flate2 is not used: it does not recognise padding.
+/// A reader of all members of a file. The multi-member decoder of flate2 is not used, because it does not support padding.
 struct Members<R: BufRead> {
     /// The member that is being read; `None` after the last member.
     member: Option<Member<R>>,
     compression: Compression,
     named: Named,
-    /// The number of bytes that were decompressed.
+    /// The number of decompressed bytes so far.
     given: u64,
     starts: MemberStarts,
 }
 
 impl<R: BufRead> Members<R> {
-    /// Begins the next member, if one follows.
+    /// Begins to read the next member, if there is one.
     fn next(&mut self, mut input: R) -> io::Result<()> {
         if self.compression == Compression::Xz {
             self.skip_xz_padding(&mut input)?;
@@ -292,7 +291,7 @@ impl<R: BufRead> Members<R> {
             Compression::Gzip => Some(0x1f),
             Compression::Bzip2 => Some(b'B'),
             Compression::Xz => Some(0xfd),
-            // Frames have several signatures, and no other data may follow. So other data is a damaged frame.
+            // zstd permits no other data after a frame, and frames have several signatures. So other data is reported as a damaged frame.
             Compression::Zstd => None,
         };
         if first.is_some_and(|first| first != next) {
@@ -303,7 +302,7 @@ impl<R: BufRead> Members<R> {
         Ok(())
     }
 
-    /// Skips zeros between xz streams. Their number is a multiple of four.
+    /// Skips zeros between xz streams. Their number must be a multiple of four.
     fn skip_xz_padding(&self, input: &mut R) -> io::Result<()> {
         let mut zeros = 0_u64;
         loop {
@@ -318,7 +317,7 @@ impl<R: BufRead> Members<R> {
         if zeros.is_multiple_of(XZ_PADDING_BYTES) { Ok(()) } else { Err(self.surplus()) }
     }
 
-    /// Reads padding of zeros to the end.
+    /// Checks that only zeros follow up to the end.
     fn padding(&self, mut input: R) -> io::Result<()> {
         loop {
             let bytes = input.fill_buf()?;
@@ -333,13 +332,13 @@ impl<R: BufRead> Members<R> {
         }
     }
 
-    /// Returns the error for data after the last member.
+    /// Returns the error for other data after the last member.
     fn surplus(&self) -> io::Error {
         let what = self.compression;
         let error =
             Error::input(format!("something else follows the {what} data")).at(Place::file(&self.named.name));
         let hint = match what {
-            // xz itself refuses such a file.
+            // The program xz refuses such a file, too, so it is no help.
             Compression::Xz => "was something added to the file after it was compressed?".to_owned(),
             _ => format!("{what} can leave it out; {}", self.named.by_pipe(what.command())),
         };

@@ -1,4 +1,4 @@
-//! Raw bytes become text: the first bytes show the compression and the encoding, and a layer is added for each.
+//! Turns the raw bytes of an input into text: recognises the compression and the encoding by the first bytes, and adds a decoder for each.
 
 use std::io::Read;
 use std::path::Path;
@@ -12,16 +12,16 @@ use super::foreign::{self, HEAD_BYTES, MAGIC_BYTES_MAX};
 use super::peek::Peek;
 use super::transcode::Transcode;
 
-/// The text of an input.
+/// A reader of the text of an input.
 pub(super) struct Decoded<'a> {
     pub(super) reader: Box<dyn Read + Send + 'a>,
     pub(super) compression: Option<Compression>,
     pub(super) encoding: Option<Encoding>,
-    /// The offsets of the members of the compressed data, if the text is in UTF-8.
+    /// The offsets of the compressed data's members in the text. Unknown if the text is transcoded to UTF-8.
     pub(super) member_starts: MemberStarts,
 }
 
-/// The bytes of an input, decompressed.
+/// A reader of the decompressed bytes of an input.
 pub(super) struct Decompressed<'a> {
     pub(super) bytes: Peek<'a>,
     pub(super) compression: Option<Compression>,
@@ -29,7 +29,7 @@ pub(super) struct Decompressed<'a> {
 }
 
 impl<'a> Decompressed<'a> {
-    /// Opens the bytes of `raw`, which messages call `name`. `in_archive`: `raw` is a member of an archive.
+    /// Opens the bytes of `raw`, whose name in messages is `name`. `in_archive` is `true` if `raw` is a member of an archive.
     ///
     /// # Errors
     /// If nothing can be read, or this build does not support the compression.
@@ -53,8 +53,8 @@ impl<'a> Decompressed<'a> {
 }
 
 impl<'a> Decoded<'a> {
-    /// Opens the text of `raw`, which messages call `name`. Everything is decoded on the thread that reads the text; faults of the content
-    /// are errors of its reads. `in_archive`: `raw` is a member of an archive.
+    /// Opens the text of `raw`, whose name in messages is `name`. The text is decoded on the thread that reads it, and faults of the content are
+    /// reported by its reads. `in_archive` is `true` if `raw` is a member of an archive.
     ///
     /// # Errors
     /// If nothing can be read, or the format is not supported.

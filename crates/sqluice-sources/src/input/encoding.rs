@@ -1,4 +1,4 @@
-//! The encoding of a text: named by the user, or recognised by a byte order mark.
+//! The encoding of a text, named by the user or recognised by the first bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,29 +7,29 @@ use encoding_rs::{Decoder, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use sqluice_core::error::{Error, Result};
 
-/// The number of bytes that show the encoding of text without a byte order mark.
+/// The number of first bytes by which UTF-16 without a byte order mark is recognised.
 pub(super) const HEAD_BYTES: usize = 10;
 
-/// The length in bytes of the longest byte order mark that decides the encoding. The mark of UTF-8 does not: parsers skip it.
+/// The length of a byte order mark that decides the encoding. The longer mark of UTF-8 does not count: parsers skip it.
 const MARK_BYTES_MAX: usize = 2;
 
-/// An encoding of the [WHATWG standard](https://encoding.spec.whatwg.org/#names-and-labels), made from one of its labels:
+/// An encoding of the [WHATWG standard](https://encoding.spec.whatwg.org/#names-and-labels). It is parsed from a label of the standard:
 /// `"latin1".parse()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding {
     encoding: &'static encoding_rs::Encoding,
-    /// `true` for `utf-16`, whose byte order a byte order mark may give.
+    /// `true` for the label `utf-16`: a byte order mark may decide the byte order.
     order_by_mark: bool,
 }
 
 impl Encoding {
-    /// Returns the name of the encoding in the standard: `latin1` is a label of windows-1252.
+    /// Returns the name of the encoding in the standard, such as `windows-1252` for the label `latin1`.
     pub fn name(&self) -> &'static str {
         self.encoding.name()
     }
 
-    /// Returns the encoding of a text that begins with `head`, and the number of bytes of its byte order mark, which is no part of the
-    /// text. `asked` is the encoding that the user names. An encoding of `None` means that the text is UTF-8 and needs no decoding.
+    /// Returns the encoding of a text that begins with `head`, and the length of its byte order mark, which is not part of the text. `asked` is
+    /// the encoding that the user names. An encoding of `None` means that the text needs no decoding, because it is UTF-8.
     pub(super) fn of_text(asked: Option<Encoding>, head: &[u8]) -> (Option<Encoding>, usize) {
         let marked = match head {
             [0xff, 0xfe, ..] => Some(UTF_16LE),
@@ -50,14 +50,14 @@ impl Encoding {
         (Some(Encoding { encoding, order_by_mark: false }), mark_bytes)
     }
 
-    /// Returns `true` if each character has one byte.
+    /// Returns `true` if each character is encoded in one byte.
     pub fn is_single_byte(&self) -> bool {
         self.encoding.is_single_byte()
     }
 
-    /// Returns a sign that `text`, which was read with this encoding, is UTF-8: the characters that were read for the first character
-    /// beyond ASCII, and this character. `whole` is `false` if more text follows. Returns `None` if the text is ASCII or not UTF-8, or if
-    /// characters of the encoding have several bytes.
+    /// Checks if `text`, which is read in this single-byte encoding, is valid UTF-8 with non-ASCII characters. If so, returns the first of these
+    /// characters, and before it the characters that it was misread as. Returns `None` for any other text, and for encodings with several
+    /// bytes a character. `whole` is `false` if more text follows.
     pub fn misread(&self, text: &[u8], whole: bool) -> Option<(String, char)> {
         let uncut = |bytes: &[u8]| match str::from_utf8(bytes) {
             Ok(_) => Some(bytes.len()),
@@ -74,13 +74,13 @@ impl Encoding {
         Some((read.into_owned(), character))
     }
 
-    /// Returns a decoder of text without a byte order mark.
+    /// Returns a decoder that does not handle byte order marks.
     pub(super) fn decoder(&self) -> Decoder {
         self.encoding.new_decoder_without_bom_handling()
     }
 }
 
-/// Returns the UTF-16 encoding of text without a byte order mark whose first characters are ASCII.
+/// Returns the UTF-16 encoding of a text without a byte order mark, if its first characters are ASCII in UTF-16.
 fn utf_16_of(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     let is_ascii = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n');
     let units = head.as_chunks::<2>().0;
@@ -98,12 +98,12 @@ fn utf_16_of(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     }
 }
 
-/// Returns the name of an encoding in which text that is not UTF-8 makes sense, for a hint.
+/// Returns the likely encoding of a text that is not UTF-8, for a hint.
 pub fn likely(text: &[u8]) -> Option<&'static str> {
     const SIGNS: &str = "€–—‘’“”„…°§«»©®²³´·¿¡ºª\u{a0}";
     let (decoded, _) = WINDOWS_1252.decode_without_bom_handling(text);
     let is_likely = |character: char| character.is_alphabetic() || SIGNS.contains(character);
-    // Texts of Western Europe have no longer runs of such letters; texts in other encodings do.
+    // In Western European text, non-ASCII letters occur in runs of at most two. In other encodings, runs are longer.
     let runs = decoded.split(|character: char| character.is_ascii());
     let all = runs.clone().all(|run| run.chars().count() <= 2 && run.chars().all(is_likely));
     all.then_some("windows-1252")

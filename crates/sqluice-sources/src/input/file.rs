@@ -1,15 +1,15 @@
-//! An input that is not open yet: a sample of it can be taken first, and most inputs can be read many times.
+//! An input before it is opened. A sample of it can be taken first, and most inputs can be opened many times.
 //!
-//! | where it is | read how often |
+//! | input | can be read |
 //! |---|---|
-//! | a regular file, also as standard input | as often as one likes |
-//! | a URL whose server supports ranges | as often as one likes, as long as the file does not change |
+//! | a regular file, also as standard input | many times |
+//! | a URL whose server supports ranges | many times, as long as the file does not change |
 //! | a URL of another server | once |
-//! | a pipe, a terminal | once: the bytes of a sample are kept and given first |
-//! | a pipe that was spooled | as often as one likes, from a temporary file that has no name |
-//! | a member of an archive | as often as one likes, by several readers at the same time |
+//! | a pipe, a terminal | once: the bytes of a sample are kept, and returned again first |
+//! | a pipe that was spooled | many times, from an unnamed temporary file |
+//! | a member of an archive | many times, by several readers at the same time |
 //!
-//! Spooling copies the bytes before decompression: they are fewer, and progress counts them.
+//! Spooling copies the bytes before they are decompressed: there are fewer of them, and they are the bytes that progress counts.
 
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read, Seek, Write};
@@ -38,51 +38,50 @@ use super::raw::{OpenedLater, Positioned, Raw};
 use super::whole::{RemoteRange, Whole};
 use super::{Compression, Encoding, Input, InputOptions, STANDARD_INPUT};
 
-/// The number of bytes of text that a sample of a regular file keeps for the next sample.
+/// The maximum size of a sample that is kept in memory, so that a smaller sample can be taken from it.
 const KEPT_BYTES: usize = 64 << 10;
 
-/// An input from which samples can be taken, and which can be opened.
+/// An input that can be sampled and opened.
 pub struct InputFile {
     name: PathBuf,
     options: InputOptions,
     place: FileAt,
-    /// The last sample of a regular file: the next one often has the same bytes.
+    /// The last sample of a regular file. The next sample often has the same bytes.
     kept: Option<Sample>,
 }
 
-/// The place of an input.
+/// The location of an input.
 enum FileAt {
     /// A regular file.
     Path(PathBuf),
-    /// A regular file that is open. The input begins at `start`.
+    /// A range of an open regular file: `bytes` bytes from `start` on.
     Open { file: Arc<File>, start: u64, bytes: u64 },
     /// A file behind a URL whose server supports ranges.
     Remote(Arc<dyn RemoteFile>),
-    /// A member of an archive, in a local file or compressed.
+    /// A member of an archive that is a local file, or a compressed member.
     #[cfg_attr(not(feature = "archives"), allow(dead_code))]
     Member(Member),
     /// An input that can be read only once.
     Stream(Stream),
 }
 
-/// A pipe, a terminal, or the response of a server without ranges.
+/// A pipe, a terminal, or the response of a server that does not support ranges.
 struct Stream {
-    /// The bytes that were read for samples.
+    /// The bytes that were read for samples, and have to be returned again.
     head: Vec<u8>,
-    /// The bytes after `head`; `None`: the input was opened.
+    /// The bytes after `head`; `None` once the input was opened.
     rest: Option<Ahead>,
     bytes_read: Arc<AtomicU64>,
 }
 
-/// The beginning of a text.
+/// The first bytes of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// The text: the requested number of bytes or one more, even if this cuts a character. Less if the text ends or can't be decoded
-    /// further.
+    /// The requested number of bytes or one more, even if this cuts a character. Fewer if the text is shorter or can't be decoded further.
     pub text: Vec<u8>,
-    /// `true` if the sample is the whole text and no error ended it.
+    /// `true` if the sample is the whole text, and was not ended by an error.
     pub whole: bool,
-    /// `true` if the text has the bytes of the file, neither decompressed nor transcoded.
+    /// `true` if the text has the file's own bytes, without decompression and transcoding.
     pub plain: bool,
     /// The compression of the file.
     pub compression: Option<Compression>,
@@ -90,7 +89,7 @@ pub struct Sample {
     pub encoding: Option<Encoding>,
 }
 
-/// The raw bytes of an input, their total number and the number that was read.
+/// A reader of the raw bytes of an input, their total number if known, and the number that was read.
 struct Bytes {
     reader: Box<dyn Read + Send>,
     bytes: Option<u64>,
@@ -98,10 +97,10 @@ struct Bytes {
 }
 
 impl InputFile {
-    /// Creates the input at `path`; `-` is standard input. A pipe is opened by the thread that reads it.
+    /// Creates an input of the file at `path`, or of standard input for `-`. A FIFO is opened on the thread that reads it.
     ///
     /// # Errors
-    /// If nothing can be read at `path`, or it is a folder.
+    /// If the file can't be read, or is a folder.
     pub fn new(path: &Path, options: InputOptions) -> Result<InputFile> {
         if path == Path::new("-") {
             let file = streams::standard_input();
@@ -120,7 +119,7 @@ impl InputFile {
         Ok(InputFile { name: path.to_owned(), options, place, kept: None })
     }
 
-    /// Creates an input of an open file, from the file's current position.
+    /// Creates an input of an open file, which is read from its current position.
     ///
     /// # Errors
     /// If the file is a folder, or its properties can't be read.
@@ -136,7 +135,7 @@ impl InputFile {
         Ok(InputFile { name, options, place, kept: None })
     }
 
-    /// Creates an input of a file behind a URL, from its start.
+    /// Creates an input of a file behind a URL.
     ///
     /// # Errors
     /// If the file can't be read.
@@ -153,7 +152,7 @@ impl InputFile {
     #[cfg(feature = "archives")]
     pub(super) fn of_member(member: Member, name: PathBuf, options: InputOptions) -> InputFile {
         let place = match member {
-            // The member has all ranges that the server has.
+            // A stored member is a range of the file behind the URL.
             Member { whole: Whole::Remote(remote, _), range, method: Method::Stored, stated } => {
                 FileAt::Remote(Arc::new(RemoteRange::new(name.clone(), remote, range.start, stated)))
             }
@@ -162,7 +161,7 @@ impl InputFile {
         InputFile { name, options, place, kept: None }
     }
 
-    /// Returns the file behind a URL, if the server supports ranges.
+    /// Returns the file behind the URL, if the input is one and its server supports ranges.
     pub fn remote(&self) -> Option<&Arc<dyn RemoteFile>> {
         match &self.place {
             FileAt::Remote(remote) => Some(remote),
@@ -170,12 +169,12 @@ impl InputFile {
         }
     }
 
-    /// Returns the name as the user gives it, or `standard input`; the name of a URL has no credentials.
+    /// Returns the name for messages: the path or URL that the user gives, without credentials, or `standard input`.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// Returns the number of raw bytes, compressed or not, if it is known now.
+    /// Returns the size of the input in raw bytes, compressed or not, if it is known now.
     pub fn bytes(&self) -> Option<u64> {
         match &self.place {
             FileAt::Path(path) => fs::metadata(path).ok().map(|about| about.len()),
@@ -191,24 +190,23 @@ impl InputFile {
         !matches!(self.place, FileAt::Stream(_))
     }
 
-    /// Returns the first `bytes` bytes of the text. Nothing is consumed: opening the input afterwards still gives all of it.
+    /// Returns the first `bytes` bytes of the text. The input can still be opened from its start.
     ///
     /// # Errors
-    /// If the input can't be read, or its format is not supported. A fault of the content is not an error yet: it is reported when the
-    /// content is read.
+    /// If the input can't be read, or its format is not supported. Damaged content is not an error yet: it is reported when the content is read.
     pub fn sample(&mut self, bytes: usize) -> Result<Sample> {
         let FileAt::Stream(stream) = &mut self.place else { return self.sample_of_file(bytes) };
         let mut failed = false;
         let raw = Box::new(stream.replay(&self.name, &mut failed)?);
         let (sample, error) = beginning(Decoded::new(raw, &self.name, false, &self.options)?, bytes);
         match error {
-            // A pipe does not fail twice, so a later reader would not learn of the error.
+            // A pipe reports an error only once, so a later reader would not learn of it.
             Some(error) if failed => Err(Error::from_read(&self.name, error)),
             _ => Ok(sample),
         }
     }
 
-    /// Takes a sample of an input that can be read many times. A short file is read once for all its samples.
+    /// Takes a sample of an input that can be read many times. A short file is read only once for several samples.
     fn sample_of_file(&mut self, bytes: usize) -> Result<Sample> {
         let suffices = |kept: &Sample| kept.whole || kept.text.len() > bytes;
         let kept = match self.kept.take().filter(suffices) {
@@ -233,7 +231,7 @@ impl InputFile {
         Ok(sample)
     }
 
-    /// Returns another input of the same local file. `None`: the input is no local file, and was not copied to one.
+    /// Returns another input of the same local file. Returns `None` if the input is not a local file, and was not copied to one.
     pub fn again(&self) -> Option<InputFile> {
         let place = match &self.place {
             FileAt::Path(path) => FileAt::Path(path.clone()),
@@ -245,12 +243,12 @@ impl InputFile {
         Some(InputFile { name: self.name.clone(), options: self.options.clone(), place, kept: None })
     }
 
-    /// Frees the sample that is kept.
+    /// Frees the sample that was kept.
     pub fn forget_sample(&mut self) {
         self.kept = None;
     }
 
-    /// Opens the input. An input that can be read only once can be opened only once.
+    /// Opens the input. An input that can be read only once can't be opened again.
     ///
     /// # Errors
     /// If the input can't be read, or its format is not supported.
@@ -268,11 +266,11 @@ impl InputFile {
         Ok(input)
     }
 
-    /// Returns the first bytes of the input, decompressed and not transcoded: `bytes`, or fewer if the input ends or can't be read further.
-    /// Nothing is consumed.
+    /// Returns the first bytes of the input, decompressed but not transcoded: `bytes` bytes, or fewer if the input is shorter or can't be read
+    /// further. The input can still be opened from its start.
     ///
     /// # Errors
-    /// If nothing can be read, or this build does not support the compression.
+    /// If the input can't be read, or this build does not support the compression.
     #[cfg(feature = "archives")]
     pub(super) fn head(&mut self, bytes: usize) -> Result<(Vec<u8>, Option<Compression>)> {
         let mut failed = false;
@@ -287,22 +285,22 @@ impl InputFile {
         let (compression, end) = (decompressed.compression, decompressed.bytes.at_end());
         drop(decompressed);
         match end {
-            // A pipe does not fail twice, so a later reader would not learn of the error.
+            // A pipe reports an error only once, so a later reader would not learn of it.
             Err(error) if failed => Err(Error::from_read(&self.name, error)),
             _ => Ok((head, compression)),
         }
     }
 
-    /// Opens the bytes of the input as they are, for tests.
+    /// Returns a reader of the raw bytes of the input, for tests.
     #[cfg(all(feature = "archives", any(test, fuzzing)))]
     pub(super) fn open_raw(&mut self) -> Result<Box<dyn Read + Send>> {
         Ok(self.take_bytes()?.reader)
     }
 
-    /// Opens the bytes of the input, decompressed and not transcoded. An input that can be read only once can be opened only once.
+    /// Opens the input, decompressed but not transcoded. An input that can be read only once can't be opened again.
     ///
     /// # Errors
-    /// If nothing can be read, or this build does not support the compression.
+    /// If the input can't be read, or this build does not support the compression.
     #[cfg(feature = "archives")]
     pub(super) fn open_bytes(&mut self) -> Result<Input> {
         let Bytes { reader, bytes, bytes_read } = self.take_bytes()?;
@@ -314,7 +312,7 @@ impl InputFile {
         Ok(Input { name, reader, bytes, bytes_read, compression, encoding: None, is_packed, member_starts })
     }
 
-    /// Returns the bytes of the input, of which any thread reads any range; `None`: the input can't be read so.
+    /// Returns the bytes of the input, which threads can read at any offset; `None` if this is not possible.
     ///
     /// # Errors
     /// If the input can't be opened.
@@ -330,7 +328,7 @@ impl InputFile {
         Ok(Some(Whole::File { file, start, bytes }))
     }
 
-    /// Returns `true` if the input is a local file, or a range of one.
+    /// Returns `true` if the input is a local file or a range of a local file.
     pub(super) fn is_local(&self) -> bool {
         match &self.place {
             FileAt::Path(_) | FileAt::Open { .. } => true,
@@ -339,18 +337,18 @@ impl InputFile {
         }
     }
 
-    /// Returns `true` for a member of an archive.
+    /// Returns `true` if the input is a member of an archive.
     fn is_member(&self) -> bool {
         matches!(self.place, FileAt::Member(_))
     }
 
-    /// Returns `true` for a member of an archive that the archive compresses.
+    /// Returns `true` if the input is a member of an archive, and is compressed in the archive.
     fn is_packed(&self) -> bool {
         matches!(&self.place, FileAt::Member(member) if member.method != Method::Stored)
     }
 
-    /// Copies an input that can be read only once to a temporary file in `folder`, so that it can be opened many times. Other inputs stay
-    /// as they are. Progress counts the bytes; the caller names the phase.
+    /// Copies an input that can be read only once to a temporary file in `folder`, so that it can be opened many times. Does nothing for other
+    /// inputs. The copied bytes are reported as progress; the caller names the phase.
     ///
     /// # Errors
     /// If the input can't be read, or the copy can't be written.
@@ -361,10 +359,11 @@ impl InputFile {
         self.keep(folder, progress)
     }
 
-    /// Copies an input that is not a local file to a temporary file in `folder`, so that it can be read at any offset.
+    /// Copies an input that is not a local file to a temporary file in `folder`, so that it can be read at any offset. Does nothing for other
+    /// inputs.
     ///
     /// # Errors
-    /// As [`InputFile::spool`].
+    /// Like [`InputFile::spool`].
     pub fn keep(&mut self, folder: &Path, progress: &dyn Progress) -> Result<()> {
         if self.is_local() {
             return Ok(());
@@ -377,7 +376,7 @@ impl InputFile {
         Ok(())
     }
 
-    /// Replaces a compressed input by a temporary file in `folder` with the decompressed bytes. Other inputs stay as they are.
+    /// Replaces a compressed input by a temporary file in `folder` with the decompressed bytes. Does nothing for other inputs.
     ///
     /// # Errors
     /// If the input can't be read or the temporary file can't be written.
@@ -388,10 +387,10 @@ impl InputFile {
         self.copy_text(folder, progress)
     }
 
-    /// Replaces an input that is compressed or not UTF-8 by a temporary file in `folder` with its text. Other inputs stay as they are.
+    /// Replaces an input that is compressed or not UTF-8 by a temporary file in `folder` with its text. Does nothing for other inputs.
     ///
     /// # Errors
-    /// As [`InputFile::decompress`].
+    /// Like [`InputFile::decompress`].
     pub fn decode(&mut self, folder: &Path, progress: &dyn Progress) -> Result<()> {
         if self.sample(1)?.plain {
             return Ok(());
@@ -408,7 +407,7 @@ impl InputFile {
         Ok(())
     }
 
-    /// Returns the file of the input, the offset at which the input begins, and its number of bytes. Any thread can read the file at any
+    /// Returns the file of the input, the offset at which the input begins in the file, and its size in bytes. Threads can read the file at any
     /// offset.
     ///
     /// # Errors
@@ -427,7 +426,7 @@ impl InputFile {
         }
     }
 
-    /// Opens the raw bytes. The bytes of a stream are taken.
+    /// Opens the raw bytes. A stream can't be opened again afterwards.
     fn take_bytes(&mut self) -> Result<Bytes> {
         let unreadable = |error| Error::read(&self.name, error);
         let (file, start, bytes) = match &mut self.place {
@@ -471,14 +470,14 @@ impl Stream {
         Ok(Bytes { reader, bytes: None, bytes_read: Arc::clone(&self.bytes_read) })
     }
 
-    /// Reads the stream from its start, and keeps the bytes. `failed` becomes `true` if the stream can't be read.
+    /// Returns a reader of the stream from its start, which keeps the bytes that it reads. It sets `failed` if the stream can't be read.
     fn replay<'a>(&'a mut self, name: &Path, failed: &'a mut bool) -> Result<Replay<'a>> {
         let rest = self.rest.as_mut().ok_or_else(|| read_before(name))?;
         Ok(Replay { head: &mut self.head, at: 0, rest, failed })
     }
 }
 
-/// A reader of a stream that keeps the bytes it reads.
+/// A reader of a stream that keeps the bytes in `head`.
 struct Replay<'a> {
     head: &'a mut Vec<u8>,
     at: usize,
@@ -505,13 +504,13 @@ impl Read for Replay<'_> {
 
 /// Returns the first `bytes` bytes of a text, and the error that ended it, if any.
 fn beginning(decoded: Decoded<'_>, bytes: usize) -> (Sample, Option<io::Error>) {
-    /// The bytes that are read at once: few for a small file, more for a large one.
+    /// The minimum and maximum number of bytes to read at a time: few for a small file, more for a large one.
     const ROOM_BYTES: RangeInclusive<usize> = 8 << 10..=64 << 10;
     let Decoded { compression, encoding, .. } = decoded;
     let plain = compression.is_none() && encoding.is_none();
     let mut reader = decoded.reader;
     let (mut text, mut filled, mut whole, mut fault) = (Vec::new(), 0, false, None);
-    // One byte more shows whether the input goes on.
+    // Read one more byte than requested, to see if the input continues.
     let bytes_max = bytes.saturating_add(1);
     while filled < bytes_max {
         if filled == text.len() {
@@ -534,7 +533,7 @@ fn beginning(decoded: Decoded<'_>, bytes: usize) -> (Sample, Option<io::Error>) 
     (Sample { text, whole, plain, compression, encoding }, fault)
 }
 
-/// Copies all of `raw`, and returns its number of bytes.
+/// Copies all of `raw` to `file`, and returns the number of bytes.
 pub(super) fn copy(
     mut raw: impl Read,
     file: &mut impl Write,
@@ -566,7 +565,7 @@ fn read_before(name: &Path) -> Error {
     Error::input(format!("{} can be read only once", name.display())).hint("save it as a file first")
 }
 
-/// Returns `true` for a folder that pg_dump wrote. It is refused with a remedy when it is opened as a file.
+/// Returns `true` if a folder was written by pg_dump. Opening it as a file is an error whose hint says how to load it.
 pub fn is_of_pg_dump(folder: &Path) -> bool {
     folder.join("toc.dat").is_file()
 }
@@ -580,6 +579,6 @@ fn is_folder(name: &Path) -> Error {
         ));
     }
     let error = Error::input(format!("{} is a folder", name.display()));
-    // Standard input may be a folder, and only a folder that has a name is listed.
+    // Standard input may be a folder, but only a folder with a name can be listed.
     error.hint("name the folder to load the files in it")
 }

@@ -1,4 +1,4 @@
-//! A member of an archive as an input: its bytes are decompressed while they are read, by as many readers as there are.
+//! A member of an archive as an input. Its bytes are decompressed while they are read, by any number of readers.
 //!
 //! ```text
 //!            ┌───────┐     ┌─────────┐     ┌────────────┐     ┌─────────┐
@@ -25,21 +25,21 @@ use super::peek::Peek;
 use super::raw::Raw;
 use super::whole::Whole;
 
-/// The number of compressed bytes that are read at once.
+/// The number of compressed bytes that are read at a time.
 const RAW_BYTES: usize = 128 << 10;
 
-/// The compression of a member.
+/// The compression method of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// The bytes as they are.
+    /// Not compressed.
     Stored,
     /// [RFC 1951](https://www.rfc-editor.org/rfc/rfc1951).
     Deflate,
-    /// The data of a compressed file.
+    /// Compressed like a compressed file.
     File(Compression),
 }
 
-/// The place of a member in an archive.
+/// A member's location in an archive, and its stated size and checksum.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub(super) whole: Whole,
@@ -55,7 +55,7 @@ impl Member {
         self.range.end - self.range.start
     }
 
-    /// Returns the file, the offset of the member and its number of bytes, if the member is a range of a local file.
+    /// Returns the file, the offset of the member and its size in bytes, if the member is stored in a local file.
     pub(super) fn file(&self) -> Option<(Arc<File>, u64, u64)> {
         match (&self.whole, self.method) {
             (Whole::File { file, start, .. }, Method::Stored) => {
@@ -65,7 +65,7 @@ impl Member {
         }
     }
 
-    /// Opens the bytes of the member, which messages call `name`. Adds the number of compressed bytes that are read to `bytes_read`.
+    /// Opens the decompressed bytes of the member. `name` is its name in messages. Adds the number of compressed bytes that are read to `bytes_read`.
     pub(super) fn open(&self, name: &Path, bytes_read: &Arc<AtomicU64>) -> io::Result<Box<dyn Read + Send>> {
         let raw = Raw::new(self.whole.reader(self.range.clone()), name.to_owned(), Arc::clone(bytes_read));
         let bytes: Box<dyn Read + Send> = match self.method {
@@ -83,7 +83,7 @@ impl Member {
     }
 }
 
-/// Inflated data, with errors that name the member.
+/// A reader of inflated data. Its errors name the member.
 struct Inflate<R> {
     inflate: DeflateDecoder<BufReader<R>>,
     name: PathBuf,

@@ -1,4 +1,4 @@
-//! Inputs: a path, a URL or standard input becomes a stream of UTF-8 bytes, whatever its compression or encoding.
+//! Reads inputs: turns a path, a URL or standard input into a stream of UTF-8 text, whatever its compression and encoding.
 //!
 //! ```text
 //!  URL ─────────────┐
@@ -9,15 +9,15 @@
 //!                                            bytes    if it must be           if it must be
 //! ```
 //!
-//! A member of an archive (`archive`) is a range of a file, which is decompressed, and compared with its size and checksum, before `which`.
+//! A member of an archive (`archive`) is a range of a file. Its decompression and the checks of its size and checksum come before `which`.
 //!
-//! The first bytes of a file decide how it is read, not its name: gzip, zstd, bzip2, xz, a byte order mark. A thread that reads ahead does the slow
-//! work (decompression, transcoding, waiting for a pipe). A plain file is read by the thread that needs the bytes.
+//! How a file is read depends on its first bytes, not on its name: gzip, zstd, bzip2, xz, a byte order mark. The slow work (decompression,
+//! transcoding, waiting for a pipe) is done on a thread that reads ahead. A plain file is read on the thread that needs the bytes.
 //!
-//! Invariant: the reader gives all of the text, or the text up to a fault and then an error with its place. It never ends early without an
-//! error, and never replaces bytes that it can't decode.
+//! Invariant: the reader returns all of the text, or the text up to a fault and then an error with the place of the fault. It never ends early
+//! without an error, and never replaces bytes that can't be decoded.
 //!
-//! Invariant: errors of the reader hold the engine's [`Error`](sqluice_core::error::Error), which
+//! Invariant: errors of the reader contain the [`Error`](sqluice_core::error::Error) of this crate, which
 //! [`Error::from_read`](sqluice_core::error::Error::from_read) extracts.
 
 mod ahead;
@@ -67,25 +67,25 @@ pub const STANDARD_INPUT: &str = "standard input";
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct InputOptions {
-    /// The encoding of the text, which wins over a byte order mark. `None`: the mark decides, and text without one is UTF-8.
+    /// The encoding of the text, which wins over a byte order mark. `None`: the byte order mark decides, or else the text is UTF-8.
     pub encoding: Option<Encoding>,
-    /// `true` if the bytes of workbooks are given. Otherwise a workbook is an error that names it.
+    /// `true` if a workbook can be read as bytes. By default, a workbook is an error that names its format.
     pub workbooks: bool,
-    /// The flag that ends the wait for a pipe that gives nothing.
+    /// The flag that ends the waiting for a silent pipe.
     pub cancel: Cancel,
 }
 
 setters! { InputOptions:
-    /// Sets the encoding; `None`: UTF-8, or the encoding that the byte order mark names.
+    /// Sets the encoding; `None` for the encoding of the byte order mark, or else UTF-8.
     encoding(encoding: impl Into<Option<Encoding>>) = encoding.into();
-    /// Gives the bytes of workbooks, instead of an error that names them.
+    /// Permits to read workbooks as bytes, instead of an error that names their format.
     workbooks(workbooks: bool) = workbooks;
-    /// Sets the flag that ends the wait for a pipe.
+    /// Sets the flag that ends the waiting for a silent pipe.
     cancel(cancel: Cancel) = cancel;
 }
 
 impl InputOptions {
-    /// Creates options with which the encoding is recognised.
+    /// Creates options with which the encoding is recognised, and workbooks are an error.
     pub fn new() -> InputOptions {
         InputOptions::default()
     }
@@ -93,27 +93,27 @@ impl InputOptions {
 
 /// An open input.
 pub struct Input {
-    /// The name for messages: as the user gives it, or `standard input`.
+    /// The name for messages: the path or URL that the user gives, or `standard input`.
     pub name: PathBuf,
-    /// The text in UTF-8. It is checked only if [`Input::encoding`] is some. A byte order mark of UTF-8 is still there, the mark of another
-    /// encoding is removed.
+    /// The text in UTF-8, which is only validated if [`Input::encoding`] is `Some`. A byte order mark of UTF-8 is not removed, but the mark of any
+    /// other encoding is.
     pub reader: Box<dyn Read + Send>,
-    /// The number of raw bytes, compressed or not: known for regular files, also as standard input.
+    /// The number of raw bytes, compressed or not, if known: for regular files, also as standard input.
     pub bytes: Option<u64>,
-    /// The number of raw bytes that were read so far, for progress. It grows while the reader is read, a few blocks ahead.
+    /// The number of raw bytes that were read so far, for progress. It is a few blocks ahead of the reader.
     pub bytes_read: Arc<AtomicU64>,
     /// The compression of the file.
     pub compression: Option<Compression>,
-    /// The encoding of the file, if it is transcoded.
+    /// The encoding of the file, if it is transcoded to UTF-8.
     pub encoding: Option<Encoding>,
-    /// `true` for a member of an archive that the archive compresses: [`Input::bytes`] are compressed bytes.
+    /// `true` if the input is a member of an archive and compressed in it: [`Input::bytes`] then counts compressed bytes.
     pub is_packed: bool,
-    /// The offsets in the text at which members of the compressed data begin, as far as the text is read.
+    /// The offsets in the text at which members of the compressed data begin, as far as the text has been read.
     pub member_starts: MemberStarts,
 }
 
 impl Input {
-    /// Opens a file, or standard input if `path` is `-`. Waits for the first bytes of a pipe, because they decide how it is read.
+    /// Opens a file, or standard input if `path` is `-`. Waits for the first bytes of a pipe, which decide how it is read.
     ///
     /// # Errors
     /// If the file can't be read, is a folder, or has a format that is not supported.
@@ -121,7 +121,7 @@ impl Input {
         InputFile::new(path, options.clone())?.open()
     }
 
-    /// Returns `true` if each byte of the text has the same offset in the file.
+    /// Returns `true` if each byte of the text has the same offset in the text as in the file.
     pub fn has_offsets_of_file(&self) -> bool {
         self.compression.is_none() && self.encoding.is_none() && !self.is_packed
     }

@@ -1,4 +1,4 @@
-//! The names of inputs: the files that a pattern matches, and the name of the table for a file.
+//! Names of inputs: finds the files that match a pattern, and the table name for a file.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,15 +12,15 @@ use sqluice_core::error::{Error, Result};
 
 use super::compression::Compression;
 
-/// The matching rules of a shell. `fits` decides about hidden names.
+/// The matching options, as in a shell. [`Matcher::fits`] decides about hidden names.
 const MATCH: MatchOptions = MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,
     require_literal_leading_dot: false,
 };
 
-/// Returns the name of a file without its folder, the extension of its compression, and one more extension: `x` of `dir/x.csv.gz`. The dots
-/// at the start of a hidden file's name are removed, too. Returns `None` if nothing is left, the name is not UTF-8, or the file is standard
+/// Returns the name of a file without its folder, the extension of a compressed file, and one more extension: `x` for `dir/x.csv.gz`. The
+/// dots at the start of a hidden file's name are removed, too. Returns `None` if nothing is left, if the name is not UTF-8, and for standard
 /// input.
 pub fn stem(path: &Path) -> Option<String> {
     if path == Path::new("-") {
@@ -34,7 +34,7 @@ pub fn stem(path: &Path) -> Option<String> {
     cut(&name)
 }
 
-/// Returns the stem with the folders between `below` and the file: `2024_x` of `dir/2024/x.csv` below `dir`.
+/// Returns the stem of a file with the folders between `below` and the file: `2024_x` for `dir/2024/x.csv` below `dir`.
 pub fn stem_with_folders(path: &Path, below: &Path) -> Option<String> {
     let mut name = stem(path)?;
     let folders = path.parent().and_then(|folder| folder.strip_prefix(below).ok());
@@ -46,14 +46,14 @@ pub fn stem_with_folders(path: &Path, below: &Path) -> Option<String> {
     Some(name)
 }
 
-/// A file or folder that a user names, or members of an archive.
+/// A file or folder that the user names, or members of an archive.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Named {
     /// The path of the file, the folder or the archive.
     pub path: PathBuf,
-    /// The name or the pattern of members of the archive, such as `dir/a.csv`; `None` for all of the file, the folder or the archive.
+    /// A name or a pattern of members of the archive, such as `dir/a.csv`; `None` for the whole file, folder or archive.
     pub within: Option<PathBuf>,
-    /// `true` if a pattern names other files, too, so that the archive may have no member that matches.
+    /// `true` if the archive was found by a pattern, so that it need not have a matching member.
     pub is_one_of_many: bool,
 }
 
@@ -63,15 +63,14 @@ impl Named {
         Named { path: path.into(), within: None, is_one_of_many: false }
     }
 
-    /// Names members of the archive at `path`.
+    /// Names members of the archive at `path`, by a name or a pattern.
     pub fn within(path: impl Into<PathBuf>, members: impl Into<PathBuf>) -> Named {
         Named { path: path.into(), within: Some(members.into()), is_one_of_many: false }
     }
 }
 
-/// Returns the files, folders and members of archives that the patterns name, by the rules of [`expand`]. Behind a file, a path goes on within
-/// the archive that the file is: `data.zip/a.csv`, `data.zip/*.csv`. A wildcard stands for an archive if the extension of an archive follows:
-/// `*.zip/*.csv`.
+/// Returns the files, folders and members of archives that match the patterns, by the rules of [`expand`]. A path may continue within an
+/// archive: `data.zip/a.csv`, `data.zip/*.csv`. A wildcard matches an archive if the extension of an archive follows it: `*.zip/*.csv`.
 ///
 /// # Errors
 /// If a pattern is malformed or matches nothing, or standard input (`-`) is named twice.
@@ -98,14 +97,14 @@ pub fn named<P: AsRef<Path>>(patterns: &[P]) -> Result<Vec<Named>> {
     Ok(all)
 }
 
-/// Returns the archive and the members that a path names: some part of the path is a file. A slash behind a file names all members.
+/// Returns the archive and the members that a path names, if a part of the path is a file. A slash after the file means all members.
 fn within_archive(path: &Path) -> Option<Named> {
     let path: PathBuf = path.components().collect();
     let archive = path.ancestors().find(|ancestor| ancestor.is_file())?;
     Some(Named::within(archive, path.strip_prefix(archive).ok()?))
 }
 
-/// Returns `true` if the extension of a name is that of an archive, such as `.zip` or `.tar.gz`.
+/// Returns `true` if a file has the extension of an archive, such as `.zip` or `.tar.gz`.
 pub fn is_named_as_archive(path: &Path) -> bool {
     let of = |path: &Path| path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
     match of(path).as_deref() {
@@ -117,9 +116,9 @@ pub fn is_named_as_archive(path: &Path) -> bool {
     }
 }
 
-/// Returns the files that the patterns match, in the order of the patterns; the files of one pattern are sorted by name. A pattern has a
-/// `*`, `?` or `[` and is not the name of a file; anything else is a name, and stays. As in a shell, a pattern matches hidden files only if
-/// it begins with a dot. Folders are left out.
+/// Returns the files that match the patterns, in the order of the patterns; the matches of a pattern are sorted by name. A name with `*`, `?`
+/// or `[` that is not the name of a file is a pattern; any other name is returned unchanged. As in a shell, a pattern only matches hidden
+/// files if it begins with a dot. Folders are left out.
 ///
 /// # Errors
 /// If a pattern is malformed or matches nothing, or standard input (`-`) is named twice.
@@ -136,7 +135,7 @@ pub fn expand<P: AsRef<Path>>(patterns: &[P]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Refuses standard input (`-`) that is named twice.
+/// Returns an error if standard input (`-`) is named twice.
 ///
 /// # Errors
 /// If standard input is named twice.
@@ -147,20 +146,20 @@ pub fn refuse_stdin_twice<P: AsRef<Path>>(files: &[P]) -> Result<()> {
     Ok(())
 }
 
-/// Returns `true` if a name may be a pattern. A name that is not UTF-8 is no pattern.
+/// Returns `true` if a name may be a pattern. A name that is not UTF-8 is not a pattern.
 fn is_pattern(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.contains(['*', '?', '[']))
 }
 
-/// The matches of a pattern.
+/// The files and archives that match a pattern.
 struct Matches {
-    /// The files.
+    /// The files that match the whole pattern.
     files: Vec<PathBuf>,
-    /// The archives with the rest of the pattern, which their members are to match.
+    /// The archives that match a part of the pattern, with the rest of the pattern for their members.
     archives: Vec<Named>,
 }
 
-/// Returns the files that a pattern matches.
+/// Returns the files that match a pattern, sorted by name.
 fn meant_by(pattern: &Path) -> Result<Vec<PathBuf>> {
     let mut found = matches(pattern)?.files;
     found.sort();
@@ -171,7 +170,7 @@ fn no_match(pattern: &Path) -> Error {
     Error::input(format!("no file matches {}", pattern.display()))
 }
 
-/// Returns the matches of a pattern in any order. Folders are left out.
+/// Returns the files and archives that match a pattern, in any order. Folders are left out.
 fn matches(pattern: &Path) -> Result<Matches> {
     let (mut found, mut archives) = (vec![PathBuf::new()], Vec::new());
     let mut components = pattern.components();
@@ -200,8 +199,8 @@ fn matches(pattern: &Path) -> Result<Matches> {
     Ok(Matches { files: found, archives })
 }
 
-/// A pattern for names of members of an archive, by the rules for files: a wildcard stands for a part of one name, and hidden names match only a
-/// pattern that begins with a dot.
+/// A pattern for names of members of an archive. As for files, a wildcard does not match `/`, and hidden names only match a pattern that
+/// begins with a dot.
 pub struct MemberPattern(Vec<PatternPart>);
 
 enum PatternPart {
@@ -241,7 +240,7 @@ impl MemberPattern {
     }
 }
 
-/// A pattern for the names in one folder.
+/// A pattern for the names in a folder.
 struct Matcher {
     pattern: Pattern,
     hidden: bool,
@@ -266,7 +265,7 @@ impl Matcher {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 return Ok(Vec::new());
             }
-            // Some systems return another error for a file.
+            // On some systems, listing a file as a folder has another kind of error.
             Err(_) if here.is_file() => return Ok(Vec::new()),
             entries => entries.map_err(unreadable)?,
         };
@@ -280,7 +279,7 @@ impl Matcher {
         Ok(found)
     }
 
-    /// Returns `true` if a name matches. Bytes of the name that are not UTF-8 become characters that only a wildcard matches.
+    /// Returns `true` if a name matches. Bytes that are not UTF-8 only match a wildcard.
     fn fits(&self, name: &OsStr) -> bool {
         let name = name.to_string_lossy();
         name.starts_with('.') == self.hidden && self.pattern.matches_with(&name, MATCH)

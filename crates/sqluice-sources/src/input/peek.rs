@@ -1,15 +1,15 @@
-//! A stream whose first bytes can be looked at before they are read.
+//! A reader whose next bytes can be looked at before they are read.
 
 use std::io::{self, Read};
 use std::mem;
 
-/// A reader whose first bytes can be looked at.
+/// A reader whose next bytes can be looked at before they are read.
 pub(super) struct Peek<'a> {
     rest: Box<dyn Read + Send + 'a>,
     head: Vec<u8>,
-    /// The number of bytes of the head that are read.
+    /// The number of bytes of `head` that were already read.
     at: usize,
-    /// The end of the stream, or the error that ended it, once it was reached.
+    /// Set once the end was reached: `Ok` for the end of the stream, or the error that ended it.
     end: Option<io::Result<()>>,
 }
 
@@ -18,7 +18,7 @@ impl<'a> Peek<'a> {
         Peek { rest, head: Vec::new(), at: 0, end: None }
     }
 
-    /// Returns the next `bytes` bytes; fewer if the stream ends or fails before.
+    /// Returns the next `bytes` bytes without reading them; fewer if the stream ends or fails before.
     pub(super) fn peek(&mut self, bytes: usize) -> &[u8] {
         while self.head.len() - self.at < bytes && self.end.is_none() {
             let before = self.head.len();
@@ -34,18 +34,18 @@ impl<'a> Peek<'a> {
         &self.head[self.at..]
     }
 
-    /// Skips bytes that were looked at.
+    /// Skips bytes that were returned by [`Peek::peek`].
     pub(super) fn skip(&mut self, bytes: usize) {
         self.at += bytes;
         assert!(self.at <= self.head.len(), "only what was seen is left out");
     }
 
-    /// Returns the error of a stream that failed before its first byte.
+    /// Returns the error of the stream if it failed before its first byte.
     pub(super) fn failed_at_once(&mut self) -> io::Result<()> {
         if self.head.is_empty() { self.at_end() } else { Ok(()) }
     }
 
-    /// Returns the error that ended the stream, if it was reached.
+    /// Returns the error that ended the stream, if the stream was read to there.
     pub(super) fn at_end(&mut self) -> io::Result<()> {
         match &mut self.end {
             Some(end @ Err(_)) => mem::replace(end, Err(again())),
@@ -54,7 +54,7 @@ impl<'a> Peek<'a> {
     }
 }
 
-/// Returns the error for a read after an error: an error can be given only once, and a further read must not look like a clean end.
+/// Returns the error for a read after an error, which must not look like the end of the stream.
 fn again() -> io::Error {
     io::Error::other("read again after an error")
 }

@@ -1,13 +1,13 @@
-//! The position in a text, counted while the text is read.
+//! The line and column in a text, counted while the text is read.
 
-/// The line and column of the next character, where lines end with LF, CRLF or CR.
+/// The line and the column of the next character. Lines end with LF, CRLF or CR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Position {
     /// The line, counted from 1.
     pub(super) line: u64,
     /// The column in characters, counted from 1.
     pub(super) column: u64,
-    /// `true` if the last character is a carriage return: a line feed after it belongs to the same line end.
+    /// `true` if the last character was a carriage return: a line feed that follows belongs to the same line end.
     after_return: bool,
 }
 
@@ -16,7 +16,7 @@ impl Position {
         Position { line: 1, column: 1, after_return: false }
     }
 
-    /// Advances past `text`, which is UTF-8 in whole characters.
+    /// Moves past `text`, which must consist of whole UTF-8 characters.
     pub(super) fn advance(&mut self, text: &[u8]) {
         let Some(last) = text.last() else { return };
         let rest = if self.after_return { text.strip_prefix(b"\n").unwrap_or(text) } else { text };
@@ -35,7 +35,7 @@ impl Position {
     }
 }
 
-/// Returns `true` if a byte of UTF-8 is not the first of its character.
+/// Returns `true` if a byte of UTF-8 is not the first byte of its character.
 fn is_continuation(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }

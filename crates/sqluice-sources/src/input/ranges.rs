@@ -1,16 +1,16 @@
-//! A file behind a URL that is read at any offset: wanted ranges are fetched block by block, each block once.
+//! Reads a file behind a URL at any offset. The ranges that will be needed are fetched in blocks, each block only once.
 //!
 //! ```text
 //!  the file       |......[ column a ]......[ column c ]..........[footer]|
-//!  wanted ranges         |--|--|--|-|      |--|--|-|
-//!  a reader asks          ^     ahead, of this range and the next
-//!  blocks                 in a temporary file without a name; the oldest are dropped
+//!  wanted ranges         |--|--|--|-|      |--|--|-|                        cut into blocks
+//!  a reader reads         ^     the next blocks are fetched ahead, also of the next range
+//!  fetched blocks         in an unnamed temporary file; the least recently used are dropped
 //! ```
 //!
-//! Several workers read one column, each from the column's start to its own rows, so fetched blocks are kept. Bytes outside of the wanted
-//! ranges are fetched when they are read, and not kept.
+//! Several workers read the same column, each from the start of the column to its own rows, so fetched blocks are kept. Bytes outside of the
+//! wanted ranges are fetched each time they are read, and not kept.
 //!
-//! Invariant: no byte outside of the wanted ranges is fetched unless it is read.
+//! Invariant: bytes outside of the wanted ranges are only fetched if they are read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -24,19 +24,19 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::remote::RemoteFile;
 use sqluice_platform::positioned::Positioned;
 
-/// The bytes of a block.
+/// The size of a block in bytes.
 const BLOCK_BYTES: u64 = 1 << 20;
 
-/// The number of blocks that are fetched ahead of the one that is read.
+/// The number of blocks that are fetched ahead of the block that is read.
 const AHEAD: usize = 3;
 
-/// The largest number of bytes in the blocks that are kept.
+/// The maximum total size of the blocks that are kept, in bytes.
 const KEPT_BYTES: u64 = 1 << 30;
 
-/// The longest wait between two checks for cancellation.
+/// The maximum time between two checks for cancellation.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// A file behind a URL that is read at any offset.
+/// A file behind a URL that can be read at any offset.
 #[derive(Debug)]
 pub struct RemoteRanges {
     remote: Arc<dyn RemoteFile>,
@@ -45,7 +45,7 @@ pub struct RemoteRanges {
 
 #[derive(Debug)]
 struct Shared {
-    /// The temporary file, which has each block at its offset.
+    /// The temporary file. A block has the same offset in it as in the remote file.
     file: File,
     state: Mutex<State>,
     changed: Condvar,
@@ -53,16 +53,16 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The wanted ranges, apart from each other, in order.
+    /// The wanted ranges, sorted and without overlaps.
     wanted: Vec<Range<u64>>,
-    /// The blocks, by the offsets of their first bytes.
+    /// The blocks that are fetched or being fetched, by the offsets of their first bytes.
     blocks: BTreeMap<u64, Block>,
-    /// The time of the last use: the number of reads so far.
+    /// The number of reads so far, which serves as the time of a block's last use.
     clock: u64,
     kept_bytes: u64,
-    /// The errors of blocks that could not be fetched, until they are reported.
+    /// The errors of blocks that could not be fetched. An error is removed when it is reported.
     failed: HashMap<u64, Error>,
-    /// The error of the last read that failed: the library that reads the format does not keep its cause.
+    /// The error of the last failed read. The library that reads the format does not keep the cause of its errors.
     failure: Option<Error>,
 }
 
@@ -74,14 +74,14 @@ struct Block {
 }
 
 impl RemoteRanges {
-    /// Creates the file, without wanted ranges. Blocks are kept in `folder`.
+    /// Creates the file, without wanted ranges. Fetched blocks are stored in a temporary file in `folder`.
     ///
     /// # Errors
-    /// If no file can be created in the folder.
+    /// If no file can be created in `folder`.
     pub fn new(remote: Arc<dyn RemoteFile>, folder: &Path) -> Result<RemoteRanges> {
         let file = tempfile::tempfile_in(folder).map_err(|error| {
             Error::target(format!(
-                "cannot keep what is read of {} in {}",
+                "cannot store fetched bytes of {} in a temporary file in {}",
                 remote.name().display(),
                 folder.display()
             ))
@@ -93,7 +93,7 @@ impl RemoteRanges {
         Ok(RemoteRanges { remote, shared: Arc::new(shared) })
     }
 
-    /// Adds wanted ranges.
+    /// Adds ranges to the wanted ranges.
     pub fn want(&self, ranges: impl IntoIterator<Item = Range<u64>>) {
         let mut state = self.shared.lock();
         let mut all: Vec<Range<u64>> = state.wanted.iter().cloned().chain(ranges).collect();
@@ -107,7 +107,7 @@ impl RemoteRanges {
             }
         }
         if merged != state.wanted {
-            // Blocks are cut from the starts of ranges, so the old ones don't fit.
+            // Drop all blocks: blocks begin at the starts of ranges, so the old blocks are cut at other offsets.
             (state.wanted, state.kept_bytes) = (merged, 0);
             state.blocks.clear();
         }
@@ -117,12 +117,12 @@ impl RemoteRanges {
         self.shared.lock().failure.is_some()
     }
 
-    /// Returns the error of the last read that failed since the last call.
+    /// Returns the error of the last failed read, and clears it.
     pub(crate) fn take_failure(&self) -> Option<Error> {
         self.shared.lock().failure.take()
     }
 
-    /// Reads bytes from offset `at` on: at least one, unless the file ends there.
+    /// Reads bytes from the offset `at` on: at least one, except at the end of the file.
     pub(crate) fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         self.read(buffer, at).map_err(|error| {
             let said = error.message();
@@ -154,11 +154,11 @@ impl RemoteRanges {
             if state.use_block(block.start) {
                 let end = (at + wanted).min(block.end);
                 let buffer = &mut buffer[..(end - at) as usize];
-                // While the lock is held, the block is not dropped.
-                self.shared
-                    .file
-                    .read_exact_at(buffer, at)
-                    .map_err(|error| Error::target("cannot read what was kept of a file").because(error))?;
+                // The block can't be dropped while the lock is held.
+                self.shared.file.read_exact_at(buffer, at).map_err(|error| {
+                    Error::target("cannot read fetched bytes of a remote file from a temporary file")
+                        .because(error)
+                })?;
                 return Ok(buffer.len());
             }
             self.remote.check()?;
@@ -167,7 +167,7 @@ impl RemoteRanges {
         }
     }
 
-    /// Starts to fetch a block, which is noted already.
+    /// Starts to fetch a block, which must already be in `State::blocks`.
     fn fetch(&self, block: Range<u64>) {
         let shared = Arc::clone(&self.shared);
         let at = block.clone();
@@ -180,11 +180,11 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores a fetched block, or the error of its fetch.
+    /// Stores a fetched block in the temporary file, or the error of its request in `State::failed`.
     fn take(&self, block: Range<u64>, read: Result<Vec<u8>>) {
         let written = read.and_then(|bytes| {
             self.file.write_all_at(&bytes, block.start).map_err(|error| {
-                Error::target("cannot keep what was read of a file")
+                Error::target("cannot store fetched bytes of a remote file in a temporary file")
                     .because(error)
                     .hint(message!["choose a folder with enough space: ", Setting::TempDir.to("DIR")])
             })
@@ -212,7 +212,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Drops the least recently used blocks. On file systems without holes, the file keeps its size.
+    /// Drops the least recently used blocks if the kept blocks are too large. The temporary file only shrinks on file systems with holes.
     fn drop_oldest(&self, state: &mut State) {
         while state.kept_bytes > KEPT_BYTES {
             let here = state.blocks.iter().filter(|(_, block)| block.here);
@@ -226,14 +226,14 @@ impl Shared {
 }
 
 impl State {
-    /// Returns the block that has the byte at `at`, if the byte is in a wanted range.
+    /// Returns the range of the block that contains the byte at `at`, if the byte is in a wanted range.
     fn block_at(&self, at: u64) -> Option<Range<u64>> {
         let range = self.wanted.iter().find(|range| range.contains(&at))?;
         let start = range.start + (at - range.start) / BLOCK_BYTES * BLOCK_BYTES;
         Some(start..(start + BLOCK_BYTES).min(range.end))
     }
 
-    /// Returns the blocks that are missing among `block` and the blocks after it, also in the next range. Notes them as being fetched.
+    /// Returns those of `block` and the next `AHEAD` blocks that are neither fetched nor being fetched, and marks them as being fetched.
     fn missing(&mut self, block: &Range<u64>) -> Vec<Range<u64>> {
         let mut missing = Vec::new();
         let mut next = Some(block.clone());
@@ -250,7 +250,7 @@ impl State {
         missing
     }
 
-    /// Returns `true` if a block is fetched, and notes its use.
+    /// Returns `true` if the block at `start` has been fetched, and records its use.
     fn use_block(&mut self, start: u64) -> bool {
         self.clock += 1;
         let clock = self.clock;
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn wanted_ranges_are_fetched_once_and_others_as_asked() {
+    fn wanted_ranges_are_fetched_once_and_other_bytes_whenever_they_are_read() {
         let (counted, ranges) = file(9 << 20, None);
         let wanted = [100..(5 << 20) + 1, (7 << 20)..(7 << 20) + 10];
         ranges.want(wanted.clone());
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_fails_is_an_error_for_who_asks() {
+    fn a_block_that_can_not_be_fetched_is_an_error_of_the_read_that_needs_it() {
         for fails_at in 0..4 {
             let (_, ranges) = file(4 << 20, Some(fails_at));
             ranges.want(std::iter::once(0..4 << 20));

@@ -1,7 +1,7 @@
-//! The raw bytes of an input: counted, and with errors that name the input.
+//! Readers of the raw bytes of an input. They count the bytes, and their errors name the input.
 //!
-//! Invariant: an error of a [`Raw`] reader holds the engine's [`Error`]. So the layers above can tell a file that can't be read from a file
-//! with faulty content.
+//! Invariant: an error of a [`Raw`] reader contains an [`Error`]. So the layers above can distinguish a file that can't be read from a file with
+//! damaged content.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sqluice_core::error::Error;
 use sqluice_platform::positioned::Positioned as _;
 
-/// A reader that counts the bytes, and names the input in errors.
+/// A reader that counts the bytes, and adds the name of the input to errors.
 pub(super) struct Raw<R> {
     inner: R,
     name: PathBuf,
@@ -41,9 +41,9 @@ impl<R: Read> Read for Raw<R> {
     }
 }
 
-/// A reader with its own position in a file: several can read the same open file.
+/// A reader of a range of an open file, with its own position. Several readers can read the same file.
 ///
-/// A file that ends before `end`, its end when it was opened, has become shorter since.
+/// If the file ends before the end of the range, it has become shorter since it was opened: this is an error.
 pub(super) struct Positioned {
     file: Arc<File>,
     at: u64,
@@ -68,7 +68,7 @@ impl Read for Positioned {
     }
 }
 
-/// A file that is opened by its first read: opening a FIFO waits for its writer.
+/// A file that is opened by the first read, because opening a FIFO waits for its writer.
 pub(super) enum OpenedLater {
     Named(PathBuf),
     Open(File),

@@ -1,13 +1,13 @@
-//! Text of another encoding becomes UTF-8.
+//! Transcodes text of another encoding to UTF-8.
 //!
 //! ```text
-//!  raw    | last bytes decoded before | decoded | to decode |       a block of the input, refilled when all is decoded
+//!  raw    | last decoded bytes | decoded | to decode |            a block of the input, refilled when all is decoded
 //!           KEPT_BYTES                          at          end
-//!  text   | given away | to give |                                  what it decodes to
+//!  text   | returned | to return |                                the decoded text
 //!                       text_at   text_end
 //! ```
 //!
-//! The decoder may report bad bytes some bytes later, even in the next block. So the last decoded bytes are kept.
+//! The decoder may report bad bytes some bytes later, even in the next block. So the last decoded bytes are kept for the error.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -18,16 +18,16 @@ use sqluice_core::error::{Error, Place, Setting, message};
 use super::encoding::Encoding;
 use super::position::Position;
 
-/// The number of bytes before a refill that can be bad: a character has up to 4, and the decoder looks at up to 3 after them.
+/// The number of decoded bytes that are kept: a bad character has up to 4 bytes, and the decoder looks at up to 3 more.
 const KEPT_BYTES: usize = 8;
 
-/// The number of bytes that are read at once.
+/// The number of bytes of the input that are read at a time.
 const RAW_BYTES: usize = 128 << 10;
 
-/// The number of bytes of text that are decoded at once.
+/// The size of the buffer for decoded text in bytes.
 const TEXT_BYTES: usize = 128 << 10;
 
-/// A decoder of its input. Bad bytes are an error, after all the text before them.
+/// A reader of text in UTF-8. Bad bytes are an error, which is reported after all text before them.
 pub(super) struct Transcode<R> {
     input: R,
     name: PathBuf,
@@ -42,16 +42,16 @@ pub(super) struct Transcode<R> {
     /// The offset of `raw[at]` in the file, if it is known.
     byte: Option<u64>,
     position: Position,
-    /// `true` if the input has ended.
+    /// `true` if all of the input has been read.
     ended: bool,
-    /// `true` if everything is decoded.
+    /// `true` if all of the input has been decoded.
     done: bool,
-    /// The number of bad bytes, and the number of bytes after them that are decoded.
+    /// If bad bytes were found: their number, and the number of bytes after them that the decoder has already consumed.
     malformed: Option<(usize, usize)>,
 }
 
 impl<R: Read> Transcode<R> {
-    /// Creates a decoder of `input`, which begins at offset `byte` of the file.
+    /// Creates a decoder of `input`. `byte` is the offset of its first byte in the file, if known.
     pub(super) fn new(input: R, name: PathBuf, encoding: Encoding, byte: Option<u64>) -> Transcode<R> {
         Transcode {
             input,
@@ -72,7 +72,7 @@ impl<R: Read> Transcode<R> {
         }
     }
 
-    /// Decodes more text, once all decoded text is given away.
+    /// Decodes more text. Call this once all decoded text has been returned.
     fn decode(&mut self) -> io::Result<()> {
         if self.at == self.end && !self.ended {
             self.refill()?;
@@ -101,13 +101,13 @@ impl<R: Read> Transcode<R> {
         Ok(())
     }
 
-    /// Returns the error for `bad` bytes, which end `after` bytes before the next byte to decode.
+    /// Returns the error for bad bytes: `bad` bytes, which end `after` bytes before the next byte to decode.
     fn error(&self, bad: usize, after: usize) -> Error {
         let bytes = &self.raw[self.at - after - bad..self.at - after];
         let shown: Vec<String> = bytes.iter().map(|byte| format!("0x{byte:02x}")).collect();
         let plural = if bad == 1 { "" } else { "s" };
         let what = format!("byte{plural} {}", shown.join(" "));
-        // The decoder has all bytes, and was waiting for the rest of a character when the input ended.
+        // The input has ended while the decoder was waiting for the rest of a character.
         let error = if self.ended {
             Error::input(format!("the text ends in the middle of a character of {}: {what}", self.encoding))
                 .hint("was the file copied or written to its end?")

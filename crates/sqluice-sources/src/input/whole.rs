@@ -1,11 +1,11 @@
-//! The bytes of an archive, of which any thread reads any range: a local file, or a file behind a URL whose server supports ranges.
+//! The bytes of an archive, which threads read at any offset: a local file, or a file behind a URL whose server supports ranges.
 //!
 //! ```text
 //!  a range of a URL   64 KiB   1 MiB   1 MiB   1 MiB ...      one request for each block
 //!                     read     |<- requested ahead ->|
 //! ```
 //!
-//! Invariant: no byte outside of the range of a reader is requested.
+//! Invariant: a reader requests no byte outside of its range.
 
 #![cfg_attr(not(feature = "archives"), allow(dead_code))]
 
@@ -25,16 +25,16 @@ use sqluice_platform::positioned::Positioned as _;
 use super::checked::{Checked, Stated};
 use super::raw::Positioned;
 
-/// The number of bytes of the first request of a reader: the beginning of a member is often all that is read.
+/// The size of a reader's first request in bytes. Often only the first bytes of a member are read.
 const FIRST_BYTES: u64 = 64 << 10;
 
-/// The number of bytes of all further requests.
+/// The size of each further request in bytes.
 const BLOCK_BYTES: u64 = 1 << 20;
 
 /// The number of blocks that are requested at the same time, from the second block on.
 const AHEAD: usize = 3;
 
-/// The longest wait between two checks for cancellation.
+/// The maximum time between two checks for cancellation.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The bytes of an archive.
@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 pub(super) enum Whole {
     /// An open local file. The archive begins at `start`.
     File { file: Arc<File>, start: u64, bytes: u64 },
-    /// A file behind a URL, with its number of bytes.
+    /// A file behind a URL, and its size in bytes.
     Remote(Arc<dyn RemoteFile>, u64),
 }
 
@@ -54,7 +54,7 @@ impl Whole {
         }
     }
 
-    /// Fills `out` with the bytes from `at` on, which lie within the archive.
+    /// Fills `out` with the bytes from the offset `at` on. They must be within the archive.
     pub(super) fn read_at(&self, out: &mut [u8], at: u64) -> io::Result<()> {
         match self {
             Whole::File { file, start, .. } => file.read_exact_at(out, start + at),
@@ -69,7 +69,7 @@ impl Whole {
         }
     }
 
-    /// Returns a reader of `range`, which lies within the archive.
+    /// Returns a reader of `range`, which must be within the archive.
     pub(super) fn reader(&self, range: Range<u64>) -> Box<dyn Read + Send> {
         match self {
             Whole::File { file, start, .. } => {
@@ -85,13 +85,13 @@ impl Whole {
 /// A reader that requests a range of a file block by block.
 struct Blocks {
     remote: Arc<dyn RemoteFile>,
-    /// The bytes that are not requested yet.
+    /// The bytes that have not been requested yet.
     rest: Range<u64>,
     /// The number of requests so far.
     requested: usize,
     ahead: VecDeque<Receiver<Result<Vec<u8>>>>,
     block: Vec<u8>,
-    /// The number of bytes of the block that are given away.
+    /// The number of bytes of the current block that were already returned.
     at: usize,
 }
 
@@ -109,7 +109,7 @@ impl Blocks {
         (self.rest.start, self.requested) = (end, self.requested + 1);
     }
 
-    /// Waits for the bytes of a request.
+    /// Waits for the answer to a request.
     fn receive(&self, receive: &Receiver<Result<Vec<u8>>>) -> Result<Vec<u8>> {
         loop {
             self.remote.check()?;
@@ -144,7 +144,7 @@ impl Read for Blocks {
     }
 }
 
-/// A range of a file behind a URL as a file of its own: a member that is not compressed.
+/// An uncompressed member of an archive behind a URL, as a file of its own.
 #[derive(Debug)]
 pub(super) struct RemoteRange {
     name: PathBuf,
@@ -154,12 +154,12 @@ pub(super) struct RemoteRange {
 }
 
 impl RemoteRange {
-    /// Creates the member that messages call `name`. Its bytes begin at `start`.
+    /// Creates the member whose bytes begin at the offset `start` of the archive. `name` is its name in messages.
     pub(super) fn new(name: PathBuf, remote: Arc<dyn RemoteFile>, start: u64, stated: Stated) -> RemoteRange {
         RemoteRange { name, remote, start, stated }
     }
 
-    /// Returns a range of the member as a range of the archive. No range reaches beyond the member.
+    /// Converts a range of the member to a range of the archive, limited to the member.
     fn in_archive(&self, range: &Range<u64>) -> Range<u64> {
         let at = |offset: u64| self.start + offset.min(self.stated.bytes);
         at(range.start)..at(range.end)

@@ -1,16 +1,16 @@
-//! The footer of a file: its columns, and the types that their values mean.
+//! Reads the footer of a file: its columns, and the types by which their values are interpreted.
 //!
 //! ```text
-//!  in the file                          as it is read          its type
+//!  in the file                          as read               interpreted as
 //!  INTERVAL                             FixedSizeBinary(12)    Interval
 //!  UUID                                 FixedSizeBinary(16)    Utf8; in a BLOB column FixedSizeBinary(16)
-//!  BYTE_ARRAY that is not marked        BinaryView             Binary; in a TEXT column Utf8
-//!  timestamp of 96 bits                 microseconds           Timestamp: nanoseconds of 64 bits end in 2262
+//!  BYTE_ARRAY without a logical type    BinaryView             Binary; in a TEXT column Utf8
+//!  timestamp of 96 bits                 microseconds           Timestamp; 64-bit nanoseconds would end in 2262
 //!  a group without members              not at all             Struct
 //! ```
 //!
-//! A group without members has no values in the file, and Parquet's reader does not know such groups. They are taken out of the schema
-//! before it sees it, and are constants. Where they are in another group, its JSON lacks them.
+//! A group without members has no values in the file, and the Parquet crate does not support such groups. They are removed from the schema
+//! before the crate sees it, and their columns are filled with constants. Such groups inside other groups are missing from the JSON.
 
 use std::slice;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ use super::FilePart;
 use super::views::{Texts, group, type_as_views, with_leaves};
 use crate::arrow::{BoxedError, read_damaged};
 
-/// The length of a UUID.
+/// The length of a UUID, in bytes.
 const UUID_BYTES: i32 = 16;
 
-/// The columns of a table that are filled.
+/// The columns of a table that a file fills.
 pub struct TableColumns<'a> {
     /// The field or the constant that fills each column.
     pub from: Vec<ColumnFrom>,
@@ -43,15 +43,15 @@ pub struct TableColumns<'a> {
 
 /// The footer of a file.
 pub(super) struct Footer {
-    /// The metadata without groups that have no members.
+    /// The metadata, from which groups without members are removed.
     pub(super) metadata: ArrowReaderMetadata,
-    /// `true` if the Arrow schema of the file can't be read. The schema is a hint: Parquet's own schema says all that must be known.
+    /// `true` if the file contains an Arrow schema that can't be read. It is optional: the Parquet schema is sufficient.
     pub(super) unreadable_hint: bool,
-    /// All columns of the file, with the types that their values mean.
+    /// All columns of the file, with the types by which their values are interpreted.
     pub(super) schema: SchemaRef,
-    /// The field of the metadata that each column has, or its constant.
+    /// For each column of the file: the index of its field in the metadata, or its constant.
     stored: Vec<ColumnFrom>,
-    /// The types that the fields of the metadata mean.
+    /// The types by which the fields of the metadata are interpreted.
     kinds: Vec<DataType>,
 }
 
@@ -76,7 +76,7 @@ impl Footer {
                 stored.push(ColumnFrom::Constant(of_empty(node)));
                 continue;
             }
-            let (index, (field, kind)) = known.next().ok_or("it has columns of no type")?;
+            let (index, (field, kind)) = known.next().ok_or("some of its columns have no type")?;
             all.push(Arc::new(field.as_ref().clone().with_data_type(kind.clone())));
             stored.push(ColumnFrom::Field(index));
         }
@@ -84,12 +84,12 @@ impl Footer {
         Ok(Footer { metadata, unreadable_hint, schema: Arc::new(schema), stored, kinds })
     }
 
-    /// Returns the metadata of Parquet.
+    /// Returns the metadata in the form of the Parquet crate.
     pub(super) fn parquet(&self) -> &Arc<ParquetMetaData> {
         self.metadata.metadata()
     }
 
-    /// Returns what fills columns that are filled from fields of the file: fields of the metadata.
+    /// Translates field indexes of the file to field indexes of the metadata, or to constants.
     pub(super) fn stored(&self, from: Vec<ColumnFrom>) -> Vec<ColumnFrom> {
         let stored = |from| match from {
             ColumnFrom::Field(field) => self.stored[field].clone(),
@@ -98,13 +98,12 @@ impl Footer {
         from.into_iter().map(stored).collect()
     }
 
-    /// Returns the types that the fields `read` of the metadata mean, however their texts are read.
+    /// Returns the types by which the fields `read` of the metadata are interpreted. Text types become view types.
     pub(super) fn kinds(&self, read: &[usize]) -> Vec<DataType> {
         read.iter().map(|field| with_leaves(&self.kinds[*field], &mut text_as_view)).collect()
     }
 
-    /// Returns the type that the values of a field mean in a column that is declared as TEXT or BLOB, if it is another one than in other
-    /// columns.
+    /// Returns the type by which a field is interpreted in a column declared as TEXT or BLOB, if it differs from the type in other columns.
     pub(super) fn declared_kind(&self, field: usize, as_text: bool, as_blob: bool) -> Option<DataType> {
         let node = &self.metadata.parquet_schema().root_schema().get_fields()[field];
         let info = node.get_basic_info();
@@ -122,20 +121,20 @@ impl Footer {
     }
 }
 
-/// Returns the type that values of Arrow's type mean, whose leaves follow.
+/// Returns the type by which values of an Arrow type are interpreted. `leaves` iterates over the Parquet columns of the type's leaves.
 fn kind(data_type: &DataType, is_hinted: bool, leaves: &mut slice::Iter<'_, ColumnDescPtr>) -> DataType {
     with_leaves(data_type, &mut |leaf| {
         let logical = leaves.next().and_then(|column| column.logical_type_ref());
         match leaf {
             DataType::FixedSizeBinary(UUID_BYTES) if logical == Some(&LogicalType::Uuid) => DataType::Utf8,
-            // Only an Arrow schema has the units of an interval.
+            // Only an Arrow schema tells the unit of an interval.
             DataType::Interval(_) if !is_hinted => DataType::Interval(IntervalUnit::MonthDayNano),
             other => other.clone(),
         }
     })
 }
 
-/// Returns the type of texts and blobs in memory.
+/// Returns the type that leaves have in memory: texts and blobs are views.
 fn text_as_view(leaf: &DataType) -> DataType {
     match leaf {
         DataType::Interval(_) => leaf.clone(),
@@ -148,7 +147,7 @@ fn has_hint(parquet: &ParquetMetaData) -> bool {
     pairs.into_iter().any(|pair| pair.key == ARROW_SCHEMA_META_KEY)
 }
 
-/// Returns the value of a group that has no members in each row. Whether an optional one is NULL is not in the file.
+/// Returns the constant that stands for a group without members. For an optional group, the file does not tell which rows are NULL.
 fn of_empty(node: &Node) -> Constant {
     let info = node.get_basic_info();
     match info.repetition() == Repetition::REQUIRED && info.converted_type() == ConvertedType::NONE {
@@ -157,7 +156,7 @@ fn of_empty(node: &Node) -> Constant {
     }
 }
 
-/// Returns a node of the schema without the groups in it that have no members, or `None` if the node is such a group.
+/// Returns a node of the schema without nested groups that have no members, or `None` if the node itself is such a group.
 fn with_members(node: &TypePtr) -> Result<Option<TypePtr>, ParquetError> {
     if node.is_primitive() {
         return Ok(Some(Arc::clone(node)));
@@ -170,7 +169,7 @@ fn with_members(node: &TypePtr) -> Result<Option<TypePtr>, ParquetError> {
     if fields.is_empty() { Ok(None) } else { Ok(Some(Arc::new(group(node, fields)?))) }
 }
 
-/// Returns the metadata with these of the columns.
+/// Returns the metadata with only the columns in `members`.
 fn of_members(
     parquet: ParquetMetaData,
     root: &Node,
@@ -195,8 +194,8 @@ fn of_members(
     Ok(ParquetMetaData::new(file, parquet.row_groups().to_vec()))
 }
 
-/// Returns the metadata with the schema of Arrow, and whether the file has one that can't be read. Timestamps of 96 bits, which are
-/// deprecated, are read to the microsecond.
+/// Returns the metadata with the Arrow schema, and whether the file has an Arrow schema that can't be read. Deprecated 96-bit timestamps are
+/// read in microseconds.
 fn with_schema(parquet: &Arc<ParquetMetaData>) -> Result<(ArrowReaderMetadata, bool), BoxedError> {
     let with = |options| read_damaged(|| ArrowReaderMetadata::try_new(Arc::clone(parquet), options));
     let (metadata, unreadable) = match with(ArrowReaderOptions::new()) {

@@ -1,4 +1,4 @@
-//! The header of a page.
+//! Parses the headers of pages.
 
 use parquet::basic::Encoding;
 use parquet::errors::ParquetError;
@@ -23,13 +23,13 @@ pub(super) struct Header {
     pub(super) sorted: bool,
 }
 
-/// The kinds of pages.
+/// The codes of the page types.
 pub(super) const DATA: i64 = 0;
 pub(super) const DICTIONARY: i64 = 2;
 pub(super) const DATA_V2: i64 = 3;
 
 impl Header {
-    /// Reads a header. Returns the header and its number of bytes; `None`: the bytes are no header, or not all of one.
+    /// Parses a header. Returns the header and its length in bytes; `None` if the bytes are not a header, or only the start of one.
     pub(super) fn read(bytes: &[u8]) -> Option<(Header, usize)> {
         let mut thrift = Thrift::new(bytes);
         let mut header = Header::default();
@@ -52,7 +52,7 @@ impl Header {
         (found == 0b1110).then(|| (header, thrift.at()))
     }
 
-    /// Reads the part of the header for pages of one kind. `of` is the id of the part's field.
+    /// Parses the struct with the details of one page type. `of` is the id of the struct's field.
     fn details(&mut self, thrift: &mut Thrift<'_>, of: i64) -> Option<()> {
         thrift.fields(|thrift, id, kind| {
             let field = match (of, id) {
@@ -81,7 +81,7 @@ impl Header {
     }
 }
 
-/// Returns the encoding with the given number.
+/// Returns the encoding with the given code.
 pub(super) fn encoding(number: i64) -> Result<Encoding, ParquetError> {
     #[expect(deprecated, reason = "old files have it")]
     Ok(match number {

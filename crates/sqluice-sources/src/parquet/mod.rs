@@ -1,4 +1,4 @@
-//! Parquet files.
+//! Reads Parquet files.
 //!
 //! ```text
 //!  row group 0            row group 1            ...      footer
@@ -6,8 +6,8 @@
 //!  part 0            part 1                               read first
 //! ```
 //!
-//! A part is some rows of a row group, because whole groups are too long for the queue between workers and writer. A worker skips the pages
-//! before its rows, and reads only their headers.
+//! A part is some of the rows of a row group, because whole groups are too large for the queue between the workers and the writer. A worker
+//! skips the pages before its rows, of which it reads only the headers.
 
 mod columns;
 mod header;
@@ -43,29 +43,29 @@ use self::pages::{Group, PageMemory};
 use self::views::Texts;
 use super::arrow::{ArrowOptions, ArrowRows, BoxedError, MemoryBound, read_damaged};
 
-/// The largest number of rows of a part.
+/// The maximum number of rows of a part.
 const PART_ROWS: u64 = 128 << 10;
 
-/// The largest number of bytes of a part before compression, roughly.
+/// The approximate maximum size of a part before compression.
 const PART_BYTES: u64 = 32 << 20;
 
-/// The number of rows that are decoded at once, and roughly their bytes, as the file declares them.
+/// The maximum number of rows that are decoded at once, and the approximate maximum of their bytes, by the sizes that the file declares.
 const BATCH_ROWS: u64 = 4096;
 const BATCH_BYTES: u64 = 8 << 20;
 
-/// The number of rows that are decoded at once if texts are read as blobs, which multiplies other blobs.
+/// The maximum number of rows that are decoded at once if texts are read as blobs: then the memory for other blobs is multiplied.
 const BATCH_ROWS_AS_BLOBS: u64 = 32;
 
-/// The number of bytes at the end of a file behind a URL that are read first: most footers are smaller.
+/// The number of bytes at the end of a remote file that are fetched first. Most footers are smaller.
 const FOOTER_BYTES: u64 = 64 << 10;
 
-/// A part of a local file, or a file behind a URL. Each reader has its own position.
+/// A section of a local file, or a whole remote file. Each clone has its own position.
 #[derive(Clone, Debug)]
 pub struct FilePart {
     file: FileOf,
-    /// The offset of the part, in bytes.
+    /// The start of the section, in bytes.
     pub start: u64,
-    /// The length of the part, in bytes.
+    /// The length of the section, in bytes.
     pub bytes: u64,
     at: u64,
 }
@@ -77,12 +77,12 @@ enum FileOf {
 }
 
 impl FilePart {
-    /// Creates a part with `bytes` bytes of `file` from offset `start` on.
+    /// Creates a section of `file` with `bytes` bytes, starting at byte `start`.
     pub fn new(file: Arc<File>, start: u64, bytes: u64) -> FilePart {
         FilePart { file: FileOf::Local(file), start, bytes, at: 0 }
     }
 
-    /// Creates a part that is a whole file behind a URL. The end of the file is wanted first.
+    /// Creates a section that is a whole remote file, and announces that its end is needed first.
     pub fn of_remote(ranges: RemoteRanges, bytes: u64) -> FilePart {
         ranges.want(std::iter::once(bytes.saturating_sub(FOOTER_BYTES)..bytes));
         FilePart { file: FileOf::Remote(Arc::new(ranges)), start: 0, bytes, at: 0 }
@@ -94,7 +94,7 @@ impl FilePart {
         matches!(&self.file, FileOf::Remote(ranges) if ranges.has_failed())
     }
 
-    /// Returns the error of a failed read that is no fault of the content.
+    /// Returns the error of a failed request, which is not the fault of the file's content.
     fn take_failure(&self) -> Option<Error> {
         match &self.file {
             FileOf::Local(_) => None,
@@ -143,9 +143,9 @@ impl ChunkReader for FilePart {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        // A damaged file may ask for any number of bytes.
+        // A damaged file may ask for any range.
         if start.checked_add(length as u64).is_none_or(|end| end > self.bytes) {
-            return Err(ParquetError::EOF("it names bytes beyond its end".to_owned()));
+            return Err(ParquetError::EOF("it refers to bytes beyond its end".to_owned()));
         }
         let mut buffer = vec![0; length];
         FilePart { at: start, ..self.clone() }.read_exact(&mut buffer)?;
@@ -153,7 +153,7 @@ impl ChunkReader for FilePart {
     }
 }
 
-/// A Parquet file whose footer is read.
+/// A Parquet file whose footer has been read.
 #[derive(Clone)]
 pub struct ParquetFile {
     name: PathBuf,
@@ -162,10 +162,10 @@ pub struct ParquetFile {
 }
 
 impl ParquetFile {
-    /// Reads the footer of `input`, which messages call `name`.
+    /// Reads the footer of `input`. `name` is its name in messages.
     ///
     /// # Errors
-    /// If the file is no Parquet file, is damaged, or can't be read.
+    /// If the file is not a Parquet file, is damaged, or can't be read.
     pub fn open(input: FilePart, name: &Path) -> Result<ParquetFile> {
         let footer = Footer::read(&input).map_err(|error| {
             if let Some(failure) = input.take_failure() {
@@ -177,17 +177,17 @@ impl ParquetFile {
             Error::input("this is not a Parquet file, or it is damaged")
                 .at(Place::file(name))
                 .because(error)
-                .hint("is it cut short, or still being written? its end says what is in it")
+                .hint("is it cut short, or still being written? the list of its contents is at its end")
         })?;
         Ok(ParquetFile { name: name.to_owned(), input, footer: Arc::new(footer) })
     }
 
-    /// Returns the columns of the file, with the types that their values mean: a UUID is text.
+    /// Returns the columns of the file, with the types by which their values are interpreted: a UUID is text.
     pub fn schema(&self) -> &SchemaRef {
         &self.footer.schema
     }
 
-    /// Returns `true` if the file has an Arrow schema that can't be read. Then the types are from the Parquet schema.
+    /// Returns `true` if the file contains an Arrow schema that can't be read. Then the types come from the Parquet schema.
     pub fn has_unreadable_hint(&self) -> bool {
         self.footer.unreadable_hint
     }
@@ -197,8 +197,8 @@ impl ParquetFile {
         u64::try_from(self.footer.parquet().file_metadata().num_rows()).unwrap_or_default()
     }
 
-    /// Opens the rows for the columns of a table. Rows are numbered from `rows.start` on; reading stops at `rows.end`. Only the named columns
-    /// are read.
+    /// Creates a source of rows for the columns of a table. The first row has the number `rows.start`; reading stops at `rows.end`. Only the
+    /// fields that `table` uses are read.
     ///
     /// # Panics
     /// If `table` names a field that does not exist.
@@ -217,7 +217,7 @@ impl ParquetFile {
             self.footer.declared_kind(field(from)?, is(table.as_text), is(table.as_blob))
         });
         let declared = declared.collect();
-        // Columns are read in the order of the file.
+        // The reader returns columns in the order of the file.
         let columns = columns.into_iter().map(|column| match column {
             ColumnFrom::Field(field) => ColumnFrom::Field(read.partition_point(|other| *other < field)),
             constant @ ColumnFrom::Constant(_) => constant,
@@ -233,7 +233,7 @@ impl ParquetFile {
 }
 
 impl ParquetFile {
-    /// Announces the columns that will be read of a file behind a URL, so that no other bytes are fetched.
+    /// Announces the columns that will be read from a remote file, so that no other bytes are fetched.
     fn want(&self, read: &[usize]) {
         let FileOf::Remote(ranges) = &self.input.file else { return };
         let metadata = self.footer.parquet();
@@ -250,11 +250,11 @@ impl ParquetFile {
 /// The data that all parts share.
 struct Shared {
     file: ParquetFile,
-    /// The columns that are read, in ascending order.
+    /// The indexes of the columns that are read, in ascending order.
     read: Vec<usize>,
-    /// The types that the values of these columns mean.
+    /// The types by which the values of these columns are interpreted.
     kinds: Vec<DataType>,
-    /// The way in which the texts of these columns are read first.
+    /// The form in which texts are read at the first attempt.
     texts: Texts,
     memory: MemoryBound,
     rows: ArrowRows,
@@ -263,7 +263,7 @@ struct Shared {
 /// A source of the rows of a Parquet file.
 pub struct ParquetSource {
     shared: Arc<Shared>,
-    /// The current row group, and the number of its rows that are in parts.
+    /// The index of the current row group, and the number of its rows that are already in parts.
     group: usize,
     row: u64,
     rows_done: u64,
@@ -285,7 +285,7 @@ impl Source for ParquetSource {
                 (self.group, self.row) = (self.group + 1, 0);
                 continue;
             }
-            // Parts of about the same size.
+            // The row group is divided into parts of about the same size.
             let parts = rows.div_ceil(PART_ROWS).max(bytes / PART_BYTES).max(1);
             let count = rows.div_ceil(parts).min(rows - self.row).min(left);
             let part = ParquetPart {
@@ -350,10 +350,10 @@ impl Part for ParquetPart {
             match self.decode_from(&mut done, batch_rows, texts, sink) {
                 Ok(()) => return Ok(()),
                 Err(Stopped::Failed(error)) => return Err(error),
-                // These rows are larger than the average row.
+                // These rows are larger than the average of the file.
                 Err(Stopped::TooLarge(_)) if batch_rows > 1 => batch_rows = batch_rows.div_ceil(16),
                 Err(Stopped::TooLarge(error)) => return Err(self.shared.rows.placed(error)),
-                // Perhaps one text is not UTF-8. Then the row with this text is a bad row.
+                // A text may not be UTF-8. Texts are read again as blobs, so that only the row with that text is a bad row.
                 Err(Stopped::Damaged(_))
                     if texts == Texts::Checked && !self.shared.file.input.has_failed() =>
                 {
@@ -365,17 +365,17 @@ impl Part for ParquetPart {
     }
 }
 
-/// The reason why not all rows of a part are given.
+/// The reason why decoding stopped before the end of a part.
 enum Stopped {
-    /// The sink has stopped.
+    /// The sink returned an error.
     Failed(Error),
-    /// The rows take too much memory at once.
+    /// The rows that were decoded at once need too much memory.
     TooLarge(Error),
     Damaged(BoxedError),
 }
 
 impl ParquetPart {
-    /// Gives the rows after the first `done`, and counts them in `done`.
+    /// Decodes the rows after the first `done` and passes them to the sink. `done` counts them.
     fn decode_from(
         &self,
         done: &mut u64,
@@ -415,7 +415,7 @@ impl ParquetPart {
             held.next_batch();
         }
         if next - first_row < count {
-            return Err(Stopped::Damaged("it has fewer rows than the end of the file says".into()));
+            return Err(Stopped::Damaged("it has fewer rows than the footer of the file says".into()));
         }
         Ok(())
     }

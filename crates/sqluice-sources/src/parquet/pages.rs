@@ -1,13 +1,14 @@
-//! The pages of a column chunk, one after another.
+//! Reads the pages of a column chunk in sequence.
 //!
 //! ```text
-//!  header: kind, bytes, packed bytes, values | packed bytes | header | packed bytes ...
+//!  header: type, size, compressed size, number of values | compressed bytes | header | compressed bytes ...
 //! ```
 //!
-//! Parquet's own reader believes the headers: it allocates 2 GB for a few bytes that claim so, and room for 2^31 values for a dictionary of
-//! one value that claims so. This reader compares such numbers with the bytes and the memory there are.
+//! The Parquet crate's own page reader trusts the headers: it allocates 2 GB for a page of a few bytes that declares that size, and room
+//! for 2^31 values for a dictionary of one value that declares so many. This reader compares such numbers with the bytes that exist and with
+//! the memory.
 //!
-//! Invariant: the size of a page is taken from the memory of its part ([`PageMemory`]) before anything is allocated for the page.
+//! Invariant: before anything is allocated for a page, its size is counted against the memory of its part ([`PageMemory`]).
 
 use std::iter;
 use std::ops::Range;
@@ -31,23 +32,23 @@ use crate::arrow::MemoryBound;
 
 type Result<T> = std::result::Result<T, ParquetError>;
 
-/// The number of bytes that hold most headers, and the largest number of bytes of a header.
+/// The size that most headers fit into, and the maximum size of a header.
 const HEADER_BYTES: u64 = 1 << 10;
 const HEADER_BYTES_MAX: u64 = 16 << 20;
 
-/// The number of bytes by which a chunk may be longer than declared: old writers left out the header of the dictionary.
+/// The number of bytes by which a chunk may exceed its declared size: old writers did not count the header of the dictionary.
 const SLACK_BYTES: u64 = 100;
 
-/// The memory of the pages of a part.
+/// Counts the memory that the pages of a part take.
 pub(super) struct PageMemory {
     memory: MemoryBound,
-    /// The number of rows of a batch.
+    /// The number of rows that are decoded at once.
     batch_rows: u64,
-    /// The bytes of dictionaries, which stay; of the last page of each column; and of all pages since the batch began.
+    /// The bytes of dictionaries, which are kept; of the last page of each column; and of all pages since the batch began.
     dictionaries: AtomicU64,
     last: AtomicU64,
     batch: AtomicU64,
-    /// The error of a page that was refused. Parquet's reader keeps only its text.
+    /// The error of a page that was refused for its size. The Parquet crate passes on only the text of an error.
     refused: Mutex<Option<Error>>,
 }
 
@@ -64,12 +65,12 @@ impl PageMemory {
         }
     }
 
-    /// Begins a batch. Of the pages before, only the last page of each column stays.
+    /// Begins a batch. Of earlier pages, only the last page of each column is still counted.
     pub(super) fn next_batch(&self) {
         self.batch.store(self.last.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Returns the error of a page that was refused, if one was.
+    /// Takes the error of the page that was refused for its size, if any.
     pub(super) fn refused(&self) -> Option<Error> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -90,18 +91,18 @@ impl PageMemory {
     }
 }
 
-/// Returns the bytes of a column of a row group, in a file of `file_bytes` bytes.
+/// Returns the byte range of a column chunk, in a file of `file_bytes` bytes.
 pub(super) fn range(chunk: &ColumnChunkMetaData, file_bytes: u64) -> Result<Range<u64>> {
-    // Old writers give 0 as the offset of a dictionary that does not exist.
+    // Old writers store 0 as the offset of a missing dictionary.
     let data = chunk.data_page_offset();
     let start = chunk.dictionary_page_offset().filter(|at| (1..data).contains(at)).unwrap_or(data);
     let [start, bytes] = [start, chunk.compressed_size()]
-        .map(|number| u64::try_from(number).map_err(|_| damaged("a column has no place")));
+        .map(|number| u64::try_from(number).map_err(|_| damaged("a column has no valid offset or size")));
     let (start, bytes) = (start?, bytes?);
     Ok(start..start.saturating_add(bytes).saturating_add(SLACK_BYTES).min(file_bytes))
 }
 
-/// A row group whose pages are read with bounded memory.
+/// A row group whose pages are read with limited memory.
 pub(super) struct Group {
     pub(super) file: FilePart,
     pub(super) metadata: Arc<ParquetMetaData>,
@@ -131,7 +132,7 @@ impl RowGroups for Group {
     }
 }
 
-/// The chunks of a column: the chunk of one row group.
+/// An iterator over the chunks of a column: the one chunk in its row group.
 struct Chunks(Option<Box<Pages>>);
 
 impl Iterator for Chunks {
@@ -149,14 +150,14 @@ struct Pages {
     /// The offset of the next read, and the end of the chunk.
     at: u64,
     end: u64,
-    /// The number of values that are not read yet.
+    /// The number of values in pages that are not read yet.
     values_left: i64,
-    /// The header that is read already, and the offset of its page.
+    /// The header that has been read in advance, and the offset of its page.
     next: Option<(Header, u64)>,
     unpack: Unpack,
-    /// The least number of bytes of a value in the plain encoding.
+    /// The minimum number of bytes of a value in the plain encoding.
     value_bytes: u64,
-    /// The highest levels of repetition and definition. With levels of repetition, a row has any number of values.
+    /// The maximum repetition level and definition level. If there are repetition levels, a row can have any number of values.
     levels: [i16; 2],
     last_bytes: u64,
     held: Arc<PageMemory>,
@@ -186,7 +187,7 @@ impl Pages {
         })
     }
 
-    /// Returns the header of the next page, and the offset of the page.
+    /// Returns the header of the next page, and the offset of the page's content.
     fn peek(&mut self) -> Result<Option<&(Header, u64)>> {
         while self.next.is_none() {
             if self.values_left <= 0 || self.at >= self.end {
@@ -194,12 +195,13 @@ impl Pages {
             }
             let (header, bytes) = self.read_header()?;
             let page = self.at + bytes as u64;
-            let packed = u64::try_from(header.packed_bytes).map_err(|_| damaged("a page has no length"))?;
+            let packed =
+                u64::try_from(header.packed_bytes).map_err(|_| damaged("a page has an impossible length"))?;
             if header.bytes < 0 || header.values < 0 || packed > self.end.saturating_sub(page) {
                 return Err(damaged("a page is longer than its column"));
             }
             self.at = page + packed;
-            // Other pages, such as an index, are not needed.
+            // Pages of other types, such as indexes, are skipped.
             if matches!(header.kind, DATA | DICTIONARY | DATA_V2) {
                 if header.kind != DICTIONARY {
                     self.values_left = self.values_left.saturating_sub(header.values);
@@ -225,14 +227,14 @@ impl Pages {
         }
     }
 
-    /// Counts bytes of the last page.
+    /// Adds bytes to the memory of the column's last page.
     fn hold(&mut self, bytes: u64) -> Result<()> {
         self.held.last.fetch_add(bytes, Ordering::Relaxed);
         self.last_bytes = self.last_bytes.saturating_add(bytes);
         self.held.take(&self.held.batch, bytes)
     }
 
-    /// Counts the memory that the values of a page take beyond its bytes.
+    /// Adds the memory that the reader allocates for the values of a page in addition to the page itself.
     fn hold_extra(&mut self, header: &Header, page: &[u8]) -> Result<()> {
         let encoding = encoding(header.encoding)?;
         if !prefixes::have_lengths(encoding) {
@@ -243,13 +245,13 @@ impl Pages {
         let lengths = self.after_levels(header, page);
         let extra = lengths.and_then(|lengths| prefixes::extra(lengths, encoding, values, window));
         let extra = extra.ok_or_else(|| damaged("a page has wrong lengths"))?;
-        // Positions have 32 bits, and the bytes of the page use some of their range.
+        // The reader uses 32-bit positions, and some of their range is needed for the bytes of the page itself.
         let memory = MemoryBound(Some(self.held.memory.0.unwrap_or(u64::MAX).min(1 << 31)));
-        self.held.check(memory, "some values that begin like each other", extra.prefixes)?;
+        self.held.check(memory, "some values with common prefixes", extra.prefixes)?;
         self.hold(extra.lengths.saturating_add(extra.prefixes))
     }
 
-    /// Returns the values of a page, which follow the levels.
+    /// Returns the part of a page with its values, after the levels.
     fn after_levels<'a>(&self, header: &Header, page: &'a [u8]) -> Option<&'a [u8]> {
         if header.kind == DATA_V2 {
             let levels = header.definition_bytes.checked_add(header.repetition_bytes)?;
@@ -280,7 +282,7 @@ impl Pages {
         if is_dictionary && values.saturating_mul(self.value_bytes.max(1)) > bytes as u64 {
             return Err(damaged("a dictionary has fewer values than its header says"));
         }
-        // A row may have all values of a page, each in a few bits.
+        // One row may contain all values of a page, each of them in a few bits.
         let in_rows = if self.levels[0] > 0 && !is_dictionary { values.saturating_mul(8) } else { 0 };
         let held = (bytes as u64).saturating_add(in_rows);
         if is_dictionary {
@@ -295,7 +297,7 @@ impl Pages {
         let buf = if self.unpack.is_plain() || is_v2 && header.uncompressed {
             packed
         } else {
-            // The levels come first, and are not compressed.
+            // The levels at the start of the page are not compressed.
             let levels = if is_v2 { levels } else { 0 };
             let halves = packed.split_at_checked(levels).zip(bytes.checked_sub(levels));
             let ((before, packed), rest) = halves.ok_or_else(|| damaged("a page is too short"))?;
@@ -307,7 +309,9 @@ impl Pages {
         if !is_dictionary {
             self.hold_extra(header, &buf)?;
         }
-        let count = |number: i64| u32::try_from(number).map_err(|_| damaged("a page has no such number"));
+        let count = |number: i64| {
+            u32::try_from(number).map_err(|_| damaged("a page has an impossible number of values or rows"))
+        };
         let num_values = count(header.values)?;
         let encoding_of = encoding;
         let encoding = encoding(header.encoding)?;

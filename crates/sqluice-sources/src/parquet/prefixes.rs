@@ -1,35 +1,35 @@
-//! The memory of a page whose values are encoded by their differences from each other.
+//! Computes the memory for pages whose values are stored as differences.
 //!
 //! ```text
 //!  DELTA_LENGTH_BYTE_ARRAY   lengths | bytes
 //!  DELTA_BYTE_ARRAY          lengths of prefixes | lengths of suffixes | suffixes
 //!  lengths                   values of a block, miniblocks of a block, count, first length | block | block ...
-//!  block                     least difference | bits of a difference, for each miniblock | miniblocks
+//!  block                     minimum difference | bit widths of its miniblocks | miniblocks
 //! ```
 //!
-//! A value that shares all its bytes with the value before takes hardly a bit in the page, but the reader copies it whole. The reader also
-//! allocates as many lengths as the page declares. Both sizes are counted here first, without a list of the lengths.
+//! A value that shares all its bytes with the value before it takes hardly a bit in the page, but the reader copies it completely. The
+//! reader also allocates as many lengths as the page declares. Both sizes are computed here first, without a list of the lengths.
 
 use parquet::basic::Encoding;
 
 use super::thrift::varint;
 
-/// The memory that the reader allocates for a page besides the page's bytes.
+/// The memory that the reader allocates for a page in addition to the page's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extra {
-    /// The bytes of lengths, while the page is read.
+    /// The bytes of the lists of lengths, while the page is read.
     pub(super) lengths: u64,
     /// The bytes of copied prefixes, for the values of one batch.
     pub(super) prefixes: u64,
 }
 
-/// Returns `true` if values of this encoding have lists of lengths.
+/// Returns `true` if this encoding stores lists of lengths.
 pub(super) fn have_lengths(encoding: Encoding) -> bool {
     matches!(encoding, Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY)
 }
 
-/// Returns the memory that the reader allocates for the values `bytes` of a page: at most `values` values, of which a batch has at most
-/// `window`. Returns `None` if the page is damaged.
+/// Returns the memory that the reader allocates in addition for the values `bytes` of a page. There are at most `values` values, of which at
+/// most `window` are in one batch. Returns `None` if the page is damaged.
 pub(super) fn extra(bytes: &[u8], encoding: Encoding, values: u64, window: u64) -> Option<Extra> {
     const LENGTH_BYTES: u64 = 4;
     let lists = if encoding == Encoding::DELTA_BYTE_ARRAY { 2 } else { 1 };
@@ -49,7 +49,7 @@ pub(super) fn extra(bytes: &[u8], encoding: Encoding, values: u64, window: u64) 
     Some(extra)
 }
 
-/// Returns an upper bound on the sum of any `window` successive lengths: two successive windows of the list hold them.
+/// Returns an upper bound of the sum of any `window` consecutive lengths: the maximum sum of two neighbouring windows.
 fn most_together(lengths: &mut Lengths<'_>, window: u64) -> Option<u64> {
     let (mut most, mut before) = (0, 0);
     while lengths.left > 0 {
@@ -63,9 +63,9 @@ fn most_together(lengths: &mut Lengths<'_>, window: u64) -> Option<u64> {
     Some(most)
 }
 
-/// A list of lengths that is read one length at a time.
+/// An iterator over an encoded list of lengths.
 struct Lengths<'a> {
-    /// The rest of the current block, or the next block.
+    /// The rest of the current block, followed by the next blocks.
     rest: &'a [u8],
     /// The number of lengths that are not read yet.
     left: u64,
@@ -74,7 +74,7 @@ struct Lengths<'a> {
     /// The number of lengths in each miniblock.
     miniblock: u64,
     miniblocks: usize,
-    /// The least difference of the current block, and the widths of its remaining miniblocks.
+    /// The minimum difference of the current block, and the bit widths of its remaining miniblocks.
     least: i32,
     widths: &'a [u8],
     /// The bits of the current miniblock, and the number of its lengths that are not read yet.
@@ -82,7 +82,7 @@ struct Lengths<'a> {
     in_miniblock: u64,
 }
 
-/// Numbers with a fixed number of bits, one after another from the lowest bit on.
+/// Numbers of a fixed bit width, packed from the lowest bit upwards.
 #[derive(Clone, Copy, Default)]
 struct Bits<'a> {
     bytes: &'a [u8],
@@ -92,7 +92,7 @@ struct Bits<'a> {
 
 impl Bits<'_> {
     fn next(&mut self) -> u32 {
-        // Any 32 bits lie in five bytes.
+        // 32 bits at any bit position are within five bytes.
         let byte = self.at / 8;
         let mut word = [0; 8];
         let there = self.bytes.get(byte..).unwrap_or_default();
@@ -138,7 +138,7 @@ impl<'a> Lengths<'a> {
             self.next_miniblock()?;
         }
         self.in_miniblock -= 1;
-        // Differences have 32 bits and wrap, as in the reader.
+        // Differences have 32 bits and wrap around, as in the reader.
         let difference = self.least.wrapping_add(self.bits.next().cast_signed());
         self.last = self.last.wrapping_add(difference);
         Some(self.last)
@@ -151,7 +151,7 @@ impl<'a> Lengths<'a> {
         }
         let (&width, widths) = self.widths.split_first()?;
         let bytes = usize::try_from(self.miniblock.checked_mul(u64::from(width))? / 8).ok()?;
-        // The last miniblock may end early.
+        // The last miniblock may be cut short.
         let (bytes, rest) = self.rest.split_at(bytes.min(self.rest.len()));
         (self.widths, self.rest) = (widths, rest);
         self.bits = Bits { bytes, width: u32::from(width), at: 0 };
@@ -161,7 +161,7 @@ impl<'a> Lengths<'a> {
 }
 
 fn zigzag(number: u64) -> i32 {
-    // The reader also takes 32 bits.
+    // The reader also keeps only 32 bits.
     ((number >> 1) as i64 ^ -((number & 1) as i64)) as i32
 }
 
@@ -169,7 +169,7 @@ fn zigzag(number: u64) -> i32 {
 mod tests {
     use super::*;
 
-    /// Returns the encoded lengths of values, in blocks of 128 differences.
+    /// Returns the encoded form of lengths, in blocks of 128 differences.
     fn written(lengths: &[i32]) -> Vec<u8> {
         let mut out = vec![0x80, 1, 4];
         let number = |out: &mut Vec<u8>, mut number: u64| {
@@ -209,7 +209,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn lengths_are_read_as_they_are_written(
+        fn encoded_lengths_are_read_unchanged(
             lengths in proptest::collection::vec(proptest::prop_oneof![0..9_i32, 0..i32::MAX, proptest::strategy::Just(1 << 20)], 0..700),
             window in 1_u64..300,
         ) {
@@ -230,7 +230,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_lengths_or_refused(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..60)) {
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..60)) {
             for encoding in [Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY] {
                 extra(&bytes, encoding, 10_000, 7);
                 extra(&[&[0x80, 1, 4], &bytes[..]].concat(), encoding, 10_000, 7);

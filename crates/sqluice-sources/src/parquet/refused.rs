@@ -1,4 +1,4 @@
-//! The reasons why Parquet's reader refuses a file: encryption, unsupported features, or damage.
+//! Finds the reason why the Parquet crate refuses a file: encryption, an unsupported feature, or damage.
 
 use std::io::Read;
 
@@ -7,18 +7,18 @@ use sqluice_core::error::Error;
 use super::FilePart;
 use super::thrift::{INTS, STRUCT, Thrift, Wanted};
 
-/// The first and last bytes of a Parquet file whose footer is encrypted.
+/// The magic bytes of a Parquet file whose footer is encrypted.
 const ENCRYPTED_PARQUET: &[u8] = b"PARE";
 
-/// The last of the converted types, of the physical types, and of the compression codecs.
+/// The highest known codes of converted types, physical types and compression codecs.
 const CONVERTED_TYPE_MAX: i64 = 21;
 const PHYSICAL_TYPE_MAX: i64 = 7;
 const CODEC_MAX: i64 = 7;
 
-/// The largest number of bytes of a footer that is searched for other reasons than damage.
+/// The maximum size of a footer that is searched for unsupported features.
 const FOOTER_BYTES_MAX: u64 = 64 << 20;
 
-/// Returns the reason why an intact file is unsupported; `None`: the file is damaged.
+/// Returns the error of a file with an unsupported feature; `None`: the file is damaged.
 pub(super) fn why(input: &FilePart) -> Option<Error> {
     let tail_at = input.bytes.checked_sub(8)?;
     let read = |at, bytes: u64| {
@@ -33,7 +33,7 @@ pub(super) fn why(input: &FilePart) -> Option<Error> {
     let length = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
     let footer = read(tail_at.checked_sub(length)?, length.min(FOOTER_BYTES_MAX))?;
     let mut found = None;
-    // A reason that was found counts even if the rest of the footer is damaged.
+    // An unsupported feature is reported even if the rest of the footer is damaged.
     let _ = Thrift::new(&footer).fields(|thrift, id, kind| {
         match (id, kind) {
             (2, 9) => thrift.list(|thrift, kind| schema_element(thrift, kind, &mut found))?,

@@ -1,17 +1,17 @@
-//! The part of Thrift's compact protocol that Parquet's headers need.
+//! Parses Thrift's compact protocol, as far as Parquet's headers need it.
 //!
 //! ```text
-//!  struct   field | field | ... | 0          field   (step of the id << 4) + type | its value
-//!  numbers  zigzag in groups of seven bits   binary  length | bytes
+//!  struct   field | field | ... | 0          field   (increase of the id << 4) + type | value
+//!  numbers  zigzag, varint                   binary  length | bytes
 //! ```
 
-/// Bytes that are read from start to end. Methods return `None` if the bytes end too early, or are not such a value.
+/// A reader of bytes from start to end. Methods return `None` if the bytes end too early or are not a valid value.
 pub(super) struct Thrift<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-/// The largest depth of nested structs: Parquet's structs are three deep.
+/// The maximum depth of nested structs. Parquet's own structs are nested three deep.
 const DEPTH_MAX: usize = 16;
 
 impl<'a> Thrift<'a> {
@@ -19,12 +19,12 @@ impl<'a> Thrift<'a> {
         Thrift { bytes, at: 0 }
     }
 
-    /// Returns the number of bytes that are read.
+    /// Returns the number of bytes that have been read.
     pub(super) fn at(&self) -> usize {
         self.at
     }
 
-    /// Reads a struct. `field` is called with the id and the type of each field, and reads the field or returns [`Wanted::No`].
+    /// Reads a struct. `field` is called with the id and the type of each field. It must read the field or return [`Wanted::No`].
     pub(super) fn fields(
         &mut self,
         mut field: impl FnMut(&mut Self, i64, u8) -> Option<Wanted>,
@@ -45,7 +45,7 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    /// Reads a list. `item` is called with the type of each item, and reads the item or returns [`Wanted::No`].
+    /// Reads a list. `item` is called with the type of each item. It must read the item or return [`Wanted::No`].
     pub(super) fn list(&mut self, mut item: impl FnMut(&mut Self, u8) -> Option<Wanted>) -> Option<()> {
         let (count, kind) = self.list_head()?;
         for _ in 0..count {
@@ -87,7 +87,7 @@ impl<'a> Thrift<'a> {
             15 => self.varint()?,
             count => count.into(),
         };
-        // Each item has at least one byte.
+        // Each item takes at least one byte.
         (count <= (self.bytes.len() - self.at) as u64).then_some((count, head & 15))
     }
 
@@ -96,7 +96,7 @@ impl<'a> Thrift<'a> {
             return None;
         }
         match kind {
-            // The value of a boolean field is its type.
+            // A boolean field has its value in its type.
             1 | 2 => {}
             3 => drop(self.byte()?),
             4..=6 => drop(self.varint()?),
@@ -134,7 +134,7 @@ impl<'a> Thrift<'a> {
         Some(())
     }
 
-    /// Skips an item of a list or a map. A boolean has a byte there.
+    /// Skips an item of a list or a map. There, a boolean takes a byte.
     fn skip_item(&mut self, kind: u8, depth: usize) -> Option<()> {
         match kind {
             1 | 2 => self.byte().map(drop),
@@ -143,7 +143,7 @@ impl<'a> Thrift<'a> {
     }
 }
 
-/// Reads a number in groups of seven bits, the lowest group first, from the start of `rest`.
+/// Reads a varint from the start of `rest`: groups of seven bits, the lowest group first.
 pub(super) fn varint(rest: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
@@ -157,16 +157,16 @@ pub(super) fn varint(rest: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// The answer of a callback: `Yes` if it has read the field or item, `No` if the value is to be skipped.
+/// The result of a callback: `Yes` if it has read the field or item, `No` if the value must be skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Yes,
     No,
 }
 
-/// The type of a boolean field that is true.
+/// The type code of a boolean field that is true.
 pub(super) const TRUE: u8 = 1;
-/// The type of a struct.
+/// The type code of a struct.
 pub(super) const STRUCT: u8 = 12;
-/// The types of integers, from 16 to 64 bits.
+/// The type codes of integers, from 16 to 64 bits.
 pub(super) const INTS: std::ops::RangeInclusive<u8> = 4..=6;

@@ -1,4 +1,4 @@
-//! Decompression of pages, to at most the number of bytes in the page's header.
+//! Decompresses pages, up to the size in the page's header.
 
 use std::io::Read;
 
@@ -6,10 +6,10 @@ use flate2::read::MultiGzDecoder;
 use parquet::basic::CompressionCodec;
 use parquet::errors::ParquetError;
 
-/// A function that decompresses bytes to the given number of bytes, which it appends, or returns the reason why it can't.
+/// A function that decompresses bytes to at most the given size and appends them, or returns the reason why it can't.
 type Decompress = fn(&[u8], usize, &mut Vec<u8>) -> Result<(), String>;
 
-/// The decompressor of the pages of a column chunk.
+/// A decompressor for the pages of a column chunk.
 pub(super) struct Unpack {
     codec: CompressionCodec,
     zstd: Option<zstd::bulk::Decompressor<'static>>,
@@ -21,19 +21,19 @@ impl Unpack {
         Unpack { codec, zstd: None }
     }
 
-    /// Returns `true` if pages are not compressed.
+    /// Returns `true` if the pages are not compressed.
     pub(super) fn is_plain(&self) -> bool {
         self.codec == CompressionCodec::UNCOMPRESSED
     }
 
-    /// Decompresses `packed`, and appends the result to `out`. The result must have `bytes` bytes.
+    /// Decompresses `packed` and appends the result to `out`. The result must have exactly `bytes` bytes.
     pub(super) fn unpack(
         &mut self,
         packed: &[u8],
         bytes: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), ParquetError> {
-        // A page without values may have no bytes at all.
+        // A page without values may be empty even in compressed form.
         if bytes == 0 {
             return Ok(());
         }
@@ -54,12 +54,12 @@ impl Unpack {
                 if self.zstd.is_none() {
                     self.zstd = Some(zstd::bulk::Decompressor::new()?);
                 }
-                let zstd = self.zstd.as_mut().expect("it is made above");
+                let zstd = self.zstd.as_mut().expect("it was created above");
                 let unpacked = zstd.decompress_to_buffer(packed, &mut out[start..])?;
                 out.truncate(start + unpacked);
             }
             CompressionCodec::LZ4_RAW => lz4_block(packed, bytes, out).map_err(|error| failed(&error))?,
-            // Writers did not agree on this codec: Hadoop's frames, the frames of LZ4, or a single block.
+            // Writers interpreted this codec differently: as Hadoop's frames, as LZ4 frames, or as a single LZ4 block.
             CompressionCodec::LZ4 => {
                 let attempts: [Decompress; 3] = [lz4_hadoop, lz4_frame, lz4_block];
                 for attempt in attempts {
@@ -75,12 +75,12 @@ impl Unpack {
         }
         match out.len() - start == bytes {
             true => Ok(()),
-            false => Err(failed(&"it does not have the bytes that its header says")),
+            false => Err(failed(&"its decompressed size differs from the size in its header")),
         }
     }
 }
 
-/// Reads `bytes` bytes, and one more if the input has more.
+/// Reads `bytes` bytes. If the input has more, one more byte is read, so that the caller notices.
 fn read_at_most(from: impl Read, bytes: usize, out: &mut Vec<u8>) -> Result<(), ParquetError> {
     out.reserve_exact(bytes + 1);
     from.take(bytes as u64 + 1).read_to_end(out)?;
@@ -100,7 +100,7 @@ fn lz4_frame(packed: &[u8], bytes: usize, out: &mut Vec<u8>) -> Result<(), Strin
     read_at_most(lz4_flex::frame::FrameDecoder::new(packed), bytes, out).map_err(|error| error.to_string())
 }
 
-/// Decompresses blocks. Each block follows its length and its compressed length, most significant byte first.
+/// Decompresses Hadoop's frames: each block is preceded by its length and its compressed length, both big-endian.
 fn lz4_hadoop(mut packed: &[u8], bytes: usize, out: &mut Vec<u8>) -> Result<(), String> {
     let end = out.len() + bytes;
     while !packed.is_empty() {

@@ -1,10 +1,10 @@
-//! The types of Arrow with which columns are read.
+//! Chooses the Arrow types with which columns are read.
 //!
-//! Texts and blobs are read as views, which point into the pages that they were read from: a string of a dictionary is stored once, however
-//! many rows have it. The reader refuses a whole page for one text that is not UTF-8. Then the column is read again as blobs, and only the
-//! rows with such texts are bad rows.
+//! Texts and blobs are read as views into the decompressed pages: a dictionary string is stored once, however many rows have it. The reader
+//! refuses a whole page for one text that is not UTF-8. Then the columns are read again with texts as blobs, and only the rows with such
+//! texts are bad rows.
 //!
-//! Intervals are read as blobs of 12 bytes: the reader would leave out their months, or all else.
+//! Intervals are read as blobs of 12 bytes, because the reader would drop either their months or all other fields.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use parquet::basic::{ConvertedType, Type};
 use parquet::errors::ParquetError;
 use parquet::schema::types::{SchemaDescriptor, Type as Node, TypePtr};
 
-/// The length of an interval: months, days and milliseconds of 32 bits each.
+/// The length of an interval: months, days and milliseconds, of 32 bits each.
 const INTERVAL_BYTES: i32 = 12;
 
-/// The way in which texts are read.
+/// The form in which texts are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Texts {
-    /// As texts.
+    /// As texts, which the reader checks for UTF-8.
     Checked,
     /// As blobs, because some texts are not UTF-8.
     AsBlobs,
 }
 
-/// Returns the columns `read` of a file, with the types for reading.
+/// Returns the fields for reading the columns `read` of a file.
 pub(super) fn levels(
     metadata: &ArrowReaderMetadata,
     read: &[usize],
@@ -40,8 +40,8 @@ pub(super) fn levels(
     parquet_to_arrow_field_levels(&schema, mask, Some(&fields))
 }
 
-/// Returns the way in which the columns `read` with the types `kinds` can be read first. The reader checks only strings that are marked as
-/// UTF-8. It does not check strings that are marked as JSON, or that have no mark and are texts by the Arrow schema of the file.
+/// Returns the form in which texts of the columns `read`, which are interpreted by the types `kinds`, can be read at first. The reader checks
+/// only strings with the logical type UTF-8. It does not check JSON, nor strings that are text only by the file's Arrow schema.
 pub(super) fn first_reading(metadata: &ArrowReaderMetadata, read: &[usize], kinds: &[DataType]) -> Texts {
     let schema = metadata.parquet_schema();
     let is_unchecked = |leaf: usize| {
@@ -75,7 +75,7 @@ fn as_views(field: &FieldRef, texts: Texts) -> FieldRef {
     Arc::new(field.as_ref().clone().with_data_type(type_as_views(field.data_type(), texts)))
 }
 
-/// Returns the type as which the values of a type are read.
+/// Returns the type with which values of a type are read.
 pub(super) fn type_as_views(data_type: &DataType, texts: Texts) -> DataType {
     with_leaves(data_type, &mut |leaf| match leaf {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => match texts {
@@ -88,7 +88,7 @@ pub(super) fn type_as_views(data_type: &DataType, texts: Texts) -> DataType {
     })
 }
 
-/// Returns a type whose leaves are what `leaf` makes of them, in their order. Dictionaries are their values.
+/// Replaces the leaves of a type, in their order, by the results of `leaf`. A dictionary is replaced by its values.
 pub(super) fn with_leaves(data_type: &DataType, leaf: &mut dyn FnMut(&DataType) -> DataType) -> DataType {
     let mut of = |field: &FieldRef| {
         Arc::new(field.as_ref().clone().with_data_type(with_leaves(field.data_type(), leaf)))
@@ -106,8 +106,8 @@ pub(super) fn with_leaves(data_type: &DataType, leaf: &mut dyn FnMut(&DataType) 
     }
 }
 
-/// Returns the schema without the marks that make intervals of binaries, and, for [`Texts::AsBlobs`], without those that make texts of
-/// strings of bytes.
+/// Returns the schema without the logical types that make binaries intervals and, for [`Texts::AsBlobs`], without those that make byte
+/// arrays text.
 fn bare(node: &Node, texts: Texts) -> Result<Node, ParquetError> {
     let info = node.get_basic_info();
     let id = info.has_id().then(|| info.id());
@@ -125,7 +125,7 @@ fn bare(node: &Node, texts: Texts) -> Result<Node, ParquetError> {
     group(node, fields.collect::<Result<_, _>>()?)
 }
 
-/// Returns a group as `node` with other fields.
+/// Returns a copy of a group with other fields.
 pub(super) fn group(node: &Node, fields: Vec<TypePtr>) -> Result<Node, ParquetError> {
     let info = node.get_basic_info();
     let mut group = Node::group_type_builder(node.name())
@@ -139,7 +139,7 @@ pub(super) fn group(node: &Node, fields: Vec<TypePtr>) -> Result<Node, ParquetEr
     group.build()
 }
 
-/// Returns `true` if a mark makes a string of bytes a text. A mark of decimals must stay.
+/// Returns `true` if the logical type of a byte array may make it text. The logical type of decimals must be kept.
 fn is_text(node: &Node) -> bool {
     use parquet::basic::LogicalType;
     let info = node.get_basic_info();

@@ -1,4 +1,4 @@
-//! Rows that are built value by value, as the columns of a batch. Their buffers are reused for the next rows.
+//! Builds rows value by value, as columns of a batch. The buffers are reused for the next rows.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -13,11 +13,11 @@ use sqluice_core::batch::{Batch, Bytes, Column, Span, Spans, Values};
 
 const DATE_BYTES: usize = "1992-01-01".len();
 
-/// The text of every day in the range of TPC-H's dates.
+/// The text of every day in the date range of TPC-H.
 static DATES: LazyLock<Vec<[u8; DATE_BYTES]>> = LazyLock::new(|| {
     let mut dates = vec![[0; DATE_BYTES]; TOTAL_DATE_RANGE as usize];
     for (day, date) in (MIN_GENERATE_DATE..).zip(&mut dates) {
-        // A date has four digits of the year.
+        // The year of every date has four digits, so the text fits.
         let _ = write!(&mut date[..], "{}", TPCHDate::new(day));
     }
     dates
@@ -28,11 +28,11 @@ static DATES: LazyLock<Vec<[u8; DATE_BYTES]>> = LazyLock::new(|| {
 pub(super) struct Columns {
     columns: Vec<Buffer>,
     rows: usize,
-    /// The text that has all comments.
+    /// The text that all comments are parts of.
     pool: &'static [u8],
 }
 
-/// The values of one column. Only the fields that `kind` names are filled.
+/// The values of one column. Only the fields that belong to `kind` are used.
 #[derive(Debug, Default)]
 struct Buffer {
     kind: ColumnKind,
@@ -43,14 +43,14 @@ struct Buffer {
     spans: Vec<Span>,
 }
 
-/// The values of a column.
+/// The kind of a column's values, and where they are stored.
 #[derive(Clone, Copy, Debug, Default)]
 enum ColumnKind {
     #[default]
     Ints,
     Reals,
     Dates,
-    /// Strings in the column's bytes.
+    /// Strings in the column's own bytes.
     Strings,
     /// Strings in the pool.
     Comments,
@@ -112,12 +112,12 @@ impl Buffer {
         }
     }
 
-    /// Ends a string.
+    /// Completes a string.
     fn end(&mut self) {
         self.ends.push(self.bytes.len() as u32);
     }
 
-    /// Begins a string, where the string before ends. The first string begins at 0.
+    /// Begins a string at the end of the string before. The first string begins at 0.
     fn begin(&mut self) {
         self.kind = ColumnKind::Strings;
         if self.ends.is_empty() {
@@ -159,7 +159,7 @@ impl Row<'_> {
         self
     }
 
-    /// Adds the text of a value that is formatted here.
+    /// Adds the formatted text of a value.
     pub(super) fn shown(&mut self, text: impl Display) -> &mut Self {
         let column = self.next();
         column.begin();

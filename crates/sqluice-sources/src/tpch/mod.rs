@@ -1,13 +1,13 @@
-//! The tables of TPC-H at any scale, generated while they are read.
+//! Generates the tables of TPC-H at any scale, while they are loaded.
 //!
 //! ```text
-//!  next_part   part i of n: the orders, parts, ... that it holds are known by i and n; of lineitem its rows are counted
-//!  decode      the generator of tpchgen, moved to the part's first row ──> columns ──> batches
+//!  next_part   finds the first row of part i of n: computed from i and n; in lineitem, rows must be counted
+//!  decode      moves the generator of tpchgen to that row ──> columns ──> batches
 //! ```
 //!
-//! Invariant: the rows are those of `tpchgen`, in its order, whatever the number of parts.
+//! Invariant: the rows are those of `tpchgen`, in the same order, for any number of parts.
 //!
-//! Comments are parts of one text of 300 MiB. The text is generated with the first rows and stays in memory: batches point into it.
+//! All comments are parts of one text of 300 MiB. It is generated with the first rows and stays in memory, because batches refer to it.
 
 mod columns;
 mod tables;
@@ -26,18 +26,18 @@ use sqluice_core::progress::Amount;
 use sqluice_core::schema::Schema;
 use sqluice_core::source::{Part, Sink, Source};
 
-/// The number of bytes of encoded rows in a part: somewhat less than a chunk, so that a part is one write.
+/// The size of a part's rows in the database file. It is somewhat less than the size of a write, so that a part becomes one write.
 const PART_BYTES: u64 = 7 << 20;
 
-/// The largest scale of the specification.
+/// The maximum scale in the specification.
 const SCALE_MAX: f64 = 100_000.0;
 
-/// The number of bytes of the text that has all comments.
+/// The size of the text that all comments are parts of.
 pub const TEXT_BYTES: u64 = 300 << 20;
 
 const SQL: &str = include_str!("tpch.sql");
 
-/// Returns the schema of all tables. Messages call its file `preset:tpch`.
+/// Returns the schema of all tables. Its name in messages is `preset:tpch`.
 ///
 /// # Errors
 /// Never, as long as SQLite accepts its own syntax.
@@ -51,11 +51,11 @@ pub struct TpchTable {
     table: Table,
     scale: f64,
     parts: i32,
-    /// The next part, counted from 1.
+    /// The number of the next part, starting at 1.
     next: i32,
     /// The number of the next part's first row.
     first_row: u64,
-    /// The generator of the number of lines of each order.
+    /// The generator of the number of lines in each order.
     lines: RandomBoundedInt,
 }
 
@@ -63,7 +63,7 @@ impl TpchTable {
     /// Returns all tables, in the order of the [`schema`]. At scale 1 they have 8.7 million rows.
     ///
     /// # Errors
-    /// If the scale is not above 0 and at most 100,000, or if it is small and gives a key of `partsupp` twice.
+    /// If the scale is not above 0 and at most 100,000, or if it is so small that `partsupp` would have the same key twice.
     pub fn all(scale: f64) -> Result<Vec<TpchTable>> {
         if !(scale > 0.0 && scale <= SCALE_MAX) {
             return Err(Error::usage(format!("TPC-H has no scale {scale}"))
@@ -81,7 +81,7 @@ impl TpchTable {
         TpchTable { table, scale, parts, next: 1, first_row: 0, lines }
     }
 
-    /// Returns the number of rows; `None` for `lineitem`, whose rows are known only once they are counted.
+    /// Returns the number of rows; `None` for `lineitem`, whose rows would have to be counted.
     pub fn rows(&self) -> Option<u64> {
         (self.table != Table::LineItem).then(|| self.rows_about())
     }
@@ -95,7 +95,7 @@ impl TpchTable {
         }
     }
 
-    /// Returns the approximate number of bytes of the rows in the database file, including their index entries.
+    /// Returns the approximate size of the rows in the database file, including their index entries.
     pub fn bytes_about(&self) -> u64 {
         self.rows_about().saturating_mul(self.table.row_bytes())
     }
@@ -124,14 +124,14 @@ fn units(table: Table, scale: f64) -> u64 {
     units.cast_unsigned()
 }
 
-/// Returns the number of parts of a table. The last part also has the remainder of the division.
+/// Returns the number of parts of a table. The last part also contains the remainder of the division.
 fn parts(table: Table, scale: f64) -> i32 {
     let units_of_part = PART_BYTES / (table.row_bytes() * table.rows_per_unit());
     i32::try_from(units(table, scale) / units_of_part).unwrap_or(i32::MAX).max(1)
 }
 
-/// Returns `true` if two of the four suppliers of some part are the same. Supplier i of part p is (p + i * (suppliers / 4 + (p - 1) /
-/// suppliers)) mod suppliers.
+/// Returns `true` if `partsupp` has the same key twice, because two of the four suppliers of a part are the same. Supplier i of part p is
+/// (p + i * (suppliers / 4 + (p - 1) / suppliers)) mod suppliers.
 fn a_key_comes_twice(parts: u64, suppliers: u64) -> bool {
     if suppliers == 0 {
         return true;
@@ -156,7 +156,7 @@ impl Source for TpchTable {
     }
 }
 
-/// Part `part` of `parts`, counted from 1.
+/// Part `part` of `parts`, starting at 1.
 #[derive(Debug)]
 struct TpchPart {
     table: Table,

@@ -1,4 +1,4 @@
-//! The tables: their numbers of rows, and their columns.
+//! Defines the tables: their numbers of rows and their columns.
 
 use sqluice_core::batch::ROWS_MAX;
 use sqluice_core::error::Result;
@@ -22,7 +22,7 @@ pub(super) enum Table {
 }
 
 impl Table {
-    /// All tables in the order of the schema: referenced tables precede the tables that refer to them.
+    /// All tables in the order of the schema: a table comes after the tables that it references.
     pub(super) const ALL: [Table; 8] = [
         Table::Region,
         Table::Nation,
@@ -47,8 +47,8 @@ impl Table {
         }
     }
 
-    /// Returns the number of units of a table at scale 1. A unit is a row, or a part for `partsupp` and an order for `lineitem`. `None`:
-    /// the table has the same rows at any scale.
+    /// Returns the number of units of a table at scale 1, or `None` if the number of rows does not depend on the scale. A unit is one row; in
+    /// `partsupp` it is all rows of a part, and in `lineitem` all lines of an order.
     pub(super) fn units(self) -> Option<i32> {
         match self {
             Table::Region | Table::Nation => None,
@@ -59,7 +59,7 @@ impl Table {
         }
     }
 
-    /// Returns the average number of rows of a unit.
+    /// Returns the average number of rows in a unit.
     pub(super) fn rows_per_unit(self) -> u64 {
         match self {
             Table::PartSupp | Table::LineItem => 4,
@@ -67,7 +67,7 @@ impl Table {
         }
     }
 
-    /// Returns the average number of bytes of a row in the database file, including its index entries.
+    /// Returns the average size of a row in the database file in bytes, including its index entries.
     pub(super) fn row_bytes(self) -> u64 {
         match self {
             Table::Region => 100,
@@ -81,7 +81,7 @@ impl Table {
         }
     }
 
-    /// Gives the rows of part `part` of `parts`, counted from 1, to `sink`.
+    /// Generates part `part` of `parts`, starting at 1, and passes its rows to `sink`.
     pub(super) fn make(self, scale: f64, part: i32, parts: i32, sink: &mut dyn Sink) -> Result<()> {
         let columns = Columns::new(self.columns());
         match self {
@@ -138,7 +138,7 @@ fn nation(n: &rows::Nation<'_>, row: &mut Row<'_>) {
 
 fn supplier(s: &rows::Supplier, row: &mut Row<'_>) {
     row.int(s.s_suppkey).shown(s.s_name).shown(&s.s_address).int(s.s_nationkey);
-    // Words of some comments are replaced: these comments are no part of the pool.
+    // Words are replaced in the comments of some suppliers, and these comments are not in the pool.
     row.shown(&s.s_phone).decimal(s.s_acctbal).text(&s.s_comment);
 }
 

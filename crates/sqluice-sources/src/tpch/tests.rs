@@ -6,12 +6,12 @@ use tpchgen::generators::{LineItemGenerator, PartSuppGenerator};
 
 use super::*;
 
-/// Returns all values of some parts, as text, and the number of each part's first row.
+/// Returns all rows of a table as text, and the number of the first row of each part.
 fn rows(source: &mut TpchTable) -> (Vec<Vec<String>>, Vec<u64>) {
     let (mut rows, mut firsts) = (Vec::new(), Vec::new());
     while let Some(mut part) = source.next_part().unwrap() {
         firsts.push(part.first_row());
-        assert_eq!(part.first_row(), rows.len() as u64, "the parts before have so many rows");
+        assert_eq!(part.first_row(), rows.len() as u64, "a part begins after the rows of the parts before");
         let mut sink = |batch: &Batch<'_>| {
             rows.extend((0..batch.rows).map(|row| {
                 let text = |value| match value {
@@ -45,7 +45,7 @@ proptest! {
 }
 
 #[test]
-fn rows_and_parts_are_as_many_as_is_said() {
+fn the_numbers_of_rows_and_parts_are_those_announced() {
     for mut table in TpchTable::all(0.02).unwrap() {
         let (about, known) = (table.rows_about(), table.rows());
         let (rows, firsts) = rows(&mut table);
@@ -57,24 +57,24 @@ fn rows_and_parts_are_as_many_as_is_said() {
 }
 
 #[test]
-fn large_tables_are_cut_into_parts_of_a_write() {
+fn the_parts_of_large_tables_have_the_size_of_a_write() {
     for scale in [0.01, 1.0, 30.0, 1000.0] {
         for table in TpchTable::all(scale).unwrap() {
             let part_bytes = table.bytes_about() / u64::from(table.parts.unsigned_abs());
-            // A part has whole orders, parts or other units.
+            // Units are not divided between parts.
             let least = PART_BYTES - table.table.row_bytes() * table.table.rows_per_unit();
             let whole = table.parts == 1 && part_bytes < 2 * PART_BYTES;
             assert!(whole || (least..2 * PART_BYTES).contains(&part_bytes), "{table:?}: {part_bytes}");
         }
     }
-    // The last parts of a large scale, without the parts before.
+    // The generator also reaches the last parts at a large scale quickly, without generating the parts before.
     let rows = LineItemGenerator::new(100_000.0, 9_000_000, 9_000_000).iter().take(10).count();
     assert_eq!(rows, 10);
 }
 
-/// Compares the generated keys of `partsupp` with the prediction of repeated keys.
+/// Compares the repeated keys in generated rows of `partsupp` with the prediction.
 #[test]
-fn scales_that_give_a_key_twice_are_refused() {
+fn scales_with_repeated_keys_are_refused() {
     let mut refused = 0;
     for thousandths in 1..=60 {
         let scale = f64::from(thousandths) / 2000.0;

@@ -257,7 +257,7 @@ fn an_encoding_is_named() {
 #[test]
 fn a_text_of_utf_8_that_is_read_in_another_encoding_has_a_note() {
     let content = "a,b\n1,x\n2,café\n";
-    let note = "note: t.csv: the text is read as [..], and is UTF-8, too, where \"[..]\" is \"é\"; --encoding utf-8 reads it so\nLoaded [..]\nt: [..]";
+    let note = "note: t.csv: the text is read as [..], but it is also valid UTF-8, where \"[..]\" is \"é\"; --encoding utf-8 reads it so\nLoaded [..]\nt: [..]";
     for encoding in ["windows-1252", "iso-8859-15", "koi8-r", "macintosh"] {
         load(&format!("--encoding {encoding}"), content).succeeds().says(note);
     }

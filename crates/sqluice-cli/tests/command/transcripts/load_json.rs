@@ -36,7 +36,7 @@ fn an_array_in_a_document_is_suggested_and_loaded() {
     );
     load("--records features", "t.geojson", geojson)
         .succeeds()
-        .says("note: t.geojson: records are the elements of features; what stands around that array is left out\n[..]\nt: id INTEGER, geometry TEXT")
+        .says("note: t.geojson: records are the elements of features; the rest of the document is left out\n[..]\nt: id INTEGER, geometry TEXT")
         .holds("SELECT id, geometry FROM t", "1|'{\"x\":0}'\n2|NULL");
     load("--records data.items", "t.json", b"{\n \"data\": {\"next\": null, \"items\": [{\"a\": 1}]}}")
         .succeeds()

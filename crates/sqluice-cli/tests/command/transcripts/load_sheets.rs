@@ -92,7 +92,7 @@ fn sheets_and_cells_are_chosen_by_flags() {
     );
     load("--range B:A").fails(
         2,
-        "error: --range: \"B:A\" is no range of cells\n\nhint: such as A3:F200, A3:F, A:F, 3:200 or Sheet1!A3:F",
+        "error: --range: \"B:A\" is not a range of cells\n\nhint: such as A3:F200, A3:F, A:F, 3:200 or Sheet1!A3:F",
     );
     load("--format csv").fails(
         1,

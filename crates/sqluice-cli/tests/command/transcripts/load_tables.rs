@@ -510,7 +510,7 @@ fn names_that_no_column_can_have_are_replaced_and_reported() {
         .succeeds()
         .says(
             "note: t.csv: column 2 has no name, and is called \"column2\"\n\
-             note: t.csv: column 3 is another \"a\", and is called \"a_2\"\n\
+             note: t.csv: column 3 repeats the name \"a\", and is called \"a_2\"\n\
              Loaded 1 row into [..]\nt: a INTEGER, column2 INTEGER, a_2 INTEGER",
         )
         .holds("SELECT a, column2, a_2 FROM t", "1|2|3");

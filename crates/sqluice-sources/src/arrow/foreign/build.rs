@@ -1,7 +1,8 @@
-//! Arrays of the C interface become arrays of the Arrow crate, by constructors that check everything.
+//! Imports arrays of the C data interface as arrays of the Arrow crate, through constructors that check everything.
 //!
-//! Only values that belong to a row are looked at: a slice of a long array is as cheap as a short array. Garbage that the constructors
-//! refuse is replaced if it belongs to no row: views, keys and ranges of NULLs, and of children that belong to a NULL.
+//! Only values that belong to a row are read, so a slice of a long array takes no longer than a short array. Values that belong to no row,
+//! such as the children of a NULL, may be garbage. Where the constructors would refuse the garbage (in views, keys and ranges), it is
+//! replaced.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -19,7 +20,7 @@ use super::raw::Node;
 
 type Built = Result<ArrayRef, Fault>;
 
-/// The dictionaries of the last array. Batches often share dictionaries, and each is imported once.
+/// The dictionaries of the previous array. Batches often share dictionaries, and a shared dictionary is imported only once.
 #[derive(Default)]
 pub(super) struct Dictionaries {
     known: Vec<Option<Known>>,
@@ -29,12 +30,12 @@ pub(super) struct Dictionaries {
 struct Known {
     identity: Vec<usize>,
     values: ArrayRef,
-    /// The owner of the memory, kept so that no other dictionary gets its addresses.
+    /// The owner of the memory. It is kept so that no other dictionary gets the same addresses.
     _owner: Arc<FFI_ArrowArray>,
 }
 
 impl Dictionaries {
-    /// Restarts with the first dictionary, for the next array.
+    /// Goes back to the first dictionary, before the next array is imported.
     pub(super) fn rewind(&mut self) {
         self.next = 0;
     }
@@ -58,7 +59,7 @@ impl Dictionaries {
     }
 }
 
-/// Returns the number of dictionaries within a type.
+/// Returns the number of dictionaries nested in a type.
 fn nested_dictionaries(kind: &DataType) -> usize {
     use DataType::*;
     match kind {
@@ -76,7 +77,7 @@ fn nested_dictionaries(kind: &DataType) -> usize {
     }
 }
 
-/// Returns the type of the imported array: text is binary data, because nothing has checked it yet, and a map is a list of its entries.
+/// Returns the type of the imported array: text becomes binary data, because it is not checked yet, and a map becomes a list of entries.
 pub(super) fn plain(kind: &DataType) -> DataType {
     use DataType::*;
     match kind {
@@ -101,12 +102,12 @@ pub(super) fn plain(kind: &DataType) -> DataType {
     }
 }
 
-/// Returns a field of the imported type. Its values may be NULL, because a schema that denies NULLs does not prevent them.
+/// Returns a field of the imported type. It is nullable, because a producer may store NULLs even in a field that is declared without them.
 pub(super) fn plain_field(field: &FieldRef) -> FieldRef {
     Arc::new(Field::new(field.name(), plain(field.data_type()), true))
 }
 
-/// Imports the `len` values of an array from value `from` on. `level` leads to the rows of the values.
+/// Imports `len` values of an array, starting at value `from`. `level` maps the values to their rows.
 pub(super) fn build(
     node: Node<'_>,
     from: usize,
@@ -118,7 +119,7 @@ pub(super) fn build(
     node.check().map_err(whole)?;
     if from.checked_add(len).is_none_or(|end| end > node.length()) {
         let message =
-            format!("{} values are needed, and there are {}", from.saturating_add(len), node.length());
+            format!("{} values are needed, but there are {}", from.saturating_add(len), node.length());
         return Err(level.fault(node.length().saturating_sub(from), message));
     }
     let nulls = node.nulls(from, len).map_err(whole)?;
@@ -171,7 +172,7 @@ pub(super) fn build(
     }
 }
 
-/// Returns the array that a constructor has made. The constructor refuses nothing, because its parts are checked before.
+/// Returns the array that a constructor created. The constructors should not fail, because the parts are checked before.
 fn built(array: Result<impl Array + 'static, ArrowError>, level: &Level<'_>) -> Built {
     match array {
         Ok(array) => Ok(Arc::new(array)),
@@ -179,7 +180,7 @@ fn built(array: Result<impl Array + 'static, ArrowError>, level: &Level<'_>) -> 
     }
 }
 
-/// An array some of whose values are imported.
+/// The array that is being imported, and the range of its values.
 struct This<'a> {
     node: Node<'a>,
     from: usize,
@@ -197,7 +198,7 @@ impl This<'_> {
         self.level.whole(message)
     }
 
-    /// Returns entries of a buffer as numbers.
+    /// Returns a buffer's entries for the imported values, as numbers.
     fn numbers<T: ArrowNativeType>(&self, buffer: usize) -> Result<ScalarBuffer<T>, Fault> {
         let entries = self.node.entries(buffer, self.from, self.len);
         Ok(ScalarBuffer::new(entries.map_err(|message| self.whole(message))?, 0, self.len))
@@ -222,7 +223,7 @@ impl This<'_> {
         built(array.and_then(|array| array.with_precision_and_scale(digits, scale)), self.level)
     }
 
-    /// Returns offsets, which ascend.
+    /// Returns the offsets, after a check that they ascend.
     fn offsets<O: OffsetSizeTrait>(&self) -> Result<OffsetBuffer<O>, Fault> {
         let buffer = self.node.offsets(self.from, self.len).map_err(|message| self.whole(message))?;
         let offsets = ScalarBuffer::<O>::new(buffer, 0, self.len + 1);
@@ -261,7 +262,7 @@ impl This<'_> {
         built(BinaryViewArray::try_new(views.into(), buffers, self.nulls.clone()), self.level)
     }
 
-    /// Returns values in which wrong ones are replaced by `default`. A wrong value that belongs to a row is a fault.
+    /// Returns the values, with `default` instead of invalid values that belong to no row. An invalid value that belongs to a row is a fault.
     fn replaced<T: Copy>(
         &self,
         values: &[T],
@@ -310,10 +311,13 @@ impl This<'_> {
             Some(_) => None,
             None => {
                 let (offset, size) = (offsets[at], sizes[at]);
-                Some(format!("it has {size:?} values from {offset:?} on, of {}", values.length()))
+                Some(format!(
+                    "it should have {size:?} values from value {offset:?} on, but there are {}",
+                    values.length()
+                ))
             }
         };
-        // A list that is wrong or NULL becomes empty.
+        // An invalid list that belongs to no row, and a NULL, become empty lists.
         let slots: Vec<Option<usize>> =
             (0..self.len).map(|slot| (!self.is_null(slot)).then_some(slot)).collect();
         let slots = self.replaced(&slots, None, fault)?;
@@ -392,7 +396,7 @@ impl This<'_> {
         let is_wrong = |key: K::Native| key.to_usize().is_none_or(|key| key >= values);
         let fault = |at: usize| {
             is_wrong(keys[at])
-                .then(|| format!("its key is {:?}, and the dictionary has {values} values", keys[at]))
+                .then(|| format!("its key is {:?}, but the dictionary has {values} values", keys[at]))
         };
         let mut nulls = self.nulls.clone();
         if keys.iter().fold(false, |wrong, key| wrong | is_wrong(*key)) {
@@ -423,11 +427,12 @@ impl This<'_> {
         let ends = of_ends.entries(1, 0, count).map_err(|message| self.whole(message))?;
         let ends = ScalarBuffer::<R::Native>::new(ends, 0, count);
         let (start, end) = (self.node.offset() + self.from, self.node.offset() + self.from + self.len);
-        // The runs that have the values, and their ends relative to the first value.
+        // The runs that contain the values, and their ends relative to the first value.
         let (mut before, mut first, mut within) = (0, 0, Vec::new());
         for (run, run_end) in ends.iter().enumerate() {
             let run_end = run_end.to_usize().filter(|run_end| *run_end > before).ok_or_else(|| {
-                let message = format!("its run {run} ends at {run_end:?}, and the one before at {before}");
+                let message =
+                    format!("its run {run} ends at {run_end:?}, but the run before ends at {before}");
                 self.level.fault(before.saturating_sub(start), message)
             })?;
             before = run_end;
@@ -438,7 +443,7 @@ impl This<'_> {
             }
         }
         if before < end {
-            let message = format!("its runs end at {before}, and {end} values are needed");
+            let message = format!("its runs end at {before}, but {end} values are needed");
             return Err(self.level.fault(before.saturating_sub(start), message));
         }
         let edges = |each: Each<'_>| {
@@ -475,7 +480,7 @@ impl This<'_> {
                 let beyond = |slot: &usize| ids[*slot] == id && offsets[*slot] as usize >= values;
                 if let Some(slot) = (0..self.len).find(beyond) {
                     let message =
-                        format!("its offset is {}, and its child has {values} values", offsets[slot]);
+                        format!("its offset is {}, but its child has {values} values", offsets[slot]);
                     return Err(self.level.fault(slot, message));
                 }
             }
@@ -500,12 +505,14 @@ impl This<'_> {
                 slots().for_each(|slot| moved[slot] = place(slot) as i32);
             }
         }
-        let DataType::Union(fields, _) = plain(self.node.kind()) else { unreachable!("it is a union") };
+        let DataType::Union(fields, _) = plain(self.node.kind()) else {
+            unreachable!("the caller has checked that this is a union")
+        };
         built(UnionArray::try_new(fields, ids, moved.map(ScalarBuffer::from), children), self.level)
     }
 }
 
-/// Returns the fault of a view, if the view has one.
+/// Returns a description of what is wrong with a view, or `None` if the view is valid.
 fn view_fault(view: u128, buffers: &[Buffer]) -> Option<String> {
     let bytes = view.to_le_bytes();
     let word =
@@ -513,15 +520,14 @@ fn view_fault(view: u128, buffers: &[Buffer]) -> Option<String> {
     let (len, buffer, offset) = (word(0), word(8), word(12));
     if len <= 12 {
         let is_padded = bytes[4 + len..].iter().all(|byte| *byte == 0);
-        return (!is_padded).then(|| format!("its view of {len} bytes has others behind them"));
+        return (!is_padded).then(|| format!("its view of {len} bytes is not filled up with zeros"));
     }
     let data = buffers.get(buffer).and_then(|data| data.get(offset..offset.checked_add(len)?));
     match data {
-        None => {
-            Some(format!("its view is of {len} bytes at {offset} of buffer {buffer}, which has none there"))
-        }
-        Some(data) => {
-            (data[..4] != bytes[4..8]).then(|| "its view begins with other bytes than its text".to_owned())
-        }
+        None => Some(format!(
+            "its view refers to {len} bytes at {offset} of buffer {buffer}, which are outside the buffer"
+        )),
+        Some(data) => (data[..4] != bytes[4..8])
+            .then(|| "the first bytes in its view differ from those of its text".to_owned()),
     }
 }

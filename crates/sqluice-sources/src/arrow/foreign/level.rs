@@ -1,4 +1,4 @@
-//! The way from a value within an array to the row that it belongs to.
+//! Maps the values nested in an array to the rows that they belong to.
 //!
 //! ```text
 //!  row          0           1     2 (NULL)
@@ -6,19 +6,19 @@
 //!  its values   a   b   c         d   e          d and e belong to no row
 //! ```
 //!
-//! The way is needed only for errors and for values that look wrong: a wrong value that belongs to no row is legal.
+//! The mapping is needed only for errors and for invalid values: an invalid value that belongs to no row is legal.
 
 use std::ops::Range;
 
 use super::Fault;
 
-/// A receiver of the range of values that belong to a value of the level above.
+/// A callback that gets a value of the parent level, and the range of this level's values that belong to it.
 pub(super) type Each<'e> = &'e mut dyn FnMut(usize, Range<usize>);
 
-/// A function that gives the range of values of each value of the level above that is not NULL.
+/// A function that calls the callback for each value of the parent level that is not NULL.
 type Edges<'a> = &'a dyn Fn(Each<'_>);
 
-/// The values of an array, or the values of a child that belong to it.
+/// The values at one depth of nesting: the rows, or the values of a child array.
 pub(super) struct Level<'a> {
     len: usize,
     name: &'a str,
@@ -26,17 +26,17 @@ pub(super) struct Level<'a> {
 }
 
 impl<'a> Level<'a> {
-    /// Returns the level of the rows.
+    /// Creates the level of the rows.
     pub(super) fn rows(len: usize) -> Level<'static> {
         Level { len, name: "", above: None }
     }
 
-    /// Returns the level of a child with `len` values.
+    /// Creates the level of a child with `len` values.
     pub(super) fn child(&'a self, name: &'a str, len: usize, edges: Edges<'a>) -> Level<'a> {
         Level { len, name, above: Some((self, edges)) }
     }
 
-    /// Returns for each value `true` if the value belongs to a row.
+    /// Returns for each value whether it belongs to a row.
     pub(super) fn reached(&self) -> Vec<bool> {
         let Some((above, edges)) = self.above else { return vec![true; self.len] };
         let above = above.reached();
@@ -55,7 +55,7 @@ impl<'a> Level<'a> {
         reached.collect()
     }
 
-    /// Returns the first row that a value belongs to.
+    /// Returns the first row that a value belongs to, if any.
     fn row_of(&self, value: usize) -> Option<usize> {
         let Some((above, edges)) = self.above else { return Some(value) };
         let reached = above.reached();
@@ -68,12 +68,12 @@ impl<'a> Level<'a> {
         above.row_of(found?)
     }
 
-    /// Returns the fault of a value.
+    /// Creates the fault of a value.
     pub(super) fn fault(&self, value: usize, message: impl Into<String>) -> Fault {
         Fault { row: self.row_of(value), ..self.whole(message) }
     }
 
-    /// Returns the fault of the whole array.
+    /// Creates a fault of the whole array.
     pub(super) fn whole(&self, message: impl Into<String>) -> Fault {
         Fault { column: self.column().to_owned(), path: self.path(), row: None, message: message.into() }
     }

@@ -1,4 +1,4 @@
-//! Arrow from other libraries, through [its C data interface](https://arrow.apache.org/docs/format/CDataInterface.html).
+//! Imports arrays from other libraries through the Arrow [C data interface](https://arrow.apache.org/docs/format/CDataInterface.html).
 //!
 //! ```text
 //!  FFI_ArrowArray ──> raw: buffers ──> build: checked ──> RecordBatch, its text as binary data ──> ArrowRows: UTF-8, row by row
@@ -6,20 +6,20 @@
 //!                                        └── level: the row of a fault
 //! ```
 //!
-//! The Arrow crate takes such arrays without checking their content. An offset that runs backward, a key beyond its dictionary or text that
-//! is not UTF-8 would then be undefined behaviour. Here a fault of a buffer's content is an error that names column and row.
+//! The Arrow crate imports such arrays without checking their content. Descending offsets, a key beyond the end of its dictionary or text
+//! that is not UTF-8 would then be undefined behaviour. Here, invalid content is an error that names the column and the row.
 //!
-//! Invariant: every array is made by a constructor that checks its parts. No array has text: text is checked when rows are converted, on
-//! all cores. A row with bytes that are not UTF-8 is a bad row, as in files.
+//! Invariant: every array is created by a constructor that checks its parts. No imported array has a text type: text is checked later, when
+//! rows are converted, on all cores. A row with text that is not UTF-8 is a bad row, as in files.
 //!
-//! Bytes that belong to no row, such as values under a NULL, are legal, and ignored.
+//! Bytes that belong to no row, such as values under a NULL, may be anything and are ignored.
 
 mod build;
 mod level;
-#[allow(unsafe_code, reason = "the interface is pointers")]
+#[allow(unsafe_code, reason = "the interface consists of pointers")]
 mod raw;
 #[cfg(test)]
-#[allow(unsafe_code, reason = "the arrays of the tests are pointers, too")]
+#[allow(unsafe_code, reason = "the tests also use the pointers of the interface")]
 mod tests;
 
 use std::sync::Arc;
@@ -35,31 +35,31 @@ use self::level::Level;
 use self::raw::Node;
 use super::damaged::read_damaged;
 
-/// A fault of an array.
+/// The description of invalid content in an array.
 #[derive(Debug)]
 struct Fault {
-    /// The name of the column; empty if the fault is of all columns.
+    /// The name of the column; empty if the fault concerns all columns.
     column: String,
-    /// The path to the fault: the column, and the fields within it.
+    /// The path to the invalid value: the column, and the fields within it.
     path: String,
-    /// The first row that has the fault, counted from 0.
+    /// The first row with the fault, counted from 0.
     row: Option<usize>,
     message: String,
 }
 
-/// The record batches of another library, one after another.
+/// The import of a sequence of record batches from another library.
 pub struct ForeignBatches {
     kinds: Vec<DataType>,
     kind: DataType,
     schema: SchemaRef,
     dictionaries: Dictionaries,
-    /// The number of batches so far that have rows.
+    /// The number of imported batches that have rows.
     batches: u64,
     rows: u64,
 }
 
 impl ForeignBatches {
-    /// Creates the import of batches with the given schema.
+    /// Creates an import of batches with the given schema.
     pub fn new(schema: &Schema) -> ForeignBatches {
         let fields = schema.fields();
         let plain: Vec<_> = fields.iter().map(plain_field).collect();
@@ -73,19 +73,19 @@ impl ForeignBatches {
         }
     }
 
-    /// Sets the number of earlier rows, after which the rows are numbered.
+    /// Sets the number of earlier rows. The numbers of the imported rows continue after it.
     #[must_use]
     pub fn after(mut self, rows: u64) -> ForeignBatches {
         self.rows = rows;
         self
     }
 
-    /// Returns the schema of the imported batches, in which text is binary data.
+    /// Returns the schema of the imported batches, in which text columns have binary types.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// Returns the types of the columns in the other library, for [`ArrowRows::kinds`](super::ArrowRows::kinds).
+    /// Returns the original types of the columns, for [`ArrowRows::kinds`](super::ArrowRows::kinds).
     pub fn kinds(&self) -> &[DataType] {
         &self.kinds
     }
@@ -93,12 +93,12 @@ impl ForeignBatches {
     /// Imports the next batch.
     ///
     /// # Errors
-    /// If the content contradicts itself. The error names the row among all rows so far, counted from 1, and the batch.
+    /// If the content contradicts itself. The error names the batch and the row, counted from 1 over all batches.
     ///
     /// # Safety
-    /// `array` must be an array of the C interface, an array of structs with the fields of the schema. Each of its pointers must be NULL
-    /// or valid, and each buffer must have the bytes that the layout of its type asks for.
-    #[allow(unsafe_code, reason = "the promise is the caller's")]
+    /// `array` must be an array of the C data interface: an array of structs with the fields of the schema. Each of its pointers must be
+    /// NULL or valid, and each buffer must be as long as the layout of its type requires.
+    #[allow(unsafe_code, reason = "the caller guarantees that the array is valid")]
     pub unsafe fn import(&mut self, array: FFI_ArrowArray) -> Result<RecordBatch> {
         self.dictionaries.rewind();
         // SAFETY: the caller guarantees that the array is valid.
@@ -124,7 +124,7 @@ impl ForeignBatches {
             |message: String| Fault { column: String::new(), path: String::new(), row: None, message };
         let rows = rows.as_struct();
         if let Some(row) = (0..rows.len()).find(|row| rows.is_null(*row)) {
-            return Err(Fault { row: Some(row), ..fault("the row is NULL as a whole".to_owned()) });
+            return Err(Fault { row: Some(row), ..fault("the whole row is NULL".to_owned()) });
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), rows.columns().to_vec(), &options)
@@ -132,14 +132,14 @@ impl ForeignBatches {
     }
 }
 
-/// Imports an array that is the column `name`. `first_row` is the number of its first row, counted from 0.
+/// Imports an array as the column `name`. `first_row` is the number of its first row, counted from 0.
 ///
 /// # Errors
 /// If the content contradicts itself.
 ///
 /// # Safety
-/// As for [`ForeignBatches::import`]: `array` must be of the type `kind`.
-#[allow(unsafe_code, reason = "the promise is the caller's")]
+/// The same as for [`ForeignBatches::import`], with an array of the type `kind`.
+#[allow(unsafe_code, reason = "the caller guarantees that the array is valid")]
 pub unsafe fn import_column(
     array: FFI_ArrowArray,
     kind: &DataType,
@@ -154,7 +154,7 @@ pub unsafe fn import_column(
     })
 }
 
-#[allow(unsafe_code, reason = "the promise is the caller's")]
+#[allow(unsafe_code, reason = "the caller guarantees that the array is valid")]
 unsafe fn imported(
     array: FFI_ArrowArray,
     kind: &DataType,
@@ -165,7 +165,7 @@ unsafe fn imported(
     let whole =
         |message: String| Fault { column: name.to_owned(), path: name.to_owned(), row: None, message };
     if owner.is_released() {
-        return Err(whole("the array is released".to_owned()));
+        return Err(whole("the array is already released".to_owned()));
     }
     // SAFETY: the caller guarantees that the array is valid, and it is not released.
     let node = unsafe { Node::root(&owner, kind) };
@@ -182,7 +182,9 @@ impl Fault {
         let Fault { column, path, row, message } = self;
         let path = if path.is_empty() { String::new() } else { format!("column {path}: ") };
         let error = Error::input(format!("the Arrow data contradicts itself: {path}{message} ({place})"))
-            .hint("the library that made it has a fault; of pyarrow's data, validate(full=True) says more");
+            .hint(
+                "the library that created the data has a fault; in pyarrow, validate(full=True) tells more",
+            );
         let error = if column.is_empty() { error } else { error.of_column(column) };
         match row {
             Some(row) => error.of_record("", rows_before + row as u64 + 1),

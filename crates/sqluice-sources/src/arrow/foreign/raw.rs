@@ -1,11 +1,11 @@
-//! Arrays and their buffers in the layout of [the C data interface](https://arrow.apache.org/docs/format/CDataInterface.html).
+//! Reads the buffers of an array in the layout of the [C data interface](https://arrow.apache.org/docs/format/CDataInterface.html).
 //!
 //! ```text
 //!  length, null count, offset | buffers: pointers without sizes | children | dictionary
 //! ```
 //!
-//! The interface gives a pointer for each buffer, but no size. The size follows from the type, the length and the offset, and for text also
-//! from the last offset. So [`Node::root`] is unsafe. All other functions trust nothing else in the array.
+//! The interface passes a pointer to each buffer, but no size. The size follows from the type, the length and the offset, and for text also
+//! from the last text's end offset. Only [`Node::root`] is unsafe: it trusts that the pointers are valid. Everything else is checked.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -16,7 +16,7 @@ use arrow_array::ffi::FFI_ArrowArray;
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_schema::{DataType, UnionMode};
 
-/// An array in the layout of the interface.
+/// The C struct of an array, as the interface defines it.
 #[repr(C)]
 pub(super) struct Raw {
     pub(super) length: i64,
@@ -31,7 +31,7 @@ pub(super) struct Raw {
     pub(super) private_data: *mut c_void,
 }
 
-/// An array, one of its children, or its dictionary.
+/// An array, a child of one, or a dictionary.
 #[derive(Clone, Copy)]
 pub(super) struct Node<'a> {
     raw: &'a Raw,
@@ -43,12 +43,12 @@ pub(super) struct Node<'a> {
 const VALIDITY: usize = 0;
 
 impl<'a> Node<'a> {
-    /// Returns the outermost array.
+    /// Creates the node of the outermost array.
     ///
     /// # Safety
-    /// `owner` must be an array of the C interface and of the type `kind`, and not released. Each of its pointers must be NULL or
-    /// valid, and each buffer must have the bytes that the layout of the type asks for, by the length, the offset and, for text and binary
-    /// data, the last offset.
+    /// `owner` must be an array of the C data interface that has the type `kind` and is not released. Each of its pointers must be NULL or
+    /// valid, and each buffer must be as long as the layout of the type requires, by the length, the offset and, for text and binary data,
+    /// the last offset.
     pub(super) unsafe fn root(owner: &'a Arc<FFI_ArrowArray>, kind: &'a DataType) -> Node<'a> {
         // SAFETY: both types have the layout that the interface defines.
         let raw = unsafe { &*Arc::as_ptr(owner).cast::<Raw>() };
@@ -60,12 +60,12 @@ impl<'a> Node<'a> {
         self.kind
     }
 
-    /// Returns the array that all buffers belong to.
+    /// Returns the outermost array, which owns all buffers.
     pub(super) fn owner(self) -> &'a Arc<FFI_ArrowArray> {
         self.owner
     }
 
-    /// Compares the array with its type: the length, and the numbers of buffers and children.
+    /// Checks the length, and that the numbers of buffers and children fit the type.
     pub(super) fn check(self) -> Result<(), String> {
         let Raw { length, offset, n_buffers, n_children, buffers, children, dictionary, .. } = *self.raw;
         if length < 0
@@ -77,21 +77,21 @@ impl<'a> Node<'a> {
         let has = |number: i64, expected: usize| usize::try_from(number) == Ok(expected);
         let variadic = matches!(self.kind, DataType::Utf8View | DataType::BinaryView);
         let expected = self.expected_buffers();
-        // Some libraries give arrays of nulls a buffer, which nothing reads.
+        // Some libraries add an unused buffer to arrays of nulls.
         let fits = match self.kind {
             DataType::Null => true,
             _ if variadic => n_buffers >= expected as i64,
             _ => has(n_buffers, expected),
         };
         if !fits {
-            return Err(format!("it has {n_buffers} buffers, and {} has {expected}", self.kind));
+            return Err(format!("it has {n_buffers} buffers, but {} has {expected}", self.kind));
         }
         if buffers.is_null() && expected > 0 {
             return Err("its list of buffers is missing".to_owned());
         }
         let expected = self.child_kinds().len();
         if !has(n_children, expected) {
-            return Err(format!("it has {n_children} children, and {} has {expected}", self.kind));
+            return Err(format!("it has {n_children} children, but {} has {expected}", self.kind));
         }
         if expected > 0
             && (children.is_null() || (0..expected).any(|index| self.child_pointer(index).is_none()))
@@ -99,12 +99,12 @@ impl<'a> Node<'a> {
             return Err("a child is missing".to_owned());
         }
         if dictionary.is_null() == matches!(self.kind, DataType::Dictionary(_, _)) {
-            return Err("the dictionary is missing, or there is one too many".to_owned());
+            return Err("it lacks a dictionary that its type has, or has one that its type lacks".to_owned());
         }
         Ok(())
     }
 
-    /// Returns the number of buffers that an array of the type has; for a type with views, the least number.
+    /// Returns the number of buffers of an array of this type; for a type with views, the minimum.
     fn expected_buffers(self) -> usize {
         use DataType::*;
         match self.kind {
@@ -133,7 +133,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns the number of bytes of an entry of a buffer.
+    /// Returns the number of bytes of one entry of a buffer.
     fn entry_bytes(self, buffer: usize) -> usize {
         use DataType::*;
         match (self.kind, buffer) {
@@ -154,12 +154,12 @@ impl<'a> Node<'a> {
         usize::try_from(self.raw.length).unwrap_or(0)
     }
 
-    /// Returns the position of the first value in the buffers.
+    /// Returns the index of the first value in the buffers.
     pub(super) fn offset(self) -> usize {
         usize::try_from(self.raw.offset).unwrap_or(0)
     }
 
-    /// Returns a child. [`Node::check`] must have found the child.
+    /// Returns a child. [`Node::check`] must have succeeded before.
     pub(super) fn child(self, index: usize) -> Node<'a> {
         let raw = self.child_pointer(index).expect("the array was checked");
         // SAFETY: a pointer of the array that is not NULL is valid, as the caller of `root` guarantees, and lives as long as the owner.
@@ -172,11 +172,11 @@ impl<'a> Node<'a> {
         NonNull::new(unsafe { *self.raw.children.add(index) })
     }
 
-    /// Returns the dictionary. [`Node::check`] must have found the dictionary.
+    /// Returns the dictionary. [`Node::check`] must have succeeded before.
     pub(super) fn dictionary(self) -> Node<'a> {
         let DataType::Dictionary(_, kind) = self.kind else { unreachable!("the array was checked") };
         let raw = NonNull::new(self.raw.dictionary).expect("the array was checked");
-        // SAFETY: as for a child.
+        // SAFETY: a pointer of the array that is not NULL is valid, as in `child`.
         Node { raw: unsafe { &*raw.as_ptr() }, kind, owner: self.owner }
     }
 
@@ -189,7 +189,7 @@ impl<'a> Node<'a> {
     /// Returns bytes of a buffer.
     ///
     /// # Safety
-    /// The buffer must have these bytes.
+    /// The buffer must contain these bytes.
     unsafe fn bytes(self, buffer: usize, start: usize, len: usize) -> Result<Buffer, String> {
         if len == 0 {
             return Ok(Buffer::default());
@@ -197,16 +197,16 @@ impl<'a> Node<'a> {
         let Some(pointer) = self.pointer(buffer) else {
             return Err(format!("its buffer {buffer} is missing"));
         };
-        // SAFETY: the buffer has these bytes, as the caller guarantees, until its owner is dropped.
+        // SAFETY: the buffer contains these bytes, as the caller guarantees, until its owner is dropped.
         Ok(unsafe { Buffer::from_custom_allocation(pointer.add(start), len, Arc::clone(self.owner) as _) })
     }
 
-    /// Returns `len` entries of a buffer from value `from` on, aligned. The entries have a fixed size.
+    /// Returns `len` fixed-size entries of a buffer, starting at value `from`, aligned.
     pub(super) fn entries(self, buffer: usize, from: usize, len: usize) -> Result<Buffer, String> {
         let width = self.entry_bytes(buffer);
         let bytes = len.checked_mul(width).ok_or("it is too long")?;
         let start = (self.offset() + from).checked_mul(width).ok_or("it is too long")?;
-        // SAFETY: `from` and `len` are within the array's length, so the buffer has these entries.
+        // SAFETY: `from` and `len` are within the array's length, so the buffer contains these entries.
         let entries = unsafe { self.bytes(buffer, start, bytes)? };
         let align = if matches!(self.kind, DataType::FixedSizeBinary(_)) { 1 } else { width.clamp(1, 16) };
         Ok(match entries.as_ptr().align_offset(align) {
@@ -215,10 +215,10 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// Returns the offsets of `len` values: one more than the values.
+    /// Returns the offsets of `len` values: one offset more than values.
     pub(super) fn offsets(self, from: usize, len: usize) -> Result<Buffer, String> {
         match len {
-            // An array without values may lack its buffers.
+            // The buffers of an array without values may be missing.
             0 => {
                 Ok(Buffer::from_slice_ref([0u8; size_of::<i64>()]).slice_with_length(0, self.entry_bytes(1)))
             }
@@ -239,24 +239,24 @@ impl<'a> Node<'a> {
         };
         let len = usize::try_from(last).ok().filter(|len| isize::try_from(*len).is_ok());
         let len = len.ok_or_else(|| format!("its last offset is {last}"))?;
-        // SAFETY: a buffer of data is as long as the last offset says.
+        // SAFETY: the data buffer is as long as the last offset, as the caller of `root` guarantees.
         unsafe { self.bytes(2, 0, len) }
     }
 
-    /// Returns the buffers that views point into.
+    /// Returns the data buffers that views point to.
     pub(super) fn view_data(self) -> Result<Vec<Buffer>, String> {
         let buffers = usize::try_from(self.raw.n_buffers).unwrap_or(0);
         let count = buffers - self.expected_buffers();
         if count == 0 {
             return Ok(Vec::new());
         }
-        // SAFETY: the last buffer has the sizes of the others.
+        // SAFETY: the last buffer contains the sizes of the data buffers.
         let sizes = unsafe { self.bytes(buffers - 1, 0, count * size_of::<i64>())? };
         let sizes = sizes.chunks_exact(size_of::<i64>()).map(|size| size.try_into().map(i64::from_ne_bytes));
         let buffers = sizes.zip(2..).map(|(size, buffer)| {
             let size = size.unwrap_or(-1);
             let size = usize::try_from(size).map_err(|_| format!("its buffer {buffer} has {size} bytes"))?;
-            // SAFETY: the buffer has as many bytes as its size says.
+            // SAFETY: the buffer has the given size.
             unsafe { self.bytes(buffer, 0, size) }
         });
         buffers.collect()
@@ -268,7 +268,7 @@ impl<'a> Node<'a> {
         }
         let first = self.offset() + from;
         let (start, skipped) = (first / 8, first % 8);
-        // SAFETY: the buffer has a bit for each value.
+        // SAFETY: the buffer has one bit for each value.
         let bytes = unsafe { self.bytes(buffer, start, (skipped + len).div_ceil(8))? };
         Ok(BooleanBuffer::new(bytes, skipped, len))
     }
@@ -279,8 +279,8 @@ impl<'a> Node<'a> {
         self.bits_of(1, from, len)
     }
 
-    /// Returns the NULLs among `len` values from `from` on; `None`: the bitmap has no NULL, or the type has
-    /// no bitmap.
+    /// Returns the NULLs among `len` values, starting at value `from`; `None`: there are none, or arrays of this type have no validity
+    /// bitmap.
     pub(super) fn nulls(self, from: usize, len: usize) -> Result<Option<NullBuffer>, String> {
         if matches!(self.kind, DataType::Null | DataType::Union(_, _) | DataType::RunEndEncoded(_, _)) {
             return Ok(None);
@@ -289,19 +289,19 @@ impl<'a> Node<'a> {
         if self.pointer(VALIDITY).is_none() {
             return match declared {
                 ..=0 => Ok(None),
-                _ => Err(format!("it has {declared} NULLs, and nothing says where")),
+                _ => Err(format!("it declares {declared} NULLs, but has no validity bitmap")),
             };
         }
         let nulls = NullBuffer::new(self.bits_of(VALIDITY, from, len)?);
         let is_whole = from == 0 && len == self.length();
         if is_whole && declared >= 0 && declared != nulls.null_count() as i64 {
             let found = nulls.null_count();
-            return Err(format!("it has {found} NULLs by its bitmap, and {declared} by its count"));
+            return Err(format!("it has {found} NULLs in its validity bitmap, but declares {declared}"));
         }
         Ok(Some(nulls).filter(|nulls| nulls.null_count() > 0))
     }
 
-    /// Appends numbers that distinguish the array's content from any other while its owner lives: lengths and addresses of buffers.
+    /// Appends numbers that identify the array's content as long as its owner lives: lengths and buffer addresses.
     pub(super) fn identity(self, numbers: &mut Vec<usize>) -> Result<(), String> {
         self.check()?;
         let buffers = usize::try_from(self.raw.n_buffers).unwrap_or(0);

@@ -1,7 +1,7 @@
-//! Arrays of PostgreSQL as JSON: `{1,NULL,"a b"}` is `[1,null,"a b"]`.
+//! Converts arrays of PostgreSQL to JSON: `{1,NULL,"a b"}` becomes `[1,null,"a b"]`.
 //!
-//! The text is read once, without recursion. Elements in quotes have backslashes before quotes and backslashes; a word NULL without
-//! quotes is null. Arrays whose indexes do not begin at 1 have a prefix, `[0:1]={a,b}`, which JSON can't express.
+//! The text is read once, without recursion. In a quoted element, a backslash precedes quotes and backslashes. An unquoted NULL is null.
+//! An array whose indexes do not begin at 1 has a prefix, as in `[0:1]={a,b}`, which JSON can't express.
 
 use super::{Element, boolean, float_word, moment};
 
@@ -12,13 +12,13 @@ pub(super) fn to_json(
     delimiter: u8,
     out: &mut Vec<u8>,
 ) -> Result<(), &'static str> {
-    const WRONG: &str = "it is no array of PostgreSQL";
+    const WRONG: &str = "it is not an array of PostgreSQL";
     let start = text.iter().position(|byte| *byte == b'{').ok_or(WRONG)?;
     if start > 0 && !(text[0] == b'[' && text[start - 1] == b'=') {
         return Err(WRONG);
     }
     let (mut at, mut depth) = (start, 0_usize);
-    // `true` where an element may begin.
+    // `true` if an element may begin here.
     let mut open = true;
     let mut value = Vec::new();
     while at < text.len() {

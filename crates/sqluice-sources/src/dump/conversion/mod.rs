@@ -1,15 +1,15 @@
-//! Values of a dump that SQLite stores in another form.
+//! Converts values of a dump that SQLite has to store in another form.
 
 use jiff::civil;
 
 pub(crate) mod array;
 
-/// The way from the text of a value in the dump to the value that SQLite stores.
+/// The conversion from the text of a value in the dump to the value that SQLite stores.
 ///
-/// The affinity of the declared type decides about all other values: a conversion exists only where the text itself has to change.
+/// A conversion is only needed if the text itself has to change. The affinity of the column converts all other values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conversion {
-    /// The value is stored as it is written.
+    /// The value is stored as its text in the dump.
     None,
     /// Bytes: text becomes a blob of the same bytes.
     Blob,
@@ -17,20 +17,20 @@ pub enum Conversion {
     Bytea,
     /// `t`, `f`, `true` and `false`, as 1 and 0.
     Boolean,
-    /// The bytes of a number, first byte first, as MySQL writes BIT: `b'101'` is given as the byte 5.
+    /// A bit string of MySQL: its bytes are a number, with the most significant byte first. `b'101'` is the byte 5, and becomes the integer 5.
     Bit,
     /// Whole numbers up to 2^64-1: an INTEGER up to 2^63-1, and TEXT above, because SQLite would round them as REAL.
     UnsignedBigInt,
-    /// `NaN` is NULL, because SQLite has no such REAL, and `Infinity` is a REAL.
+    /// Floats: `NaN` becomes NULL, because SQLite has no NaN, and `Infinity` becomes a REAL.
     Float,
-    /// A moment with a zone, in UTC: `2024-01-31 13:45:00+01` is `2024-01-31 12:45:00+00:00`.
+    /// A date and time with a zone, converted to UTC: `2024-01-31 13:45:00+01` becomes `2024-01-31 12:45:00+00:00`.
     Moment,
-    /// A date, or a date and a time without a zone, in the form in which servers write them: `2024/1/31` is `2024-01-31`.
+    /// A date, or a date and time without a zone, in the form that servers write: `2024/1/31` becomes `2024-01-31`.
     Civil {
         /// `true` if values have a time.
         time: bool,
     },
-    /// Text without the blanks at its end: PostgreSQL fills CHAR(n) with blanks, which no comparison sees.
+    /// CHAR(n) of PostgreSQL, which is padded with blanks: the blanks at the end, which comparisons ignore, are removed.
     Unpadded,
     /// An array of PostgreSQL, as JSON.
     Array {
@@ -44,19 +44,19 @@ pub enum Conversion {
 /// The type of the elements of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
-    /// Numbers of JSON; `NaN` and infinities are null.
+    /// Numbers of JSON; NaN and infinities become null.
     Number,
     /// `true` and `false`.
     Boolean,
-    /// Values of JSON, which stay as they are.
+    /// JSON values, which are copied.
     Json,
-    /// Moments with a zone, in UTC.
+    /// Dates and times with a zone, converted to UTC.
     Moment,
     /// Strings.
     Text,
 }
 
-/// The type of a converted value.
+/// The result of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Converted {
     /// The value is stored as it is written, with the affinity of its column; nothing was appended.
@@ -74,10 +74,11 @@ pub enum Converted {
 }
 
 impl Conversion {
-    /// Converts the text of a value, without quotes and escapes, and appends text or a blob to `out`. NULL is not converted.
+    /// Converts the text of a value, without its quotes and escapes. Appends a resulting text or blob to `out`. Call this only for values other
+    /// than NULL.
     ///
     /// # Errors
-    /// The text is no value of the type, with the reason in words.
+    /// If the text is not a value of the type. The error is the reason.
     pub fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<Converted, &'static str> {
         match self {
             Conversion::None => Ok(Converted::Unchanged),
@@ -126,9 +127,9 @@ impl Conversion {
     }
 }
 
-/// Appends the bytes of a BYTEA.
+/// Decodes a BYTEA and appends its bytes.
 fn bytea(text: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
-    const WRONG: &str = "it is no BYTEA of PostgreSQL";
+    const WRONG: &str = "it is not a BYTEA of PostgreSQL";
     if let Some(digits) = text.strip_prefix(b"\\x") {
         let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8).ok_or(WRONG);
         if digits.len() % 2 == 1 {
@@ -160,7 +161,7 @@ fn bytea(text: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Reads a BOOLEAN of PostgreSQL.
+/// Parses a BOOLEAN of PostgreSQL.
 pub(super) fn boolean(text: &[u8]) -> Option<bool> {
     match text {
         b"t" | b"true" | b"TRUE" => Some(true),
@@ -169,7 +170,7 @@ pub(super) fn boolean(text: &[u8]) -> Option<bool> {
     }
 }
 
-/// Reads a BIT of MySQL: its bytes are a number.
+/// Converts a BIT of MySQL, whose bytes are a number.
 fn bit(text: &[u8], out: &mut Vec<u8>) -> Result<Converted, &'static str> {
     let significant = &text[text.iter().take_while(|byte| **byte == 0).count()..];
     if significant.len() > 8 {
@@ -179,7 +180,7 @@ fn bit(text: &[u8], out: &mut Vec<u8>) -> Result<Converted, &'static str> {
     Ok(unsigned(number.to_string().as_bytes(), out))
 }
 
-/// Reads a whole number, which becomes text where it exceeds SQLite's integers.
+/// Converts an unsigned number: to an INTEGER or, if it exceeds SQLite's integers, to text.
 fn unsigned(text: &[u8], out: &mut Vec<u8>) -> Converted {
     match std::str::from_utf8(text).ok().and_then(|text| text.parse::<u64>().ok()) {
         Some(number) => match i64::try_from(number) {
@@ -193,7 +194,7 @@ fn unsigned(text: &[u8], out: &mut Vec<u8>) -> Converted {
     }
 }
 
-/// Reads the words of PostgreSQL for floats that are no numbers.
+/// Parses PostgreSQL's words for NaN and the infinities.
 pub(super) fn float_word(text: &[u8]) -> Option<f64> {
     match text {
         b"NaN" => Some(f64::NAN),
@@ -203,8 +204,8 @@ pub(super) fn float_word(text: &[u8]) -> Option<f64> {
     }
 }
 
-/// Returns a moment with a zone in UTC, in the form of the loader; `None` for `infinity`, for years outside of 1 to 9999, and for text that
-/// is no moment.
+/// Converts a date and time with a zone to UTC, and writes it in the form of all dates here. Returns `None` for `infinity`, for years outside
+/// of 1 to 9999, and for any other text.
 pub(super) fn moment(text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text).ok()?;
     let (date, time) = text.split_once([' ', 'T'])?;
@@ -244,7 +245,7 @@ pub(super) fn moment(text: &[u8]) -> Option<String> {
     ))
 }
 
-/// Returns a date, or a date and a time, in the form in which servers write them; `None` for text that has this form, or is neither.
+/// Returns a date, or a date and time, in the form that servers write. Returns `None` if the text already has this form, or is no date.
 fn civil_moment(text: &[u8], has_time: bool) -> Option<String> {
     let text = str::from_utf8(text).ok()?.trim();
     let (date, time) = match text.split_once([' ', 'T']) {
@@ -282,7 +283,7 @@ fn civil_moment(text: &[u8], has_time: bool) -> Option<String> {
     (canonical != text).then_some(canonical)
 }
 
-/// Returns the seconds of `13`, `13:45` and `13:45:00`.
+/// Returns the number of seconds of a time such as `13`, `13:45` or `13:45:00`.
 fn clock(text: &str) -> Option<i64> {
     let mut seconds = 0;
     let mut units = [3600, 60, 1].into_iter();

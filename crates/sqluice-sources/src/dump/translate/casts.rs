@@ -1,4 +1,4 @@
-//! Literals with the name of a type, such as `'2024-01-31'::date`.
+//! Translates literals with a type, such as `'2024-01-31'::date`.
 
 use sqluice_core::schema::quoted_text;
 
@@ -14,13 +14,13 @@ pub(super) fn is_decimal(to: &str) -> bool {
     to.starts_with("numeric") || to.starts_with("decimal")
 }
 
-/// Translates a literal with the name of its type.
+/// Translates a literal that is cast to the type `to`.
 pub(super) fn cast_literal(text: &str, to: &str) -> Result<Piece, Why> {
     let number = text.parse::<f64>().is_ok_and(f64::is_finite) && text.trim() == text;
     Ok(match to {
         "boolean" | "bool" => match boolean(text.as_bytes()) {
             Some(value) => piece(u8::from(value).to_string(), Kind::Boolean),
-            None => return Err("it is no boolean".to_owned()),
+            None => return Err("it is not a boolean".to_owned()),
         },
         _ if number
             && text.parse::<i64>().is_ok()
@@ -36,7 +36,7 @@ pub(super) fn cast_literal(text: &str, to: &str) -> Result<Piece, Why> {
         }
         "timestamptz" | "timestamp with time zone" => match moment(text.as_bytes()) {
             Some(moment) => piece(quoted_text(&moment), Kind::Moment),
-            None => return Err("it is no moment".to_owned()),
+            None => return Err("it is not a date and time".to_owned()),
         },
         "bytea" => {
             let mut bytes = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn cast_literal(text: &str, to: &str) -> Result<Piece, Why> {
         "date" | "timestamp" | "timestamp without time zone" | "time" | "time without time zone" | "uuid" => {
             piece(literal(text), Kind::Text)
         }
-        // Enumerations are types of the dump.
+        // An enumeration type, which has a schema before its name.
         _ if is_text(to) || to.contains('.') => piece(literal(text), Kind::Text),
         _ => return Err(format!("SQLite has no type {to}")),
     })

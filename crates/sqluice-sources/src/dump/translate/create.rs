@@ -1,4 +1,4 @@
-//! CREATE TABLE and the clauses that ALTER TABLE shares with it: columns, keys, constraints.
+//! Parses CREATE TABLE, and the clauses that ALTER TABLE also has: columns, keys, constraints.
 
 use sqlparser::tokenizer::Token;
 
@@ -7,7 +7,7 @@ use super::sequences::whole_number;
 use super::tokens::{Cursor, Parsed, split, text_of};
 use super::{Dialect, Translator};
 
-/// The words that end the expression of a DEFAULT.
+/// The words that can follow the expression of a DEFAULT.
 const ENDS: [&str; 22] = [
     "NOT",
     "NULL",
@@ -34,7 +34,7 @@ const ENDS: [&str; 22] = [
 ];
 
 impl Translator {
-    /// Reads CREATE TABLE behind the word TABLE.
+    /// Parses a CREATE TABLE statement after the word TABLE.
     pub(super) fn create_table(&mut self, cursor: &mut Cursor<'_>, line: u64) -> Parsed<()> {
         cursor.words(&["IF", "NOT", "EXISTS"]);
         let name = self.resolved(cursor.qualified()?);
@@ -65,7 +65,7 @@ impl Translator {
         Ok(())
     }
 
-    /// Reads what follows the columns of CREATE TABLE.
+    /// Parses the options after the columns of CREATE TABLE.
     fn table_options(&mut self, table: &mut Table, cursor: &mut Cursor<'_>, line: u64) -> Parsed<()> {
         let mut charset = None;
         let mut collation = None;
@@ -113,7 +113,7 @@ impl Translator {
         Ok(())
     }
 
-    /// Reads a constraint, key or index of a table; `false` if the item is a column.
+    /// Parses a constraint, key or index of a table. Returns `false` if the item is a column.
     pub(super) fn constraint(&mut self, table: &mut Table, item: &mut Cursor<'_>, line: u64) -> Parsed<bool> {
         let start = item.clone();
         let mut name = None;
@@ -121,7 +121,7 @@ impl Translator {
             let unnamed = ["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"].iter().any(|word| item.is_word(word));
             name = if unnamed { None } else { Some(item.name()?) };
         }
-        // A column may have the name of a keyword without quotes only where no group or KEY follows.
+        // An unquoted keyword is the name of a column if neither a group in parentheses nor KEY follows.
         let group_follows = item.peek_at(1) == Some(&Token::LParen);
         if item.words(&["PRIMARY", "KEY"]) {
             item.words(&["USING", "BTREE"]);
@@ -148,7 +148,7 @@ impl Translator {
             let name = name.unwrap_or_else(|| format!("of {}", table.name.1));
             self.leave_out("exclusion constraint", name, line, "SQLite has no EXCLUDE");
         } else if item.words(&["NOT", "NULL"]) {
-            // PostgreSQL 18 names these constraints.
+            // NOT NULL as a constraint with a name, which PostgreSQL 18 writes.
             let column = item.name()?;
             let Some(column) = table.column(&column, self.dialect) else { return item.near() };
             column.not_null = true;
@@ -210,7 +210,7 @@ impl Translator {
         }
     }
 
-    /// Reads the columns and expressions of a key.
+    /// Parses the columns and expressions of a key.
     pub(super) fn parts(&self, tokens: &[Token]) -> Parsed<Vec<Part>> {
         split(tokens).into_iter().map(|part| self.part(part)).collect()
     }
@@ -232,7 +232,7 @@ impl Translator {
             let name = cursor.name()?;
             return Ok(Part::Column { name, descending: descending(cursor.rest()) });
         }
-        // An expression is in parentheses or a call; the order and the class of its operators follow.
+        // An expression is in parentheses, or is a function call. A sort order and an operator class may follow.
         let start = cursor.rest();
         while !cursor.at_end() && cursor.peek() != Some(&Token::LParen) {
             cursor.next();
@@ -242,7 +242,7 @@ impl Translator {
         Ok(Part::Expression { tokens: start[..length].to_vec(), descending: descending(cursor.rest()) })
     }
 
-    /// Reads REFERENCES and its clauses.
+    /// Parses REFERENCES and its clauses.
     fn references(
         &mut self,
         name: Option<String>,
@@ -300,7 +300,7 @@ impl Translator {
         Ok(ForeignKey { name, columns, parent, parent_columns, clauses, line })
     }
 
-    /// Reads a column; its keys and constraints go to the table.
+    /// Parses a column. Its keys and constraints are added to the table.
     pub(super) fn column(&mut self, table: &mut Table, item: &mut Cursor<'_>, line: u64) -> Parsed<Column> {
         let mut column = Column { name: item.name()?, ..Column::default() };
         column.declared = source_type(item, self.dialect)?;
@@ -372,7 +372,7 @@ impl Translator {
                 || item.words(&["WITH", "SYSTEM", "VERSIONING"])
                 || item.words(&["NOT", "DEFERRABLE"])
             {
-                // These say nothing about the values.
+                // These options do not affect the values.
             } else if item.one_of(&["AFTER", "INITIALLY"]) {
                 item.next();
             } else {
@@ -389,15 +389,15 @@ impl Translator {
     }
 }
 
-/// Reads names with commas between them.
+/// Parses a list of names, separated by commas.
 fn names(tokens: &[Token], dialect: Dialect) -> Parsed<Vec<String>> {
     split(tokens).into_iter().map(|name| Cursor::new(name, dialect).name()).collect()
 }
 
-/// Returns `true` if texts of this character set and collation compare without case, `None` if neither is given.
+/// Returns `true` if texts with this character set and collation are compared without case; `None` if neither is given.
 ///
-/// Every collation of MySQL with `_ci` in its name compares at least the letters of ASCII without case, as NOCASE does, except for the
-/// Turkish collations, which distinguish I and i. The default collation of each character set but `binary` ends in `_ci`.
+/// Every collation of MySQL with `_ci` in its name ignores the case of ASCII letters, like NOCASE, except for the Turkish collations, which
+/// distinguish I and i. The default collation of each character set except `binary` ends in `_ci`.
 fn ignores_case(charset: Option<&str>, collation: Option<&str>) -> Option<bool> {
     match (charset, collation) {
         (_, Some(collation)) => {
@@ -410,7 +410,7 @@ fn ignores_case(charset: Option<&str>, collation: Option<&str>) -> Option<bool> 
     }
 }
 
-/// Reads a type with its arguments and attributes.
+/// Parses a type with its arguments and attributes.
 pub(super) fn source_type(item: &mut Cursor<'_>, dialect: Dialect) -> Parsed<SourceType> {
     let quoted = matches!(item.peek(), Some(Token::Word(word)) if word.quote_style.is_some());
     let (schema, mut name) = item.qualified()?;
@@ -467,7 +467,7 @@ pub(super) fn source_type(item: &mut Cursor<'_>, dialect: Dialect) -> Parsed<Sou
     Ok(declared)
 }
 
-/// Returns the name with the schema that PostgreSQL's search path gives.
+/// Adds the schema to a name without one: the current schema of PostgreSQL's search path. MySQL has no schemas.
 pub(super) fn resolved(name: Name, current: Option<&str>, dialect: Dialect) -> Name {
     match (name, dialect) {
         ((None, name), Dialect::Postgres) => (Some(current.unwrap_or("public").to_owned()), name),

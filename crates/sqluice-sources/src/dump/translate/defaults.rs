@@ -1,4 +1,4 @@
-//! Defaults of columns in SQLite's words.
+//! Translates DEFAULT clauses to SQL of SQLite.
 
 use sqlparser::ast::{Expr, FunctionArguments, UnaryOperator as Unary, Value};
 use sqlparser::tokenizer::Token;
@@ -10,23 +10,23 @@ use super::pieces::{Scope, Why, bare, blob, literal, name_of, parse, text_of};
 use super::types::{Kind, Mapped};
 use crate::dump::conversion::{Conversion, Converted, Element, array};
 
-/// The value of a DEFAULT.
+/// A translated DEFAULT.
 pub(super) enum DefaultValue {
-    /// SQL behind the word DEFAULT.
+    /// SQL after the word DEFAULT, with the same value for each row.
     Sql(String),
-    /// SQL behind the word DEFAULT that gives each row another value.
+    /// SQL after the word DEFAULT, with a different value for each row.
     EachRow(String),
-    /// NULL, which every column has without a DEFAULT.
+    /// NULL, which needs no DEFAULT clause.
     Null,
-    /// The next value of a sequence, which the arguments of `nextval` name.
+    /// The next value of a sequence, with the arguments of `nextval`.
     Counter(FunctionArguments),
 }
 
-/// A random UUID of version 4 in SQLite's words.
+/// SQL of SQLite that returns a random UUID of version 4.
 const RANDOM_UUID: &str = "(lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-' || \
                            substr('89AB', 1 + (abs(random()) % 4), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))))";
 
-/// Translates a DEFAULT for a column of this type, whose name in the source is `declared`.
+/// Translates a DEFAULT for a column. `declared` is the column's type in the dump.
 pub(super) fn default(
     tokens: &[Token],
     declared: &str,
@@ -39,7 +39,7 @@ pub(super) fn default(
         inner = match inner {
             Expr::Nested(nested) | Expr::Cast { expr: nested, .. } => nested,
             Expr::Prefixed { value, .. } => value,
-            // `now() AT TIME ZONE 'utc'`: CURRENT_TIMESTAMP is in UTC.
+            // `now() AT TIME ZONE 'utc'` is CURRENT_TIMESTAMP, which is in UTC.
             Expr::AtTimeZone { timestamp, time_zone } if is_utc(time_zone) => timestamp,
             _ => break,
         };
@@ -78,7 +78,7 @@ pub(super) fn default(
             {
                 return Ok(DefaultValue::Sql("CURRENT_TIME".to_owned()));
             }
-            // MySQL's LOCALTIME is its CURRENT_TIMESTAMP.
+            // LOCALTIME of MySQL is a synonym of CURRENT_TIMESTAMP.
             "localtime" => return Ok(DefaultValue::Sql(now(declared))),
             "timezone" if tokens.iter().any(|token| super::tokens::is_word(token, "now")) => {
                 return Ok(DefaultValue::Sql(now(declared)));
@@ -94,19 +94,19 @@ pub(super) fn default(
     Ok(DefaultValue::Sql(format!("({sql})")))
 }
 
-/// Returns `true` for the zone UTC.
+/// Returns `true` if a time zone is UTC.
 fn is_utc(zone: &Expr) -> bool {
     let Expr::Value(value) = bare(zone) else { return false };
     text_of(&value.value).is_some_and(|zone| ["utc", "gmt", "z"].contains(&&*zone.to_ascii_lowercase()))
 }
 
-/// Returns `true` for the texts that PostgreSQL reads as the present moment: `'now'::text::date`.
+/// Returns `true` for the texts that PostgreSQL reads as the current time, as in `'now'::text::date`.
 fn is_now(value: &Value, declared: &str) -> bool {
     let is_moment = ["date", "time", "timetz", "timestamp", "timestamptz"].contains(&declared);
     is_moment && text_of(value).is_some_and(|text| matches!(text, "now" | "now()" | "today"))
 }
 
-/// Returns the present moment in the form in which a column of this type has moments.
+/// Returns SQL for the current time, in the form of values of this type.
 fn now(declared: &str) -> String {
     let sql = match declared {
         "date" => "CURRENT_DATE",
@@ -123,22 +123,22 @@ fn literal_default(value: &Value, column: &Mapped) -> Result<DefaultValue, Why> 
         Value::Number(digits, _) => number_default(digits, column),
         Value::Boolean(value) => u8::from(*value).to_string(),
         Value::HexStringLiteral(digits) if column.conversion == Conversion::Bit => {
-            u64::from_str_radix(digits, 16).map_err(|_| "it is no number".to_owned())?.to_string()
+            u64::from_str_radix(digits, 16).map_err(|_| "it is not a number".to_owned())?.to_string()
         }
         Value::HexStringLiteral(digits) if column.kind == Kind::Blob => format!("X'{digits}'"),
         Value::SingleQuotedByteStringLiteral(digits) if column.conversion == Conversion::Bit => {
-            u64::from_str_radix(digits, 2).map_err(|_| "it is no number".to_owned())?.to_string()
+            u64::from_str_radix(digits, 2).map_err(|_| "it is not a number".to_owned())?.to_string()
         }
         Value::SingleQuotedByteStringLiteral(digits) => quoted_text(digits),
         other => match text_of(other) {
             Some(text) => text_default(text, column)?,
-            None => return Err("it is not understood".to_owned()),
+            None => return Err("it can't be parsed".to_owned()),
         },
     };
     Ok(DefaultValue::Sql(sql))
 }
 
-/// Writes a number; the digits of a decimal that is text stay text.
+/// Writes a number. If the column stores decimals as text, the number becomes text with all its digits.
 fn number_default(digits: &str, column: &Mapped) -> String {
     let fits = digits.contains(['.', 'e', 'E']) || digits.parse::<i64>().is_ok();
     let as_number = fits && matches!(column.declared, "INTEGER" | "REAL" | "NUMERIC" | "");
@@ -176,7 +176,7 @@ fn array_default(elements: &[Expr], kind: Element) -> Result<String, Why> {
                 Value::Number(digits, _) => array::append(digits.as_bytes(), kind, &mut json)?,
                 Value::Boolean(value) => json.extend_from_slice(if *value { b"true" } else { b"false" }),
                 other => {
-                    array::append(text_of(other).ok_or("it is not understood")?.as_bytes(), kind, &mut json)?
+                    array::append(text_of(other).ok_or("it can't be parsed")?.as_bytes(), kind, &mut json)?
                 }
             },
             _ => return Err("its elements are expressions".to_owned()),

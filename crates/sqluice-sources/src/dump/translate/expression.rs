@@ -1,7 +1,7 @@
-//! Expressions of MySQL and PostgreSQL in SQLite's words.
+//! Translates expressions of MySQL and PostgreSQL to SQL of SQLite.
 //!
-//! Only what means the same in SQLite is translated. All else is refused with a reason, and its constraint is left out: SQLite would take
-//! many expressions and compute something else, such as the quotient of two integers.
+//! An expression is only translated if it means the same in SQLite. Any other expression is refused with a reason, and its constraint is left
+//! out: SQLite would accept many expressions and compute something else, such as an integer for the quotient of two integers.
 
 use sqlparser::ast::{
     BinaryOperator as Binary, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, InTarget,
@@ -22,14 +22,14 @@ pub(super) fn translate(tokens: &[Token], scope: &Scope<'_>) -> Result<String, W
     translate_computed(tokens, scope).map(|(sql, _)| sql)
 }
 
-/// Translates the expression of a computed column. Returns `true` with it if the source computes in decimals, and SQLite in floating point.
+/// Translates the expression of a generated column. Returns `true` with it if the source computes with decimals, but SQLite with floats.
 pub(super) fn translate_computed(tokens: &[Token], scope: &Scope<'_>) -> Result<(String, bool), Why> {
     let translated = Translation { scope, depth: 0 }.piece(&parse(tokens, scope.dialect)?)?;
     let Piece { sql, inexact, .. } = usable(translated)?;
     Ok((sql, inexact))
 }
 
-/// The translation of one expression.
+/// Translates one expression.
 pub(super) struct Translation<'s> {
     pub(super) scope: &'s Scope<'s>,
     depth: usize,
@@ -73,7 +73,7 @@ impl Translation<'_> {
             Expr::Value(value) => self.value(&value.value),
             Expr::TypedString(typed) => match text_of(&typed.value.value) {
                 Some(text) => cast_literal(text, &typed.data_type.to_string().to_lowercase()),
-                None => Err("it is not understood".to_owned()),
+                None => Err("it can't be parsed".to_owned()),
             },
             Expr::UnaryOp { op, expr } => {
                 let inner = self.usable(expr)?;
@@ -165,12 +165,12 @@ impl Translation<'_> {
                 for argument in &list.args {
                     match argument {
                         FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => arguments.push(argument),
-                        _ => return Err("it is not understood".to_owned()),
+                        _ => return Err("it can't be parsed".to_owned()),
                     }
                 }
                 if function.over.is_some() || function.filter.is_some() || list.duplicate_treatment.is_some()
                 {
-                    return Err("it is not understood".to_owned());
+                    return Err("it can't be parsed".to_owned());
                 }
                 self.function(&name_of(&function.name), &arguments)
             }
@@ -184,10 +184,10 @@ impl Translation<'_> {
             _ => name.to_owned(),
         };
         let Some(known) = (self.scope.column)(&name) else {
-            return Err(format!("{name} is no column that was translated"));
+            return Err(format!("column {name} was left out or does not exist"));
         };
         let sql = match known.kind {
-            // Without a cast, SQLite would compare the digits as text.
+            // The decimals are stored as text. Without a cast, SQLite would compare them as texts.
             Kind::DecimalText => format!("CAST({} AS NUMERIC)", known.sql),
             _ => known.sql,
         };
@@ -204,26 +204,26 @@ impl Translation<'_> {
             Value::HexStringLiteral(digits) => piece(format!("X'{digits}'"), Kind::Blob),
             other => match text_of(other) {
                 Some(text) => piece(literal(text), Kind::Text),
-                None => return Err("it is not understood".to_owned()),
+                None => return Err("it can't be parsed".to_owned()),
             },
         })
     }
 
-    /// Translates an operand of a comparison by order.
+    /// Translates an operand of `<`, `<=`, `>` or `>=`.
     fn ordered(&mut self, expression: &Expr) -> Result<Piece, Why> {
         let piece = exact(self.usable(expression)?)?;
         match piece.kind {
-            Kind::Enum => Err("an enumeration has an order of its own".to_owned()),
+            Kind::Enum => Err("an enumeration is ordered by position, not by text".to_owned()),
             _ => Ok(piece),
         }
     }
 
-    /// Translates a text, or what SQLite reads as the same text.
+    /// Translates an operand that must be text, or a value that SQLite converts to the same text as the source does.
     pub(super) fn text(&mut self, expression: &Expr) -> Result<Piece, Why> {
         let piece = self.usable(expression)?;
         match piece.kind {
             Kind::Text | Kind::Enum | Kind::Integer => Ok(piece),
-            _ => Err("SQLite writes values of this type otherwise".to_owned()),
+            _ => Err("SQLite converts values of this type to another text".to_owned()),
         }
     }
 
@@ -242,7 +242,7 @@ impl Translation<'_> {
         Ok(Piece { sql, kind: Kind::Boolean, whole: false, ignores_case: false, inexact: false })
     }
 
-    /// Translates `= ANY (ARRAY[...])`, in which PostgreSQL writes IN, and `<> ALL (ARRAY[...])`.
+    /// Translates `= ANY (ARRAY[...])` to IN, and `<> ALL (ARRAY[...])` to NOT IN: PostgreSQL stores IN in this form.
     fn any(&mut self, left: &Expr, right: &Expr, negated: bool) -> Result<Piece, Why> {
         match bare(right) {
             Expr::Array(array) => self.list(left, array.elem.iter().collect(), negated),
@@ -250,7 +250,7 @@ impl Translation<'_> {
         }
     }
 
-    /// Translates operators from the left, so that a long sum needs no deep recursion.
+    /// Translates a chain of operators from left to right, so that a long sum needs no deep recursion.
     fn binary(&mut self, expression: &Expr) -> Result<Piece, Why> {
         let (mut first, mut rest) = (expression, Vec::new());
         while let Expr::BinaryOp { left, op, right } = first {
@@ -288,7 +288,7 @@ impl Translation<'_> {
             (Kind::Float, _) | (_, Kind::Float) => Kind::Float,
             _ => Kind::Number,
         };
-        // MySQL divides whole numbers in decimals, too.
+        // MySQL divides integers with a decimal result.
         let in_decimals = number == Kind::Number || integers && *operator == Binary::Divide;
         let postgres = self.scope.dialect == Dialect::Postgres;
         let (word, kind) = match operator {
@@ -299,7 +299,7 @@ impl Translation<'_> {
             Binary::Spaceship => ("IS", Kind::Boolean),
             Binary::Lt | Binary::LtEq | Binary::Gt | Binary::GtEq => {
                 if left.kind == Kind::Enum || right.kind == Kind::Enum {
-                    return Err("an enumeration has an order of its own".to_owned());
+                    return Err("an enumeration is ordered by position, not by text".to_owned());
                 }
                 let word = match operator {
                     Binary::Lt => "<",
@@ -344,7 +344,7 @@ impl Translation<'_> {
             | Binary::PGRegexNotIMatch => {
                 return Err("SQLite has no regular expressions".to_owned());
             }
-            other => return Err(format!("SQLite computes {other} otherwise")),
+            other => return Err(format!("SQLite gives another result for {other}")),
         };
         Ok(Piece {
             sql: format!("{} {word} {}", left.beside(), right.beside()),
@@ -360,7 +360,7 @@ impl Translation<'_> {
     fn like(&mut self, value: &Expr, with: &Expr, negated: bool, cased: bool) -> Result<Piece, Why> {
         let value = self.text(value)?;
         if negated && !cased && !value.ignores_case {
-            return Err("SQLite's LIKE has no case".to_owned());
+            return Err("SQLite's LIKE ignores case".to_owned());
         }
         let with = self.usable(with)?;
         pattern(&value, &with.sql, negated, cased)
@@ -395,12 +395,12 @@ impl Translation<'_> {
                 same(Kind::Number)
             }
             Kind::Integer | Kind::Number | Kind::Float if to.starts_with("double") => same(Kind::Float),
-            _ => Err(format!("SQLite casts to {to} otherwise")),
+            _ => Err(format!("SQLite gives another result for a cast to {to}")),
         }
     }
 }
 
-/// Writes LIKE, or GLOB where case counts. `with` is the pattern as SQLite's text.
+/// Translates a pattern to LIKE or, if case matters, to GLOB. `with` is the pattern as SQL of SQLite.
 fn pattern(value: &Piece, with: &str, negated: bool, cased: bool) -> Result<Piece, Why> {
     let text = with
         .strip_prefix('\'')
@@ -431,7 +431,7 @@ fn pattern(value: &Piece, with: &str, negated: bool, cased: bool) -> Result<Piec
     Ok(Piece { sql, kind: Kind::Boolean, whole: false, ignores_case: false, inexact: false })
 }
 
-/// Returns a condition that a column has one of these texts.
+/// Returns SQL of the condition that a column has one of these texts.
 pub(super) fn one_of(column: &str, texts: &[String]) -> String {
     let texts: Vec<String> = texts.iter().map(|text| literal(text)).collect();
     format!("{} IN ({})", quoted(column), texts.join(", "))

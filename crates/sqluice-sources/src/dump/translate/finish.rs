@@ -1,7 +1,7 @@
-//! The tables of a dump as SQL of SQLite.
+//! Writes the tables of a dump as SQL of SQLite.
 //!
-//! SQLite itself is asked about each table, in one database in memory that holds one table at a time. If it refuses the whole, each
-//! condition, default and computed column is tried by itself, and what SQLite refuses is left out with a note.
+//! Each table is tried out in an SQLite database in memory, which contains one table at a time. If SQLite refuses the table, each of its
+//! CHECKs, defaults and generated columns is tried on its own, and those that SQLite refuses are left out with a note.
 
 use std::collections::HashMap;
 
@@ -19,15 +19,15 @@ use super::types::{self, Kind};
 use super::{Dialect, Translated, TranslatedColumn, TranslatedTable, Translator};
 use crate::dump::conversion::Conversion;
 
-/// The note about a computed column that the source computes in decimals.
+/// The note about a generated column that the source computes with decimals.
 const IN_FLOATING_POINT: &str =
     "is computed in floating point, whose last digit may differ from that of a decimal";
 
 impl Translator {
-    /// Returns the schema in SQLite's words.
+    /// Returns the whole schema as SQL of SQLite.
     ///
     /// # Errors
-    /// SQLite can't have a table, such as one of more than 2,000 columns. The place has the line; the caller knows the file.
+    /// If SQLite can't have a table, for example one with more than 2,000 columns. The place of the error has the line; the caller adds the file.
     pub fn finish(mut self) -> Result<Translated> {
         let tables: Vec<Table> = std::mem::take(&mut self.tables).into_iter().flatten().collect();
         let places: HashMap<Name, usize> =
@@ -41,8 +41,9 @@ impl Translator {
                 *index_names.entry(name.to_ascii_lowercase()).or_default() += 1;
             }
         }
-        let probe = Connection::open_in_memory()
-            .map_err(|error| Error::target("cannot ask SQLite").because(error))?;
+        let probe = Connection::open_in_memory().map_err(|error| {
+            Error::target("cannot try out tables in an SQLite database in memory").because(error)
+        })?;
         let mut translated = Translated::default();
         let mut all_columns: Vec<Vec<NewColumn>> = Vec::with_capacity(tables.len());
         for table in &tables {
@@ -69,9 +70,9 @@ impl Translator {
                 }
             }
             let dropped = format!("DROP TABLE {}", quoted(&new.name));
-            probe
-                .execute_batch(&dropped)
-                .map_err(|error| Error::target("cannot ask SQLite").because(error))?;
+            probe.execute_batch(&dropped).map_err(|error| {
+                Error::target("cannot try out tables in an SQLite database in memory").because(error)
+            })?;
             translated.statements.push(sql);
             all_columns[place] = new.columns;
         }
@@ -116,7 +117,8 @@ impl Translator {
         Ok(translated)
     }
 
-    /// Returns the names of tables in SQLite. Tables of `public` are first; a table of another schema keeps its name if it is free.
+    /// Returns the name of each table in SQLite. Tables of the schema `public` come first; a table of another schema keeps its name if it is
+    /// still free.
     fn table_names(&mut self, tables: &[Table], roots: &[usize], given: &mut Names) -> Vec<String> {
         let mut names = vec![String::new(); tables.len()];
         for of_public in [true, false] {
@@ -159,7 +161,7 @@ impl Translator {
         }
     }
 
-    /// Returns the columns of a table with their types, defaults and the conditions of their types.
+    /// Returns the columns of a table with their types and defaults. The conditions of their types become CHECKs.
     fn new_columns(&mut self, table: &Table) -> Vec<NewColumn> {
         let mut names = Names::default();
         let mut columns = Vec::with_capacity(table.columns.len());
@@ -168,7 +170,7 @@ impl Translator {
             if name != column.name {
                 self.note(table.line, format!("column {}.{} is named {name}", table.name.1, column.name));
             }
-            // Domains of domains: a few levels, and no circle.
+            // A domain may be based on a domain. The number of steps is limited, so that a circle ends.
             let mut declared = column.declared.clone();
             let (mut not_null, mut default, mut checks) =
                 (column.not_null, column.default.clone(), Vec::new());
@@ -203,7 +205,7 @@ impl Translator {
             };
             let values = match (values, declared.name.1.as_str(), self.dialect) {
                 (Some(values), ..) => Some(values),
-                // MySQL stores '' for a value that is none of the list.
+                // MySQL stores '' if a value is not in the list.
                 (None, "enum", Dialect::MySql) => {
                     let mut values = declared.arguments.clone();
                     if !values.iter().any(String::is_empty) {
@@ -233,7 +235,7 @@ impl Translator {
                     Ok(DefaultValue::Sql(sql)) => new.default = Some(sql),
                     Ok(DefaultValue::EachRow(sql)) => {
                         new.default = Some(sql);
-                        new.no_default = Some("each row gets another value".to_owned());
+                        new.no_default = Some("each row gets a different value".to_owned());
                     }
                     Ok(DefaultValue::Null) => {}
                     Ok(DefaultValue::Counter(arguments)) => {
@@ -260,7 +262,7 @@ impl Translator {
         self.note(line, format!("table {}, {of}: {what} is left out: {why}", table.name.1));
     }
 
-    /// Adds computed columns and CHECKs as far as SQLite takes them.
+    /// Adds generated columns and CHECKs, except for those that SQLite refuses.
     fn conditions(&mut self, table: &Table, new: &mut NewTable, probe: &Connection) {
         for (at, column) in table.columns.iter().enumerate() {
             let Some(generated) = &column.generated else { continue };
@@ -272,7 +274,7 @@ impl Translator {
                 expression::translate_computed(&generated.expression, &scope)
             };
             let translated = translated.and_then(|(sql, inexact)| {
-                // The source rounds to the digits of the column.
+                // The source rounds the result to the decimal places of the column.
                 let sql = match (inexact, new.columns[at].mapped.kind, column.declared.arguments.get(1)) {
                     (true, Kind::Number, Some(digits)) => format!("round({sql}, {digits})"),
                     _ => sql,
@@ -319,7 +321,7 @@ impl Translator {
                 }
             }
         }
-        // All at once first: a table whose conditions SQLite takes costs one question.
+        // Try all CHECKs at once first: usually SQLite accepts all of them.
         let before = new.constraints.len();
         new.constraints.extend(added.iter().map(|(sql, _)| sql.clone()));
         if added.is_empty() || new.try_out(probe).is_ok() {
@@ -338,7 +340,7 @@ impl Translator {
         }
     }
 
-    /// Leaves out defaults that SQLite refuses.
+    /// Removes defaults that SQLite refuses.
     fn defaults(&mut self, table: &Table, new: &mut NewTable, probe: &Connection) {
         if !new
             .columns
@@ -367,16 +369,16 @@ impl Translator {
         }
     }
 
-    /// Makes the primary key a rowid where it is one column of integers.
+    /// Makes the primary key an INTEGER PRIMARY KEY if it is a single column of integers.
     ///
-    /// Counters of MySQL and PostgreSQL never give a key a second time, also if its row was deleted: AUTOINCREMENT does the same.
+    /// Counters of MySQL and PostgreSQL never return the key of a deleted row again. AUTOINCREMENT gives the same guarantee.
     fn primary_key(&mut self, table: &Table, new: &mut NewTable) {
         let counters: Vec<usize> =
             (0..new.columns.len()).filter(|at| new.columns[*at].rowid.is_some()).collect();
         let key: Vec<usize> =
             table.primary_key.iter().flatten().filter_map(|part| self.part_place(table, part)).collect();
         let complete = table.primary_key.as_ref().is_some_and(|parts| parts.len() == key.len());
-        // SQLite takes no computed column into a primary key.
+        // SQLite does not permit a generated column in a primary key.
         let kept = key.iter().all(|at| table.columns[*at].generated.is_none());
         let mut rowid = None;
         if let (&[at], true, true) = (key.as_slice(), complete, kept) {
@@ -391,12 +393,12 @@ impl Translator {
         }
         for at in counters.into_iter().filter(|at| Some(*at) != rowid) {
             new.columns[at].rowid = None;
-            new.columns[at].no_default = Some("only an INTEGER PRIMARY KEY counts".to_owned());
+            new.columns[at].no_default = Some("only an INTEGER PRIMARY KEY numbers rows".to_owned());
             let column = &table.columns[at].name;
             self.note(
                 table.line,
                 format!(
-                    "column {}.{column} gives no numbers of its own: only an INTEGER PRIMARY KEY does",
+                    "column {}.{column} does not number its rows: in SQLite only an INTEGER PRIMARY KEY does",
                     table.name.1
                 ),
             );
@@ -419,7 +421,7 @@ impl Translator {
         }
     }
 
-    /// Leaves NOT NULL out where rows have NaN. The caller, who has seen these rows, reports it.
+    /// Removes NOT NULL from columns whose rows have NaN, which becomes NULL. The caller has found these rows, and reports them.
     fn allow_nan(&self, new: &mut NewTable) {
         for column in &mut new.columns {
             column.not_null &= !self.with_nan.contains(&(new.name.clone(), column.name.clone()));
@@ -433,7 +435,7 @@ impl Translator {
         }
     }
 
-    /// Creates the table in the probe, so that SQLite can be asked about its indexes.
+    /// Creates the table in the test database, so that its indexes can be tried out.
     fn create_probe(&self, probe: &Connection, sql: &str, table: &Table) -> Result<()> {
         probe.execute_batch(sql).map_err(|error| {
             Error::input(format!("SQLite can't have the table {}", table.name.1))
@@ -442,7 +444,7 @@ impl Translator {
         })
     }
 
-    /// Returns the statement of an index, if SQLite takes it.
+    /// Returns the statement of an index, or a reason if SQLite refuses it.
     fn index(
         &mut self,
         table: &Table,
@@ -481,7 +483,7 @@ impl Translator {
                 return None;
             }
         };
-        // Names of indexes are unique in a database of SQLite, and in a table of MySQL.
+        // In SQLite the name of an index must be unique in the database, in MySQL only in its table.
         let first = match index.parts.first() {
             Some(Part::Column { name, .. }) => name.as_str(),
             _ => "index",
@@ -511,12 +513,12 @@ impl Translator {
     }
 }
 
-/// Returns `true` for types that hold characters, whose collation counts.
+/// Returns `true` for types of texts, which have a collation.
 fn is_characters(name: &str) -> bool {
     name.contains("char") || name.contains("text") || name == "enum" || name == "set"
 }
 
-/// Returns the table that each table's rows go to: a partition's are those of its parent.
+/// Returns, for each table, the index of the table that stores its rows: for a partition, its parent.
 fn roots(tables: &[Table], places: &HashMap<Name, usize>) -> Vec<usize> {
     let mut roots: Vec<Option<usize>> = vec![None; tables.len()];
     for start in 0..tables.len() {

@@ -1,4 +1,4 @@
-//! Foreign keys in SQLite's words.
+//! Translates foreign keys to SQL of SQLite.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::new_table::{Names, NewTable, column_list};
 use super::pieces::Why;
 use super::{Dialect, Translator};
 
-/// The tables that foreign keys refer to.
+/// The tables of the dump, to which foreign keys refer.
 pub(super) struct Parents<'t> {
     pub(super) tables: &'t [Table],
     pub(super) places: &'t HashMap<Name, usize>,
@@ -18,7 +18,7 @@ pub(super) struct Parents<'t> {
 }
 
 impl Parents<'_> {
-    /// Returns a foreign key. SQLite demands a unique key of the columns that it refers to.
+    /// Translates a foreign key. SQLite demands that the columns which it refers to have a unique key.
     fn reference(
         &self,
         table: &Table,
@@ -34,7 +34,7 @@ impl Parents<'_> {
             }
         }
         let named = |name: &Name| self.places.get(name).copied();
-        // MySQL names the database of a parent only if it is another.
+        // MySQL names the database of the parent table only if it is another database than that of this table.
         let place = named(&key.parent).ok_or_else(|| format!("the dump has no table {}", key.parent.1))?;
         let root = self.roots[place];
         let parent = &self.tables[root];
@@ -87,7 +87,7 @@ impl Parents<'_> {
 }
 
 impl Translator {
-    /// Adds the foreign keys that SQLite can check.
+    /// Adds the foreign keys that SQLite permits. Others are left out with a note.
     pub(super) fn foreign_keys(&mut self, table: &Table, new: &mut NewTable, parents: &Parents<'_>) {
         for key in &table.foreign_keys {
             let why = match parents.reference(table, new, key, self.dialect) {

@@ -1,4 +1,4 @@
-//! Calls of functions in SQLite's words.
+//! Translates function calls to SQL of SQLite.
 
 use sqlparser::ast::Expr;
 
@@ -8,7 +8,7 @@ use super::pieces::{Piece, Why, bare, name_of, piece};
 use super::types::Kind;
 
 impl Translation<'_> {
-    /// Translates a call of a function that SQLite has, or can express.
+    /// Translates a function call, if SQLite can compute the same result.
     pub(super) fn function(&mut self, name: &str, arguments: &[&Expr]) -> Result<Piece, Why> {
         let mysql = self.scope.dialect == Dialect::MySql;
         let all = |this: &mut Self| -> Result<Vec<Piece>, Why> {
@@ -31,7 +31,7 @@ impl Translation<'_> {
                     Kind::Text | Kind::Enum | Kind::Blob => {
                         Ok(piece(format!("length(CAST({} AS BLOB))", inner.sql), Kind::Integer))
                     }
-                    _ => Err("SQLite writes values of this type otherwise".to_owned()),
+                    _ => Err("SQLite converts values of this type to another text".to_owned()),
                 }
             }
             ("lower" | "lcase", 1) => texts(self, "lower"),
@@ -69,7 +69,7 @@ impl Translation<'_> {
                 let kind = pieces[1].kind;
                 Ok(piece(format!("iif({})", joined(&pieces)), kind))
             }
-            // MySQL's are NULL if one argument is, as SQLite's are.
+            // In MySQL, as in SQLite, the result is NULL if an argument is NULL.
             ("greatest" | "least", 2..) if mysql => {
                 let pieces = all(self)?;
                 let kind = pieces[0].kind;
@@ -78,7 +78,7 @@ impl Translation<'_> {
                     kind,
                 ))
             }
-            // Old versions of SQLite have 0 for NULL, where MySQL has NULL.
+            // json_valid(NULL) is NULL in MySQL, but 0 in old versions of SQLite.
             ("json_valid", 1) if mysql => {
                 let text = self.text(arguments[0])?.sql;
                 Ok(piece(format!("({text} IS NULL OR json_valid({text}))"), Kind::Boolean))
@@ -100,7 +100,7 @@ impl Translation<'_> {
                 let moment = self.text(arguments[0])?.sql;
                 Ok(piece(format!("CAST(strftime('{format}', {moment}) AS INTEGER)"), Kind::Integer))
             }
-            _ => Err(format!("SQLite has no function {name} that computes the same")),
+            _ => Err(format!("SQLite has no function with the same result as {name}")),
         }
     }
 }

@@ -1,24 +1,23 @@
-//! The schema of a dump of MySQL or PostgreSQL as a schema of SQLite.
+//! Translates the schema of a MySQL or PostgreSQL dump to a schema of SQLite.
 //!
 //! ```text
-//! statement ── tokens ──> create, statement ──> model ── types, expression ──> finish ──> SQL of SQLite
-//!                         what it says          tables    in SQLite's words     asks SQLite about each table
+//! statement ── tokens ──> create, statement ──> model ──── types, expression ──> finish ──> SQL of SQLite
+//!                         parse it              tables     translate             tries out each table in SQLite
 //! ```
 //!
-//! `sqlparser` divides statements into tokens and reads expressions. The clauses around expressions are read here, because dumps have
-//! clauses that it does not know, and a clause without a counterpart is left out by itself rather than with its statement.
+//! `sqlparser` splits statements into tokens and parses expressions. The clauses around expressions are parsed here, because dumps have
+//! clauses that `sqlparser` does not know, and a clause without a counterpart in SQLite is left out without its whole statement.
 //!
 //! Modules, from the bottom up:
 //!
-//! * `tokens`; `model`: tables in the terms of the dump; `types`: types in SQLite's words
-//! * `pieces`, `casts`, `expression`, `functions`: expressions in SQLite's words; `defaults`: the values of columns that rows leave out
-//! * `create`, `sequences`, `statement`: what statements say
-//! * `new_table`, `foreign_keys`, `finish`: the tables as SQL
+//! * `tokens`; `model`: tables as the dump declares them; `types`: types of SQLite for their types
+//! * `pieces`, `casts`, `expression`, `functions`: translated expressions; `defaults`: translated DEFAULT clauses
+//! * `create`, `sequences`, `statement`: parse statements
+//! * `new_table`, `foreign_keys`, `finish`: the translated tables as SQL
 //!
-//! * Invariant: a statement that may change rows or tables, and is not understood, is an error.
-//! * Invariant: a constraint never refuses a row that the source has. Where SQLite means something else, the constraint is left out with a
-//!   note.
-//! * Invariant: a statement costs time in proportion to its own length, for any number of tables.
+//! * Invariant: a statement that may change rows or tables, and can't be parsed, is an error.
+//! * Invariant: a constraint never refuses a row that the source accepts. If it means something else in SQLite, it is left out with a note.
+//! * Invariant: the time for a statement is proportional to its length, for any number of tables.
 
 mod casts;
 mod create;
@@ -45,7 +44,7 @@ use sequences::Sequence;
 use crate::dump::Conversion;
 use crate::dump::sql_mode::SqlMode;
 
-/// The program that a dump is for.
+/// The database system that a dump is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// MySQL and MariaDB.
@@ -55,7 +54,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Returns the key under which a column is found: MySQL's names of columns have no case.
+    /// Returns the key for looking up a column. Column names of MySQL are not case-sensitive.
     fn key(self, name: &str) -> String {
         match self {
             Dialect::MySql => name.to_lowercase(),
@@ -64,13 +63,13 @@ impl Dialect {
     }
 }
 
-/// Translates the statements of one database of a dump; see the module's description.
+/// Translates the statements of one database of a dump; see the description of the module.
 #[derive(Debug)]
 pub struct Translator {
     dialect: Dialect,
-    /// Decides whether double quotes enclose names in MySQL.
+    /// The mode of MySQL, which decides whether double quotes enclose names.
     sql_mode: SqlMode,
-    /// The schema of names without a schema, which old dumps of PostgreSQL set by `search_path`.
+    /// The schema for names without a schema, which old dumps of PostgreSQL set as `search_path`.
     schema: Option<String>,
     /// The tables in the order of the dump; `None` for a dropped table.
     tables: Vec<Option<Table>>,
@@ -80,54 +79,54 @@ pub struct Translator {
     left_out: Vec<LeftOut>,
     left_out_names: HashSet<(String, String)>,
     notes: Vec<Note>,
-    /// The tables and columns of SQLite whose rows have NaN.
+    /// The tables and columns, with their names in SQLite, whose rows have NaN.
     with_nan: HashSet<(String, String)>,
 }
 
-/// The schema of a dump in SQLite's words.
+/// The schema of a dump as SQL of SQLite.
 #[derive(Clone, Debug, Default)]
 pub struct Translated {
     /// CREATE TABLE and CREATE INDEX statements, all tables first.
     pub statements: Vec<String>,
-    /// The tables of the dump, in its order, with the partitions.
+    /// The tables of the dump in its order, including partitions.
     pub tables: Vec<TranslatedTable>,
-    /// The statements and clauses without a counterpart in SQLite.
+    /// The statements and clauses that were left out, because SQLite has no counterpart.
     pub left_out: Vec<LeftOut>,
-    /// The differences between tables of the dump and their translations, in the order of the dump.
+    /// Differences between tables of the dump and their translations, in the order of the dump.
     pub notes: Vec<Note>,
 }
 
-/// A table of the dump, and the table of SQLite that takes its rows.
+/// A table of the dump, and the SQLite table that gets its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TranslatedTable {
     /// The schema in the dump: always present for PostgreSQL.
     pub schema: Option<String>,
     /// The name in the dump.
     pub name: String,
-    /// The name in SQLite. Partitions have the name of their parent.
+    /// The name of the SQLite table. For a partition, it is the table of its parent.
     pub into: String,
     /// The columns in the order of the dump.
     pub columns: Vec<TranslatedColumn>,
-    /// The largest number that the counter of the table has given, if the dump says so and SQLite's table is AUTOINCREMENT.
+    /// The largest number that the counter of the table has returned; `None` if the dump does not say it or SQLite's table is not AUTOINCREMENT.
     pub largest_given: Option<i64>,
 }
 
-/// A column of the dump, and the column of SQLite that takes its values.
+/// A column of the dump, and the SQLite column that gets its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TranslatedColumn {
     /// The name in the dump.
     pub name: String,
     /// The name in SQLite; `None` for a generated column that was left out.
     pub into: Option<String>,
-    /// The conversion of values.
+    /// The conversion of its values.
     pub conversion: Conversion,
-    /// `true` if the database computes the values, so that the dump has none.
+    /// `true` if the column is generated, so that the dump has no values for it.
     pub generated: bool,
-    /// The reason why the value of a row that leaves the column out is not known; `None` if it is the DEFAULT or NULL.
+    /// For a row without a value of this column: the reason why its default can't be computed; `None` if it is the DEFAULT or NULL.
     pub no_default: Option<String>,
 }
 
-/// A statement, or a part of one, without a counterpart in SQLite.
+/// A statement, or a part of a statement, that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     /// The kind, such as `trigger` or `fulltext index`.
@@ -150,7 +149,7 @@ pub struct Note {
 }
 
 impl Translator {
-    /// Creates a translator that knows no table yet.
+    /// Creates a translator without any tables.
     pub fn new(dialect: Dialect) -> Translator {
         Translator {
             dialect,
@@ -167,12 +166,12 @@ impl Translator {
         }
     }
 
-    /// Declares a column without NOT NULL, because its rows have NaN, which SQLite stores as NULL. Both names are those of SQLite.
+    /// Makes the translation of a column lack NOT NULL, because its rows have NaN, which SQLite stores as NULL. Both names are names in SQLite.
     pub fn note_nan(&mut self, table: &str, column: &str) {
         self.with_nan.insert((table.to_owned(), column.to_owned()));
     }
 
-    /// Returns the schema of names without a schema, as `SET search_path` of old dumps of PostgreSQL says; `public` if none was set.
+    /// Returns the schema for names without a schema: the schema that `SET search_path` of an old PostgreSQL dump sets, or `public`.
     pub fn schema(&self) -> Option<&str> {
         match self.dialect {
             Dialect::MySql => None,

@@ -1,4 +1,4 @@
-//! The tables that the statements of a dump declare, in the terms of the dump.
+//! The tables, columns, keys and types that a dump declares, as they are in the dump.
 
 use std::collections::HashMap;
 
@@ -22,16 +22,16 @@ pub(super) struct Table {
     pub(super) foreign_keys: Vec<ForeignKey>,
     pub(super) checks: Vec<Check>,
     pub(super) comment: Option<String>,
-    /// `true` if the table's texts compare without case, `false` if they compare with case, `None` if the dump says nothing.
+    /// `true` if texts of the table are compared without case, `false` if with case, `None` if the dump does not say it.
     pub(super) ignores_case: Option<bool>,
-    /// The number that AUTO_INCREMENT gives next, if the dump says so.
+    /// The next number of AUTO_INCREMENT, if the dump says it.
     pub(super) next_number: Option<i64>,
-    /// The table that a partition belongs to.
+    /// The parent table, if the table is a partition.
     pub(super) partition_of: Option<Name>,
 }
 
 impl Table {
-    /// Adds a column, or replaces the column of this name.
+    /// Adds a column, or replaces the column with this name.
     pub(super) fn put(&mut self, column: Column, dialect: Dialect) {
         let key = dialect.key(&column.name);
         match self.places.get(&key) {
@@ -43,7 +43,7 @@ impl Table {
         }
     }
 
-    /// Gives a column another name and definition.
+    /// Replaces the column `old` by another one, which may have another name. Returns `false` if there is no column `old`.
     pub(super) fn change(&mut self, old: &str, column: Column, dialect: Dialect) -> bool {
         let Some(place) = self.places.remove(&dialect.key(old)) else { return false };
         self.places.insert(dialect.key(&column.name), place);
@@ -51,7 +51,7 @@ impl Table {
         true
     }
 
-    /// Removes a foreign key, a CHECK or a unique key by its name. PostgreSQL names those that have no name after table and column.
+    /// Removes the foreign key, CHECK or unique key with this name. For a constraint without a name, PostgreSQL forms one from table and column.
     pub(super) fn drop_constraint(&mut self, name: &str, dialect: Dialect) -> bool {
         let table = &self.name.1;
         let is = |own: &Option<String>, columns: &[String], suffix: &str| match own {
@@ -66,7 +66,7 @@ impl Table {
         count(self) < before
     }
 
-    /// Returns the position of a column.
+    /// Returns the index of a column.
     pub(super) fn place(&self, name: &str, dialect: Dialect) -> Option<usize> {
         self.places.get(&dialect.key(name)).copied()
     }
@@ -87,10 +87,10 @@ pub(super) struct Column {
     pub(super) generated: Option<Generated>,
     /// `true` for AUTO_INCREMENT, SERIAL and IDENTITY.
     pub(super) auto: bool,
-    /// The sequence from which the column takes its numbers, if the dump names it.
+    /// The sequence that numbers the rows of the column, if the dump names it.
     pub(super) sequence: Option<Name>,
     pub(super) comment: Option<String>,
-    /// `true` if texts compare without case, `false` if they compare with case, `None` if the column says nothing.
+    /// `true` if texts of the column are compared without case, `false` if with case, `None` if its declaration does not say it.
     pub(super) ignores_case: Option<bool>,
 }
 
@@ -112,7 +112,7 @@ pub(super) struct SourceType {
     pub(super) array: bool,
 }
 
-/// A part of a key or an index.
+/// A part of a key or an index: a column or an expression.
 #[derive(Clone, Debug)]
 pub(super) enum Part {
     /// A column.
@@ -142,7 +142,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Returns the names of the columns; expressions have none.
+    /// Returns the names of the columns, without expressions.
     fn column_names(&self) -> Vec<String> {
         let names = self.parts.iter().filter_map(|part| match part {
             Part::Column { name, .. } => Some(name.clone()),
@@ -159,12 +159,12 @@ pub(super) struct ForeignKey {
     pub(super) columns: Vec<String>,
     pub(super) parent: Name,
     pub(super) parent_columns: Vec<String>,
-    /// The actions and what is said about deferring, in SQLite's words.
+    /// The ON DELETE, ON UPDATE and DEFERRABLE clauses, as SQL of SQLite.
     pub(super) clauses: String,
     pub(super) line: u64,
 }
 
-/// A CHECK of a table or a column.
+/// A CHECK constraint of a table or a column.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
     pub(super) name: Option<String>,
@@ -172,16 +172,16 @@ pub(super) struct Check {
     pub(super) line: u64,
 }
 
-/// A type that the dump creates.
+/// A type that the dump creates with CREATE TYPE or CREATE DOMAIN.
 #[derive(Debug)]
 pub(super) enum CreatedType {
-    /// An enumeration of these texts.
+    /// An enumeration with these values.
     Enum(Vec<String>),
     /// A domain.
     Domain(Domain),
 }
 
-/// A domain: a type with conditions.
+/// A domain: a type with CHECK constraints.
 #[derive(Clone, Debug)]
 pub(super) struct Domain {
     pub(super) base: SourceType,

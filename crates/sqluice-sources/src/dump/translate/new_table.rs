@@ -1,4 +1,4 @@
-//! A table in SQLite's words, and its CREATE TABLE.
+//! A translated table, and its CREATE TABLE statement.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::model::{Name, Table};
 use super::pieces::{Known, Why};
 use super::types::Mapped;
 
-/// A column in SQLite's words.
+/// A translated column.
 pub(super) struct NewColumn {
     pub(super) name: String,
     pub(super) mapped: Mapped,
@@ -19,30 +19,30 @@ pub(super) struct NewColumn {
     pub(super) generated: Option<String>,
     pub(super) checks: Vec<String>,
     pub(super) ignores_case: bool,
-    /// `INTEGER PRIMARY KEY`, with `true` if keys are never used again.
+    /// `Some` for an INTEGER PRIMARY KEY; `true` if it is AUTOINCREMENT.
     pub(super) rowid: Option<bool>,
-    /// The sequence from which the column takes its numbers, if the dump names it.
+    /// The sequence that numbers the rows of the column, if the dump names it.
     pub(super) sequence: Option<Name>,
-    /// The reason why the value of a row that leaves the column out is not known; `None` if it is the DEFAULT or NULL.
+    /// For a row without a value of this column: the reason why its default can't be computed; `None` if it is the DEFAULT or NULL.
     pub(super) no_default: Option<Why>,
-    /// `false` for a computed column that was left out.
+    /// `false` for a generated column that was left out.
     pub(super) kept: bool,
 }
 
-/// A table in SQLite's words.
+/// A translated table.
 pub(super) struct NewTable {
     pub(super) name: String,
     pub(super) columns: Vec<NewColumn>,
-    /// Keys and conditions of the table, one a line.
+    /// The SQL of each key, CHECK and foreign key.
     pub(super) constraints: Vec<String>,
 }
 
-/// Names that may be given once, without regard to case.
+/// Names that are already used, without regard to case.
 #[derive(Default)]
 pub(super) struct Names(HashSet<String>);
 
 impl Names {
-    /// Returns the first of `wished` that is free, or the last of them with a number.
+    /// Returns the first of `wished` that is not used yet, or the last of them with a number, and marks it as used.
     pub(super) fn give(&mut self, wished: &[&str]) -> String {
         for name in wished {
             if self.0.insert(name.to_ascii_lowercase()) {
@@ -57,7 +57,7 @@ impl Names {
     }
 }
 
-/// Returns what SQLite says, without the statement.
+/// Returns the error message of SQLite, without the statement.
 pub(super) fn words(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, .. } | rusqlite::Error::SqliteFailure(_, Some(msg)) => {
@@ -81,7 +81,7 @@ pub(super) fn column_list(new: &NewTable, places: &[usize]) -> String {
 }
 
 impl NewTable {
-    /// Asks SQLite whether it takes the table, and a row.
+    /// Creates the table in the test database, prepares an INSERT, and drops the table. Returns SQLite's message if it refuses either.
     pub(super) fn try_out(&self, probe: &Connection) -> Result<(), Why> {
         let table = Table::default();
         let tried = probe.execute_batch(&self.sql(&table)).and_then(|()| {
@@ -93,7 +93,7 @@ impl NewTable {
         tried.map_err(|error| words(&error))
     }
 
-    /// Returns CREATE TABLE, with the comments of the dump as comments.
+    /// Returns the CREATE TABLE statement. Comments of the dump become comments in the SQL.
     pub(super) fn sql(&self, table: &Table) -> String {
         let mut lines: Vec<(String, Option<&str>)> = Vec::new();
         for (at, column) in self.columns.iter().enumerate().filter(|(_, column)| column.kept) {
@@ -112,7 +112,7 @@ impl NewTable {
     }
 }
 
-/// Appends a comment to a line: each line of the comment is one of its own.
+/// Appends a comment to a line of SQL. Each line of the comment becomes a `--` comment.
 fn comment(text: Option<&str>, sql: &mut String) {
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
     let text = text.replace('\0', " ");

@@ -1,4 +1,4 @@
-//! Parts of translated expressions, and what the modules about expressions share.
+//! Parts of translated expressions, and helpers that the modules for expressions share.
 
 use sqlparser::ast::{Expr, ObjectName, Value};
 use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect};
@@ -9,38 +9,38 @@ use sqluice_core::schema::quoted_text;
 use super::Dialect;
 use super::types::Kind;
 
-/// The most operators and words of an expression: an expression is a tree, which is freed by recursion.
+/// The maximum number of operators and words of an expression. Its tree is freed by recursion, which must not overflow the stack.
 const WORDS_MAX: usize = 4_000;
 
-/// The deepest nesting that is translated.
+/// The maximum depth of nesting for which an expression is translated.
 pub(super) const DEPTH_MAX: usize = 40;
 
 /// The reason why an expression is not translated.
 pub(super) type Why = String;
 
-/// A column as expressions see it.
+/// A column to which an expression can refer.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
-    /// The name in SQLite, quoted.
+    /// The name in SQLite, quoted for SQL.
     pub(super) sql: String,
     pub(super) kind: Kind,
     pub(super) ignores_case: bool,
 }
 
-/// The columns of an expression's table.
+/// The dialect of an expression, and the columns of its table.
 pub(super) struct Scope<'s> {
     pub(super) dialect: Dialect,
     pub(super) column: &'s dyn Fn(&str) -> Option<Known>,
 }
 
-/// A part of an expression in SQLite's words.
+/// A part of a translated expression.
 pub(super) struct Piece {
     pub(super) sql: String,
     pub(super) kind: Kind,
-    /// `true` if the part needs no parentheses beside an operator.
+    /// `true` if the part needs no parentheses as an operand.
     pub(super) whole: bool,
     pub(super) ignores_case: bool,
-    /// `true` for a result that the source computes in decimals, and SQLite in floating point.
+    /// `true` if the source computes the result with decimals, but SQLite with floats.
     pub(super) inexact: bool,
 }
 
@@ -80,14 +80,14 @@ pub(super) fn parse(tokens: &[Token], dialect: Dialect) -> Result<Expr, Why> {
         Dialect::Postgres => Parser::new(&postgres),
     };
     let mut parser = parser.with_recursion_limit(DEPTH_MAX).with_tokens(tokens.to_vec());
-    let expression = parser.parse_expr().map_err(|_| "it is not understood".to_owned())?;
+    let expression = parser.parse_expr().map_err(|_| "it can't be parsed".to_owned())?;
     match parser.peek_token().token {
         Token::EOF => Ok(expression),
-        _ => Err("it is not understood".to_owned()),
+        _ => Err("it can't be parsed".to_owned()),
     }
 }
 
-/// Returns an expression without its parentheses and casts.
+/// Returns an expression without surrounding parentheses and casts.
 pub(super) fn bare(mut expression: &Expr) -> &Expr {
     loop {
         expression = match expression {
@@ -110,7 +110,7 @@ pub(super) fn text_of(value: &Value) -> Option<&str> {
     }
 }
 
-/// Quotes a text; SQLite reads a literal up to its first NUL.
+/// Returns a text as an SQL literal. A text with NUL is written as a cast blob, because SQLite reads a literal only up to a NUL.
 pub(super) fn literal(text: &str) -> String {
     if text.contains('\0') { format!("(CAST({} AS TEXT))", blob(text.as_bytes())) } else { quoted_text(text) }
 }
@@ -127,15 +127,15 @@ pub(super) fn name_of(name: &ObjectName) -> String {
         .map_or_else(String::new, |ident| ident.value.to_lowercase())
 }
 
-/// Refuses a value that SQLite stores in a form with another order.
+/// Returns an error if SQLite stores the value in a form that it compares differently.
 pub(super) fn usable(piece: Piece) -> Result<Piece, Why> {
     match piece.kind {
-        Kind::Opaque => Err("SQLite compares values of this type otherwise".to_owned()),
+        Kind::Opaque => Err("SQLite compares values of this type differently".to_owned()),
         _ => Ok(piece),
     }
 }
 
-/// Refuses an operand of a comparison that SQLite computes in floating point: 0.1 + 0.2 is not 0.3 there.
+/// Returns an error for an operand of a comparison that SQLite computes with floats: 0.1 + 0.2 = 0.3 would be false.
 pub(super) fn exact(piece: Piece) -> Result<Piece, Why> {
     match piece.inexact {
         true => Err("SQLite computes decimals in floating point".to_owned()),

@@ -1,9 +1,9 @@
-//! The counters of a dump: sequences, IDENTITY and AUTO_INCREMENT, and the numbers that they give next.
+//! The counters of a dump, which are sequences, IDENTITY or AUTO_INCREMENT, and their next numbers.
 //!
 //! ```text
 //!  CREATE SEQUENCE s START WITH 5 INCREMENT BY 10;              5 is next
 //!  SELECT pg_catalog.setval('s', 25, true);                    35 is next
-//!  ALTER TABLE t ALTER COLUMN id SET DEFAULT nextval('s');     the column takes its numbers from s
+//!  ALTER TABLE t ALTER COLUMN id SET DEFAULT nextval('s');     the sequence s numbers the rows of the column
 //!  CREATE TABLE t (...) AUTO_INCREMENT=100;                   100 is next
 //! ```
 
@@ -18,10 +18,10 @@ use super::{Dialect, Translator};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sequence {
     pub(super) line: u64,
-    /// The number that the sequence gives next; `None` if the dump computes the number from rows.
+    /// The next number of the sequence; `None` if the dump computes it from rows.
     pub(super) next: Option<i64>,
     pub(super) increment: i64,
-    /// `true` if a column takes its numbers from the sequence.
+    /// `true` if the sequence numbers the rows of a column.
     pub(super) used: bool,
 }
 
@@ -32,7 +32,7 @@ impl Sequence {
 }
 
 impl Translator {
-    /// Reads CREATE SEQUENCE behind the word SEQUENCE.
+    /// Parses a CREATE SEQUENCE statement after the word SEQUENCE.
     pub(super) fn create_sequence(&mut self, cursor: &mut Cursor<'_>, line: u64) -> Parsed<()> {
         cursor.words(&["IF", "NOT", "EXISTS"]);
         let name = self.resolved(cursor.qualified()?);
@@ -42,7 +42,7 @@ impl Translator {
         Ok(())
     }
 
-    /// Reads ALTER SEQUENCE behind the word SEQUENCE.
+    /// Parses an ALTER SEQUENCE statement after the word SEQUENCE.
     pub(super) fn alter_sequence(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
         cursor.words(&["IF", "EXISTS"]);
         let name = self.resolved(cursor.qualified()?);
@@ -52,7 +52,7 @@ impl Translator {
         Ok(())
     }
 
-    /// Reads the options of IDENTITY in parentheses, and returns the sequence of the column.
+    /// Parses the options of IDENTITY in parentheses. Returns the name of the column's sequence, if the options contain it.
     pub(super) fn identity(&mut self, cursor: &mut Cursor<'_>, line: u64) -> Parsed<Option<Name>> {
         if cursor.peek() != Some(&Token::LParen) {
             return Ok(None);
@@ -68,7 +68,7 @@ impl Translator {
         Ok(name)
     }
 
-    /// Follows `SELECT setval(...)`, which sets the next number of a sequence.
+    /// Applies `SELECT setval(...)`, which sets the next number of a sequence.
     pub(super) fn set_value(&mut self, cursor: &mut Cursor<'_>) {
         cursor.word("SELECT");
         cursor.word("DO");
@@ -82,14 +82,14 @@ impl Translator {
         let Some(name) = self.sequence_of(of) else { return };
         let sequence =
             self.sequences.entry(name).or_insert_with(|| Sequence { used: true, ..Sequence::new(0) });
-        // A number that the dump computes is that of the largest row, after which SQLite goes on by itself.
+        // If the number is computed from rows, it is the largest key, from which SQLite continues anyway.
         let given = whole_number(value);
         let is_called = !matches!(rest, [is_called] if is_false(is_called));
         let increment = if is_called { sequence.increment } else { 0 };
         sequence.next = given.map(|given| given.saturating_add(increment));
     }
 
-    /// Returns the sequence that the first argument of `setval` names: a text, a name, or the column of `pg_get_serial_sequence`.
+    /// Returns the sequence that the first argument of `setval` means: a text, a name, or the column in `pg_get_serial_sequence`.
     fn sequence_of(&self, argument: &[Token]) -> Option<Name> {
         let mut cursor = Cursor::new(argument, self.dialect);
         if let Some(text) = argument.first().and_then(text_of) {
@@ -107,13 +107,13 @@ impl Translator {
         Some(counter(table, table.place(column, self.dialect)?))
     }
 
-    /// Returns the name in a text, such as `public.t_id_seq` and `"T_id_seq"`.
+    /// Parses the name of a sequence in a text, such as `public.t_id_seq` or `"T_id_seq"`.
     pub(super) fn sequence_named(&self, text: &str) -> Option<Name> {
         let tokens = tokens(text, self.dialect, true)?;
         Some(self.resolved(Cursor::new(&tokens, self.dialect).qualified().ok()?))
     }
 
-    /// Returns the sequence from which a DEFAULT takes its numbers: `nextval('s'::regclass)`, or a name in MariaDB.
+    /// Returns the sequence in a DEFAULT: `nextval('s'::regclass)`, or a name in MariaDB.
     pub(super) fn sequence_of_default(&self, arguments: &FunctionArguments) -> Option<Name> {
         let FunctionArguments::List(list) = arguments else { return None };
         let [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] = &*list.args else { return None };
@@ -121,7 +121,7 @@ impl Translator {
             Expr::Value(value) => self.sequence_named(super::pieces::text_of(&value.value)?),
             Expr::Identifier(name) => Some(self.resolved((None, name.value.clone()))),
             Expr::CompoundIdentifier(names) => {
-                // MariaDB writes the database before the name.
+                // MariaDB writes the name of the database before the name of the sequence.
                 let schema = names.iter().rev().nth(1).filter(|_| self.dialect == Dialect::Postgres);
                 let schema = schema.map(|schema| schema.value.clone());
                 Some(self.resolved((schema, names.last()?.value.clone())))
@@ -130,7 +130,7 @@ impl Translator {
         }
     }
 
-    /// Returns the largest number that the counter of a column has given, if the dump says so.
+    /// Returns the largest number that the counter of a column has returned, if the dump says it.
     pub(super) fn largest_given(&self, table: &Table, column: usize, sequence: &Option<Name>) -> Option<i64> {
         let of_sequence = || {
             let name = sequence.clone().unwrap_or_else(|| counter(table, column));
@@ -141,7 +141,7 @@ impl Translator {
     }
 }
 
-/// Returns the sequence of a column. SERIAL and IDENTITY have one whose name follows from table and column.
+/// Returns the sequence of a column. For SERIAL and IDENTITY, the name of the sequence follows from the table and the column.
 pub(super) fn counter(table: &Table, column: usize) -> Name {
     let of_column = &table.columns[column];
     of_column.sequence.clone().unwrap_or_else(|| {
@@ -150,7 +150,7 @@ pub(super) fn counter(table: &Table, column: usize) -> Name {
     })
 }
 
-/// Reads the options of a sequence. Options that say nothing about the next number are passed over.
+/// Parses the options of a sequence, and skips options that do not affect the next number.
 fn options(sequence: &mut Sequence, cursor: &mut Cursor<'_>) {
     while !cursor.at_end() {
         if cursor.word("START") {
@@ -173,7 +173,7 @@ fn options(sequence: &mut Sequence, cursor: &mut Cursor<'_>) {
     }
 }
 
-/// Passes a whole number.
+/// Parses a whole number at the cursor, and moves past it.
 fn number(cursor: &mut Cursor<'_>) -> Option<i64> {
     let negative = usize::from(cursor.peek() == Some(&Token::Minus));
     let number = whole_number(cursor.rest().get(..=negative)?)?;
@@ -183,7 +183,7 @@ fn number(cursor: &mut Cursor<'_>) -> Option<i64> {
     Some(number)
 }
 
-/// Returns the whole number of these tokens; numbers beyond those of SQLite are its largest.
+/// Parses a whole number. A number beyond SQLite's integers becomes the largest integer.
 pub(super) fn whole_number(tokens: &[Token]) -> Option<i64> {
     let (sign, digits) = match tokens {
         [Token::Number(digits, _)] => (1, digits),
@@ -194,7 +194,7 @@ pub(super) fn whole_number(tokens: &[Token]) -> Option<i64> {
     Some(number.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
 }
 
-/// Returns `true` for the ways to write false.
+/// Returns `true` if the tokens mean false in any of its forms.
 fn is_false(tokens: &[Token]) -> bool {
     match tokens {
         [token] if super::tokens::is_word(token, "FALSE") => true,

@@ -1,4 +1,4 @@
-//! Statements by their first words.
+//! Parses statements, by their first words.
 
 use sqlparser::tokenizer::Token;
 use sqluice_core::error::{Error, Place, Result};
@@ -9,7 +9,7 @@ use super::sequences::{counter, whole_number};
 use super::tokens::{Cursor, Near, Parsed, split, text_of, tokens};
 use super::{Dialect, Translator};
 
-/// The kinds of objects that SQLite does not have, by their words behind CREATE. Longer ones are first.
+/// The kinds of objects that SQLite does not have: the words after CREATE. Longer ones come before their beginnings.
 const KINDS: [&str; 36] = [
     "MATERIALIZED VIEW",
     "FOREIGN TABLE",
@@ -49,7 +49,7 @@ const KINDS: [&str; 36] = [
     "PACKAGE",
 ];
 
-/// First words of statements that change neither rows nor tables, or whose effect is not part of a schema.
+/// The first words of statements that change neither rows nor tables, or that do not affect the schema.
 const SILENT: [&str; 32] = [
     "SET",
     "RESET",
@@ -85,17 +85,17 @@ const SILENT: [&str; 32] = [
     "CALL",
 ];
 
-/// First words of statements that change rows or tables.
+/// The first words of statements that change rows or tables.
 const CHANGES: [&str; 11] = [
     "INSERT", "UPDATE", "DELETE", "REPLACE", "TRUNCATE", "RENAME", "MERGE", "COPY", "LOAD", "ROLLBACK",
     "WITH",
 ];
 
 impl Translator {
-    /// Takes a statement that has no rows, without its semicolon. `line` is the line of its first byte.
+    /// Applies a statement without rows, given without its semicolon. `line` is the line of its first byte.
     ///
     /// # Errors
-    /// The statement may change rows or tables, and is not understood. The place has the line; the caller knows the file.
+    /// If the statement may change rows or tables, and can't be parsed. The place of the error has the line; the caller adds the file.
     pub fn take(&mut self, sql: &str, line: u64) -> Result<()> {
         if self.dialect == Dialect::MySql {
             self.sql_mode.take(sql);
@@ -103,7 +103,7 @@ impl Translator {
         let Some(tokens) = tokens(sql, self.dialect, self.sql_mode.ansi_quotes()) else {
             return self.take_words(sql, line);
         };
-        // A line that begins with a backslash is a command of psql.
+        // A statement that begins with a backslash is a command of psql.
         if matches!(tokens.first(), None | Some(Token::Backslash)) {
             return Ok(());
         }
@@ -112,10 +112,10 @@ impl Translator {
             return Err(only_by_server(sql, line));
         }
         self.statement(&mut cursor, line)
-            .map_err(|Near(near)| refused(sql, line, &format!("is not understood at {near}")))
+            .map_err(|Near(near)| refused(sql, line, &format!("can't be parsed at {near}")))
     }
 
-    /// Takes a statement that can't be divided into tokens.
+    /// Handles a statement that can't be split into tokens.
     fn take_words(&mut self, sql: &str, line: u64) -> Result<()> {
         let words: Vec<String> = sql
             .lines()
@@ -128,9 +128,9 @@ impl Translator {
         let of_table =
             words.get(1).is_some_and(|word| ["TABLE", "TEMPORARY", "UNLOGGED"].contains(&word.as_str()));
         if CHANGES.contains(&first) || (["CREATE", "ALTER", "DROP"].contains(&first) && of_table) {
-            return Err(refused(sql, line, "can't be divided into words: does a quote end?"));
+            return Err(refused(sql, line, "can't be split into words: is a quote not closed?"));
         }
-        self.leave_out("statement", words.join(" "), line, "it is not understood");
+        self.leave_out("statement", words.join(" "), line, "it can't be parsed");
         Ok(())
     }
 
@@ -153,12 +153,12 @@ impl Translator {
             Ok(())
         } else {
             let words: Vec<String> = cursor.rest().iter().take(3).map(ToString::to_string).collect();
-            self.leave_out("statement", words.join(" "), line, "it is not understood");
+            self.leave_out("statement", words.join(" "), line, "it can't be parsed");
             Ok(())
         }
     }
 
-    /// Reads settings that decide what names and quotes mean.
+    /// Parses SET statements that decide the meaning of names.
     fn set(&mut self, cursor: &mut Cursor<'_>) {
         if self.dialect == Dialect::Postgres && cursor.word("SEARCH_PATH") {
             cursor.next();
@@ -209,7 +209,7 @@ impl Translator {
         {
             return Ok(());
         }
-        // MySQL writes DEFINER, ALGORITHM and others before the kind.
+        // MySQL writes DEFINER, ALGORITHM and other clauses before the kind of the object.
         *cursor = start;
         while !cursor.at_end() {
             for kind in KINDS {
@@ -232,7 +232,7 @@ impl Translator {
             }
             cursor.next();
         }
-        self.leave_out("statement", "CREATE".to_owned(), line, "it is not understood");
+        self.leave_out("statement", "CREATE".to_owned(), line, "it can't be parsed");
         Ok(())
     }
 
@@ -323,7 +323,7 @@ impl Translator {
         if cursor.word("SEQUENCE") {
             return self.alter_sequence(cursor);
         }
-        // Owners, rights, and parts of objects that were left out.
+        // Owners, privileges, and parts of objects that were left out.
         Ok(())
     }
 
@@ -336,7 +336,7 @@ impl Translator {
         cursor.word("ONLY");
         let name = self.resolved(cursor.qualified()?);
         cursor.symbol(&Token::Mul);
-        // The table leaves the list while its statement is read, so that both can change.
+        // Take the table out of the list, so that the table and the translator can both be changed.
         let place = self.places.get(&name).copied();
         let taken = place.and_then(|place| self.tables[place].take());
         let known = taken.is_some();
@@ -393,11 +393,11 @@ impl Translator {
         }
         let dialect = self.dialect;
         let Some(table) = table else {
-            // `--clean` drops constraints of tables before it creates the tables.
+            // With `--clean`, dumps drop constraints before they create the tables.
             if ["DROP", "DETACH", "ALTER"].iter().any(|word| action.is_word(word)) {
                 return Ok(());
             }
-            // A view or foreign table, or a table that another dump has.
+            // The table is a view or a foreign table, or is in another dump.
             self.leave_out(
                 "statement",
                 format!("ALTER TABLE {}", name.1),
@@ -472,7 +472,7 @@ impl Translator {
     fn drop(&mut self, cursor: &mut Cursor<'_>) -> Parsed<()> {
         cursor.word("TEMPORARY");
         if !cursor.word("TABLE") {
-            // Indexes are dropped before their tables are, in dumps that begin with DROP.
+            // Dumps that begin with DROP statements drop indexes together with their tables.
             return Ok(());
         }
         cursor.words(&["IF", "EXISTS"]);
@@ -517,15 +517,18 @@ fn start_of(sql: &str) -> String {
     sql.split_whitespace().take(4).collect::<Vec<_>>().join(" ").chars().take(80).collect()
 }
 
-/// Returns the error for a statement that changes rows by other means than literals.
+/// Returns the error for a statement that changes rows in a way that only a server can execute.
 fn only_by_server(sql: &str, line: u64) -> Error {
-    let message = format!("the statement \"{} ...\" changes rows by more than literals", start_of(sql));
+    let message = format!(
+        "the statement \"{} ...\" changes rows in a way that only a database server can execute",
+        start_of(sql)
+    );
     Error::input(message)
         .at(Place { line: Some(line), ..Place::default() })
         .hint("run the script on a server, and load a dump of the database")
 }
 
-/// Returns the error for a statement that is not understood.
+/// Returns the error for a statement that can't be parsed but may change rows or tables.
 fn refused(sql: &str, line: u64, why: &str) -> Error {
     let start = start_of(sql);
     Error::input(format!("the statement \"{start} ...\" {why}"))

@@ -1,18 +1,18 @@
-//! The tokens of a statement, without blanks and comments, and a cursor over them.
+//! The tokens of a statement, without white space and comments, and a cursor over them.
 
 use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect};
 use sqlparser::tokenizer::{Token, Tokenizer, Word};
 
 use super::Dialect;
 
-/// The token at which a statement could not be read, as text.
+/// The error if a statement can't be parsed: the text of the token at which parsing stopped.
 #[derive(Debug)]
 pub(super) struct Near(pub(super) String);
 
-/// The result of reading a part of a statement.
+/// The result of parsing a part of a statement.
 pub(super) type Parsed<T> = Result<T, Near>;
 
-/// Returns the tokens of a statement; `None` if its text can't be divided into tokens. With `ansi`, double quotes enclose names in MySQL.
+/// Splits a statement into tokens. Returns `None` if the text can't be split. With `ansi`, double quotes enclose names in MySQL.
 pub(super) fn tokens(sql: &str, dialect: Dialect, ansi: bool) -> Option<Vec<Token>> {
     let all = match dialect {
         Dialect::MySql => Tokenizer::new(&MySqlDialect {}, &without_executable_comments(sql)).tokenize(),
@@ -25,7 +25,7 @@ pub(super) fn tokens(sql: &str, dialect: Dialect, ansi: bool) -> Option<Vec<Toke
             Token::DoubleQuotedString(value) if ansi => {
                 kept.push(Token::Word(Word { value, quote_style: Some('"'), keyword: NO_KEYWORD }));
             }
-            // MySQL's introducers, as in `_utf8mb4'x'`, say how bytes are to be read; the dump has one encoding.
+            // Drop an introducer of MySQL such as `_utf8mb4` in `_utf8mb4'x'`: all text of a dump has the same encoding.
             Token::SingleQuotedString(_) | Token::DoubleQuotedString(_) | Token::HexStringLiteral(_)
                 if dialect == Dialect::MySql
                     && matches!(kept.last(), Some(Token::Word(word)) if is_introducer(word)) =>
@@ -45,9 +45,9 @@ fn is_introducer(word: &Word) -> bool {
     word.quote_style.is_none() && word.value.len() > 1 && word.value.starts_with('_')
 }
 
-/// Returns a statement of MySQL with the content of its executable comments, `/*!40101 ... */` and `/*M!100100 ... */`, in their places.
+/// Returns a statement of MySQL in which executable comments, `/*!40101 ... */` and `/*M!100100 ... */`, are replaced by their content.
 ///
-/// Version 999999 is that of no server: its content is no SQL.
+/// A comment for version 999999, which no server has, is removed with its content.
 fn without_executable_comments(sql: &str) -> String {
     let bytes = sql.as_bytes();
     let mut kept = Vec::with_capacity(bytes.len());
@@ -87,7 +87,7 @@ fn without_executable_comments(sql: &str) -> String {
     String::from_utf8_lossy(&kept).into_owned()
 }
 
-/// Returns the length of a quoted text or name that begins `text`.
+/// Returns the length of the quoted text or name at the start of `text`.
 fn quoted_end(text: &[u8], quote: u8) -> usize {
     let mut at = 1;
     while at < text.len() && text[at] != quote {
@@ -96,7 +96,7 @@ fn quoted_end(text: &[u8], quote: u8) -> usize {
     (at + 1).min(text.len())
 }
 
-/// Returns the text of a token in quotes, for `LIKE 'x'`, `COMMENT 'x'` and values of ENUM.
+/// Returns the text of a quoted token, as in `LIKE 'x'`, `COMMENT 'x'` and the values of ENUM.
 pub(super) fn text_of(token: &Token) -> Option<&str> {
     match token {
         Token::SingleQuotedString(text)
@@ -128,7 +128,7 @@ pub(super) fn split(tokens: &[Token]) -> Vec<&[Token]> {
     parts
 }
 
-/// A place in the tokens of a statement.
+/// A position in the tokens of a statement.
 #[derive(Clone)]
 pub(super) struct Cursor<'t> {
     tokens: &'t [Token],
@@ -145,7 +145,7 @@ impl<'t> Cursor<'t> {
         self.tokens.get(self.at)
     }
 
-    /// Returns the token that is `ahead` tokens behind the next.
+    /// Returns the token that comes `ahead` tokens after the next one.
     pub(super) fn peek_at(&self, ahead: usize) -> Option<&'t Token> {
         self.tokens.get(self.at + ahead)
     }
@@ -156,7 +156,7 @@ impl<'t> Cursor<'t> {
         Some(token)
     }
 
-    /// Returns the tokens that are left.
+    /// Returns the tokens from the next one on.
     pub(super) fn rest(&self) -> &'t [Token] {
         &self.tokens[self.at..]
     }
@@ -165,13 +165,13 @@ impl<'t> Cursor<'t> {
         self.at >= self.tokens.len()
     }
 
-    /// Returns the error of a statement that can't be read from here.
+    /// Returns the error that the statement can't be parsed from here on.
     pub(super) fn near<T>(&self) -> Parsed<T> {
         let token = self.peek().map_or_else(|| "its end".to_owned(), |token| format!("\"{token}\""));
         Err(Near(token.chars().take(60).collect()))
     }
 
-    /// Returns `true` if the next token is this word without quotes.
+    /// Returns `true` if the next token is this word, without quotes.
     pub(super) fn is_word(&self, word: &str) -> bool {
         self.is_word_at(0, word)
     }
@@ -180,7 +180,7 @@ impl<'t> Cursor<'t> {
         self.peek_at(ahead).is_some_and(|token| is_word(token, word))
     }
 
-    /// Passes these words if they are next.
+    /// Moves past these words if they come next. Returns `true` if so.
     pub(super) fn words(&mut self, words: &[&str]) -> bool {
         let follow = words.iter().enumerate().all(|(ahead, word)| self.is_word_at(ahead, word));
         self.at += if follow { words.len() } else { 0 };
@@ -191,7 +191,7 @@ impl<'t> Cursor<'t> {
         self.words(&[word])
     }
 
-    /// Passes the first of these words that is next.
+    /// Moves past the next word if it is one of these. Returns `true` if so.
     pub(super) fn one_of(&mut self, words: &[&str]) -> bool {
         words.iter().any(|word| self.word(word))
     }
@@ -202,7 +202,7 @@ impl<'t> Cursor<'t> {
         follows
     }
 
-    /// Passes a name, folded to lower case where PostgreSQL folds it.
+    /// Parses a name. PostgreSQL folds a name without quotes to lower case.
     pub(super) fn name(&mut self) -> Parsed<String> {
         let name = match self.peek() {
             Some(Token::Word(word)) if word.quote_style.is_none() && self.dialect == Dialect::Postgres => {
@@ -220,7 +220,7 @@ impl<'t> Cursor<'t> {
         Ok(name)
     }
 
-    /// Passes a name, and the schema before its dot.
+    /// Parses a name, and the schema before its dot, if any.
     pub(super) fn qualified(&mut self) -> Parsed<(Option<String>, String)> {
         let (mut schema, mut name) = (None, self.name()?);
         while self.symbol(&Token::Period) {
@@ -229,7 +229,7 @@ impl<'t> Cursor<'t> {
         Ok((schema, name))
     }
 
-    /// Passes a group in parentheses and returns its content.
+    /// Parses a group in parentheses, and returns its tokens.
     pub(super) fn group(&mut self) -> Parsed<&'t [Token]> {
         if self.peek() != Some(&Token::LParen) {
             return self.near();
@@ -247,7 +247,7 @@ impl<'t> Cursor<'t> {
         self.near()
     }
 
-    /// Passes a text in quotes.
+    /// Parses a quoted text.
     pub(super) fn text(&mut self) -> Parsed<String> {
         match self.peek().and_then(text_of) {
             Some(text) => {
@@ -258,7 +258,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Passes an expression that ends before one of `ends`, which are words outside of parentheses; it has one token at least.
+    /// Parses an expression of at least one token. It ends before one of the words `ends` outside of parentheses.
     pub(super) fn expression(&mut self, ends: &[&str]) -> Parsed<&'t [Token]> {
         let start = self.at;
         let mut depth = 0_usize;
@@ -282,7 +282,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// Returns `true` for a word without quotes.
+/// Returns `true` if a token is this word, without quotes.
 pub(super) fn is_word(token: &Token, expected: &str) -> bool {
     matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(expected))
 }

@@ -1,36 +1,36 @@
-//! Types of MySQL and PostgreSQL as types of SQLite.
+//! Translates types of MySQL and PostgreSQL to declared types of SQLite.
 
 use super::Dialect;
 use super::model::SourceType;
 use crate::dump::conversion::{Conversion, Element};
 
-/// The use of a column in expressions.
+/// The kind of a column's values, which decides how expressions may use them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Integer,
     Number,
-    /// A decimal whose digits are text.
+    /// A decimal that is stored as text, to keep all its digits.
     DecimalText,
     Float,
     Text,
     Blob,
     Boolean,
-    /// A text with an order of its own.
+    /// A text with its own order: that of the values in its enumeration.
     Enum,
-    /// A moment in UTC.
+    /// A date and time in UTC.
     Moment,
-    /// A text that SQLite neither compares nor computes as the source does.
+    /// A value that SQLite neither compares nor computes like the source.
     Opaque,
 }
 
-/// A type in SQLite's words.
+/// A translated type.
 #[derive(Clone, Debug)]
 pub(super) struct Mapped {
-    /// The declared type; empty for a column that keeps values of any type.
+    /// The declared type; empty if the column stores values of any type.
     pub(super) declared: &'static str,
     pub(super) conversion: Conversion,
     pub(super) kind: Kind,
-    /// `true` if the type itself compares texts without case.
+    /// `true` if the type compares texts without case.
     pub(super) ignores_case: bool,
 }
 
@@ -38,7 +38,7 @@ fn mapped(declared: &'static str, conversion: Conversion, kind: Kind) -> Mapped 
     Mapped { declared, conversion, kind, ignores_case: false }
 }
 
-/// Returns a built-in type in SQLite's words. `is_enum` is `true` for a type that the dump creates as an enumeration.
+/// Translates a type. `is_enum` is `true` if the dump creates the type as an enumeration.
 pub(super) fn map(source: &SourceType, dialect: Dialect, is_enum: bool) -> Mapped {
     if source.array {
         let element = SourceType { array: false, ..source.clone() };
@@ -113,13 +113,13 @@ pub(super) fn map(source: &SourceType, dialect: Dialect, is_enum: bool) -> Mappe
             | "uuid" | "json" | "jsonb",
             _,
         ) => text,
-        // PostgreSQL has times of one form; MySQL's may be negative and longer than a day.
+        // PostgreSQL writes all times in one form. Times of MySQL may be negative or longer than a day, so they are opaque.
         ("time", Dialect::Postgres) => text,
         _ => opaque,
     }
 }
 
-/// Returns the type of a decimal as a load of Parquet files declares it where it does not know all values.
+/// Returns the type of a decimal: the same type as in a load of Parquet files whose values are not all known.
 fn decimal(source: &SourceType, dialect: Dialect) -> Mapped {
     let number = |at: usize| source.arguments.get(at).and_then(|digits| digits.parse::<i32>().ok());
     let digits = match (number(0), dialect) {

@@ -1,4 +1,4 @@
-//! Decompression of blocks, within the memory of the load.
+//! Decompresses the blocks of Avro files. A block must fit the memory of the load.
 
 use std::io::Read;
 
@@ -9,7 +9,7 @@ use sqluice_core::error::Error;
 use super::fault::Fault;
 use crate::arrow::MemoryBound;
 
-/// The largest number of bytes that one byte of Snappy decompresses to: a copy of 64 bytes takes three.
+/// The maximum number of bytes that one byte of Snappy can decompress to: three bytes copy up to 64 bytes.
 const SNAPPY_GROWTH_MAX: usize = 22;
 
 /// The compression of the blocks of a file.
@@ -52,7 +52,7 @@ impl Codec {
                     packed.split_last_chunk().ok_or(Fault::Damaged("a block lacks its checksum"))?;
                 let bytes = snap::raw::decompress_len(packed).map_err(Fault::of)?;
                 if bytes / SNAPPY_GROWTH_MAX > packed.len() {
-                    return Err(Fault::Damaged("a block says that it is longer than it can be"));
+                    return Err(Fault::Damaged("a block claims to be longer than it can be"));
                 }
                 memory.check("a block, decompressed,", bytes as u64)?;
                 out.resize(bytes, 0);
@@ -61,7 +61,7 @@ impl Codec {
                 let mut sum = Crc::new();
                 sum.update(out);
                 if sum.sum() != u32::from_be_bytes(*checksum) {
-                    return Err(Fault::Damaged("the checksum of a block is another"));
+                    return Err(Fault::Damaged("the checksum of a block is wrong"));
                 }
             }
         }
@@ -69,7 +69,7 @@ impl Codec {
     }
 }
 
-/// Reads everything into `out`. More bytes than the memory of the load are an error.
+/// Reads all of `from` into `out`. Returns an error if the bytes take more than the memory of the load.
 fn read_at_most(from: impl Read, out: &mut Vec<u8>, memory: MemoryBound) -> Result<(), Fault> {
     let end = memory.0.unwrap_or(u64::MAX - 1);
     from.take(end + 1).read_to_end(out).map_err(Fault::of)?;

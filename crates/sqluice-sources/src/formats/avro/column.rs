@@ -1,4 +1,4 @@
-//! The values of a field, which grow record by record and become an array.
+//! Collects the values of a field, record by record, and turns them into an Arrow array.
 //!
 //! ```text
 //!  null             NullArray              date, time-*, timestamp-*    Date32, Time32, Time64, Timestamp
@@ -6,7 +6,7 @@
 //!  int, long        Int32, Int64           duration                     Interval(MonthDayNano)
 //!  float, double    Float32, Float64       enum                         Dictionary(Int32, Utf8)
 //!  bytes, fixed     Binary                 array, map, record           List, Map, Struct
-//!  string           Binary, meant as Utf8  union: with null, of others  nullable, Union
+//!  string           Binary, read as Utf8   union: null and a type, other nullable type, Union
 //! ```
 //!
 //! `fixed` is stored as Binary, not as FixedSizeBinary: a NULL, which takes one byte in the file, would take as many bytes as a value.
@@ -29,10 +29,10 @@ use super::cursor::Cursor;
 use super::fault::Fault;
 use super::room::Room;
 
-/// The largest number of items of an array that take no bytes: a few bytes of a damaged file could stand for any number of them.
+/// The maximum number of items in an array if the items take no bytes: otherwise a few bytes of a damaged file could stand for any number.
 pub(super) const EMPTY_ITEMS_MAX: u64 = 1 << 20;
 
-/// The values of one field.
+/// The values of one field, collected from several records.
 pub(super) struct Column {
     tag: Tag,
     values: Values,
@@ -41,20 +41,20 @@ pub(super) struct Column {
     null_bytes: u64,
 }
 
-/// The kind of an Avro union that Arrow stores as a single type. In the file, the index of the union's branch precedes each value.
+/// The kind of an Avro union that becomes a single Arrow type. Before each value, the file has the index of the value's type in the union.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
-    /// The type is no union.
+    /// The type is not a union.
     None,
     /// The union has a single type.
     Single,
     /// The union has null and then another type.
     NullFirst,
-    /// The union has null after another type.
+    /// The union has another type and then null.
     NullLast,
 }
 
-/// The meaning of an `int`.
+/// The meaning of an `int`, by its logical type.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum IntAs {
     Int,
@@ -62,7 +62,7 @@ pub(super) enum IntAs {
     TimeMillis,
 }
 
-/// The meaning of a `long`.
+/// The meaning of a `long`, by its logical type.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LongAs {
     Long,
@@ -71,9 +71,9 @@ pub(super) enum LongAs {
     Timestamp(TimeUnit, bool),
 }
 
-/// The bytes of values, one after another.
+/// The bytes of all values, one value after another.
 pub(super) struct Bytes {
-    /// The length of each value, if the type gives one.
+    /// The length of each value, if the type is `fixed`.
     pub(super) fixed: Option<usize>,
     pub(super) is_text: bool,
     offsets: Vec<i32>,
@@ -83,14 +83,14 @@ pub(super) struct Bytes {
 /// A decimal type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decimal {
-    /// The length of each value in bytes, if the type gives one.
+    /// The length of each value in bytes, if the type is `fixed`.
     pub(super) fixed: Option<usize>,
     pub(super) precision: u8,
     pub(super) scale: i8,
 }
 
 pub(super) enum Values {
-    /// The number of NULLs: a value of the type null has no content.
+    /// The number of NULLs: a value of the type null takes no bytes.
     Null(usize),
     Boolean(BooleanBufferBuilder),
     Int(IntAs, Vec<i32>),
@@ -104,7 +104,7 @@ pub(super) enum Values {
     Enum(ArrayRef, Vec<i32>),
     Array(Vec<i32>, Box<Column>),
     Map(Vec<i32>, Bytes, Box<Column>),
-    /// The number of records, and their fields with their values.
+    /// The number of records, and the fields with their values.
     Record(usize, Vec<(Arc<str>, Column)>),
     Union(Vec<i8>, Vec<i32>, Vec<Column>),
 }
@@ -122,7 +122,7 @@ impl Bytes {
         Ok(())
     }
 
-    /// Ends a value. Its end fits an offset of 32 bits, as the values of a batch have less than 2 GiB.
+    /// Records the end of a value. The end fits 32 bits, as all values of a batch have less than 2 GiB.
     fn end_value(&mut self) {
         self.offsets.push(self.data.len() as i32);
     }
@@ -134,7 +134,7 @@ impl Bytes {
     }
 }
 
-/// Reads a value: `fixed` bytes, or a length and as many bytes.
+/// Reads the bytes of a value: `fixed` bytes, or a length followed by that many bytes.
 fn read_bytes<'a>(fixed: Option<usize>, from: &mut Cursor<'a>) -> Result<&'a [u8], Fault> {
     match fixed {
         Some(bytes) => from.take(bytes),
@@ -142,7 +142,7 @@ fn read_bytes<'a>(fixed: Option<usize>, from: &mut Cursor<'a>) -> Result<&'a [u8
     }
 }
 
-/// Takes the offsets of an array, and leaves the offsets of an empty array.
+/// Returns the offsets as those of an Arrow array, and resets `offsets` for the next array.
 fn taken_offsets(offsets: &mut Vec<i32>) -> OffsetBuffer<i32> {
     OffsetBuffer::new(mem::replace(offsets, vec![0]).into())
 }
@@ -168,7 +168,7 @@ impl Column {
         Column { tag, values, validity: NullBufferBuilder::new(0), null_bytes }
     }
 
-    /// Returns the column as a union of the kind `tag`, in which its type is the only one besides null.
+    /// Returns the column of this type as the column of a union with this type only, or with this type and null, as `tag` says.
     pub(super) fn tagged(self, tag: Tag) -> Column {
         Column { tag, ..self }
     }
@@ -202,7 +202,7 @@ impl Column {
             }
     }
 
-    /// Returns the type of the values, or, with `stored`, the type of the arrays, which have Binary for texts that may not be UTF-8.
+    /// Returns the Arrow type of the values. With `stored`, texts have the type Binary, as in the arrays of a batch: they may not be UTF-8.
     pub(super) fn data_type(&self, stored: bool) -> DataType {
         match &self.values {
             Values::Null(_) => DataType::Null,
@@ -259,20 +259,20 @@ impl Column {
         Ok(())
     }
 
-    /// Appends a NULL, or the placeholder of a value whose record is NULL.
+    /// Appends a NULL. If the record around the value is NULL, this NULL is a placeholder.
     fn push_null(&mut self) {
         self.validity.append_null();
         self.values.push_null();
     }
 
-    /// Takes the values as an array.
+    /// Returns the collected values as an array, and begins a new one.
     pub(super) fn finish(&mut self) -> Result<ArrayRef, Fault> {
         let nulls = self.validity.finish();
         self.values.finish(nulls)
     }
 }
 
-/// The time zone of timestamps in UTC.
+/// The time zone of timestamps that Avro defines as UTC.
 const UTC: &str = "+00:00";
 
 const NO_SUCH_TYPE: &str = "a union has no type of that number";
@@ -299,13 +299,13 @@ pub(super) fn fields_of(fields: &[(Arc<str>, Column)], stored: bool) -> Fields {
     fields.iter().map(|(name, column)| Field::new(&**name, column.data_type(stored), true)).collect()
 }
 
-/// Takes the values of the fields of a record.
+/// Returns the collected values of a record's fields as arrays, and begins new ones.
 pub(super) fn finish_fields(fields: &mut [(Arc<str>, Column)]) -> Result<Vec<ArrayRef>, Fault> {
     fields.iter_mut().map(|(_, column)| column.finish()).collect()
 }
 
 impl Values {
-    /// Returns the memory of a NULL, in bytes.
+    /// Returns the memory that a NULL takes, in bytes.
     fn null_bytes(&self) -> u64 {
         let value = match self {
             Values::Null(_) | Values::Boolean(_) => 0,
@@ -482,7 +482,7 @@ pub(super) fn symbols<'a>(names: impl IntoIterator<Item = &'a str>) -> ArrayRef 
     Arc::new(StringArray::from_iter_values(names))
 }
 
-/// Returns the index of the union's type that stands for a NULL: null, if the union has this type.
+/// Returns the index of the union's type that a NULL is stored as: the type null, or else the first type.
 fn place_of_null(branches: &[Column]) -> usize {
     branches.iter().position(Column::is_null).unwrap_or(0)
 }
@@ -515,8 +515,8 @@ fn read_items(
     }
 }
 
-/// Ends an array or a map of `count` items. Offsets have 31 bits, which is enough: each item takes memory or, as a NULL, at least a byte of
-/// its block.
+/// Records the end of an array or a map of `count` items. The end fits 31 bits, as each item takes memory, which is bounded, or at least a
+/// byte of the block.
 fn end_items(offsets: &mut Vec<i32>, count: u64, room: &mut Room) -> Result<(), Fault> {
     let end = offsets.last().copied().unwrap_or_default() + count as i32;
     push(offsets, end, room)

@@ -1,4 +1,4 @@
-//! The bytes of a block or of the header, and the encodings of Avro's primitive types.
+//! Reads Avro's primitive types from the bytes of a block or of the header.
 
 use super::fault::Fault;
 
@@ -38,7 +38,7 @@ impl<'a> Cursor<'a> {
         let mut number = 0;
         for (index, byte) in self.rest.iter().enumerate() {
             let bits = u64::from(byte & 0x7f);
-            // The tenth byte has room for one bit.
+            // Nine bytes have 63 bits, so the tenth byte may only have one.
             if index == 9 && bits > 1 || index > 9 {
                 return Err(Fault::Damaged("an integer has more than 64 bits"));
             }
@@ -76,8 +76,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads the number of items in the next block of an array or a map. After a negative number, the block's length follows, which is
-    /// skipped. 0 ends the array or map.
+    /// Reads the number of items in the next block of an array or a map; 0 ends the array or map. If the number is negative, the block's length
+    /// in bytes follows it, and is skipped.
     pub(super) fn items(&mut self) -> Result<u64, Fault> {
         let count = self.long()?;
         if count < 0 {

@@ -1,5 +1,5 @@
-//! Avro files as a format of a load. A file is read from start to end each time: for the count of its rows and for the load. So an input
-//! that is no local file, or is compressed, is copied to a temporary file first.
+//! Opens Avro files for a load. To count the rows, and again for the load, the whole file is read from its start. So an input that is
+//! compressed, or is not a local file, is copied to a temporary file first.
 
 use arrow_schema::SchemaRef;
 use sqluice_core::error::Result;
@@ -35,7 +35,7 @@ impl Format for Avro {
     }
 }
 
-/// The rows of an Avro file.
+/// An opened Avro file.
 struct AvroFile {
     options: ArrowOptions,
     schema: SchemaRef,

@@ -2,13 +2,13 @@
 
 use super::taken::read;
 
-/// The memory of a load.
+/// The memory of the simulated load.
 const MEMORY_BYTES: u64 = 64 << 20;
 
-/// Reads `bytes` as an Avro file, and again with a part of the end cut off. The last byte decides how much.
+/// Reads `bytes` as an Avro file, and again with the end cut off. The last byte decides how much is cut off.
 ///
 /// # Panics
-/// If a file that is cut short has other rows than the whole file, or more rows.
+/// If the rows of the short file are not the first rows of the whole file.
 pub fn reads_what_there_is(bytes: &[u8]) {
     let whole = read(bytes, MEMORY_BYTES);
     let Some((&cut, _)) = bytes.split_last() else { return };

@@ -5,11 +5,11 @@
 //!  block   number of records | length in bytes | records, one after another, compressed | the same 16 bytes
 //! ```
 //!
-//! A schema in JSON (`schema`) gives the columns of the records (`column`). Values follow one another in the order of the schema: nothing
-//! in a record names its fields. So a reader takes any bytes for records, unless the bytes break one of Avro's few rules. All rules are
-//! checked.
+//! A schema in JSON (`schema`) gives the columns of the records (`column`). The values of a record follow one another in the order of the
+//! schema, without field names. So nearly any bytes can be read as records, except for bytes that break one of Avro's few rules. All these
+//! rules are checked.
 //!
-//! Values are stored as the values of Parquet and Arrow files are ([`arrow`](crate::arrow)), by these types:
+//! Values are stored like values of Parquet and Arrow files ([`arrow`](crate::arrow)), by these types:
 //!
 //! | Avro | Arrow |
 //! |---|---|
@@ -32,16 +32,16 @@
 //!
 //! Two crates read Avro. Neither keeps this invariant, and each takes some damage for the end of the file or for values:
 //!
-//! * `arrow-avro` 60.1 gives arrays, as needed here. It ends without an error if the last block is cut short. It takes any number before a
-//!   nullable value for one of the two types, any byte that is not 0 for `true`, and months beyond 31 bits for negative ones. It
-//!   decompresses a block to any length, and panics if a block of Snappy is shorter than its checksum. It refuses all rows of a batch for
-//!   one text that is not UTF-8, and gives UUIDs that are strings as binary data.
-//! * `apache-avro` 0.23 gives a tree of values for each record, which would have to be turned into arrays here. It bounds allocations, by a
-//!   number for the whole process, but allocates the declared size of a block before it reads the block. A block that is cut short in its
-//!   first number ends the file, and bytes behind the records of a block are left out. It needs a dozen more crates.
+//! * `arrow-avro` 60.1 returns arrays, as needed here. It ends without an error if the last block is cut short. Before a nullable value, it
+//!   accepts any number as the index of one of the two types; it reads any byte other than 0 as `true`, and months of more than 31 bits as
+//!   negative. It decompresses a block to any length, and panics if a block of Snappy is shorter than its checksum. If one text is not
+//!   UTF-8, it refuses all rows of the batch. It returns UUIDs that are strings as binary data.
+//! * `apache-avro` 0.23 returns a tree of values for each record, which would have to be turned into arrays here. It bounds allocations, by
+//!   one limit for the whole process, but allocates the declared size of a block before it reads the block. If a block is cut short in its
+//!   first number, it takes this for the end of the file; it ignores bytes after the records of a block. It needs a dozen more crates.
 //!
-//! Both crates are maintained, and licensed as this crate is. They would save less code than the checks around them would need, and the
-//! decoder here needs no crate that Parquet does not need.
+//! Both crates are maintained, and have the same license as this crate. They would save less code than the checks around them would need,
+//! and the decoder here needs no crate that Parquet does not need anyway.
 
 mod codec;
 mod column;
@@ -79,28 +79,28 @@ use self::room::Room;
 use crate::arrow::MemoryBound;
 pub use crate::arrow::ipc::Batches;
 
-/// The first bytes of a file.
+/// The first bytes of an Avro file.
 const AVRO: [u8; 4] = *b"Obj\x01";
 
-/// The largest number of records in a batch.
+/// The maximum number of records in a batch.
 const BATCH_ROWS: usize = 16 << 10;
 
-/// The largest number of bytes in a header: its schema takes more memory as types.
+/// The maximum size of a header in bytes. The types of its schema take more memory than the header.
 const HEADER_BYTES_MAX: u64 = 4 << 20;
 
 /// The number of bytes of a file that are read at once.
 const BUFFER_BYTES: usize = 128 << 10;
 
-/// The bytes that end the header and each block.
+/// The 16 random bytes that end the header and each block.
 type Marker = [u8; 16];
 
-/// Reads the schema and the records of `input`, which messages call `name`. The records are batches.
+/// Reads the schema and the records of `input`, which is called `name` in messages. Records are returned in batches.
 ///
 /// The batches have Binary where the schema has Utf8, because texts may not be UTF-8. Give the types of the schema to
 /// [`ArrowRows::kinds`](crate::arrow::ArrowRows::kinds): then a row with a text that is not UTF-8 is a bad row.
 ///
 /// # Errors
-/// If the file is no Avro file, is damaged, is of an unsupported kind, needs too much memory, or can't be read.
+/// If the file is not an Avro file, is damaged, has an unsupported schema or codec, needs too much memory, or can't be read.
 pub fn read(
     input: impl Read + Seek + Send + 'static,
     name: &Path,
@@ -145,7 +145,7 @@ struct Input<R> {
 }
 
 impl<R: Read> Input<R> {
-    /// Fills `out` with the next bytes. An error if the file ends before.
+    /// Fills `out` with the next bytes. Returns an error if the file ends before `out` is full.
     fn read(&mut self, out: &mut [u8]) -> Result<(), Fault> {
         self.left =
             self.left.checked_sub(out.len() as u64).ok_or(Fault::Damaged("it names bytes beyond its end"))?;
@@ -162,7 +162,7 @@ impl<R: Read> Input<R> {
         Ok(bytes)
     }
 
-    /// Replaces `out` with the given number of bytes.
+    /// Reads the next `bytes` bytes into `out`, and replaces its content.
     fn fill(&mut self, out: &mut Vec<u8>, bytes: u64) -> Result<(), Fault> {
         let beyond = Fault::Damaged("it names bytes beyond its end");
         let bytes = usize::try_from(bytes).ok().filter(|_| bytes <= self.left).ok_or(beyond)?;
@@ -198,7 +198,7 @@ struct Header {
 impl Header {
     fn read(input: &mut Input<impl Read>) -> Result<Header, Fault> {
         if input.array()? != AVRO {
-            return Err(Fault::Damaged("it does not begin as one"));
+            return Err(Fault::Damaged("it does not begin as an Avro file does"));
         }
         let end = input.left.saturating_sub(HEADER_BYTES_MAX);
         let (mut schema, mut codec) = (None, Codec::Null);
@@ -223,7 +223,7 @@ impl Header {
         Ok(Header { schema, codec, sync: input.array()? })
     }
 
-    /// Reads a name or a value of the header. After it, at least `end` bytes of the file must be left, which bounds the size of the header.
+    /// Reads a name or a value of the header. Returns an error if fewer than `end` bytes of the file would follow it: the header is too large.
     fn text(input: &mut Input<impl Read>, end: u64) -> Result<Vec<u8>, Fault> {
         let bytes = input.length()?;
         if bytes <= input.left && input.left - bytes < end {
@@ -240,19 +240,19 @@ struct Reader<R> {
     input: Input<R>,
     header: Header,
     columns: schema::Fields,
-    /// The schema of the batches.
+    /// The schema of the batches, in which texts are Binary.
     stored: SchemaRef,
     memory: MemoryBound,
     room: Room,
     packed: Vec<u8>,
     block: Vec<u8>,
-    /// The number of bytes of the block that are read.
+    /// The number of bytes of the current block that are already read.
     block_at: usize,
-    /// The number of the block, counted from 1.
+    /// The number of the current block, counted from 1.
     block_number: u64,
-    /// The number of records of the block that are not read yet.
+    /// The number of records of the current block that are not read yet.
     records_left: u64,
-    /// The number of records that are read.
+    /// The number of records of the file that are already read.
     records: u64,
 }
 
@@ -280,7 +280,7 @@ impl<R: Read + Seek> Reader<R> {
         })
     }
 
-    /// Reads the next batch; `None`: the file ends.
+    /// Reads the next batch. Returns `None` at the end of the file.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, Fault> {
         self.room.clear();
         let mut rows = 0;
@@ -300,7 +300,7 @@ impl<R: Read + Seek> Reader<R> {
         batch.map(Some).map_err(Fault::of)
     }
 
-    /// Reads records of the block until the batch is full, and returns their number.
+    /// Reads records of the current block until the batch is full or the block ends. Returns the number of records read.
     fn read_records(&mut self, rows_max: usize) -> Result<usize, Fault> {
         let mut from = Cursor::new(&self.block[self.block_at..]);
         let mut rows = 0;
@@ -321,7 +321,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(rows)
     }
 
-    /// Reads the next block. Returns `false` if the file ends.
+    /// Reads the next block. Returns `false` at the end of the file.
     fn next_block(&mut self) -> Result<bool, Fault> {
         if self.input.left == 0 {
             return Ok(false);
@@ -336,7 +336,7 @@ impl<R: Read + Seek> Reader<R> {
         }
         self.input.fill(&mut self.packed, bytes)?;
         if self.input.array::<16>()? != self.header.sync {
-            return Err(Fault::Damaged("its end is not marked as that of the header"));
+            return Err(Fault::Damaged("the block does not end with the marker of the header"));
         }
         match self.header.codec {
             Codec::Null => mem::swap(&mut self.packed, &mut self.block),

@@ -1,24 +1,24 @@
-//! The memory of a batch and of a record: bytes are counted before they are allocated, and bounded.
+//! Counts the memory of a batch and of a record before it is allocated, and limits it.
 
 use sqluice_core::error::Error;
 
 use super::fault::Fault;
 use crate::arrow::MemoryBound;
 
-/// The memory of the values of a batch, roughly: a batch that takes more ends.
+/// The approximate memory of a batch's values: a batch ends with the record that reaches it.
 const BATCH_BYTES: u64 = 8 << 20;
 
-/// The divisor of the memory of a load: a batch that takes more than this share ends, if the share is less than `BATCH_BYTES`.
+/// The share of the load's memory at which a batch ends, if the share is less than `BATCH_BYTES`: 1/8.
 const BATCH_SHARE: u64 = 8;
 
-/// The count of the bytes that the values of a batch, and of its last record, take.
+/// The number of bytes that the values of the current batch, and of its last record, take.
 pub(super) struct Room {
     memory: MemoryBound,
     used_bytes: u64,
     record_bytes: u64,
 }
 
-/// The largest number of bytes of a record's values: with a batch before them, still less than the range of an offset.
+/// The maximum size of a record's values. Together with the batch before them, it still fits an offset of 31 bits.
 const RECORD_BYTES_MAX: u64 = i32::MAX as u64 - 2 * BATCH_BYTES;
 
 impl Room {
@@ -36,12 +36,12 @@ impl Room {
         self.record_bytes = 0;
     }
 
-    /// Returns `true` if the values take as much memory as a batch should.
+    /// Returns `true` if the batch has reached its size, and should end.
     pub(super) fn is_full(&self) -> bool {
         self.used_bytes >= BATCH_BYTES.min(self.memory.0.unwrap_or(u64::MAX) / BATCH_SHARE)
     }
 
-    /// Counts the bytes of a value, before they are allocated.
+    /// Counts the bytes of a value before they are allocated. Returns an error if the record takes too much memory.
     pub(super) fn take(&mut self, bytes: u64) -> Result<(), Fault> {
         self.used_bytes += bytes;
         self.record_bytes = self.record_bytes.saturating_add(bytes);

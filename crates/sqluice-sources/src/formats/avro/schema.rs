@@ -1,9 +1,10 @@
-//! The schema of a file: JSON that becomes the columns of its records.
+//! Parses the JSON schema of an Avro file, and creates the columns for its records.
 //!
-//! A named type is defined at its first use; later uses name it. Each use has columns of its own, so a short schema can stand for any
-//! number of columns: `a` has two `b`, which have two `c` each. The cost of the types is counted and bounded.
+//! A named type is defined at its first use, and later uses refer to its name. Each use gets its own columns, so a short schema can stand
+//! for any number of columns: if `a` has two fields of type `b`, and `b` has two of type `c`, there are four `c`. So the columns are counted
+//! and their number is limited.
 //!
-//! As the specification asks, a logical type is ignored if it is unknown or does not fit its type.
+//! A logical type that is unknown, or does not fit its type, is ignored, as the specification demands.
 
 use std::collections::HashMap;
 use std::ptr;
@@ -18,27 +19,27 @@ use sqluice_core::error::Error;
 use super::column::{Bytes, Column, Decimal, IntAs, LongAs, Tag, Values, symbols};
 use super::fault::Fault;
 
-/// The largest number of types in a schema, where a long name counts as several types.
+/// The maximum number of types in a schema. A long name counts as several types.
 const COST_MAX: usize = 1 << 16;
-/// The number of bytes of a name that count as a type.
+/// The number of bytes of a name that count as one type.
 const NAME_BYTES: usize = 64;
 
 /// The largest depth of nested types.
 const DEPTH_MAX: usize = 64;
 
-/// The largest number of types in a union: Arrow can number no more.
+/// The maximum number of types in a union, which is also Arrow's.
 const BRANCHES_MAX: usize = 128;
 
-/// The largest numbers of digits of Arrow's decimals: Decimal128 and Decimal256.
+/// The maximum numbers of digits of Arrow's Decimal128 and Decimal256.
 const DIGITS_MAX: [u64; 2] = [38, 76];
 
 /// The fields of a record.
 pub(super) type Fields = Vec<(Arc<str>, Column)>;
 
-/// The name of the only column of a file whose objects are no records.
+/// The column name for a file whose objects are not records.
 const VALUE: &str = "value";
 
-/// Returns the columns of a schema: the fields of its record, or one column if the objects are no records.
+/// Returns the columns for a schema: the fields of its record, or a single column if the objects are not records.
 pub(super) fn columns(schema: &[u8]) -> Result<Fields, Fault> {
     let schema: Value =
         serde_json::from_slice(schema).map_err(|error| Fault::DamagedAs(format!("its schema: {error}")))?;
@@ -51,19 +52,19 @@ pub(super) fn columns(schema: &[u8]) -> Result<Fields, Fault> {
     }
 }
 
-/// The named types of a schema, and the cost of its columns so far.
+/// The named types of a schema, and the number of types that were used so far (`cost`).
 struct Types<'s> {
-    /// The definition of each full name, and the namespace around the definition.
+    /// For each full name, the definition, and the namespace in which the definition stands.
     named: HashMap<String, (&'s Map<String, Value>, String)>,
     /// The symbols of the enums, by full name.
     symbols: HashMap<String, ArrayRef>,
-    /// The records whose fields are being read.
+    /// The names of the records whose fields are being read, to find a record that contains itself.
     open: Vec<String>,
     cost: usize,
     depth: usize,
 }
 
-/// Returns the fault of a schema that breaks the rules.
+/// Returns the error for a schema that breaks the rules of Avro.
 fn invalid(what: &'static str) -> Fault {
     Fault::Damaged(what)
 }
@@ -77,7 +78,7 @@ impl<'s> Types<'s> {
         }
     }
 
-    /// Returns a column for a type within `namespace`.
+    /// Returns a column for a type. `namespace` is the namespace of the type around it.
     fn column(&mut self, schema: &'s Value, namespace: &str) -> Result<Column, Fault> {
         self.pay("")?;
         self.depth += 1;
@@ -92,7 +93,7 @@ impl<'s> Types<'s> {
                 Some(inner @ (Value::Object(_) | Value::Array(_))) => self.column(inner, namespace)?,
                 _ => return Err(invalid("a type of its schema is not named")),
             },
-            _ => return Err(invalid("a type of its schema is no type")),
+            _ => return Err(invalid("a type of its schema is not a type of Avro")),
         };
         self.depth -= 1;
         Ok(column)
@@ -106,7 +107,7 @@ impl<'s> Types<'s> {
         for kind in types {
             let column = self.column(kind, namespace)?;
             if column.is_union() {
-                return Err(invalid("a union of its schema stands within another"));
+                return Err(invalid("a union of its schema contains another union"));
             }
             branches.push(column);
         }
@@ -122,7 +123,7 @@ impl<'s> Types<'s> {
         Ok(branches.swap_remove(at).tagged(tag))
     }
 
-    /// Returns a column of the type `name`. `object` has the attributes of the type, if any.
+    /// Returns a column for the type with this name. `object` has the attributes of the type, if any.
     fn by_name(
         &mut self,
         name: &'s str,
@@ -165,7 +166,7 @@ impl<'s> Types<'s> {
         Ok(Column::new(Tag::None, values))
     }
 
-    /// Returns a column of a record, enum or fixed, by its definition.
+    /// Returns a column for a record, enum or fixed, from its definition.
     fn defined(&mut self, object: &'s Map<String, Value>, namespace: &str) -> Result<Column, Fault> {
         let text = |key: &str| object.get(key).and_then(Value::as_str);
         let name = text("name").ok_or(invalid("a record, enum or fixed of its schema has no name"))?;
@@ -215,7 +216,7 @@ impl<'s> Types<'s> {
     }
 }
 
-/// Returns the name of a type with its namespace: the type's own, or else the namespace of the type around it.
+/// Returns the name of a type with its namespace: `own` if the type has one, or else `around`, the namespace of the type around it.
 fn full_name(name: &str, own: Option<&str>, around: &str) -> String {
     match own.unwrap_or(around) {
         _ if name.contains('.') => name.trim_start_matches('.').to_owned(),
@@ -258,7 +259,7 @@ fn fixed(object: &Map<String, Value>) -> Result<Values, Fault> {
     })
 }
 
-/// Returns the decimal type that an object describes, if any.
+/// Returns the decimal type that the attributes of an object describe; `None` if they do not describe a valid one.
 fn decimal(
     logical: &str,
     object: Option<&Map<String, Value>>,

@@ -1,4 +1,4 @@
-//! The rows of a file as a load reads them: for tests and for fuzzing.
+//! Reads Avro files as a load does, for tests and for fuzzing.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -11,18 +11,18 @@ use sqluice_core::source::{BadRow, Refused, Sink, Source};
 
 use crate::arrow::{ArrowOptions, ArrowRows, ArrowSource, MemoryBound, declared_type};
 
-/// A value of a row.
+/// A value of a row, comparable.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cell {
     Null,
     Int(i64),
-    /// The bits of a float: NaN equals itself.
+    /// The bits of a float, so that NaN is equal to itself.
     Real(u64),
     Text(String),
     Blob(Vec<u8>),
 }
 
-/// The result of reading a file.
+/// The rows, bad rows and errors of a file.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Outcome {
     /// The names and declared types of the columns.
@@ -34,10 +34,10 @@ pub(super) struct Outcome {
     pub(super) error: Option<String>,
 }
 
-/// The largest number of rows that are read of a file.
+/// The maximum number of rows that are read from a file.
 const ROWS_MAX: usize = 1 << 16;
 
-/// Reads a file with the given memory.
+/// Reads a file as a load with this memory does.
 pub(super) fn read(file: &[u8], memory_bytes: u64) -> Outcome {
     let mut outcome = Outcome::default();
     if let Err(error) = take(file, MemoryBound(Some(memory_bytes)), &mut outcome) {

@@ -1,13 +1,13 @@
-//! Compound files: the streams in the files that Excel, Word and PowerPoint wrote before 2007, and in encrypted ones of today.
+//! Reads compound files: the container of streams that Excel, Word and PowerPoint wrote before 2007, and still write for encrypted files.
 //!
 //! ```text
 //!  header: sizes, first sectors of the table ──> table: the sector after each ──> chains of sectors
 //!                                                directory: names, first sectors, sizes
 //! ```
 //!
-//! Short streams stand in sectors of 64 bytes, within a stream of their own.
+//! A short stream has sectors of 64 bytes, which are stored within one longer stream.
 //!
-//! Invariant: a chain has at most as many sectors as the file, so that a circle ends.
+//! Invariant: a chain with more sectors than the file is an error, so that a circular chain ends.
 
 use std::io::{self, Read};
 
@@ -23,20 +23,20 @@ const HEADER_BYTES: usize = 512;
 const ENTRY_BYTES: usize = 128;
 const SHORT_SECTOR_BYTES: u64 = 64;
 
-/// The largest number of a sector. Larger numbers end chains.
+/// The highest sector number. Higher numbers are not sectors, but mark the end of a chain.
 const SECTOR_MAX: u32 = 0xffff_fffa;
 
 /// A compound file.
 pub(super) struct Compound {
     source: Bytes,
     sector_bytes: u64,
-    /// The sector after each sector.
+    /// For each sector, the number of the next sector of its chain.
     table: Vec<u32>,
     /// The streams: their names, first sectors and sizes.
     streams: Vec<(String, u32, u64)>,
-    /// The sectors of the stream with short streams, and the short sector after each short sector.
+    /// The sectors of the stream that contains the short streams; and for each short sector, the next short sector of its chain.
     short: (Vec<u32>, Vec<u32>),
-    /// The size from which on a stream is not short.
+    /// A stream of fewer bytes than this is a short stream.
     short_max: u64,
 }
 
@@ -50,7 +50,7 @@ impl Compound {
         source.read(0, &mut header)?;
         let shift = header[30];
         if header[..8] != MAGIC || !matches!(shift, 9 | 12) {
-            return Err(damaged("its header is no header of a compound file"));
+            return Err(damaged("it does not have the header of a compound file"));
         }
         let mut file = Compound {
             sector_bytes: 1 << shift,
@@ -93,7 +93,7 @@ impl Compound {
         Ok(file)
     }
 
-    /// Reads the table of sectors. Its own sectors are listed in the header, and in sectors that form a list.
+    /// Reads the table of sectors. The sectors of the table itself are listed in the header and, if they are many, in further sectors.
     fn read_table(&mut self, header: &[u8], limits: &Limits) -> Result<()> {
         let sectors_max = self.source.bytes / self.sector_bytes + 1;
         limits.check_held("the table of the workbook's sectors", sectors_max * 8)?;
@@ -122,7 +122,7 @@ impl Compound {
         Ok(())
     }
 
-    /// Reads a sector. The last one may be cut short.
+    /// Reads a sector. The last sector of the file may be cut short.
     fn read_sector(&self, number: u32, out: &mut [u8]) -> Result<()> {
         let at = (u64::from(number) + 1) * self.sector_bytes;
         let left = self.source.bytes.saturating_sub(at).min(out.len() as u64) as usize;
@@ -133,7 +133,7 @@ impl Compound {
         self.source.read(at, &mut out[..left])
     }
 
-    /// Returns the sectors of a chain.
+    /// Returns the numbers of the sectors of a chain, in order.
     fn chain(&self, first: u32, limits: &Limits) -> Result<Vec<u32>> {
         follow(first, &self.table, limits)
     }
@@ -143,7 +143,7 @@ impl Compound {
         self.streams.iter().any(|(known, ..)| known == name)
     }
 
-    /// Opens a stream, from `from` on.
+    /// Opens a stream at the offset `from`.
     pub(super) fn stream(&self, name: &str, from: u64, limits: &Limits) -> Result<Stream> {
         let found = self.streams.iter().find(|(known, ..)| known == name);
         let (_, first, bytes) = found.ok_or_else(|| damaged(format!("it has no stream {name}")))?;
@@ -178,13 +178,15 @@ fn follow(first: u32, table: &[u32], limits: &Limits) -> Result<Vec<u32>> {
             limits.check_cancel()?;
         }
         chain.push(next);
-        next = *table.get(next as usize).ok_or_else(|| damaged("a chain of its sectors leads out of it"))?;
+        next = *table
+            .get(next as usize)
+            .ok_or_else(|| damaged("a chain of its sectors leads out of the file"))?;
     }
     Ok(chain)
 }
 
 enum Places {
-    /// The sectors of a stream, and their size.
+    /// The numbers of the sectors of a stream, and the size of a sector.
     Sectors(Vec<u32>, u64),
     /// The offset of each short sector.
     Short(Vec<u64>),
@@ -199,7 +201,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Returns the number of bytes before the next one.
+    /// Returns the current offset in the stream.
     pub(super) fn at(&self) -> u64 {
         self.at
     }
@@ -229,7 +231,7 @@ impl Read for Stream {
     }
 }
 
-/// Returns the error for a compound file without a workbook.
+/// Returns the error for a compound file that has no workbook, such as a document of Word.
 pub(super) fn no_workbook() -> Error {
     let error = Error::input("the file is an old Microsoft Office file without a workbook");
     error.hint("copy its tables to a spreadsheet, save them as CSV, and load these")

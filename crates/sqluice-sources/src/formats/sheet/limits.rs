@@ -1,28 +1,28 @@
-//! The memory and the time that a workbook may take.
+//! The limits for reading a workbook: its memory, and the flag that cancels the load.
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 
-/// The divisor of the memory of a load that limits what is held of a workbook: texts that cells share, styles, names.
+/// The part of the load's memory that shared texts, styles and names of a workbook may take: 1/2.
 const HELD_SHARE: u64 = 2;
 
-/// The limits of a load, for a workbook.
+/// The limits of a load that reads a workbook.
 #[derive(Clone)]
 pub(super) struct Limits {
-    /// The largest number of bytes that are held as long as the workbook is open.
+    /// The maximum number of bytes that stay in memory as long as the workbook is open.
     pub(super) held_bytes_max: u64,
-    /// The largest number of bytes of a row's values.
+    /// The maximum number of bytes of a row's values.
     pub(super) row_bytes_max: usize,
     pub(super) cancel: Cancel,
 }
 
 impl Limits {
-    /// Returns the limits of a load with this memory.
+    /// Returns the limits of a load with `memory_bytes` of memory, whose rows may have `row_bytes_max` bytes.
     pub(super) fn new(memory_bytes: u64, row_bytes_max: usize, cancel: Cancel) -> Limits {
         Limits { held_bytes_max: memory_bytes / HELD_SHARE, row_bytes_max, cancel }
     }
 
-    /// Returns an error if `bytes` are too many to be held. `what` names what they are.
+    /// Returns an error if `bytes` is more than may stay in memory. `what` says in the error what takes the memory.
     pub(super) fn check_held(&self, what: &str, bytes: u64) -> Result<()> {
         if bytes <= self.held_bytes_max {
             return Ok(());
@@ -32,7 +32,7 @@ impl Limits {
         Err(Error::input(error).hint(message!["give more memory: ", Setting::Memory]))
     }
 
-    /// Returns an error if `bytes` are too many for one row.
+    /// Returns an error if a row of `bytes` bytes is too large.
     pub(super) fn check_row(&self, bytes: usize) -> Result<()> {
         if bytes <= self.row_bytes_max {
             return Ok(());
@@ -41,7 +41,7 @@ impl Limits {
         Err(Error::input(error).hint(message!["give more memory: ", Setting::Memory]))
     }
 
-    /// Returns an error if the load was asked to stop.
+    /// Returns an error if the load is cancelled.
     pub(super) fn check_cancel(&self) -> Result<()> {
         self.cancel.check()
     }

@@ -1,16 +1,16 @@
-//! Workbooks that tests and fuzz targets make, part by part.
+//! Writes small workbooks for tests and fuzz targets.
 
 use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-/// The type of OpenDocument spreadsheets.
+/// The media type of OpenDocument spreadsheets.
 pub(super) const ODS_TYPE: &str = "application/vnd.oasis.opendocument.spreadsheet";
 
 const OFFICE: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 
-/// Returns a ZIP file with these parts. Parts of more than a few bytes are deflated.
+/// Returns a ZIP file with these parts, given by names and contents. A part of more than a few bytes is deflated.
 pub(super) fn zip(parts: &[(&str, &[u8])]) -> Vec<u8> {
     let (mut out, mut directory) = (Vec::new(), Vec::new());
     for (name, content) in parts {
@@ -53,15 +53,15 @@ pub(super) fn zip(parts: &[(&str, &[u8])]) -> Vec<u8> {
     out
 }
 
-/// A sheet of a made XLSX file: its name, its state and its part.
+/// A sheet of an XLSX file to write: its name, its state (such as `hidden`) and its XML.
 pub(super) struct MadeSheet<'a> {
     pub(super) name: &'a str,
     pub(super) state: &'a str,
     pub(super) xml: &'a [u8],
 }
 
-/// Returns an XLSX file with these sheets. `workbook` has more of the workbook's properties, and the other arguments the items of its
-/// shared texts, its number formats and the formats of its styles.
+/// Returns an XLSX file with these sheets. `workbook` is XML that is added to the workbook's properties, `strings` has the shared texts, and
+/// `styles` the number formats and the cell styles.
 pub(super) fn xlsx(sheets: &[MadeSheet<'_>], workbook: &str, strings: &str, styles: &str) -> Vec<u8> {
     let (mut list, mut relations) = (String::new(), String::new());
     for (index, MadeSheet { name, state, .. }) in sheets.iter().enumerate() {
@@ -95,7 +95,7 @@ pub(super) fn xlsx(sheets: &[MadeSheet<'_>], workbook: &str, strings: &str, styl
     zip(&parts)
 }
 
-/// Returns an XLSX file with one sheet, some shared texts, and styles of dates.
+/// Returns an XLSX file with one sheet of this XML, a few shared texts, and styles for dates.
 pub(super) fn xlsx_of_sheet(xml: &[u8]) -> Vec<u8> {
     let strings = "<si><t>one</t></si><si><r><t>t</t></r><rPh><t>no</t></rPh><r><t xml:space=\"preserve\">wo </t></r></si><si/>";
     let styles = "<numFmts><numFmt numFmtId=\"170\" formatCode=\"yyyy\\-mm\\-dd hh:mm\"/></numFmts><cellStyleXfs><xf numFmtId=\"14\"/></cellStyleXfs>\

@@ -1,35 +1,35 @@
-//! Spreadsheets: the sheets of a workbook as tables.
+//! Reads spreadsheets: each sheet of a workbook is a table.
 //!
 //! ```text
 //!  file ──> Package (ZIP) ──> Book: sheets, texts, styles ──> Rows: a sheet's cells, row by row ──> SheetSource ──> batches
 //!                             xlsx, xlsb, ods, xls                └──> table::find: header, columns
 //! ```
 //!
-//! * A sheet is a table. The table of a workbook with one sheet is named after the file, as that of a CSV file is. Several tables are named
-//!   after their sheets. Hidden sheets, and sheets without cells, are left out with a note.
-//! * The header, titles above it and the names of columns follow the rules of CSV (`table`).
-//! * The type of a cell decides about its value: text is never a number, and a number is a date if its format shows one (`moment`).
-//!   Formulas have the values that are stored with them, and errors such as `#N/A` are NULL.
+//! * A sheet is a table. If a workbook has one sheet, its table is named after the file, like the table of a CSV file; several tables are
+//!   named after their sheets. Hidden sheets, and sheets without cells, are left out with a note.
+//! * The header, titles above it and the names of columns are found by the rules for CSV files (`table`).
+//! * The value of a cell follows from its type: text is never a number, and a number is a date if its format shows one (`moment`). A formula
+//!   has the value that is stored with it, and errors such as `#N/A` are NULL.
 //!
-//! A workbook is read from a local file, at any offset: other inputs are copied to a temporary file first.
+//! A workbook is read from a local file at any offset. Any other input is copied to a temporary file first.
 //!
-//! Invariant: what is held of a workbook (shared texts, styles, names) is counted while it is read, and bounded; a sheet is a stream, of
-//! which one row is held. So neither a bomb nor two cells at the ends of a sheet take memory.
+//! Invariant: the memory for shared texts, styles and names is counted while they are read, and limited. A sheet is read as a stream, of
+//! which one row is in memory. So neither a ZIP bomb nor two cells at opposite corners of a sheet take much memory.
 //!
 //! # Why the formats are read here
 //!
-//! `calamine` 0.38 reads all of these formats; it is well kept, and licensed under MIT. Its reader of XLSX cells is a stream, and the tests
-//! here compare values with it. It does not do for a load:
+//! `calamine` 0.38 reads all these formats, is well maintained, and has the MIT license. The tests here compare values with it. But it does
+//! not suit a load:
 //!
-//! * Its cells have either a style or a formula, not both. So formulas without a value look like empty cells, and a date, a time and a date
-//!   with a time are one type.
-//! * It holds a workbook's shared texts, one allocation for each, and all styles with their fonts and fills, and counts no memory. ODS and XLS
-//!   files become dense arrays, of which two cells make one of 16 billion.
-//! * Its readers borrow the workbook, so that a source that owns its file can't keep one. Rows out of order and repeated cells are given
+//! * A cell has either a style or a formula, not both. So a formula without a value looks like an empty cell; and dates, times, and dates
+//!   with a time have the same type.
+//! * It keeps the shared texts of a workbook, each in its own allocation, and all styles with fonts and fills, and limits no memory. Sheets
+//!   of ODS and XLS files become dense arrays: two cells at opposite corners make an array of 16 billion cells.
+//! * Its readers borrow the workbook, so a source that owns its file can't keep a reader. Rows out of order and repeated cells are returned
 //!   in the order of the file.
 //!
-//! The XML is read by `quick-xml`, which calamine uses, too: it is a stream, bounds nothing by itself, and needs `memchr` alone (`xml`
-//! bounds it). The parts of a ZIP file are members of an archive (`package`).
+//! The XML is parsed with `quick-xml`, like in calamine: it parses a stream, has no limits of its own (`xml` adds them), and depends on
+//! `memchr` only. The parts of a ZIP file are read as members of an archive (`package`).
 
 mod book;
 mod compound;
@@ -88,10 +88,10 @@ use super::{FileFormat, Format};
 use crate::convert::Conversion;
 use crate::input::InputFile;
 
-/// The largest number of rows in a sample.
+/// The maximum number of rows in a sample.
 const SAMPLE_ROWS: u64 = 16 << 10;
 
-/// The bytes of XML that stand for a byte of text in a sample.
+/// The number of bytes of XML that are read for each byte of the sample's size.
 const XML_SHARE: u64 = 4;
 
 /// The reader of spreadsheets.
@@ -130,7 +130,7 @@ impl Format for Sheets {
             return Err(at_file(error));
         };
         first.columns.notes.splice(0..0, notes);
-        // The name of a file says more than Sheet1. Sheets without cells don't count: a new workbook has some.
+        // The file name says more than `Sheet1` does. Empty sheets do not count: a new workbook may have several.
         let of_range = request.options.range.as_ref().and_then(|range| range.sheet());
         let is_named = !request.options.sheets.is_empty() || of_range.is_some();
         let is_chosen = is_named && visible(&*book) > 1;
@@ -141,7 +141,7 @@ impl Format for Sheets {
     }
 }
 
-/// Opens a workbook, whatever its name says.
+/// Opens a workbook in the format that its content shows, whatever its extension is.
 fn open_book(
     input: &InputFile,
     this: &'static FileFormat,
@@ -169,11 +169,11 @@ fn open_book(
     })
 }
 
-/// The sheets that are loaded.
+/// The sheets to load.
 struct Chosen {
-    /// The index of each sheet, and its cells that are loaded.
+    /// The index of each sheet, and the range of cells to load.
     sheets: Vec<(usize, Area)>,
-    /// Notes about the other sheets.
+    /// Notes about the sheets that are left out.
     notes: Vec<Message>,
 }
 
@@ -239,17 +239,18 @@ fn choose(book: &dyn Book, request: &OpenRequest<'_>) -> Result<Chosen> {
     Ok(Chosen { sheets: chosen.into_iter().map(|sheet| (sheet, area(sheet))).collect(), notes })
 }
 
-/// Returns the number of sheets with cells that are not hidden.
+/// Returns the number of sheets that have cells and are not hidden.
 fn visible(book: &dyn Book) -> usize {
     let is_visible = |sheet: &&Sheet| sheet.kind == SheetKind::Cells && !sheet.is_hidden;
     book.sheets().iter().filter(is_visible).count()
 }
 
-/// Returns the index of the sheet of this name or, if no sheet has the name and it is a number, the sheet of this number, from 1 on.
+/// Returns the index of the sheet with this name. If no sheet has the name and it is a number, returns the sheet of this number, counted
+/// from 1.
 fn find(book: &dyn Book, name: &str) -> Result<usize> {
     let sheets = book.sheets();
     let exact = sheets.iter().position(|sheet| sheet.name == name);
-    // Spreadsheet programs take names in any case for one.
+    // Names of sheets are the same if they differ only in case, as in spreadsheet programs.
     let found =
         exact.or_else(|| sheets.iter().position(|sheet| sheet.name.to_lowercase() == name.to_lowercase()));
     let number = || name.parse::<usize>().ok()?.checked_sub(1).filter(|index| *index < sheets.len());
@@ -259,7 +260,7 @@ fn find(book: &dyn Book, name: &str) -> Result<usize> {
     })
 }
 
-/// Opens a sheet: reads a sample of its rows.
+/// Opens a sheet: finds its table, and reads a sample of its rows.
 fn open_sheet(
     format: &'static FileFormat,
     input: InputFile,
@@ -317,7 +318,7 @@ fn open_sheet(
     })
 }
 
-/// The rows of a sample, which were read already.
+/// A source of the rows of a sample, which are already read.
 struct Sampled {
     parts: VecDeque<Box<dyn Part>>,
     rows: u64,
@@ -339,7 +340,7 @@ impl Counted for Sampled {
     }
 }
 
-/// The rows of a sheet.
+/// Reads the rows of a sheet.
 struct SheetContent {
     book: Arc<dyn Book>,
     sheet: usize,
@@ -350,7 +351,7 @@ struct SheetContent {
 }
 
 impl SheetContent {
-    /// Opens the rows. What they show is added to `met`.
+    /// Returns a source of the rows. It adds what it finds, such as errors in cells, to `met`.
     fn read(&self, wanted: WantedRows<'_>, met: AllMet) -> Result<SheetSource> {
         let WantedRows { map, as_text, rows, .. } = wanted;
         let place = self.book.place(self.sheet);
@@ -369,7 +370,7 @@ impl SheetContent {
 
 impl Content for SheetContent {
     fn source(&mut self, _: &mut InputFile, wanted: WantedRows<'_>) -> Result<Box<dyn Counted>> {
-        // The notes begin again, because an earlier attempt loaded nothing.
+        // Reset the findings: an earlier attempt may have read rows, but it loaded none.
         self.met = AllMet::default();
         Ok(Box::new(self.read(wanted, self.met.clone())?))
     }
@@ -380,7 +381,7 @@ impl Content for SheetContent {
         _: usize,
         wanted: WantedRows<'_>,
     ) -> Result<Box<dyn Counted>> {
-        // A sample is also read after the rows, whose notes must stay.
+        // This may be called after the load has read the rows: its findings must stay.
         Ok(Box::new(self.read(wanted, AllMet::default())?))
     }
 

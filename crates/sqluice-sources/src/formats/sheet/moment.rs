@@ -1,15 +1,15 @@
-//! Numbers that the format of their cell makes dates, times and durations, as text.
+//! Turns numbers into dates, times and durations, if the format of their cell shows them so.
 //!
 //! ```text
 //!  45322.5  yyyy-mm-dd hh:mm   2024-01-31 12:00:00        0.5  hh:mm    12:00:00
 //!  45322    d/m/yy             2024-01-31                 1.5  [h]:mm   36:00:00
 //! ```
 //!
-//! A number counts days since the start of 1900, or of 1904. Nothing that was written is lost: a number with a part of a day is a date with
-//! a time, also where the format shows the date alone, and so is a number of days where the format shows the time alone. A number below 1
-//! is a time of day, whatever the format. Numbers beyond the year 9999, and negative ones, are no dates: programs show `####`, and the
-//! number stays. Excel takes 1900 for a leap year, as Lotus 1-2-3 did: number 60 is 1900-02-29, and the days before it are as Excel shows
-//! them. Times are rounded to milliseconds, as Excel does; a float of days has no more.
+//! A number counts days since the start of 1900 or 1904. No part of the number is lost: a number with a fraction is a date with a time, even
+//! if the format shows only the date; and so is a number of whole days if the format shows only the time. A number below 1 is a time of day
+//! in any format. Numbers beyond the year 9999 and negative numbers are not dates: programs show `####`, and the number is loaded. Like
+//! Lotus 1-2-3, Excel takes 1900 for a leap year: number 60 is 1900-02-29, and the days before it are those that Excel shows. Times are
+//! rounded to milliseconds, as in Excel; a float that counts days is not more precise.
 
 use std::fmt::Write as _;
 
@@ -31,7 +31,7 @@ pub(super) enum Shown {
     Date,
     Time,
     DateTime,
-    /// Hours, minutes or seconds beyond those of a day.
+    /// A duration, which may have more than 24 hours.
     Duration,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Epoch {
 }
 
 impl Shown {
-    /// Returns what a built-in format shows.
+    /// Returns the meaning of the built-in number format with this id.
     pub(super) fn of_built_in(id: u32) -> Shown {
         match id {
             14..=17 | 27..=31 | 34..=36 | 50..=54 | 57..=58 => Shown::Date,
@@ -55,7 +55,7 @@ impl Shown {
         }
     }
 
-    /// Returns what a format such as `dd/mm/yyyy` shows. Only its first section counts, which is that of positive numbers.
+    /// Returns the meaning of a custom format such as `dd/mm/yyyy`. Only its first section is used, which is for positive numbers.
     pub(super) fn of_code(code: &str) -> Shown {
         let (mut days, mut months, mut clock) = (false, false, false);
         let mut characters = code.chars();
@@ -89,7 +89,7 @@ impl Shown {
                 _ => {}
             }
         }
-        // Beside hours or seconds, `m` is minutes.
+        // `m` means minutes if the format has hours or seconds.
         match (days || months && !clock, clock) {
             (true, true) => Shown::DateTime,
             (true, false) => Shown::Date,
@@ -98,9 +98,9 @@ impl Shown {
         }
     }
 
-    /// Writes a number as its format shows it. Returns `false`, and writes nothing, if it is a plain number.
+    /// Writes a number as the date, time or duration that its format shows. Returns `false`, and writes nothing, if it is a plain number.
     pub(super) fn write(self, number: f64, epoch: Epoch, out: &mut String) -> bool {
-        // The last day of 9999.
+        // The number of 10000-01-01 in the system of 1900, which is the first that is not a date.
         const NUMBER_END: f64 = 2_958_466.0;
         let is_moment = match self {
             Shown::Number => false,
@@ -116,7 +116,7 @@ impl Shown {
             return true;
         }
         let (day, time) = (milliseconds / DAY_MILLISECONDS, milliseconds % DAY_MILLISECONDS);
-        // Day 0 is no day of the system of 1900. In that of 1904 it is the first.
+        // In the system of 1900, day 0 is not a date; in the system of 1904, it is the first date.
         let is_time = number < 1.0 && (self == Shown::Time || epoch == Epoch::Of1900);
         if is_time && day == 0 {
             write_time(time, out);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_show_dates_times_and_durations() {
+    fn the_format_of_a_cell_makes_its_number_a_date_a_time_or_a_duration() {
         for (code, expected) in [
             ("General", Shown::Number),
             ("0.00", Shown::Number),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_the_days_that_excel_shows() {
+    fn numbers_become_the_dates_that_excel_shows() {
         let of_1900 = |number, code| shown(number, code, Epoch::Of1900);
         assert_eq!(of_1900(1.0, "d/m/yy"), "1900-01-01");
         assert_eq!(of_1900(59.0, "d/m/yy"), "1900-02-28");
@@ -238,7 +238,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn any_number_and_any_format_give_text_or_a_number(number: f64, code in "[ydmhsGe0#;\"\\\\\\[\\]_ .:é]{0,12}") {
+        fn any_number_with_any_format_becomes_text_or_stays_a_number(number: f64, code in "[ydmhsGe0#;\"\\\\\\[\\]_ .:é]{0,12}") {
             for epoch in [Epoch::Of1900, Epoch::Of1904] {
                 let mut text = String::new();
                 let is_moment = Shown::of_code(&code).write(number, epoch, &mut text);

@@ -5,8 +5,8 @@
 //!                body > spreadsheet > table (a sheet) > table-row, repeated > table-cell, repeated: a value, and its text
 //! ```
 //!
-//! All sheets are one part, so its elements are read once for the names of the sheets, and again for each sheet. Rows and cells that are
-//! repeated without a value are counted, and cost nothing.
+//! All sheets are in one part, which is read once for the names of the sheets, and again for each sheet. Repeated rows and cells without a
+//! value are only counted, so that they take no time.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,14 +23,14 @@ use super::xlsx::{Number, push_iso};
 use super::xml::{Xml, attribute, is_true, push_entity, push_text, raw_attribute, unescaped};
 use crate::formats::address::{Area, COLUMNS_MAX, ROWS_MAX};
 
-/// The part with the sheets, and the list of parts.
+/// The part that contains all sheets, and the part that lists all parts.
 const CONTENT: &str = "content.xml";
 const MANIFEST: &str = "meta-inf/manifest.xml";
 
-/// The memory of a sheet's entry beside its name, roughly.
+/// The approximate memory that a sheet's entry takes, without its name.
 const SHEET_BYTES: u64 = 256;
 
-/// A workbook.
+/// An open ODS workbook.
 pub(super) struct Ods {
     package: Arc<Package>,
     sheets: Vec<Sheet>,
@@ -38,7 +38,7 @@ pub(super) struct Ods {
 }
 
 impl Ods {
-    /// Returns `true` for the parts that are read.
+    /// Returns `true` if a part is needed. Other parts, such as pictures, are not read.
     pub(super) fn is_wanted(name: &str) -> bool {
         name == CONTENT || name == MANIFEST
     }
@@ -87,22 +87,22 @@ impl Ods {
     }
 }
 
-/// Finds the elements of sheets: tables stand in other places, too.
+/// Recognises the elements that are sheets. Elements named `table` also occur elsewhere.
 #[derive(Default)]
 struct Tables {
-    /// The depth of the element with the sheets.
+    /// The depth of the element that contains the sheets.
     spreadsheet: Option<usize>,
 }
 
 impl Tables {
-    /// Returns `true` if an element that has just begun is a sheet. `depth` is the depth after the event.
+    /// Returns `true` if an element that has just begun is a sheet. `depth` is the depth after the element's start tag.
     fn is_table(&mut self, name: &[u8], depth: usize) -> bool {
         match name {
             b"spreadsheet" => {
                 self.spreadsheet = Some(depth);
                 false
             }
-            // An element that is empty has the depth of its parent.
+            // An empty element has no end tag, so the depth is still that of its parent.
             b"table" => self.spreadsheet.is_some_and(|at| depth == at + 1 || depth == at),
             _ => false,
         }
@@ -174,20 +174,20 @@ impl Ods {
     }
 }
 
-/// The rows of a sheet.
+/// A reader of a sheet's rows.
 struct OdsRows {
     xml: Xml,
     limits: Limits,
     buffer: Vec<u8>,
     text: String,
-    /// The number of sheets before this one that are not passed yet.
+    /// The number of sheets that the reader must still skip before it reaches its sheet.
     sheets_before: usize,
     tables: Tables,
-    /// The depth of the sheet, once it has begun.
+    /// The depth of the sheet's element, once it has begun.
     table: Option<usize>,
-    /// The number of the last row, with its repetitions.
+    /// The number of the last row that was read. A repeated row counts as often as it is repeated.
     row: u32,
-    /// The merged cells that begin in the last row.
+    /// The merged cells whose first row is the last row that was read.
     merged: Vec<Area>,
     ended: bool,
 }
@@ -200,7 +200,7 @@ struct CellTag {
     kind: Option<Kind>,
     is_error: bool,
     has_formula: bool,
-    /// The value, if an attribute has it.
+    /// The value, if an attribute contains it.
     value: Option<String>,
 }
 
@@ -287,7 +287,7 @@ impl Rows for OdsRows {
     }
 }
 
-/// Returns the number of repetitions of a row or a cell: 1 without the attribute.
+/// Returns how often a row or a cell is repeated: 1 if the attribute `name` is missing.
 fn repeat_of(element: &BytesStart<'_>, name: &[u8]) -> Result<u32> {
     Ok(raw_attribute(element, name)?.map_or(1, |value| count_of(&value)))
 }
@@ -344,7 +344,7 @@ impl OdsRows {
         }
     }
 
-    /// Reads the text of the cell that has just begun: its paragraphs, with LF between them. Comments and drawings are left out.
+    /// Reads the text of the cell that has just begun: its paragraphs, separated by LF. Comments and drawings are skipped.
     fn read_text(&mut self) -> Result<()> {
         let depth = self.xml.depth();
         let mut paragraphs = 0;
@@ -395,8 +395,9 @@ impl OdsRows {
     fn value_of(&self, tag: &CellTag, row: &mut Row) -> Result<Option<Value>> {
         let start = row.text.len();
         let given = || tag.value.as_deref().unwrap_or(&self.text);
-        let odd =
-            |what: &str| damaged(format!("{:?} is no {what}", given().chars().take(40).collect::<String>()));
+        let odd = |what: &str| {
+            damaged(format!("{:?} is not a {what}", given().chars().take(40).collect::<String>()))
+        };
         self.limits.check_row(start + given().len())?;
         if tag.is_error {
             row.text.push_str(&self.text);
@@ -411,7 +412,7 @@ impl OdsRows {
         };
         Ok(Some(match kind {
             Kind::Number => match Number::parse(given().trim()).ok_or_else(|| odd("number"))? {
-                // Values are written as floats, so a float that is whole is an integer.
+                // ODS writes all numbers as floats, so a whole number is an integer.
                 Number::Int(int) => Value::Int(int),
                 Number::Real(real) => Value::Real(real),
             },
@@ -438,7 +439,7 @@ impl OdsRows {
     }
 }
 
-/// Appends the blanks of an element `s`.
+/// Appends the blanks that an element `s` stands for.
 fn push_spaces(element: &BytesStart<'_>, out: &mut String, limits: &Limits) -> Result<()> {
     let blanks = raw_attribute(element, b"c")?.map_or(1, |count| count_of(&count)) as usize;
     limits.check_row(out.len().saturating_add(blanks))?;
@@ -465,7 +466,7 @@ fn duration(text: &str) -> Option<i64> {
             return None;
         }
     }
-    // About the years that dates have.
+    // A limit of about 10,000 years, the range of dates.
     (milliseconds < 3e14).then_some((sign * milliseconds).round() as i64)
 }
 
@@ -478,7 +479,7 @@ impl CellTag {
             match attribute.key.local_name().as_ref() {
                 b"number-columns-repeated" => tag.repeat = count_of(value),
                 b"number-columns-spanned" => tag.spanned = count_of(value),
-                // LibreOffice has an attribute of this name beside that of OpenDocument, for errors.
+                // LibreOffice writes another attribute with the same local name, for errors.
                 b"value-type" => match &**value {
                     b"float" | b"percentage" | b"currency" => tag.kind = Some(Kind::Number),
                     b"date" => tag.kind = Some(Kind::Date),
@@ -504,7 +505,7 @@ mod tests {
     use super::duration;
 
     #[test]
-    fn times_are_durations_of_iso_8601() {
+    fn times_in_ods_are_parsed_as_iso_8601_durations() {
         assert_eq!(duration("PT13H45M00.5S"), Some(49_500_500));
         assert_eq!(duration("PT30H"), Some(108_000_000));
         assert_eq!(duration("P1DT1S"), Some(86_401_000));

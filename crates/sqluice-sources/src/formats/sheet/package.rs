@@ -1,6 +1,6 @@
-//! The parts of a workbook that is a ZIP file, each as a stream.
+//! Reads the parts of a workbook that is a ZIP file, each as a stream.
 //!
-//! The archive lists them. Their names have no case, and may begin with a slash.
+//! The names of parts are not case-sensitive, and may begin with a slash.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,14 +15,14 @@ use sqluice_platform::positioned::Positioned as _;
 use super::limits::Limits;
 use crate::input::archive::{Archive, Refusal};
 
-/// A ZIP file.
+/// A workbook that is a ZIP file.
 pub(super) struct Package {
     archive: Archive,
-    /// The indexes of the parts, by their names in lower case.
+    /// The index of each part in the archive, by its name in lower case.
     parts: HashMap<String, usize>,
 }
 
-/// The bytes of a file, from `start` on.
+/// An open file that contains a workbook, at the offset `start` and with a length of `bytes`.
 #[derive(Clone)]
 pub(super) struct Bytes {
     pub(super) file: Arc<File>,
@@ -32,7 +32,7 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
-    /// Fills `out` with the bytes at `at`.
+    /// Fills `out` with the bytes at the offset `at` of the workbook.
     pub(super) fn read(&self, at: u64, out: &mut [u8]) -> Result<()> {
         if at.checked_add(out.len() as u64).is_none_or(|end| end > self.bytes) {
             return Err(damaged("it names bytes beyond its end"));
@@ -47,14 +47,14 @@ pub(super) fn damaged(why: impl Into<String>) -> Error {
     error.hint("is it cut short, or still being written? A spreadsheet program may repair it")
 }
 
-/// Returns the error for a workbook with a password.
+/// Returns the error for a workbook that can only be opened with a password.
 pub(super) fn encrypted() -> Error {
     let error = Error::input("the workbook is encrypted, with a password to open it");
     error.hint("save a copy without the password in a spreadsheet program, and load that")
 }
 
 impl Package {
-    /// Lists the parts whose names, in lower case, `is_wanted` accepts.
+    /// Lists the parts for which `is_wanted` returns `true`. Names are in lower case.
     pub(super) fn open(source: Bytes, limits: &Limits, is_wanted: impl Fn(&str) -> bool) -> Result<Package> {
         let Bytes { file, start, bytes, name } = source;
         let archive =
@@ -63,7 +63,7 @@ impl Package {
         for (index, member) in archive.members().iter().enumerate() {
             let name = member.path.to_lowercase().replace('\\', "/");
             let name = name.trim_start_matches('/');
-            // Readers differ in which of two parts of one name they take, so none is right.
+            // Programs differ in which of two parts with the same name they read, so neither is used.
             if is_wanted(name) && parts.insert(name.to_owned(), index).is_some() {
                 return Err(damaged(format!("it has two parts that are called {name}")));
             }
@@ -71,12 +71,12 @@ impl Package {
         Ok(Package { archive, parts })
     }
 
-    /// Returns `true` if the file has this part. Names are in lower case.
+    /// Returns `true` if the workbook has this part. `name` is in lower case.
     pub(super) fn has(&self, name: &str) -> bool {
         self.parts.contains_key(name)
     }
 
-    /// Returns the number of bytes that a part has in the file, as the directory says.
+    /// Returns the compressed size of a part, from the directory of the ZIP file.
     pub(super) fn bytes_of(&self, name: &str) -> Option<u64> {
         self.parts.get(name).map(|&index| self.archive.raw_bytes(index))
     }
@@ -93,13 +93,13 @@ impl Package {
         Ok(PartReader { data: self.archive.open_member(index, &bytes_read)?, bytes_read, inflated: 0 })
     }
 
-    /// Returns the name of the file in messages.
+    /// Returns the name of the file for messages.
     pub(super) fn file(&self) -> &Path {
         self.archive.name()
     }
 }
 
-/// The bytes of a part, inflated.
+/// A reader of a part that inflates its bytes.
 pub(super) struct PartReader {
     data: Box<dyn Read + Send>,
     bytes_read: Arc<AtomicU64>,
@@ -107,12 +107,12 @@ pub(super) struct PartReader {
 }
 
 impl PartReader {
-    /// Returns the number of bytes of the file that were read.
+    /// Returns the number of compressed bytes that were read so far.
     pub(super) fn compressed_bytes(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of inflated bytes so far.
+    /// Returns the number of inflated bytes that were read so far.
     pub(super) fn inflated_bytes(&self) -> u64 {
         self.inflated
     }

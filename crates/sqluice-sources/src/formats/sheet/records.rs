@@ -1,10 +1,10 @@
-//! The parts that the binary formats of Excel share: numbers in 30 bits, codes of errors, texts in UTF-16, and fields of records.
+//! Parses elements that XLS and XLSB have in common: fields of records, numbers in 30 bits, error codes, and texts in UTF-16.
 
 use sqluice_core::error::{Error, Result};
 
 use super::package::damaged;
 
-/// The fields of a record, one after another.
+/// A reader of the fields of a record.
 pub(super) struct Fields<'r> {
     rest: &'r [u8],
 }
@@ -14,7 +14,7 @@ impl<'r> Fields<'r> {
         Fields { rest: record }
     }
 
-    /// Returns the next bytes.
+    /// Reads the next `bytes` bytes.
     pub(super) fn bytes(&mut self, bytes: usize) -> Result<&'r [u8]> {
         let (taken, rest) = self.rest.split_at_checked(bytes).ok_or_else(short)?;
         self.rest = rest;
@@ -52,17 +52,17 @@ fn short() -> Error {
     damaged("a record is shorter than its fields")
 }
 
-/// Returns the units of a text in UTF-16.
+/// Returns the 16-bit units of a text in little-endian UTF-16.
 pub(super) fn utf16(bytes: &[u8]) -> impl Iterator<Item = u16> {
     bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit))
 }
 
-/// Appends a text in UTF-16. Halves of surrogate pairs, which Excel itself may cut apart, become U+FFFD.
+/// Appends a text in UTF-16. A half of a surrogate pair becomes U+FFFD: Excel itself may cut pairs in two.
 pub(super) fn push_utf16(units: impl Iterator<Item = u16>, out: &mut String) {
     out.extend(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));
 }
 
-/// Returns the number in the 30 bits of an RK value: an integer, or the first bits of a float, perhaps a hundred times too large.
+/// Decodes an RK value: its 30 bits are an integer or the upper bits of a float, which is divided by 100 if the lowest bit says so.
 pub(super) fn rk(bits: u32) -> f64 {
     let number = match bits & 2 {
         0 => f64::from_bits(u64::from(bits & !3) << 32),
@@ -71,7 +71,7 @@ pub(super) fn rk(bits: u32) -> f64 {
     if bits & 1 == 0 { number } else { number / 100.0 }
 }
 
-/// Returns the error with this code.
+/// Returns the text of an error by its code, such as `#N/A`.
 pub(super) fn error_name(code: u8) -> &'static str {
     match code {
         0x00 => "#NULL!",
@@ -91,7 +91,7 @@ mod tests {
     use super::rk;
 
     #[test]
-    fn numbers_in_30_bits_are_integers_or_floats_perhaps_divided_by_a_hundred() {
+    fn an_rk_value_is_an_integer_or_a_float_and_may_be_divided_by_100() {
         assert_eq!(rk(0x3ff0_0000), 1.0);
         assert_eq!(rk(0x3ff0_0001), 0.01);
         assert_eq!(rk(12_345_678 << 2 | 2), 12_345_678.0);

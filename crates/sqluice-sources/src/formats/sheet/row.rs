@@ -1,4 +1,4 @@
-//! A row of a sheet as it is read, whatever the format of the workbook.
+//! A row of a sheet, as the readers of all workbook formats return it.
 
 use sqluice_core::batch::Span;
 use sqluice_core::error::{Error, Place, Result};
@@ -6,28 +6,28 @@ use sqluice_core::error::{Error, Place, Result};
 use super::limits::Limits;
 use crate::formats::address::{self, COLUMNS_MAX};
 
-/// A row.
+/// A row, whose buffers are reused for the next row.
 #[derive(Debug, Default)]
 pub(super) struct Row {
-    /// The number of the row, from 1 on.
+    /// The number of the row, counted from 1.
     pub(super) number: u32,
-    /// The number of equal rows, of which this is the first.
+    /// The number of consecutive equal rows, of which this is the first.
     pub(super) repeat: u32,
     /// The cells that have a value, in the order of their columns.
     pub(super) cells: Vec<Cell>,
-    /// The texts of the cells.
+    /// The texts of all cells, one after another; cells have spans of it.
     pub(super) text: String,
 }
 
 /// A cell that has a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
-    /// The column, from 1 on.
+    /// The column, counted from 1.
     pub(super) column: u32,
     pub(super) value: Value,
 }
 
-/// The value of a cell.
+/// The value of a cell. Texts are spans of [`Row::text`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
     Int(i64),
@@ -39,12 +39,12 @@ pub(super) enum Value {
     Moment(Span),
     /// An error, such as `#N/A`.
     Error(Span),
-    /// A formula whose value is not stored.
+    /// A formula whose value is not stored in the file.
     Uncomputed,
 }
 
 impl Row {
-    /// Begins a row.
+    /// Empties the row and gives it a number.
     pub(super) fn begin(&mut self, number: u32) {
         self.number = number;
         self.repeat = 1;
@@ -52,14 +52,14 @@ impl Row {
         self.text.clear();
     }
 
-    /// Appends a text, which `write` writes.
+    /// Appends the text that `write` writes, and returns its span.
     pub(super) fn add_text(&mut self, write: impl FnOnce(&mut String)) -> Span {
         let start = self.text.len();
         write(&mut self.text);
         self.span_from(start)
     }
 
-    /// Returns the span of the text from `start` on. A row has less than 4 GiB of text, as its limit is checked before.
+    /// Returns the span of the text from `start` to the end. It fits 32 bits, as the size of a row is checked earlier.
     pub(super) fn span_from(&self, start: usize) -> Span {
         Span { start: start as u32, len: (self.text.len() - start) as u32 }
     }
@@ -68,7 +68,7 @@ impl Row {
         &self.text[span.range()]
     }
 
-    /// Puts the cells in the order of their columns. Returns an error if a cell is repeated.
+    /// Sorts the cells by their columns. Returns an error if a column occurs twice.
     pub(super) fn sort(&mut self) -> Result<(), Fault> {
         if !self.cells.is_sorted_by(|one, other| one.column < other.column) {
             self.cells.sort_by_key(|cell| cell.column);
@@ -85,7 +85,7 @@ impl Row {
     }
 }
 
-/// Writes a value as spreadsheet programs write it to CSV files, for the recognition of headers and for files of rejected rows.
+/// Writes a value as spreadsheet programs write it to CSV files. Used to recognise headers, and for files of rejected rows.
 pub(super) fn write_plain(row: &Row, value: Value, out: &mut String) {
     use std::fmt::Write as _;
     match value {
@@ -97,7 +97,7 @@ pub(super) fn write_plain(row: &Row, value: Value, out: &mut String) {
     }
 }
 
-/// An error within a sheet, with its row and column, if they are known.
+/// An error in a sheet, with its row and column if they are known.
 #[derive(Debug)]
 pub(super) struct Fault {
     error: Error,
@@ -114,7 +114,7 @@ impl Fault {
         Fault { error, row: Some(row), column: None }
     }
 
-    /// Returns the error with its place, in the sheet that `sheet` is the place of.
+    /// Returns the error with its place. `sheet` is the place of the sheet.
     pub(super) fn placed(self, sheet: &Place) -> Error {
         if self.error.place().is_some() || !matches!(self.error.kind(), sqluice_core::error::ErrorKind::Input)
         {
@@ -130,24 +130,24 @@ impl From<Error> for Fault {
     }
 }
 
-/// Returns the place of a row or a cell of a sheet.
+/// Returns the place of a row or a cell in the sheet with the place `sheet`.
 pub(super) fn place(sheet: &Place, row: Option<u32>, column: Option<u32>) -> Place {
     Place { line: row.map(u64::from), column: column.map(u64::from), ..sheet.clone() }
 }
 
-/// Reads the rows of a sheet that have cells, in order.
+/// A reader of the rows of a sheet.
 pub(super) trait Rows: Send {
-    /// Reads the next row that has a cell with a value. Returns `false` if there are no more rows.
+    /// Reads the next row that has a cell with a value. Returns `false` at the end of the sheet.
     fn next(&mut self, row: &mut Row) -> Result<bool, Fault>;
 
-    /// Returns the number of bytes of text, or of records, that were read so far.
+    /// Returns the number of bytes of XML or of records that were read so far, after decompression.
     fn inflated_bytes(&self) -> u64;
 
     /// Returns the number of bytes of the file that were read so far.
     fn file_bytes(&self) -> u64;
 }
 
-/// Returns the column after `column`, from 1 on, for cells that have no address.
+/// Returns `column + 1`, for a cell without an address, or an error if this is beyond the last column.
 pub(super) fn next_column(column: u32, row: u32) -> Result<u32, Fault> {
     if column >= COLUMNS_MAX {
         let error = Error::input(format!("the row has more than {COLUMNS_MAX} columns"));
@@ -156,7 +156,7 @@ pub(super) fn next_column(column: u32, row: u32) -> Result<u32, Fault> {
     Ok(column + 1)
 }
 
-/// Returns the row after `row`, for rows that have no number.
+/// Returns `row + 1`, for a row without a number, or an error if this is beyond the last row.
 pub(super) fn next_row(row: u32) -> Result<u32, Fault> {
     if row >= address::ROWS_MAX {
         let error = Error::input(format!("the sheet has more than {} rows", address::ROWS_MAX));

@@ -1,13 +1,13 @@
-//! The rows of a table on a sheet, as a source.
+//! A source of the rows of a sheet's table.
 //!
 //! ```text
 //!  Rows ──> rows with cells in the columns of the table ──> chunks of up to 1,024 rows, column by column ──> batches
 //!                                                      └──> bad rows: a cell beside the table, a formula without a value
 //! ```
 //!
-//! Rows are read under the lock of the source, one after another, because XML can't be cut: another worker encodes the rows before them.
+//! Rows are read one after another under the lock of the source, because XML can't be split. Meanwhile other workers encode earlier rows.
 //!
-//! Invariant: a part takes no more memory than the size of a part and one row.
+//! Invariant: a part takes at most the memory of the configured part size and one more row.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,22 +24,22 @@ use super::row::{Cell, Row, Rows, Value, place, write_plain};
 use super::table::Table;
 use crate::give::{GivenRows, give};
 
-/// The memory of a value beside its text, at most.
+/// The maximum memory of a value, without its text.
 const VALUE_BYTES: usize = 16;
 
-/// The findings in the rows of a source, for notes and warnings.
+/// Findings in the rows of a source, for notes and warnings.
 #[derive(Debug, Default)]
 pub(super) struct Met {
-    /// The number of cells with an error, and the first of them with its error.
+    /// The number of cells with an error, and the place and the text of the first error.
     errors: u64,
     first_error: Option<(Place, String)>,
-    /// The number of formulas without a value that are NULL.
+    /// The number of formulas without a stored value, which became NULL.
     no_values: u64,
-    /// The first row, after an empty one, that looks like the header of another table.
+    /// The first row after an empty row that looks like the header of another table.
     other_header: Option<Place>,
 }
 
-/// The findings of the last source of a sheet.
+/// The findings of a source, which its sheet reads after the load.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AllMet(Arc<Mutex<Met>>);
 
@@ -48,7 +48,7 @@ impl AllMet {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the notes about cells that are NULL although they have something.
+    /// Returns notes about cells that are not empty, but became NULL.
     pub(super) fn notes(&self) -> Vec<Message> {
         let met = self.lock();
         let mut notes = Vec::new();
@@ -68,7 +68,7 @@ impl AllMet {
         notes
     }
 
-    /// Returns the warning about rows that look like another table.
+    /// Returns a warning if a row looks like the header of another table.
     pub(super) fn warning(&self) -> Option<Message> {
         let met = self.lock();
         let place = met.other_header.as_ref()?;
@@ -83,50 +83,50 @@ impl AllMet {
     }
 }
 
-/// Returns the cell of a place, such as C17.
+/// Returns the address of the cell at a place, such as C17.
 fn cell_of(place: &Place) -> String {
     let letters = place.column.map(column_letters).unwrap_or_default();
     format!("{letters}{}", place.line.unwrap_or_default())
 }
 
-/// The settings and findings that all parts of a sheet share.
+/// Settings that all parts of a source share.
 struct Shared {
     /// The place of the sheet.
     sheet: Place,
-    /// The field or the constant that fills each column.
+    /// The field or the constant for each column of the table.
     filled: Vec<Filled>,
     first_column: u32,
 }
 
-/// The rows of a table.
+/// A source of the rows of a sheet's table.
 pub(super) struct SheetSource {
     shared: Arc<Shared>,
     rows: Box<dyn Rows>,
     table: Table,
-    /// `true` for each field that fills a column.
+    /// `true` for each column of the sheet that is loaded.
     used: Vec<bool>,
-    /// `true` for each field that fills a column of TEXT affinity.
+    /// `true` for each column of the sheet that is loaded into a column with TEXT affinity.
     as_text: Vec<bool>,
-    /// `true` if a formula without a value is NULL.
+    /// `true` if a formula without a stored value is NULL instead of an error.
     formulas_are_null: bool,
     met: AllMet,
     row: Row,
-    /// The number of rows like `row` that are not given yet.
+    /// The number of times that `row` is still to be returned, because it is repeated in the sheet.
     repeats: u32,
     /// The number of the last row that has cells.
     last_number: u32,
     numbers: Range<u64>,
     first: u64,
     part_bytes: usize,
-    /// The number of inflated bytes after which the source ends, if it is a sample.
+    /// For a sample: the number of inflated bytes after which the source ends.
     stop_after: Option<u64>,
-    /// The number of bytes of the file that the parts so far stand for.
+    /// The number of bytes of the file that were read for all parts so far.
     handed_out: u64,
     total: Option<u64>,
     ended: bool,
 }
 
-/// The settings for reading rows.
+/// The settings of a source.
 pub(super) struct ReadAs {
     pub(super) map: Vec<ColumnFrom>,
     /// `true` for each column of the table that has TEXT affinity.
@@ -175,19 +175,19 @@ impl SheetSource {
         }
     }
 
-    /// Ends the source with the row that reaches this number of inflated bytes.
+    /// Makes the source end after the row that reaches this number of inflated bytes.
     pub(super) fn stop_after(mut self, bytes: u64) -> SheetSource {
         self.stop_after = Some(bytes);
         self
     }
 
-    /// Sets the number of bytes of the file that the sheet has.
+    /// Sets the size of the sheet in the file, for progress.
     pub(super) fn with_total(mut self, bytes: Option<u64>) -> SheetSource {
         self.total = bytes;
         self
     }
 
-    /// Returns `true` if no row follows.
+    /// Returns `true` if all rows have been read.
     pub(super) fn has_ended(&self) -> bool {
         self.ended
     }
@@ -231,7 +231,7 @@ impl SheetSource {
         }
     }
 
-    /// Looks whether the row begins another table.
+    /// Records the row in `met` if it looks like the header of another table: texts after an empty row, above a column of numbers or dates.
     fn look(&mut self) {
         let is_first = self.last_number == 0;
         let is_spaced = self.row.number > self.last_number + 1;
@@ -251,7 +251,7 @@ impl SheetSource {
         }
     }
 
-    /// Returns the fault of the row, if it is a bad one.
+    /// Returns the cell that makes the row a bad row, if any.
     fn fault_of_row(&self) -> Option<BadCell> {
         let outside = |cell: &&Cell| !self.table.columns.contains(&cell.column);
         if let Some(cell) = self.row.cells.iter().find(outside) {
@@ -266,7 +266,7 @@ impl SheetSource {
         without.map(|cell| BadCell { column: cell.column, what: What::Uncomputed })
     }
 
-    /// Appends the values of the row to the columns of a chunk.
+    /// Appends the values of the row to the columns of a chunk. Returns the memory that they take, in bytes.
     fn add(&self, chunk: &mut Chunk) -> usize {
         let mut bytes = 0;
         let mut cells = self.row.cells.iter().peekable();
@@ -309,7 +309,7 @@ impl SheetSource {
         bytes
     }
 
-    /// Returns the row as text, for the file of rejected rows.
+    /// Returns the row as a CSV record for the file of rejected rows.
     fn raw(&self) -> Vec<u8> {
         let mut fields = Vec::new();
         let mut cells = self.row.cells.iter().peekable();
@@ -330,7 +330,7 @@ impl SheetSource {
     }
 }
 
-/// Returns fields as a record of CSV.
+/// Returns the fields as a CSV record.
 fn as_csv(fields: impl Iterator<Item = String>) -> Vec<u8> {
     let quoted = |field: String| match field.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),
@@ -380,7 +380,7 @@ impl Counted for SheetSource {
     }
 }
 
-/// A cell that makes its row a bad one.
+/// A cell that makes its row a bad row, and the reason.
 struct BadCell {
     column: u32,
     what: What,
@@ -391,10 +391,10 @@ enum What {
     Uncomputed,
 }
 
-/// Up to 1,024 rows, column by column.
+/// Up to 1,024 rows, stored by column.
 struct Chunk {
     columns: Vec<Cells>,
-    /// The number of each row on the sheet.
+    /// The number of each row in the sheet.
     numbers: Vec<u32>,
 }
 
@@ -403,7 +403,7 @@ impl Chunk {
         Chunk { columns: (0..columns).map(|_| Cells::default()).collect(), numbers: Vec::new() }
     }
 
-    /// Moves the rows to `items`, if there are any.
+    /// Moves the rows to `items`, and begins a new chunk.
     fn end(&mut self, items: &mut Vec<Item>) {
         if !self.numbers.is_empty() {
             let columns = self.columns.len();
@@ -423,7 +423,7 @@ enum Item {
     Bad(BadItem),
 }
 
-/// A part of a sheet.
+/// A part of the rows of a sheet.
 struct SheetPart {
     shared: Arc<Shared>,
     first_row: u64,
@@ -493,7 +493,7 @@ impl Shared {
     }
 }
 
-/// The rows of a chunk, on their way to the sink.
+/// The rows of a chunk while they are passed to the sink.
 struct ChunkRows<'p> {
     shared: &'p Shared,
     chunk: &'p Chunk,
@@ -508,7 +508,7 @@ impl GivenRows for ChunkRows<'_> {
             .iter()
             .map(|cells| match cells.rows() {
                 0 => Vec::new(),
-                // The bits of the rows begin with a word only at the start of the chunk.
+                // Null bits are stored in words, so a borrowed column can only start at row 0. From any other row on, use single values.
                 _ if start > 0 => {
                     let mut all = cells.mixed(0, end);
                     if all.is_empty() {

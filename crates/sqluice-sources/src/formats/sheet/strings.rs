@@ -1,20 +1,20 @@
-//! The texts of a workbook that its cells share.
+//! The texts of a workbook that its cells share, and refer to by number.
 
 use sqluice_core::error::Result;
 
 use super::limits::Limits;
 use super::package::damaged;
 
-/// Texts, by number. They stand one after another, so a short one takes little memory.
+/// Texts by number. They are stored in one string, so that a short text takes little memory.
 #[derive(Debug, Default)]
 pub(super) struct Strings {
     text: String,
-    /// The end of each text.
+    /// The end of each text in `text`.
     ends: Vec<usize>,
 }
 
 impl Strings {
-    /// Appends the text that `write` writes. Its memory is counted while it grows.
+    /// Appends the text that `write` writes. Returns an error if all texts together take too much memory.
     pub(super) fn add(
         &mut self,
         limits: &Limits,
@@ -26,7 +26,7 @@ impl Strings {
     }
 
     fn bytes(&self) -> u64 {
-        // A vector that grows has up to twice the memory of its content.
+        // A growing vector may have twice the capacity that it needs.
         2 * (self.text.len() + self.ends.len() * size_of::<usize>()) as u64
     }
 
@@ -38,7 +38,7 @@ impl Strings {
     }
 }
 
-/// Replaces characters from `start` on that are written as `_x000D_`: OOXML writes characters so that XML does not have.
+/// Decodes escapes such as `_x000D_` in `text` from `start` on. OOXML writes characters in this form that XML does not permit.
 pub(super) fn unescape_hex(text: &mut String, start: usize) {
     let escape = |rest: &str| {
         let digits = rest.strip_prefix("_x")?.get(..5)?.strip_suffix('_')?;
@@ -70,7 +70,7 @@ mod tests {
     use super::unescape_hex;
 
     #[test]
-    fn characters_that_xml_lacks_are_escaped_by_their_number() {
+    fn escapes_of_characters_that_xml_does_not_permit_are_decoded() {
         for (written, expected) in [
             ("a_x000D_b", "a\rb"),
             ("_x005F_x000D_", "_x000D_"),

@@ -1,4 +1,4 @@
-//! The meanings that the styles of cells give their numbers.
+//! The styles of cells, which decide whether a number is a date, a time or a duration.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,11 @@ use sqluice_core::error::Result;
 use super::limits::Limits;
 use super::moment::Shown;
 
-/// The formats of numbers, by the number of the style.
+/// The meaning of a number for each cell style, by the index of the style.
 #[derive(Debug, Default)]
 pub(super) struct Styles {
     shown: Vec<Shown>,
-    /// The custom formats, by their ids.
+    /// The meaning of each custom format, by its id.
     custom: HashMap<u32, Shown>,
 }
 
@@ -22,7 +22,7 @@ impl Styles {
         self.check(limits)
     }
 
-    /// Adds the next style, with the id of its format.
+    /// Adds the next style. `format` is the id of its number format.
     pub(super) fn add_style(&mut self, format: u32, limits: &Limits) -> Result<()> {
         let shown = self.custom.get(&format).copied().unwrap_or_else(|| Shown::of_built_in(format));
         self.shown.push(shown);
@@ -34,7 +34,7 @@ impl Styles {
             .check_held("the styles of the workbook", (self.shown.len() * 2 + self.custom.len() * 32) as u64)
     }
 
-    /// Returns what a style makes of a number. Styles that are not there show the number.
+    /// Returns the meaning of a number in a cell with this style. With an unknown style, it is a plain number.
     pub(super) fn shown(&self, style: usize) -> Shown {
         self.shown.get(style).copied().unwrap_or_default()
     }

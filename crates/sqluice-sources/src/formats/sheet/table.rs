@@ -1,14 +1,14 @@
-//! The table on a sheet: its first row, its columns and their names, by the rules that CSV files have.
+//! Finds the table on a sheet: its first row, its columns and their names, by the rules for CSV files.
 //!
 //! ```text
-//!      A           B       C              the first rows become text, whose lines the recognition of CSV looks at:
-//!  1   Sales 2024                         titles, the header
+//!      A           B       C              The first rows are written as text, in whose lines the recognition of CSV
+//!  1   Sales 2024                         finds titles and the header.
 //!  2
-//!  3   city        sold    day            cells know more than text does: words above numbers and dates are a header
+//!  3   city        sold    day            The types of cells are a further sign: words above numbers and dates are a header.
 //!  4   Oslo        12      2024-01-31
 //! ```
 //!
-//! Columns are those from the first to the last one that has a cell in the header or in the first rows, or those of the user's range.
+//! The columns are those of the user's range or, without a range, from the first to the last column with a cell in the first rows.
 
 use std::ops::RangeInclusive;
 
@@ -21,35 +21,35 @@ use crate::formats::address::{Area, COLUMNS_MAX, written};
 use crate::formats::csv::trim;
 use crate::formats::opened::{Columns, OpenRequest};
 
-/// The limits of the rows that show the table: their number, and the bytes of their texts.
+/// The limits for the first rows, in which the table is found: their number, and the bytes of their texts.
 const HEAD_ROWS: usize = 400;
 const HEAD_BYTES: usize = 64 << 10;
 
-/// The byte between the fields of a line, which cells rarely have.
+/// The delimiter between the cells of a line: a control character that cells rarely contain.
 const DELIMITER: char = '\u{1f}';
 
-/// The most characters of a title in a note.
+/// The maximum number of characters of a title that a note shows.
 const TITLE_CHARACTERS: usize = 60;
 
 /// The table on a sheet.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    /// The first row that may be a row of the table.
+    /// The first row that may belong to the table.
     pub(super) first_row: u32,
-    /// The last row that may be one.
+    /// The last row that may belong to the table.
     pub(super) last_row: u32,
     pub(super) columns: RangeInclusive<u32>,
-    /// The area of the user.
+    /// The user's range, or the whole sheet.
     pub(super) area: Area,
-    /// The row of the header, and its texts.
+    /// The row number of the header, and its texts.
     pub(super) header: Option<(u32, Vec<String>)>,
-    /// `true` for each column whose values in the first rows are mostly numbers, dates and the like.
+    /// `true` for each column whose cells in the first rows are mostly numbers, booleans or dates.
     pub(super) typed: Vec<bool>,
-    /// The doubt whether the first rows are one table.
+    /// A warning if the first rows may contain several tables.
     pub(super) doubt: Option<Message>,
 }
 
-/// A row among the first ones.
+/// One of the first rows.
 struct HeadRow {
     number: u32,
     cells: Vec<HeadCell>,
@@ -64,7 +64,7 @@ struct HeadCell {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
-    /// A number, a boolean, a date.
+    /// A number, a boolean or a date.
     Typed,
     Missing,
 }
@@ -97,7 +97,7 @@ impl Head {
                 head.whole = true;
                 break;
             }
-            // Equal rows are one row here: what they show does not grow with their number.
+            // A repeated row is added once: its repetitions show nothing new.
             let cells = row.cells.iter().filter(|cell| area.columns.contains(&cell.column));
             let cells: Vec<HeadCell> = cells.map(|cell| HeadCell::new(&row, cell)).collect();
             if u64::from(row.number) + u64::from(row.repeat) <= u64::from(first_row) || cells.is_empty() {
@@ -116,8 +116,8 @@ impl Head {
         Some(first..=last)
     }
 
-    /// Writes the rows as lines. Rows of one cell before the others may be titles, and end with this cell. Returns the row of each line; an
-    /// empty line has the row after it.
+    /// Writes the rows as lines, with delimiters between cells and empty lines for gaps. A row with one cell at the top may be a title, and ends
+    /// with this cell. Returns the text, and for each line the index of its row (for an empty line, of the next row).
     fn lines(&self, columns: &RangeInclusive<u32>) -> (String, Vec<usize>) {
         let (mut text, mut lines) = (String::new(), Vec::new());
         let is_wide = self.rows.iter().any(|row| row.cells.len() > 1);
@@ -148,7 +148,7 @@ impl Head {
         (text, lines)
     }
 
-    /// Returns `true` if the cells of a row are words, and most of a column's cells below one of them are typed, the first of them, too.
+    /// Returns `true` if a row looks like a header: all its cells are text, and below one of them the first cell and most others are typed.
     fn is_over_typed(&self, row: usize) -> bool {
         let is_over = |cell: &HeadCell| {
             let below = || {
@@ -165,7 +165,7 @@ impl Head {
     }
 }
 
-/// Finds the table on a sheet. Returns `None` if the sheet has no cells, in the area of the user.
+/// Finds the table on a sheet. Returns `None` if the sheet has no cells in `area`.
 pub(super) fn find(
     book: &dyn Book,
     sheet: usize,
@@ -198,9 +198,9 @@ pub(super) fn find(
         let rows = head.rows[top].number - head.rows[0].number;
         let title: String = head.rows[0].cells[0].text.chars().take(TITLE_CHARACTERS).collect();
         let what = match rows {
-            1 => format!("row {} is no part of the table", head.rows[0].number),
+            1 => format!("row {} is not part of the table", head.rows[0].number),
             _ => format!(
-                "rows {} to {} are no part of the table",
+                "rows {} to {} are not part of the table",
                 head.rows[0].number,
                 head.rows[top].number - 1
             ),
@@ -265,7 +265,7 @@ pub(super) fn find(
         notes.push(message!["the first row is taken for a row; if it names the columns: ", Setting::Header]);
     }
     notes.append(&mut columns.notes);
-    // The name of the file says enough about a workbook of one sheet.
+    // In a workbook with one sheet, the file name says enough.
     if book.sheets().len() > 1 {
         let name = &book.sheets()[sheet].name;
         notes = notes.into_iter().map(|note| message![format!("sheet {name}: "), note]).collect();
@@ -307,7 +307,7 @@ fn names(book: &dyn Book, sheet: usize, table: &Table, request: &OpenRequest<'_>
         let column = column_letters(u64::from(*table.columns.start()) + renamed.index as u64);
         let was = match renamed.from.is_empty() {
             true => "has no name".to_owned(),
-            false => format!("is another {:?}", renamed.from),
+            false => format!("repeats the name {:?}", renamed.from),
         };
         notes.push(format!("column {column} {was}, and is called {:?}", renamed.to).into());
     }
@@ -316,7 +316,7 @@ fn names(book: &dyn Book, sheet: usize, table: &Table, request: &OpenRequest<'_>
     Ok(Columns { names, places: Some(places.collect()), notes })
 }
 
-/// Gives the name in merged cells to each of their columns. Returns a note about it.
+/// Copies the name in a merged cell to each column of the merged cell. Returns a note about it.
 fn fill_merged(
     book: &dyn Book,
     sheet: usize,
@@ -324,7 +324,7 @@ fn fill_merged(
     row: u32,
     names: &mut [String],
 ) -> Result<Option<Message>> {
-    // Only a name with an empty cell behind it may be one of merged cells, which are found by another pass over the sheet.
+    // Finding merged cells takes another pass over the sheet, so skip it unless a name is followed by an empty cell.
     if !names.windows(2).any(|pair| !pair[0].is_empty() && pair[1].is_empty()) {
         return Ok(None);
     }
@@ -347,7 +347,7 @@ fn fill_merged(
     Ok(first.map(Message::from))
 }
 
-/// Returns the doubt that the rows have several tables beside each other: columns without any cell stand between others.
+/// Returns a warning if an empty column separates other columns: there may be several tables beside each other.
 fn blocks_side_by_side(
     head: &Head,
     top: usize,

@@ -1,4 +1,4 @@
-//! Bytes as a workbook, with all rows of all its tables taken: what tests and fuzz targets compare.
+//! Reads all tables of a workbook as a load does, for tests and fuzz targets.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,19 +14,19 @@ use crate::formats::opened::{OpenRequest, Opened, SampledRows, WantedRows};
 use crate::formats::{Format, FormatOptions, XLSX};
 use crate::input::{InputFile, InputOptions};
 
-/// A table that was read.
+/// A table that was read from a workbook.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// The name of the table; `None`: it is named after the file.
+    /// The name of the table; `None` if it is named after the file.
     pub(super) table: Option<String>,
     pub(super) names: Vec<String>,
-    /// The values of each row, as messages show them.
+    /// The values of each row, in the form of messages.
     pub(super) rows: Vec<Vec<String>>,
     /// The errors of bad rows.
     pub(super) bad: Vec<String>,
     pub(super) notes: Vec<String>,
     pub(super) warning: Option<String>,
-    /// The error that ended the rows.
+    /// The error that ended the reading, if any.
     pub(super) error: Option<String>,
 }
 
@@ -70,7 +70,7 @@ fn words(error: &Error) -> String {
     format!("{place}{}{cause}", error.what())
 }
 
-/// Reads all rows of a table, first those of its sample.
+/// Reads all rows of a table. Panics unless the rows of its sample are its first rows.
 fn take(mut opened: Opened) -> Taken {
     let mut taken = Taken { table: opened.table, ..Taken::default() };
     taken.notes = opened.columns.notes.iter().map(ToString::to_string).collect();

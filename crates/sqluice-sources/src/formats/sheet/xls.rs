@@ -1,11 +1,11 @@
-//! XLS: workbooks of Excel 97 to 2003, as records of BIFF8 in a stream of a compound file.
+//! Reads XLS, the format of Excel 97 to 2003: records of BIFF8 in a stream of a compound file.
 //!
 //! ```text
-//!  record: id, size (2 bytes each), fields; what is longer goes on in CONTINUE records
-//!  stream: BOF, styles, names and places of sheets, shared texts, EOF | BOF, cells of a sheet, EOF | ...
+//!  record: id, size (2 bytes each), fields; a longer record continues in CONTINUE records
+//!  stream: BOF, styles, names and offsets of sheets, shared texts, EOF | BOF, cells of a sheet, EOF | ...
 //! ```
 //!
-//! Older versions of Excel (BIFF2 to BIFF5) are refused by name.
+//! Workbooks of older versions of Excel (BIFF2 to BIFF5) are refused with an error that says so.
 
 use std::io::{BufReader, Read};
 use std::sync::Arc;
@@ -24,14 +24,14 @@ use super::styles::Styles;
 use super::xlsx::Number;
 use crate::formats::address::{Area, COLUMNS_MAX};
 
-/// The streams of workbooks: of BIFF8, and of older versions.
+/// The names of the stream that contains the workbook: in BIFF8, and in older versions.
 const WORKBOOK: &str = "Workbook";
 const OLD_WORKBOOK: &str = "Book";
 
-/// The number of records between two checks whether the load was asked to stop.
+/// The number of records between two checks for cancellation.
 const RECORDS_BETWEEN_CHECKS: u32 = 1 << 14;
 
-/// The memory of a sheet's entry beside its name, roughly.
+/// The approximate memory that a sheet's entry takes, without its name.
 const SHEET_BYTES: u64 = 256;
 
 /// The ids of records.
@@ -56,7 +56,7 @@ mod id {
     pub(super) const BOF: u16 = 0x809;
 }
 
-/// A workbook.
+/// An open XLS workbook.
 pub(super) struct Xls {
     file: Compound,
     sheets: Vec<Sheet>,
@@ -65,7 +65,7 @@ pub(super) struct Xls {
     shared: Arc<Shared>,
 }
 
-/// The facts about a workbook that the cells of all sheets need.
+/// Properties of a workbook that the cells of all sheets need.
 struct Shared {
     strings: Strings,
     styles: Styles,
@@ -141,14 +141,14 @@ fn too_old() -> Error {
     error.hint("save it as .xlsx in a spreadsheet program, and load that")
 }
 
-/// Appends a text: a flag, and its units of one or two bytes.
+/// Appends a text, which is stored as a flag byte and `units` units of one or two bytes.
 fn push_text(fields: &mut Fields<'_>, units: usize, out: &mut String) -> Result<()> {
     let is_wide = fields.u8()? & 1 != 0;
     push_units(fields.bytes(units * (1 + usize::from(is_wide)))?, is_wide, out);
     Ok(())
 }
 
-/// Appends units of one byte, the first 256 characters of Unicode, or of two.
+/// Appends units of a text: UTF-16 if `is_wide`, or else one byte for each of the first 256 characters of Unicode.
 fn push_units(bytes: &[u8], is_wide: bool, out: &mut String) {
     match is_wide {
         true => push_utf16(utf16(bytes), out),
@@ -156,7 +156,7 @@ fn push_units(bytes: &[u8], is_wide: bool, out: &mut String) {
     }
 }
 
-/// Reads the shared texts, which go on in other records.
+/// Reads the shared texts from the current record and the CONTINUE records after it.
 fn read_strings(records: &mut Records, count: u32, strings: &mut Strings, limits: &Limits) -> Result<()> {
     let mut pieces = Pieces { at: 8, records };
     for _ in 0..count {
@@ -170,14 +170,14 @@ fn read_strings(records: &mut Records, count: u32, strings: &mut Strings, limits
     Ok(())
 }
 
-/// The fields of a record and of the CONTINUE records behind it.
+/// A reader of the fields of a record that continues in CONTINUE records.
 struct Pieces<'r> {
     records: &'r mut Records,
     at: usize,
 }
 
 impl Pieces<'_> {
-    /// Goes to the next record, if all fields of this one are read.
+    /// Reads the next CONTINUE record if all fields of the current record are read.
     fn fill(&mut self) -> Result<()> {
         while self.at >= self.records.record.len() {
             if self.records.next()? != Some(id::CONTINUE) {
@@ -212,9 +212,9 @@ impl Pieces<'_> {
         Ok(())
     }
 
-    /// Appends units of a text. A record in which a text goes on begins with a flag of its own.
+    /// Appends units of a text. If the text continues in another record, this record begins with a new flag for the size of units.
     fn push_units(&mut self, mut units: usize, mut is_wide: bool, out: &mut String) -> Result<()> {
-        // The first half of a surrogate pair, if its other half stands in the next record.
+        // The first half of a surrogate pair whose other half is in the next record.
         let mut half = None;
         while units > 0 {
             if self.at >= self.records.record.len() {
@@ -245,7 +245,7 @@ impl Pieces<'_> {
     }
 }
 
-/// The records of the stream.
+/// A reader of the records of the stream.
 struct Records {
     reader: BufReader<Stream>,
     limits: Limits,
@@ -261,7 +261,7 @@ impl Records {
         Ok(Records { reader, limits: limits.clone(), record: Vec::new(), from, count: 0 })
     }
 
-    /// Reads the next record into `self.record`, and returns its id. `None`: the stream ends.
+    /// Reads the next record into `self.record` and returns its id. Returns `None` at the end of the stream.
     fn next(&mut self) -> Result<Option<u16>> {
         self.count = self.count.wrapping_add(1);
         if self.count.is_multiple_of(RECORDS_BETWEEN_CHECKS) {
@@ -332,22 +332,22 @@ impl Book for Xls {
     }
 }
 
-/// The rows of a sheet.
+/// A reader of a sheet's rows.
 struct XlsRows {
     records: Records,
     shared: Arc<Shared>,
-    /// The number of the last row.
+    /// The number of the last row that was read.
     row: u32,
-    /// The number of streams that are begun: charts stand within sheets.
+    /// The number of BOF records without an EOF record so far: charts are nested in sheets.
     nested: u32,
-    /// The next row, of which the first cells are read.
+    /// The next row, whose first cell has already been read.
     next: Row,
     ended: bool,
 }
 
 impl Rows for XlsRows {
     fn next(&mut self, row: &mut Row) -> Result<bool, Fault> {
-        // The first cell of the row ended the row before.
+        // The first cell of this row was read at the end of the previous row.
         std::mem::swap(row, &mut self.next);
         row.repeat = 1;
         self.next.begin(0);
@@ -366,7 +366,7 @@ impl Rows for XlsRows {
 }
 
 impl XlsRows {
-    /// Reads the cells of a row, up to the first cell of another row. Returns `false` if there are none.
+    /// Reads the cells of a row, up to the first cell of the next row. Returns `false` at the end of the sheet.
     fn read_cells(&mut self, row: &mut Row) -> Result<bool, Fault> {
         while !self.ended {
             let Some(id) = self.records.next()? else { break };
@@ -416,7 +416,7 @@ impl XlsRows {
         let mut fields = Fields::new(&self.records.record);
         fields.u16()?;
         let column = u32::from(fields.u16()?) + 1;
-        // A record of many cells has two bytes more than its cells.
+        // A record of several cells has 6 bytes for each cell, and 6 other bytes.
         let last = column + if id == id::MANY_RK { self.records.record.len() as u32 / 6 } else { 0 };
         if last > COLUMNS_MAX {
             return Err(Fault::in_row(damaged(format!("it has a cell in column {last}")), number));
@@ -470,9 +470,9 @@ impl XlsRows {
         row.check(&shared.limits)
     }
 
-    /// Reads the text that a formula has, in a record behind it and behind the records of the formula.
+    /// Reads the text value of a formula, which is in a later record.
     fn formula_text(&mut self, row: &mut Row) -> Result<Option<Value>> {
-        // Formulas that several cells share, arrays and tables of formulas have a record in between.
+        // For shared formulas, arrays and data tables, another record comes first.
         for _ in 0..3 {
             let id = self.records.next()?;
             if id != Some(id::FORMULA_TEXT) {
@@ -506,7 +506,7 @@ impl Shared {
     fn number(&self, number: f64, style: usize, row: &mut Row) -> Result<Value> {
         match number.is_finite() {
             true => Ok(Number::of(number).value(self.styles.shown(style), self.epoch, row)),
-            false => Err(damaged(format!("{number} is no number"))),
+            false => Err(damaged(format!("{number} is not a number"))),
         }
     }
 }

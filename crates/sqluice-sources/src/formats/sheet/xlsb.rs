@@ -1,8 +1,8 @@
-//! XLSB: the parts of XLSX as binary records.
+//! Reads XLSB, binary Excel workbooks: the same parts as in XLSX, as binary records.
 //!
 //! ```text
 //!  record: id in 1 or 2 bytes of 7 bits | size in 1 to 4 bytes of 7 bits | fields
-//!  cell:   column, style (4 bytes each) | value           a short cell follows the one before: style | value
+//!  cell:   column, style (4 bytes each) | value           a short cell is in the column after the previous cell: style | value
 //! ```
 
 use std::io::{BufRead, BufReader, Read};
@@ -21,10 +21,10 @@ use super::styles::Styles;
 use super::xlsx::{Number, kind_of, relations};
 use crate::formats::address::{self, Area};
 
-/// The memory of a sheet's entry beside its name, roughly.
+/// The approximate memory that a sheet's entry takes, without its name.
 const SHEET_BYTES: u64 = 256;
 
-/// The number of records between two checks whether the load was asked to stop.
+/// The number of records between two checks for cancellation.
 const RECORDS_BETWEEN_CHECKS: u32 = 1 << 14;
 
 /// The ids of records.
@@ -56,16 +56,16 @@ mod id {
     pub(super) const END_STYLES: u16 = 618;
 }
 
-/// A workbook.
+/// An open XLSB workbook.
 pub(super) struct Xlsb {
     package: Package,
     sheets: Vec<Sheet>,
-    /// The part of each sheet.
+    /// The name of each sheet's part.
     parts: Vec<String>,
     shared: Arc<Shared>,
 }
 
-/// The facts about a workbook that the cells of all sheets need.
+/// Properties of a workbook that the cells of all sheets need.
 struct Shared {
     strings: Strings,
     styles: Styles,
@@ -108,7 +108,7 @@ impl Xlsb {
     }
 }
 
-/// Reads a text: the number of its units, which is all ones for no text, and its units.
+/// Reads a text: the number of its UTF-16 units, and the units. A number of 0xffffffff stands for no text.
 fn wide(fields: &mut Fields<'_>) -> Result<String> {
     let mut text = String::new();
     push_wide(fields, &mut text)?;
@@ -158,11 +158,11 @@ fn read_styles(mut records: Records, limits: &Limits) -> Result<Styles> {
     Ok(styles)
 }
 
-/// The records of a part.
+/// A reader of the records of a part.
 struct Records {
     reader: BufReader<PartReader>,
     limits: Limits,
-    /// The size of the current record's fields, and the part of it that is not read yet.
+    /// The size of the current record's fields, and the number of their bytes that are not read yet.
     bytes: u64,
     left: u64,
     record: Vec<u8>,
@@ -175,7 +175,7 @@ impl Records {
         Records { reader, limits: limits.clone(), bytes: 0, left: 0, record: Vec::new(), count: 0 }
     }
 
-    /// Goes to the next record, and returns its id. `None`: the part ends.
+    /// Moves to the next record and returns its id. Returns `None` at the end of the part.
     fn next(&mut self) -> Result<Option<u16>> {
         self.count += 1;
         if self.count.is_multiple_of(RECORDS_BETWEEN_CHECKS) {
@@ -277,13 +277,13 @@ impl Book for Xlsb {
     }
 }
 
-/// The rows of a sheet.
+/// A reader of a sheet's rows.
 struct XlsbRows {
     records: Records,
     shared: Arc<Shared>,
-    /// The number of the last row.
+    /// The number of the last row that was read.
     row: u32,
-    /// The number of the row that has begun and is not read yet.
+    /// The number of the next row, if its record has already been read.
     next_row: Option<u32>,
     in_rows: bool,
 }
@@ -374,12 +374,12 @@ impl XlsbRows {
 }
 
 impl Shared {
-    /// Reads the value of a cell by the id of its record.
+    /// Returns the value of a cell. `id` is the id of its record, which decides about its type.
     fn value(&self, id: u16, style: usize, fields: &mut Fields<'_>, row: &mut Row) -> Result<Option<Value>> {
         let start = row.text.len();
         let number = |number: f64, row: &mut Row| match number.is_finite() {
             true => Ok(Some(Number::of(number).value(self.styles.shown(style), self.epoch, row))),
-            false => Err(damaged(format!("{number} is no number"))),
+            false => Err(damaged(format!("{number} is not a number"))),
         };
         match id {
             id::RK => number(rk(fields.u32()?), row),

@@ -1,4 +1,4 @@
-//! XLSX: workbooks of Office Open XML.
+//! Reads XLSX, Excel workbooks of Office Open XML.
 //!
 //! ```text
 //!  _rels/.rels ──> xl/workbook.xml ──> xl/_rels/workbook.xml.rels ──> xl/worksheets/sheet1.xml     rows, as a stream
@@ -23,22 +23,22 @@ use super::styles::Styles;
 use super::xml::{Xml, attribute, is_true, raw_attribute, unescaped};
 use crate::formats::address::{self, Area};
 
-/// The memory of a sheet's entry beside its name, roughly.
+/// The approximate memory that a sheet's entry takes, without its name.
 const SHEET_BYTES: u64 = 256;
 
-/// The largest number of merged cells that are looked at for the names of columns.
+/// The maximum number of merged cells that are read to name columns.
 const MERGED_MAX: usize = 1 << 16;
 
-/// A workbook.
+/// An open XLSX workbook.
 pub(super) struct Xlsx {
     package: Package,
     sheets: Vec<Sheet>,
-    /// The part of each sheet.
+    /// The name of each sheet's part.
     parts: Vec<String>,
     shared: Arc<Shared>,
 }
 
-/// The facts about a workbook that the cells of all sheets need.
+/// Properties of a workbook that the cells of all sheets need.
 struct Shared {
     strings: Strings,
     styles: Styles,
@@ -46,14 +46,14 @@ struct Shared {
     limits: Limits,
 }
 
-/// A relation of a part to another one.
+/// A relationship of a part: the name of the other part, and the last word of the relationship's type.
 pub(super) struct Relation {
     pub(super) target: String,
     pub(super) kind: String,
 }
 
 impl Xlsx {
-    /// Returns `true` for the parts that are read.
+    /// Returns `true` if a part may be needed. Other parts, such as pictures, are not read.
     pub(super) fn is_wanted(name: &str) -> bool {
         (name.ends_with(".xml") || name.ends_with(".rels") || name.ends_with(".bin"))
             && !name.contains("/media/")
@@ -88,7 +88,7 @@ impl Xlsx {
         Ok(xlsx)
     }
 
-    /// Reads the names of the sheets and the day from which numbers count.
+    /// Reads the names of the sheets, and whether numbers count days from 1900 or from 1904.
     fn read_workbook(
         &mut self,
         part: &str,
@@ -129,7 +129,7 @@ impl Xlsx {
     }
 }
 
-/// Returns the kind of a sheet by the type of its relation.
+/// Returns the kind of a sheet by its relationship type.
 pub(super) fn kind_of(relation: &str) -> SheetKind {
     match relation {
         "chartsheet" => SheetKind::Other("a chart"),
@@ -139,7 +139,7 @@ pub(super) fn kind_of(relation: &str) -> SheetKind {
     }
 }
 
-/// Returns the part of the workbook.
+/// Returns the name of the part that lists the sheets.
 pub(super) fn workbook_part(package: &Package, limits: &Limits) -> Result<String> {
     let root = if package.has("_rels/.rels") { relations(package, "", limits)? } else { HashMap::new() };
     let named = root.into_values().find(|relation| relation.kind == "officeDocument");
@@ -147,10 +147,10 @@ pub(super) fn workbook_part(package: &Package, limits: &Limits) -> Result<String
     named
         .map(|relation| relation.target)
         .or(usual.map(str::to_owned))
-        .ok_or_else(|| Error::input("the file is no workbook: it has no list of sheets"))
+        .ok_or_else(|| Error::input("the file is not a workbook: it has no list of sheets"))
 }
 
-/// Reads the relations of a part, by their ids.
+/// Reads the relationships of a part, by their ids.
 pub(super) fn relations(package: &Package, part: &str, limits: &Limits) -> Result<HashMap<String, Relation>> {
     let (folder, file) = part.rsplit_once('/').unwrap_or(("", part));
     let beside = if folder.is_empty() { String::new() } else { format!("{folder}/") };
@@ -165,7 +165,7 @@ pub(super) fn relations(package: &Package, part: &str, limits: &Limits) -> Resul
                 let [id, kind, target] =
                     [&b"Id"[..], b"Type", b"Target"].map(|name| attribute(&element, name));
                 let [id, kind, target] = [id?, kind?, target?].map(Option::unwrap_or_default);
-                // The names of the types differ between the two kinds of Office Open XML in their first part alone.
+                // The two variants of Office Open XML (strict and transitional) have types that differ only before the last slash.
                 let kind = kind.rsplit('/').next().unwrap_or_default().to_owned();
                 let target = resolved(&beside, &target);
                 held += SHEET_BYTES + (id.len() + kind.len() + target.len()) as u64;
@@ -178,7 +178,7 @@ pub(super) fn relations(package: &Package, part: &str, limits: &Limits) -> Resul
     }
 }
 
-/// Returns the name of a part, in lower case, which `target` names from a folder.
+/// Resolves the name `target`, which is relative to a folder, and returns the name of the part in lower case.
 fn resolved(folder: &str, target: &str) -> String {
     let target = target.to_lowercase().replace('\\', "/");
     let path = match target.strip_prefix('/') {
@@ -196,7 +196,7 @@ fn resolved(folder: &str, target: &str) -> String {
     names.join("/")
 }
 
-/// Reads the texts that cells share.
+/// Reads the shared texts.
 fn read_strings(mut xml: Xml, limits: &Limits) -> Result<Strings> {
     let (mut strings, mut buffer) = (Strings::default(), Vec::new());
     loop {
@@ -213,7 +213,7 @@ fn read_strings(mut xml: Xml, limits: &Limits) -> Result<Strings> {
     }
 }
 
-/// Appends the text of an element `si` or `is`, which may have several runs. How words are pronounced is left out.
+/// Appends the text of an element `si` or `is`, which may have several runs. Its phonetic guides are skipped.
 fn read_rich(xml: &mut Xml, buffer: &mut Vec<u8>, out: &mut String) -> Result<()> {
     let (depth, start) = (xml.depth(), out.len());
     loop {
@@ -232,10 +232,10 @@ fn read_rich(xml: &mut Xml, buffer: &mut Vec<u8>, out: &mut String) -> Result<()
     Ok(())
 }
 
-/// Reads what the styles of cells make of numbers.
+/// Reads the styles of cells: for each style, whether it makes a number a date, a time or a duration.
 fn read_styles(mut xml: Xml, limits: &Limits) -> Result<Styles> {
     let (mut styles, mut buffer) = (Styles::default(), Vec::new());
-    // Styles of several kinds have the element `xf`: only those of cells count.
+    // Elements `xf` also occur in styles that are not styles of cells.
     let mut is_of_cells = false;
     loop {
         match xml.next(&mut buffer)? {
@@ -279,12 +279,12 @@ impl Book for Xlsx {
         }))
     }
 
-    /// The merged cells stand behind the rows, so the part is inflated up to them, and its rows are not read.
+    /// Merged cells come after the rows in a part. So the part is inflated and searched for them, and the rows are not parsed.
     fn merged(&self, sheet: usize, row: u32) -> Result<Vec<Area>, Fault> {
         let mut part = BufReader::with_capacity(64 << 10, self.package.part(&self.parts[sheet])?);
         let mut merged = Vec::new();
         let mut text = Vec::new();
-        // A tag ends with `>`, so a piece up to it has one tag; text between tags has none.
+        // Read up to each `>`: such a piece has at most one tag, which it ends with.
         let unreadable = |error| Error::from_read(self.package.file(), error);
         let finder = memchr::memmem::Finder::new(b"mergeCell ");
         loop {
@@ -317,26 +317,26 @@ impl Book for Xlsx {
     }
 }
 
-/// The place of a reader in its part.
+/// The state of a reader of rows: before, in or after the rows of its part.
 enum State {
     Before,
     InRows,
     After,
 }
 
-/// The rows of a sheet.
+/// A reader of a sheet's rows.
 struct XlsxRows {
     xml: Xml,
     shared: Arc<Shared>,
     buffer: Vec<u8>,
-    /// The text of a value.
+    /// The text of the current cell's value, whose buffer is reused.
     value: String,
-    /// The number of the last row.
+    /// The number of the last row that was read.
     row: u32,
     state: State,
 }
 
-/// The type of a cell.
+/// The type of a cell, from its attribute `t`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Type {
     Number,
@@ -368,7 +368,7 @@ impl Rows for XlsxRows {
                     }
                     _ => false,
                 },
-                // A row without cells.
+                // A row without cells, written as an empty element.
                 Event::Empty(element) => {
                     if matches!(self.state, State::InRows) && element.local_name().as_ref() == b"row" {
                         self.row = number_of_row(&element, self.row)?;
@@ -402,14 +402,14 @@ impl Rows for XlsxRows {
     }
 }
 
-/// Returns the number of a row, which follows row `before`.
+/// Returns the number of a row. Without an attribute, it is `before + 1`; it must be greater than `before`.
 fn number_of_row(element: &BytesStart<'_>, before: u32) -> Result<u32, Fault> {
     let Some(value) = raw_attribute(element, b"r")? else { return next_row(before) };
     let number = match address::parts(&value) {
         Some((None, Some(row))) => row,
         _ => {
             let value = String::from_utf8_lossy(&value).chars().take(20).collect::<String>();
-            return Err(Fault::in_row(damaged(format!("{value:?} is no number of a row")), before.max(1)));
+            return Err(Fault::in_row(damaged(format!("{value:?} is not a row number")), before.max(1)));
         }
     };
     if number <= before {
@@ -484,23 +484,23 @@ impl XlsxRows {
             }
         }
         if self.value.is_empty() {
-            // A formula may give an empty text; any other formula without a value was never computed.
+            // An empty text may be the result of a formula. Any other formula without a value has not been computed.
             let is_empty_text = has_value && matches!(cell.kind, Type::Formula | Type::Inline | Type::Shared);
             return Ok((has_formula && !is_empty_text).then_some(Value::Uncomputed));
         }
         self.value_of(cell, row)
     }
 
-    /// Returns the value of a cell that is written as `self.value`.
+    /// Returns the value of a cell whose text was read into `self.value`.
     fn value_of(&mut self, cell: &CellTag, row: &mut Row) -> Result<Option<Value>> {
         let text = &mut self.value;
         let odd = |what: &str, text: &str| {
             let text: String = text.chars().take(40).collect();
-            damaged(format!("{text:?} is no {what}"))
+            damaged(format!("{text:?} is not a {what}"))
         };
         Ok(Some(match cell.kind {
             Type::Shared => {
-                let index = text.trim().parse().map_err(|_| odd("number of a text", text))?;
+                let index = text.trim().parse().map_err(|_| odd("number of a shared text", text))?;
                 let shared = self.shared.strings.get(index)?;
                 if shared.is_empty() {
                     return Ok(None);
@@ -531,7 +531,7 @@ impl XlsxRows {
     }
 }
 
-/// Writes a date or a time of ISO 8601 in the form that dates have here: with a blank before the time, and fractions of 3, 6 or 9 digits.
+/// Writes a date or time of ISO 8601 in the form of all dates here: a blank before the time, and 3, 6 or 9 digits of fractions.
 pub(super) fn push_iso(text: &str, out: &mut String) {
     let (date, time) = text.trim().split_once('T').unwrap_or((text.trim(), ""));
     out.push_str(date);
@@ -552,7 +552,7 @@ pub(super) fn push_iso(text: &str, out: &mut String) {
     }
 }
 
-/// A number as it is written.
+/// A number, as an integer or a float.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Number {
     Int(i64),
@@ -560,7 +560,7 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// Reads digits that are a 64-bit integer as such, so that none is lost, and anything else as a float.
+    /// Parses a number. A 64-bit integer is parsed as such, so that no digit is lost; anything else is a float.
     pub(super) fn parse(text: &str) -> Option<Number> {
         if let Ok(int) = text.parse::<i64>()
             && !text.starts_with('+')
@@ -572,7 +572,7 @@ impl Number {
         Some(Number::of(real))
     }
 
-    /// Returns a float as an integer, if it is one that floats hold exactly.
+    /// Returns an integer if the float is a whole number below 2^53, or else the float.
     pub(super) fn of(real: f64) -> Number {
         const HELD_MAX: f64 = (1u64 << 53) as f64;
         match real.trunc() == real && real.abs() < HELD_MAX {
@@ -588,7 +588,7 @@ impl Number {
         }
     }
 
-    /// Returns the value of a cell with this number: a text if the format of the cell shows a date, a time or a duration.
+    /// Returns the value of a cell with this number: text if the cell's format shows a date, a time or a duration.
     pub(super) fn value(self, shown: Shown, epoch: Epoch, row: &mut Row) -> Value {
         if shown != Shown::Number {
             let start = row.text.len();
@@ -611,7 +611,7 @@ struct CellTag {
 }
 
 impl CellTag {
-    /// Reads the attributes of a cell in a row, which follows column `before`.
+    /// Parses the attributes of a cell. `before` is the column of the previous cell in the row.
     fn read(element: &BytesStart<'_>, row: u32, before: u32) -> Result<CellTag, Fault> {
         let mut cell = CellTag { column: 0, kind: Type::Number, style: None };
         for attribute in element.attributes().with_checks(false) {
@@ -621,7 +621,10 @@ impl CellTag {
                     let Some((column, of)) = address::cell(&attribute.value) else {
                         let value =
                             String::from_utf8_lossy(&attribute.value).chars().take(20).collect::<String>();
-                        return Err(Fault::in_row(damaged(format!("{value:?} is no cell of a sheet")), row));
+                        return Err(Fault::in_row(
+                            damaged(format!("{value:?} is not the address of a cell")),
+                            row,
+                        ));
                     };
                     if of != row {
                         return Err(Fault::at(
@@ -647,7 +650,7 @@ impl CellTag {
                         other => {
                             let other = unescaped(other)?.chars().take(20).collect::<String>();
                             return Err(Fault::in_row(
-                                damaged(format!("{other:?} is no type of cells")),
+                                damaged(format!("{other:?} is not a type of cells")),
                                 row,
                             ));
                         }

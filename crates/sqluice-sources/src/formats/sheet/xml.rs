@@ -1,10 +1,10 @@
-//! XML of a part, as a stream.
+//! A streaming XML parser with limits, for the parts of a workbook.
 //!
-//! Only what workbooks need is read: elements, attributes, text, character references and the five entities that XML itself has. A document
-//! type could define others, also such that expand without end, so it is refused.
+//! It supports only what workbooks need: elements, attributes, text, character references, and the five predefined entities. A document type
+//! could define other entities, even some that expand without end, so a document type is an error.
 //!
-//! Invariant: a tag, or a text between two tags, takes no more memory than [`Limits::row_bytes_max`], and elements are nested no deeper than
-//! [`DEPTH_MAX`].
+//! Invariant: a tag, or a text between two tags, takes at most [`Limits::row_bytes_max`] bytes of memory, and elements are nested at most
+//! [`DEPTH_MAX`] deep.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
@@ -16,22 +16,22 @@ use sqluice_core::error::{Error, Result};
 use super::limits::Limits;
 use super::package::{PartReader, damaged};
 
-/// The deepest nesting of elements.
+/// The maximum depth of nested elements.
 const DEPTH_MAX: usize = 256;
 
-/// The number of inflated bytes that are read at once.
+/// The size of the buffer for inflated bytes.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// The number of events between two checks whether the load was asked to stop.
+/// The number of events between two checks for cancellation.
 const EVENTS_BETWEEN_CHECKS: u32 = 1 << 14;
 
-/// An XML part.
+/// The parser of a part.
 pub(super) struct Xml {
     reader: Reader<Bounded>,
     depth: usize,
     limits: Limits,
     events: u32,
-    /// `true` if any element was read.
+    /// `true` once an element has been read.
     begun: bool,
 }
 
@@ -43,12 +43,12 @@ impl Xml {
             bytes_max: limits.row_bytes_max,
         };
         let mut reader = Reader::from_reader(bounded);
-        // Faults of tags that do not matter here must not cost the file; what matters is checked by depth.
+        // The name of an end tag must be that of its start tag.
         reader.config_mut().check_end_names = true;
         Xml { reader, depth: 0, limits: limits.clone(), events: 0, begun: false }
     }
 
-    /// Returns the next event. The part must end with its root element.
+    /// Returns the next event. Returns an error if the part ends before its root element ends.
     pub(super) fn next<'b>(&mut self, buffer: &'b mut Vec<u8>) -> Result<Event<'b>> {
         buffer.clear();
         self.events += 1;
@@ -77,7 +77,7 @@ impl Xml {
         Ok(event)
     }
 
-    /// Reads up to the end of the element that has just begun.
+    /// Skips the rest of the element that has just begun, with its end tag.
     pub(super) fn skip(&mut self, buffer: &mut Vec<u8>) -> Result<()> {
         let depth = self.depth;
         loop {
@@ -89,7 +89,7 @@ impl Xml {
         }
     }
 
-    /// Appends the text of the element that has just begun to `out`, up to its end. The text of elements in it is left out.
+    /// Appends the text of the element that has just begun to `out`, up to its end tag. Text in nested elements is skipped.
     pub(super) fn text(&mut self, buffer: &mut Vec<u8>, out: &mut String) -> Result<()> {
         let depth = self.depth;
         let start = out.len();
@@ -141,7 +141,7 @@ pub(super) fn push_entity(entity: &BytesRef<'_>, out: &mut String) -> Result<()>
     Ok(())
 }
 
-/// Returns the value of an attribute by its local name, as it is written.
+/// Returns the value of the attribute with this local name, with escapes as they are in the file.
 pub(super) fn raw_attribute<'e>(element: &'e BytesStart<'_>, name: &[u8]) -> Result<Option<Cow<'e, [u8]>>> {
     for attribute in element.attributes().with_checks(false) {
         let attribute = attribute.map_err(|error| damaged(error.to_string()))?;
@@ -152,18 +152,18 @@ pub(super) fn raw_attribute<'e>(element: &'e BytesStart<'_>, name: &[u8]) -> Res
     Ok(None)
 }
 
-/// Returns the text of an attribute by its local name.
+/// Returns the value of the attribute with this local name, with escapes decoded.
 pub(super) fn attribute(element: &BytesStart<'_>, name: &[u8]) -> Result<Option<String>> {
     raw_attribute(element, name)?.map(|value| unescaped(&value).map(Cow::into_owned)).transpose()
 }
 
-/// Returns the text of an attribute's value.
+/// Decodes the escapes in the value of an attribute.
 pub(super) fn unescaped(value: &[u8]) -> Result<Cow<'_, str>> {
     let text = str::from_utf8(value).map_err(|_| not_utf8())?;
     quick_xml::escape::unescape(text).map_err(|error| damaged(error.to_string()))
 }
 
-/// Returns `true` if an attribute of XML's type boolean is true.
+/// Returns `true` if the value of a boolean attribute is true.
 pub(super) fn is_true(value: &[u8]) -> bool {
     matches!(value.trim_ascii(), b"1" | b"true")
 }
@@ -172,7 +172,7 @@ fn not_utf8() -> Error {
     damaged("a part of it is not UTF-8")
 }
 
-/// Returns the error of a reader: the engine's own, if it went through it.
+/// Returns the error for an error of the parser. An error of reading the part is returned unchanged.
 fn fault(error: quick_xml::Error) -> Error {
     match error {
         quick_xml::Error::Io(error) => {
@@ -186,7 +186,7 @@ fn fault(error: quick_xml::Error) -> Error {
     }
 }
 
-/// A reader that gives an error if more than `left` bytes are taken between two events.
+/// A reader that returns an error if the parser takes more than `left` bytes for one event.
 struct Bounded {
     inner: BufReader<PartReader>,
     left: usize,

@@ -6,13 +6,13 @@ use super::taken::{input, open, read};
 /// The memory for the list of members.
 const MEMORY_BYTES: u64 = 1 << 20;
 
-/// The largest number of bytes that are read of a member.
+/// The maximum number of bytes that are read from a member.
 const READ_BYTES: u64 = 1 << 20;
 
 /// Opens `bytes` as an archive, and reads each of its members twice.
 ///
 /// # Panics
-/// If a member that is read to its end has another size than the archive states, or other bytes when it is read again.
+/// If a member that can be read to its end does not have the size that the archive states, or has other bytes when it is read again.
 pub fn reads_what_there_is(bytes: &[u8], kind: ArchiveKind) {
     let Ok(archive) = open(input(bytes, "x"), kind, MEMORY_BYTES) else { return };
     for (index, member) in archive.members().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The members of an archive, collected within the memory of the load.
+//! Collects the members of an archive. Their list must fit the memory of the load.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,33 +12,33 @@ use super::{Member, Method, Refusal};
 /// The number of headers between two checks for cancellation.
 const CHECK_HEADERS: u64 = 1 << 12;
 
-/// The bytes that a member takes beside its path: in the lists, and while members are compared with each other.
+/// The memory that a member takes without its path: in the lists, and while members are compared with each other.
 const MEMBER_BYTES: u64 = (size_of::<Member>() + size_of::<Found>() + 64) as u64;
 
-/// The place of a member in a ZIP archive, as the directory states it.
+/// The location of a member in a ZIP archive, as the directory states it.
 #[derive(Clone, Debug)]
 pub(super) struct ZipPlace {
     /// The offset of the local header.
     pub(super) header: u64,
     /// The number of compressed bytes.
     pub(super) raw_bytes: u64,
-    /// The end of the bytes that may belong to the member: the next local header, or the directory.
+    /// The maximum end of the member's bytes: the next local header, or the directory.
     pub(super) end: u64,
     pub(super) crc: u32,
     pub(super) method: Method,
 }
 
-/// The place of a member in its archive.
+/// The location of a member in its archive.
 #[derive(Clone, Debug)]
 pub(super) enum Found {
     Zip(ZipPlace),
-    /// The offset of the bytes of the member.
+    /// In a tar archive, the offset of the member's bytes.
     Tar {
         start: u64,
     },
 }
 
-/// The members that were found so far.
+/// The members that have been found so far.
 pub(super) struct Listing<'a> {
     /// The name of the archive in messages.
     pub(super) name: &'a Path,
@@ -64,15 +64,15 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// Counts a header of the archive, and checks for cancellation now and then.
+    /// Counts a header of the archive, and checks for cancellation after every `CHECK_HEADERS` headers.
     pub(super) fn step(&mut self) -> Result<()> {
         self.headers += 1;
         if self.headers.is_multiple_of(CHECK_HEADERS) { self.cancel.check() } else { Ok(()) }
     }
 
-    /// Adds a member.
+    /// Adds a member. Returns an error if the list takes too much memory.
     pub(super) fn add(&mut self, member: Member, found: Found) -> Result<()> {
-        // A growing list has up to twice the room that it needs.
+        // A growing list may have twice the capacity that it needs.
         self.taken_bytes += 2 * MEMBER_BYTES + member.path.capacity() as u64;
         if self.taken_bytes > self.memory_bytes {
             let (count, memory) = (self.members.len(), Mebibytes(self.memory_bytes));
@@ -98,7 +98,8 @@ impl<'a> Listing<'a> {
             .hint("was it copied or downloaded to its end, or is it still being written?")
     }
 
-    /// Returns the members and their places. Of files with the same path, all but the last are refused: other programs would overwrite them.
+    /// Returns the members and their locations. If several files have the same path, only the last is accepted: other programs would overwrite
+    /// the earlier ones.
     pub(super) fn finish(mut self) -> (Vec<Member>, Vec<Found>) {
         let mut replaced = Vec::new();
         let mut last: HashMap<&str, usize> = HashMap::new();

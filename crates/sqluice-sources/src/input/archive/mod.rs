@@ -2,39 +2,39 @@
 //!
 //! ```text
 //!  data.zip   | prefix | local header, data | local header, data | ... | directory | end |
-//!                                     ^                                    └── read first: names, sizes, places
-//!                                     └── decompressed while it is read, by as many readers as there are
+//!                                     ^                                    └── read first: names, sizes, offsets
+//!                                     └── decompressed while it is read, by any number of readers
 //!
 //!  data.tar   | header | data | header | data | ... | zeros |      headers are read one after another
-//!  data.tar.gz ──> decompressed once ──> a temporary file without a name, and then as above
+//!  data.tar.gz ──> decompressed once to an unnamed temporary file, and then read as above
 //! ```
 //!
-//! No member is extracted to a file. A member that is not compressed is a range of the archive, also of an archive behind a URL. Of such
-//! an archive in ZIP, only the directory and the members that are read are requested.
+//! No member is extracted to a file. An uncompressed member is read as a range of the archive, even if the archive is behind a URL: of a ZIP
+//! archive, only the directory and the members that are read are then requested.
 //!
 //! Modules, from the bottom up:
 //!
-//! * `window`: the bytes of an archive at any offset; `text`: names of members; `refusal`: the members that can't be read
-//! * `listing`: the members of an archive, within the memory of the load
-//! * `zip`, `tar`: the lists of members in each format; `spooled`: a decompressed copy
+//! * `window`: the bytes of an archive at any offset; `text`: names of members; `refusal`: reasons why a member can't be read
+//! * `listing`: the list of members, limited by the memory of the load
+//! * `zip`, `tar`: find the members in each format; `spooled`: a decompressed copy
 //!
-//! Invariant: nothing that an archive states is believed. Sizes and offsets are compared with the archive before anything is allocated, and
-//! the bytes of a member with its size and its CRC-32 while they are read. The work is in proportion to the bytes of the archive.
+//! Invariant: no statement of an archive is trusted. Sizes and offsets are compared with the archive before memory is allocated, and a member's
+//! size and CRC-32 are checked while its bytes are read. The work is proportional to the size of the archive.
 //!
-//! Invariant: no two members of a ZIP archive share bytes, so that a small archive has no more to decompress than its bytes give.
+//! Invariant: no two members of a ZIP archive share bytes. So a small archive can't contain the same large data many times.
 //!
 //! # Why the formats are read here
 //!
 //! Two crates read them. Each does more than is needed here, and keeps neither invariant:
 //!
-//! * `zip` 9.8 reads the whole directory into a map of names, with dozens of fields a member, and of two members of the same name it keeps
-//!   one. It can find out whether any members overlap, and not which. A reader of a member borrows the reader of the archive, so that parallel
-//!   readers need an archive each.
-//! * `tar` 0.4 reads extended headers of any declared size into memory, and an archive that is cut short between two members ends without
-//!   an error. It needs a `Read` from start to end, or seeks.
+//! * `zip` 9.8 reads the whole directory into a map of names, with dozens of fields for each member, and keeps only one of two members with the
+//!   same name. It can detect that some members overlap, but not which ones. A reader of a member borrows the reader of the archive, so each
+//!   parallel reader needs to open the archive again.
+//! * `tar` 0.4 reads extended headers of any declared size into memory, and does not report an archive that is cut short between two members.
+//!   It needs a `Read` from start to end, or seeks.
 //!
-//! The directory of a ZIP archive, and the headers of tar, are a few fields at fixed offsets. All decompressors are those of compressed
-//! files.
+//! The directory of a ZIP archive and the headers of tar have a few fields at fixed offsets. Members are decompressed with the same decoders as
+//! compressed files.
 
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -93,11 +93,11 @@ impl fmt::Display for ArchiveKind {
     }
 }
 
-/// Returns the format of an archive, by its first bytes. Returns `None` for any other file, also for a document that is a ZIP file, such as
-/// a workbook: the reader of files refuses it by its name. Nothing of the input is consumed.
+/// Returns the format of an archive by its first bytes. Returns `None` for any other file, including documents that are ZIP files, such as
+/// workbooks. The input can still be read from its start.
 ///
-/// A file whose name ends with `.zip` may begin with other bytes, such as a program that extracts it. If such a file can be read at any
-/// offset, its end decides.
+/// A file with the extension `.zip` may begin with other bytes, such as a self-extracting program. Its end then decides, if the input can be
+/// read at any offset.
 ///
 /// # Errors
 /// If the input can't be read.
@@ -118,10 +118,10 @@ pub fn kind_of(input: &mut InputFile) -> Result<Option<ArchiveKind>> {
     Ok(whole.is_some_and(|whole| zip::ends(&whole)).then_some(ArchiveKind::Zip))
 }
 
-/// The limits for opening an archive.
+/// The limits and settings for opening an archive.
 #[derive(Clone, Copy)]
 pub struct ArchiveLimits<'a> {
-    /// The number of bytes of memory for the list of members.
+    /// The memory for the list of members, in bytes.
     pub memory_bytes: u64,
     /// A function that returns the folder for temporary files.
     pub temp_folder: &'a dyn Fn() -> Result<PathBuf>,
@@ -133,37 +133,37 @@ impl fmt::Debug for ArchiveLimits<'_> {
     }
 }
 
-/// A member of an archive.
+/// An entry of an archive: a file or a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Member {
-    /// The path in the archive, with `/` between folders. A path that is not refused has no empty, `.` or `..` components.
+    /// The path in the archive, with `/` between folders. Unless it is refused, the path has no empty, `.` or `..` components.
     pub path: String,
-    /// The number of bytes of the decompressed member, as the archive states it.
+    /// The decompressed size in bytes, as the archive states it.
     pub bytes: u64,
     /// `true` for a folder.
     pub is_folder: bool,
-    /// The reason why the member can't be read; [`Archive::refused`] is its error.
+    /// The reason why the member can't be read, if any. [`Archive::refused`] returns it as an error.
     pub refusal: Option<Refusal>,
 }
 
-/// An open archive, whose members are listed.
+/// An open archive, and the list of its members.
 pub struct Archive {
     name: PathBuf,
     kind: ArchiveKind,
     whole: Whole,
     members: Vec<Member>,
-    /// The places of the members.
+    /// The location of each member.
     found: Vec<Found>,
 }
 
 impl Archive {
-    /// Opens an archive and lists its members. An input that can't be read at any offset is copied to a temporary file, and so is a tar
-    /// archive that is compressed or behind a URL. The progress counts the bytes of the input that are copied; the caller names the phase.
+    /// Opens an archive and lists its members. The archive is first copied to a temporary file if it can't be read at any offset, or if it is a
+    /// tar archive that is compressed or behind a URL. The copied bytes are reported as progress; the caller names the phase.
     ///
     /// # Errors
-    /// If the archive can't be read or copied, is damaged or cut short, or lists more members than the memory holds. A member that can't be
-    /// read is no error: it is listed with a [`Member::refusal`].
+    /// If the archive can't be read or copied, is damaged or cut short, or has more members than fit the memory. A single member that can't be
+    /// read is not an error: it is listed with a [`Member::refusal`].
     pub fn open(
         mut input: InputFile,
         kind: ArchiveKind,
@@ -172,7 +172,7 @@ impl Archive {
     ) -> Result<Archive> {
         context.cancel.check()?;
         let name = input.name().to_owned();
-        // The headers of tar are all over the archive, so that a server would get a request for each.
+        // The headers of tar are spread over the archive: a server would get a request for each header.
         let suits = match kind {
             ArchiveKind::Zip => true,
             ArchiveKind::Tar => input.is_local() && input.head(1)?.1.is_none(),
@@ -194,7 +194,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Lists the members of a document that is a ZIP file: a local file, the offset of the document and its number of bytes.
+    /// Lists the parts of a document that is a ZIP file, given as a local file, the offset of the document and its size in bytes.
     #[cfg(feature = "spreadsheets")]
     pub(crate) fn of_document(
         (file, start, bytes): (Arc<File>, u64, u64),
@@ -221,7 +221,7 @@ impl Archive {
         Ok(Archive { name: name.to_owned(), kind, whole, members, found })
     }
 
-    /// Returns the name of the archive in messages.
+    /// Returns the name of the archive, for messages.
     pub fn name(&self) -> &Path {
         &self.name
     }
@@ -231,15 +231,15 @@ impl Archive {
         self.kind
     }
 
-    /// Returns the members, in the order of the archive. Of members with the same path, all but the last are refused.
+    /// Returns the members in the order of the archive. If several have the same path, all but the last are refused.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// Returns the name of a member in messages: `data.zip/folder/a.csv`.
+    /// Returns the name of a member for messages, such as `data.zip/folder/a.csv`.
     ///
     /// # Panics
-    /// If the archive has no member of this index.
+    /// If `index` is not the index of a member.
     pub fn member_name(&self, index: usize) -> PathBuf {
         let mut name = self.name.clone().into_os_string();
         name.push("/");
@@ -247,22 +247,22 @@ impl Archive {
         name.into()
     }
 
-    /// Returns the error for a member that can't be read, if the list of members shows this.
+    /// Returns the error for a member if its entry in the list shows that it can't be read.
     ///
     /// # Panics
-    /// If the archive has no member of this index.
+    /// If `index` is not the index of a member.
     pub fn refused(&self, index: usize) -> Option<Error> {
         let refusal = self.members[index].refusal?;
         Some(refusal.error(self.kind, &self.name).at(Place::file(self.member_name(index))))
     }
 
-    /// Returns a member as an input, which can be opened many times. Its name is [`Archive::member_name`].
+    /// Returns a member as an input with the name [`Archive::member_name`]. The input can be opened many times.
     ///
     /// # Errors
-    /// If the member is refused, is a folder, or the archive can't be read at its place.
+    /// If the member is refused or a folder, or if its data are not at the stated offset.
     ///
     /// # Panics
-    /// If the archive has no member of this index.
+    /// If `index` is not the index of a member.
     pub fn input(&self, index: usize, options: InputOptions) -> Result<InputFile> {
         if let Some(error) = self.refused(index) {
             return Err(error);
@@ -274,7 +274,7 @@ impl Archive {
         Ok(InputFile::of_member(self.packed(index, &name)?, name, options))
     }
 
-    /// Opens the bytes of a member, also of one that is refused. Adds the number of compressed bytes that are read to `bytes_read`.
+    /// Opens the bytes of a member, even if it is refused. Adds the number of compressed bytes that are read to `bytes_read`.
     #[cfg(feature = "spreadsheets")]
     pub(crate) fn open_member(
         &self,
@@ -286,7 +286,7 @@ impl Archive {
         opened.map_err(|error| Error::from_read(&name, error))
     }
 
-    /// Returns the number of compressed bytes of a member, as the archive states it.
+    /// Returns the compressed size of a member, as the archive states it.
     #[cfg(feature = "spreadsheets")]
     pub(crate) fn raw_bytes(&self, index: usize) -> u64 {
         match &self.found[index] {
@@ -295,7 +295,7 @@ impl Archive {
         }
     }
 
-    /// Returns the place of a member, which messages call `name`.
+    /// Returns the location of a member's compressed bytes. `name` is the name of the member in messages.
     fn packed(&self, index: usize, name: &Path) -> Result<Packed> {
         let member = &self.members[index];
         Ok(match &self.found[index] {

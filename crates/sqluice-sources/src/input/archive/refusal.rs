@@ -1,4 +1,4 @@
-//! The reasons why a member can't be read, as the list of members shows them.
+//! The reasons why a member can't be read, as far as the list of members shows them.
 
 use std::path::Path;
 
@@ -12,42 +12,42 @@ use crate::input::STANDARD_INPUT;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The member is encrypted with the method of the first ZIP programs.
+    /// The member is encrypted with traditional ZIP encryption.
     Encrypted,
     /// The member is encrypted with AES or another newer method.
     StronglyEncrypted,
-    /// The member has an unsupported compression, by its number in ZIP.
+    /// The member is compressed with an unsupported method, given by its number in ZIP.
     Method(u16),
-    /// The member has a compression that this build lacks: the cargo feature.
+    /// The member is compressed with a method for which this build lacks a cargo feature.
     Feature(&'static str),
-    /// The member is a difference to another file.
+    /// The member is a patch: the difference to another file.
     Patch,
-    /// The path begins at the root of a file system.
+    /// The path is absolute.
     Absolute,
     /// The path leads out of the archive by `..`.
     Parent,
-    /// The name has a NUL character.
+    /// The name contains a NUL character.
     Name,
     /// The member has no name.
     NoName,
     /// The member is a link to another file.
     Link,
-    /// The member is a device, a pipe, or of a kind that is not known.
+    /// The member is a device, a pipe, or an entry of an unknown kind.
     Special,
-    /// The member is sparse: its holes are left out.
+    /// The member is a sparse file, stored without its holes.
     Sparse,
-    /// Another part of the archive uses bytes of the member.
+    /// The member shares bytes with another member.
     Overlapping,
-    /// The archive states no place within itself for the bytes of the member.
+    /// The location that the archive states for the member is not within the archive.
     Place,
-    /// The archive continues the member in another file.
+    /// The member continues in another file of a split archive.
     OtherVolume,
     /// A later member has the same path.
     Replaced,
 }
 
 impl Refusal {
-    /// Returns the error for a member of an archive of this kind, without its place.
+    /// Returns the error about a member in an archive of this kind. The caller adds the place.
     pub(super) fn error(self, kind: ArchiveKind, archive: &Path) -> Error {
         let extracted = |what: &str| {
             Error::input(what).hint(format!("extract it, and load that: {}", extracts(kind, archive)))
@@ -67,7 +67,7 @@ impl Refusal {
             Refusal::Feature(feature) => {
                 Error::without_feature("this build does not read the compression of this file", feature)
             }
-            Refusal::Patch => by_maker("this is the difference to another file"),
+            Refusal::Patch => by_maker("this file is stored as a patch to another file"),
             Refusal::Absolute => {
                 Error::input("the name of this file begins at the root of a file system").hint(renamed(kind))
             }
@@ -76,19 +76,19 @@ impl Refusal {
             }
             Refusal::Name => Error::input("the name of this file has a NUL character").hint(renamed(kind)),
             Refusal::NoName => Error::input("a file of this archive has no name").hint(renamed(kind)),
-            Refusal::Link => Error::input("this is a link, and no file").hint(
+            Refusal::Link => Error::input("this is a link, not a file").hint(
                 "name the file that it leads to; tar -h and zip without -y pack files instead of links",
             ),
             Refusal::Special => {
-                Error::input("this is no file, but a device, a pipe or an entry of an unknown kind")
+                Error::input("this is not a file, but a device, a pipe or an entry of an unknown kind")
             }
             Refusal::Sparse => extracted("this file is sparse: the archive leaves its holes out"),
-            Refusal::Overlapping => Error::input(
-                "another file of the archive has the same bytes, in part or whole",
-            )
-            .hint("archives that unpack to more than they hold are made this way; make the archive again"),
-            Refusal::Place => Error::input("the archive has no such bytes as it states for this file")
-                .hint("was it copied or downloaded to its end?"),
+            Refusal::Overlapping => Error::input("this file shares bytes with another file of the archive")
+                .hint("ZIP bombs are made this way; pack the files into a new archive"),
+            Refusal::Place => {
+                Error::input("the place that the archive states for this file is not within the archive")
+                    .hint("was it copied or downloaded to its end?")
+            }
             Refusal::OtherVolume => Error::input("this file continues in another part of the archive")
                 .hint("put the parts together to one archive first"),
             Refusal::Replaced => {
@@ -98,7 +98,7 @@ impl Refusal {
     }
 }
 
-/// Returns the name of a compression in ZIP, and `true` if `unzip` reads it.
+/// Returns the name of a compression method of ZIP, and `true` if `unzip` supports it.
 fn method_name(method: u16) -> Option<(&'static str, bool)> {
     Some(match method {
         1 => ("shrink", true),
@@ -114,7 +114,7 @@ fn method_name(method: u16) -> Option<(&'static str, bool)> {
     })
 }
 
-/// Returns a command line that extracts an archive.
+/// Returns a shell command that extracts an archive.
 fn extracts(kind: ArchiveKind, archive: &Path) -> String {
     let is_stdin = archive == Path::new(STANDARD_INPUT);
     let file = if is_stdin { "FILE".to_owned() } else { quoted(&archive.to_string_lossy()) };
@@ -124,7 +124,7 @@ fn extracts(kind: ArchiveKind, archive: &Path) -> String {
     }
 }
 
-/// Returns a hint for a name that can't be used.
+/// Returns the hint for a member whose name can't be used.
 fn renamed(kind: ArchiveKind) -> String {
     format!("give the file another name, and pack it into a new {kind} archive")
 }

@@ -1,7 +1,7 @@
-//! A copy of an archive in a temporary file that has no name: of an archive that can't be read at any offset, and of a tar archive that is
-//! compressed.
+//! Copies an archive to an unnamed temporary file: an archive that can't be read at any offset, or a compressed tar archive.
 //!
-//! Invariant: a copy leaves room on its disk. An archive that unpacks to more than the disk holds is an error before the disk is full.
+//! Invariant: a copy leaves some space free on its disk. If an archive unpacks to more than the disk can hold, the error comes before the disk is
+//! full.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -17,13 +17,13 @@ use super::Whole;
 use crate::input::InputFile;
 use crate::input::file::cannot_spool;
 
-/// The number of bytes that are copied at once.
+/// The number of bytes that are copied at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// The number of bytes that are copied between two looks at the free space.
+/// The number of bytes that are copied between two checks of the free space.
 const LOOK_BYTES: u64 = 64 << 20;
 
-/// The number of bytes that stay free, at least, and as a fraction of the free space before the copy.
+/// The space that must stay free: at least this many bytes, and at least this fraction (1/20) of the space that was free before the copy.
 const ROOM_BYTES_MIN: u64 = 1 << 20;
 const ROOM_FRACTION: u64 = 20;
 
@@ -59,12 +59,12 @@ pub(super) fn copy(mut input: InputFile, folder: &Path, context: &Context<'_>) -
     Ok(Whole::File { file: Arc::new(file), start: 0, bytes: copied })
 }
 
-/// The room on a disk.
+/// The free space of a disk.
 struct Room<'a> {
     folder: &'a Path,
-    /// The number of bytes that stay free.
+    /// The number of bytes that must stay free.
     kept: u64,
-    /// The number of bytes that may be taken until the next look at the disk.
+    /// The number of bytes that may be written before the free space is checked again.
     left: u64,
 }
 
@@ -74,8 +74,8 @@ impl<'a> Room<'a> {
         Room { folder, kept, left: 0 }
     }
 
-    /// Returns `true` if the disk has room for `bytes` more bytes, which may be up to a block. A file system that does not report its free
-    /// space has room.
+    /// Returns `true` if the disk has space for `bytes` more bytes, at most a block. If the file system does not report its free space, it is
+    /// assumed to have space.
     fn take(&mut self, bytes: u64) -> bool {
         if self.left < bytes {
             self.left = free_bytes(self.folder)
@@ -87,7 +87,7 @@ impl<'a> Room<'a> {
     }
 }
 
-/// Returns the number of free bytes; `None` if it is not known.
+/// Returns the number of free bytes on the disk of `folder`; `None` if it is unknown.
 fn free_bytes(folder: &Path) -> Option<u64> {
     space::free_bytes(folder).ok().flatten()
 }

@@ -1,4 +1,4 @@
-//! The members of a tar archive, in the formats of POSIX (ustar, pax), of GNU and of Unix version 7.
+//! Lists the members of a tar archive, in the formats of POSIX (ustar, pax), of GNU and of Unix version 7.
 //!
 //! ```text
 //!  | header | data, filled up to 512 bytes | header | data ... | 512 zeros | 512 zeros | zeros to the end of the file |
@@ -7,11 +7,11 @@
 //!          user 32 | group 32 | device 8 + 8 | prefix 155
 //! ```
 //!
-//! Numbers are octal digits, or, if the first bit is set, the other bits are the number. A header of type `x` (pax) or `L` (GNU) has the name,
-//! or the size, of the next member in its data.
+//! A number is written in octal digits or, if its first bit is set, in binary in the other bits. The data of a header of type `x` (pax) or `L`
+//! (GNU) are the name or the size of the next member.
 //!
-//! Invariant: the list ends with the zeros. An archive without them was cut short, and other bytes behind them are more members, which most
-//! programs would leave out: both are errors.
+//! Invariant: an archive ends with zeros. Without them, the archive was cut short; other bytes after them are further members, which most
+//! programs would ignore. Both are errors.
 
 use std::mem;
 
@@ -26,7 +26,7 @@ use super::{Member, Refusal, Whole};
 /// The number of bytes of a block.
 const BLOCK: u64 = 512;
 
-/// The largest number of bytes in an extended header. Those of other programs have a few hundred.
+/// The maximum size of an extended header's data in bytes. Extended headers of other programs have a few hundred bytes.
 const EXTENDED_BYTES_MAX: u64 = 1 << 20;
 
 /// Lists the members of an archive.
@@ -75,7 +75,7 @@ pub(super) fn list(whole: &Whole, listing: &mut Listing<'_>) -> Result<()> {
             continue;
         }
         let properties = mem::take(&mut next);
-        // The map of an old sparse file goes on in blocks before the data.
+        // The map of a sparse file in the old format continues in the blocks before the data.
         let mut is_continued = header.is_continued;
         while is_continued {
             let Some(map) = window.get(start, BLOCK as usize)? else {
@@ -94,7 +94,7 @@ pub(super) fn list(whole: &Whole, listing: &mut Listing<'_>) -> Result<()> {
     }
 }
 
-/// Adds the member of a header.
+/// Adds the member that a header describes.
 fn add(
     listing: &mut Listing<'_>,
     header: &Header,
@@ -107,7 +107,7 @@ fn add(
     let MemberPath { path, is_folder, refusal } = MemberPath::new(String::from_utf8_lossy(name).into_owned());
     let is_folder = header.kind == Kind::Folder || is_folder && header.kind == Kind::File;
     if is_folder && refusal == Some(Refusal::NoName) {
-        // The packed folder itself.
+        // An entry for the packed folder itself.
         return Ok(());
     }
     let of_kind = match header.kind {
@@ -121,7 +121,7 @@ fn add(
     listing.add(Member { path, bytes, is_folder, refusal: refusal.or(of_kind) }, Found::Tar { start })
 }
 
-/// Checks the bytes from the first block of zeros on.
+/// Checks that all bytes from the first block of zeros on are zeros.
 fn end(window: &mut Window<'_>, mut at: u64, listing: &mut Listing<'_>) -> Result<()> {
     while at < window.bytes() {
         listing.step()?;
@@ -141,12 +141,12 @@ fn end(window: &mut Window<'_>, mut at: u64, listing: &mut Listing<'_>) -> Resul
     Ok(())
 }
 
-/// Returns the offset of the header after data; `None`: no archive is so long.
+/// Returns the offset of the header after the data; `None` if it exceeds 64 bits.
 fn after(start: u64, bytes: u64) -> Option<u64> {
     start.checked_add(bytes)?.checked_next_multiple_of(BLOCK)
 }
 
-/// The kind of a member.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     File,
@@ -158,15 +158,15 @@ enum Kind {
     Extended(ExtendedKind),
 }
 
-/// The kind of a header that has properties of other members.
+/// The kind of a header that describes other members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ExtendedKind {
-    /// Properties of the next member.
+    /// The properties are those of the next member.
     Next,
-    /// Properties of all further members.
+    /// The properties are those of all further members.
     Global,
     LongName,
-    /// The target of a link, the name of a volume, rights.
+    /// The target of a link, the name of a volume, or access rights: not needed here.
     Ignored,
 }
 
@@ -186,7 +186,7 @@ impl Kind {
         }
     }
 
-    /// Returns `true` if the size of a header is the size of data. A hard link states the size of the file that it leads to.
+    /// Returns `true` if data of the stated size follow the header. The size in the header of a hard link is that of the other file.
     fn has_data(self) -> bool {
         !matches!(self, Kind::Link)
     }
@@ -197,13 +197,13 @@ struct Header {
     name: Vec<u8>,
     bytes: u64,
     kind: Kind,
-    /// `true` if the map of a sparse file goes on in the next block.
+    /// `true` if the map of a sparse file continues in the next block.
     is_continued: bool,
 }
 
 impl Header {
     fn read(block: &[u8; 512]) -> Result<Header, &'static str> {
-        // The bytes of the checksum count as blanks. Some programs added the bytes as signed numbers.
+        // For its own computation, the checksum's bytes count as blanks. Some programs have summed the bytes as signed numbers.
         let counted = |at: usize| if (148..156).contains(&at) { b' ' } else { block[at] };
         let unsigned: u64 = (0..512).map(|at| u64::from(counted(at))).sum();
         let signed: i64 = (0..512).map(|at| i64::from(counted(at).cast_signed())).sum();
@@ -218,7 +218,7 @@ impl Header {
             None => return Err("has no size"),
         };
         let mut name = until_zero(&block[..100]).to_vec();
-        // GNU has other fields in the place of the prefix.
+        // Only POSIX headers have the prefix. GNU has other fields in its place.
         if &block[257..263] == b"ustar\0" && block[345] != 0 {
             let prefix = until_zero(&block[345..500]);
             name = [prefix, b"/", &name].concat();
@@ -227,7 +227,7 @@ impl Header {
     }
 }
 
-/// Returns the number of a field: octal digits between blanks and zeros, or 63 bits after a bit that is set.
+/// Parses a number: octal digits between blanks and zeros, or 63 bits after a first bit that is set.
 fn number(field: &[u8]) -> Option<u64> {
     if let [0x80, rest @ ..] = field {
         let (high, low) = rest.split_at(rest.len().saturating_sub(8));
@@ -247,18 +247,18 @@ fn until_zero(field: &[u8]) -> &[u8] {
     field.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// The properties of pax that matter here.
+/// The pax properties that are needed here.
 #[derive(Clone, Debug, Default)]
 struct Extended {
     path: Option<Vec<u8>>,
     bytes: Option<u64>,
     is_sparse: bool,
-    /// The name of a sparse file, whose path is one for programs that know no sparse files.
+    /// The name of a sparse file. Its `path` is a substitute for programs that do not support sparse files.
     sparse_path: Option<Vec<u8>>,
 }
 
 impl Extended {
-    /// Reads records: their length in digits, a blank, a name, `=`, a value, and a line feed.
+    /// Parses pax records. A record is its length in digits, a blank, a name, `=`, a value and a line feed.
     fn read(&mut self, mut data: &[u8]) -> Result<(), &'static str> {
         const WRONG: &str = "has malformed properties";
         while !data.is_empty() {
@@ -288,7 +288,7 @@ impl Extended {
         Ok(())
     }
 
-    /// Reads the properties of all further members. A name or a size for all of them makes no sense, and would cost time for each.
+    /// Checks the properties of all further members. A name or a size for all of them is an error: it is never useful.
     fn read_global(data: &[u8]) -> Result<(), &'static str> {
         let mut global = Extended::default();
         global.read(data)?;

@@ -1,8 +1,8 @@
-//! The names of members as text, and the paths that they are.
+//! Decodes names of members, and turns them into paths.
 
 use super::Refusal;
 
-/// The characters of the bytes from 0x80 on in code page 437, the encoding of names in a ZIP file that declare no other.
+/// The characters of the bytes from 0x80 on in code page 437, the default encoding of names in ZIP files.
 const CODE_PAGE_437: [char; 128] = [
     'Ç', 'ü', 'é', 'â', 'ä', 'à', 'å', 'ç', 'ê', 'ë', 'è', 'ï', 'î', 'ì', 'Ä', 'Å', 'É', 'æ', 'Æ', 'ô', 'ö',
     'ò', 'û', 'ù', 'ÿ', 'Ö', 'Ü', '¢', '£', '¥', '₧', 'ƒ', 'á', 'í', 'ó', 'ú', 'ñ', 'Ñ', 'ª', 'º', '¿', '⌐',
@@ -25,14 +25,14 @@ pub(super) fn of_code_page_437(name: &[u8]) -> String {
 /// The path of a member.
 pub(super) struct Path {
     pub(super) path: String,
-    /// `true` if the name ends as that of a folder.
+    /// `true` if the name ends like the name of a folder.
     pub(super) is_folder: bool,
     pub(super) refusal: Option<Refusal>,
 }
 
 impl Path {
-    /// Creates the path that a name states. A path leads to nothing outside of the archive. Components that say nothing, such as `.`, are
-    /// left out: tar writes them before each name if it packs the current folder.
+    /// Returns the path for a name. A path that would lead out of the archive is refused. Empty and `.` components are removed: tar writes `./`
+    /// before each name if it packs the current folder.
     pub(super) fn new(name: String) -> Path {
         let is_folder = name.ends_with('/') || name == "." || name.ends_with("/.");
         let refused = |path, refusal| Path { path, is_folder, refusal: Some(refusal) };
@@ -54,7 +54,7 @@ impl Path {
     }
 }
 
-/// Returns `true` if the name of a drive is followed by a path from its root.
+/// Returns `true` if a path from the root follows the name of a drive, as in `C:\a`.
 fn has_drive_path(name: &str) -> bool {
     name[2..].starts_with(['/', '\\'])
 }

@@ -1,4 +1,4 @@
-//! The bytes of an archive at any offset, through a buffer: neighbouring fields are read at once.
+//! Reads the bytes of an archive at any offset, through a buffer, so that neighbouring fields are read together.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -7,18 +7,18 @@ use sqluice_core::error::{Error, Result};
 
 use super::Whole;
 
-/// The number of bytes that are read at once: more from a server, where each read is a request.
+/// The number of bytes that are read at a time. Each read from a server is a request, so it reads more.
 const FILE_BYTES: usize = 64 << 10;
 const REMOTE_BYTES: usize = 1 << 20;
 
-/// A part of an archive in memory.
+/// A buffer with a part of an archive.
 pub(super) struct Window<'a> {
     whole: &'a Whole,
     name: &'a Path,
     buffer: Vec<u8>,
-    /// The offset of the buffer in the archive.
+    /// The offset in the archive of the buffer's first byte.
     start: u64,
-    /// The end of the bytes that are read in advance.
+    /// The offset up to which more bytes may be read than asked for.
     end: u64,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Window<'a> {
         Window { whole, name, buffer: Vec::new(), start: 0, end: whole.bytes() }
     }
 
-    /// Sets the end of the bytes that are read in advance.
+    /// Sets the offset up to which more bytes may be read than asked for.
     pub(super) fn read_until(&mut self, end: u64) {
         self.end = end.min(self.whole.bytes());
     }
@@ -37,14 +37,14 @@ impl<'a> Window<'a> {
         self.whole.bytes()
     }
 
-    /// Returns the first bytes of the archive, which has at least these. The buffer stays as it is.
+    /// Returns the first 4 bytes of the archive, which must have so many. The buffer does not change.
     pub(super) fn start(&self) -> Result<[u8; 4]> {
         let mut start = [0; 4];
         self.whole.read_at(&mut start, 0).map_err(|error| unreadable(self.name, error))?;
         Ok(start)
     }
 
-    /// Returns `bytes` bytes from `at` on; `None`: the archive ends before.
+    /// Returns `bytes` bytes from the offset `at` on; `None` if the archive ends earlier.
     pub(super) fn get(&mut self, at: u64, bytes: usize) -> Result<Option<&[u8]>> {
         let Some(end) = at.checked_add(bytes as u64).filter(|end| *end <= self.bytes()) else {
             return Ok(None);
@@ -56,7 +56,7 @@ impl<'a> Window<'a> {
             };
             let wanted = (bytes.max(block) as u64).min(self.end.max(end) - at);
             self.buffer.clear();
-            // `wanted` is at most a block, or the number of bytes that are asked for.
+            // `wanted` is limited to the size of a read, or to the number of bytes that are asked for.
             self.buffer.resize(wanted as usize, 0);
             self.start = at;
             if let Err(error) = self.whole.read_at(&mut self.buffer, at) {
@@ -69,7 +69,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// Returns the error for an archive that can't be read where it had bytes before.
+/// Returns the error for a failed read of bytes that the archive had when it was opened.
 pub(super) fn unreadable(name: &Path, error: io::Error) -> Error {
     if error.kind() == ErrorKind::UnexpectedEof {
         let lost = Error::input("the file became shorter while it was read").about(name);

@@ -1,18 +1,18 @@
-//! The directory of a ZIP archive, as PKWARE's [APPNOTE](https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT) describes it.
+//! Reads the directory of a ZIP archive, by PKWARE's [APPNOTE](https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT).
 //!
 //! ```text
 //!  | prefix | local header | name | extra | data | ... | directory      | 64-bit end | its locator | end | comment |
 //!             PK 3 4                                     PK 1 2 for each   PK 6 6       PK 6 7        PK 5 6
 //! ```
 //!
-//! The end is found from the end of the file, as a comment of up to 65,535 bytes may follow it. Offsets count from the first byte of the
-//! archive, which may stand behind other bytes, such as a program that extracts it: then all offsets are too small by the same number.
+//! The end record is searched from the end of the file, because a comment of up to 65,535 bytes may follow it. Offsets count from the first byte
+//! of the archive. If the archive comes after other bytes, such as a self-extracting program, all offsets are too small by the same number.
 //!
-//! The directory decides about a member: name, sizes, checksum and method. The local header is only read for the length of its name and its
-//! extra fields, which are followed by the data. So data descriptors are not needed.
+//! Name, sizes, checksum and method of a member are taken from the directory. The local header is only read for the length of its name and extra
+//! fields, after which the data begin. So data descriptors are not needed.
 //!
-//! A name is UTF-8 if bit 11 of the flags or the extra field 0x7075 says so. Other names are in code page 437, unless a program of Unix or
-//! macOS wrote valid UTF-8 without the bit, as several do.
+//! A name is UTF-8 if bit 11 of the flags or the extra field 0x7075 says so. Other names are in code page 437, except for valid UTF-8 in an entry
+//! of Unix or macOS: several programs there do not set the bit.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ use crate::input::checked::damaged;
 use crate::input::compression::Compression;
 use crate::input::member::Method;
 
-/// The signatures of the parts of an archive.
+/// The signatures of the records of an archive.
 const LOCAL: &[u8; 4] = b"PK\x03\x04";
 const ENTRY: &[u8] = b"PK\x01\x02";
 const DIGITAL_SIGNATURE: &[u8] = b"PK\x05\x05";
@@ -38,51 +38,51 @@ const END: &[u8] = b"PK\x05\x06";
 const END_64: &[u8] = b"PK\x06\x06";
 const LOCATOR_64: &[u8] = b"PK\x06\x07";
 
-/// The beginnings of an archive whose parts were put together to one file, before its first local header.
+/// The first bytes of a split archive that was joined to one file, before its first local header.
 const SPLIT: [&[u8; 4]; 2] = [b"PK\x07\x08", b"PK00"];
 
-/// The numbers of bytes of the parts, without names, extra fields and comments.
+/// The sizes of the records, without names, extra fields and comments.
 const LOCAL_BYTES: usize = 30;
 const ENTRY_BYTES: usize = 46;
 const END_BYTES: usize = 22;
 const END_64_BYTES: usize = 56;
 const LOCATOR_64_BYTES: u64 = 20;
 
-/// The largest number of bytes of a comment.
+/// The maximum size of a comment in bytes.
 const COMMENT_BYTES_MAX: u64 = 0xffff;
 
-/// The largest number of ends that are tried: a comment may have the bytes of an end.
+/// The maximum number of end records that are tried: a comment may contain what looks like end records.
 const TRIES_MAX: u32 = 16;
 
-/// Returns `true` if bytes begin as an archive does.
+/// Returns `true` if a file begins like a ZIP archive.
 pub(super) fn begins(head: &[u8]) -> bool {
     let is_split =
         |split: &&[u8; 4]| head.strip_prefix(&split[..]).is_some_and(|rest| rest.starts_with(LOCAL));
     head.starts_with(LOCAL) || head.starts_with(END) || SPLIT.iter().any(is_split)
 }
 
-/// Returns `true` if a file ends as an archive does.
+/// Returns `true` if a file ends like a ZIP archive.
 pub(super) fn ends(whole: &Whole) -> bool {
     let mut window = Window::new(whole, Path::new(""));
     matches!(find(&mut window), Ok(Ok(_) | Err(Missing::Parts)))
 }
 
-/// The directory of an archive.
+/// The directory of an archive, as the end record describes it.
 #[derive(Clone, Debug)]
 struct Directory {
     range: Range<u64>,
     entries: u64,
     /// `true` if only the lower 16 bits of the number of entries are known.
     is_16_bit: bool,
-    /// The number of bytes before the archive, which is missing in all offsets.
+    /// The number of bytes before the archive, which has to be added to all offsets.
     prefix: u64,
 }
 
-/// The reason why a file has no directory.
+/// The reason why a file has no directory that can be read.
 #[derive(Clone, Copy, Debug)]
 enum Missing {
     Damaged(&'static str),
-    /// The archive consists of several files.
+    /// The archive is split into several files.
     Parts,
 }
 
@@ -102,14 +102,14 @@ impl Missing {
     }
 }
 
-/// The facts that the end of an archive states about its directory.
+/// The fields of the end record about the directory.
 struct End {
-    /// The numbers of the files with this end and with the directory.
+    /// The numbers of the files that contain the end record and the directory; both are 0 unless the archive is split.
     disks: [u32; 2],
     entries: u64,
     bytes: u64,
     offset: u64,
-    /// The offset of the end itself.
+    /// The offset of the end record.
     at: u64,
     is_16_bit: bool,
 }
@@ -154,7 +154,7 @@ pub(super) fn list(whole: &Whole, listing: &mut Listing<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the directory, or the reason why the file has none.
+/// Finds the directory. The inner error is the reason why there is none.
 fn find(window: &mut Window<'_>) -> Result<Result<Directory, Missing>> {
     let bytes = window.bytes();
     let tail_bytes = bytes.min(COMMENT_BYTES_MAX + END_BYTES as u64);
@@ -162,7 +162,7 @@ fn find(window: &mut Window<'_>) -> Result<Result<Directory, Missing>> {
     let tail = window.get(start, tail_bytes as usize)?.unwrap_or_default().to_vec();
     let mut tries = 0;
     let mut reason = Missing::Damaged("the archive ends too early: its directory is missing");
-    // An end whose comment is followed by other bytes counts only if no other end fits.
+    // An end record whose comment does not extend to the end of the file is only accepted if there is no exact one.
     for is_exact in [true, false] {
         let mut before = tail.len();
         while let Some(at) = memmem::rfind(&tail[..before], END) {
@@ -171,7 +171,7 @@ fn find(window: &mut Window<'_>) -> Result<Result<Directory, Missing>> {
             let after = at + END_BYTES + usize::from(u16_at(end, 20));
             let is_sound = match tail.get(after..) {
                 Some([]) => is_exact,
-                // The end of an archive in an archive, whose own end is damaged, is followed by entries.
+                // If entries follow, it is the end of an archive within this one, whose own end is damaged.
                 Some(rest) => !is_exact && memmem::find(rest, ENTRY).is_none(),
                 None => false,
             };
@@ -188,12 +188,12 @@ fn find(window: &mut Window<'_>) -> Result<Result<Directory, Missing>> {
             }
         }
     }
-    // The first files of several have no end.
+    // A split archive has its end record in the last file only.
     let is_first_part = tries == 0 && bytes >= LOCAL_BYTES as u64 && &window.start()? == SPLIT[0];
     Ok(Err(if is_first_part { Missing::Parts } else { reason }))
 }
 
-/// Reads the end at `at`, whose fixed part is `end`.
+/// Reads the end record at the offset `at`. `end` contains its fixed fields.
 fn read_end(window: &mut Window<'_>, at: u64, end: &[u8]) -> Result<Result<Directory, Missing>> {
     let mut read = End {
         disks: [u32::from(u16_at(end, 4)), u32::from(u16_at(end, 6))],
@@ -211,13 +211,13 @@ fn read_end(window: &mut Window<'_>, at: u64, end: &[u8]) -> Result<Result<Direc
     if read.disks != [0, 0] {
         return Ok(Err(Missing::Parts));
     }
-    // The directory begins so far before its end that it goes up to the end record, or at its stated offset in an archive that is the whole file.
+    // The directory either extends to the end record, or is at its stated offset, if the archive is the whole file.
     let starts = [read.at.checked_sub(read.bytes), Some(read.offset)];
     for start in starts.into_iter().flatten() {
         let Some(end) = start.checked_add(read.bytes).filter(|end| *end <= read.at) else { continue };
         let Some(prefix) = start.checked_sub(read.offset) else { continue };
         let begins = start == end || window.get(start, ENTRY.len())?.is_some_and(|begin| begin == ENTRY);
-        // This is an archive in an archive that is cut off behind it.
+        // The end record belongs to an archive within this one, after which this archive was cut off.
         if begins && prefix > 0 && window.start()? == *LOCAL {
             return Ok(Err(Missing::Damaged("the archive ends too early: it ends with another archive")));
         }
@@ -229,7 +229,7 @@ fn read_end(window: &mut Window<'_>, at: u64, end: &[u8]) -> Result<Result<Direc
     Ok(Err(Missing::Damaged("the directory of the archive is not where its end says")))
 }
 
-/// Reads the 64-bit end, if the end at `at` follows the locator of one.
+/// Reads the 64-bit end record, if its locator precedes the end record at `at`.
 fn read_end_64(window: &mut Window<'_>, at: u64) -> Result<Result<Option<End>, Missing>> {
     let Some(locator_at) = at.checked_sub(LOCATOR_64_BYTES) else { return Ok(Ok(None)) };
     let Some(locator) = window.get(locator_at, LOCATOR_64_BYTES as usize)? else { return Ok(Ok(None)) };
@@ -240,7 +240,7 @@ fn read_end_64(window: &mut Window<'_>, at: u64) -> Result<Result<Option<End>, M
     if disks > 1 {
         return Ok(Err(Missing::Parts));
     }
-    // Behind other bytes, the end is not where the locator says. Then it is taken for one without an extension.
+    // After other bytes, the stated offset is too small. The record is then assumed to be directly before its locator.
     let starts = [Some(stated), locator_at.checked_sub(END_64_BYTES as u64)];
     for start in starts.into_iter().flatten() {
         let Some(end) = window.get(start, END_64_BYTES)? else { continue };
@@ -259,7 +259,7 @@ fn read_end_64(window: &mut Window<'_>, at: u64) -> Result<Result<Option<End>, M
     Ok(Err(Missing::Damaged("the 64-bit end of the archive is not where its locator says")))
 }
 
-/// Reads an entry of the directory. Returns the member, its place, and the end of its bytes as far as the entry shows it.
+/// Parses an entry of the directory. Returns the member, its location, and the end of its bytes as far as the entry shows it.
 fn read_entry(entry: &[u8], [name, extra, _]: [usize; 3], directory: &Directory) -> (Member, ZipPlace, u64) {
     let (name, rest) = entry[ENTRY_BYTES..].split_at(name);
     let extra = &rest[..extra];
@@ -294,13 +294,13 @@ fn read_entry(entry: &[u8], [name, extra, _]: [usize; 3], directory: &Directory)
     (Member { path, bytes: wide.bytes, is_folder, refusal }, place, end.unwrap_or(0))
 }
 
-/// The fields of an entry that an extra field holds if they need 64 bits.
+/// The fields of an entry that are in an extra field if they need 64 bits.
 struct Wide {
     bytes: u64,
     raw_bytes: u64,
     offset: u64,
     disk: u32,
-    /// `true` if the extra field has all fields that it must have.
+    /// `true` if the extra field contains all fields that it must have.
     is_sound: bool,
 }
 
@@ -332,7 +332,7 @@ impl Wide {
     }
 }
 
-/// The file system of the program that wrote an entry.
+/// The operating system of the program that wrote an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Host {
     Dos,
@@ -352,14 +352,14 @@ impl Host {
     }
 }
 
-/// Returns the method of a member, and the reason why it is refused.
+/// Returns the compression method of a member, or the reason why the member can't be read.
 fn method_of(method: u16, flags: u16) -> (Method, Option<Refusal>) {
     let is_set = |bit: u16| flags & (1 << bit) != 0;
     let (known, unknown) = match method {
         0 => (Method::Stored, None),
         8 => (Method::Deflate, None),
         12 => (Method::File(Compression::Bzip2), None),
-        // 20 is an earlier number of zstd.
+        // 20 was the number of zstd before 93.
         20 | 93 => (Method::File(Compression::Zstd), None),
         95 => (Method::File(Compression::Xz), None),
         other => (Method::Stored, Some(Refusal::Method(other))),
@@ -378,7 +378,7 @@ fn method_of(method: u16, flags: u16) -> (Method, Option<Refusal>) {
     (known, refusal)
 }
 
-/// Decodes a name. A program of MS-DOS or Windows may have written `\` between folders.
+/// Decodes a name. In entries of MS-DOS and Windows, `\` may separate folders.
 fn decode(name: &[u8], extra: &[u8], flags: u16, host: Host) -> String {
     let is_utf_8 = flags & (1 << 11) != 0 || host == Host::Unix;
     let decoded = match (unicode_path(name, extra), str::from_utf8(name)) {
@@ -392,7 +392,7 @@ fn decode(name: &[u8], extra: &[u8], flags: u16, host: Host) -> String {
     }
 }
 
-/// Returns the name in UTF-8 of an extra field, if the field belongs to the name.
+/// Returns the UTF-8 name in an extra field, if its checksum fits the name of the entry.
 fn unicode_path<'a>(name: &[u8], extra: &'a [u8]) -> Option<&'a str> {
     let (1, rest) = extra_field(extra, 0x7075)?.split_first()? else { return None };
     let (crc, path) = rest.split_first_chunk()?;
@@ -401,7 +401,7 @@ fn unicode_path<'a>(name: &[u8], extra: &'a [u8]) -> Option<&'a str> {
     (u32::from_le_bytes(*crc) == sum.sum()).then(|| str::from_utf8(path).ok()).flatten()
 }
 
-/// Returns the data of the first extra field with this number.
+/// Returns the data of the first extra field with the id `wanted`.
 fn extra_field(mut extra: &[u8], wanted: u16) -> Option<&[u8]> {
     while let Some((header, rest)) = extra.split_first_chunk::<4>() {
         let data = rest.get(..usize::from(u16_at(header, 2)))?;
@@ -413,8 +413,8 @@ fn extra_field(mut extra: &[u8], wanted: u16) -> Option<&[u8]> {
     None
 }
 
-/// Gives each member the end of its bytes, and refuses those that have bytes of others. `ends` are the ends that entries show, without the
-/// extra fields of local headers.
+/// Sets the last offset at which each member may end, and refuses members that share bytes. `ends` contains the end of each member by its entry
+/// in the directory, which does not count the extra fields of the local header.
 fn part(listing: &mut Listing<'_>, ends: &[u64], directory: u64) {
     let (members, found) = (&mut listing.members, &mut listing.found);
     let mut order: Vec<(u64, usize)> = Vec::with_capacity(ends.len());
@@ -445,7 +445,7 @@ fn part(listing: &mut Listing<'_>, ends: &[u64], directory: u64) {
     }
 }
 
-/// Returns the range of the compressed bytes of a member, which messages call `name`: its local header is read.
+/// Returns the range of a member's compressed bytes, for which its local header is read. `name` is its name in messages.
 pub(super) fn data(whole: &Whole, place: &ZipPlace, name: &Path) -> Result<Range<u64>> {
     let mut header = [0; LOCAL_BYTES];
     if place.header.checked_add(LOCAL_BYTES as u64).is_none_or(|end| end > place.end) {
@@ -461,7 +461,7 @@ pub(super) fn data(whole: &Whole, place: &ZipPlace, name: &Path) -> Result<Range
     end.map(|end| start..end).ok_or_else(|| misplaced(name))
 }
 
-/// Returns the error for a member that is not where the directory says.
+/// Returns the error for a member that is not at the offset which the directory states.
 fn misplaced(name: &Path) -> Error {
     damaged("this file is not where the directory of the archive says".to_owned(), name)
 }

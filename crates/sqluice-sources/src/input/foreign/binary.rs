@@ -1,4 +1,4 @@
-//! Binary data: formats that more than one signature shows, and encodings that are not supported.
+//! Recognises binary data that needs more than a signature at its start, and unsupported encodings.
 
 use super::signatures::{self, PICKLE, PROGRAM, R, SIGNATURES, ZLIB};
 use super::{ARCHIVE, Foreign, MAGIC_BYTES_MAX, Workbook, zipped};
@@ -7,7 +7,7 @@ const CPIO: Foreign = Foreign::certain("a cpio archive", ARCHIVE);
 pub(super) const TAR: Foreign = Foreign::certain("a tar archive", ARCHIVE);
 const PICTURE: Foreign = Foreign::certain("a picture", signatures::PICTURE);
 
-/// Returns `true` if [`MAGIC_BYTES_MAX`] bytes may begin a format with a signature.
+/// Returns `true` if [`MAGIC_BYTES_MAX`] bytes may begin a format with a signature, so that more bytes are needed.
 pub(in super::super) fn is_likely(magic: &[u8]) -> bool {
     let begins = |(signature, _): &(&[u8], Foreign)| {
         magic.starts_with(&signature[..signature.len().min(MAGIC_BYTES_MAX)])
@@ -23,7 +23,7 @@ pub(in super::super) fn is_likely(magic: &[u8]) -> bool {
         || SIGNATURES.iter().any(begins)
 }
 
-/// Returns the format of a file that begins with `head`, if the format has a signature.
+/// Returns the format of a file by its first bytes, if the format has a signature.
 pub(super) fn of_bytes(head: &[u8]) -> Option<Foreign> {
     if is_zip(head) {
         return Some(zipped::of_start(head));
@@ -36,7 +36,7 @@ pub(super) fn of_bytes(head: &[u8]) -> Option<Foreign> {
         .or_else(|| of_encoding(head))
 }
 
-/// Returns the format of a file whose signature does not stand at its start, or has parts.
+/// Returns the format of a file whose signature is not at its start, or is in several places.
 fn of_structure(head: &[u8]) -> Option<Foreign> {
     let at = |offset: usize, bytes: &[u8]| head.get(offset..).is_some_and(|rest| rest.starts_with(bytes));
     if at(8, b"DUCK") {
@@ -53,7 +53,7 @@ fn of_structure(head: &[u8]) -> Option<Foreign> {
     {
         return Some(R);
     }
-    // Blank lines are such bytes, too, up to the mark of the byte order.
+    // The first bytes could be blank lines, so the byte order mark after them is checked, too.
     if at(0, b"\n\r\r\n") && (at(8, b"\x1a\x2b\x3c\x4d") || at(8, b"\x4d\x3c\x2b\x1a")) {
         return Some(signatures::PACKETS);
     }
@@ -67,7 +67,7 @@ fn of_structure(head: &[u8]) -> Option<Foreign> {
     {
         return Some(PICKLE);
     }
-    // The versions of Stata before 13: the version, the order of the bytes, and the type of the file.
+    // Stata before version 13 begins with the version, the byte order and the type of the file.
     if let [0x69..=0x73, 1 | 2, 1, 0, ..] = head {
         return Some(signatures::STATA);
     }
@@ -83,7 +83,7 @@ fn of_structure(head: &[u8]) -> Option<Foreign> {
     if is_new_cpio || is_old_cpio || at(0, b"\xc7\x71") && is_binary(head) {
         return Some(CPIO);
     }
-    // A document of BSON begins with its length; its first value is the key `_id`.
+    // A document of BSON begins with its length, and its first key is `_id`.
     if at(5, b"_id\0") && head[4] < b' ' {
         return Some(Foreign::certain("a BSON file", "convert its documents to NDJSON, and load that"));
     }
@@ -97,12 +97,13 @@ fn of_structure(head: &[u8]) -> Option<Foreign> {
     media.map(|(_, _, name)| Foreign::certain(name, "it has no rows: is it the right file?"))
 }
 
-/// Returns `true` if a text is an object of R: the letter A, the version of the format, of the writer, and of the oldest reader.
+/// Returns `true` if a text is an R object: it begins with the letter A, then the versions of the format, of the writer, and of the oldest
+/// reader.
 fn is_r_text(head: &[u8]) -> bool {
     let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let mut next = || lines.next().unwrap_or_default();
     let is_start = next() == b"A" && matches!(next(), b"2" | b"3");
-    // R 2.0.0 has the number 131072.
+    // 131072 is the number of R 2.0.0.
     let is_writer = str::from_utf8(next())
         .ok()
         .and_then(|writer| writer.parse().ok())
@@ -119,12 +120,12 @@ pub(super) fn of_tar(head: &[u8]) -> Option<Foreign> {
     })
 }
 
-/// Returns `true` if 512 bytes are a header of the old tar format, which has no signature: its checksum is right.
+/// Returns `true` if the checksum in 512 bytes is right, so that they are a header of the old tar format, which has no signature.
 fn is_old_tar(head: &[u8]) -> bool {
     let Some(header) = head.get(..512) else { return false };
     let field = str::from_utf8(&header[148..156]).unwrap_or_default();
     let Ok(expected) = u32::from_str_radix(field.trim_matches(['\0', ' ']), 8) else { return false };
-    // The bytes of the checksum count as blanks.
+    // For its own computation, the checksum's bytes count as blanks.
     let sum: u32 = header
         .iter()
         .enumerate()
@@ -133,7 +134,7 @@ fn is_old_tar(head: &[u8]) -> bool {
     header[0] != 0 && header.contains(&0) && sum == expected
 }
 
-/// Returns the format of a file whose signature is so short that text may begin with it, too.
+/// Returns the format of a file with a signature that is so short that text could begin with it.
 fn of_short_signature(head: &[u8]) -> Option<Foreign> {
     match head {
         [b'O', b'R', b'C', ..] => Some(Foreign::certain("an ORC file", "write it as Parquet, and load that")),
@@ -148,12 +149,11 @@ fn of_short_signature(head: &[u8]) -> Option<Foreign> {
     }
 }
 
-/// Returns `true` if bytes are the header of a dBase table: its version, the date of its last change, and the size of its header.
+/// Returns `true` if bytes are the header of a dBase table: its version, the date of the last change, and the size of the header must fit.
 fn is_dbase(head: &[u8]) -> bool {
     let &[version, _, month, day, _, _, _, _, low, high, ..] = head else { return false };
     let header_bytes = usize::from(u16::from_le_bytes([low, high]));
-    // A field has 32 bytes; Visual FoxPro adds the name of the database.
-    // A field of dBase 7 has 48 bytes, after 68 others.
+    // A field has 32 bytes (48 in dBase 7, after a header of 68 bytes). Visual FoxPro adds the name of the database.
     let is_header = |bytes: usize| {
         bytes >= 65 && bytes % 32 <= 1 || version == 0x04 && bytes >= 117 && (bytes - 69).is_multiple_of(48)
     };
@@ -161,12 +161,12 @@ fn is_dbase(head: &[u8]) -> bool {
         version,
         0x02..=0x05 | 0x30..=0x32 | 0x43 | 0x63 | 0x7b | 0x83 | 0x87 | 0x8b | 0x8c | 0x8e | 0xcb | 0xf5 | 0xfb
     );
-    // Some programs leave the date out.
+    // Some programs write no date.
     let is_date = (1..=12).contains(&month) && (1..=31).contains(&day) || head[1..4] == [0; 3];
     is_version && is_date && (is_header(header_bytes) || header_bytes.checked_sub(263).is_some_and(is_header))
 }
 
-/// Returns the encoding of text in an encoding that is not supported, by the first bytes.
+/// Returns the encoding of a text by its first bytes, if the encoding is not supported.
 fn of_encoding(head: &[u8]) -> Option<Foreign> {
     let is_ascii = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n');
     let is_unit = |unit: &[u8; 4]| {
@@ -179,7 +179,7 @@ fn of_encoding(head: &[u8]) -> Option<Foreign> {
     {
         return Some(signatures::UTF_32);
     }
-    // Letters, digits, and the characters between words.
+    // Letters and digits in EBCDIC; `is_between` has the characters between words.
     let is_word = |byte: u8| matches!(byte, 0x81..=0x89 | 0x91..=0x99 | 0xa2..=0xa9 | 0xc1..=0xc9 | 0xd1..=0xd9 | 0xe2..=0xe9 | 0xf0..=0xf9);
     let is_between = |byte: u8| {
         matches!(
@@ -199,22 +199,22 @@ fn of_encoding(head: &[u8]) -> Option<Foreign> {
     ))
 }
 
-/// Returns `true` if bytes have control characters that no text has.
+/// Returns `true` if bytes contain control characters that do not occur in text.
 pub(super) fn is_binary(head: &[u8]) -> bool {
     head.iter().any(|byte| matches!(byte, 0..=8 | 14..=31))
 }
 
-/// Returns `true` if bytes begin as a ZIP file does.
+/// Returns `true` if bytes begin like a ZIP file.
 fn is_zip(head: &[u8]) -> bool {
     matches!(head, [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..])
 }
 
-/// Returns `true` if the first parts of a ZIP file show nothing about it.
+/// Returns `true` if a file is a ZIP file whose first entries do not show what it is.
 pub(super) fn is_unknown_zip(head: &[u8]) -> bool {
     is_zip(head) && zipped::of_start(head) == zipped::ZIP
 }
 
-/// Returns the kind of a workbook, if the first bytes show it.
+/// Returns the kind of a workbook, if its first bytes show it.
 pub(super) fn workbook_of(head: &[u8]) -> Option<Workbook> {
     let has = |name: &[u8]| memchr::memmem::find(head, name).is_some();
     if head.starts_with(signatures::COMPOUND) {

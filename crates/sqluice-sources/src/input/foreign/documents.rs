@@ -1,8 +1,8 @@
-//! Documents that their first lines show: contacts, calendars, LaTeX, certificates, patches, scripts.
+//! Recognises documents by their first lines: contacts, calendars, LaTeX, certificates, patches, scripts.
 
 use super::Foreign;
 
-/// First lines, and the formats that begin with them.
+/// Formats by their whole first line.
 const FIRST_LINES: &[(&str, Foreign)] = &[
     ("BEGIN:VCARD", Foreign::text("a vCard file of contacts", "export the contacts as CSV, and load that")),
     (
@@ -21,7 +21,7 @@ const FIRST_LINES: &[(&str, Foreign)] = &[
     ),
 ];
 
-/// The beginnings of first lines, and the formats that begin with them.
+/// Formats by the beginning of their first line.
 const STARTS: &[(&str, Foreign)] = &[
     ("\\documentclass", LATEX),
     ("\\documentstyle", LATEX),
@@ -41,13 +41,13 @@ const SCRIPT: Foreign = Foreign::text("a script", "name the file with the rows i
 const MARKDOWN: Foreign = Foreign::text("a Markdown document", "save its tables as CSV, and load these");
 const LDIF: Foreign = Foreign::text("an LDIF file", "convert its entries to CSV or JSON, and load that");
 
-/// Returns the format of a document.
+/// Returns the format of a document, if its first lines show it.
 pub(super) fn of_lines(lines: &[&str], extension: &str) -> Option<Foreign> {
     let first = lines.iter().find(|line| !line.trim().is_empty())?.trim_end();
     let exact = FIRST_LINES.iter().find(|(line, _)| first.eq_ignore_ascii_case(line));
     if let Some((_, foreign)) = exact {
-        // A column may have such a header, but not such a header and a value with the parts of the format.
-        return has_parts(lines).then_some(*foreign);
+        // The line may be the header of a column, so the next line must look like an entry of such a format.
+        return has_entry(lines).then_some(*foreign);
     }
     if let Some((_, foreign)) = STARTS.iter().find(|(start, _)| first.starts_with(start)) {
         let is_mark = !first.starts_with('-') || first.ends_with("-----");
@@ -80,8 +80,9 @@ pub(super) fn of_lines(lines: &[&str], extension: &str) -> Option<Foreign> {
     is_markdown.then_some(MARKDOWN)
 }
 
-/// Returns `true` if the second line with text has the form of a part: `KEY:VALUE`, `1 TAG`, `[KEY]` or `key value`.
-fn has_parts(lines: &[&str]) -> bool {
+/// Returns `true` if the second line that is not blank looks like an entry of such a format, not like a CSV record: it has a colon (vCard,
+/// iCalendar, Git LFS), begins with "1 " (GEDCOM), or is in brackets (registry).
+fn has_entry(lines: &[&str]) -> bool {
     let second = lines.iter().filter(|line| !line.trim().is_empty()).nth(1);
     second.is_some_and(|line| {
         let line = line.trim_end();

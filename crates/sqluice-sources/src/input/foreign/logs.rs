@@ -1,4 +1,4 @@
-//! Logs of programs: a moment, the level of the message, and free text.
+//! Recognises logs of programs: lines with a date and time, a level, and free text.
 //!
 //! | form | example |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | kernels, klog, Redis | `[    0.000000] text`, `I0102 12:00:00.123456  1 main.go:12] text` |
 //! | logfmt | `time=2024-01-01T12:00:00Z level=info msg="text"` |
 //!
-//! Each message begins so, and the first line is one. A table with such lines has a header, or a delimiter.
+//! The first line must begin a message. A table with such lines is told from a log by its header or its delimiter.
 
 use super::{Foreign, pattern};
 
@@ -17,22 +17,22 @@ const LOG: Foreign = Foreign::text(
     "convert its messages to CSV or JSON with a program that knows their parts, and load that",
 );
 
-/// The share of lines that must begin a message or go on with one, in percent.
+/// The minimum percentage of lines that begin or continue a message.
 const LINES_PERCENT: usize = 80;
 
-/// The number of words after the moment among which the level is.
+/// The maximum number of words after the date and time among which the level is searched.
 const LEVEL_WORDS_MAX: usize = 6;
 
-/// The form of a line that begins a message.
+/// The form of a line that begins a log message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// A form that no table has.
+    /// A form that does not occur in tables.
     Exact,
-    /// A moment and a level, which may be columns.
+    /// A date and time and a level, which could also be columns of a table.
     MomentAndLevel,
 }
 
-/// Returns the format of a file whose lines are messages. `is_table` says whether a text has a consistent delimiter.
+/// Returns the format of a file whose lines are log messages. `is_table` returns `true` for a text with a consistent delimiter.
 pub(super) fn of_lines(lines: &[&str], extension: &str, is_table: &dyn Fn(&[u8]) -> bool) -> Option<Foreign> {
     if lines.first()?.starts_with("__CURSOR=") {
         return Some(LOG);
@@ -59,7 +59,7 @@ pub(super) fn of_lines(lines: &[&str], extension: &str, is_table: &dyn Fn(&[u8])
         .then_some(LOG)
 }
 
-/// Returns lines with a point in the place of the comma before the fraction of a second, which is no delimiter.
+/// Returns the lines with a point instead of a comma before fractions of seconds, because this comma is not a delimiter.
 fn without_fractions(lines: &[&str]) -> Vec<u8> {
     let mut text = lines.join("\n").into_bytes();
     for at in 8..text.len().saturating_sub(3) {
@@ -71,7 +71,7 @@ fn without_fractions(lines: &[&str]) -> Vec<u8> {
     text
 }
 
-/// Returns the form of a line that begins a message.
+/// Returns the form of a line if it begins a log message.
 fn form(line: &str) -> Option<Form> {
     let is_exact = is_request(line) || is_syslog(line) || is_of_kernel(line) || is_logfmt(line);
     if is_exact {
@@ -80,7 +80,7 @@ fn form(line: &str) -> Option<Form> {
     has_moment_and_level(line).then_some(Form::MomentAndLevel)
 }
 
-/// The request of a web server, in the common format or one that extends it.
+/// Returns `true` if a line is a request to a web server, in the common log format or an extension of it.
 fn is_request(line: &str) -> bool {
     let Some((before, after)) = line.split_once(" [") else { return false };
     let Some(moment) = pattern(after, "dd/MMM/dddd:dd:dd:dd ") else { return false };
@@ -91,7 +91,7 @@ fn is_request(line: &str) -> bool {
         && after.get(moment + 5..).is_some_and(|rest| rest.starts_with("] \""))
 }
 
-/// A line of syslog, in its old or its new form, or with the moments of rsyslog.
+/// Returns `true` if a line is a message of syslog, in the old or the new form, or with the dates of rsyslog.
 fn is_syslog(line: &str) -> bool {
     let (line, has_priority) = match line.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
         Some((priority, rest))
@@ -112,14 +112,14 @@ fn is_syslog(line: &str) -> bool {
             None => return false,
         },
     };
-    // The host, and the program with a colon: `host sshd[123]: text`.
+    // The host, and the name of the program with a colon: `host sshd[123]: text`.
     let mut words = rest.split(' ');
     let (Some(host), Some(tag)) = (words.next(), words.next()) else { return false };
     let is_host = !host.is_empty() && !host.contains([',', '\t', ';', '|', '[', '=']);
     is_host && tag.len() >= 2 && tag.ends_with(':') && !tag.contains([',', '\t', ';', '|', '"'])
 }
 
-/// A line of the kernel, of klog (Kubernetes) or of Redis.
+/// Returns `true` if a line is a message of a kernel, of klog (Kubernetes) or of Redis.
 fn is_of_kernel(line: &str) -> bool {
     if let Some(rest) = line.strip_prefix('[') {
         let rest = rest.trim_start_matches(' ');
@@ -133,14 +133,14 @@ fn is_of_kernel(line: &str) -> bool {
     process.is_some_and(|at| pattern(&line[at + 1..], "M dd MMM dddd dd:dd:dd.ddd ").is_some())
 }
 
-/// A line of logfmt: it has a level and a message.
+/// Returns `true` if a line is a message in logfmt: it has a level and a message.
 fn is_logfmt(line: &str) -> bool {
     let begins = ["time=", "ts=", "t=", "timestamp=", "level="].iter().any(|key| line.starts_with(key));
     let has = |key: &str| line.starts_with(&key[1..]) || line.contains(key);
     begins && (has(" level=") || has(" lvl=")) && (has(" msg=") || has(" message="))
 }
 
-/// Returns the rest of a line that begins with a moment.
+/// Returns the rest of a line after a date and time; `None` if the line does not begin with one.
 fn after_moment(line: &str) -> Option<&str> {
     const MOMENTS: [&str; 10] = [
         "dddd-dd-dd dd:dd:dd",
@@ -156,7 +156,7 @@ fn after_moment(line: &str) -> Option<&str> {
     ];
     let end = MOMENTS.iter().find_map(|moment| pattern(line, moment))?;
     let rest = &line[end..];
-    // A fraction and a zone.
+    // Skip a fraction of a second and a time zone.
     let fraction =
         rest.strip_prefix(['.', ',']).map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
     let rest = fraction.unwrap_or(rest);
@@ -170,7 +170,7 @@ fn after_moment(line: &str) -> Option<&str> {
     Some(&rest[zone.map_or(0, |bytes| bytes + 1)..])
 }
 
-/// Returns `true` if a line begins with a moment and a level, in either order.
+/// Returns `true` if a line begins with a date and time and a level, in either order.
 fn has_moment_and_level(line: &str) -> bool {
     let line = line.strip_prefix('[').unwrap_or(line);
     if let Some(rest) = after_moment(line) {
@@ -183,7 +183,7 @@ fn has_moment_and_level(line: &str) -> bool {
     is_level(word) && after_moment(rest).is_some_and(|rest| rest.starts_with([' ', ']', ')', ':']))
 }
 
-/// Returns `true` if a word names a level: in capitals, or within brackets.
+/// Returns `true` if a word is the name of a level: in capitals, or in brackets.
 fn is_level(word: &str) -> bool {
     const LEVELS: [&str; 22] = [
         "TRACE",

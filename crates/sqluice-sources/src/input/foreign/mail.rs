@@ -1,4 +1,4 @@
-//! Mail, and what has a header as mail does: mailboxes, saved web pages, and responses of web servers.
+//! Recognises mail, and files that begin with a header like mail: mailboxes, saved web pages, and responses of web servers.
 
 use super::Foreign;
 
@@ -15,7 +15,7 @@ const RESPONSE: Foreign = Foreign::text(
     "save the response without its header, and load that",
 );
 
-/// Fields that nearly every header of a message has.
+/// Header fields of which nearly every message has some.
 const FIELDS: [&str; 13] = [
     "from",
     "to",
@@ -32,7 +32,7 @@ const FIELDS: [&str; 13] = [
     "dkim-signature",
 ];
 
-/// Returns the format of a file that begins with a header.
+/// Returns the format of a file that begins with a header of mail or of HTTP.
 pub(super) fn of_lines(lines: &[&str], extension: &str) -> Option<Foreign> {
     let first = lines.first()?;
     if is_status(first) {
@@ -52,7 +52,7 @@ pub(super) fn of_lines(lines: &[&str], extension: &str) -> Option<Foreign> {
     is_message.then_some(if header.is_page { SAVED_PAGE } else { MESSAGE })
 }
 
-/// Returns `true` for a line such as `HTTP/1.1 200 OK`.
+/// Returns `true` if a line is a status line such as `HTTP/1.1 200 OK`.
 fn is_status(line: &str) -> bool {
     let Some(rest) = line.strip_prefix("HTTP/") else { return false };
     let Some((version, status)) = rest.split_once(' ') else { return false };
@@ -61,21 +61,21 @@ fn is_status(line: &str) -> bool {
     is_version && super::pattern(status, "ddd").is_some_and(is_end)
 }
 
-/// The lines of a header, up to an empty line.
+/// Properties of a header, which ends at an empty line.
 #[derive(Default)]
 struct Header {
     fields: usize,
-    /// The number of different known fields.
+    /// The number of different fields that are in [`FIELDS`].
     known: usize,
-    /// `true` if a field says where the message is from.
+    /// `true` if a field names the sender or the route of the message.
     has_from: bool,
     has_more: bool,
-    /// `true` if the content is a web page with its pictures.
+    /// `true` if the content is a web page with its pictures (MHTML).
     is_page: bool,
 }
 
 impl Header {
-    /// Reads a header; `None`: a line is no field.
+    /// Reads a header. Returns `None` if a line is not a header field.
     fn of(lines: &[&str]) -> Option<Header> {
         let mut header = Header::default();
         let mut seen = Vec::new();

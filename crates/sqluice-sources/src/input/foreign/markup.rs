@@ -1,7 +1,7 @@
-//! HTML and XML, with or without a declaration.
+//! Recognises HTML and XML, with or without a declaration.
 //!
-//! A page is known by its first tag. XML without a declaration is known by its shape: one element around others, all of them closed in
-//! their order. So a column whose values are tags is no XML.
+//! A web page is recognised by its first tag. XML without a declaration is recognised by its structure: one element that contains others, all
+//! closed in the right order. So a column whose values are tags is not taken for XML.
 
 use super::Foreign;
 
@@ -12,7 +12,7 @@ const PAGE: Foreign = Foreign::certain(
 const XML: Foreign = Foreign::certain("an XML file", "convert its records to CSV or JSON, and load that");
 const KML: Foreign = Foreign::certain("a KML file", "convert its places to CSV or GeoJSON, and load that");
 
-/// Returns the format of text that begins with a declaration, or with a tag that only pages have.
+/// Returns the format of a text that begins with a declaration, or with a tag that only web pages have.
 pub(super) fn of_start(head: &[u8]) -> Option<Foreign> {
     let head = without_comments(head);
     let begins = |word: &str| {
@@ -41,7 +41,8 @@ pub(super) fn of_start(head: &[u8]) -> Option<Foreign> {
     })
 }
 
-/// Returns the format of text that has the shape of XML, or begins as a part of a page does. `whole`: `text` is the whole file.
+/// Returns the format of a text that has the structure of XML, or begins like a part of a web page. `whole` is `true` if `text` is the whole
+/// file.
 pub(super) fn of_shape(text: &str, whole: bool) -> Option<Foreign> {
     let text = text.trim_start();
     let text = &text[text.len() - without_comments(text.as_bytes()).len()..];
@@ -62,7 +63,7 @@ pub(super) fn of_shape(text: &str, whole: bool) -> Option<Foreign> {
     is_document(text, whole).then(|| if root.name == "kml" { KML } else { XML })
 }
 
-/// Returns `head` without comments of XML at its start.
+/// Returns `head` without XML comments at its start.
 fn without_comments(mut head: &[u8]) -> &[u8] {
     while let Some(rest) = head.strip_prefix(b"<!--") {
         let Some(end) = memchr::memmem::find(rest, b"-->") else { return head };
@@ -71,7 +72,7 @@ fn without_comments(mut head: &[u8]) -> &[u8] {
     head
 }
 
-/// A tag, with its name.
+/// A tag of markup.
 struct Tag<'a> {
     name: &'a str,
     opens: bool,
@@ -80,10 +81,10 @@ struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    /// Returns the tag that `text` begins with.
+    /// Parses the tag at the start of `text`.
     fn at(text: &'a str) -> Option<Tag<'a>> {
         let inner = text.strip_prefix('<')?;
-        // A `>` within a quoted value of an attribute ends no tag.
+        // A `>` within a quoted attribute does not end the tag.
         let mut quote = None;
         let end = inner.char_indices().find_map(|(at, c)| {
             match (quote, c) {
@@ -105,13 +106,13 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// Returns `true` if a text is one element that has others in it, and if they are closed in their order, as far as the text goes.
+/// Returns `true` if a text is one element with elements in it, all closed in the right order, as far as the text goes.
 fn is_document(text: &str, whole: bool) -> bool {
     let mut open: Vec<&str> = Vec::new();
     let (mut elements, mut closed) = (0, 0);
     let mut rest = text.trim_end();
     while let Some(start) = rest.find('<') {
-        // Text may stand only within the root.
+        // Outside of the root element, text is not permitted.
         if open.is_empty() && !rest[..start].trim().is_empty() {
             return false;
         }
@@ -125,12 +126,12 @@ fn is_document(text: &str, whole: bool) -> bool {
                 rest = after;
                 continue;
             }
-            // The sample ends within the comment.
+            // The sample ends within a comment.
             Some(None) => break,
             None => {}
         }
         let Some(tag) = Tag::at(rest) else {
-            // The sample may end within a tag.
+            // The sample may end within a tag. Otherwise this `<` does not begin one.
             if rest.contains('>') {
                 return false;
             }

@@ -1,7 +1,7 @@
-//! Files of settings and documents of data: YAML, TOML, INI.
+//! Recognises settings and data in YAML, TOML and INI.
 //!
-//! All lines of such a file have one of a few forms, and several signs come together: sections with keys, keys with indented lines below
-//! them. Lines such as `key: value` or `key=value` alone may be a column of a table. Only the extension of the file makes them settings.
+//! All lines of such a file have one of a few forms, and there must be several signs: sections with keys, or keys with indented lines below them.
+//! Lines such as `key: value` or `key=value` alone may be a column of a table: they are settings only if the extension of the file says so.
 
 use super::Foreign;
 
@@ -11,7 +11,7 @@ const INI: Foreign = Foreign::text("an INI file", "convert its settings to CSV o
 const PROPERTIES: Foreign =
     Foreign::text("a file of settings", "convert its settings to CSV or JSON, and load that");
 
-/// The most characters of a key.
+/// The maximum number of characters of a key.
 const KEY_CHARS_MAX: usize = 80;
 
 /// Returns the format of a file whose lines are settings.
@@ -35,14 +35,14 @@ fn yaml_key(line: &str) -> Option<(&str, &str)> {
     is_key(key).then_some((key, value.trim()))
 }
 
-/// The lines of YAML in a file.
+/// Counts of the lines of a file that looks like YAML.
 #[derive(Default)]
 struct Yaml {
     keys: usize,
     items: usize,
-    /// The number of keys and items with lines below them.
+    /// The number of keys and list items that have indented lines below them.
     nested: usize,
-    /// `true` if the first line marks a document.
+    /// `true` if the first line is a YAML marker such as `---`.
     marked: bool,
 }
 
@@ -55,10 +55,10 @@ fn of_yaml(lines: &[&str], extension: &str) -> Option<Foreign> {
     is_yaml.then_some(YAML)
 }
 
-/// Counts the lines of YAML; `None`: some lines are no YAML.
+/// Counts the lines of YAML. Returns `None` if a line is not YAML.
 fn yaml(lines: &[&str]) -> Option<Yaml> {
     let mut found = Yaml::default();
-    // The indentation of the last key, and `true` if the key has no value in its line; the indentation of its item.
+    // The last key: its indentation, `true` if it has no value in its line, and the indentation of the list item that it is in.
     let mut last: Option<(usize, bool, Option<usize>)> = None;
     let is_blank = |line: &&&str| line.trim().is_empty() || line.trim_start().starts_with('#');
     for line in lines.iter().filter(|line| !is_blank(line)) {
@@ -96,7 +96,7 @@ fn yaml(lines: &[&str]) -> Option<Yaml> {
                 last = Some((indent, is_open, item));
             }
             None if item.is_some() => last = Some((indent, false, None)),
-            // The lines of a long text or of a list in brackets.
+            // A line of a text or of a list in brackets that extends over several lines.
             None if indent > 0 && last.is_some() => {}
             None if matches!(content, "]" | "}") && last.is_some() => {}
             None => return None,
@@ -105,7 +105,7 @@ fn yaml(lines: &[&str]) -> Option<Yaml> {
     Some(found)
 }
 
-/// The form of a line of settings with sections.
+/// The form of a line in a file of settings with sections.
 enum Setting<'a> {
     Blank,
     Section {
@@ -114,7 +114,7 @@ enum Setting<'a> {
     Key {
         value: &'a str,
     },
-    /// A line that goes on with the setting above it.
+    /// A line that continues the setting above it.
     More,
     /// A word without a value.
     Word,
@@ -161,7 +161,7 @@ fn of_sections(lines: &[&str], extension: &str) -> Option<Foreign> {
                 let is_toml = value.starts_with(['"', '\'', '[', '{']) || matches!(value, "true" | "false");
                 toml_values += usize::from(is_toml);
             }
-            // The first line may be the header of a column.
+            // The first line may be the header of a column, so this is not a file of settings.
             Setting::More | Setting::Word if sections + keys == 0 => return None,
             Setting::More => {}
             Setting::Word => words += 1,

@@ -1,4 +1,4 @@
-//! Signatures: first bytes that no file of another format has.
+//! Signatures: the first bytes of formats, which no file of another format has.
 
 use sqluice_format::database::MAGIC;
 
@@ -33,11 +33,11 @@ const LOG_OF_SQLITE: Foreign = Foreign::certain(
 );
 pub(super) const PACKETS: Foreign =
     Foreign::certain("a recording of network packets", "export its packets as CSV, and load that");
-/// The first bytes of a compound file, as Excel, Word and PowerPoint wrote them before 2007.
+/// The signature of compound files, as Excel, Word and PowerPoint wrote before 2007.
 pub(super) const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 const RECORDING: Foreign = Foreign::certain("a recording", "it has no rows: is it the right file?");
 
-/// Formats and their signatures.
+/// Signatures, and the formats that begin with them.
 pub(super) const SIGNATURES: &[(&[u8], Foreign)] = &[
     (COMPOUND, Foreign::certain("an old Microsoft Office file, such as .xls", SHEET)),
     (
@@ -86,7 +86,7 @@ pub(super) const SIGNATURES: &[(&[u8], Foreign)] = &[
     (b"$FL2", SPSS),
     (b"$FL3", SPSS),
     (b"ASCII SPSS PORT FILE", SPSS),
-    // The same in EBCDIC, with which portable files begin.
+    // The same signature in EBCDIC, with which portable files of SPSS begin.
     (b"\xc1\xe2\xc3\xc9\xc9\x40\xe2\xd7\xe2\xe2\x40\xd7\xd6\xd9\xe3\x40", SPSS),
     (b"<stata_dta>", STATA),
     (b"HEADER RECORD*******LIB", SAS),

@@ -1,4 +1,4 @@
-//! Files that are no tables are refused by name, and tables that look a little like them are not.
+//! Tests that files which are not tables are refused with the name of their format, and that similar tables are not refused.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::super::{InputFile, InputOptions};
 use crate::csv::Delimiter;
 use crate::formats::{CSV, FileFormat, FormatOptions, recognise};
 
-/// Returns the format of a file with the given name and content.
+/// Recognises the format of a file with this name and content.
 fn recognised(
     folder: &Path,
     name: &str,
@@ -24,9 +24,9 @@ fn recognised(
     recognise(&mut InputFile::new(&path, InputOptions::new())?, &path, options, 1 << 20)
 }
 
-/// Returns the name of the format for which a file is refused.
+/// Returns the name of the unsupported format that the error for a file states; `None` if the file is not refused.
 fn refused(folder: &Path, name: &str, content: &[u8]) -> Option<String> {
-    // The formats of binary data are refused when the input is sampled.
+    // Formats of binary data are already refused when a sample is taken.
     let error = recognised(folder, name, content, &FormatOptions::new()).err()?;
     let message = error.message().to_string();
     let kind =
@@ -35,7 +35,7 @@ fn refused(folder: &Path, name: &str, content: &[u8]) -> Option<String> {
     Some(kind.unwrap_or(&message).to_owned())
 }
 
-/// Binary data, by its first bytes.
+/// Binary data, and the names of their formats.
 const BINARY: &[(&str, &[u8])] = &[
     ("an Excel workbook (.xlsx)", b"PK\x03\x04\x14\0\x06\0[Content_Types].xml...xl/workbook.xml"),
     ("an OpenDocument spreadsheet (.ods)", b"PK\x03\x04\x14\0mimetypeapplication/vnd.oasis.opendocument.spreadsheet"),
@@ -57,7 +57,7 @@ const BINARY: &[(&str, &[u8])] = &[
     ("text in UTF-32", b"\xff\xfe\0\0a\0\0\0"),
     ("text in UTF-32", b"a\0\0\0,\0\0\0b\0\0\0"),
     ("text in UTF-32", b"\0\0\0a\0\0\0,\0\0\0b"),
-    // The rows `id,name` and `1,ann`.
+    // The rows `id,name` and `1,ann` in EBCDIC.
     ("text in EBCDIC", b"\x89\x84\x6b\x95\x81\x94\x85\x25\xf1\x6b\x81\x95\x95\x25"),
     ("Snappy data", b"\xff\x06\0\0sNaPpY\x01"),
     ("LZMA data", b"\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff\0\x18"),
@@ -94,7 +94,7 @@ const BINARY: &[(&str, &[u8])] = &[
     ("a program", b"MZ\x90\0\x03\0\0\0"),
 ];
 
-/// Text that is no table.
+/// Text that is not a table, and the names of the formats.
 const TEXTS: &[(&str, &str)] = &[
     ("an HTML page", "\n <!DOCTYPE html><html>"),
     ("an HTML page", "<!-- saved -->\n<HTML>\n<body>"),
@@ -209,7 +209,7 @@ const TEXTS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_is_no_table_is_refused_by_name_whatever_the_file_is_called() {
+fn files_that_are_not_tables_are_refused_whatever_their_names_are() {
     let folder = TempDir::new().unwrap();
     let texts = TEXTS.iter().map(|(kind, text)| (*kind, text.as_bytes()));
     let mut wrong = Vec::new();
@@ -225,7 +225,7 @@ fn what_is_no_table_is_refused_by_name_whatever_the_file_is_called() {
 }
 
 #[test]
-fn archives_of_tar_are_known_by_their_first_entry() {
+fn tar_archives_are_recognised_by_their_first_entry() {
     let folder = TempDir::new().unwrap();
     let entry = |name: &[u8], is_new: bool| {
         let mut header = vec![0; 1024];
@@ -266,7 +266,7 @@ fn a_setting_of_csv_loads_the_lines_of_any_text() {
 }
 
 #[test]
-fn an_extension_lowers_the_evidence() {
+fn with_the_extension_of_a_format_fewer_signs_are_enough() {
     let folder = TempDir::new().unwrap();
     for (name, text, kind) in [
         ("x.yaml", "a: 1\nb: 2\n", "a YAML file"),
@@ -287,7 +287,7 @@ fn an_extension_lowers_the_evidence() {
 }
 
 #[test]
-fn each_beginning_of_such_a_file_is_refused_or_a_table() {
+fn any_beginning_of_such_a_file_is_refused_or_read_as_csv() {
     let folder = TempDir::new().unwrap();
     let texts = TEXTS.iter().map(|(_, text)| text.as_bytes());
     for content in texts.chain(BINARY.iter().map(|(_, bytes)| *bytes)) {
@@ -344,7 +344,7 @@ fn text_that_may_be_rows_is_read() {
     }
 }
 
-/// Cells that look a little like parts of other formats.
+/// Cells of a table that look like parts of other formats.
 fn cell() -> impl Strategy<Value = String> {
     let odd = select(vec![
         "[section]",
@@ -381,7 +381,7 @@ fn cell() -> impl Strategy<Value = String> {
     prop_oneof![odd.prop_map(str::to_owned), "[a-z]{1,8}", "[0-9]{1,6}", "[A-Z][a-z]{2,6} [a-z]{2,6}"]
 }
 
-/// Tables of several columns with a header, and lists of one column that have one sign of another format.
+/// Tables with a header and several columns, and lists with one column that have one sign of another format.
 fn table() -> impl Strategy<Value = String> {
     let delimiter = select(vec![",", "\t", ";", "|"]);
     let wide = (delimiter, 2..6usize, 2..30usize, any::<bool>(), any::<bool>()).prop_flat_map(
@@ -425,7 +425,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(2000))]
 
     #[test]
-    fn tables_with_lines_like_those_of_other_formats_are_tables(
+    fn tables_with_cells_that_look_like_other_formats_are_not_refused(
         text in table(), name in select(vec!["x.csv", "x.tsv", "x.txt", "x", "x.dat"]),
     ) {
         let folder = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! Files that are ZIP archives: documents, by the names of their entries, and plain archives.
+//! Recognises the kind of a ZIP file by the names of its entries: a document, or an ordinary archive.
 
 use super::{ARCHIVE, Foreign, OTHER_SETTING};
 
@@ -19,7 +19,7 @@ const ARRAYS: Foreign =
 const JAVA: Foreign = Foreign::certain("a Java archive (.jar)", NO_ROWS);
 const BOOK: Foreign = Foreign::certain("a book (.epub)", NO_ROWS);
 
-/// Returns the format of a ZIP file that begins with `head`, by bytes that its first entries may have anywhere.
+/// Returns the kind of a ZIP file by its first bytes, which contain the names of its first entries.
 pub(super) fn of_start(head: &[u8]) -> Foreign {
     let has = |name: &[u8]| memchr::memmem::find(head, name).is_some();
     if has(b"opendocument.spreadsheet") {
@@ -45,8 +45,8 @@ pub(super) fn of_start(head: &[u8]) -> Foreign {
     }
 }
 
-/// Returns the document that a ZIP file is, by the entries that begin in `head`. The data of an archive may have any of their names, so only
-/// the names of entries count.
+/// Returns the kind of document that a ZIP file is, by the entries that begin in `head`. Only names of entries are compared, as the data of an
+/// archive may contain the same bytes.
 #[cfg(feature = "archives")]
 pub(super) fn of_head(head: &[u8]) -> Option<Foreign> {
     let mut names = Vec::new();
@@ -68,7 +68,7 @@ pub(super) fn of_head(head: &[u8]) -> Option<Foreign> {
     of_names(names.iter().map(|name| &**name))
 }
 
-/// Returns the document that a ZIP file is, by the names of its entries.
+/// Returns the kind of document that a ZIP file is, by the names of its entries.
 #[cfg(feature = "archives")]
 pub(super) fn of_names<'a>(names: impl Iterator<Item = &'a str>) -> Option<Foreign> {
     let (mut has_types, mut part, mut other) = (false, None, None);

@@ -1,4 +1,4 @@
-//! Examples: the formats that first bytes show, and the words of errors.
+//! Tests of single inputs: recognised compressions and encodings, and the texts of errors.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn decoded(bytes: &[u8], encoding: Option<&str>) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// Returns the text before the error, the error with its place, and its hint.
+/// Returns the text before the error, the message of the error with its place, and its hint.
 fn failure(bytes: &[u8], encoding: Option<&str>) -> (String, String, String) {
     let (text, error) = text_of(bytes, encoding);
     let error = error.expect("an error");
@@ -35,7 +35,7 @@ fn the_mark_of_utf_8_is_left_to_the_parsers() {
 }
 
 #[test]
-fn only_the_first_mark_is_one() {
+fn only_the_first_byte_order_mark_is_removed() {
     assert_eq!(decoded(b"\xff\xfe\xff\xfea\0", None), "\u{feff}a");
 }
 
@@ -48,20 +48,20 @@ fn a_named_encoding_wins_over_the_mark() {
 }
 
 #[test]
-fn utf_16_without_an_order_takes_that_of_the_mark() {
+fn the_byte_order_of_utf_16_follows_from_the_mark() {
     assert_eq!(decoded(b"\xfe\xff\0a", Some("UTF-16")), "a");
     assert_eq!(decoded(b"\xff\xfea\0", Some("UTF-16")), "a");
     assert_eq!(decoded(b"a\0", Some("UTF-16")), "a");
 }
 
 #[test]
-fn utf_8_is_taken_as_it_is_also_where_it_is_invalid() {
+fn utf_8_is_returned_unchanged_even_if_it_is_invalid() {
     assert_eq!(text_of(&b"a\xff"[..], None).0, b"a\xff");
     assert_eq!(text_of(&b"a\xff"[..], Some("utf8")).0, b"a\xff");
 }
 
 #[test]
-fn labels_are_those_of_the_standard() {
+fn encodings_have_the_labels_of_the_standard() {
     for (label, name) in [("latin1", "windows-1252"), ("CP1252", "windows-1252"), ("sjis", "Shift_JIS")] {
         assert_eq!(label.parse::<Encoding>().unwrap().name(), name);
     }
@@ -74,7 +74,7 @@ fn labels_are_those_of_the_standard() {
 }
 
 #[test]
-fn bad_bytes_are_named_with_line_and_column() {
+fn the_error_for_bad_bytes_has_their_line_and_column() {
     let (text, error, hint) = failure(b"id,name\r\n1,\x82\xa0\xff\n", Some("shift_jis"));
     assert_eq!(text, "id,name\r\n1,あ");
     assert_eq!(error, "x.csv:2:4: no character in Shift_JIS: byte 0xff");
@@ -84,7 +84,7 @@ fn bad_bytes_are_named_with_line_and_column() {
 }
 
 #[test]
-fn bad_bytes_are_counted_from_the_start_of_the_file_with_its_mark() {
+fn the_offset_of_bad_bytes_includes_the_byte_order_mark() {
     let byte = |bytes: &[u8]| text_of(bytes, None).1.unwrap().place().unwrap().byte;
     let marked = b"\xff\xfea\0\0\xd8b\0";
     assert_eq!(byte(marked), Some(4));
@@ -101,7 +101,7 @@ fn a_file_may_not_end_within_a_character() {
 }
 
 #[test]
-fn what_is_compressed_can_be_encoded() {
+fn compressed_text_may_be_utf_16() {
     assert_eq!(decoded(&gzip(b"\xff\xfea\0"), None), "a");
     assert_eq!(decoded(&zstd(b"\xe9"), Some("latin1")), "é");
     let bytes = gzip(b"\xff\xfea\0");
@@ -131,8 +131,8 @@ fn only_frames_may_follow_zstd_data() {
 }
 
 #[test]
-fn a_zstd_window_over_the_limit_is_an_error_with_a_way_out() {
-    // A frame without checksum or size: its window, and the last block with one raw byte.
+fn a_zstd_window_over_the_limit_is_an_error_with_a_command_as_hint() {
+    // A frame without checksum and size: only the window size, and the last block with one raw byte.
     let frame = |window: u8| [&[0x28, 0xb5, 0x2f, 0xfd, 0, (window - 10) << 3, 9, 0, 0][..], b"a"].concat();
     assert_eq!(decoded(&frame(27), None), "a");
     let (_, error, hint) = failure(&frame(28), None);
@@ -140,12 +140,12 @@ fn a_zstd_window_over_the_limit_is_an_error_with_a_way_out() {
     assert_eq!(hint, "decompress it first: zstd -dc -M2048MB x.csv");
 }
 
-/// An xz stream with a dictionary of 2^`power` bytes, by the header of its first block.
+/// Returns an xz stream with a dictionary of 2^`power` bytes, which is set in the header of its first block.
 #[cfg(feature = "bzip2-xz")]
 fn xz_with_dictionary(text: &[u8], power: u8) -> Vec<u8> {
     let mut stream = super::xz(text);
-    // The header of the block begins after the 12 bytes of the stream's: its size, its flags, the number of the filter (LZMA2), the size
-    // of the filter's properties, and the properties: the size of the dictionary.
+    // The block header begins after the stream header of 12 bytes: its size, its flags, the number of the filter (LZMA2), the size of the filter's
+    // properties, and the properties, which are the size of the dictionary.
     assert_eq!(stream[12..16], [2, 0, 0x21, 1]);
     stream[16] = (power - 12) * 2;
     let mut sum = flate2::Crc::new();
@@ -156,7 +156,7 @@ fn xz_with_dictionary(text: &[u8], power: u8) -> Vec<u8> {
 
 #[test]
 #[cfg(feature = "bzip2-xz")]
-fn an_xz_dictionary_over_the_limit_is_an_error_with_a_way_out() {
+fn an_xz_dictionary_over_the_limit_is_an_error_with_a_command_as_hint() {
     assert_eq!(decoded(&xz_with_dictionary(b"a,b\n", 27), None), "a,b\n");
     let (text, error, hint) = failure(&xz_with_dictionary(b"a,b\n", 28), None);
     assert_eq!(text, "");
@@ -178,7 +178,7 @@ fn zeros_may_follow_bzip2_data_and_nothing_else() {
 
 #[test]
 #[cfg(feature = "bzip2-xz")]
-fn zeros_in_fours_and_streams_may_follow_xz_data_and_nothing_else() {
+fn zeros_in_multiples_of_four_and_streams_may_follow_xz_data_and_nothing_else() {
     let data = super::xz(b"a,b\n");
     for zeros in [0, 4, 1000] {
         let padded = [&data[..], &vec![0; zeros]].concat();
@@ -207,7 +207,7 @@ fn bzip2_and_xz_data_are_refused_with_the_feature_that_reads_them() {
 }
 
 #[test]
-fn other_formats_are_named_with_a_way_out_also_when_they_are_compressed() {
+fn unsupported_formats_are_named_with_a_hint_even_if_they_are_compressed() {
     let refused = |bytes: Vec<u8>| -> Error {
         let read = Box::new(std::io::Cursor::new(bytes));
         Decoded::new(read, Path::new("d/x.csv"), false, &InputOptions::new()).err().expect("an error")
@@ -228,7 +228,7 @@ fn other_formats_are_named_with_a_way_out_also_when_they_are_compressed() {
 }
 
 #[test]
-fn text_that_begins_a_little_like_compressed_data_is_text() {
+fn text_that_begins_similarly_to_compressed_data_is_read_as_text() {
     for text in ["BZh1,BZh2\n1,2\n", "PK,name\n", "(", "7z", ""] {
         assert_eq!(decoded(text.as_bytes(), None), text);
     }

@@ -1,4 +1,4 @@
-//! Files and pipes: opened, sampled, spooled and read again.
+//! Tests of files and pipes that are opened, sampled, spooled and read again.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -22,18 +22,18 @@ fn file(folder: &TempDir, name: impl AsRef<OsStr>, content: &[u8]) -> PathBuf {
     path
 }
 
-/// Returns more bytes than the blocks of the thread that reads ahead.
+/// Returns a text that is longer than all blocks of the thread that reads ahead.
 fn long() -> Vec<u8> {
     (0..400_000u32).flat_map(|row| format!("{row}\n").into_bytes()).collect()
 }
 
-/// Returns the long text in each compression.
+/// Returns the long text, compressed with each compression.
 fn packed() -> impl Iterator<Item = Vec<u8>> {
     PACKERS.iter().map(|packer| (packer.pack)(&long()))
 }
 
 #[test]
-fn a_plain_file_is_read_as_it_is() {
+fn a_plain_file_is_returned_unchanged() {
     let folder = TempDir::new().unwrap();
     for name in [&b"x.csv"[..], b"air ports.csv", b"\xff.csv"] {
         let path = file(&folder, from_bytes(name), &long());
@@ -71,7 +71,7 @@ fn compression_is_recognised_by_content_not_by_name() {
 }
 
 #[test]
-fn the_places_where_members_begin_are_known_after_reading() {
+fn the_offsets_of_compressed_members_are_known_after_reading() {
     let folder = TempDir::new().unwrap();
     let texts = [&b"a,b\n1,2\n"[..], b"", &long(), b"a,b\n"];
     let zstd_with_notes = |text: &[u8]| [zstd(text), skippable(b"note")].concat();
@@ -91,7 +91,7 @@ fn the_places_where_members_begin_are_known_after_reading() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
+fn the_error_for_an_unreadable_input_names_it() {
     let folder = TempDir::new().unwrap();
     let missing = folder.path().join("missing.csv");
     let error = Input::open(&missing, &options(None)).unwrap_err();
@@ -104,7 +104,7 @@ fn what_cannot_be_read_is_named() {
     assert!(error.without_hint().ends_with("is a folder that pg_dump wrote"));
     assert!(error.hint_text().unwrap().contains("pg_restore -f dump.sql"));
     fs::remove_file(folder.path().join("toc.dat")).unwrap();
-    // Windows can't open a folder in this way.
+    // On Windows, a folder can't be opened as a file.
     if cfg!(unix) {
         let open = File::open(folder.path()).unwrap();
         let error = InputFile::of_open(open, "standard input".into(), options(None)).err().unwrap();
@@ -113,10 +113,10 @@ fn what_cannot_be_read_is_named() {
 }
 
 #[test]
-fn a_file_that_fails_when_read_is_named() {
+fn the_error_for_a_failed_read_names_the_file() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("x.csv");
-    // The file is open for writing only.
+    // The file is open for writing only, so reading it fails.
     let open = File::create(&path).unwrap();
     let mut input = InputFile::of_open(open, path.clone(), options(None)).unwrap();
     let error = input.open().unwrap_err();
@@ -150,7 +150,7 @@ fn a_fifo_is_read_like_a_file() {
 }
 
 #[test]
-fn a_sample_takes_nothing_away() {
+fn a_sampled_input_can_still_be_read_from_its_start() {
     let folder = TempDir::new().unwrap();
     for content in packed().chain([long()]) {
         let path = file(&folder, "x", &content);
@@ -165,7 +165,7 @@ fn a_sample_takes_nothing_away() {
 }
 
 #[test]
-fn a_sample_of_all_there_is_says_so() {
+fn a_sample_of_a_whole_text_is_marked_as_whole() {
     for bytes in [3, 4, 100] {
         for content in [b"a,b\n".to_vec(), gzip(b"a,b\n")] {
             let mut input = piped(&content, options(None));
@@ -184,7 +184,7 @@ fn a_sample_of_all_there_is_says_so() {
 }
 
 #[test]
-fn a_fault_ends_a_sample_and_is_reported_when_it_is_read() {
+fn damaged_content_ends_a_sample_and_is_reported_by_reading() {
     let folder = TempDir::new().unwrap();
     let cut_off = &gzip(&long())[..1000];
     let cases: &[(&[u8], Option<&str>, &str)] = &[
@@ -210,7 +210,7 @@ fn a_fault_ends_a_sample_and_is_reported_when_it_is_read() {
 }
 
 #[test]
-fn a_pipe_can_be_opened_once_and_a_file_again_and_again() {
+fn a_pipe_can_be_opened_once_and_a_file_many_times() {
     let mut pipe = piped(b"a\n", options(None));
     assert!(!pipe.can_reopen());
     assert_eq!(whole(pipe.open()), b"a\n");
@@ -233,7 +233,7 @@ fn a_pipe_can_be_opened_once_and_a_file_again_and_again() {
     }
 }
 
-/// A counter of the bytes of progress.
+/// A progress that adds up the reported bytes.
 #[derive(Default)]
 struct Bytes(AtomicU64);
 
@@ -244,7 +244,7 @@ impl Progress for Bytes {
 }
 
 #[test]
-fn what_was_spooled_is_read_twice_and_leaves_nothing() {
+fn a_spooled_pipe_can_be_read_twice_and_leaves_no_file() {
     let folder = TempDir::new().unwrap();
     for content in packed().chain([b"".to_vec(), long()]) {
         for sampled in [false, true] {
@@ -257,7 +257,7 @@ fn what_was_spooled_is_read_twice_and_leaves_nothing() {
             input.spool(folder.path(), &bytes).unwrap();
             assert_eq!(bytes.0.into_inner(), content.len() as u64);
             assert!(input.can_reopen());
-            // On Windows the temporary file has a name until it is closed.
+            // On Windows, the temporary file has a name until it is closed.
             let left = || fs::read_dir(folder.path()).unwrap().count();
             assert_eq!(left(), usize::from(cfg!(windows)));
             let opened = input.open().unwrap();
@@ -271,7 +271,7 @@ fn what_was_spooled_is_read_twice_and_leaves_nothing() {
 }
 
 #[test]
-fn a_copy_that_cannot_be_kept_names_the_folder() {
+fn the_error_for_a_failed_copy_names_the_folder() {
     struct Full;
     impl Write for Full {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {

@@ -1,4 +1,4 @@
-//! Tests of the text of an input, whether its bytes come from files, pipes or a few at a time.
+//! Tests of the text of an input: from files, from pipes, and with reads of a few bytes.
 
 mod cases;
 mod files;
@@ -16,14 +16,14 @@ use sqluice_core::error::{Error, Result};
 use super::decoded::Decoded;
 use super::{Encoding, Input, InputFile, InputOptions};
 
-/// A reader that gives its bytes a few at a time.
+/// A reader that returns a few bytes at a time.
 struct Drip {
     bytes: io::Cursor<Vec<u8>>,
     sizes: std::iter::Cycle<std::vec::IntoIter<usize>>,
 }
 
 impl Drip {
-    /// Creates a reader of `bytes`. `sizes` are the lengths of its reads, over and over.
+    /// Creates a reader of `bytes`. `sizes` has the lengths of its reads, which are repeated.
     fn new(bytes: &[u8], sizes: Vec<usize>) -> Drip {
         Drip { bytes: io::Cursor::new(bytes.to_vec()), sizes: sizes.into_iter().cycle() }
     }
@@ -39,15 +39,15 @@ impl Read for Drip {
 /// Returns all bytes of a reader, and the error that ends it.
 fn drain(mut reader: impl Read) -> (Vec<u8>, Option<Error>) {
     let mut text = Vec::new();
-    // `read_to_end` keeps the bytes before an error.
+    // `read_to_end` keeps the bytes that come before an error.
     let error = reader.read_to_end(&mut text).err();
     if error.is_some() {
-        assert!(reader.read(&mut [0; 16]).is_err(), "an error is no end");
+        assert!(reader.read(&mut [0; 16]).is_err(), "an error must not look like the end");
     }
     (text, error.map(|error| Error::from_read(Path::new("not named"), error)))
 }
 
-/// Returns the text of `raw`, which messages call `x.csv`.
+/// Returns the text of `raw`, whose name in messages is `x.csv`.
 fn text_of(raw: impl Read + Send, encoding: Option<&str>) -> (Vec<u8>, Option<Error>) {
     let encoding = encoding.map(|label| label.parse().unwrap());
     let text =
@@ -61,7 +61,7 @@ fn options(encoding: Option<&str>) -> InputOptions {
     InputOptions { encoding, ..InputOptions::default() }
 }
 
-/// Returns the whole text of an input without faults.
+/// Returns the text of an input that must be readable to its end.
 fn whole(input: Result<Input>) -> Vec<u8> {
     let (text, error) = drain(input.unwrap().reader);
     assert!(error.is_none(), "{error:?}");
@@ -74,7 +74,7 @@ pub(super) fn gzip(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Compresses `data` to one frame with a checksum.
+/// Compresses `data` to one zstd frame with a checksum.
 pub(super) fn zstd(data: &[u8]) -> Vec<u8> {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
     encoder.include_checksum(true).unwrap();
@@ -98,11 +98,11 @@ pub(super) fn xz(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A compression that this build reads.
+/// A compression that this build supports.
 #[derive(Clone, Copy)]
 pub(super) struct Packer {
     name: &'static str,
-    /// The number of bytes that show the compression.
+    /// The number of first bytes by which the compression is recognised.
     magic_bytes: usize,
     /// Compresses data to one member.
     pub(super) pack: fn(&[u8]) -> Vec<u8>,
@@ -114,7 +114,7 @@ impl std::fmt::Debug for Packer {
     }
 }
 
-/// All compressions that this build reads.
+/// All compressions that this build supports.
 pub(super) const PACKERS: &[Packer] = &[
     Packer { name: "gzip", magic_bytes: 2, pack: gzip },
     Packer { name: "zstd", magic_bytes: 4, pack: zstd },
@@ -124,7 +124,7 @@ pub(super) const PACKERS: &[Packer] = &[
     Packer { name: "xz", magic_bytes: 6, pack: xz },
 ];
 
-/// Returns a skippable frame.
+/// Returns a skippable zstd frame.
 fn skippable(data: &[u8]) -> Vec<u8> {
     let length = u32::try_from(data.len()).unwrap().to_le_bytes();
     [&[0x5a, 0x2a, 0x4d, 0x18], &length[..], data].concat()
@@ -134,7 +134,7 @@ pub(super) fn utf_16(text: &str, to_bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
     text.encode_utf16().flat_map(to_bytes).collect()
 }
 
-/// Returns an input that is a pipe, as standard input would be, and the pipe's other end.
+/// Returns an input that is a pipe, like standard input may be, and the writing end of the pipe.
 pub(super) fn pipe(options: InputOptions) -> (InputFile, io::PipeWriter) {
     let (reader, writer) = io::pipe().unwrap();
     #[cfg(unix)]
@@ -144,11 +144,11 @@ pub(super) fn pipe(options: InputOptions) -> (InputFile, io::PipeWriter) {
     (InputFile::of_open(file, super::STANDARD_INPUT.into(), options).unwrap(), writer)
 }
 
-/// Returns a pipe with the given content.
+/// Returns a pipe whose content is written by a thread.
 pub(super) fn piped(content: &[u8], options: InputOptions) -> InputFile {
     let (input, mut writer) = pipe(options);
     let content = content.to_vec();
-    // A reader that does not read everything closes the pipe.
+    // The write fails if the reader is dropped before it has read everything.
     std::thread::spawn(move || writer.write_all(&content).err());
     input
 }

@@ -1,4 +1,4 @@
-//! Patterns and the names of tables.
+//! Tests of patterns and of table names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,11 +34,11 @@ fn a_table_is_named_after_its_file() {
 }
 
 #[test]
-fn some_files_name_no_table() {
+fn some_file_names_give_no_table_name() {
     for path in ["-", "..", "/", "", "..."] {
         assert_eq!(stem(Path::new(path)), None, "{path}");
     }
-    // On Windows all names are UTF-16.
+    // On Windows, all names are UTF-16.
     if cfg!(unix) {
         assert_eq!(stem(&from_bytes(b"\xff.csv")), None);
     }
@@ -55,7 +55,7 @@ fn folder(names: &[&[u8]]) -> TempDir {
     folder
 }
 
-/// Returns the files that each pattern matches in `folder`, without the folder.
+/// Returns the files that match each pattern in `folder`, without the folder.
 fn meant(folder: &TempDir, patterns: &[&str]) -> Vec<Vec<u8>> {
     let patterns: Vec<PathBuf> = patterns.iter().map(|pattern| folder.path().join(pattern)).collect();
     let strip = |path: PathBuf| bytes(path.strip_prefix(folder.path()).unwrap().as_os_str()).into_owned();
@@ -63,7 +63,7 @@ fn meant(folder: &TempDir, patterns: &[&str]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_pattern_means_its_files_by_name() {
+fn a_pattern_matches_files_sorted_by_name() {
     let folder = folder(&[
         b"b.csv",
         b"a.csv",
@@ -81,17 +81,17 @@ fn a_pattern_means_its_files_by_name() {
 }
 
 #[test]
-fn braces_and_backslashes_in_a_pattern_stand_for_themselves() {
+fn braces_and_backslashes_in_a_pattern_have_no_special_meaning() {
     let folder = folder(&[b"{a,b}.csv", b"a.csv", b"c\\d.csv", b"cd.csv"]);
     assert_eq!(meant(&folder, &["{a,b}.c?v"]), [b"{a,b}.csv"]);
-    // On Windows the file `d.csv` is in a folder `c`.
+    // On Windows, this is the file `d.csv` in a folder `c`.
     let backslash = if cfg!(windows) { b"c/d.csv" } else { b"c\\d.csv" };
     assert_eq!(meant(&folder, &["c\\d.c?v"]), [backslash]);
 }
 
 #[test]
 #[cfg_attr(windows, ignore = "names on Windows are UTF-16, and have no asterisk")]
-fn names_that_are_no_utf_8_are_found_and_left_alone() {
+fn names_that_are_not_utf_8_are_found_and_returned_unchanged() {
     let folder = folder(&[b"\xff.csv", b"a.csv", b"\xfe*.csv"]);
     assert_eq!(meant(&folder, &["*.csv"]), [&b"a.csv"[..], b"\xfe*.csv", b"\xff.csv"]);
     let path = folder.path().join(from_bytes(b"\xfe*.csv"));
@@ -101,10 +101,10 @@ fn names_that_are_no_utf_8_are_found_and_left_alone() {
 }
 
 #[test]
-fn a_name_of_a_file_is_no_pattern() {
+fn the_name_of_an_existing_file_is_not_a_pattern() {
     let folder = folder(&[b"a[1].csv", b"a1.csv", b"[.csv"]);
     assert_eq!(meant(&folder, &["a[1].csv", "[.csv"]), [&b"a[1].csv"[..], b"[.csv"]);
-    // On Windows a name can't have an asterisk.
+    // On Windows, a name can't contain an asterisk.
     if cfg!(unix) {
         fs::write(folder.path().join("a*.csv"), "").unwrap();
         assert_eq!(meant(&folder, &["a*.csv"]), [b"a*.csv"]);
@@ -113,7 +113,7 @@ fn a_name_of_a_file_is_no_pattern() {
 }
 
 #[test]
-fn a_pattern_that_means_nothing_is_an_error() {
+fn a_pattern_that_matches_nothing_is_an_error() {
     let folder = folder(&[b"a.csv"]);
     for pattern in ["*.tsv", "no/*.csv", "a.csv/*", "*/a.csv"] {
         let error = expand(&[folder.path().join(pattern)]).unwrap_err();
@@ -127,7 +127,7 @@ fn a_pattern_that_means_nothing_is_an_error() {
 }
 
 #[test]
-fn standard_input_stays_and_is_read_once() {
+fn standard_input_is_not_a_pattern_and_may_be_named_once() {
     assert_eq!(expand(&["-", "x.csv"]).unwrap(), [PathBuf::from("-"), PathBuf::from("x.csv")]);
     let error = expand(&["-", "x.csv", "-"]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
@@ -135,7 +135,7 @@ fn standard_input_stays_and_is_read_once() {
 }
 
 #[test]
-fn a_path_goes_on_within_a_file() {
+fn a_path_may_continue_within_an_archive() {
     let folder = folder(&[b"data.zip", b"d/more.tar.gz", b"d/x.csv", b"sub.zip/a.csv", b"plain/b.csv"]);
     let at = |name: &str| folder.path().join(name);
     let named = |pattern: &str| named(&[at(pattern)]).unwrap();
@@ -146,7 +146,7 @@ fn a_path_goes_on_within_a_file() {
     assert_eq!(named("data.zip/d/*.csv"), [Named::within(at("data.zip"), "d/*.csv")]);
     assert_eq!(named("d/x.csv/a.csv"), [Named::within(at("d/x.csv"), "a.csv")]);
     assert_eq!(named("d/*.tar.gz/a.csv"), [Named::within(at("d/more.tar.gz"), "a.csv")]);
-    // A folder with the name of an archive is a folder.
+    // A folder with the extension of an archive is a folder.
     let is_one_of_many = true;
     let both = [
         Named { is_one_of_many, ..Named::within(at("data.zip"), "a.csv") },
@@ -159,7 +159,7 @@ fn a_path_goes_on_within_a_file() {
 }
 
 #[test]
-fn a_pattern_matches_members_as_it_matches_files() {
+fn a_pattern_matches_members_by_the_rules_for_files() {
     let matches =
         |pattern: &str, member: &str| MemberPattern::new(Path::new(pattern)).unwrap().matches(member);
     for (pattern, member) in [
@@ -188,7 +188,7 @@ fn a_pattern_matches_members_as_it_matches_files() {
 }
 
 #[test]
-fn names_say_what_is_an_archive() {
+fn archives_are_recognised_by_their_extensions() {
     for name in
         ["x.zip", "d/x.ZIP", "x.tar", "x.tgz", "x.tar.gz", "x.tar.zst", "x.tar.bz2", "x.tar.XZ", "x.txz"]
     {

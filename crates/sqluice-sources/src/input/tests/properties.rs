@@ -1,4 +1,4 @@
-//! Any text comes through any layers unchanged; bad, cut off and damaged bytes are reported with their place.
+//! Property tests: any text passes all layers unchanged, and bad, cut off or damaged bytes are reported with their place.
 
 use encoding_rs::{DecoderResult, Encoding};
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![pieces, any::<String>()]
 }
 
-/// Bytes that are characters in some encoding, in any order.
+/// Bytes that are characters in some encodings, in random order.
 fn rubble() -> impl Strategy<Value = Vec<u8>> {
     let piece = select(vec![
         &b"a"[..],
@@ -78,7 +78,7 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
     prop_oneof![prop::collection::vec(1..8usize, 1..4), Just(vec![1 << 20])]
 }
 
-/// The compression around the bytes: none, or the given number of members or frames.
+/// The compression around the bytes: none, or one with the given number of members.
 #[derive(Clone, Copy, Debug)]
 enum Wrap {
     Plain,
@@ -93,7 +93,7 @@ fn wrap() -> impl Strategy<Value = Wrap> {
 impl Wrap {
     fn around(self, data: &[u8]) -> Vec<u8> {
         let Wrap::Packed(Packer { name, pack, .. }, members) = self else { return data.to_vec() };
-        // The data that may stand before and after each member, and at the end.
+        // Data that may come before and after each member, and data that may come at the end.
         let (around, end) = match name {
             "gzip" | "bzip2" => (Vec::new(), vec![0; 5]),
             "zstd" => (skippable(b"skipped"), skippable(b"")),
@@ -102,7 +102,7 @@ impl Wrap {
         };
         let between = if name == "xz" { vec![0; 4] } else { around.clone() };
         let member_bytes = data.len().div_ceil(members).max(1);
-        // An empty file is not a compressed file, so empty data is one member.
+        // Empty data is compressed to one member, because an empty file is not a compressed file.
         let packed: Vec<Vec<u8>> = match data.is_empty() {
             true => vec![pack(data)],
             false => data.chunks(member_bytes).map(pack).collect(),
@@ -111,7 +111,7 @@ impl Wrap {
     }
 }
 
-/// Decodes byte by byte: the slow twin. Returns the text before the first bad byte, and the place of that byte in the text and the file.
+/// Decodes byte by byte, as a slow reference. Returns the text before the first bad byte, and the place of that byte in the text and the file.
 fn slow(encoding: &'static Encoding, bytes: &[u8]) -> (String, Option<Place>) {
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let mut text = String::new();
@@ -140,7 +140,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(1000))]
 
     #[test]
-    fn plain_text_is_read_as_it_was(text in text(), wrap in wrap(), sizes in sizes()) {
+    fn plain_text_is_read_unchanged(text in text(), wrap in wrap(), sizes in sizes()) {
         let (read, error) = text_of(Drip::new(&wrap.around(text.as_bytes()), sizes), None);
         prop_assert!(error.is_none(), "{:?}", error);
         prop_assert_eq!(read, text.into_bytes());
@@ -155,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn a_named_encoding_is_decoded_as_encoding_rs_does_all_at_once(
+    fn text_in_a_named_encoding_is_decoded_like_encoding_rs_decodes_it_at_once(
         text in text(), label in select(&LABELS[..]), wrap in wrap(), sizes in sizes(),
     ) {
         let encoding = Encoding::for_label(label.as_bytes()).unwrap();
@@ -171,11 +171,11 @@ proptest! {
     }
 
     #[test]
-    fn bad_bytes_are_an_error_at_their_place_after_all_text_before_them(
+    fn all_text_before_bad_bytes_is_returned_and_the_error_has_their_place(
         bytes in rubble(), label in select(&LABELS[..]), wrap in wrap(), sizes in sizes(),
     ) {
         let encoding = Encoding::for_label(label.as_bytes()).unwrap();
-        // Byte order marks, signatures of compression and signatures of other formats have tests of their own.
+        // Byte order marks and signatures have their own tests.
         prop_assume!(!bytes.starts_with(b"\xff\xfe") && !bytes.starts_with(b"\xfe\xff"));
         prop_assume!(Compression::of_data(&bytes).is_none() && foreign::of_bytes(&bytes).is_none());
         let (text, place) = slow(encoding, &bytes);
@@ -191,7 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn reading_ahead_changes_nothing(
+    fn a_text_that_is_read_ahead_is_unchanged(
         bytes in prop::collection::vec(any::<u8>(), 0..2000), sizes in sizes(), block_bytes in 1..70usize,
     ) {
         let ahead = Ahead::start(Drip::new(&bytes, sizes), block_bytes, Cancel::new()).unwrap();
@@ -201,7 +201,7 @@ proptest! {
     }
 }
 
-/// Returns a text without repeated rows, so that losing any of it shows. It compresses to more than one block of Huffman codes.
+/// Returns a text without repeated rows, so that a missing part is noticed. It compresses to more than one block of Huffman codes.
 fn rows() -> Vec<u8> {
     (0..60u32).flat_map(|row| format!("{row},{},é\n", row.wrapping_mul(2_654_435_761)).into_bytes()).collect()
 }
@@ -211,7 +211,7 @@ fn compressed_data_that_is_cut_off_anywhere_is_an_error() {
     let rows = rows();
     for &Packer { name, magic_bytes, pack } in PACKERS {
         let data = pack(&rows);
-        // A file that is cut within its magic bytes is not compressed, just odd. Two members or frames are also cut within the second.
+        // A file that is cut within its signature is not recognised as compressed. Two members in a file are also cut within the second.
         let twice = [&data[..], &data].concat();
         for end in (magic_bytes..data.len()).chain(data.len() + 1..twice.len()) {
             let (text, error) = text_of(&twice[..end], None);
@@ -224,7 +224,7 @@ fn compressed_data_that_is_cut_off_anywhere_is_an_error() {
 }
 
 #[test]
-fn compressed_data_with_a_wrong_bit_is_an_error_or_makes_no_difference() {
+fn a_changed_bit_in_compressed_data_is_an_error_or_makes_no_difference() {
     let rows = rows();
     for &Packer { name, magic_bytes, pack } in PACKERS {
         let data = pack(&rows);

@@ -1,4 +1,4 @@
-//! Waiting for a pipe that gives nothing, and threads that are no longer needed.
+//! Tests of waiting for a silent pipe, and of threads that are no longer needed.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc;
@@ -15,7 +15,7 @@ use super::super::ahead::Ahead;
 use super::super::{Input, InputOptions};
 use super::{drain, gzip, options, pipe};
 
-/// A timeout that no machine needs: a test waits for it only if it fails.
+/// A timeout that is only reached if a test fails.
 const FAR_TOO_LONG: Duration = Duration::from_secs(20);
 
 /// Checks that `work` returns an error after the cancel flag is set.
@@ -74,7 +74,7 @@ fn the_wait_for_someone_to_open_a_fifo_can_be_cancelled() {
 }
 
 #[test]
-fn what_a_pipe_gives_is_available_at_once() {
+fn bytes_of_a_pipe_are_available_as_soon_as_they_are_written() {
     let (mut input, mut writer) = pipe(options(None));
     writer.write_all(b"0123456789abc\n").unwrap();
     let mut reader = input.open().unwrap().reader;
@@ -87,7 +87,7 @@ fn what_a_pipe_gives_is_available_at_once() {
     assert_eq!(reader.read(&mut line).unwrap(), 0);
 }
 
-/// A reader that gives the same byte for ever. A test sees by the pointer's other holder when the reader is dropped.
+/// A reader that returns the same byte for ever. The test sees by the count of its `Arc` when the reader is dropped.
 struct Endless(#[expect(dead_code, reason = "it is there to be dropped")] Arc<()>);
 
 impl Read for Endless {
@@ -98,7 +98,7 @@ impl Read for Endless {
 }
 
 #[test]
-fn the_thread_ends_when_its_reader_is_gone() {
+fn the_thread_ends_when_its_reader_is_dropped() {
     let alive = Arc::new(());
     let watch: Weak<()> = Arc::downgrade(&alive);
     let mut ahead = Ahead::start(Endless(alive), 10, Cancel::new()).unwrap();
@@ -112,7 +112,7 @@ fn the_thread_ends_when_its_reader_is_gone() {
     }
 }
 
-/// A reader that gives a byte, and then ends or fails.
+/// A reader that returns a byte, and then ends or fails.
 struct Fails {
     given: bool,
     end: fn() -> io::Result<usize>,
@@ -130,7 +130,7 @@ impl Read for Fails {
 }
 
 #[test]
-fn an_error_of_the_thread_is_passed_on_and_a_panic_is_no_end() {
+fn an_error_of_the_thread_is_reported_and_a_panic_does_not_look_like_the_end() {
     let fails: fn() -> io::Result<usize> = || Err(Error::input("broken").into());
     let panics: fn() -> io::Result<usize> = || panic!("on purpose");
     for (end, message) in [(fails, "broken"), (panics, "cannot read not named")] {

@@ -1,4 +1,4 @@
-//! Arrays of the C interface, with every buffer in an allocation of its own.
+//! Builds arrays of the C data interface in which every buffer is a separate allocation of its exact size.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -10,7 +10,8 @@ use fastrand::Rng;
 use super::super::raw::Raw;
 use super::tree::Tree;
 
-/// The memory behind the pointers of an array. Every buffer is an allocation of its own, exactly as long as the buffer.
+/// The memory that the pointers of an array refer to. Every buffer is a separate allocation of exactly its size, so that tools notice reads
+/// beyond its end.
 #[derive(Default)]
 pub(super) struct Memory {
     buffers: Vec<Box<[u8]>>,
@@ -22,7 +23,7 @@ pub(super) struct Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         for array in &self.arrays {
-            // SAFETY: each pointer comes from `Box::into_raw`, and no array uses it any more.
+            // SAFETY: each pointer comes from `Box::into_raw`, and no array uses it any longer.
             drop(unsafe { Box::from_raw(*array) });
         }
     }

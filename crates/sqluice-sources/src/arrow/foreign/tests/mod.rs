@@ -1,4 +1,4 @@
-//! Random arrays of every layout, legal and corrupted, beside a slow reader that knows the sizes of all buffers.
+//! Imports random arrays of every layout, valid and corrupted, and compares the values with those of a slow, simple reader.
 
 mod memory;
 mod random;
@@ -24,7 +24,7 @@ fn fields(tree: &Tree) -> Fields {
     fields.clone()
 }
 
-/// Returns a row of a batch as JSON, or the fault of a bad row.
+/// Returns a row of a batch as JSON, or the message of a bad row.
 fn row_of(batch: &RecordBatch, kinds: &[DataType], row: usize) -> Result<Value, String> {
     let mut text = String::new();
     let mut json = Json::new(&mut text, usize::MAX);
@@ -38,7 +38,7 @@ fn row_of(batch: &RecordBatch, kinds: &[DataType], row: usize) -> Result<Value, 
     }
 }
 
-/// Converts every column to a column of a batch. The result must have the rows' texts, or refuse a row with an illegal text.
+/// Converts every column of a batch. The result must contain the texts of `rows`, or an error about a row with an invalid text.
 fn convert_columns(batch: &RecordBatch, kinds: &[DataType], rows: &[Read]) {
     for (index, (column, kind)) in batch.columns().iter().zip(kinds).enumerate() {
         let options = ArrowOptions::new();
@@ -64,7 +64,7 @@ fn convert_columns(batch: &RecordBatch, kinds: &[DataType], rows: &[Read]) {
 }
 
 #[test]
-fn legal_arrays_with_garbage_that_no_row_has_are_read_unchanged() {
+fn garbage_that_belongs_to_no_row_does_not_change_the_values() {
     for seed in 0..tries(200, 2_000, 20_000) {
         let rng = &mut Rng::with_seed(seed);
         let mut tree = rows(rng);
@@ -72,10 +72,10 @@ fn legal_arrays_with_garbage_that_no_row_has_are_read_unchanged() {
         tree.fill_with_garbage(&reached, rng);
         let mut memory = Memory::default();
         let mut batches = ForeignBatches::new(&Schema::new(fields(&tree)));
-        // The second import knows the dictionaries.
+        // At the second import, the dictionaries are already known.
         for _ in 0..2 {
             let array = memory.ffi(&tree, &mut Rng::with_seed(seed));
-            // SAFETY: `array` is an array of the interface whose buffers have their true sizes.
+            // SAFETY: `array` is a valid array of the interface: its buffers have the sizes that its content declares.
             let batch = unsafe { batches.import(array) };
             let batch = batch.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{tree:#?}"));
             let rows: Vec<Read> = (0..tree.length).map(|row| tree.read(row)).collect();
@@ -89,7 +89,7 @@ fn legal_arrays_with_garbage_that_no_row_has_are_read_unchanged() {
 }
 
 #[test]
-fn corrupted_arrays_are_refused_or_have_the_values_that_a_slow_reader_finds() {
+fn corrupted_arrays_are_refused_or_read_like_the_slow_reader() {
     let (mut refused, mut bad, mut sound) = (0, 0, 0);
     for seed in 0..tries(500, 10_000, 100_000) {
         let rng = &mut Rng::with_seed(seed);
@@ -100,7 +100,7 @@ fn corrupted_arrays_are_refused_or_have_the_values_that_a_slow_reader_finds() {
         let mut memory = Memory::default();
         let mut batches = ForeignBatches::new(&Schema::new(fields(&tree)));
         let array = memory.ffi(&tree, rng);
-        // SAFETY: `array` is an array of the interface whose buffers have their true sizes.
+        // SAFETY: the corruption changes no sizes: the buffers have the sizes that the array's content declares.
         let batch = match unsafe { batches.import(array) } {
             Ok(batch) => batch,
             Err(error) => {

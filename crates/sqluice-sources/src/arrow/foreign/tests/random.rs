@@ -1,4 +1,4 @@
-//! Random arrays, garbage that no row has, and corruption.
+//! Generates random arrays, garbage in values that belong to no row, and corrupted arrays.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -154,7 +154,7 @@ fn text(rng: &mut Rng) -> Vec<u8> {
     words[rng.usize(..words.len())].as_bytes().to_vec()
 }
 
-/// Returns a legal array of the type, with `length` values.
+/// Returns a random valid array of the type, with `length` values.
 pub(super) fn tree(kind: &DataType, length: usize, nullable: bool, rng: &mut Rng) -> Tree {
     use DataType::*;
     let offset = rng.usize(..3);
@@ -299,7 +299,7 @@ pub(super) fn tree(kind: &DataType, length: usize, nullable: bool, rng: &mut Rng
     Tree { kind: kind.clone(), length, offset, null_count, buffers, children, dictionary }
 }
 
-/// Returns rows of random columns.
+/// Returns random rows: a struct array with one or two columns.
 pub(super) fn rows(rng: &mut Rng) -> Tree {
     let columns = 1 + rng.usize(..2);
     let fields = (0..columns).map(|index| Field::new(format!("c{index}"), kind(rng, 3), true));
@@ -308,7 +308,7 @@ pub(super) fn rows(rng: &mut Rng) -> Tree {
     tree(&kind, length, false, rng)
 }
 
-/// Corrupts some content of an array, but not the sizes of its buffers.
+/// Corrupts the content of an array at random, but not the sizes of its buffers.
 pub(super) fn corrupt(tree: &mut Tree, rng: &mut Rng) {
     let mut arrays = 0;
     tree.each(&mut |_| arrays += 1);
@@ -322,7 +322,7 @@ pub(super) fn corrupt(tree: &mut Tree, rng: &mut Rng) {
             return;
         }
         match rng.usize(..8) {
-            // The length of the root is the number of rows, so a shorter root is legal.
+            // The length of the root is the number of rows, so a shorter root would still be valid.
             0 if chosen > 0 => tree.length -= rng.usize(..=tree.length),
             1 if tree.length > 0 => (tree.length, tree.offset) = (tree.length - 1, tree.offset + 1),
             2 => tree.null_count = rng.i64(-1..4),
@@ -349,7 +349,7 @@ pub(super) fn corrupt(tree: &mut Tree, rng: &mut Rng) {
                         }
                     }
                 }
-                // The last offset is the size of the data, so it must be true.
+                // The size of the data follows from the last offset, which therefore must stay correct.
                 use DataType::*;
                 if matches!(tree.kind, Utf8 | LargeUtf8 | Binary | LargeBinary)
                     && let Ok(last) = tree.offset_at(1, tree.offset + tree.length)
@@ -363,7 +363,7 @@ pub(super) fn corrupt(tree: &mut Tree, rng: &mut Rng) {
             }
         }
     });
-    // The last offset of a shorter array may be an offset from its middle.
+    // In an array that became shorter, the new last offset may be one that was corrupted.
     tree.each(&mut |tree| {
         use DataType::*;
         if matches!(tree.kind, Utf8 | LargeUtf8 | Binary | LargeBinary)

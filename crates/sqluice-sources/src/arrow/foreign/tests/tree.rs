@@ -1,24 +1,24 @@
-//! Arrays whose buffers have sizes, and the slow reader of their values.
+//! Arrays as trees whose buffers know their sizes, and the slow, simple reader of their values.
 
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, UnionMode};
 use serde_json::{Value, json};
 
-/// An array whose buffers have sizes.
+/// An array whose buffers know their sizes.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     pub(super) kind: DataType,
     pub(super) length: usize,
     pub(super) offset: usize,
     pub(super) null_count: i64,
-    /// The buffers of the interface, without the sizes of the buffers behind views.
+    /// The buffers of the interface, except the last buffer of a type with views: the sizes of its data buffers.
     pub(super) buffers: Vec<Option<Vec<u8>>>,
     pub(super) children: Vec<Tree>,
     pub(super) dictionary: Option<Box<Tree>>,
 }
 
-/// The error for a value that can't be read.
+/// The result of reading an invalid value.
 #[derive(Debug, PartialEq)]
 pub(super) struct Illegal;
 
@@ -77,7 +77,7 @@ impl Tree {
         range.map(|at| self.read(at)).collect::<Result<Vec<Value>, _>>().map(Value::Array)
     }
 
-    /// Returns the range of a list's values in the child.
+    /// Returns the range of a list's values in the child array.
     pub(super) fn range(&self, place: usize) -> Result<std::ops::Range<usize>, Illegal> {
         use DataType::*;
         let (start, end) = match self.kind {
@@ -114,7 +114,7 @@ impl Tree {
         })
     }
 
-    /// Returns the run that a value belongs to.
+    /// Returns the index of the run that contains a value.
     pub(super) fn run(&self, place: usize) -> Result<usize, Illegal> {
         let ends = &self.children[0];
         let mut before = 0;
@@ -131,7 +131,7 @@ impl Tree {
         Err(Illegal)
     }
 
-    /// Returns the child of a union that has a value, and the index of the value in the child.
+    /// Returns the index of the union's child that has a value, and the index of the value in that child.
     pub(super) fn member(&self, place: usize) -> Result<(usize, usize), Illegal> {
         let DataType::Union(fields, mode) = &self.kind else { unreachable!() };
         let id = i8::from_le_bytes(self.word(0, place)?);

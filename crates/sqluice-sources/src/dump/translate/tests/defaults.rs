@@ -1,15 +1,15 @@
-//! Counters, and defaults that are no constants.
+//! Tests of counters, and of defaults that are not constants.
 
 use super::super::Dialect;
 use super::{database, rows, translated};
 
-/// Returns the largest number that the counter of the last table has given.
+/// Returns the largest number that the counter of the last table has returned.
 fn largest_given(dialect: Dialect, sql: &str) -> Option<i64> {
     translated(dialect, sql).tables.last().unwrap().largest_given
 }
 
 #[test]
-fn a_counter_of_mysql_goes_on_with_the_number_that_the_dump_names() {
+fn auto_increment_of_mysql_continues_with_the_next_number_in_the_dump() {
     for (sql, expected) in [
         ("CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY) ENGINE=InnoDB AUTO_INCREMENT=100;\n", Some(99)),
         (
@@ -22,7 +22,7 @@ fn a_counter_of_mysql_goes_on_with_the_number_that_the_dump_names() {
             Some(i64::MAX - 1),
         ),
         ("CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY);\n", None),
-        // Only AUTOINCREMENT keeps a number.
+        // In SQLite, only AUTOINCREMENT stores the last number.
         ("CREATE TABLE t (id int AUTO_INCREMENT, a int, PRIMARY KEY (a, id)) AUTO_INCREMENT=100;\n", None),
     ] {
         assert_eq!(largest_given(Dialect::MySql, sql), expected, "{sql}");
@@ -30,7 +30,7 @@ fn a_counter_of_mysql_goes_on_with_the_number_that_the_dump_names() {
 }
 
 #[test]
-fn a_sequence_of_postgres_goes_on_with_the_number_that_it_gives_next() {
+fn a_sequence_of_postgres_continues_with_its_next_number() {
     let owned = "CREATE TABLE public.t (id integer NOT NULL);\nCREATE SEQUENCE public.s START WITH 1;\n\
                  ALTER TABLE ONLY public.t ALTER COLUMN id SET DEFAULT nextval('public.s'::regclass);\n\
                  ALTER TABLE ONLY public.t ADD CONSTRAINT k PRIMARY KEY (id);\n";
@@ -63,7 +63,7 @@ fn a_sequence_of_postgres_goes_on_with_the_number_that_it_gives_next() {
 }
 
 #[test]
-fn the_present_moment_has_the_form_of_the_values_of_its_column() {
+fn a_default_of_now_has_the_form_of_the_columns_other_values() {
     const DAY: &str = "????-??-??";
     const TIME: &str = "??:??:??";
     for (dialect, declared, default, form) in [
@@ -105,7 +105,7 @@ fn the_present_moment_has_the_form_of_the_values_of_its_column() {
 }
 
 #[test]
-fn a_default_that_differs_by_row_or_is_left_out_has_no_value() {
+fn a_default_that_differs_by_row_or_is_left_out_has_a_reason() {
     let translated = translated(
         Dialect::Postgres,
         "CREATE TABLE t (a uuid DEFAULT gen_random_uuid(), b text DEFAULT version(), c int DEFAULT nextval('s'), d date DEFAULT now(), e int);\n",
@@ -128,7 +128,7 @@ fn constraints_are_dropped_by_their_names() {
 }
 
 #[test]
-fn no_condition_compares_decimals_that_sqlite_computes_in_floating_point() {
+fn a_check_that_compares_computed_decimals_is_left_out() {
     let translated = translated(
         Dialect::MySql,
         "CREATE TABLE t (a decimal(5,2), b decimal(5,2), s decimal(5,2), n int, d double, p decimal(5,2) GENERATED ALWAYS AS (a * n) STORED,\n\

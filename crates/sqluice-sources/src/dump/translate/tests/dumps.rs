@@ -1,4 +1,4 @@
-//! Statements as mariadb-dump 10.11 and pg_dump 15 write them.
+//! Tests with statements as mariadb-dump 10.11 and pg_dump 15 write them.
 
 use super::super::{Conversion, Dialect, Translator};
 use super::{database, rows, translated};
@@ -85,7 +85,7 @@ fn left_out(translated: &super::super::Translated) -> Vec<String> {
 }
 
 #[test]
-fn a_table_of_mariadb_is_a_table_of_sqlite() {
+fn a_table_of_mariadb_keeps_its_types_keys_and_checks_in_sqlite() {
     let translated = translated(Dialect::MySql, MYSQL);
     let database = database(&translated);
     assert_eq!(
@@ -127,7 +127,7 @@ fn a_table_of_mariadb_is_a_table_of_sqlite() {
 }
 
 #[test]
-fn a_table_of_postgres_is_a_table_of_sqlite() {
+fn a_table_of_postgres_keeps_its_types_keys_and_checks_in_sqlite() {
     let translated = translated(Dialect::Postgres, POSTGRES);
     let database = database(&translated);
     assert_eq!(left_out(&translated), ["gin index gi", "trigger tr"]);
@@ -144,7 +144,7 @@ fn a_table_of_postgres_is_a_table_of_sqlite() {
 }
 
 #[test]
-fn keys_that_phpmyadmin_adds_at_the_end_are_those_of_the_table() {
+fn keys_that_phpmyadmin_adds_by_alter_table_are_in_create_table() {
     let translated = translated(
         Dialect::MySql,
         "CREATE TABLE `t` (\n  `id` int(11) NOT NULL,\n  `x` int(11) DEFAULT NULL\n) ENGINE=InnoDB;\n\
@@ -187,7 +187,7 @@ fn deep_nesting_leaves_the_check_out() {
 }
 
 #[test]
-fn constraints_that_are_dropped_before_their_tables_exist_are_passed_over() {
+fn dropping_constraints_before_their_tables_exist_is_ignored() {
     let translated = translated(
         Dialect::Postgres,
         "ALTER TABLE IF EXISTS ONLY public.t DROP CONSTRAINT IF EXISTS t_pkey;\n\
@@ -198,7 +198,7 @@ fn constraints_that_are_dropped_before_their_tables_exist_are_passed_over() {
 }
 
 #[test]
-fn an_enumeration_takes_the_empty_text_of_other_values() {
+fn an_enumeration_accepts_the_empty_text_that_mysql_stores_for_invalid_values() {
     let translated = translated(Dialect::MySql, "CREATE TABLE t (e enum('a','b'));\n");
     let database = database(&translated);
     database.execute("INSERT INTO t VALUES('a'), (''), (NULL)", []).unwrap();
@@ -206,7 +206,7 @@ fn an_enumeration_takes_the_empty_text_of_other_values() {
 }
 
 #[test]
-fn names_keep_their_quotes_behind_a_trigger_that_sets_another_mode() {
+fn quoted_names_are_read_after_a_trigger_that_sets_another_mode() {
     let translated = translated(
         Dialect::MySql,
         "SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='ANSI';\nSET @saved_sql_mode = @@sql_mode;\nSET sql_mode = '';\n\

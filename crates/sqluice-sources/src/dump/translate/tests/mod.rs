@@ -1,4 +1,4 @@
-//! Tests of translated schemas: SQLite is asked what the translation declares.
+//! Tests of translated schemas, which are created in SQLite and queried there.
 
 mod defaults;
 mod dumps;
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use super::{Dialect, Translated, Translator};
 
-/// Translates a text of statements. A semicolon at the end of a line ends a statement, as it does in these texts.
+/// Translates a text of statements. In these texts, every semicolon at the end of a line ends a statement.
 fn translated(dialect: Dialect, sql: &str) -> Translated {
     let mut translator = Translator::new(dialect);
     let mut line = 1;
@@ -31,7 +31,7 @@ fn database(translated: &Translated) -> Connection {
     database
 }
 
-/// Returns the values of a query, with bars between columns.
+/// Returns the rows of a query, with bars between the values.
 fn rows(database: &Connection, query: &str) -> Vec<String> {
     let mut statement = database.prepare(query).unwrap();
     let columns = statement.column_count();

@@ -5,7 +5,7 @@ use sqluice_core::schema::{quoted, quoted_text};
 use super::super::Dialect;
 use super::{database, rows, translated};
 
-/// A type of the source, and its declared type in SQLite.
+/// A type in the dump, and the declared type in SQLite.
 type Pair = (&'static str, &'static str);
 
 const MYSQL: [Pair; 20] = [
@@ -177,7 +177,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(400))]
 
     #[test]
-    fn sqlite_declares_what_the_source_declared(seed in any::<u64>(), is_mysql in any::<bool>()) {
+    fn random_schemas_keep_their_columns_keys_and_foreign_keys_in_sqlite(seed in any::<u64>(), is_mysql in any::<bool>()) {
         let mut random = Rng::with_seed(seed);
         let types = if is_mysql { MYSQL } else { POSTGRES };
         let tables = schema(&mut random, &types);
@@ -193,7 +193,7 @@ proptest! {
             prop_assert_eq!(&of.into, &table.name);
             let name = quoted_text(&table.name);
             let expected: Vec<String> = table.columns.iter().enumerate().map(|(at, (column, (_, declared), not_null))| {
-                // The key is a rowid, which is never NULL.
+                // The primary key becomes the rowid, for which SQLite does not report NOT NULL.
                 format!("{column}|{declared}|{}|{}", i32::from(*not_null && at != table.key), i32::from(at == table.key))
             }).collect();
             prop_assert_eq!(rows(&database, &format!("SELECT name, type, \"notnull\", pk FROM pragma_table_xinfo({name})")), expected);

@@ -15,7 +15,7 @@ fn json(element: Element, text: &str) -> String {
 }
 
 #[test]
-fn arrays_are_json() {
+fn arrays_become_json() {
     assert_eq!(json(Element::Number, "{1,2,NULL,NaN,1.50}"), "[1,2,null,null,1.50]");
     assert_eq!(
         json(Element::Text, r#"{a,"a b","NULL","c\"d\\",NULL,1}"#),
@@ -36,7 +36,7 @@ fn broken_arrays_are_refused() {
 }
 
 #[test]
-fn moments_are_in_utc() {
+fn timestamps_with_a_zone_are_converted_to_utc() {
     let moment = |text| String::from_utf8(converted(&Conversion::Moment, text).1).unwrap();
     assert_eq!(moment("2024-01-31 13:45:00+01"), "2024-01-31 12:45:00+00:00");
     assert_eq!(moment("2024-01-01 00:15:00.5+05:30"), "2023-12-31 18:45:00.500+00:00");
@@ -48,7 +48,7 @@ fn moments_are_in_utc() {
 }
 
 #[test]
-fn bytes_have_two_forms() {
+fn bytea_is_read_in_both_of_its_forms() {
     assert_eq!(converted(&Conversion::Bytea, r"\x00fF"), (Converted::Blob, vec![0, 255]));
     assert_eq!(
         converted(&Conversion::Bytea, r"a\\b\000\377"),
@@ -71,7 +71,7 @@ fn numbers_beyond_sqlites_integers_keep_their_digits() {
 }
 
 #[test]
-fn dates_of_scripts_have_the_form_of_dates_of_dumps() {
+fn dates_in_other_forms_get_the_form_that_servers_write() {
     let stored = |text: &str, time: bool| {
         let (kind, out) = converted(&Conversion::Civil { time }, text);
         if kind == Converted::Unchanged { text.to_owned() } else { String::from_utf8(out).unwrap() }
@@ -101,7 +101,7 @@ fn dates_of_scripts_have_the_form_of_dates_of_dumps() {
 }
 
 #[test]
-fn blanks_at_the_end_of_char_are_no_part_of_the_value() {
+fn blanks_at_the_end_of_char_are_removed() {
     assert_eq!(converted(&Conversion::Unpadded, "French    "), (Converted::Text, b"French".to_vec()));
     assert_eq!(converted(&Conversion::Unpadded, " a b"), (Converted::Unchanged, Vec::new()));
     assert_eq!(converted(&Conversion::Unpadded, "   "), (Converted::Text, Vec::new()));

@@ -1,4 +1,4 @@
-//! Each type, each codec, and schemas that are refused.
+//! Tests of each type, each codec, limits, and invalid schemas.
 
 use super::super::column::EMPTY_ITEMS_MAX;
 use super::super::taken::{Cell, read};
@@ -26,7 +26,7 @@ fn text_bytes(value: &str) -> Vec<u8> {
 }
 
 #[test]
-fn primitive_types_are_stored_as_those_of_parquet() {
+fn primitive_types_are_stored_like_primitive_types_of_parquet() {
     let real = |real: f64| Cell::Real(real.to_bits());
     assert_eq!(values(r#""null""#, 2, b""), (None, vec![Cell::Null; 2]));
     assert_eq!(values(r#""boolean""#, 2, &[1, 0]), (Some("INTEGER"), vec![Cell::Int(1), Cell::Int(0)]));
@@ -48,7 +48,7 @@ fn primitive_types_are_stored_as_those_of_parquet() {
 }
 
 #[test]
-fn logical_types_are_stored_as_those_of_parquet() {
+fn logical_types_are_stored_like_logical_types_of_parquet() {
     for (kind, logical, number, expected) in [
         ("int", "date", 19782, "2024-02-29"),
         ("int", "time-millis", 86_399_999, "23:59:59.999"),
@@ -74,7 +74,7 @@ fn logical_types_are_stored_as_those_of_parquet() {
 }
 
 #[test]
-fn decimals_are_numbers_where_those_keep_all_digits() {
+fn decimals_are_numbers_unless_a_number_would_lose_digits() {
     let of_bytes = |precision: u32, scale: u32| {
         format!(r#"{{"type":"bytes","logicalType":"decimal","precision":{precision},"scale":{scale}}}"#)
     };
@@ -92,7 +92,7 @@ fn decimals_are_numbers_where_those_keep_all_digits() {
     assert_eq!(values(fixed, 1, &data).1, [text("-0.1")]);
     data[0] = 0x80;
     assert_eq!(values(fixed, 1, &data).1, [text("-72504182789462761957760927248034352928243528499.3")]);
-    // A logical type that makes no sense is ignored.
+    // A logical type that does not fit its type is ignored.
     for ignored in [of_bytes(0, 0), of_bytes(2, 3), r#"{"type":"bytes","logicalType":"decimal"}"#.to_owned()]
     {
         assert_eq!(values(&ignored, 1, &[2, 5]), (Some("BLOB"), vec![Cell::Blob(vec![5])]));
@@ -104,7 +104,7 @@ fn decimals_are_numbers_where_those_keep_all_digits() {
 }
 
 #[test]
-fn unions_of_null_and_a_type_are_that_type() {
+fn a_union_of_null_and_a_type_is_stored_as_the_type() {
     assert_eq!(
         values(r#"["null","int"]"#, 3, &[2, 14, 0, 2, 1]),
         (Some("INTEGER"), vec![Cell::Int(7), Cell::Null, Cell::Int(-1)])
@@ -137,7 +137,7 @@ fn nested_values_are_json() {
 }
 
 #[test]
-fn a_type_is_named_where_it_is_used_again() {
+fn a_named_type_may_be_used_again_by_its_name() {
     let schema = r#"{"type":"record","name":"r","namespace":"a.b","fields":[
         {"name":"one","type":{"type":"enum","name":"e","symbols":["A","B"]}},
         {"name":"two","type":"e"},
@@ -164,7 +164,7 @@ fn a_type_is_named_where_it_is_used_again() {
 }
 
 #[test]
-fn objects_that_are_no_records_are_one_column() {
+fn objects_that_are_not_records_make_one_column() {
     let outcome = read(&file(r#""string""#, 2, &[&text_bytes("a")[..], &text_bytes("b")].concat()), MEMORY);
     assert_eq!(outcome.columns, [("value".to_owned(), Some("TEXT"))]);
     assert_eq!(outcome.rows, [[text("a")], [text("b")]]);
@@ -202,7 +202,7 @@ fn a_date_beyond_the_year_9999_makes_a_bad_row() {
 }
 
 #[test]
-fn schemas_that_make_no_sense_are_refused() {
+fn invalid_schemas_are_refused() {
     for (schema, expected) in [
         ("{", "its schema: EOF"),
         ("7", "no type"),
@@ -245,7 +245,7 @@ fn a_schema_that_stands_for_too_many_types_is_refused() {
 }
 
 #[test]
-fn items_and_records_that_take_no_bytes_are_a_million_at_most() {
+fn more_than_a_million_items_or_records_without_bytes_are_refused() {
     let array = r#"{"type":"array","items":"null"}"#;
     let count = EMPTY_ITEMS_MAX as i64;
     for (count, is_read) in [(3, true), (count + 1, false), (i64::MAX, false), (i64::MIN, false)] {
@@ -260,8 +260,8 @@ fn items_and_records_that_take_no_bytes_are_a_million_at_most() {
 }
 
 #[test]
-fn the_values_of_a_record_take_no_more_than_they_may() {
-    // A NULL takes one byte of the file, but the memory of a NULL in each field of the record.
+fn a_record_whose_values_take_too_much_memory_is_refused() {
+    // A NULL takes one byte in the file, but as much memory as a value, in each of the 1000 fields.
     let fields: Vec<String> =
         (0..1000).map(|index| format!(r#"{{"name":"f{index}","type":"long"}}"#)).collect();
     let kind = format!(
@@ -273,7 +273,7 @@ fn the_values_of_a_record_take_no_more_than_they_may() {
     long(0, &mut data);
     let error = rows(&kind, 1, &data).error.unwrap();
     assert!(error.contains("the values of a record") && error.contains("record 1, in block 1"), "{error}");
-    // A NULL of a long fixed takes no memory.
+    // A NULL of a `fixed` with a great length takes no memory.
     let fixed = r#"["null",{"type":"fixed","name":"f","size":1000000000}]"#;
     assert_eq!(rows(fixed, 1000, &[0; 1000]).rows.len(), 1000);
 }

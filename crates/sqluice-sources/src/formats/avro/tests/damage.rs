@@ -1,4 +1,4 @@
-//! Damaged files: files that are cut short, have changed bytes, or have bytes that the format forbids.
+//! Tests of damaged files: cut short, with changed bytes, or with bytes that Avro does not permit.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::file::{block, header, long, of_field};
 use super::{MEMORY, random_file, rows};
 
 #[test]
-fn bytes_that_break_a_rule_are_refused_by_block_and_record() {
+fn the_error_about_a_malformed_value_names_the_record_and_the_block() {
     for (kind, records, data, expected) in [
         (r#""boolean""#, 2, &[1, 2][..], "a boolean is neither 0 nor 1"),
         (r#""int""#, 2, &[0, 0x80, 0x80, 0x80, 0x80, 0x10], "an int has more than 32 bits"),
@@ -37,7 +37,7 @@ fn bytes_that_break_a_rule_are_refused_by_block_and_record() {
 }
 
 #[test]
-fn blocks_that_break_a_rule_are_refused() {
+fn malformed_blocks_are_refused() {
     let schema = of_field(r#""int""#);
     for (records, data) in [(1, &[0, 0][..]), (0, &[0]), (3, &[0, 0]), (-1, &[0])] {
         let mut file = header(&schema, "null");
@@ -64,7 +64,7 @@ fn blocks_that_break_a_rule_are_refused() {
     assert!(read(&file, MEMORY).error.unwrap().contains("not an Avro file, or it is damaged"));
 }
 
-/// Returns `true` if the rows and bad rows of `short` are the first ones of `whole`.
+/// Returns `true` if the rows of `short` are the first rows of `whole`, and so are its bad rows.
 fn is_beginning(short: &Outcome, whole: &Outcome) -> bool {
     whole.rows.starts_with(&short.rows) && whole.bad.starts_with(&short.bad)
 }
@@ -73,7 +73,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(512))]
 
     #[test]
-    fn a_file_that_is_cut_short_has_the_rows_of_whole_blocks_or_is_refused(seed: u64) {
+    fn a_file_that_is_cut_short_is_refused_unless_it_ends_after_a_block(seed: u64) {
         let (file, _) = random_file(seed);
         let whole = read(&file, MEMORY);
         let end = fastrand::Rng::with_seed(seed).usize(..file.len());
@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_no_file(bytes: Vec<u8>) {
+    fn random_bytes_never_panic(bytes: Vec<u8>) {
         prop_assert!(read(&bytes, MEMORY).error.is_some());
         let file = [b"Obj\x01", &bytes[..]].concat();
         read(&file, MEMORY);

@@ -1,4 +1,4 @@
-//! Files, written byte by byte.
+//! Writes Avro files byte by byte.
 
 use std::io::Write;
 
@@ -24,7 +24,7 @@ pub(super) fn bytes(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
-/// Returns a header.
+/// Returns the header of a file with this schema and codec.
 pub(super) fn header(schema: &str, codec: &str) -> Vec<u8> {
     let mut out = b"Obj\x01".to_vec();
     long(2, &mut out);
@@ -71,7 +71,7 @@ pub(super) fn file(schema: &str, records: i64, data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Returns the schema of a record with one field.
+/// Returns the schema of a record with one field, `v`, of the type `kind`.
 pub(super) fn of_field(kind: &str) -> String {
     format!(r#"{{"type":"record","name":"r","fields":[{{"name":"v","type":{kind}}}]}}"#)
 }

@@ -9,10 +9,10 @@ use serde_json::Value;
 use self::file::{block, file, header, of_field, packed};
 use super::taken::{Cell, Outcome, read};
 
-/// The memory of a load.
+/// The memory of the simulated load.
 const MEMORY: u64 = 64 << 20;
 
-/// Reads records with one field of the type `kind`.
+/// Reads `data` as records with one field of the type `kind`.
 fn rows(kind: &str, records: i64, data: &[u8]) -> Outcome {
     read(&file(&of_field(kind), records, data), MEMORY)
 }
@@ -21,7 +21,7 @@ fn text(text: &str) -> Cell {
     Cell::Text(text.to_owned())
 }
 
-/// Returns a file with one column, `v`, of arrays of one random type; and the JSON of its rows.
+/// Returns a file with one column, `v`, of arrays of one random type, and the expected JSON of each row.
 fn random_file(seed: u64) -> (Vec<u8>, Vec<Value>) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let kind = random::Kind::Array(Box::new(random::kind(3, &mut rng)));
@@ -42,7 +42,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(512))]
 
     #[test]
-    fn random_values_of_random_types_are_read_as_they_were_written(seed: u64) {
+    fn random_values_of_random_types_are_read_back(seed: u64) {
         let (file, expected) = random_file(seed);
         let outcome = read(&file, MEMORY);
         prop_assert_eq!(&outcome.error, &None);

@@ -1,11 +1,11 @@
-//! Random schemas with random values, and the JSON of these values.
+//! Random schemas with random values, and the JSON that the values are expected to become.
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
 use super::file::{bytes, long};
 
-/// A type.
+/// An Avro type.
 #[derive(Debug)]
 pub(super) enum Kind {
     Null,
@@ -55,7 +55,7 @@ pub(super) fn kind(depth: usize, rng: &mut Rng) -> Kind {
 }
 
 impl Kind {
-    /// Returns the schema of the type. `names` counts the named types.
+    /// Returns the schema of the type. `names` is the number of named types so far, from which new names are made.
     pub(super) fn schema(&self, names: &mut usize) -> Value {
         let mut name = || {
             *names += 1;
@@ -97,7 +97,7 @@ impl Kind {
         }
     }
 
-    /// Appends a random value, and returns its JSON.
+    /// Appends a random value to `out`, and returns its JSON.
     pub(super) fn put(&self, rng: &mut Rng, out: &mut Vec<u8>) -> Value {
         match self {
             Kind::Null => Value::Null,
@@ -152,7 +152,7 @@ impl Kind {
                 match fixed {
                     Some(_) => out.extend_from_slice(&all),
                     None => {
-                        // Writers may leave out bytes that only repeat the sign.
+                        // Writers may leave out leading bytes that only repeat the sign.
                         let sign = if value < 0 { 0xff } else { 0 };
                         let same = |pair: &&[u8]| pair[0] == sign && pair[1] & 0x80 == sign & 0x80;
                         let more = all.windows(2).take_while(same).count();
@@ -190,7 +190,7 @@ impl Kind {
     }
 }
 
-/// Appends items in several blocks. Some blocks have their length before them.
+/// Appends the items of an array or a map in several blocks, some of which have their length before them.
 fn put_items(
     rng: &mut Rng,
     out: &mut Vec<u8>,

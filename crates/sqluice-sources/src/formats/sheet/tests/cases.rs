@@ -1,4 +1,4 @@
-//! Sheets as tables.
+//! Tests of single workbooks: values, headers, notes and errors.
 
 use super::super::made::{MadeSheet, xlsx};
 use super::super::taken::read;
@@ -9,7 +9,7 @@ fn lines(taken: &Taken) -> Vec<String> {
 }
 
 #[test]
-fn the_type_of_a_cell_decides_about_its_value() {
+fn the_value_of_a_cell_follows_from_its_type_and_format() {
     let taken = rows_of(
         "<row r=\"1\"><c r=\"A1\" t=\"inlineStr\"><is><t>a</t></is></c><c r=\"B1\" t=\"inlineStr\"><is><t>b</t></is></c></row>\
          <row><c t=\"s\"><v>0</v></c><c><v>007</v></c></row>\
@@ -43,7 +43,7 @@ fn the_type_of_a_cell_decides_about_its_value() {
 }
 
 #[test]
-fn titles_and_empty_rows_stand_before_the_header() {
+fn titles_and_empty_rows_above_the_header_are_left_out() {
     let text = |cell: &str, text: &str| format!("<c r=\"{cell}\" t=\"inlineStr\"><is><t>{text}</t></is></c>");
     let rows = format!(
         "<row r=\"2\">{}</row><row r=\"4\">{}{}</row><row r=\"5\">{}<c r=\"C5\"><v>3</v></c></row><row r=\"7\">{}<c r=\"C7\"><v>4</v></c></row>",
@@ -59,7 +59,7 @@ fn titles_and_empty_rows_stand_before_the_header() {
     assert_eq!(
         taken.notes,
         [
-            "rows 2 to 3 are no part of the table, and are left out: \"Sales of 2024\"; `skip_lines = 0` keeps all rows"
+            "rows 2 to 3 are not part of the table, and are left out: \"Sales of 2024\"; `skip_lines = 0` keeps all rows"
         ]
     );
     let all = rows_of(&rows, &FormatOptions::new().skip_lines(0).header(false));
@@ -108,7 +108,7 @@ fn sheets_are_tables_and_hidden_ones_are_left_out() {
     let three = [sheet("visible", "One"), sheet("veryHidden", "Two"), sheet("visible", "3")];
     assert_eq!(of(&three, &options), Ok(vec![named("One"), named("3")]));
     assert_eq!(of(&three, &FormatOptions::new().sheets(["two"])), Ok(vec![named("Two")]));
-    // A name goes before a number.
+    // Sheets are found by name before they are found by number.
     assert_eq!(of(&three, &FormatOptions::new().sheets(["3", "2"])), Ok(vec![named("3"), named("Two")]));
     assert_eq!(
         of(&three, &FormatOptions::new().range(Some("One!A:A".parse().unwrap()))),
@@ -131,7 +131,7 @@ fn a_merged_cell_of_the_header_names_each_of_its_columns() {
 }
 
 #[test]
-fn several_tables_on_a_sheet_are_a_doubt() {
+fn a_sheet_that_may_have_several_tables_causes_a_warning() {
     let text = |cell: &str| format!("<c r=\"{cell}\" t=\"inlineStr\"><is><t>t{cell}</t></is></c>");
     let below = format!(
         "<row r=\"1\">{}{}</row><row r=\"2\">{}<c r=\"B2\"><v>1</v></c></row><row r=\"9\">{}{}</row>",
@@ -170,7 +170,7 @@ fn dates_count_from_1904_if_the_workbook_says_so() {
 }
 
 #[test]
-fn cells_of_opendocument_have_values_texts_and_repetitions() {
+fn cells_of_opendocument_are_read_with_types_and_repetitions() {
     let file = ods(
         "<table:table table:name=\"Hidden\" table:style-name=\"hidden\"><table:table-row><table:table-cell office:value-type=\"float\" office:value=\"9\"/></table:table-row></table:table>\
          <table:table table:name=\"T\"><table:table-column table:number-columns-repeated=\"16384\"/><table:table-header-rows><table:table-row>\
@@ -203,5 +203,5 @@ fn an_encrypted_workbook_is_refused_by_name() {
         read(&zip(&[("word/document.xml", b"<document/>")]), MEMORY, &FormatOptions::new()).unwrap_err();
     assert_eq!(document, "book.xlsx: this is a document of a word processor, which is not read here");
     let other = read(&zip(&[("xl/x.xml", b"<x/>")]), MEMORY, &FormatOptions::new()).unwrap_err();
-    assert_eq!(other, "book.xlsx: the file is no workbook: it has no list of sheets");
+    assert_eq!(other, "book.xlsx: the file is not a workbook: it has no list of sheets");
 }

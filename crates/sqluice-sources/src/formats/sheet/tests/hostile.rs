@@ -1,4 +1,4 @@
-//! Hostile and damaged workbooks: they are refused or read rightly, within the memory of the load.
+//! Tests of malicious and damaged workbooks: they are refused or read correctly, within the memory of the load.
 
 use sqluice_testkit::effort::tries;
 
@@ -22,7 +22,7 @@ fn sheet_of(rows: &str) -> Vec<u8> {
 }
 
 #[test]
-fn two_cells_at_the_ends_of_a_sheet_are_two_cells() {
+fn two_cells_at_opposite_corners_of_a_sheet_take_little_memory() {
     let taken = one(
         &sheet_of(
             "<row r=\"1\"><c r=\"A1\"><v>1</v></c></row><row r=\"1048576\"><c r=\"A1048576\"><v>2</v></c></row>",
@@ -59,15 +59,15 @@ fn rows_and_cells_out_of_order_doubled_or_beyond_a_sheet_are_refused() {
         ("<row r=\"3\"><c><v>1</v></c></row><row r=\"2\"><c><v>1</v></c></row>", "row 2 follows row 3"),
         ("<row><c r=\"A1\"><v>1</v></c><c r=\"A1\"><v>2</v></c></row>", "the workbook has this cell twice"),
         ("<row r=\"2\"><c r=\"A3\"><v>1</v></c></row>", "a cell of row 3 is in row 2"),
-        ("<row r=\"1048577\"><c><v>1</v></c></row>", "\"1048577\" is no number of a row"),
+        ("<row r=\"1048577\"><c><v>1</v></c></row>", "\"1048577\" is not a row number"),
         ("<row r=\"1048576\"><c><v>1</v></c></row><row><c><v>1</v></c></row>", "more than 1048576 rows"),
-        ("<row><c r=\"XFE1\"><v>1</v></c></row>", "\"XFE1\" is no cell of a sheet"),
+        ("<row><c r=\"XFE1\"><v>1</v></c></row>", "\"XFE1\" is not the address of a cell"),
         ("<row><c t=\"s\"><v>3</v></c></row>", "it has no text 3"),
-        ("<row><c t=\"s\"><v>99999999999999999999</v></c></row>", "is no number of a text"),
-        ("<row><c><v>1e999</v></c></row>", "\"1e999\" is no number"),
-        ("<row><c><v>nan</v></c></row>", "\"nan\" is no number"),
-        ("<row><c t=\"z\"><v>1</v></c></row>", "\"z\" is no type of cells"),
-        ("<row><c t=\"b\"><v>2</v></c></row>", "\"2\" is no boolean"),
+        ("<row><c t=\"s\"><v>99999999999999999999</v></c></row>", "is not a number of a shared text"),
+        ("<row><c><v>1e999</v></c></row>", "\"1e999\" is not a number"),
+        ("<row><c><v>nan</v></c></row>", "\"nan\" is not a number"),
+        ("<row><c t=\"z\"><v>1</v></c></row>", "\"z\" is not a type of cells"),
+        ("<row><c t=\"b\"><v>2</v></c></row>", "\"2\" is not a boolean"),
         ("<row><c><v>&x;</v></c></row>", "an entity that XML does not define"),
         ("<row><c><v>1", "ill-formed"),
         ("<row><c><v>1</w></c></row>", "damaged"),
@@ -94,7 +94,7 @@ fn document_types_deep_nesting_and_long_tags_are_refused() {
         "x".repeat(4 << 20)
     );
     assert!(refused(&xlsx_of_sheet(long.as_bytes())).contains("has more than"));
-    // Many pieces of one text, each of them short.
+    // The text consists of many short pieces, so only its total length can be too long.
     let pieces = format!(
         "<worksheet><sheetData><row><c t=\"str\"><v>{}</v></c></row></sheetData></worksheet>",
         "x<!---->".repeat(3 << 20)
@@ -119,7 +119,7 @@ fn cells_of_opendocument_beyond_a_sheet_are_refused() {
         ),
         (
             "<table:table-row><table:table-cell office:value-type=\"float\" office:value=\"x\"/></table:table-row>",
-            "is no number",
+            "is not a number",
         ),
     ] {
         let error = refused(&ods(&format!("<table:table table:name=\"T\">{rows}</table:table>")));

@@ -1,4 +1,4 @@
-//! Random cells, written in each format and read back: they are what the rules say, and what calamine reads.
+//! Tests with random cells: written in each format, they are read back as expected, and as calamine reads them.
 
 use std::io::Cursor;
 
@@ -27,7 +27,7 @@ fn given() -> impl Strategy<Value = Given> {
     ]
 }
 
-/// Returns a header of words, and rows of cells, some of which are repeated.
+/// Returns a header of words, and rows of cells, some of them repeated.
 fn grid() -> impl Strategy<Value = Grid> {
     let cell = prop::option::weighted(0.6, given());
     let rows = prop::collection::vec((prop::collection::vec(cell, 4), 1..3usize), 0..14);
@@ -38,7 +38,7 @@ fn grid() -> impl Strategy<Value = Grid> {
     })
 }
 
-/// Returns the value that is loaded, as messages show it.
+/// Returns the value that a cell is loaded as, in the form of messages.
 fn expected(cell: &Option<Given>) -> String {
     let text = |text: &str| sqluice_core::batch::describe(&sqluice_core::batch::Value::Text(text.as_bytes()));
     match cell {
@@ -52,7 +52,7 @@ fn expected(cell: &Option<Given>) -> String {
     }
 }
 
-/// Returns `true` if calamine reads the cell as it was given.
+/// Returns `true` if calamine reads a cell as it was written.
 fn is_same(cell: &Option<Given>, read: Option<&Data>) -> bool {
     match (cell, read) {
         (None, None | Some(Data::Empty)) => true,
@@ -60,12 +60,12 @@ fn is_same(cell: &Option<Given>, read: Option<&Data>) -> bool {
         (Some(Given::Int(int)), Some(Data::Float(read))) => f64::from(*int) == *read,
         (Some(Given::Real(real)), Some(Data::Float(read))) => real == read,
         (Some(Given::Bool(bool)), Some(Data::Bool(read))) => bool == read,
-        // It takes the halves of a surrogate pair for two characters, if they stand in two records of XLS.
+        // If the halves of a surrogate pair are in two records of XLS, calamine reads them as two characters.
         (Some(Given::Text(text)), Some(Data::String(read))) => {
             *text == read.replace("\u{fffd}\u{fffd}", "😀")
         }
         (Some(Given::Error), Some(Data::Error(_))) => true,
-        // It takes the errors of LibreOffice for texts.
+        // calamine reads the errors that LibreOffice writes as texts.
         (Some(Given::Error), Some(Data::String(text))) => text.is_empty() || text == "#N/A",
         (Some(Given::Moment(index)), Some(Data::DateTime(read))) => MOMENTS[*index].0 == read.as_f64(),
         (Some(Given::Moment(_)), Some(Data::DateTimeIso(_) | Data::DurationIso(_))) => true,
@@ -77,9 +77,9 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(128))]
 
     #[test]
-    fn cells_of_every_format_are_read_as_the_rules_say(grid in grid()) {
+    fn cells_of_every_format_are_read_as_expected(grid in grid()) {
         let options = FormatOptions::new().header(true);
-        // Rows without a cell are no rows.
+        // Rows without a cell are not loaded.
         let rows = grid[1..].iter().filter(|row| row.iter().any(Option::is_some));
         let rows: Vec<Vec<String>> = rows.map(|row| row.iter().map(expected).collect()).collect();
         for (name, file) in
@@ -93,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn files_that_are_written_here_are_what_calamine_takes_them_for(grid in grid()) {
+    fn calamine_reads_the_written_files_as_they_are_meant(grid in grid()) {
         for (name, file) in
             [("xlsx", as_xlsx(&grid)), ("ods", as_ods(&grid)), ("xlsb", as_xlsb(&grid)), ("xls", as_xls(&grid))]
         {
@@ -111,7 +111,7 @@ proptest! {
 }
 
 #[test]
-fn characters_of_two_units_are_read_wherever_a_record_of_xls_ends() {
+fn surrogate_pairs_are_read_wherever_a_record_of_xls_ends() {
     for units in 0..40 {
         let text = "€".repeat(units) + "😀é";
         let grid: Grid = vec![vec![Some(Given::Text("a".to_owned()))], vec![Some(Given::Text(text))]];

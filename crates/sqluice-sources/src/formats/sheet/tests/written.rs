@@ -1,4 +1,4 @@
-//! Sheets of random cells, written in each format.
+//! Writes sheets of random cells in each format.
 
 use super::super::made::{MadeSheet, ODS_TYPE, xlsx, zip};
 
@@ -9,13 +9,13 @@ pub(super) enum Given {
     Real(f64),
     Bool(bool),
     Text(String),
-    /// A moment, by its index in `MOMENTS`.
+    /// A date, a time or a duration, by its index in `MOMENTS`.
     Moment(usize),
     /// The error `#N/A`.
     Error,
 }
 
-/// Numbers with the format of their cells, the value in OpenDocument, and the text that is loaded. The formats are those of `STYLES`.
+/// Dates, times and durations: the number, the index of its style in `STYLES`, the value in ODS, and the text that is loaded.
 pub(super) const MOMENTS: [(f64, usize, &str, &str); 6] = [
     (45_322.0, 1, "date=2024-01-31", "2024-01-31"),
     (61.0, 1, "date=1900-03-01", "1900-03-01"),
@@ -25,10 +25,10 @@ pub(super) const MOMENTS: [(f64, usize, &str, &str); 6] = [
     (0.75, 4, "time=PT18H00M00S", "18:00:00"),
 ];
 
-/// The ids of the number formats of the styles.
+/// The id of the number format of each cell style.
 const STYLES: [u16; 5] = [0, 14, 22, 46, 20];
 
-/// Rows of cells, of which some are missing.
+/// Rows of cells. `None` is a missing cell.
 pub(super) type Grid = Vec<Vec<Option<Given>>>;
 
 fn escaped(text: &str) -> String {
@@ -77,7 +77,7 @@ pub(super) fn as_ods(grid: &Grid) -> Vec<u8> {
     let mut rows = String::new();
     let mut at = 0;
     while at < grid.len() {
-        // Equal rows, and equal cells beside each other, are written once.
+        // Equal consecutive rows, and equal consecutive cells, are written once with a repetition count.
         let repeat = grid[at..].iter().take_while(|row| **row == grid[at]).count();
         rows += &format!("<table:table-row table:number-rows-repeated=\"{repeat}\">");
         let (row, mut column) = (&grid[at], 0);
@@ -132,7 +132,7 @@ fn of_value(repeated: &str, kind: &str, value: &str) -> String {
     )
 }
 
-/// Appends a record of XLSB.
+/// Appends a record in the format of XLSB.
 fn record_of_xlsb(id: u16, fields: &[u8], out: &mut Vec<u8>) {
     match id {
         0..=0x7f => out.push(id as u8),
@@ -243,7 +243,7 @@ fn record_of_xls(id: u16, fields: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(fields);
 }
 
-/// The shared texts of an XLS file: records of few bytes, so that texts go on in others.
+/// The shared texts of an XLS file, in short records, so that texts continue in the next record.
 struct SharedTexts {
     records: Vec<Vec<u8>>,
 }
@@ -262,7 +262,7 @@ impl SharedTexts {
         last.push(u8::from(is_wide));
         for (at, unit) in units.iter().enumerate() {
             if self.records.last().unwrap().len() + 2 > SharedTexts::BYTES {
-                // The rest may have units of another size.
+                // In the next record, the rest of the text may have units of another size.
                 is_wide = units[at..].iter().any(|unit| *unit > 0xff);
                 self.records.push(vec![u8::from(is_wide)]);
             }
@@ -302,7 +302,7 @@ pub(super) fn as_xls(grid: &Grid) -> Vec<u8> {
                 }
                 Some(Given::Int(int)) => (0x203, f64::from(*int).to_le_bytes().to_vec()),
                 Some(Given::Real(real)) if column % 2 == 0 => {
-                    // As the value of a formula.
+                    // Write the number as the value of a formula.
                     (0x06, [real.to_le_bytes().to_vec(), vec![0; 8]].concat())
                 }
                 Some(Given::Real(real)) => (0x203, real.to_le_bytes().to_vec()),
@@ -344,7 +344,7 @@ pub(super) fn as_xls(grid: &Grid) -> Vec<u8> {
     compound(&globals)
 }
 
-/// Returns a compound file with the stream of a workbook.
+/// Returns a compound file with `stream` as the stream of the workbook.
 fn compound(stream: &[u8]) -> Vec<u8> {
     const SECTOR: usize = 512;
     let bytes = stream.len().next_multiple_of(SECTOR).max(4096);

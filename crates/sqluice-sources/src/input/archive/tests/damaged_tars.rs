@@ -1,4 +1,4 @@
-//! Tar archives that are damaged, cut short, or made to harm: they are errors.
+//! Tests of tar archives that are damaged, cut short or malicious: reading them is an error.
 
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ fn an_archive_that_is_cut_off_anywhere_is_an_error() {
         file("b.csv", b""),
     ]);
     assert_eq!(open_tar(&packed).unwrap().members().len(), 3);
-    // A single block of zeros is an end.
+    // A single block of zeros is accepted as the end.
     let end = packed.len() - 1024;
     for end in places(end + 512) {
         error(&packed[..end]);
@@ -39,7 +39,7 @@ fn an_archive_that_is_cut_off_anywhere_is_an_error() {
 }
 
 #[test]
-fn a_wrong_bit_of_a_header_is_an_error() {
+fn a_changed_bit_in_a_header_is_an_error() {
     let packed = tar(&[file("a.csv", &noise(700, 1)), file("b.csv", &noise(300, 2))]);
     let mut errors = 0;
     for bit in places(512 * 8) {
@@ -47,7 +47,7 @@ fn a_wrong_bit_of_a_header_is_an_error() {
         damaged[bit / 8] ^= 1 << (bit % 8);
         match open_tar(&damaged) {
             Err(_) => errors += 1,
-            // Only a byte that no number or name has, such as the last of the checksum.
+            // The wrong bit may be in a byte that has no meaning, such as the last byte of the checksum.
             Ok(archive) => assert!(whole(&archive, 0) == noise(700, 1), "bit {bit}"),
         }
     }
@@ -94,7 +94,7 @@ fn malformed_properties_are_errors() {
 }
 
 #[test]
-fn a_name_or_a_size_for_all_files_is_an_error() {
+fn global_properties_with_a_name_or_a_size_are_an_error() {
     for property in ["path", "size", "GNU.sparse.major"] {
         let packed = tar(&[pax(b'g', &[("comment", b"1"), (property, b"1")]), file("a", b"1")]);
         assert!(error(&packed).contains("for all files"), "{property}");
@@ -102,7 +102,7 @@ fn a_name_or_a_size_for_all_files_is_an_error() {
 }
 
 #[test]
-fn properties_of_properties_end_with_the_archive() {
+fn long_or_endless_properties_are_an_error() {
     let chain = pax(b'x', &[("path", b"y")]).repeat(2000);
     let archive = open_tar(&tar(&[chain.clone(), file("a", b"1")])).unwrap();
     assert_eq!(archive.members()[0].path, "y");
@@ -112,7 +112,7 @@ fn properties_of_properties_end_with_the_archive() {
 }
 
 #[test]
-fn bytes_behind_the_end_are_an_error() {
+fn bytes_after_the_end_of_the_archive_are_an_error() {
     let one = tar(&[file("a", b"1")]);
     let message = error(&[&one[..], &one].concat());
     assert!(message.contains("something follows the end"), "{message}");
@@ -156,7 +156,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(2000))]
 
     #[test]
-    fn damaged_bytes_are_errors_or_members(
+    fn damaged_bytes_never_panic(
         places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4), sums: bool,
     ) {
         let mut packed = tar(&[
@@ -168,7 +168,7 @@ proptest! {
         for (at, byte) in places {
             packed[at.index(bytes)] = byte;
         }
-        // With right checksums, the fields behind them are reached.
+        // Correct the checksums, so that the fields after them are parsed.
         for block in packed.chunks_exact_mut(512).filter(|block| sums && &block[257..262] == b"ustar") {
             sum(block);
         }
@@ -181,7 +181,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_no_archive(bytes: Vec<u8>) {
+    fn random_bytes_never_panic(bytes: Vec<u8>) {
         prop_assert!(open_tar(&bytes).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! ZIP archives that are damaged, cut short, or made to harm: they are errors, and no member has other bytes than were packed.
+//! Tests of ZIP archives that are damaged, cut short or malicious: reading them is an error, and no member has other bytes than were packed.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::written_zips::{File, Written, Zip, zip};
 use super::{input, noise, open_zip, places, read, refusals, whole};
 use crate::input::archive::{ArchiveKind, Refusal, kind_of};
 
-/// Returns an archive with a member of each kind, one of them an archive that is stored.
+/// Returns an archive with a member for each method, one of which is itself an archive, stored without compression.
 fn mixed() -> (Vec<File>, Written) {
     let inner = zip(&[File::new("inner.csv", b"x\n9\n", 0)]).bytes;
     let mut files = vec![
@@ -27,7 +27,7 @@ fn mixed() -> (Vec<File>, Written) {
     (files, written)
 }
 
-/// Opens an archive that may be damaged, and compares the members that are read without an error.
+/// Opens an archive that may be damaged, and checks that members which can be read have the packed bytes. Returns their number.
 #[track_caller]
 fn no_other_bytes(bytes: &[u8], files: &[File], what: &str) -> usize {
     let archive = match open_zip(bytes) {
@@ -53,7 +53,7 @@ fn no_other_bytes(bytes: &[u8], files: &[File], what: &str) -> usize {
 }
 
 #[test]
-fn a_wrong_bit_is_an_error_or_makes_no_difference() {
+fn a_changed_bit_is_an_error_or_makes_no_difference() {
     let (files, written) = mixed();
     assert_eq!(no_other_bytes(&written.bytes, &files, "sound"), 0);
     let mut errors = 0;
@@ -112,17 +112,19 @@ fn damaged_bytes_of_a_stored_member_are_found_by_their_checksum() {
 fn members_that_share_bytes_are_refused_and_others_are_read() {
     let files: Vec<File> = ["a", "b", "c", "d"].map(|name| File::new(name, &noise(100, 1), 0)).to_vec();
     let overlapping = Some(Refusal::Overlapping);
-    // All of `c` is `b`; `c` begins within `b`; `a` has everything up to the middle of `d`.
+    // The whole member `c` has the bytes of `b`.
     let mut same = zip(&files);
     let to = (same.headers[1] as u32).to_le_bytes();
     let field = same.entries[2] + 42;
     let archive = open_zip(&same.set(field, &to).bytes).unwrap();
     assert_eq!(refusals(&archive), [None, overlapping, overlapping, None]);
     assert_eq!(whole(&archive, 3), files[3].data);
+    // `c` begins within `b`.
     let mut within = zip(&files);
     let to = (within.headers[1] as u32 + 10).to_le_bytes();
     let archive = open_zip(&within.set(field, &to).bytes).unwrap();
     assert_eq!(refusals(&archive), [None, overlapping, overlapping, None]);
+    // `a` extends into `d`, over all members between.
     let mut long = zip(&files);
     let bytes = (long.headers[3] as u32).to_le_bytes();
     let field = long.entries[0] + 20;
@@ -131,7 +133,7 @@ fn members_that_share_bytes_are_refused_and_others_are_read() {
 }
 
 #[test]
-fn a_member_that_is_elsewhere_than_stated_is_an_error() {
+fn a_member_that_is_not_at_its_stated_offset_is_an_error() {
     let mut files = ["a", "b"].map(|name| File::new(name, &noise(100, 1), 0));
     let close = zip(&files);
     files[0].has_descriptor = true;
@@ -145,7 +147,7 @@ fn a_member_that_is_elsewhere_than_stated_is_an_error() {
         assert!(read(&archive, 0, 1).1.is_some());
         assert!(whole(&archive, 1) == files[1].data);
     }
-    // A local header whose names are longer than in the directory moves the data into the next member.
+    // Change a local header so that its name is longer than in the directory. So the data begin in the next member.
     let mut written = close;
     let field = written.headers[0] + 28;
     written.set(field, &[1, 0]);
@@ -154,7 +156,7 @@ fn a_member_that_is_elsewhere_than_stated_is_an_error() {
 }
 
 #[test]
-fn a_directory_that_claims_more_than_it_has_is_an_error() {
+fn a_wrong_number_of_files_in_the_end_record_is_an_error() {
     let written = zip(&[File::new("a", b"1", 0)]);
     for count in [0_u16, 2, 0xffff] {
         let mut written = written.clone();
@@ -181,7 +183,7 @@ fn a_directory_that_claims_more_than_it_has_is_an_error() {
 }
 
 #[test]
-fn a_part_of_an_archive_of_several_files_says_so() {
+fn the_error_about_a_part_of_a_split_archive_says_how_to_join_it() {
     let mut last = zip(&[File::new("a", b"1", 0)]);
     let at = last.end;
     last.set(at + 4, &[1, 0]);
@@ -192,7 +194,7 @@ fn a_part_of_an_archive_of_several_files_says_so() {
         assert!(error.without_hint().contains("several files"), "{error}");
         assert!(error.remedy().unwrap().to_string().contains("zip -s 0 d.zip"), "{error}");
     }
-    // The last part may begin within a member.
+    // The last part may begin in the middle of a member.
     let last = &last.bytes[10..];
     assert_eq!(kind_of(&mut input(last, "x.zip")).unwrap(), Some(ArchiveKind::Zip));
 }
@@ -208,8 +210,8 @@ fn names_and_comments_of_65535_bytes_are_read() {
 }
 
 #[test]
-fn a_comment_full_of_ends_costs_little() {
-    // Each end is sound but for its directory, which lies far away.
+fn a_comment_full_of_end_records_takes_little_time() {
+    // The comment has many end records, each valid except for its directory, which is far away.
     let mut bytes = zip(&[File::new("a", &noise(3 << 20, 1), 0)]).bytes;
     let end = |left: u16| {
         [
@@ -251,7 +253,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_no_archive(bytes: Vec<u8>) {
+    fn random_bytes_never_panic(bytes: Vec<u8>) {
         prop_assert!(open_zip(&bytes).is_err());
         let with_end = [&bytes[..], b"PK\x05\x06\0\0\0\0\x01\0\x01\0", &bytes[..], &[0; 30]].concat();
         let _ = open_zip(&with_end);

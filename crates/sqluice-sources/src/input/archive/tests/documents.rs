@@ -1,4 +1,4 @@
-//! Documents that are ZIP files are no archives of tables, and archives whose data looks like such documents are.
+//! Tests that documents which are ZIP files are not opened as archives, and that archives with similar data are.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::{input, noise, open_zip};
 use crate::formats::{FormatOptions, recognise};
 use crate::input::archive::{ArchiveKind, kind_of};
 
-/// Returns the kind of an archive of members with these names and data.
+/// Returns the recognised kind of an archive whose members have these names and data.
 fn kind(members: &[(&str, &[u8])]) -> Option<ArchiveKind> {
     kind_of(&mut input(&packed(members), "x")).unwrap()
 }
@@ -57,7 +57,7 @@ fn a_workbook_whose_first_member_is_long_is_refused_when_its_directory_is_read()
 }
 
 #[test]
-fn data_that_names_parts_of_documents_is_data() {
+fn an_archive_whose_data_contains_names_of_document_parts_is_an_archive() {
     for (name, data) in [
         ("a.csv", "path\nword/document.xml\nxl/x\nMETA-INF/MANIFEST.MF\n"),
         ("xl/a.csv", "a\n1\n"),
@@ -73,7 +73,7 @@ fn data_that_names_parts_of_documents_is_data() {
 }
 
 #[test]
-fn text_and_compressed_text_are_no_archives() {
+fn text_and_compressed_text_are_not_archives() {
     for bytes in [&b""[..], b"a,b\n1,2\n", b"PK,name\n1,2\n", b"PK\x03", b"\x1f\x8b", &[0; 4096]] {
         if let Ok(kind) = kind_of(&mut input(bytes, "x.zip")) {
             assert_eq!(kind, None, "{bytes:?}");

@@ -1,4 +1,4 @@
-//! Members as inputs: samples, copies, progress, several readers, and archives that are no local files.
+//! Tests of members as inputs: samples, copies, progress, parallel readers, and archives from pipes and URLs.
 
 use std::io::{Cursor, Read, Write};
 use std::ops::Range;
@@ -37,7 +37,7 @@ fn a_member_is_sampled_opened_and_reopened_like_a_file() {
         assert_eq!(member.name(), Path::new("d.zip/a.csv"));
         let sample = member.sample(10).unwrap();
         assert_eq!(sample.text, &rows.as_bytes()[..11]);
-        // Only the bytes of a stored member are bytes of the file.
+        // Only a stored member has the bytes of the archive itself.
         assert_eq!((sample.plain, sample.compression), (method == 0, None));
         for _ in 0..2 {
             let mut opened = member.open().unwrap();
@@ -79,7 +79,7 @@ fn a_member_that_is_read_at_any_offset_is_a_range_or_is_copied_once() {
 }
 
 #[test]
-fn a_member_that_is_compressed_or_has_an_encoding_is_read_like_such_a_file() {
+fn a_member_with_compressed_or_encoded_text_is_read_like_a_file() {
     let marked = utf_16("\u{feff}é,b\n", u16::to_le_bytes);
     let packed = gzip(b"a,b\n");
     let mut damaged = packed.clone();
@@ -100,7 +100,7 @@ fn a_member_that_is_compressed_or_has_an_encoding_is_read_like_such_a_file() {
 }
 
 #[test]
-fn an_archive_in_an_archive_is_known_and_can_be_opened() {
+fn an_archive_in_an_archive_is_recognised_and_can_be_opened() {
     let inner = zip(&[File::new("a.csv", b"a\n1\n", 8)]).bytes;
     for method in [0, 8] {
         let archive = open_zip(&zip(&[File::new("inner.zip", &inner, method)]).bytes).unwrap();
@@ -131,7 +131,7 @@ fn many_readers_read_members_at_the_same_time() {
     });
 }
 
-/// A watcher that adds up the bytes.
+/// A progress that adds up the reported bytes.
 #[derive(Default)]
 struct Added(AtomicU64);
 
@@ -159,7 +159,7 @@ fn an_archive_from_a_pipe_is_copied_once() {
     assert_eq!(archive.member_name(1), Path::new("standard input/b.csv"));
     assert!(whole(&archive, 0) == noise(300_000, 1));
     assert_eq!(text(&archive, 1), "a\n1\n");
-    // A text that is no archive is still whole.
+    // A text that is not an archive can still be read from its start.
     let mut input = piped(b"a,b\n1,2\n", InputOptions::new());
     assert_eq!(kind_of(&mut input).unwrap(), None);
     let mut text = String::new();
@@ -186,7 +186,7 @@ fn a_cancelled_run_opens_no_archive() {
     assert!(Archive::open(input(&written.bytes, "x"), ArchiveKind::Zip, &limits, &context).is_err());
 }
 
-/// A file behind a URL that notes the requested ranges.
+/// A file behind a URL that records the requested ranges.
 #[derive(Debug)]
 struct Requested {
     bytes: Vec<u8>,
@@ -236,7 +236,7 @@ impl RemoteFile for Requested {
 }
 
 #[test]
-fn of_an_archive_behind_a_url_the_directory_and_the_members_that_are_read_are_requested() {
+fn only_the_directory_and_the_members_that_are_read_are_requested_from_a_url() {
     let files = [
         File::new("a.csv", &noise(3 << 20, 1), 0),
         File::new("b.csv", &noise(3 << 20, 2), 8),
@@ -245,7 +245,7 @@ fn of_an_archive_behind_a_url_the_directory_and_the_members_that_are_read_are_re
     ];
     let written = zip(&files);
     let remote = Arc::new(Requested { bytes: written.bytes.clone(), ranges: Mutex::default() });
-    // The first bytes show that this is an archive; of them, a server may be asked for the whole stream.
+    // The first bytes show that this is an archive. To read them, the whole stream may be requested from a server.
     let input = || InputFile::of_remote(remote.clone(), InputOptions::new()).unwrap();
     assert_eq!(kind_of(&mut input()).unwrap(), Some(ArchiveKind::Zip));
     remote.has(0..0);
@@ -260,7 +260,7 @@ fn of_an_archive_behind_a_url_the_directory_and_the_members_that_are_read_are_re
         let ranges = std::mem::take(&mut *remote.ranges.lock().unwrap());
         assert!(ranges.iter().all(|range| start <= range.start && range.end <= end), "{index}: {ranges:?}");
     }
-    // A stored member is itself a file with ranges.
+    // A stored member is a file behind a URL, which supports ranges.
     let member = archive.input(2, InputOptions::new()).unwrap();
     let of_member = member.remote().unwrap();
     assert_eq!(of_member.name(), Path::new("https://example.org/d.zip/c.csv"));

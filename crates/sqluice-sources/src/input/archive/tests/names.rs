@@ -1,4 +1,4 @@
-//! The names of members: their encodings, and the paths that they are.
+//! Tests of the names of members: their encodings, and their paths.
 
 use flate2::Crc;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ fn crc(data: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// Returns the path of a member with this name.
+/// Returns the path of a member with this name and these fields in its directory entry.
 fn path(name: &[u8], flags: u16, made_by: u16, extra: &[u8]) -> String {
     let mut file = File::new("", b"", 0);
     (file.name, file.flags, file.made_by, file.extra) = (name.to_vec(), flags, made_by << 8, extra.to_vec());
@@ -25,16 +25,16 @@ fn names_are_in_the_encoding_that_the_archive_declares() {
     let utf_8 = 1 << 11;
     assert_eq!(path("é.csv".as_bytes(), utf_8, 0, b""), "é.csv");
     assert_eq!(path(b"\x82.csv", 0, 0, b""), "é.csv");
-    // A name that claims to be UTF-8 and is not.
+    // The name claims to be UTF-8, but is not.
     assert_eq!(path(b"\x82.csv", utf_8, 0, b""), "é.csv");
-    // Programs of Unix write UTF-8 without a word, and those of MS-DOS never do.
+    // Programs on Unix write UTF-8 without declaring it; programs on MS-DOS do not.
     assert_eq!(path("é.csv".as_bytes(), 0, 3, b""), "é.csv");
     assert_eq!(path("é.csv".as_bytes(), 0, 0, b""), "├⌐.csv");
     assert_eq!(path(b"\x82.csv", 0, 3, b""), "é.csv");
 }
 
 #[test]
-fn the_extra_field_of_a_name_counts_if_it_belongs_to_the_name() {
+fn the_extra_field_with_a_name_is_used_if_its_checksum_fits_the_name() {
     let field = |name: &[u8], version: u8, path: &str| {
         let data = [&[version][..], &crc(name).to_le_bytes(), path.as_bytes()].concat();
         [&[0xfe, 0xca, 1, 0, 7, 0x75, 0x70][..], &(data.len() as u16).to_le_bytes(), &data].concat()
@@ -49,7 +49,7 @@ fn the_extra_field_of_a_name_counts_if_it_belongs_to_the_name() {
 }
 
 #[test]
-fn backslashes_of_windows_part_folders_and_those_of_unix_are_characters() {
+fn backslashes_separate_folders_in_names_of_windows_but_not_of_unix() {
     assert_eq!(path(b"d\\a.csv", 0, 0, b""), "d/a.csv");
     assert_eq!(path(b"d\\a.csv", 0, 10, b""), "d/a.csv");
     assert_eq!(path(b"e/d\\a.csv", 0, 0, b""), "e/d\\a.csv");

@@ -1,4 +1,4 @@
-//! Archives that other programs made.
+//! Tests of archives that other programs have written.
 
 use std::io::Read;
 
@@ -6,7 +6,7 @@ use flate2::read::DeflateDecoder;
 
 use super::{open_tar, open_zip, paths, whole};
 
-/// ZIP archives of two files, by the program that made them.
+/// ZIP archives of the same two files, and the programs that have written them.
 const ZIPS: &[(&str, &[u8])] = &[
     (
         "Python, to a stream, with 64 bits",
@@ -18,7 +18,7 @@ const ZIPS: &[(&str, &[u8])] = &[
     ),
 ];
 
-/// Tar archives of the same files, deflated, by the program that made them.
+/// Tar archives of the same two files, deflated, and the programs that have written them.
 const TARS: &[(&str, &[u8])] = &[
     (
         "GNU tar, ustar",

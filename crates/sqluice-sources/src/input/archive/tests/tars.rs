@@ -1,4 +1,4 @@
-//! The members of tar archives are read as they were packed.
+//! Tests that members of tar archives are read as they were packed.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -55,13 +55,13 @@ fn an_uncompressed_archive_is_not_copied() {
 }
 
 #[test]
-fn long_names_are_in_the_header_before() {
+fn a_long_name_is_read_from_the_header_before_its_member() {
     let long = format!("{}/a.csv", "folder".repeat(40));
     let gnu = [header(b"././@LongLink", long.len() as u64 + 1, b'L', GNU), blocks(long.as_bytes())].concat();
     let mut prefixed = header(b"a.csv", 3, b'0', USTAR);
     prefixed[345..351].copy_from_slice(b"folder");
     sum(&mut prefixed);
-    // GNU has times in the place of the prefix.
+    // GNU has times in the field that is the prefix in POSIX.
     let mut timed = header(b"b.csv", 3, b'0', GNU);
     timed[345..351].copy_from_slice(b"123456");
     sum(&mut timed);
@@ -82,7 +82,7 @@ fn long_names_are_in_the_header_before() {
 }
 
 #[test]
-fn a_size_is_a_property_or_a_number_of_any_form() {
+fn a_size_is_read_from_a_property_or_a_number_in_any_form() {
     let data = noise(1000, 1);
     let mut small = header(b"a", 3, b'0', USTAR);
     let mut wide = header(b"b", 3, b'0', GNU);
@@ -108,7 +108,7 @@ fn a_size_is_a_property_or_a_number_of_any_form() {
 }
 
 #[test]
-fn folders_links_and_devices_are_no_files() {
+fn folders_links_and_devices_are_not_read_as_files() {
     let special = |name: &str, type_of_file: u8| header(name.as_bytes(), 0, type_of_file, USTAR);
     let mut hard = header(b"hard", 700, b'1', USTAR);
     hard[157..160].copy_from_slice(b"ok1");
@@ -163,11 +163,11 @@ fn folders_links_and_devices_are_no_files() {
 }
 
 #[test]
-fn an_archive_of_pg_dump_is_no_archive_of_tables() {
+fn an_archive_of_pg_dump_is_refused() {
     assert_eq!(kind_of(&mut input(&tar(&[file("toc.dat", b"PGDMP")]), "x")).unwrap(), None);
 }
 
-/// The ways in which a member has its name and size.
+/// The place of a member's name and size: its header, or properties before it.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Ustar,
@@ -179,7 +179,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(300))]
 
     #[test]
-    fn what_is_packed_is_read(
+    fn packed_members_are_read_back(
         members in prop::collection::vec(
             ("[a-zé ]{1,60}(/[a-z]{60}){0,4}", prop_oneof![Just(0_usize), 1..2000_usize, Just(70_000)],
              select(vec![Form::Ustar, Form::Gnu, Form::Pax]), any::<u64>()), 0..8),

@@ -1,4 +1,4 @@
-//! A writer of tar archives, which writes what it is asked for, also what is wrong.
+//! Writes tar archives for tests, including invalid ones.
 
 /// Returns a header with its checksum.
 pub(super) fn header(name: &[u8], bytes: u64, type_of_file: u8, magic: &[u8; 8]) -> Vec<u8> {
@@ -17,7 +17,7 @@ pub(super) const USTAR: &[u8; 8] = b"ustar\x0000";
 pub(super) const GNU: &[u8; 8] = b"ustar  \0";
 pub(super) const V7: &[u8; 8] = &[0; 8];
 
-/// Returns the field of a size: octal digits, or the number itself if it is too large.
+/// Returns the field of a size: in octal digits, or in binary if the size is too large for them.
 pub(super) fn size(bytes: u64) -> [u8; 12] {
     if bytes < 1 << 33 {
         return format!("{bytes:011o}\0").into_bytes().try_into().unwrap();
@@ -35,7 +35,7 @@ pub(super) fn sum(header: &mut [u8]) {
     header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
 }
 
-/// Returns data, filled up to whole blocks.
+/// Returns data, padded with zeros to whole blocks.
 pub(super) fn blocks(data: &[u8]) -> Vec<u8> {
     let mut blocks = data.to_vec();
     blocks.resize(data.len().next_multiple_of(512), 0);
@@ -47,7 +47,7 @@ pub(super) fn file(name: &str, data: &[u8]) -> Vec<u8> {
     [header(name.as_bytes(), data.len() as u64, b'0', USTAR), blocks(data)].concat()
 }
 
-/// Returns a header of properties of pax.
+/// Returns a header with pax properties, and its data.
 pub(super) fn pax(type_of_file: u8, properties: &[(&str, &[u8])]) -> Vec<u8> {
     let mut data = Vec::new();
     for (key, value) in properties {
@@ -62,7 +62,7 @@ pub(super) fn pax(type_of_file: u8, properties: &[(&str, &[u8])]) -> Vec<u8> {
     [header(b"PaxHeaders/x", data.len() as u64, type_of_file, USTAR), blocks(&data)].concat()
 }
 
-/// Returns an archive of these parts, with its end.
+/// Returns an archive of these entries, with the zeros at its end.
 pub(super) fn tar(parts: &[Vec<u8>]) -> Vec<u8> {
     [parts.concat(), vec![0; 1024]].concat()
 }

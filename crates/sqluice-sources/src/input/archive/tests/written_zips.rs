@@ -1,28 +1,28 @@
-//! A writer of ZIP archives, which writes what it is asked for, also what is wrong.
+//! Writes ZIP archives for tests, including invalid ones.
 
 use std::io::Write;
 
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
 
-/// A member to be written.
+/// A member to write.
 #[derive(Clone, Debug)]
 pub(super) struct File {
     pub(super) name: Vec<u8>,
     pub(super) data: Vec<u8>,
-    /// The method, as ZIP numbers it.
+    /// The number of the compression method in ZIP.
     pub(super) method: u16,
     pub(super) flags: u16,
     pub(super) made_by: u16,
     pub(super) attributes: u32,
-    /// The extra fields of the directory.
+    /// The extra fields in the directory.
     pub(super) extra: Vec<u8>,
-    /// The extra fields of the local header.
+    /// The extra fields in the local header.
     pub(super) local_extra: Vec<u8>,
     pub(super) comment: Vec<u8>,
-    /// `true`: sizes and checksum follow the data.
+    /// `true` if sizes and checksum are in a descriptor after the data.
     pub(super) has_descriptor: bool,
-    /// `true`: sizes and offset are in an extra field of 64 bits.
+    /// `true` if sizes and offset are in an extra field with 64-bit numbers.
     pub(super) is_wide: bool,
 }
 
@@ -43,7 +43,7 @@ impl File {
         }
     }
 
-    /// Compresses the data by the method.
+    /// Returns the data, compressed with the method.
     fn packed(&self) -> Vec<u8> {
         match self.method {
             8 => {
@@ -61,19 +61,19 @@ impl File {
     }
 }
 
-/// An archive to be written.
+/// An archive to write.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Zip {
     pub(super) files: Vec<File>,
     pub(super) prefix: Vec<u8>,
-    /// `true`: offsets count from the start of the file, and not from the end of the prefix.
+    /// `true` if offsets count from the start of the file, not from the end of the prefix.
     pub(super) counts_prefix: bool,
     pub(super) comment: Vec<u8>,
-    /// `true`: the end has 64 bits.
+    /// `true` if the archive has a 64-bit end record.
     pub(super) is_wide: bool,
 }
 
-/// An archive that is written, and the offsets of its parts.
+/// A written archive, and the offsets of its parts.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub(super) bytes: Vec<u8>,
@@ -85,7 +85,7 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// Overwrites bytes.
+    /// Overwrites bytes from the offset `at` on.
     pub(super) fn set(&mut self, at: usize, bytes: &[u8]) -> &mut Written {
         self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
         self

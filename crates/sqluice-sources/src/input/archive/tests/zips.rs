@@ -1,4 +1,4 @@
-//! The members of ZIP archives are read as they were packed.
+//! Tests that members of ZIP archives are read as they were packed.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -7,7 +7,7 @@ use super::written_zips::{File, Zip, zip};
 use super::{MEMORY_BYTES, input, noise, open, open_zip, paths, read, refusals, whole};
 use crate::input::archive::{ArchiveKind, Refusal, kind_of};
 
-/// The methods that this build reads.
+/// The numbers of the methods that this build supports.
 const METHODS: &[u16] = if cfg!(feature = "bzip2-xz") { &[0, 8, 12, 20, 93, 95] } else { &[0, 8, 20, 93] };
 
 #[test]
@@ -46,7 +46,7 @@ fn folders_and_an_archive_without_members_are_listed() {
 }
 
 #[test]
-fn an_archive_of_more_than_65535_files_needs_no_64_bits() {
+fn more_than_65535_files_are_read_without_a_64_bit_end_record() {
     let files: Vec<File> = (0..65_540).map(|index| File::new(&format!("{index}"), b"", 0)).collect();
     let archive = open_zip(&zip(&files).bytes).unwrap();
     assert_eq!(archive.members().len(), 65_540);
@@ -54,13 +54,13 @@ fn an_archive_of_more_than_65535_files_needs_no_64_bits() {
 }
 
 #[test]
-fn the_directory_says_where_an_archive_behind_other_bytes_begins() {
+fn an_archive_after_other_bytes_is_found_by_its_directory() {
     for counts_prefix in [false, true] {
         for is_wide in [false, true] {
             let files = vec![File::new("a.csv", b"a\n1\n", 8), File::new("b.csv", b"b\n2\n", 0)];
             let prefix = [b"#!/bin/sh\nexit\n", &noise(70_000, 1)[..]].concat();
             let written = Zip { files, prefix, counts_prefix, is_wide, ..Zip::default() }.write();
-            // The name alone shows that the end is worth a look.
+            // Only a file with the extension .zip is searched for an end record.
             assert_eq!(kind_of(&mut input(&written.bytes, "x.ZIP")).unwrap(), Some(ArchiveKind::Zip));
             assert_eq!(kind_of(&mut input(&written.bytes, "x.sh")).unwrap(), None);
             let archive = open_zip(&written.bytes).unwrap();
@@ -72,7 +72,7 @@ fn the_directory_says_where_an_archive_behind_other_bytes_begins() {
 }
 
 #[test]
-fn an_archive_that_was_split_and_put_together_is_known_by_its_first_bytes() {
+fn a_split_archive_that_was_joined_is_recognised_by_its_first_bytes() {
     for mark in [b"PK\x07\x08", b"PK00"] {
         let files = vec![File::new("a.csv", b"a\n1\n", 8)];
         let written = Zip { files, prefix: mark.to_vec(), counts_prefix: true, ..Zip::default() }.write();
@@ -82,7 +82,7 @@ fn an_archive_that_was_split_and_put_together_is_known_by_its_first_bytes() {
 }
 
 #[test]
-fn bytes_behind_the_end_and_ends_in_comments_make_no_difference() {
+fn bytes_after_the_end_and_end_records_in_comments_make_no_difference() {
     let files = vec![File::new("a.csv", b"a\n1\n", 8)];
     let mut written = Zip { files: files.clone(), ..Zip::default() }.write();
     written.bytes.extend(b"\r\n\r\n");
@@ -90,7 +90,7 @@ fn bytes_behind_the_end_and_ends_in_comments_make_no_difference() {
     let fake = [&b"PK\x05\x06"[..], &[0; 18]].concat();
     for comment in [fake[..4].to_vec(), [&fake[..], b"more"].concat(), fake.repeat(7), vec![b'P'; 65_535]] {
         let written = Zip { files: files.clone(), comment: comment.clone(), ..Zip::default() }.write();
-        // Other programs also take a whole end at the end of a comment for the end of the archive.
+        // Other programs also accept an end record at the very end of a comment as the end of the archive.
         let archive = open_zip(&written.bytes).unwrap();
         if !comment.ends_with(&fake) {
             assert_eq!(whole(&archive, 0), b"a\n1\n");
@@ -142,7 +142,7 @@ fn members_that_cannot_be_read_are_refused_with_a_remedy() {
 }
 
 #[test]
-fn of_members_with_the_same_path_the_last_is_read() {
+fn the_last_of_several_members_with_the_same_path_is_read() {
     let files = [("a/b", "1"), ("c", "2"), ("a//b", "3"), ("./a/b", "4")];
     let files = files.map(|(name, data)| File::new(name, data.as_bytes(), 0));
     let archive = open_zip(&zip(&files).bytes).unwrap();
@@ -162,7 +162,7 @@ fn names_that_need_more_memory_than_the_load_has_are_an_error() {
     open(input(&written.bytes, "d.zip"), ArchiveKind::Zip, MEMORY_BYTES).unwrap();
 }
 
-/// A random member. Its number is in its name, so that no two have the same.
+/// A random member. Its name contains its number, so that no two members have the same name.
 fn member() -> impl Strategy<Value = File> {
     let size = prop_oneof![Just(0_usize), 1..200_usize, 60_000..70_000_usize, Just(200_000)];
     let flags = (any::<bool>(), any::<bool>(), any::<bool>());
@@ -203,7 +203,7 @@ proptest! {
     #![proptest_config(sqluice_testkit::cases(300))]
 
     #[test]
-    fn what_is_packed_is_read(zip in archive()) {
+    fn packed_members_are_read_back(zip in archive()) {
         let archive = open_zip(&zip.write().bytes).unwrap();
         prop_assert_eq!(archive.members().len(), zip.files.len());
         for (index, file) in zip.files.iter().enumerate() {
