@@ -529,9 +529,8 @@ impl RowFeed {
             };
             self.watched[index] = Some(all);
             self.other = true;
-            let message = format!(
-                "the first rows gave this column the type {declared}, which does not fit this value"
-            );
+            let message =
+                format!("the first rows gave this column the type {declared}, which does not fit this value");
             let name = &self.names[index];
             let hint =
                 format!("schema={{{name:?}: \"\"}} keeps all values as they are, another type converts them");

@@ -98,17 +98,21 @@ impl Packets {
         self.number = 0;
     }
 
-    /// Sends a payload of one packet.
-    pub(super) fn send(&mut self, payload: &[u8]) -> Result<(), Fault> {
-        if payload.len() >= PAYLOAD_BYTES_MAX {
-            return Err(Fault::Malformed("a statement of more than 16 MB"));
+    /// Sends a payload, in several packets if it is long. The first packet that is not full ends the payload.
+    pub(super) fn send(&mut self, mut payload: &[u8]) -> Result<(), Fault> {
+        loop {
+            let (part, rest) = payload.split_at(payload.len().min(PAYLOAD_BYTES_MAX));
+            let mut packet = Vec::with_capacity(HEADER_BYTES + part.len());
+            packet.extend_from_slice(&(part.len() as u32).to_le_bytes()[..3]);
+            packet.push(self.number);
+            packet.extend_from_slice(part);
+            self.number = self.number.wrapping_add(1);
+            self.socket.send(&packet).map_err(Fault::Socket)?;
+            if part.len() < PAYLOAD_BYTES_MAX {
+                return Ok(());
+            }
+            payload = rest;
         }
-        let mut packet = Vec::with_capacity(HEADER_BYTES + payload.len());
-        packet.extend_from_slice(&(payload.len() as u32).to_le_bytes()[..3]);
-        packet.push(self.number);
-        packet.extend_from_slice(payload);
-        self.number = self.number.wrapping_add(1);
-        self.socket.send(&packet).map_err(Fault::Socket)
     }
 
     /// Returns the next message, joined from several packets if it is long.

@@ -207,6 +207,23 @@ fn a_row_of_several_packets_is_joined() {
 }
 
 #[test]
+fn a_statement_longer_than_a_packet_is_sent_in_several_packets() {
+    const MOST: usize = (1 << 24) - 1;
+    for bytes in [MOST, MOST + 5] {
+        // One byte of the payload is the command.
+        let sql = format!("SELECT n, t FROM x -- {}", "x".repeat(bytes - 1 - 22));
+        let mut rows = packets(&result(&[b"\x017\x01y".to_vec()]));
+        rows[3] = 2;
+        let (settings, server) = server(greeting(), vec![packet(2, OK), Vec::new(), rows]);
+        let mut connection = Connection::open(&settings, &Cancel::new()).unwrap();
+        let _ = connection.rows(&sql);
+        let received = server.join().unwrap();
+        assert_eq!([received[1].len(), received[2].len()], [MOST, bytes - MOST]);
+        assert_eq!([&received[1][1..], &received[2][..]].concat(), sql.as_bytes());
+    }
+}
+
+#[test]
 fn every_block_is_a_whole_insert_statement_even_if_a_row_is_longer_than_a_block() {
     let long = 3 * BLOCK_BYTES;
     let lengths: Vec<usize> = (0..90).map(|row| if row == 40 { long } else { 20_000 }).collect();

@@ -12,7 +12,7 @@ use sqluice_core::schema::quoted;
 use super::defaults::{self, DefaultValue};
 use super::expression;
 use super::foreign_keys::Parents;
-use super::model::{CreatedType, Domain, Name, Part, Table};
+use super::model::{CreatedType, Domain, Name, Part, Table, named};
 use super::new_table::{Names, NewColumn, NewTable, column_list, known, known_column, words};
 use super::pieces::{Scope, Why};
 use super::types::{self, Kind};
@@ -225,7 +225,7 @@ impl Translator {
                 match expression::translate(&check.expression, &scope) {
                     Ok(sql) => new.checks.push(sql),
                     Err(why) => {
-                        self.without(table, &format!("column {}", column.name), "CHECK", &why, table.line)
+                        self.without(table, &format!("CHECK of column {}", column.name), &why, table.line)
                     }
                 }
             }
@@ -245,7 +245,7 @@ impl Translator {
                         sequence.into_iter().for_each(|sequence| sequence.used = true);
                     }
                     Err(why) => {
-                        self.without(table, &format!("column {}", column.name), "DEFAULT", &why, table.line);
+                        self.without(table, &format!("DEFAULT of column {}", column.name), &why, table.line);
                         new.no_default = Some(why);
                     }
                 }
@@ -258,8 +258,8 @@ impl Translator {
         columns
     }
 
-    pub(super) fn without(&mut self, table: &Table, of: &str, what: &str, why: &Why, line: u64) {
-        self.note(line, format!("table {}, {of}: {what} is left out: {why}", table.name.1));
+    pub(super) fn without(&mut self, table: &Table, part: &str, why: &Why, line: u64) {
+        self.note(line, format!("table {}: {part} is left out: {why}", table.name.1));
     }
 
     /// Adds generated columns and CHECKs, except for those that SQLite refuses.
@@ -316,8 +316,7 @@ impl Translator {
             match translated {
                 Ok(sql) => added.push((format!("{name}CHECK ({sql})"), check)),
                 Err(why) => {
-                    let name = check.name.clone().unwrap_or_default();
-                    self.without(table, "CHECK", &name, &why, check.line);
+                    self.without(table, &named("CHECK", check.name.as_deref()), &why, check.line);
                 }
             }
         }
@@ -334,8 +333,7 @@ impl Translator {
             new.constraints.push(sql);
             if let Err(why) = new.try_out(probe) {
                 new.constraints.pop();
-                let name = check.name.clone().unwrap_or_default();
-                self.without(table, "CHECK", &name, &why, check.line);
+                self.without(table, &named("CHECK", check.name.as_deref()), &why, check.line);
             }
         }
     }
@@ -360,8 +358,7 @@ impl Translator {
                 new.columns[at].no_default = Some(why.clone());
                 self.without(
                     table,
-                    &format!("column {}", table.columns[at].name),
-                    "DEFAULT",
+                    &format!("DEFAULT of column {}", table.columns[at].name),
                     &why,
                     table.line,
                 );
@@ -475,11 +472,11 @@ impl Translator {
             })
             .collect();
         let filter = index.filter.as_ref().map(|filter| expression::translate(filter, &scope)).transpose();
-        let shown = index.name.clone().unwrap_or_default();
+        let shown = named("index", index.name.as_deref());
         let (parts, filter) = match (translated, filter) {
             (Ok(parts), Ok(filter)) => (parts, filter),
             (Err(why), _) | (_, Err(why)) => {
-                self.without(table, "index", &shown, &why, index.line);
+                self.without(table, &shown, &why, index.line);
                 return None;
             }
         };
@@ -506,7 +503,7 @@ impl Translator {
         match probe.execute_batch(&sql) {
             Ok(()) => Some(sql),
             Err(error) => {
-                self.without(table, "index", &shown, &words(&error), index.line);
+                self.without(table, &shown, &words(&error), index.line);
                 None
             }
         }

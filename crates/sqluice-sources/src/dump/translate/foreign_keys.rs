@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sqluice_core::schema::quoted;
 
-use super::model::{ForeignKey, Name, Part, Table};
+use super::model::{ForeignKey, Name, Part, Table, named};
 use super::new_table::{Names, NewTable, column_list};
 use super::pieces::Why;
 use super::{Dialect, Translator};
@@ -97,8 +97,7 @@ impl Translator {
                 }
                 Err(why) => why,
             };
-            let name = key.name.clone().unwrap_or_default();
-            self.without(table, "FOREIGN KEY", &name, &why, key.line);
+            self.without(table, &named("FOREIGN KEY", key.name.as_deref()), &why, key.line);
         }
     }
 }

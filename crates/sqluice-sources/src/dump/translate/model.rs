@@ -189,3 +189,8 @@ pub(super) struct Domain {
     pub(super) default: Option<Vec<Token>>,
     pub(super) checks: Vec<Check>,
 }
+
+/// Returns the words of a note for a constraint or an index of a table, such as `CHECK positive` or `CHECK without a name`.
+pub(super) fn named(kind: &str, name: Option<&str>) -> String {
+    name.map_or_else(|| format!("{kind} without a name"), |name| format!("{kind} {name}"))
+}

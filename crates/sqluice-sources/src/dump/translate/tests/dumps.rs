@@ -98,7 +98,7 @@ fn a_table_of_mariadb_keeps_its_types_keys_and_checks_in_sqlite() {
         [
             "column customers.dt: ON UPDATE CURRENT_TIMESTAMP is left out",
             "the computed column customers.dbl is computed in floating point, whose last digit may differ from that of a decimal",
-            "table customers, CHECK: rx is left out: SQLite has no regular expressions",
+            "table customers: CHECK rx is left out: SQLite has no regular expressions",
         ]
     );
     database.execute_batch("INSERT INTO customers (email, p, price) VALUES ('a@b.c', x'00', 5)").unwrap();
