@@ -104,13 +104,13 @@ impl TableArgs {
         let noted = names.iter().zip(fields).filter_map(|(name, field)| {
             let kind = field.data_type();
             let guess = guessed_type(kind, options).filter(|_| self.given_type(name).is_none())?.name();
-            let keeps = match guess {
-                "INTEGER" => "if all values are integers of 64 bits",
-                _ => "if floats are exact enough",
+            let condition = match guess {
+                "INTEGER" => "if all values are 64-bit integers",
+                _ => "if floats are exact enough for you",
             };
             Some(format!(
                 "{}.{name} is TEXT: a number does not keep all digits of {kind}, and the values of a stream are not known before \
-                 they are written; schema={{{name:?}: {guess:?}}} makes it {guess}, {keeps}",
+                 they are written; {condition}, schema={{{name:?}: {guess:?}}} makes it {guess}",
                 self.table
             ))
         });

@@ -354,7 +354,7 @@ mod tests {
         }
 
         #[test]
-        fn a_text_has_no_character_that_a_reader_of_lines_loses(text in "[\\\\r0()'a\r\n\\x00]{0,12}") {
+        fn the_literal_of_a_text_has_no_nul_and_no_crlf(text in "[\\\\r0()'a\r\n\\x00]{0,12}") {
             let literal = self::text(|out| push_text(out, &text));
             prop_assert!(!literal.contains('\0'));
             // A program that turns CR LF into LF does not change the literal.

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_moves_a_number_by_at_most_its_share_and_keeps_its_places() {
+    fn noise_stays_within_the_share_or_one_unit_and_keeps_decimal_places() {
         let noise = Noise::new(&key(), 0.1);
         for cents in 1..2000 {
             let old = f64::from(cents) / 100.0;
