@@ -251,7 +251,7 @@
 //! - `archive`: the module [`archive`], which packs a folder into a database and unpacks it; includes `blob-store`
 //! - `cloud`: URLs (`s3://`, `gs://`, `az://`, `https://`) in the place of paths; see [`remote`]. Off by default
 //! - `export`: the module [`export`], tables, queries and whole databases as files; with `parquet`, these may be Parquet and Arrow files;
-//! in [`copy`], copies for Datasette and D1
+//!   in [`copy`], copies for Datasette and D1
 //!
 //! # Existing databases
 //!
