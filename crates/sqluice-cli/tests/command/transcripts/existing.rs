@@ -267,7 +267,7 @@ fn replace_is_refused_if_it_would_delete_or_change_referring_rows() {
     };
     for on_delete in ["CASCADE", "SET NULL"] {
         let error = format!(
-            "error: to replace the rows of one would change child, which refers to it ON DELETE {on_delete}\n\nhint: [..]"
+            "error: replacing the rows of one would change child, which refers to it ON DELETE {on_delete}\n\nhint: [..]"
         );
         with(&sql(on_delete), "load x.db one.csv --replace-table --foreign-keys").fails(1, &error);
         let replaced = with(&sql(on_delete), "load x.db one.csv --replace-table").succeeds();

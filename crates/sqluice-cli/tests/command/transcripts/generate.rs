@@ -330,9 +330,9 @@ fn a_check_that_generated_rows_break_is_a_warning_before_the_run_fails() {
     let schema = "CREATE TABLE t (a INT CHECK (a % 7 = 3));";
     let done = sqluice("generate x.db s.sql -n 9 --dry-run").file("s.sql", schema).succeeds();
     assert!(
-        done.ran
-            .stdout
-            .contains("-- note     rows of t break CHECK (a % 7 = 3), which ends the run: say in comments"),
+        done.ran.stdout.contains(
+            "-- note     rows of t break CHECK (a % 7 = 3), which ends the run: give its columns comments"
+        ),
         "{}",
         done.ran.stdout
     );

@@ -58,7 +58,7 @@ fn wrong_usage_is_reported_before_anything_is_measured() {
         run(folder.path(), ["lab"].iter().chain(args)).failed(code, says);
     };
     failed(&["nothing"], 2, "there is no experiment nothing");
-    failed(&["--scale", "huge"], 2, "is not tiny, small, medium, full");
+    failed(&["--scale", "huge"], 2, "is not a scale: use tiny, small, medium, full");
     failed(&["--runs", "0"], 2, "0 is not in 1..=1000");
     failed(&["booleans", "--compare", "none.json"], 1, "none.json");
     fs::write(folder.path().join("no.json"), "{}").unwrap();

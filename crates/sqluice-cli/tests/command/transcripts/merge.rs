@@ -324,7 +324,7 @@ fn statistics_are_dropped_or_made_anew_and_virtual_tables_are_made_again() {
     }
     let ran = run(folder, ["merge", "all.db", "a.db", "b.db"]).ok();
     let said = "\
-  virtual table notes: SQLite made it again, with the rows of all databases
+  virtual table notes: rebuilt by SQLite, with the rows of all databases
   statistics of the sources were dropped; --analyze creates new ones
 ";
     assert!(ran.stderr.ends_with(said), "{ran:?}");

@@ -91,7 +91,7 @@ fn a_log_that_an_old_reader_keeps_from_being_copied_ends_the_load() {
     writer.execute_batch("CREATE TABLE later (x); INSERT INTO later VALUES (zeroblob(9999))").unwrap();
     let before = content(&writer);
     let error = add(&path, &schema(TABLE), between(10, |_| Ok(())), &options()).unwrap_err();
-    assert!(error.message().contains("the log can't be copied"), "{error}");
+    assert!(error.message().contains("the WAL can't be copied"), "{error}");
     reader.execute_batch("COMMIT").unwrap();
     assert_eq!(content(&writer), before);
     add(&path, &schema(TABLE), between(10, |_| Ok(())), &options()).unwrap();

@@ -114,9 +114,9 @@ fn rows_that_masks_make_impossible_end_the_copy_without_an_old_value() {
             "CHECK (age < 200) of table customers fails",
         ),
         ("CREATE TABLE exact (n /* gen: name() */)", "STRICT"),
-        ("CREATE TABLE exact (n /* gen: permute(1, 99) */)", "outside of the range"),
-        ("CREATE TABLE pairs (n /* gen: permute(1, 99) */, a /* gen: shape() */)", "outside of the range"),
-        ("CREATE TABLE customers (id /* gen: permute(1, 99) */)", "outside of the range"),
+        ("CREATE TABLE exact (n /* gen: permute(1, 99) */)", "outside the range"),
+        ("CREATE TABLE pairs (n /* gen: permute(1, 99) */, a /* gen: shape() */)", "outside the range"),
+        ("CREATE TABLE customers (id /* gen: permute(1, 99) */)", "outside the range"),
     ] {
         let lab = Lab::new(SOURCE);
         let error = lab.try_mask(masks).unwrap_err();

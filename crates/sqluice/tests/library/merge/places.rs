@@ -268,7 +268,7 @@ fn a_source_with_other_pages_than_were_counted_is_refused() {
         let counted: Vec<u32> = counted.collect();
         let places = made.merge().places("t", &file, &counted, &Context::default()).unwrap().unwrap();
         let error = write(&places[0], &folder(&made).join(format!("list {wrong}"))).unwrap_err();
-        assert!(error.to_string().contains("pages than were counted"), "{error}");
+        assert!(error.to_string().contains("changed since its pages were counted"), "{error}");
         fs::remove_file(&file).unwrap();
     }
 }

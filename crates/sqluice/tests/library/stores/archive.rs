@@ -272,7 +272,7 @@ fn names_of_any_bytes_are_restored() {
         .execute_batch("PRAGMA encoding = 'UTF-16'; CREATE TABLE t(a)")
         .unwrap();
     let refused = run(&Pack::new(folder.join("y.db"), folder.join("from"))).unwrap_err();
-    assert!(refused.message().contains("a\\x80 is no UTF-8"), "{refused}");
+    assert!(refused.message().contains("a\\x80 is not UTF-8"), "{refused}");
 }
 
 #[test]

@@ -233,7 +233,7 @@ fn a_type_that_another_program_has_rebuilt_is_not_written() {
     let other = EntityStore::open(&file).unwrap();
     let by_age = EntityType::integer("person", |person: &Person| person.id).index("age", "$.age");
     other.define(by_age).unwrap();
-    let parts = ["another program has defined type person otherwise", "must agree"];
+    let parts = ["another program has changed the definition of type person", "must agree"];
     assert_error(people.write(&person(1)), ErrorKind::Target, &parts);
 }
 
@@ -303,9 +303,13 @@ fn a_value_that_does_not_deserialise_is_an_error_that_names_the_entity() {
     people.write_many(&[person(1), person(2)]).unwrap();
     let db = Connection::open(&file).unwrap();
     db.execute_batch("UPDATE person SET value = '{\"id\":2}' WHERE key = 2").unwrap();
-    assert_error(people.read(2), ErrorKind::Input, &["person 2 is not what", "missing field `city`"]);
-    assert_error(people.query(all()), ErrorKind::Input, &["person 2 is not what"]);
-    assert_error(people.read_many([1, 2]), ErrorKind::Input, &["person 2 is not what"]);
+    assert_error(
+        people.read(2),
+        ErrorKind::Input,
+        &["JSON of person 2 does not fit", "missing field `city`"],
+    );
+    assert_error(people.query(all()), ErrorKind::Input, &["JSON of person 2 does not fit"]);
+    assert_error(people.read_many([1, 2]), ErrorKind::Input, &["JSON of person 2 does not fit"]);
     assert_eq!(people.read(1).unwrap(), Some(person(1)));
 }
 

@@ -291,7 +291,7 @@ fn tuples_need_names_and_maps_have_them() {
     let error = WriteRows::new(&path, "u").columns(["a", "b", "c"]).run([(1, 2)]).unwrap_err();
     assert!(error.message().contains("row 1: the row has 2 values for 3 columns"), "{error}");
     let error = write_rows(&path, "v", [7]).unwrap_err();
-    assert!(error.message().contains("row 1: an integer is no row"), "{error}");
+    assert!(error.message().contains("row 1: an integer is not a row"), "{error}");
 }
 
 /// An error for row `number`, in a message that has these words; the database was not made.
@@ -327,7 +327,7 @@ fn errors_name_the_row_and_the_field() {
     let text = Sum { id: 1, more: BTreeMap::from([("n", serde_json::json!("12"))]) };
     assert_refused(with_one(text, 70_000, 80_000), &path, 70_000, &["\"n\"", "INTEGER"]);
     let unknown = Sum { id: 1, more: BTreeMap::from([("m", serde_json::json!(1))]) };
-    assert_refused(with_one(unknown, 70_000, 80_000), &path, 70_000, &["\"m\"", "none of the first rows"]);
+    assert_refused(with_one(unknown, 70_000, 80_000), &path, 70_000, &["\"m\"", "do not have this field"]);
     // Of two errors, the first is reported.
     let two = (1..=80_000u64).map(|row| Sum { id: if row > 60_000 { u64::MAX } else { row }, ..plain(0) });
     assert_refused(write_rows(&path, "s", two), &path, 60_001, &["\"id\""]);

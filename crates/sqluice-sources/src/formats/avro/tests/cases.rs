@@ -205,7 +205,7 @@ fn a_date_beyond_the_year_9999_makes_a_bad_row() {
 fn invalid_schemas_are_refused() {
     for (schema, expected) in [
         ("{", "its schema: EOF"),
-        ("7", "no type"),
+        ("7", "is not a type of Avro"),
         ("[]", "has no type"),
         (r#"["null",["int"]]"#, "within another"),
         (r#""node""#, "names the type node"),
