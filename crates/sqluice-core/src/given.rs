@@ -101,7 +101,7 @@ impl Value {
             .ok_or_else(|| Error::usage(format!("{self:?} is not a {}", std::any::type_name::<T>())))
     }
 
-    /// Returns the meaning of a value that is a word, by the list of all words with their meanings.
+    /// Looks up the value in `words`, the pairs of each accepted word and its meaning, and returns the meaning.
     ///
     /// # Errors
     /// If the value is none of the words.

@@ -36,7 +36,7 @@ pub trait Output: Send {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "method", rename_all = "lowercase")]
 pub enum Replacement {
-    /// The new file gets the name.
+    /// The new file is renamed over the old file.
     Rename,
     /// SQLite writes the pages of the new file into the old file, in one transaction. Processes with the file open see the new content.
     Transaction {

@@ -133,7 +133,7 @@ impl Expressions {
         }
     }
 
-    /// Returns all expressions of new rows.
+    /// Returns all expressions of the table that are evaluated for new rows.
     fn declared<'a>(&'a self, table: &Table) -> Declared<'a> {
         let is_stored = |column: usize| table.columns[column].generated == Some(Generated::Stored);
         let of_index = |index: &'a Computed| (index.terms.as_slice(), index.filter.as_deref());
@@ -312,7 +312,7 @@ fn prepared(evaluator: &mut Evaluator, results: &[String], filter: Option<&str>)
     }
 }
 
-/// Returns the generated columns of a table in layers, and the columns that they name.
+/// Returns the generated columns of a table in layers, and the columns of the table that their expressions name.
 fn layers(table: &Table, evaluator: &mut Evaluator) -> Result<(Vec<Layer>, Vec<usize>), String> {
     let declaration = Declaration::of(&table.sql);
     let declared = declaration.as_ref().map(Declaration::columns).unwrap_or_default();

@@ -251,7 +251,7 @@ unsafe fn bytes<'v>(start: *const u8, count: c_int) -> rusqlite::Result<&'v [u8]
             if start.is_null() {
                 return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_NOMEM), None));
             }
-            // SAFETY: as above.
+            // SAFETY: the address is not null, so the caller guarantees that the bytes are valid.
             Ok(unsafe { std::slice::from_raw_parts(start, count) })
         }
         _ => Ok(&[]),

@@ -377,8 +377,7 @@ impl<'s, 't> Walk<'s, 't> {
     }
 
     /// Returns the clause of a key. The order and the direction (ASC, DESC) of its columns are left out: they do not change which values
-    /// the
-    /// key accepts.
+    /// the key accepts.
     fn key(&mut self, from: usize, kind: ConstraintKind) -> Clause<'s> {
         let list = self.group();
         let columns = if list.is_empty() { self.own() } else { self.names(list) };

@@ -115,8 +115,7 @@ pub struct Table {
     /// `true` if the table is declared AUTOINCREMENT.
     pub autoincrement: bool,
     /// The largest rowid that the rows of an AUTOINCREMENT table have ever had, if it is not known from the rows alone but, for example,
-    /// from
-    /// a sequence of a dump.
+    /// from a sequence of a dump.
     pub largest_given: Option<i64>,
     /// `true` if the table has a CHECK constraint.
     pub checks: bool,
@@ -715,7 +714,8 @@ fn explain(sql: &str, file: &Path, error: rusqlite::Error, denied: Option<String
     }
 }
 
-/// Returns the start of the first statement that fails: SQLite itself reports the position of some errors only.
+/// Returns the byte offset of the first statement that fails, or `None` if none fails: for some errors, SQLite does not report the position
+/// itself.
 fn failing_statement(sql: &str) -> Option<usize> {
     let (connection, _) = guarded().ok()?;
     let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();

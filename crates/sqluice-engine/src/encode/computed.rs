@@ -11,9 +11,9 @@
 //! Rows after a refused row are not evaluated: the caller passes the batch again without the refused row. So the first bad row is always
 //! among the refused rows.
 //!
-//! Nearly always no row is refused. So all that needs no column of a later layer is first evaluated together with a layer, in one scan of the
-//! batch ([`Stage`]): reading the columns and walking over the rows takes most of the time. A batch with a row at fault is evaluated again,
-//! step by step, which finds that row.
+//! Rows are rarely refused. So a batch is first evaluated in few scans ([`Stage`]): each scan evaluates a layer, and with it all CHECKs and
+//! keys that need no column of this layer or a later one. Fewer scans are faster, because reading the columns and walking over the rows
+//! takes most of the time. A batch with a row at fault is evaluated again, step by step, which finds the row.
 
 use std::cell::Cell;
 
@@ -413,7 +413,7 @@ impl Computed {
         !matches!(found, Ok(None))
     }
 
-    /// Takes the first `rows` values of the columns that expressions name.
+    /// Copies the first `rows` values of the columns that expressions name into `given`.
     fn give(&mut self, stored: &[Stored<'_>], rowids: Rowids<'_>, rows: usize) {
         self.given.iter_mut().for_each(rows::Cells::clear);
         for &column in &self.named {

@@ -118,7 +118,7 @@ pub struct RowidRange {
     pub first_assumed: bool,
 }
 
-/// The rowid of a row before further rows.
+/// The rowid of the row before the next row to encode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastRowid {
     /// The rowid.
@@ -375,7 +375,7 @@ struct Given<'r> {
 }
 
 impl Given<'_> {
-    /// Adds the computed columns. Returns the two values of `rowids`, and all columns.
+    /// Adds the computed columns. Returns both values in `rowids`, and all columns. Fails if rows are refused, or if `rowids` is an error.
     fn complete<'a, T>(
         &self,
         computed: Option<&'a mut Computed>,

@@ -77,8 +77,8 @@ pub struct MissedType {
     pub quoted: bool,
     /// The settings that read the others as numbers, each with its value: `thousands`, `price=,`.
     pub read_by: Vec<(&'static str, String)>,
-    /// The signs of a value that no setting reads together with the rest of the column: `a currency`. A numeric type would keep the value as
-    /// text.
+    /// The kind of sign in the others that no setting removes, such as `a currency`, if the other values of the column need the setting for
+    /// another reason. With a numeric type, such values stay text.
     pub signs: Option<&'static str>,
 }
 
