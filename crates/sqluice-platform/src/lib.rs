@@ -21,7 +21,8 @@
 //!   machine and the process
 //! * [`tree`]: files, folders and links below a folder, never outside
 //! * [`local_sockets`]: connections to programs of this machine
-//! * [`streams`]: standard input and other streams; [`shell`]: words of command lines; [`stop`]: requests to end the process; [`machine`]: properties of the machine
+//! * [`streams`]: standard input and other streams; [`shell`]: words of command lines; [`stop`]: requests to end the process; [`machine`]:
+//!   properties of the machine
 //!
 //! Invariant: no other crate names an operating system (`sqluice/tests/tidy`). If a system lacks a feature, the function returns the value
 //! that its module documents for this case.

@@ -193,8 +193,8 @@ fn bare<'t>(sql: &str, mut tokens: &'t [Token]) -> &'t [Token] {
     tokens
 }
 
-/// Returns the number of tokens from the parenthesis that `tokens` begins with to the end of that
-/// parenthesis; 0 if `tokens` does not begin with a parenthesis.
+/// Returns the number of tokens from the parenthesis that `tokens` begins with to the end of that parenthesis; 0 if `tokens` does not begin
+/// with a parenthesis.
 fn group(sql: &str, tokens: &[Token]) -> usize {
     let mut depth = 0;
     for (at, token) in tokens.iter().enumerate() {

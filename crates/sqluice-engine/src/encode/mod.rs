@@ -210,8 +210,8 @@ impl Encoder {
         self.encode_in_order(batch, Rowids::From(next_rowid), last, chunks, &mut [])
     }
 
-    /// Encodes the rows of a batch, and pushes the entries of the table's indexes to their sorters. `numbers` are the rowids of rows without
-    /// rowids of their own.
+    /// Encodes the rows of a batch, and pushes the entries of the table's indexes to their sorters. `numbers` are the rowids of rows
+    /// without rowids of their own.
     pub(crate) fn encode_in_order(
         &mut self,
         batch: &Batch<'_>,
@@ -406,8 +406,8 @@ fn on_page<'s, 'a>(rules: &[ColumnRules], stored: &'s [Stored<'a>]) -> Cow<'s, [
     stored.map(|(stored, _)| *stored).collect()
 }
 
-/// Returns the stored form of the columns of a batch. Values that can't be stored go to `refused`. The record has NULL for the column that is
-/// another name for the rowid; what is computed is added later.
+/// Returns the stored form of the columns of a batch. Values that can't be stored go to `refused`. The record has NULL for the column that
+/// is another name for the rowid; what is computed is added later.
 fn store<'a>(
     columns: &[ColumnRules],
     scratch: &'a mut [Scratch],

@@ -77,8 +77,8 @@ pub struct MissedType {
     pub quoted: bool,
     /// The settings that read the others as numbers, each with its value: `thousands`, `price=,`.
     pub read_by: Vec<(&'static str, String)>,
-    /// The kind of sign in the others that no setting removes, such as `a currency`, if the other values of the column need the setting for
-    /// another reason. With a numeric type, such values stay text.
+    /// The signs or separators of a value, such as `a currency`, if no setting reads this value together with the rest of the column. A
+    /// numeric type would keep the value as text.
     pub signs: Option<&'static str>,
 }
 

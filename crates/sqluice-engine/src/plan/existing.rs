@@ -25,7 +25,7 @@ use crate::target::{TableSnapshot, TargetSnapshot};
 /// The largest number of rows that SQLite inserts into existing pages: a new page for each small load would waste space.
 const FEW_ROWS: u64 = 100;
 
-/// An index is rebuilt if its table grows by more than 1/`GROWTH` of its rows: to insert one entry at its place in the old tree takes about
+/// An index is rebuilt if its table grows by at least 1/`GROWTH` of its rows: to insert one entry at its place in the old tree takes about
 /// as long as to read and write `GROWTH` entries in order.
 const GROWTH: u64 = 16;
 

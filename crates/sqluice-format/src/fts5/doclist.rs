@@ -1,12 +1,13 @@
 //! Doclists: the rows that have a term, with the positions of the term in each row.
 //!
 //! ```text
-//!  first rowid |  size, positions | delta, size, positions | delta, size, positions | ...       last rowid
-//!   apart      |  entries                                                                        apart
+//!  first   rowid of the first row
+//!  entries size, positions | delta, size, positions | delta, size, positions | ...
+//!  last    rowid of the last row
 //! ```
 //!
-//! A [`Doclist`] has its first rowid apart, so that doclists of consecutive ranges of rows become one without a change of their entries: only
-//! the first rowid of each is written as a delta from the last rowid of the one before.
+//! The first rowid of a [`Doclist`] is not among its entries. So doclists of consecutive ranges of rows are joined without a change of
+//! their entries: only the first rowid of each is written, as a delta from the last rowid of the doclist before.
 
 use crate::varint;
 

@@ -8,7 +8,8 @@
 //! * after more than 1,000 pages, at the next term: the page ends, however empty, and all begins anew, as `optimize` then starts another
 //!   piece of work
 //!
-//! The split key of a page is the shortest beginning of its first term that is greater than the term before. Pages without a term have none.
+//! The split key of a page is the shortest beginning of its first term that is greater than the term before. Pages without a term have
+//! none.
 
 use std::fmt;
 

@@ -216,8 +216,8 @@ fn enter(
     entered.and(reset).map_err(|error| transaction.failed(error, "change the schema of"))
 }
 
-/// Checks that SQLite finds the first and the last entry of a new index, if a query can use it. These queries pass through all levels of the
-/// tree.
+/// Checks that SQLite finds the first and the last entry of a new index, if a query can use it. These queries pass through all levels of
+/// the tree.
 fn look_at_ends(transaction: &Transaction<'_>, table: &Table, index: &Index, entries: u64) -> Result<()> {
     // A query needs the terms of the index, which are found in its statement.
     let Some(Terms { key, filter }) = terms(index, table) else { return Ok(()) };

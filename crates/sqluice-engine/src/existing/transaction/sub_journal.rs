@@ -181,7 +181,8 @@ unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, bytes: c_i
             Some(Err(())) => return ffi::SQLITE_IOERR_READ,
             None => {}
         }
-        // SAFETY: SQLite calls methods only of files that it has opened. `open` has opened this file and its inner file, so both have methods.
+        // SAFETY: SQLite calls methods only of files that it has opened. `open` has opened this file and its inner file, so both have
+        // methods.
         let done = unsafe {
             let inner = inner(file);
             match (*(*inner).pMethods).xRead {
@@ -200,7 +201,8 @@ unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, bytes: c_i
 macro_rules! pass_on {
     ($($ours:ident = $method:ident($($given:ident: $kind:ty),*) or $otherwise:expr;)*) => {$(
         unsafe extern "C" fn $ours(file: *mut sqlite3_file, $($given: $kind),*) -> c_int {
-            // SAFETY: SQLite calls methods only of files that it has opened. `open` has opened this file and its inner file, so both have methods.
+            // SAFETY: SQLite calls methods only of files that it has opened. `open` has opened this file and its inner file, so both have
+            // methods.
             unsafe {
                 let inner = inner(file);
                 match (*(*inner).pMethods).$method {

@@ -66,7 +66,7 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// Returns `true` if searches find the same rows with the fault.
+    /// Returns `true` if the fault changes no result of a search.
     pub fn is_harmless(&self) -> bool {
         matches!(self, Finding::Unmarked { .. } | Finding::Foreign { .. })
     }

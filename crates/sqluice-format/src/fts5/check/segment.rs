@@ -177,7 +177,7 @@ impl<'c> Check<'c> {
     /// Ends the doclist of the current term. The next term starts on `page`, or the segment ends before it.
     fn end_term<P: Pages>(&mut self, page: u32, pages: &mut P) -> Result<(), P::Error> {
         let Check { declared, span, page: term_page, .. } = *self;
-        // The term is not the last one of its page.
+        // The next term starts on the same page, so the doclist takes no further page; or there is no term yet.
         if page == term_page || term_page == 0 {
             return Ok(());
         }
