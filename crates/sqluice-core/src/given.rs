@@ -16,7 +16,7 @@ use crate::settings::{Declaration, Setting, Taker, Verb};
 pub enum RowCount {
     /// This number of rows, for the named table; without a name, for each table that has no number of its own.
     Count(Option<String>, u64),
-    /// This number of rows for each row of the table's parent.
+    /// For the named table, this number of rows for each row of its parent.
     PerParent(String, f64),
 }
 

@@ -1,4 +1,5 @@
-//! Destinations of pages: a local file, or another place.
+//! The traits of the places that pages are written to: an [`Output`] takes the pages of one database, and a [`Destination`] creates outputs
+//! that are not local files, such as objects in an object store.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Writes new tables, and rows of existing tables, as pages.
+//! Writes new tables, and new rows of existing tables, as pages, in the open transaction of an existing database.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The columns of a table in plans and reports.
+//! The descriptions of columns in plans and reports: the declared type, the values that prevented another type, and a value that the type
+//! changes.
 
 use std::path::PathBuf;
 

@@ -62,7 +62,7 @@ impl<const WORDS: usize> Left<WORDS> {
         std::array::from_fn(|word| self.0[word] & !all[word])
     }
 
-    /// Converts a column's part to ascending order.
+    /// Returns the part of a column as if the column were ascending: inverts the bytes of a descending column.
     #[inline]
     fn ascending(self, column: &KeyColumn) -> Left<WORDS> {
         if column.descending { Left(self.0.map(|word| !word)) } else { self }

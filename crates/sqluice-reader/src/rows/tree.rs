@@ -1,4 +1,4 @@
-//! The rows of a table decoded from its pages, part by part, on any thread.
+//! A source of the rows of a table, which decodes them from the pages of the table. Any thread can decode any part.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

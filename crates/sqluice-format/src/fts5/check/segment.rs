@@ -1,4 +1,4 @@
-//! The check of a segment beside its split keys.
+//! Checks the terms and doclists of a segment, and its split keys: the rows of `t_idx`, by which a search finds the page of a term.
 
 use std::collections::HashSet;
 
@@ -43,7 +43,8 @@ pub(super) struct Check<'c> {
     /// The current term, and the term before it.
     term: Vec<u8>,
     before: Vec<u8>,
-    /// The page of the current term, and `true` if its split key says that it has a doclist index; `None` without a split key.
+    /// The page of the current term. `mark` is `true` if the split key of this page says that the term has a doclist index, and `None` if
+    /// the page has no split key.
     page: u32,
     mark: Option<bool>,
     /// The pages after `page` on which rows of the current term start, and the pages between them.

@@ -1,4 +1,4 @@
-//! The reader of a segment: leaves in, terms and rows out.
+//! Reads a segment leaf by leaf, and returns its terms in order, each followed by the rows that have the term.
 
 use super::super::doclist::Detail;
 use super::super::page_id;

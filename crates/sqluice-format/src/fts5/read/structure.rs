@@ -1,4 +1,4 @@
-//! The structure: the segments of an index, by levels.
+//! The structure of a full-text index (row 10 of `t_data`), which lists the segments by levels.
 
 use super::super::segment::LEAVES_MAX;
 use super::super::totals::{STRUCTURE_ID, WITH_TOMBSTONES};
