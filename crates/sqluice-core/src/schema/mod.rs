@@ -571,8 +571,8 @@ impl Table {
         }
     }
 
-    /// Adds the rowid as the first column, for a virtual table whose rows may be given with their rowids. The module FTS5 refuses columns
-    /// of this name.
+    /// Adds the column `rowid` in the first place, for a virtual table whose rows may be given with their rowids. No other column has this
+    /// name: the module FTS5 refuses it.
     #[must_use]
     pub fn with_rowid(mut self) -> Table {
         self.columns.insert(0, Column::new("rowid".to_owned(), "INTEGER"));

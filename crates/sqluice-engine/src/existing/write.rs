@@ -96,7 +96,7 @@ impl Transaction<'_> {
     pub(crate) fn means_of_text<'m>(&'m self, plan: &Plan, progress: &'m dyn Progress) -> Result<Means<'m>> {
         Ok(Means {
             workers: plan.threads,
-            // The other half is for SQLite's page cache.
+            // Half of the memory is for the full-text indexes, and half for the page cache of SQLite.
             memory_bytes: (plan.memory_bytes / 2) as usize,
             temp_dir: plan.temp_dir()?,
             cancel: self.cancel(),

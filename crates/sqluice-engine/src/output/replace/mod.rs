@@ -20,8 +20,8 @@
 //!    close    the old file
 //! ```
 //!
-//! Invariant: at every moment the name is that of the old or the new database. The new database is never beside the journal or WAL of the
-//! old: SQLite would silently roll these into the new database.
+//! Invariant: at every moment, the file of the name is the complete old or the complete new database. While the new database has the name,
+//! no journal or WAL of the old database is beside it: SQLite would silently roll them into the new database.
 //!
 //! Invariant: the journal mode of the old database is not changed as long as the old database has its name. In WAL mode the lock is that of
 //! `locking_mode = EXCLUSIVE`, which keeps the WAL index in memory. The WAL is empty (`wal_checkpoint(TRUNCATE)`) before it is removed.

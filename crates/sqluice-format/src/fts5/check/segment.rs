@@ -168,7 +168,7 @@ impl<'c> Check<'c> {
                 self.mark = Some(mark);
                 self.keys.advance(segment, rows)?;
             }
-            // Searches that find no key begin at the first page.
+            // If the segment begins after page 1, its first page may lack a split key: a search that finds no key begins at this page.
             _ if page == self.span.first && page > 1 => {}
             _ => self.checked.findings.push(Finding::NoSplitKey { segment, page }),
         }

@@ -150,14 +150,14 @@ impl SegmentReader {
                     if self.is_start && self.end > HEAD_BYTES && self.next_term != Some(HEAD_BYTES) {
                         return Err(self.damage(Fault::Overrun).into());
                     }
-                    // The rest of a doclist whose term is unknown.
+                    // The page begins with the rest of a doclist whose term is on an earlier page. It is skipped.
                     self.first_rowid = None;
                     self.at = self.next_term.unwrap_or(self.end);
                 }
                 continue;
             }
             if self.next_term == Some(self.at) {
-                // Each term has a row.
+                // A term without a row is a fault.
                 if self.has_term && self.rowid.is_none() {
                     return Err(self.damage(Fault::Overrun).into());
                 }
@@ -169,7 +169,7 @@ impl SegmentReader {
     }
 
     fn end_of_segment<E>(&self) -> Result<Option<Step<'_>>, ReadError<E>> {
-        // Each term has a row.
+        // A term without a row is a fault.
         if self.has_term && self.rowid.is_none() {
             return Err(self.damage(Fault::Short).into());
         }
