@@ -300,7 +300,7 @@ fn evaluator(columns: &[NamedColumn], encoding: &str) -> Result<Evaluator, Strin
     Evaluator::new(connection, columns).map_err(said)
 }
 
-/// Prepares expressions. Returns the reason why SQLite must evaluate them in the database itself, if any.
+/// Prepares expressions. An error is the reason why SQLite must evaluate them in the database itself.
 fn prepared(evaluator: &mut Evaluator, results: &[String], filter: Option<&str>) -> Result<Query, String> {
     let query = evaluator.query(results, filter).map_err(said)?;
     let names = |functions: &[&str]| {

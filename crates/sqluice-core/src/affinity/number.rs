@@ -131,7 +131,8 @@ impl Padded {
         }
     }
 
-    /// Pads the text at the upper end of `word`. `first` is the first byte of the text, and `bytes` its length.
+    /// Pads the text at the upper end of `word`. `first` is the first byte of the text, and `bytes` its length. Returns `None` if the text
+    /// is empty, only a minus, or longer than 16 bytes after its sign.
     #[inline(always)]
     fn new(word: u128, first: u8, bytes: usize) -> Option<Padded> {
         let negative = first == b'-';

@@ -182,7 +182,7 @@ fn is_one_operator(sql: &str, first: &Token, second: &Token) -> bool {
     first.at.end == second.at.start && is_part(first) && is_part(second)
 }
 
-/// Returns the tokens without the parentheses around all of them.
+/// Returns the tokens without pairs of parentheses that enclose all of the tokens.
 fn bare<'t>(sql: &str, mut tokens: &'t [Token]) -> &'t [Token] {
     while let [first, .., _] = tokens
         && first.is_symbol(sql, "(")

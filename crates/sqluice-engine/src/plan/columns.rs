@@ -21,7 +21,8 @@ pub struct ColumnReport {
     pub conversion: Option<String>,
     /// The texts that other programs write for NULL, if the column keeps such texts among numbers or dates.
     pub nulls: Option<NullMarkers>,
-    /// The numeric type that the column just missed, if its type follows from its values and nearly all of them are numbers.
+    /// The numeric type that the column nearly has, and the values that prevent it. `None` if the user declares the type, or if too many
+    /// values are no numbers.
     pub missed: Option<MissedType>,
     /// A value that the declared type changes.
     pub changed: Option<ChangedText>,

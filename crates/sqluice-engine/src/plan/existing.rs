@@ -214,7 +214,8 @@ fn indexed_here(
             given::is_built_here(table, options.on_conflict)?;
             given::decides_no_conflict(options.on_conflict)
         }
-        // If SQLite deletes the rows, the connection has read the full-text table by then.
+        // SQLite deletes the old rows first. For this, the connection reads the full-text table, so the index can no longer be written as
+        // rows.
         _ => Err("SQLite deletes its rows".to_owned()),
     }
 }

@@ -387,7 +387,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     /// Checks the header fields that depend on the schema.
     fn header_and_schema(&mut self, rows: &[schema::Row]) {
         let header = self.common.header;
-        // SQLite writes the schema format and the text encoding with the first table.
+        // SQLite writes the schema format and the text encoding with the first table, so both are 0 only in a database without tables.
         if !rows.is_empty() && header.schema_format == 0 {
             self.remark("the schema format is 0, not 1 to 4: SQLite takes it as 1".to_owned());
         }

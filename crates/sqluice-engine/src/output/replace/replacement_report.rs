@@ -44,7 +44,7 @@ const DEPTH_MAX: u32 = 20;
 pub struct Replaced {
     /// The tables of the database, by name.
     pub tables: Vec<ReplacedTable>,
-    /// The number of rows of all tables whose row counts are known.
+    /// The sum of the known row counts of the tables.
     pub rows: u64,
     /// `true` if the row counts of some tables are estimates.
     pub estimated: bool,

@@ -14,7 +14,7 @@ pub struct Entry<'a> {
     pub term: &'a [u8],
     /// The rowid.
     pub rowid: i64,
-    /// The positions as they are stored.
+    /// The stored bytes of the columns and positions at which the row has the term.
     pub positions: &'a [u8],
     /// `true` for the first entry of a term in its segment.
     pub is_first: bool,

@@ -23,11 +23,11 @@ pub enum Step<'a> {
 pub struct Row<'a> {
     /// The rowid.
     pub rowid: i64,
-    /// `true` if the row was deleted from older segments.
+    /// `true` if older segments have entries of this row for the term, which no longer count.
     pub is_deleted: bool,
     /// `true` if the row has the term.
     pub is_present: bool,
-    /// The positions as they are stored.
+    /// The stored bytes of the columns and positions at which the row has the term.
     pub positions: &'a [u8],
     /// The number of the page on which the entry starts.
     pub page: u32,
