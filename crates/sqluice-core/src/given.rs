@@ -58,7 +58,7 @@ pub trait FromValue: Sized {
     fn from_value(value: &Value) -> Option<Self>;
 }
 
-/// Implements `FromValue` for the types of variants.
+/// Implements `FromValue` for the types that the variants of [`Value`] hold.
 macro_rules! from_value {
     ($($to:ty: $pattern:pat => $value:expr;)*) => {
         $(impl FromValue for $to {

@@ -266,7 +266,8 @@ fn is_generated_by_schema(table: &Table, column: usize) -> bool {
     table.rowid_alias != Some(column) && table.columns.get(column).is_some_and(|c| c.generated.is_some())
 }
 
-/// Returns the columns as expressions of a schema see them. The names of the rowid can be used wherever no column has them.
+/// Returns the columns of the table as its expressions see them. In a table with rowids, a hidden column follows for each name of the rowid
+/// that no column has.
 fn columns(table: &Table) -> Vec<NamedColumn> {
     let declaration = Declaration::of(&table.sql);
     let declared = declaration.as_ref().map(Declaration::columns).unwrap_or_default();

@@ -674,7 +674,8 @@ impl Refusals<'_> {
     }
 }
 
-/// Returns a function that makes the error for the loss of `value` in a column of `affinity`, if any, from the name of the column.
+/// If a column of `affinity` loses digits or magnitude of the text `value`, returns a function that makes the error from the name of the
+/// column. Otherwise returns `None`.
 fn loss_of<'v>(value: &Value<'v>, affinity: Affinity) -> Option<impl Fn(&str) -> Error + use<'v>> {
     let Value::Text(text) = *value else { return None };
     let (becomes, loss) = affinity::text_to_number_checked(text, affinity);
