@@ -7,8 +7,8 @@
 //!  short pair    000003e9 0000002b                      two halves of 32 bits
 //! ```
 //!
-//! In a pair, NULL is 0, and an integer is itself plus 2^63. In a short pair, NULL is 0, and an integer from 0 to 2^32 - 2 is itself plus 1.
-//! The halves of descending columns are inverted.
+//! In a pair, NULL is 0, and an integer is itself plus 2^63. In a short pair, NULL is 0, and an integer from 0 to 2^32 - 2 is itself plus
+//! 1. The halves of descending columns are inverted.
 
 use super::decodable::DECODED_ROOM;
 use super::{KeyOrder, columns};
