@@ -143,9 +143,8 @@ impl<'a> Column<'a> {
     /// A column in which every value is NULL.
     pub const NULL: Column<'static> = Column::new(Values::Null);
 
-    /// Returns `false` only if none of the first `rows` values is NULL. A column with a validity bitmap, or of [`Values::Any`], gives
-    /// `true`
-    /// without a look at its values.
+    /// Returns `false` only if none of the first `rows` values is NULL. For a column with a validity bitmap, or of [`Values::Any`], returns
+    /// `true` without a look at its values.
     pub fn may_have_null(&self, rows: usize) -> bool {
         self.validity.is_some()
             || match self.values {

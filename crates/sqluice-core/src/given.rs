@@ -16,7 +16,7 @@ use crate::settings::{Declaration, Setting, Taker, Verb};
 pub enum RowCount {
     /// This number of rows, for the named table; without a name, for each table that has no number of its own.
     Count(Option<String>, u64),
-    /// This number of rows for each row of the table's parent.
+    /// For the named table, this number of rows for each row of its parent.
     PerParent(String, f64),
 }
 
@@ -58,7 +58,7 @@ pub trait FromValue: Sized {
     fn from_value(value: &Value) -> Option<Self>;
 }
 
-/// Implements `FromValue` for the types of variants.
+/// Implements `FromValue` for the types that the variants of [`Value`] hold.
 macro_rules! from_value {
     ($($to:ty: $pattern:pat => $value:expr;)*) => {
         $(impl FromValue for $to {
@@ -101,7 +101,7 @@ impl Value {
             .ok_or_else(|| Error::usage(format!("{self:?} is not a {}", std::any::type_name::<T>())))
     }
 
-    /// Returns the meaning of a value that is a word, by the list of all words with their meanings.
+    /// Looks up the value in `words`, the pairs of each accepted word and its meaning, and returns the meaning.
     ///
     /// # Errors
     /// If the value is none of the words.

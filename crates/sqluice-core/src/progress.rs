@@ -98,7 +98,7 @@ pub struct Cancel {
     parent: Arc<OnceLock<Parent>>,
 }
 
-/// A link in the list of the flags that a child was told to follow, of which only the last counts. Links are only ever appended, so that
+/// An entry in the list of the flags that a child was told to follow. Only the last entry counts. Entries are only ever appended, so that
 /// threads read the list without a lock.
 #[derive(Debug)]
 struct Parent {

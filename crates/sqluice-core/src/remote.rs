@@ -141,8 +141,8 @@ fn server_without_secrets(scheme: &str, rest: &str) -> PathBuf {
     PathBuf::from(format!("{scheme}://{shown}"))
 }
 
-/// Returns a URL without its secrets: user, password, query and fragment. The user of a database server is no secret. A path is returned as
-/// it is.
+/// Returns a URL without its secrets: user, password, query and fragment. The user of a database server is no secret, and is kept. A path
+/// that is no URL is returned unchanged.
 pub fn without_secrets(path: &Path) -> PathBuf {
     if let Some((scheme, rest)) =
         path.to_str().filter(|_| is_server(path)).and_then(|url| url.split_once("://"))

@@ -1,4 +1,4 @@
-//! Suggestions for misspelled names.
+//! Suggestions for a misspelled name: the nearest of the names that exist.
 
 /// Returns a hint about a name that is not among `names`: the nearest name, and all names.
 pub fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {

@@ -1,4 +1,5 @@
-//! Destinations of pages: a local file, or another place.
+//! The traits of the places that pages are written to: an [`Output`] takes the pages of one database, and a [`Destination`] creates outputs
+//! that are not local files, such as objects in an object store.
 
 use std::fmt;
 use std::ops::Range;
@@ -36,7 +37,7 @@ pub trait Output: Send {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "method", rename_all = "lowercase")]
 pub enum Replacement {
-    /// The new file gets the name.
+    /// The new file is renamed over the old file.
     Rename,
     /// SQLite writes the pages of the new file into the old file, in one transaction. Processes with the file open see the new content.
     Transaction {

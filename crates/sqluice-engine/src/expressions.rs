@@ -133,7 +133,7 @@ impl Expressions {
         }
     }
 
-    /// Returns all expressions of new rows.
+    /// Returns all expressions of the table that are evaluated for new rows.
     fn declared<'a>(&'a self, table: &Table) -> Declared<'a> {
         let is_stored = |column: usize| table.columns[column].generated == Some(Generated::Stored);
         let of_index = |index: &'a Computed| (index.terms.as_slice(), index.filter.as_deref());
@@ -266,7 +266,8 @@ fn is_generated_by_schema(table: &Table, column: usize) -> bool {
     table.rowid_alias != Some(column) && table.columns.get(column).is_some_and(|c| c.generated.is_some())
 }
 
-/// Returns the columns as expressions of a schema see them. The names of the rowid can be used wherever no column has them.
+/// Returns the columns of the table as its expressions see them. In a table with rowids, a hidden column follows for each name of the rowid
+/// that no column has.
 fn columns(table: &Table) -> Vec<NamedColumn> {
     let declaration = Declaration::of(&table.sql);
     let declared = declaration.as_ref().map(Declaration::columns).unwrap_or_default();
@@ -300,7 +301,7 @@ fn evaluator(columns: &[NamedColumn], encoding: &str) -> Result<Evaluator, Strin
     Evaluator::new(connection, columns).map_err(said)
 }
 
-/// Prepares expressions. Returns the reason why SQLite must evaluate them in the database itself, if any.
+/// Prepares expressions. An error is the reason why SQLite must evaluate them in the database itself.
 fn prepared(evaluator: &mut Evaluator, results: &[String], filter: Option<&str>) -> Result<Query, String> {
     let query = evaluator.query(results, filter).map_err(said)?;
     let names = |functions: &[&str]| {
@@ -312,7 +313,7 @@ fn prepared(evaluator: &mut Evaluator, results: &[String], filter: Option<&str>)
     }
 }
 
-/// Returns the generated columns of a table in layers, and the columns that they name.
+/// Returns the generated columns of a table in layers, and the columns of the table that their expressions name.
 fn layers(table: &Table, evaluator: &mut Evaluator) -> Result<(Vec<Layer>, Vec<usize>), String> {
     let declaration = Declaration::of(&table.sql);
     let declared = declaration.as_ref().map(Declaration::columns).unwrap_or_default();

@@ -56,8 +56,8 @@ pub struct WriteOptions {
     pub if_exists: IfExists,
     /// The full-text tables over existing tables that get the new rows, though no trigger adds them.
     pub full_text: Vec<String>,
-    /// The rowid of the first row of a new table whose rows have no rowids of their own. The rowids of the other rows follow. Rows that
-    /// SQLite inserts count from 1.
+    /// The rowid of the first row of a new table whose rows have no rowids of their own. The rowids of the other rows follow. If SQLite
+    /// inserts the rows, their rowids begin at 1 instead.
     pub first_rowid: i64,
     /// The time to wait for a database that is in use.
     pub busy_timeout: Duration,

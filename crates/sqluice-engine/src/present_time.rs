@@ -1,16 +1,17 @@
 //! Finds rows for which a schema would depend on the present time. SQLite refuses to store such rows.
 //!
-//! An index on `date(a)` takes any row but those in which `a` is `'now'`: "non-deterministic use of date() in an index". A query raises no such
-//! error, so the expressions of a batch alone would store today's date.
+//! An index on `date(a)` takes any row but those in which `a` is `'now'`: "non-deterministic use of date() in an index". A query raises no
+//! such error, so the expressions of a batch alone would store today's date.
 //!
 //! ```text
-//!  date(a), CHECK (date(a, b) > 'x')          a or b has a blob, or a text with one of WORDS  ──┐
-//!  date(trim(a)), date(), date('now')         all rows: only SQLite knows what the function gets ┴─> INSERT into a table with the same
-//!                                                                                                   expressions: SQLite decides
+//!  expression                             rows to test
+//!  date(a), CHECK (date(a, b) > 'x')      rows in which a or b is a blob, or a text with one of WORDS
+//!  date(trim(a)), date(), date('now')     all rows: only SQLite knows what the function gets
 //! ```
 //!
-//! The table is in the private connection of the evaluator. It has no keys, so that an INSERT fails for reasons of the row alone. Failures
-//! for other reasons than the present time are ignored here: the evaluation of the expressions reports them.
+//! The rows to test are inserted into a table with the same expressions, so SQLite decides. The table is in the private connection of the
+//! evaluator. It has no keys, so that an INSERT fails for reasons of the row alone. Failures for other reasons than the present time are
+//! ignored here: the evaluation of the expressions reports them.
 
 use rusqlite::ErrorCode;
 use sqluice_core::batch::Value;
@@ -252,7 +253,8 @@ impl Suspects {
     }
 }
 
-/// Returns `true` if a function of date and time may take the value for a word of [`WORDS`]. The text of a blob depends on the text encoding.
+/// Returns `true` if a function of date and time may take the value for a word of [`WORDS`]. The text of a blob depends on the text
+/// encoding.
 fn may_be_present(value: &Value<'_>) -> bool {
     match value {
         Value::Null | Value::Int(_) | Value::Real(_) => false,

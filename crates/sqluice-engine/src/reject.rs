@@ -75,7 +75,7 @@ impl Rejected {
     }
 }
 
-/// The least number of rows of an input that ends the run if more than nine tenths of them are bad.
+/// The least number of rows of an input that ends the run if at least nine tenths of them are bad.
 const JUDGED_ROWS_MIN: u64 = 20;
 
 /// The number of bad rows of an input above which they end the run if they outnumber the good rows.
@@ -163,7 +163,8 @@ impl RejectFile {
         }
     }
 
-    /// Returns an error if nearly all rows of an input are bad, unless the user has set a limit.
+    /// Returns an error if too many rows of an input are bad: all rows, at least nine tenths of [`JUDGED_ROWS_MIN`] or more rows, or more
+    /// than [`OUTNUMBERING_MIN`] rows that outnumber the good ones. Returns no error if the user has set a limit.
     fn judge(&self) -> Result<()> {
         if self.rows_max != u64::MAX {
             return Ok(());

@@ -52,7 +52,7 @@ pub struct TableSnapshot {
     pub(crate) indexed_by_sqlite: Option<String>,
 }
 
-/// The full-text tables over a table.
+/// The full-text tables over a table: their text is in the columns of that table (option `content`).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextFollowers {
     /// The full-text tables whose triggers have the documented form.

@@ -1,12 +1,14 @@
 //! Finds the first item of several sorted streams.
 //!
 //! ```text
-//!            winner                      each inner node stores its loser,
-//!           /      \                     so that each item replays one path
-//!        loser      loser
+//!            winner
+//!           /      \
+//!        loser      loser                each inner node stores the stream that lost there
 //!        /   \      /   \
 //!        0   1      2   3                streams
 //! ```
+//!
+//! When the winning stream moves to its next item, this item is compared only with the losers on the path from the stream to the root.
 //!
 //! A stream that wins repeatedly is likely to win again: it is then compared only with the first of all other streams, which does not
 //! change while it wins. So if items come in long runs from one stream, each item costs one comparison instead of one per level.

@@ -143,8 +143,8 @@ impl<'a> Verification<'a> {
         first.map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    /// Replaces the error for a page that is used twice by the error that a single thread finds, as threads find the two users in any
-    /// order.
+    /// If `error` says that a page is used twice, verifies the trees again on a single thread, and returns the error of this thread:
+    /// several threads reach the page in any order. Returns any other error unchanged.
     pub(crate) fn in_order(error: Error, trees: &[VerifiedTree<'_>], cancel: &Cancel) -> Error {
         if !error.message().ends_with(USED_TWICE) {
             return error;

@@ -17,8 +17,8 @@
 //!                  +--------------+---------------+- - - - - - - - -+- - - - -+
 //!                   varint         Split::local    4 bytes, only if the payload overflows
 //!
-//!  index interior  +------------+--------------+---------------+- - - - - - - - -+   child: the page with the
-//!                  | child page | payload size | local payload | overflow page   |   entries before this one
+//!  index interior  +------------+--------------+---------------+- - - - - - - - -+
+//!                  | child page | payload size | local payload | overflow page   |   child: has the entries before the divider
 //!                  +------------+--------------+---------------+- - - - - - - - -+
 //!                   4 bytes      the rest is the divider: an entry that is on no leaf
 //!

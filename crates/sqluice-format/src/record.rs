@@ -4,9 +4,10 @@
 //!  +-------------+------+------+-----+--------+--------+-----+
 //!  | header size | type | type | ... | value  | value  | ... |
 //!  +-------------+------+------+-----+--------+--------+-----+
-//!   varint, counts  varint each        content_bytes(type) each
-//!   itself too
+//!   varint        varint each         content_bytes(type) bytes each
 //! ```
+//!
+//! The header size includes its own bytes.
 //!
 //! This is the plain encoder of one row at a time. It writes the schema table, and the tests compare the engine's column-wise encoder with
 //! it.

@@ -98,8 +98,8 @@ impl<B: AsRef<[u8]>> PageView<B> {
         Some(&self.usable()[at..])
     }
 
-    /// Returns the child before the cell of an interior page or, for the number of cells, the right-most child. The file may have no such
-    /// page.
+    /// Returns the child before the cell `index` of an interior page. If `index` is the number of cells, returns the right-most child. The
+    /// file may have no such page.
     pub fn child(&self, index: usize) -> Option<u32> {
         let at = if index == self.cells { self.header_at + 8 } else { self.cell_at(index)? };
         self.usable().get(at..)?.first_chunk().copied().map(u32::from_be_bytes)
@@ -152,7 +152,8 @@ impl<B: AsRef<[u8]>> PageView<B> {
         self.geometry.usable_bytes()
     }
 
-    /// Returns the row of a leaf whose payload size is damaged. The size follows from the serial types of the record, which must not overflow.
+    /// Returns a row of a leaf if its payload size is damaged: the size is computed from the serial types of the record instead. The record
+    /// must not overflow.
     pub(crate) fn entry_by_record(&self, index: usize) -> Option<CellView> {
         let (_, n) = self.varint(self.cell_at(index)?)?;
         let at = self.cell_at(index)? + n;

@@ -1,4 +1,4 @@
-//! Types for the answers of the operating system.
+//! The types of the results of this crate: identities of files, locks, streams, entries of folders, and processes that use a file.
 
 /// The identity of a file, independent of its names: the device and the number of the file on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

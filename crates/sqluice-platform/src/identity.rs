@@ -15,7 +15,7 @@ pub fn of_path(path: &Path) -> io::Result<Identity> {
     system::identity::of_path(path)
 }
 
-/// Returns the identity of the file or link with a name.
+/// Returns the identity of the file or symbolic link with this name. Links are not followed.
 ///
 /// # Errors
 /// When the file does not exist or can't be inspected.

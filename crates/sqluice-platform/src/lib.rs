@@ -1,16 +1,16 @@
 //! The functions of the operating system that sqluice needs, on Linux, macOS and Windows.
 //!
 //! ```text
-//!  identity, names, temporary, ...     the meaning, documented and tested once
+//!  identity, names, temporary, ...     the public modules: each function is documented and tested once
 //!    │
 //!    ├─ linux    ┐
-//!    ├─ macos    ├─ unix               the implementation for a system: a file of the same name in its folder
+//!    ├─ macos    ├─ unix               the implementation for each system: a file of the same name in its folder
 //!    └─ windows
 //! ```
 //!
 //! Modules, from the bottom up, each using only modules above it in this list:
 //!
-//! * `answers`: types for the answers of the operating system
+//! * `answers`: the types of results
 //! * `unix`: code that Linux and macOS share; `linux`, `macos`, `windows`: code for a single system
 //! * [`errors`]: system errors for failures that this program detects itself; [`paths`]: paths as bytes, and bytes as paths
 //! * [`identity`]: identities of files; [`rights`]: permissions of files
@@ -21,7 +21,8 @@
 //!   machine and the process
 //! * [`tree`]: files, folders and links below a folder, never outside
 //! * [`local_sockets`]: connections to programs of this machine
-//! * [`streams`]: standard input and other streams; [`shell`]: words of command lines; [`stop`]: requests to end the process; [`machine`]: properties of the machine
+//! * [`streams`]: standard input and other streams; [`shell`]: words of command lines; [`stop`]: requests to end the process; [`machine`]:
+//!   properties of the machine
 //!
 //! Invariant: no other crate names an operating system (`sqluice/tests/tidy`). If a system lacks a feature, the function returns the value
 //! that its module documents for this case.

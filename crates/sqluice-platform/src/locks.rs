@@ -23,8 +23,8 @@ pub fn try_lock_shared(file: &File) -> io::Result<Lock> {
     system::locks::try_lock_shared(file)
 }
 
-/// Tries to lock a database against all connections of SQLite in other processes: none can begin to read it. The lock ends when this process
-/// closes any descriptor of the file.
+/// Tries to lock a database against all connections of SQLite in other processes: none can begin to read it. The lock ends when this
+/// process closes any descriptor of the file.
 ///
 /// # Errors
 /// When the file system does not support locks.

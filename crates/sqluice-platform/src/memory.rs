@@ -1,4 +1,4 @@
-//! Memory of the machine and of the process.
+//! The memory of the machine and of the process: available and used bytes, large pages, and cached content of files.
 
 use std::fs::File;
 use std::io;

@@ -14,7 +14,7 @@ use std::path::Path;
 pub use crate::answers::{About, Fault, Kind};
 use crate::system;
 
-/// Returns the fault of a name that an error means, if any.
+/// Returns the fault of the name that the error of a call reports, or `None` if the call failed for another reason.
 pub fn fault(error: &io::Error) -> Option<Fault> {
     system::tree::fault(error)
 }

@@ -60,7 +60,7 @@ const SMALL_POWERS: [u64; 27] = {
     powers
 };
 
-/// Returns the scaled power of ten, for an exponent of [`EXPONENTS`].
+/// Returns the 96 most significant bits of 10^exponent: 64 bits, then 32. The exponent must be in [`EXPONENTS`].
 fn power_of_ten(exponent: i32) -> (u64, u32) {
     if exponent == -1 {
         return POWERS[13];
@@ -142,7 +142,7 @@ pub(super) fn decimal_to_real(mantissa: u64, exponent: i64) -> f64 {
     f64::from_bits(fraction & !HIDDEN | ((1075 - scale) as u64) << 52)
 }
 
-/// Returns about 18 decimal digits of a positive finite float, and their exponent of ten.
+/// Returns a whole number of about 18 digits, and an exponent of ten: number times 10^exponent is the positive finite float `real`, nearly.
 fn real_to_decimal(real: f64) -> (u64, i32) {
     let bits = real.to_bits();
     let (fraction, exponent) = (bits & ((1 << 52) - 1), (bits >> 52) as i32);

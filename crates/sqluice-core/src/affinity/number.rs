@@ -1,4 +1,4 @@
-//! Text that looks like a number ([§3](https://www.sqlite.org/datatype3.html#type_affinity)).
+//! Converts text that looks like a number ([§3](https://www.sqlite.org/datatype3.html#type_affinity)).
 //!
 //! ```text
 //!  space* [+-] digits [. digits*] [e|E [+-] digits] space*  [NUL anything]
@@ -131,7 +131,8 @@ impl Padded {
         }
     }
 
-    /// Pads the text at the upper end of `word`. `first` is the first byte of the text, and `bytes` its length.
+    /// Pads the text at the upper end of `word`. `first` is the first byte of the text, and `bytes` its length. Returns `None` if the text
+    /// is empty, only a minus, or longer than 16 bytes after its sign.
     #[inline(always)]
     fn new(word: u128, first: u8, bytes: usize) -> Option<Padded> {
         let negative = first == b'-';
@@ -167,8 +168,8 @@ fn short(Padded { negative, bytes, word }: Padded, affinity: Affinity) -> Option
     Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
 }
 
-/// Converts `data[start..end]` to a whole number, if it is digits and perhaps a minus, at most 8 bytes in all, and `end` is at least 8.
-/// Meant for columns that are known to have such numbers: saves the checks for other forms.
+/// Returns the whole number in `data[start..end]`: digits, perhaps after a minus, in at most 8 bytes. Returns `None` for any other text, or
+/// if `end` is less than 8. Meant for columns whose texts are known to be such numbers: other forms are not tried, which saves time.
 ///
 /// # Panics
 /// If `end` is beyond `data`.
@@ -177,8 +178,8 @@ pub fn whole(data: &[u8], start: usize, end: usize) -> Option<i64> {
     Short::part(data, start, end)?.whole()
 }
 
-/// Converts `data[start..end]` by `affinity`, if it is a number with a point, of at most 8 bytes, and `end` is at least 8. Meant for
-/// columns that are known to have such numbers, as [`whole`] is for whole numbers.
+/// Returns the number in `data[start..end]`, converted by `affinity`: a number with a point, in at most 8 bytes. Returns `None` for any
+/// other text, or if `end` is less than 8. Meant for columns whose texts are known to be such numbers, as [`whole`] is for whole numbers.
 ///
 /// # Panics
 /// If `end` is beyond `data`.
@@ -230,7 +231,8 @@ impl Short {
         Some(if self.negative { -number } else { number })
     }
 
-    /// Converts a number with a point. `points` is the result of the function [`points`] for the word.
+    /// Returns the value of a number with a point, or `None` for any other text. `points` is the result of the function [`points`] for the
+    /// word.
     #[inline(always)]
     fn decimal(self, points: u64, affinity: Affinity) -> Option<Value<'static>> {
         let Short { word, negative, .. } = self;
@@ -250,7 +252,7 @@ impl Short {
     }
 }
 
-/// Returns the top bits of the bytes that are points. Bits above the first point may be wrong.
+/// Returns a word in which the top bit of each byte is set that is a point in `word`. Bits above the first point may be wrong.
 #[inline(always)]
 fn points(word: u64) -> u64 {
     let differing = word ^ repeat(POINT) as u64;
@@ -463,7 +465,8 @@ fn read(text: &[u8]) -> Option<Decimal> {
     (byte(at) == 0).then_some(Decimal { negative, mantissa, exponent, integer, nul })
 }
 
-/// Appends the next eight bytes of the text to a mantissa, if they are digits and the mantissa has room for all of them.
+/// Returns the mantissa with the eight digits at byte `at` of the text appended. Returns `None` if these bytes are not all digits, or if
+/// the mantissa has no room for all of them.
 #[inline(always)]
 fn with_eight_digits(mantissa: u64, text: &[u8], at: usize) -> Option<u64> {
     // A mantissa below this is below MANTISSA_FULL after seven more digits, so the eighth is read, too.

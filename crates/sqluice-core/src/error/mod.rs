@@ -124,9 +124,9 @@ pub enum Assumption {
     SoundFiles,
     /// The entries of every index are in the order that the index declares.
     EntryOrder,
-    /// The rows of a dump whose text looks like literals are literals.
+    /// Rows of a dump that look like lists of literals (numbers, strings, NULL) have no other expressions.
     LiteralRows,
-    /// No NOT NULL column of a dump has a value that SQLite stores as NULL.
+    /// SQLite stores no value of a dump as NULL in a NOT NULL column.
     StoredValues,
 }
 
@@ -294,8 +294,8 @@ impl Error {
         Error::input(format!("cannot read {}", path.display())).about(path).because(source)
     }
 
-    /// Returns the error of a reader: the engine's own error, with its place and hint, if it went through [`std::io::Read`]; otherwise
-    /// [`Error::read`].
+    /// Converts the error of a reader of `path`: returns the [`Error`] that the reader has failed with, with its place and hint, or
+    /// [`Error::read`] if the error is of another type.
     pub fn from_read(path: &Path, error: std::io::Error) -> Error {
         match error.downcast::<Error>() {
             Ok(error) => error,
@@ -310,7 +310,7 @@ impl Error {
         self
     }
 
-    /// Adds the file or folder that the message is about, if it is no place in the input.
+    /// Adds the file or folder that the message is about, for an error without a place in the input.
     #[must_use]
     pub fn about(mut self, path: impl Into<PathBuf>) -> Error {
         self.0.path = Some(path.into());

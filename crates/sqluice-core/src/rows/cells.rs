@@ -1,10 +1,12 @@
 //! A column of values of any class. It owns its bytes, and values are appended.
 //!
 //! ```text
-//!  values    7      'Oslo'   NULL   2.5        kinds     1  3  0  2
-//!                                              numbers   7  0  0  bits of 2.5      of a string: its start in data
-//!                                              lens      0  4                      ends at the last string
-//!                                              data      Oslo
+//!  values    7      'Oslo'   NULL   2.5
+//!
+//!  kinds     1      3        0      2
+//!  numbers   7      0        0      bits of 2.5      for a string: its start in data
+//!  lens      0      4                                has no elements after the last string
+//!  data      Oslo
 //! ```
 
 use crate::batch::Value;

@@ -1,8 +1,10 @@
 //! Sorts keys and removes duplicates.
 //!
 //! ```text
-//!  keys       7  -2   9   7      less the smallest: 9  0  11  9      sorted digit by digit from the last (LSD radix),
-//!  in order  -2   7   9                             0  9  11         of as many digits as the largest difference has
+//!  keys                     7  -2   9   7
+//!  minus the smallest key   9   0  11   9
+//!  sorted, each once        0   9  11          LSD radix sort; the largest difference determines the number of digits
+//!  keys in order           -2   7   9
 //! ```
 
 /// The number of bits of a digit of the radix sort.

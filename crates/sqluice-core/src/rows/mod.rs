@@ -73,7 +73,7 @@
 //!   and need not look for each key first.
 //! * NULL instead of rows means no rows. Any other argument is an error.
 //! * A NaN is NULL. Text is UTF-8, and may hold NULs.
-//! * Schemas can't use the function, in a view or a trigger: they have no parameters.
+//! * A schema can't use the function: views and triggers have no parameters.
 
 mod cells;
 mod column;

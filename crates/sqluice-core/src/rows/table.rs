@@ -16,9 +16,9 @@
 //!   the last owner is gone.
 //! * A panic that would unwind into SQLite ends the process; nothing here panics.
 //!
-//! The same methods serve two modules: the function, whose columns are numbered, and tables whose columns are declared by the arguments of
-//! CREATE VIRTUAL TABLE ([`register_named`]). In both, the first column is hidden, takes the rows, and has the number of the row as its
-//! value, counted from 0.
+//! The same methods serve two modules of virtual tables: the function, whose columns are numbered, and tables whose columns are declared by
+//! the arguments of CREATE VIRTUAL TABLE ([`register_named`]). In both, the first column is hidden, takes the rows, and has the number of
+//! the row as its value, counted from 0.
 //!
 //! Invariant: borrowed values outlive the call that lends them, panics included. Rows that are not lent borrow nothing (`'static`).
 #![allow(unsafe_code)]
@@ -61,9 +61,9 @@ const EQUAL: c_int = 2;
 const FROM: c_int = 4;
 const UP_TO: c_int = 8;
 
-/// The estimates for SQLite, made before the rows are known: the rows and the cost of a full scan, of a scan over a part, and of a lookup.
-/// Two lookups must seem more expensive than a scan. Else SQLite runs `rowid = 1 OR rowid > 5` as two scans, and compares the argument
-/// again. No value is equal to a pointer, so the result would be empty.
+/// The estimates that SQLite gets before the rows are known: of a full scan, of a scan over a part, and of a lookup. Each number is both
+/// the rows and the cost. Two lookups must seem more expensive than a scan. Else SQLite runs `rowid = 1 OR rowid > 5` as two scans, and
+/// compares the argument again. No value is equal to a pointer, so the result would be empty.
 const EXPECTED: [i64; 3] = [100, 80, 60];
 
 static MODULE: ffi::sqlite3_module = ffi::sqlite3_module {
@@ -77,7 +77,7 @@ static MODULE: ffi::sqlite3_module = ffi::sqlite3_module {
     xEof: Some(eof),
     xColumn: Some(column),
     xRowid: Some(rowid),
-    // SAFETY: a module of zeros is one of version 0 without methods.
+    // SAFETY: zero is valid for all fields of a module: version 0, and no methods.
     ..unsafe { std::mem::zeroed() }
 };
 

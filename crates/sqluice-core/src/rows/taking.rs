@@ -218,7 +218,8 @@ impl<'r> Results<'r> {
 /// The argument must be valid for `'v`, and not change meanwhile.
 #[inline]
 unsafe fn argument<'v>(value: *mut sqlite3_value) -> rusqlite::Result<Value<'v>> {
-    // SAFETY: the value is valid. The number of bytes is that of the blob or text whose address was given before.
+    // SAFETY: the caller passes a valid value. `sqlite3_value_bytes` returns the size of the text or blob whose address SQLite has returned
+    // before.
     unsafe {
         Ok(match ffi::sqlite3_value_type(value) {
             ffi::SQLITE_INTEGER => Value::Int(ffi::sqlite3_value_int64(value)),
@@ -251,7 +252,7 @@ unsafe fn bytes<'v>(start: *const u8, count: c_int) -> rusqlite::Result<&'v [u8]
             if start.is_null() {
                 return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_NOMEM), None));
             }
-            // SAFETY: as above.
+            // SAFETY: the address is not null, so the caller guarantees that the bytes are valid.
             Ok(unsafe { std::slice::from_raw_parts(start, count) })
         }
         _ => Ok(&[]),

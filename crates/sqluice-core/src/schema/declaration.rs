@@ -182,7 +182,7 @@ fn is_one_operator(sql: &str, first: &Token, second: &Token) -> bool {
     first.at.end == second.at.start && is_part(first) && is_part(second)
 }
 
-/// Returns the tokens without the parentheses around all of them.
+/// Returns the tokens without pairs of parentheses that enclose all of the tokens.
 fn bare<'t>(sql: &str, mut tokens: &'t [Token]) -> &'t [Token] {
     while let [first, .., _] = tokens
         && first.is_symbol(sql, "(")
@@ -193,8 +193,8 @@ fn bare<'t>(sql: &str, mut tokens: &'t [Token]) -> &'t [Token] {
     tokens
 }
 
-/// Returns the number of tokens from the parenthesis that `tokens` begins with to the end of that
-/// parenthesis; 0 if `tokens` does not begin with a parenthesis.
+/// Returns the number of tokens from the parenthesis that `tokens` begins with to the end of that parenthesis; 0 if `tokens` does not begin
+/// with a parenthesis.
 fn group(sql: &str, tokens: &[Token]) -> usize {
     let mut depth = 0;
     for (at, token) in tokens.iter().enumerate() {
@@ -377,8 +377,7 @@ impl<'s, 't> Walk<'s, 't> {
     }
 
     /// Returns the clause of a key. The order and the direction (ASC, DESC) of its columns are left out: they do not change which values
-    /// the
-    /// key accepts.
+    /// the key accepts.
     fn key(&mut self, from: usize, kind: ConstraintKind) -> Clause<'s> {
         let list = self.group();
         let columns = if list.is_empty() { self.own() } else { self.names(list) };

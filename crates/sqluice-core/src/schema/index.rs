@@ -1,9 +1,9 @@
 //! Indexes: the order of their entries, and the columns of each entry.
 //!
 //! ```text
-//!  index on (b, a DESC) of a table with rowids       | b | a | rowid |            key: b, a; rowid makes it unique
-//!  ... of a WITHOUT ROWID table with key (k, a)       | b | a | k |                 those columns of the key that are still missing
-//!  the rows of that table                             | k | a | all other columns |
+//!  index on (b, a DESC) of a table with rowids              | b | a | rowid |     the rowid makes entries unique
+//!  the same index of a WITHOUT ROWID table with key (k, a)  | b | a | k |         the columns of (k, a) that b, a lacks
+//!  the rows of this WITHOUT ROWID table                     | k | a | all other columns |
 //! ```
 //!
 //! A repeated column with the same collation is left out the second time. `index_xinfo` lists the columns that are kept.

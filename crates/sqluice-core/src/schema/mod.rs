@@ -1,4 +1,4 @@
-//! The schema, as SQLite understands it.
+//! The schema of a database or of a file of DDL: tables, columns, indexes and other objects, as SQLite understands them.
 //!
 //! SQLite parses the SQL: the statements run in an in-memory database, and the catalogue is read back with its PRAGMAs. So all DDL that
 //! SQLite accepts is understood. Details that the catalogue lacks, such as CHECKs, come from the tokens of the statements ([`token`]).
@@ -115,8 +115,7 @@ pub struct Table {
     /// `true` if the table is declared AUTOINCREMENT.
     pub autoincrement: bool,
     /// The largest rowid that the rows of an AUTOINCREMENT table have ever had, if it is not known from the rows alone but, for example,
-    /// from
-    /// a sequence of a dump.
+    /// from a sequence of a dump.
     pub largest_given: Option<i64>,
     /// `true` if the table has a CHECK constraint.
     pub checks: bool,
@@ -572,8 +571,8 @@ impl Table {
         }
     }
 
-    /// Adds the rowid as the first column, for a virtual table whose rows may be given with their rowids. The module FTS5 refuses columns
-    /// of this name.
+    /// Adds the column `rowid` in the first place, for a virtual table whose rows may be given with their rowids. No other column has this
+    /// name: the module FTS5 refuses it.
     #[must_use]
     pub fn with_rowid(mut self) -> Table {
         self.columns.insert(0, Column::new("rowid".to_owned(), "INTEGER"));
@@ -715,7 +714,8 @@ fn explain(sql: &str, file: &Path, error: rusqlite::Error, denied: Option<String
     }
 }
 
-/// Returns the start of the first statement that fails: SQLite itself reports the position of some errors only.
+/// Returns the byte offset of the first statement that fails, or `None` if none fails: for some errors, SQLite does not report the position
+/// itself.
 fn failing_statement(sql: &str) -> Option<usize> {
     let (connection, _) = guarded().ok()?;
     let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();

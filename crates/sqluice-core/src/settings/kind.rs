@@ -1,4 +1,5 @@
-//! The kinds of values that settings have.
+//! The kinds of values that settings have, such as a number of bytes or a list of names. Front ends parse and convert values by their
+//! kinds.
 
 /// A word that a setting accepts, and the sentence of the help about this word.
 pub type Choice = (&'static str, &'static str);

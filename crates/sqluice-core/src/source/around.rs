@@ -1,4 +1,4 @@
-//! A wrapper of a part that changes its batches on their way to the sink.
+//! Wraps a part of a source, to change its batches on their way to the sink.
 
 use super::{Part, Quoting, Sink};
 use crate::error::{Place, Result};

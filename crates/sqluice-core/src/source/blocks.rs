@@ -1,4 +1,5 @@
-//! Blocks of text with the rows of several tables, which are loaded while a server sends more.
+//! Blocks of text, each with rows of one table. A server sends blocks of several tables, and a block is loaded while the server sends the
+//! next ones.
 //!
 //! ```text
 //!  orders  block  block  block      a block has whole rows, in the order of the table

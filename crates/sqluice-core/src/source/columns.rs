@@ -1,4 +1,4 @@
-//! The sources of a table's columns: fields and constants.
+//! The source of the values of each column of a table: a field of the input, or a constant that all rows get.
 
 use crate::batch::{Bytes, Column, ROWS_MAX, Span, Spans, Values};
 

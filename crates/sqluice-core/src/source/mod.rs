@@ -180,7 +180,7 @@ pub struct BadRow {
 }
 
 impl BadRow {
-    /// Returns the number of the row's lines in the input. A line ends with LF, CRLF or CR.
+    /// Returns how many lines the row takes in the input. A line ends with LF, CRLF or CR.
     pub fn lines(&self) -> u64 {
         let ends = |at: &usize| match self.raw[*at] {
             b'\n' => true,

@@ -1,4 +1,4 @@
-//! A source that keeps some of its columns.
+//! A source that passes on only some columns of another source.
 
 use super::around::decoded_by;
 use super::kept::Kept;

@@ -52,7 +52,7 @@ pub struct RecognisedCsv {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[non_exhaustive]
 pub struct RecognisedPreamble {
-    /// The number of lines, with empty lines and a line such as `sep=;`.
+    /// The number of lines, including empty lines and a line such as `sep=;`.
     pub lines: u64,
     /// The first line that has text, shortened; empty if the only line is `sep=;`.
     pub first: String,
@@ -78,7 +78,7 @@ impl Recognised {
         Recognised { format, ..Recognised::default() }
     }
 
-    /// Returns a few words: `comma, header`.
+    /// Describes the properties in a few words, such as `comma, header`.
     pub fn words(&self) -> String {
         let mut words = Vec::new();
         match &self.csv {

@@ -1,4 +1,4 @@
-//! Converts errors of SQLite to [`Error`].
+//! Converts errors of SQLite to [`Error`], and recognises their causes, such as refused values.
 
 pub mod full_disk;
 

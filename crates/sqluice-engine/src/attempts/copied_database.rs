@@ -4,8 +4,7 @@
 //! ```text
 //!  sources                                       target
 //!  sqlite_schema  ── in its order ─────────────> page 1, with new roots
-//!  trees          ── leaf by leaf, or entry ───> pages 2, 3, ... without free pages
-//!                       by entry, or sorted
+//!  trees          ── as leaves or entries ─────> pages 2, 3, ... without free pages
 //! ```
 //!
 //! An attempt copies each index in its existing order, and fails if the entries are not in the declared order of the index. The next

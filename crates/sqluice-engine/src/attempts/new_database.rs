@@ -310,7 +310,7 @@ fn entries(schema: &Schema, written: &[Written], sequence: Option<u32>) -> Vec<S
         let table = entry("table", name, name, written.tree.root_page, Some(sql));
         std::iter::once(table).chain(indexes).collect::<Vec<_>>()
     };
-    // Virtual tables are among the other objects.
+    // The entries of virtual tables are made from `schema.others` below.
     let stored = schema.tables.iter().zip(written).filter(|(table, _)| !table.is_virtual);
     let tables = stored.flat_map(of_table);
     let sequence = sequence.map(|root_page| {

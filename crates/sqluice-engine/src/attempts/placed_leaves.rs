@@ -1,5 +1,5 @@
-//! Placed leaves: a table whose leaves other processes have already written into the file that becomes the database. Here, the interior
-//! pages of the table are built.
+//! Placed leaves: a table whose leaves other processes have already written into the file that becomes the database. This module builds the
+//! interior pages of the table.
 //!
 //! ```text
 //!  page 1 | range of one process    | range of another        | interior pages, other trees, schema

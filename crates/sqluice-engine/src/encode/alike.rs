@@ -38,8 +38,8 @@ impl Head {
         Head { payload_bytes, rowid_at: template.len(), template, header, types_bytes }
     }
 
-    /// Writes the cells of the rows from `first_row` on into `runs`, the reserved runs of cells in `bytes`. All rowids are as long as
-    /// `first_rowid`, as varints.
+    /// Writes the cells of the rows from `first_row` on into `runs`, the reserved runs of cells in `bytes`. As varints, all rowids have the
+    /// length of `first_rowid`.
     pub(super) fn write_rows(
         &mut self,
         bytes: &mut [u8],

@@ -11,9 +11,9 @@
 //! Rows after a refused row are not evaluated: the caller passes the batch again without the refused row. So the first bad row is always
 //! among the refused rows.
 //!
-//! Nearly always no row is refused. So all that needs no column of a later layer is first evaluated together with a layer, in one scan of the
-//! batch ([`Stage`]): reading the columns and walking over the rows takes most of the time. A batch with a row at fault is evaluated again,
-//! step by step, which finds that row.
+//! Rows are rarely refused. So a batch is first evaluated in few scans ([`Stage`]): each scan evaluates a layer, and with it all CHECKs and
+//! keys that need no column of this layer or a later one. Fewer scans are faster, because reading the columns and walking over the rows
+//! takes most of the time. A batch with a row at fault is evaluated again, step by step, which finds the row.
 
 use std::cell::Cell;
 
@@ -56,9 +56,9 @@ pub(super) struct Computed {
     columns: usize,
     rowid_alias: Option<usize>,
     affinities: Vec<Affinity>,
-    /// The columns that expressions see.
+    /// The columns of the current batch, as expressions read them.
     given: Vec<rows::Cells>,
-    /// The rows of each partial index.
+    /// For each partial index, and each row of the batch: `true` if the index has the row.
     kept: Vec<Vec<bool>>,
     /// `true` if the rows are in the table already, so that NOT NULL and the types of a STRICT table are not checked.
     stored: bool,
@@ -76,9 +76,10 @@ struct Group {
 /// A computed column.
 #[derive(Debug)]
 struct Output {
-    /// The column of the table, or its number behind the columns of the table.
+    /// The index of the column in [`Completed::columns`]: a generated column of the table, or, after the columns of the table, a computed
+    /// term of an index.
     column: usize,
-    /// The column or the index, for messages.
+    /// The name of the column or of the index, for messages.
     name: String,
     affinity: Affinity,
     /// `true` if whole numbers are stored as floats in records, too. CREATE INDEX stores computed values of a REAL column in this way.
@@ -97,7 +98,8 @@ impl Output {
     }
 }
 
-/// A layer, and everything else that needs no column of this layer or a later one, evaluated in one scan. The last stage has no layer.
+/// The expressions that are evaluated in one scan of the batch: those of a layer, and all CHECKs and terms of indexes that need no column
+/// of this layer or of a later one. The last stage has no layer.
 #[derive(Debug)]
 struct Stage {
     query: Query,
@@ -130,9 +132,9 @@ struct Checks {
 
 /// The columns of a batch, with those that SQLite computes.
 pub(super) struct Completed<'a> {
-    /// The columns of the table, and then the keys of indexes.
+    /// The columns of the table, and then the computed terms of indexes.
     pub(super) columns: Vec<Stored<'a>>,
-    /// The rows of each partial index.
+    /// For each partial index, and each row of the batch: `true` if the index has the row.
     pub(super) kept: &'a [Vec<bool>],
 }
 
@@ -413,7 +415,7 @@ impl Computed {
         !matches!(found, Ok(None))
     }
 
-    /// Takes the first `rows` values of the columns that expressions name.
+    /// Copies the first `rows` values of the columns that expressions name into `given`.
     fn give(&mut self, stored: &[Stored<'_>], rowids: Rowids<'_>, rows: usize) {
         self.given.iter_mut().for_each(rows::Cells::clear);
         for &column in &self.named {

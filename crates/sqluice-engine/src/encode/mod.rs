@@ -118,7 +118,7 @@ pub struct RowidRange {
     pub first_assumed: bool,
 }
 
-/// The rowid of a row before further rows.
+/// The rowid of the row before the next row to encode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastRowid {
     /// The rowid.
@@ -210,8 +210,8 @@ impl Encoder {
         self.encode_in_order(batch, Rowids::From(next_rowid), last, chunks, &mut [])
     }
 
-    /// Encodes the rows of a batch, and pushes the entries of the table's indexes to their sorters. `numbers` are the rowids of rows without
-    /// rowids of their own.
+    /// Encodes the rows of a batch, and pushes the entries of the table's indexes to their sorters. `numbers` are the rowids of rows
+    /// without rowids of their own.
     pub(crate) fn encode_in_order(
         &mut self,
         batch: &Batch<'_>,
@@ -375,7 +375,7 @@ struct Given<'r> {
 }
 
 impl Given<'_> {
-    /// Adds the computed columns. Returns the two values of `rowids`, and all columns.
+    /// Adds the computed columns. Returns both values in `rowids`, and all columns. Fails if rows are refused, or if `rowids` is an error.
     fn complete<'a, T>(
         &self,
         computed: Option<&'a mut Computed>,
@@ -406,8 +406,8 @@ fn on_page<'s, 'a>(rules: &[ColumnRules], stored: &'s [Stored<'a>]) -> Cow<'s, [
     stored.map(|(stored, _)| *stored).collect()
 }
 
-/// Returns the stored form of the columns of a batch. Values that can't be stored go to `refused`. The record has NULL for the column that is
-/// another name for the rowid; what is computed is added later.
+/// Returns the stored form of the columns of a batch. Values that can't be stored go to `refused`. The record has NULL for the column that
+/// is another name for the rowid; what is computed is added later.
 fn store<'a>(
     columns: &[ColumnRules],
     scratch: &'a mut [Scratch],
@@ -674,7 +674,8 @@ impl Refusals<'_> {
     }
 }
 
-/// Returns a function that makes the error for the loss of `value` in a column of `affinity`, if any, from the name of the column.
+/// If a column of `affinity` loses digits or magnitude of the text `value`, returns a function that makes the error from the name of the
+/// column. Otherwise returns `None`.
 fn loss_of<'v>(value: &Value<'v>, affinity: Affinity) -> Option<impl Fn(&str) -> Error + use<'v>> {
     let Value::Text(text) = *value else { return None };
     let (becomes, loss) = affinity::text_to_number_checked(text, affinity);

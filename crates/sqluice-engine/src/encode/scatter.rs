@@ -40,7 +40,7 @@ impl RowsOnPages {
     }
 }
 
-/// The serial types of every row, if each takes one byte. Varying types are zero.
+/// The serial types of a row, if each type takes one byte. A type that varies from row to row is 0 here.
 #[derive(Debug)]
 pub(super) struct ShortTypes {
     /// The types, padded with zeros to a multiple of [`WORD_BYTES`].

@@ -245,7 +245,7 @@ pub(super) fn bytes_of(serial: u32) -> u32 {
     serial.saturating_sub(12) / 2
 }
 
-/// Returns the number of bytes of a serial type, without branches, for vectorized loops.
+/// Returns the number of bytes that a serial type takes in the record header, computed without branches, for vectorized loops.
 #[inline(always)]
 fn types_bytes(serial: u32) -> u32 {
     [7, 14, 21, 28].iter().fold(1, |bytes, bits| bytes + u32::from(serial >= 1 << bits))

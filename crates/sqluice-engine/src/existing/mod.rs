@@ -7,9 +7,10 @@
 //!
 //!            1                  P  P+1                               N
 //!            +--+----------+---+--+---------------------------------+--+
-//!  the file  |  | unchanged    |R |  leaves, interior pages         |  |     readers see the old database: page 1 has
-//!            +--+----------+---+--+---------------------------------+--+     the old number of pages
+//!  the file  |  | unchanged    |R |  leaves, interior pages         |  |
+//!            +--+----------+---+--+---------------------------------+--+
 //!                                   raw, by direct I/O if the file system can; fdatasync
+//!            readers see the old database, because page 1 has the old number of pages
 //!  publish   through a savepoint of SQLite: the roots R, the last page N, and page 1 with the new count
 //!  check     queries; then the work that only SQLite can do (partial indexes, CHECK, ANALYZE)
 //!  commit    COMMIT

@@ -46,7 +46,7 @@ pub struct TableRows {
 }
 
 impl TableRows {
-    /// Returns the field of the rows for each column of the table; `None` for a column that is NULL in all rows.
+    /// Returns the index of the field with the values of each column of the table; `None` for a column that is NULL in all rows.
     pub fn fields(&self) -> &[Option<usize>] {
         &self.fields
     }

@@ -1,4 +1,4 @@
-//! Writes new tables, and rows of existing tables, as pages.
+//! Writes new tables, and new rows of existing tables, as pages, in the open transaction of an existing database.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -96,7 +96,7 @@ impl Transaction<'_> {
     pub(crate) fn means_of_text<'m>(&'m self, plan: &Plan, progress: &'m dyn Progress) -> Result<Means<'m>> {
         Ok(Means {
             workers: plan.threads,
-            // The other half is for SQLite's page cache.
+            // Half of the memory is for the full-text indexes, and half for the page cache of SQLite.
             memory_bytes: (plan.memory_bytes / 2) as usize,
             temp_dir: plan.temp_dir()?,
             cancel: self.cancel(),

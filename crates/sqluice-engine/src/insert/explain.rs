@@ -7,7 +7,7 @@
 //!                                  2049 .. 3072          fails ...
 //! ```
 //!
-//! A row without a parent is reported only if no other row of the batch can be its parent or replace it.
+//! A row without a parent is reported only if no other row of the batch can be its parent, or can replace the row.
 //!
 //! If the failed statement has left the rows before the refused row in place ("left half done"), the cursor is at the refused row. If the
 //! statement has left no rows, halves of the batch are tried. In both cases the row is then inserted alone, which gives the message. The

@@ -41,7 +41,8 @@ use crate::reject::Rejected;
 use decode::{Decoded, Message};
 use statement::Statements;
 
-/// The rows of a statement. More rows would not be faster, as a statement costs only as much as a few rows.
+/// The largest number of rows that one statement inserts. More rows would not be faster: a statement itself costs only as much time as a
+/// few rows.
 const BATCH_ROWS: usize = 4096;
 
 /// The number of bytes at which a batch ends, even if it has fewer rows than [`BATCH_ROWS`].
@@ -64,7 +65,7 @@ pub struct Insert {
     pub into: Option<String>,
     /// The number of threads that decode, in addition to the calling thread; at least 1.
     pub workers: usize,
-    /// The rows of a statement.
+    /// The largest number of rows that one statement inserts.
     pub batch_rows: usize,
     /// The bytes that each worker may take for batches.
     pub worker_bytes: usize,

@@ -86,7 +86,8 @@ impl Statements {
                 "INSERT{or} INTO {into} ({names}) SELECT {selected} FROM sqluice_rows(?1) WHERE {range}{on}"
             )
         };
-        // A left-out row would get no rowid, BEFORE triggers would see no rowid, and AUTOINCREMENT assigns other rowids.
+        // SQLite may assign the rowids only if all rows get in (a left-out row takes no rowid), no trigger fires (a BEFORE trigger would
+        // see no rowid), and the table has no AUTOINCREMENT (which assigns other rowids).
         let all_get_in = !replaces && how.on_conflict == OnConflict::Abort && !triggers;
         let rowid = table.rowid_alias.filter(|_| all_get_in && !table.autoincrement && names.len() > 1);
         let given = rowid.and_then(|rowid| how.columns.iter().position(|column| *column == rowid));

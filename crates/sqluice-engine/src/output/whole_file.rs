@@ -78,8 +78,8 @@ impl WholeFile {
         WholeFile::create_in(&mut None, path, overwrite)
     }
 
-    /// Begins one of several files. `folder` is the open folder of the previous file, or `None`. If this file is in the same folder, the open
-    /// folder is used again. Otherwise the folder of this file is opened and put into `folder`, for the next file.
+    /// Begins one of several files. `folder` is the open folder of the previous file, or `None`. If this file is in the same folder, the
+    /// open folder is used again. Otherwise the folder of this file is opened and put into `folder`, for the next file.
     pub(super) fn create_in(
         folder: &mut Option<Arc<InFolder>>,
         path: &Path,

@@ -1,4 +1,5 @@
-//! The columns of a table in plans and reports.
+//! The descriptions of columns in plans and reports: the declared type, the values that prevented another type, and a value that the type
+//! changes.
 
 use std::path::PathBuf;
 
@@ -20,7 +21,8 @@ pub struct ColumnReport {
     pub conversion: Option<String>,
     /// The texts that other programs write for NULL, if the column keeps such texts among numbers or dates.
     pub nulls: Option<NullMarkers>,
-    /// The numeric type that the column just missed, if its type follows from its values and nearly all of them are numbers.
+    /// The numeric type that the column nearly has, and the values that prevent it. `None` if the user declares the type, or if too many
+    /// values are no numbers.
     pub missed: Option<MissedType>,
     /// A value that the declared type changes.
     pub changed: Option<ChangedText>,
@@ -77,8 +79,8 @@ pub struct MissedType {
     pub quoted: bool,
     /// The settings that read the others as numbers, each with its value: `thousands`, `price=,`.
     pub read_by: Vec<(&'static str, String)>,
-    /// The signs of a value that no setting reads together with the rest of the column: `a currency`. A numeric type would keep the value as
-    /// text.
+    /// The signs or separators of a value, such as `a currency`, if no setting reads this value together with the rest of the column. A
+    /// numeric type would keep the value as text.
     pub signs: Option<&'static str>,
 }
 

@@ -25,8 +25,8 @@ use crate::target::{TableSnapshot, TargetSnapshot};
 /// The largest number of rows that SQLite inserts into existing pages: a new page for each small load would waste space.
 const FEW_ROWS: u64 = 100;
 
-/// An index is rebuilt if its table grows by more than 1/n of its rows: reading and writing an entry is about n times cheaper than finding
-/// the place of an entry.
+/// An index is rebuilt if its table grows by at least 1/`GROWTH` of its rows: to insert one entry at its place in the old tree takes about
+/// as long as to read and write `GROWTH` entries in order.
 const GROWTH: u64 = 16;
 
 /// The least length of a table name that is compared with existing names: shorter names are similar to many others.
@@ -214,7 +214,8 @@ fn indexed_here(
             given::is_built_here(table, options.on_conflict)?;
             given::decides_no_conflict(options.on_conflict)
         }
-        // The connection has then read the full-text table.
+        // SQLite deletes the old rows first. For this, the connection reads the full-text table, so the index can no longer be written as
+        // rows.
         _ => Err("SQLite deletes its rows".to_owned()),
     }
 }

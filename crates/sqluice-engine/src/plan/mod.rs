@@ -393,7 +393,7 @@ impl Memory {
         Ok(Memory { sort_bytes: if sorts { rest } else { 0 }, ..memory })
     }
 
-    /// Returns the bytes that uploads take.
+    /// Returns the number of bytes of memory that uploads take; 0 if the target is a file.
     fn for_upload(options: &WriteOptions) -> u64 {
         options.destination.as_ref().map_or(0, |to| to.memory_bytes(options.memory_bytes))
     }

@@ -100,8 +100,8 @@ fn block_bytes(runs: &[SortedRun], memory_bytes: usize, readers: usize) -> usize
     1 << bytes.ilog2()
 }
 
-/// Returns the largest number of runs whose ranges of keys, from first to last item, overlap at one key. A merge reads this number of runs at the
-/// same time.
+/// Returns the largest number of runs whose ranges of keys, from first to last item, overlap at one key. A merge reads this number of runs
+/// at the same time.
 fn overlap<'a>(order: &Order, runs: impl IntoIterator<Item = &'a SortedRun>) -> usize {
     let prefixes = runs.into_iter().map(|run| run.prefixes(order));
     // At the same prefix, first items (`false`) sort before last items (`true`): a run that begins where another run ends overlaps this

@@ -279,7 +279,7 @@ impl<'a> Work<'a> {
         let folder = self.plan.temp_dir.as_deref().or(path.parent());
         Means {
             workers: self.plan.threads,
-            // The other half is for SQLite's page cache.
+            // Half of the memory is for the full-text indexes, and half for the page cache of SQLite.
             memory_bytes: (self.plan.memory_bytes / 2) as usize,
             temp_dir: folder.map_or_else(std::env::temp_dir, Path::to_owned),
             cancel: &context.cancel,

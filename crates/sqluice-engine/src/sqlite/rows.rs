@@ -97,7 +97,7 @@ pub(super) fn copy(
     connection.execute_batch("COMMIT").map_err(cannot_fill)?;
     match on_conflict {
         OnConflict::Abort | OnConflict::Ignore => Ok(stored),
-        // The number of inserted rows would include rows that were replaced later.
+        // The number of inserted rows would include rows that were replaced later, so the rows of the table are counted.
         OnConflict::Replace => count(connection, table).map_err(cannot_fill),
     }
 }

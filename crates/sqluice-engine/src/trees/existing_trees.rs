@@ -3,10 +3,12 @@
 //! ```text
 //!                    [ root     a | b | c | · ]           the root keeps its page
 //!                                          \
-//!           ... subtrees of a, b, c ...   [ d | e | · ]   the right edge: interior pages that are rebuilt, with their old
-//!                                                  \      page numbers and with new ones at the end of the file
+//!           ... subtrees of a, b, c ...   [ d | e | · ]   interior pages on the right edge are rebuilt
+//!                                                  \
 //!                       ... leaves of d, e ...    [leaf]  the last leaf is unchanged, and new leaves follow
 //! ```
+//!
+//! The rebuilt interior pages first get the page numbers of the old ones, and then new numbers at the end of the file.
 
 use sqluice_core::error::Result;
 use sqluice_core::schema::Table;

@@ -3,8 +3,7 @@
 //! ```text
 //!  rows    sources ──> parts ──> workers ──> table leaves ──────────────────────┐
 //!                                   │                                            ├─> writer ──> output
-//!                                   └─> sorters (entries of indexes, rows        │
-//!                                       that may arrive in any order)            │
+//!                                   └─> sorters: index entries, unordered rows   │
 //!  runs    sorters ──> ranges of keys ──> workers ──> index and table leaves ────┤
 //!  copies  trees of databases ──> parts ──> workers ──> old or new leaves ───────┘
 //!

@@ -1,4 +1,4 @@
-//! Writes copies of trees of other databases.
+//! Writes tables and indexes that are copied or merged from trees of other databases.
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::Context;

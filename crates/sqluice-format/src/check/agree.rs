@@ -101,7 +101,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(())
     }
 
-    /// Reports the differences as problems.
+    /// Reports each of `left`, the rows and entries without a counterpart, as a problem.
     fn name(&mut self, rows: usize, index: usize, left: Vec<(i64, Lonely)>) {
         let of = |sign: i64| {
             let mut of: Vec<Lonely> =
@@ -153,7 +153,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         self.again(index, &mut |found| each(found, -1))
     }
 
-    /// Reads a tree without problems again.
+    /// Reads a tree again in which no problem was found.
     fn again(&mut self, tree: usize, listener: &mut dyn FnMut(Found)) -> Result<(), P::Error> {
         let tree = self.report.trees[tree].clone();
         let mut walk = Walk::new(tree.kind == TreeKind::Table, Content::of(&tree, self.common));

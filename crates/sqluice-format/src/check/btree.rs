@@ -1,4 +1,5 @@
-//! Walks a B-tree from its root ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages)).
+//! Walks a B-tree from its root, and checks the kinds and the depth of its pages and the order of its rowids
+//! ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages)).
 
 use super::checker::{Checker, Page};
 use super::claims::Use;

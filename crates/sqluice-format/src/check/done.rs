@@ -1,4 +1,4 @@
-//! A part of a tree that has been read, with its place in the tree.
+//! The findings about a part of a tree that has been read, and the place of this part in the tree.
 
 use super::Report;
 use super::digest::Sum;

@@ -126,7 +126,7 @@ impl Fields {
 /// An odd number: the highest bits of its product with a header depend on all bits of the header.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Returns a header of at most 8 bytes, padded with zeros.
+/// Returns the header of a record as a word, padded with zeros, or `None` if it is longer than 8 bytes.
 #[inline]
 fn short_header(start: &[u8]) -> Option<u64> {
     let first = match start.first_chunk() {

@@ -1,15 +1,17 @@
 //! The layout of one B-tree page ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages)).
 //!
 //! ```text
-//!  header | cell pointers | unallocated | cell | free-  | cell | 3 lost | cell | reserved
-//!                                       ^      | block  |      | bytes  |      ^
-//!                                content start                              usable
+//!  header | cell pointers | unallocated | cell | freeblock | cell | 3 lost bytes | cell | reserved
+//!                                       ^                                               ^
+//!                                       content start                                   end of the usable bytes
 //!
 //!  freeblock     +----------------+------+---------
-//!                | next freeblock | size | ...         at least 4 bytes, in ascending order, and never
-//!                +----------------+------+---------    less than 4 bytes apart: they would be merged
-//!                 2 bytes          2, of the whole freeblock
+//!                | next freeblock | size | ...
+//!                +----------------+------+---------
+//!                 2 bytes          2 bytes: the size of the whole freeblock
 //! ```
+//!
+//! A freeblock has at least 4 bytes. Freeblocks are in ascending order, and at least 4 bytes apart: nearer ones would have been merged.
 //!
 //! Every byte from the content start on belongs to a cell, a freeblock, or a fragment of at most three bytes. The page header counts the
 //! bytes of the fragments.

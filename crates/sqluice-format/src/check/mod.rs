@@ -20,10 +20,10 @@
 //! The checker shares no code with the writers except the vocabulary: page kinds, varints, serial types, the order of keys. It is as simple
 //! as the speed of a disk permits: [`Parts`] lets several threads read in parallel, and no page, cell or row costs an allocation.
 //!
-//! SQLite's own `integrity_check` remains responsible for CHECK constraints, virtual tables, and the order of keys by collations that are not
-//! built in. The caller computes the entries of partial indexes and of indexes on expressions ([`spec::Computed`]). If the format's description and SQLite disagree, a file written
-//! by SQLite is right: serial types 8 and 9 occur below schema format 4 (VACUUM copies them), and pages may have more than 60 fragmented
-//! bytes (from SQLite before 3.8).
+//! SQLite's own `integrity_check` remains responsible for CHECK constraints, virtual tables, and the order of keys by collations that are
+//! not built in. The caller computes the entries of partial indexes and of indexes on expressions ([`spec::Computed`]). If the format's
+//! description and SQLite disagree, a file written by SQLite is right: serial types 8 and 9 occur below schema format 4 (VACUUM copies
+//! them), and pages may have more than 60 fragmented bytes (from SQLite before 3.8).
 //!
 //! Memory: one bit per page, one page buffer per level, the names in the schema table, two keys, and the current row up to its last field
 //! that matters. An index that differs from its table takes 1 MiB and about a 4096th of its entries in addition.
@@ -387,7 +387,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     /// Checks the header fields that depend on the schema.
     fn header_and_schema(&mut self, rows: &[schema::Row]) {
         let header = self.common.header;
-        // SQLite writes the schema format and the text encoding with the first table.
+        // SQLite writes the schema format and the text encoding with the first table, so both are 0 only in a database without tables.
         if !rows.is_empty() && header.schema_format == 0 {
             self.remark("the schema format is 0, not 1 to 4: SQLite takes it as 1".to_owned());
         }

@@ -38,7 +38,7 @@ pub struct Parts<'o> {
     parts: Vec<SubtreeOfTree>,
 }
 
-/// A part of a tree.
+/// A part of a check: the subtree of a B-tree below the page `place`.
 #[derive(Clone, Debug)]
 struct SubtreeOfTree {
     /// The tree, without statistics.

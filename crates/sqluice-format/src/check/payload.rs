@@ -1,4 +1,5 @@
-//! Payloads: the local part in the cell, and the overflow pages ([§1.7](https://www.sqlite.org/fileformat2.html#ovflpgs)).
+//! Reads payloads: the local part from the cell, and the rest from overflow pages
+//! ([§1.7](https://www.sqlite.org/fileformat2.html#ovflpgs)).
 
 use super::checker::Checker;
 use super::claims::Use;

@@ -1,4 +1,4 @@
-//! The schema table and the B-trees that it names
+//! Reads the schema table, and checks the B-trees that it names
 //! ([§2.6](https://www.sqlite.org/fileformat2.html#storage_of_the_sql_database_schema)).
 
 use std::collections::HashMap;

@@ -48,12 +48,12 @@ pub trait ComputeEntries: Debug + Send + Sync {
 
 /// A computation of entries on one thread.
 pub trait ComputedEntries {
-    /// Takes a row: the rowid, which only counts if the table has rowids, and the values of [`Computed::fields`]. Returns `true` if the rows
-    /// so far should be computed now.
+    /// Takes a row: the rowid, which only counts if the table has rowids, and the values of [`Computed::fields`]. Returns `true` if the
+    /// rows so far should be computed now.
     fn push(&mut self, rowid: i64, values: &mut dyn Iterator<Item = Value<'_>>) -> bool;
 
-    /// Computes the entries of the rows so far, and forgets the rows. Calls `each` with the number of the index within its table, the number
-    /// of the row, counted from 0, and the values of the entry. Returns `false` if entries can't be computed.
+    /// Computes the entries of the rows so far, and forgets the rows. Calls `each` with the number of the index within its table, the
+    /// number of the row, counted from 0, and the values of the entry. Returns `false` if entries can't be computed.
     fn compute(&mut self, each: &mut dyn FnMut(usize, usize, &[Value<'_>])) -> bool;
 }
 

@@ -2,10 +2,17 @@
 //! ([§1.8](https://www.sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages)).
 //!
 //! ```text
-//!  pointer map   +------+--------+------+--------+-----    one entry for each page that follows, up to the next map
-//!                | kind | parent | kind | parent | ...     kind 1 root, 2 free, 3 first overflow page (parent: the
-//!                +------+--------+------+--------+-----    page of the cell), 4 later pages (the page before),
-//!                 1 byte 4 bytes                           5 any other B-tree page (its parent)
+//!  pointer map   +------+--------+------+--------+-----
+//!                | kind | parent | kind | parent | ...     one entry for each page that follows, up to the next map
+//!                +------+--------+------+--------+-----
+//!                 1 byte 4 bytes
+//!
+//!  kind  page                       parent
+//!  1     root of a B-tree           0
+//!  2     page on the freelist       0
+//!  3     first overflow page        page of the cell
+//!  4     later overflow page        overflow page before
+//!  5     any other B-tree page      interior page above
 //! ```
 
 use std::sync::atomic::Ordering;

@@ -95,7 +95,8 @@ impl Chunk {
         let split = cell::index_split(record.len(), self.geometry);
         let cell_bytes = cell::index_leaf_bytes(record.len(), split);
         if self.wants_divider() {
-            // A chunk can't end without this divider.
+            // The leaf before was copied unchanged, and this entry is the divider after it. The entry is added even if the chunk has no
+            // room, because a chunk can't end without the divider.
             self.make_room(split.overflow_pages as u64, true);
             self.hold_out(record, split);
             self.rows += 1;

@@ -1,12 +1,13 @@
 //! Doclists: the rows that have a term, with the positions of the term in each row.
 //!
 //! ```text
-//!  first rowid |  size, positions | delta, size, positions | delta, size, positions | ...       last rowid
-//!   apart      |  entries                                                                        apart
+//!  first   rowid of the first row
+//!  entries size, positions | delta, size, positions | delta, size, positions | ...
+//!  last    rowid of the last row
 //! ```
 //!
-//! A [`Doclist`] has its first rowid apart, so that doclists of consecutive ranges of rows become one without a change of their entries: only
-//! the first rowid of each is written as a delta from the last rowid of the one before.
+//! The first rowid of a [`Doclist`] is not among its entries. So doclists of consecutive ranges of rows are joined without a change of
+//! their entries: only the first rowid of each is written, as a delta from the last rowid of the doclist before.
 
 use crate::varint;
 
@@ -42,11 +43,11 @@ pub struct MalformedDoclist;
 pub struct Entry<'a> {
     /// The rowid.
     pub rowid: i64,
-    /// `true` if the row was deleted from older segments.
+    /// `true` if older segments have entries of this row for the term, which no longer count.
     pub is_deleted: bool,
     /// `true` if the row has the term.
     pub is_present: bool,
-    /// The positions as they are stored.
+    /// The stored bytes of the columns and positions at which the row has the term.
     pub positions: &'a [u8],
     /// The whole entry as it is stored, without the rowid.
     pub stored: &'a [u8],

@@ -6,7 +6,8 @@
 //!  height 0    [ 01 | leaf | rowid | delta ... ] [ 01 | leaf | rowid | delta ... ]
 //! ```
 //!
-//! A page is full when it has as many bytes as a page of the segment; then the level above gets an entry for the next one.
+//! A page is full when it has as many bytes as a page of the segment. The next page is then begun, and the level above gets an entry for
+//! it.
 
 use super::{DataRow, page_id};
 use crate::varint;

@@ -16,13 +16,12 @@
 //! indexes, and the token. Each term has a doclist: the rows that have the term, and the positions in each row.
 //!
 //! ```text
-//!  leaf    +-----------+-------------+-----------------------------+-----------------------+
-//!          | 16 bits:  | 16 bits:    | content: terms, doclists    | footer: distances of  |
-//!          | offset of | end of the  |                             | terms, varints        |
-//!          | a rowid   | content     |                             |                       |
-//!          +-----------+-------------+-----------------------------+-----------------------+
-//!           the first rowid, if it
-//!           precedes all terms; else 0
+//!  leaf    +--------------+-------------+--------------------------+--------------------------------+
+//!          | first rowid  | content end | content: terms, doclists | footer: distances of terms     |
+//!          +--------------+-------------+--------------------------+--------------------------------+
+//!           16 bits        16 bits                                  varints
+//!
+//!  first rowid: the offset of the first rowid on the page if it precedes all terms, else 0; content end: an offset
 //!
 //!  term    first on its page: length, bytes             others: bytes shared with the term before, further bytes, these bytes
 //!  doclist rowid, entry, delta, entry, ...              the first rowid on a page is absolute again

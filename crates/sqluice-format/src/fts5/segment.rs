@@ -2,13 +2,16 @@
 //!
 //! The pages break as those of `optimize` do:
 //!
-//! * before a term, if the page is not empty and used + bytes of the term + 2 reach the page size (used: content and footer)
-//! * before a rowid, if used has reached the page size
-//! * within positions, as long as used + the rest reach the page size: whole varints fill the page up to its size or past it
+//! * before a term, if the page is not empty and `used` + bytes of the term + 2 reach the page size (`used`: the bytes of content and
+//!   footer)
+//! * before a rowid, if `used` has reached the page size
+//! * within positions, as long as `used` + the rest of the positions reach the page size: whole varints fill the page up to its size or
+//!   past it
 //! * after more than 1,000 pages, at the next term: the page ends, however empty, and all begins anew, as `optimize` then starts another
 //!   piece of work
 //!
-//! The split key of a page is the shortest beginning of its first term that is greater than the term before. Pages without a term have none.
+//! The split key of a page is the shortest beginning of its first term that is greater than the term before. Pages without a term have
+//! none.
 
 use std::fmt;
 

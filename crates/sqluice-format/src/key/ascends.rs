@@ -1,9 +1,12 @@
 //! A fast comparison of two records with the same types and the same length, as neighbours in an index often have.
 //!
 //! ```text
-//!  before   03 19 03 | 31 32 37 34 35 36 | 00 04 11        the first byte that differs is in the text and decides
-//!  after    03 19 03 | 31 32 37 35 30 31 | 00 01 a7        the first of an integer has the sign; the others are as in text
+//!  before   03 19 03 | 31 32 37 34 35 36 | 00 04 11
+//!  after    03 19 03 | 31 32 37 35 30 31 | 00 01 a7
 //! ```
+//!
+//! The first byte that differs decides, here in the text. Bytes of integers compare like bytes of text, except the first, which has the
+//! sign.
 
 use super::columns;
 use super::{Collation, KeyOrder};

@@ -1,4 +1,4 @@
-//! An iteration over the columns of a record that builds no list of them.
+//! Iterates over the columns of a record without building a list of them.
 
 use std::cmp::Ordering;
 

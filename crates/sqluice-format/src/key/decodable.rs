@@ -1,9 +1,12 @@
 //! Key-only records: a key of one or two 16-byte words decodes to the whole record, so that only the key must be stored.
 //!
 //! ```text
-//!  record   03 02 01 | 03 e8 | 2a         integers, NULL, blobs and BINARY text, in no more bytes than they need
-//!  key      82 07 d0 | 81 54              the key has all columns, and ends within the words
+//!  record   03 02 01 | 03 e8 | 2a
+//!  key      82 07 d0 | 81 54
 //! ```
+//!
+//! A record is key-only if its key has all columns and at most two words, and if its values are integers, NULL, blobs and BINARY text, each
+//! stored in no more bytes than it needs.
 
 use super::columns::{self, Column, Columns};
 use super::number::NumberKey;
@@ -62,7 +65,7 @@ impl<const WORDS: usize> Left<WORDS> {
         std::array::from_fn(|word| self.0[word] & !all[word])
     }
 
-    /// Converts a column's part to ascending order.
+    /// Returns the part of a column as if the column were ascending: inverts the bytes of a descending column.
     #[inline]
     fn ascending(self, column: &KeyColumn) -> Left<WORDS> {
         if column.descending { Left(self.0.map(|word| !word)) } else { self }

@@ -5,12 +5,13 @@
 //! the collation. A descending column reverses the order. Columns are compared one after another.
 //!
 //! The order has two implementations: [`KeyOrder::compare`] walks two records, and a *normalized key* is compared byte by byte with other
-//! keys of the same order:
+//! keys of the same order. The bytes of a column show where the column ends, so no key is the beginning of another. A descending column has
+//! all of its bytes inverted.
 //!
 //! ```text
-//!  +------+---------------+------+---------------+        the bytes of a column show its end, so no key is the
-//!  | kind | value         | kind | value         | ...    beginning of another
-//!  +------+---------------+------+---------------+        a descending column: all of its bytes inverted
+//!  +------+---------------+------+---------------+
+//!  | kind | value         | kind | value         | ...
+//!  +------+---------------+------+---------------+
 //!
 //!  kind   value
 //!  01     NULL: nothing

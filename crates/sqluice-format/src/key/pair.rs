@@ -2,10 +2,13 @@
 //! second integer.
 //!
 //! ```text
-//!  record        03 02 01 | 03 e8 | 2a
-//!  pair          80000000000003e8 800000000000002a      NULL is 0, an integer itself plus 2^63; inverted where the column is descending
-//!  short pair    000003e9 0000002b                      NULL is 0, an integer from 0 to 2^32 - 2 itself plus 1; inverted in the same way
+//!  record        03 02 01 | 03 e8 | 2a                  the integers 1000 and 42
+//!  pair          80000000000003e8 800000000000002a      two halves of 64 bits
+//!  short pair    000003e9 0000002b                      two halves of 32 bits
 //! ```
+//!
+//! In a pair, NULL is 0, and an integer is itself plus 2^63. In a short pair, NULL is 0, and an integer from 0 to 2^32 - 2 is itself plus
+//! 1. The halves of descending columns are inverted.
 
 use super::decodable::DECODED_ROOM;
 use super::{KeyOrder, columns};

@@ -5,7 +5,7 @@
 //!
 //!  key columns       record             key
 //!  uuid              uuid               550e8400e29b41d4 a716446655440000 0 0
-//!  uuid              uuid, fixed        550e8400e29b41d4 a716446655440000 type content      a number or NULL, which decides between equal UUIDs
+//!  uuid              uuid, fixed        550e8400e29b41d4 a716446655440000 type content      a number or NULL decides between equal UUIDs
 //!  uuid, integer     uuid, integer      550e8400e29b41d4 a716446655440000 half 0            of a pair: see `pair`
 //! ```
 //!
@@ -125,7 +125,7 @@ impl KeyOrder {
     }
 }
 
-/// Parses the text of a UUID.
+/// Returns the UUID as two numbers, or `None` if the text is no UUID in lower case with hyphens.
 #[inline]
 fn uuid(text: &[u8; TEXT_BYTES]) -> Option<[u64; 2]> {
     if HYPHENS.iter().any(|at| text[*at] != b'-') {

@@ -271,7 +271,7 @@ impl Scan {
         Ok(self)
     }
 
-    /// Makes the parts smaller to get at least `parts` parts, if necessary and possible by dividing the tree at one more level.
+    /// Makes the parts smaller if there are fewer than `parts`, and divides the tree at one more level if this is necessary and possible.
     ///
     /// # Errors
     /// Like [`Scan::new`].

@@ -1,4 +1,4 @@
-//! A walk through a part of a tree, page by page.
+//! Reads a part of a tree page by page, and gives its leaves and entries to a visitor.
 
 use super::overflow::Overflowing;
 use super::page::Page;

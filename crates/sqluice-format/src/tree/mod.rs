@@ -5,8 +5,9 @@
 //! page. The page is then written and becomes a child of the level above. Memory: one page of children per level.
 //!
 //! ```text
-//!  children  c0 c1 c2 ... cn         their page: cells (c0, key of c0) ... (cn-1, key of cn-1), right-most child cn
-//!                                    and in the level above: a child with the key of cn
+//!  children      c0 c1 c2 ... cn
+//!  their page    cells (c0, key of c0) ... (cn-1, key of cn-1), right-most child cn
+//!  level above   a child: this page, with the key of cn
 //! ```
 //!
 //! So the key of the right-most child moves up. A rowid is then stored twice, a divider is not.

@@ -1,4 +1,4 @@
-//! Memory figures from `/proc` and the control group, and advice to the kernel.
+//! Reads the memory of the machine and of the process from `/proc` and the control group, and gives the kernel advice.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,4 +1,4 @@
-//! The code that Linux and macOS share.
+//! The functions of this crate that Linux and macOS share: each file implements the module of the same name one folder up.
 
 pub(crate) mod errors;
 pub(crate) mod identity;

@@ -1,4 +1,4 @@
-//! Paths on Unix, which are bytes.
+//! Conversions of paths on Unix, where paths are bytes.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,4 @@
-//! Mode, owner and group of files.
+//! Permissions of files on Unix: mode, owner and group.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io;

@@ -1,4 +1,4 @@
-//! Disk space from `statvfs`, and blocks of files.
+//! Reads the free disk space with `statvfs`, and the disk space of a file from its number of blocks.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;

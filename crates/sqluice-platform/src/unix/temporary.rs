@@ -1,4 +1,4 @@
-//! Temporary files whose names are removed at once.
+//! Creates temporary files, and removes their names at once.
 
 use std::fs::{File, OpenOptions};
 use std::io;

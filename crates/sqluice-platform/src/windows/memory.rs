@@ -1,4 +1,4 @@
-//! Memory of the machine and of the process.
+//! Reads the memory of the machine and of the process from the Windows API.
 
 use std::fs::File;
 use std::io;

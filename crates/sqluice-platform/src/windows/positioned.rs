@@ -17,13 +17,14 @@ const LOCK_BYTES: Range<u64> = 0x4000_0000..0x4000_0200;
 
 /// A file that can be read and written at an offset.
 pub trait Positioned {
-    /// Reads bytes from `offset` on. The result may be less than the buffer, and is 0 at the end of the file.
+    /// Reads bytes from `offset` on. Returns the number of bytes read, which may be less than the buffer has room for, and is 0 at the end
+    /// of the file.
     ///
     /// # Errors
     /// When the read fails.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes bytes from `offset` on. The result may be less than the buffer.
+    /// Writes bytes from `offset` on. Returns the number of bytes written, which may be less than the buffer has.
     ///
     /// # Errors
     /// When the write fails.

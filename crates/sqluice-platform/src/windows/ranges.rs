@@ -1,4 +1,4 @@
-//! Freed parts of files with `FSCTL_SET_ZERO_DATA`, which frees disk space only in sparse files.
+//! Frees the disk space of parts of files with `FSCTL_SET_ZERO_DATA`, which has this effect only in sparse files.
 
 use std::fs::File;
 use std::os::windows::io::AsRawHandle;

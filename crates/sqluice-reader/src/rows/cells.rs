@@ -284,7 +284,7 @@ impl Block {
     }
 
     /// Gives the rows to the sink. If the sink refuses rows, or text of rows, the rows between them are given in runs. `keeps_bytes` is
-    /// `true` if texts have the stored bytes.
+    /// `true` if texts are the bytes in the file, and not converted from UTF-16.
     pub(super) fn give(
         &mut self,
         sink: &mut dyn Sink,

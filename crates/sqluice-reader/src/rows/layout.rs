@@ -130,7 +130,7 @@ impl Layout {
         }
     }
 
-    /// Returns `true` if texts have the stored bytes.
+    /// Returns `true` if the texts of a batch are the bytes in the file; `false` if they are converted from UTF-16.
     pub(super) fn keeps_bytes(&self) -> bool {
         matches!(self.text, Encoding::Utf8)
     }

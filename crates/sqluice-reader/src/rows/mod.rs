@@ -1,11 +1,11 @@
 //! The rows of tables, views and queries in one committed state of a database, as a source of batches.
 //!
 //! ```text
-//!  tables                    pages ──> parts of the tree ──> records ──> batches           on all cores, in the order of the table
-//!  views, virtual tables,
-//!  computed columns,         SQLite ──> blocks of rows ─────────────────> batches          one thread steps, in SQLite's order
-//!  WHERE, queries
+//!  by pages      pages ──> parts of the tree ──> records ──> batches       on all cores, in the order of the table
+//!  by SQLite     SQLite ──> blocks of rows ────────────────> batches       one thread steps, in SQLite's order
 //! ```
+//!
+//! SQLite reads views, virtual tables, computed columns, rows for which a WHERE is true, and queries. All other tables are read by pages.
 //!
 //! Invariant: every value has the class and bytes that SELECT returns. The sink decides about text that is not valid Unicode; by default,
 //! the row is a bad row.

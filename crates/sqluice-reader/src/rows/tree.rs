@@ -1,4 +1,4 @@
-//! The rows of a table decoded from its pages, part by part, on any thread.
+//! A source of the rows of a table, which decodes them from the pages of the table. Any thread can decode any part.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -68,7 +68,7 @@ impl TreeRows {
         Ok(scan.map_err(|error| view.failed_in(self.damaged(), error))?.with_fields(self.layout.fields()))
     }
 
-    /// Adds a row to an error, and a column if it is known.
+    /// Adds the name of a row to an error, and the name of a column if it is known.
     fn located(&self, row: &str, column: Option<usize>, error: Error) -> Error {
         let column = column.map_or(String::new(), |column| format!(", column {}", self.columns[column]));
         error.with_words(format!(" ({row}{column})"))

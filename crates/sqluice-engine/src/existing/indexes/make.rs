@@ -1,17 +1,17 @@
 //! Creates indexes on existing tables, in the open transaction.
 //!
 //! ```text
-//!  rows of the table ──all cores──> sorters ──merge──> pages past the end          SQL: CREATE INDEX
-//!  (raw, under the write lock)                                │                      entries that only SQLite can compute
-//!                                     publish: last page, page 1                       ^
-//!                                                             │                        │
-//!                       INSERT INTO sqlite_schema (..., root page, ...) ──> schema read again ──> first and last entry checked
+//!  read      rows of the table ──all cores──> sorters      from the file, under the write lock
+//!  write     sorters ──merge──> pages past the end of the file
+//!  publish   the last page and page 1: the database has the new pages
+//!  enter     INSERT INTO sqlite_schema (..., root page, ...), and SQLite reads the schema again
+//!  check     queries for the first and the last entry
 //! ```
 //!
 //! CREATE INDEX would fill the index itself. So the row of `sqlite_schema` that CREATE INDEX would write is inserted, under `PRAGMA
 //! writable_schema`, and the schema cookie is incremented: other connections read the schema again, as after CREATE INDEX.
 //!
-//! A table is read once for all of its indexes.
+//! A table is read once for all of its indexes. An index whose entries only SQLite can compute is created by CREATE INDEX.
 
 use std::sync::Arc;
 
@@ -216,8 +216,8 @@ fn enter(
     entered.and(reset).map_err(|error| transaction.failed(error, "change the schema of"))
 }
 
-/// Checks that SQLite finds the first and the last entry of a new index, if a query can use it. These queries pass through all levels of the
-/// tree.
+/// Checks that SQLite finds the first and the last entry of a new index, if a query can use it. These queries pass through all levels of
+/// the tree.
 fn look_at_ends(transaction: &Transaction<'_>, table: &Table, index: &Index, entries: u64) -> Result<()> {
     // A query needs the terms of the index, which are found in its statement.
     let Some(Terms { key, filter }) = terms(index, table) else { return Ok(()) };

@@ -54,7 +54,7 @@ pub(in crate::existing) fn of_state(
         false => existing.page_of_file(1).ok().flatten(),
     };
     let Some(page_1) = page_1 else {
-        // SQLite writes the first page with the first table.
+        // An empty database has no page: SQLite writes the first page with the first table.
         return Ok((file_bytes > 0).then(|| "it has bytes, but no pages".to_owned()));
     };
     let header = match Header::from_bytes(&page_1) {

@@ -28,9 +28,9 @@ pub(super) const NUMBER_BYTES: usize = 4;
 /// The default VFS, to which the VFS of this module passes calls on.
 struct Base(*mut sqlite3_vfs);
 
-// SAFETY: SQLite uses a registered VFS from all threads.
+// SAFETY: the pointer serves only to call functions of a registered VFS, which any thread may call.
 unsafe impl Send for Base {}
-// SAFETY: SQLite uses a registered VFS from all threads, and the VFS never changes.
+// SAFETY: as for `Send`; the VFS never changes, and lives as long as the process.
 unsafe impl Sync for Base {}
 
 static BASE: OnceLock<Option<Base>> = OnceLock::new();
@@ -142,7 +142,10 @@ struct SubJournal {
     file: sqlite3_file,
 }
 
-/// SAFETY for callers: `file` is an open [`SubJournal`].
+/// Returns the file object of the default VFS, which follows the [`SubJournal`] at `file` in memory.
+///
+/// # Safety
+/// `file` must be an open [`SubJournal`].
 unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
     // SAFETY: SQLite has allocated `szOsFile` bytes, and `SubJournal` takes the first of them.
     unsafe { file.cast::<SubJournal>().add(1).cast() }
@@ -181,7 +184,8 @@ unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, bytes: c_i
             Some(Err(())) => return ffi::SQLITE_IOERR_READ,
             None => {}
         }
-        // SAFETY: SQLite calls this function for a file that `open` has opened, whose inner file then has methods.
+        // SAFETY: SQLite calls methods only of files that it has opened. `open` has opened this file and its inner file, so both have
+        // methods.
         let done = unsafe {
             let inner = inner(file);
             match (*(*inner).pMethods).xRead {
@@ -200,7 +204,8 @@ unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, bytes: c_i
 macro_rules! pass_on {
     ($($ours:ident = $method:ident($($given:ident: $kind:ty),*) or $otherwise:expr;)*) => {$(
         unsafe extern "C" fn $ours(file: *mut sqlite3_file, $($given: $kind),*) -> c_int {
-            // SAFETY: SQLite calls this for a file that was opened by `open`, whose inner file has methods then.
+            // SAFETY: SQLite calls methods only of files that it has opened. `open` has opened this file and its inner file, so both have
+            // methods.
             unsafe {
                 let inner = inner(file);
                 match (*(*inner).pMethods).$method {

@@ -1,8 +1,8 @@
 //! A database that is created at a destination, not in a local file.
 //!
 //! ```text
-//!  only pages                       ──────────────────────────> Destination::create   as they are written
-//!  pages and work of SQLite         ──> temporary file ───────> Destination::create   when SQLite is done
+//!  only pages                       ──────────────────────────> Destination::create   uploaded as they are written
+//!  pages and work of SQLite         ──> temporary file ───────> Destination::create   uploaded when SQLite is done
 //! ```
 //!
 //! A destination takes pages in the order of their numbers, page 1 last. A file that SQLite has finished is uploaded in the same order.

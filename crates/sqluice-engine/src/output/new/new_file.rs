@@ -146,6 +146,8 @@ impl Output for NewFile {
         self.direct.write(&self.file, offset, pages).map_err(|error| self.failed("write", error))
     }
 
+    // SQLite may open the file by this path, and read and write it through the page cache although this descriptor does not: direct writes
+    // leave no stale pages in the cache, and the fsync of the commit covers the writes of other descriptors.
     fn path(&self) -> Option<&Path> {
         self.temporary.as_deref()
     }
@@ -189,8 +191,6 @@ impl Output for NewFile {
         synced.map(|()| replacement)
     }
 
-    // Direct writes leave no stale pages in the page cache, and the fsync of the commit covers the writes of other descriptors. So SQLite
-    // may use the page cache although this descriptor does not.
     fn describe(&self) -> &'static str {
         self.direct.describe()
     }

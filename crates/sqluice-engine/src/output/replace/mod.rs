@@ -2,21 +2,26 @@
 //! SQLite write the new pages into the old file.
 //!
 //! ```text
-//!  before the work                              when the new file is complete and synced
-//!  ---------------                              -------------------------------------
-//!  check    a file of one name, empty or        lock     as before; a copy in place has kept the lock
-//!     with the header of a database             look     for users again, as new users may have come
-//!  lock     EXCLUSIVE, through SQLite: rolls    rename, if no process can have the database open:
-//!     a hot journal back, runs a checkpoint       remove   -journal, -wal, -shm: they are empty by now
-//!                                                 fsync    the folder: they are gone before the new file exists
-//!  look     for users that hold no lock           rename   the new file over the old one
-//!  unlock   unless the database is the source     fsync    the folder
-//!                                               or a transaction (`transfer`): the new pages into the old file
-//!                                               close    the old file
+//!  before the work
+//!    check    the target is a file of one name, empty or with the header of a database
+//!    lock     EXCLUSIVE, through SQLite, which also rolls a hot journal back and runs a checkpoint
+//!    look     for users that hold no lock
+//!    unlock   unless the database is the source
+//!
+//!  when the new file is complete and synced
+//!    lock     as before, unless the lock was kept
+//!    look     for users again, as new users may have come
+//!    rename, if no process can have the database open:
+//!      remove   -journal, -wal, -shm: they are empty by now
+//!      fsync    the folder: they are gone before the new file exists
+//!      rename   the new file over the old one
+//!      fsync    the folder
+//!    otherwise a transaction (`transfer`): the new pages into the old file
+//!    close    the old file
 //! ```
 //!
-//! Invariant: at every moment the name is that of the old or the new database. The new database is never beside the journal or WAL of the
-//! old: SQLite would silently roll these into the new database.
+//! Invariant: at every moment, the file of the name is the complete old or the complete new database. While the new database has the name,
+//! no journal or WAL of the old database is beside it: SQLite would silently roll them into the new database.
 //!
 //! Invariant: the journal mode of the old database is not changed as long as the old database has its name. In WAL mode the lock is that of
 //! `locking_mode = EXCLUSIVE`, which keeps the WAL index in memory. The WAL is empty (`wal_checkpoint(TRUNCATE)`) before it is removed.
@@ -40,9 +45,9 @@
 //!   the old file, which has no name any more. If that file were still in WAL mode, the other process would write to the WAL of the new
 //!   database, which has the same name. So after the rename, the header of the old file is set to a rollback mode (`Locked::send_away`).
 //!   Then SQLite refuses the writes of the other process (`SQLITE_READONLY_DBMOVED`).
-//! * SQLite uses a WAL or a journal of the right name before it reads the header, so the header alone does not protect the new database: the
-//!   waiting process would commit to the WAL of the new database, from pages of the old one. So the new database is locked before it gets
-//!   the name, and until the processes that had opened the old file have closed it ([`SEND_AWAY`] at most): without a lock, nobody can
+//! * SQLite uses a WAL or a journal of the right name before it reads the header, so the header alone does not protect the new database:
+//!   the waiting process would commit to the WAL of the new database, from pages of the old one. So the new database is locked before it
+//!   gets the name, and until the processes that had opened the old file have closed it ([`SEND_AWAY`] at most): without a lock, nobody can
 //!   make a WAL or a journal beside it.
 
 mod replacement_report;

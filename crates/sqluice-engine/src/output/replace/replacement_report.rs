@@ -4,10 +4,13 @@
 //! rows is counted. For a larger table, a few paths from the root to a leaf give an estimate:
 //!
 //! ```text
-//!  interior page, 3 children        at each level the number of children is multiplied, and one child is followed;
-//!    └─ interior page, 200            then by the number of cells of the leaf: 3 × 200 × 40 = 24,000 rows.
-//!         └─ leaf, 40 cells         The average of PATHS such paths, spread evenly over the table
+//!  interior page, 3 children
+//!    └─ interior page, 200 children
+//!         └─ leaf, 40 cells              3 × 200 × 40 = 24,000 rows
 //! ```
+//!
+//! A path goes down by one child of each page, as if all children of a level were alike. The estimate is the average of [`PATHS`] paths,
+//! spread evenly over the table.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -41,7 +44,7 @@ const DEPTH_MAX: u32 = 20;
 pub struct Replaced {
     /// The tables of the database, by name.
     pub tables: Vec<ReplacedTable>,
-    /// The number of rows of all tables whose row counts are known.
+    /// The sum of the known row counts of the tables.
     pub rows: u64,
     /// `true` if the row counts of some tables are estimates.
     pub estimated: bool,

@@ -1,5 +1,6 @@
-//! The target of a run: the file or object that the database is written to. A target is resolved once, at the start; all later steps take
-//! the value. `wanted` is a new database at a target, and checks the existing files there; `free_space` checks the free space of the disk.
+//! The target of a run: the file or object that the database is written to. A target is resolved once, at the start, and all later steps
+//! use the result. `wanted` describes a new database at a target, and checks the existing files there; `free_space` checks the free space
+//! of the disk.
 //!
 //! ```text
 //!  as the user named it          resolved

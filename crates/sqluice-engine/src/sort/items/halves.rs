@@ -1,4 +1,4 @@
-//! Keys are lists of 64-bit numbers. Two of them are the halves of a 128-bit word; the high half is the first.
+//! Keys as lists of 64-bit numbers. Two numbers are the halves of a 128-bit word; the high half is the first.
 
 /// The size of a half in bytes.
 pub(in crate::sort) const HALF_BYTES: usize = size_of::<u64>();

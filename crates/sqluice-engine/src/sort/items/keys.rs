@@ -170,8 +170,8 @@ impl Form {
     }
 }
 
-/// Returns the first of the positions `0..count` for which `is_before` is false, or `count` if it is true for all. `is_before` must be true for
-/// a number of positions at the beginning, and false for all others.
+/// Returns the first of the positions `0..count` for which `is_before` is false, or `count` if it is true for all. `is_before` must be true
+/// for a number of positions at the beginning, and false for all others.
 pub(in crate::sort) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {

@@ -1,4 +1,4 @@
-//! Merges runs of key-only items, which have only keys.
+//! Merges runs of key-only items. Only their keys are merged, because each key decodes to its item.
 //!
 //! ```text
 //!  run ──> [keys] ─┐

@@ -85,7 +85,7 @@ impl Spill {
         self.places().end
     }
 
-    /// Makes `pieces` free again, which a run no longer needs.
+    /// Makes the pieces that a run no longer needs free again, and empties the list `pieces`.
     pub(in crate::sort) fn give_back(&self, pieces: &mut Vec<u64>) {
         self.places().free.append(pieces);
     }

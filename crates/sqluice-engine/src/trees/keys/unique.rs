@@ -148,7 +148,7 @@ impl Unique<'_> {
         let name_of = |value| match value {
             Indexed::Column(column) => format!("{table}.{}", columns[column].name),
             Indexed::Rowid => format!("{table}.rowid"),
-            // SQLite names the index instead.
+            // An expression has no name. Messages of SQLite name the index instead.
             Indexed::Expression => "an expression".to_owned(),
         };
         let values = record::decode(b.record).unwrap_or_default();

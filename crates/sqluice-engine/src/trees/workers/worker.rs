@@ -295,8 +295,8 @@ impl<'w, 's> Filling<'w, 's> {
     }
 }
 
-/// Notifies the writer if the worker panics while it processes a part. The writer waits for the end of every part, so without the message all
-/// threads would wait forever.
+/// Notifies the writer if the worker panics while it processes a part. The writer waits for the end of every part, so without the message
+/// all threads would wait forever.
 impl Drop for Filling<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {

@@ -88,7 +88,8 @@ impl<'a, 'o> Writer<'a, 'o> {
                 false => self.give_back(returns),
             }
         }
-        // The remaining messages are errors of workers that failed after their last part, when they passed their last entries to the sorters.
+        // The remaining messages are errors of workers that failed after their last part, when they passed their last entries to the
+        // sorters.
         for (_, message) in early.into_values() {
             self.take(message, returns)?;
         }

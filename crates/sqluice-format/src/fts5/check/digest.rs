@@ -4,8 +4,8 @@
 //!  term ──> TermHash ──with rowid, column, position──> EntryHash ──+──> the sum of one of many buckets, by rowid
 //! ```
 //!
-//! The sums do not depend on the order of the entries. If two sums differ, the rows of these buckets alone are compared one by one. The hash
-//! detects accidents, not forgeries.
+//! The sums do not depend on the order of the entries. If two sums differ, the rows of these buckets alone are compared one by one. The
+//! hash detects accidents, not forgeries.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The check of the doclist index of a term.
+//! Checks the doclist index of a term: it must list all pages of the doclist, each with its first rowid.
 
 use std::collections::HashSet;
 

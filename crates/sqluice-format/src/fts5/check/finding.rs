@@ -22,7 +22,7 @@ pub enum Finding {
         /// The page.
         page: u32,
     },
-    /// The key of a page in `t_idx` doesn't separate it from the page before.
+    /// The split key of a page, its row in `t_idx`, does not separate the terms of the page from those of the page before.
     SplitKey {
         /// The number of the segment.
         segment: u16,
@@ -66,7 +66,7 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// Returns `true` if searches find the same rows with the fault.
+    /// Returns `true` if the fault changes no result of a search.
     pub fn is_harmless(&self) -> bool {
         matches!(self, Finding::Unmarked { .. } | Finding::Foreign { .. })
     }

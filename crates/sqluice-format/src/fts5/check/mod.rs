@@ -1,10 +1,10 @@
 //! Checks the rows of a full-text index against each other.
 //!
 //! ```text
-//!  structure ──> each segment:  leaves ──> terms and rows ──> Entry, for a comparison with the text
-//!                                 │ beside them
-//!                               split keys: each page with a term has one, between the term before and its own first term
-//!                               doclist indexes: each page of a long doclist is listed with its first rowid
+//!  structure ──> each segment:
+//!                  leaves           terms and rows ──> Entry, for a comparison with the text
+//!                  split keys       each page with a term has one, between the term before and its own first term
+//!                  doclist indexes  each page of a long doclist is listed with its first rowid
 //!  ids of all rows of t_data ──> rows that belong to no segment
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! The check of a segment beside its split keys.
+//! Checks the terms and doclists of a segment, and its split keys: the rows of `t_idx`, by which a search finds the page of a term.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ pub struct Entry<'a> {
     pub term: &'a [u8],
     /// The rowid.
     pub rowid: i64,
-    /// The positions as they are stored.
+    /// The stored bytes of the columns and positions at which the row has the term.
     pub positions: &'a [u8],
     /// `true` for the first entry of a term in its segment.
     pub is_first: bool,
@@ -43,7 +43,8 @@ pub(super) struct Check<'c> {
     /// The current term, and the term before it.
     term: Vec<u8>,
     before: Vec<u8>,
-    /// The page of the current term, and `true` if its split key says that it has a doclist index; `None` without a split key.
+    /// The page of the current term. `mark` is `true` if the split key of this page says that the term has a doclist index, and `None` if
+    /// the page has no split key.
     page: u32,
     mark: Option<bool>,
     /// The pages after `page` on which rows of the current term start, and the pages between them.
@@ -167,7 +168,7 @@ impl<'c> Check<'c> {
                 self.mark = Some(mark);
                 self.keys.advance(segment, rows)?;
             }
-            // Searches that find no key begin at the first page.
+            // If the segment begins after page 1, its first page may lack a split key: a search that finds no key begins at this page.
             _ if page == self.span.first && page > 1 => {}
             _ => self.checked.findings.push(Finding::NoSplitKey { segment, page }),
         }
@@ -177,7 +178,7 @@ impl<'c> Check<'c> {
     /// Ends the doclist of the current term. The next term starts on `page`, or the segment ends before it.
     fn end_term<P: Pages>(&mut self, page: u32, pages: &mut P) -> Result<(), P::Error> {
         let Check { declared, span, page: term_page, .. } = *self;
-        // The term is not the last one of its page.
+        // The next term starts on the same page, so the doclist takes no further page; or there is no term yet.
         if page == term_page || term_page == 0 {
             return Ok(());
         }

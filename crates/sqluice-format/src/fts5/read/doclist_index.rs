@@ -1,4 +1,4 @@
-//! Parses pages of doclist indexes.
+//! Parses pages of doclist indexes, which list the pages of a long doclist with their first rowids.
 
 use super::super::page_id;
 use super::super::segment::LEAVES_MAX;
@@ -16,8 +16,8 @@ pub struct IndexPage {
 }
 
 impl IndexPage {
-    /// Returns the `id` of a page in `t_data`. Height 0 lists leaves. The page has the number of the page with the term, and pages that
-    /// continue it have the following numbers.
+    /// Returns the `id` in `t_data` of a page of a doclist index. Pages of height 0 list leaves. At each height, the first page has the
+    /// number of the leaf with the term, and further pages have the numbers after it.
     pub fn id(segment: u16, height: u32, page: u32) -> i64 {
         page_id(segment, Some(height), page)
     }

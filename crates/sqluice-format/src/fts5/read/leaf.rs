@@ -1,4 +1,4 @@
-//! The head and the footer of a leaf.
+//! Parses the head and the footer of a leaf, which have the offsets of its first rowid, of the end of its content, and of its terms.
 
 use super::super::segment::HEAD_BYTES;
 use super::{Damage, Fault, Numbers};

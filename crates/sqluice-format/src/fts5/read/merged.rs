@@ -20,7 +20,7 @@ pub struct MergedRow<'a> {
     pub term: &'a [u8],
     /// The rowid.
     pub rowid: i64,
-    /// The positions as they are stored.
+    /// The stored bytes of the columns and positions at which the row has the term.
     pub positions: &'a [u8],
 }
 

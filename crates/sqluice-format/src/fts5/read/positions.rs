@@ -1,4 +1,4 @@
-//! The columns and positions of an entry of a doclist.
+//! Decodes the columns and positions at which a row has a term: an entry of a doclist.
 
 use super::super::doclist::Detail;
 use super::{Damage, Fault, Numbers};

@@ -1,4 +1,4 @@
-//! The reader of a segment: leaves in, terms and rows out.
+//! Reads a segment leaf by leaf, and returns its terms in order, each followed by the rows that have the term.
 
 use super::super::doclist::Detail;
 use super::super::page_id;
@@ -23,11 +23,11 @@ pub enum Step<'a> {
 pub struct Row<'a> {
     /// The rowid.
     pub rowid: i64,
-    /// `true` if the row was deleted from older segments.
+    /// `true` if older segments have entries of this row for the term, which no longer count.
     pub is_deleted: bool,
     /// `true` if the row has the term.
     pub is_present: bool,
-    /// The positions as they are stored.
+    /// The stored bytes of the columns and positions at which the row has the term.
     pub positions: &'a [u8],
     /// The number of the page on which the entry starts.
     pub page: u32,
@@ -150,14 +150,14 @@ impl SegmentReader {
                     if self.is_start && self.end > HEAD_BYTES && self.next_term != Some(HEAD_BYTES) {
                         return Err(self.damage(Fault::Overrun).into());
                     }
-                    // The rest of a doclist whose term is unknown.
+                    // The page begins with the rest of a doclist whose term is on an earlier page. It is skipped.
                     self.first_rowid = None;
                     self.at = self.next_term.unwrap_or(self.end);
                 }
                 continue;
             }
             if self.next_term == Some(self.at) {
-                // Each term has a row.
+                // A term without a row is a fault.
                 if self.has_term && self.rowid.is_none() {
                     return Err(self.damage(Fault::Overrun).into());
                 }
@@ -169,7 +169,7 @@ impl SegmentReader {
     }
 
     fn end_of_segment<E>(&self) -> Result<Option<Step<'_>>, ReadError<E>> {
-        // Each term has a row.
+        // A term without a row is a fault.
         if self.has_term && self.rowid.is_none() {
             return Err(self.damage(Fault::Short).into());
         }

@@ -1,4 +1,4 @@
-//! The structure: the segments of an index, by levels.
+//! The structure of a full-text index (row 10 of `t_data`), which lists the segments by levels.
 
 use super::super::segment::LEAVES_MAX;
 use super::super::totals::{STRUCTURE_ID, WITH_TOMBSTONES};
@@ -39,13 +39,13 @@ pub struct SegmentSpan {
     pub first: u32,
     /// The number of the last leaf.
     pub last: u32,
-    /// The lowest and the highest origin of the rows, with tombstones.
+    /// The lowest and the highest origin of the rows, in a table with tombstones.
     pub origins: (u64, u64),
     /// The number of pages of tombstones.
     pub tombstone_pages: u32,
     /// The number of tombstones.
     pub tombstones: u64,
-    /// The number of rows, with tombstones.
+    /// The number of rows, in a table with tombstones.
     pub rows: u64,
 }
 

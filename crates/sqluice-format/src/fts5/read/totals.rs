@@ -1,4 +1,4 @@
-//! Parses the averages of a table and the sizes of its rows.
+//! Parses the averages of a table (row 1 of `t_data`), and the sizes of its rows in tokens (`t_docsize`).
 
 use super::super::totals::AVERAGES_ID;
 use super::{Damage, Numbers};

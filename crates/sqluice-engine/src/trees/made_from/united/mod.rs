@@ -3,12 +3,13 @@
 //! ```text
 //!  pieces   a.db   [.......|..........|...]         each is in order
 //!           b.db   [...|..............|.......]
-//!                      ^   cuts       ^             keys from interior pages: each part has at least two entries, so
-//!  parts         0     │       1      │   2         one can be the divider before the next part
+//!                      ^   cuts       ^             keys from interior pages
+//!  parts         0     │       1      │   2
 //! ```
 //!
-//! Cuts are chosen from samples of the keys of all pieces. Each piece is sampled at other relative positions: if similar pieces were
-//! sampled at the same positions, the samples would lie in clusters, and the parts would differ in size.
+//! Each part has at least two entries, so that one can be the divider before the next part. Cuts are chosen from samples of the keys of all
+//! pieces. Each piece is sampled at other relative positions: if similar pieces were sampled at the same positions, the samples would lie
+//! in clusters, and the parts would differ in size.
 //!
 //! A part has the entries after one cut up to the next cut. If a piece is out of order, an entry of it might be in no part. So the writer
 //! checks that in every piece, each part begins where the part before ended.
