@@ -6,7 +6,7 @@
 //!           generate, generate_wal   the same rows by `sqluice generate`
 //!           load, load_wal           the same rows by `sqluice load` of a CSV file
 //!  insert:  5M rows in memory into a new file
-//!           insert                   sqluice::insert, which leaves rowids to SQLite that SQLite would assign itself
+//!           insert                   sqluice::insert, which leaves out rowids that SQLite would assign itself
 //!           rows                     INSERT ... SELECT FROM sqluice_rows(?1)
 //!           unrolled_1 ... _200      the prepared INSERT of 1, 10, 50, 100 and 200 rows
 //!           attach_5m                ATTACH copy of the same
@@ -80,7 +80,7 @@ pub struct Settings {
 /// all its files in bytes.
 struct Part(&'static str, f64, f64, f64);
 
-/// The parts. A tenth of the rows is looked up: with more rows the lookups alone would take most of the time.
+/// The parts. The part `in` looks up a tenth of the rows: with more rows the lookups alone would take most of the time.
 const PARTS: [Part; 6] = [
     Part("table", 20e6, 50e6, 4.5e9),
     Part("insert", 5e6, 0.0, 0.6e9),

@@ -45,7 +45,7 @@ pub(crate) struct State {
     pub(crate) is_ingesting: Cell<bool>,
     /// The thread that is writing rows as pages, if any.
     writes_pages: Option<ThreadId>,
-    /// The pages that the open transaction has written past SQLite; `None` if it has none.
+    /// The pages that the engine has written for the open transaction; `None` if it has written none.
     pages: Cell<Option<OpenTransaction>>,
 }
 
@@ -194,8 +194,9 @@ impl State {
         existing::of(&self.connection).map_err(of_engine)
     }
 
-    /// Begins a transaction with the write lock. In a new, empty file, the first page is written before: pages without a first page would
-    /// not be a database for other programs.
+    /// Begins a transaction with the write lock. In a new, empty file, writes the first page before that: pages without a first page would
+    /// not be
+    /// a database for other programs.
     pub(crate) fn begin_on_a_page(&self) -> Result<()> {
         let pages = self.connection.query_row("PRAGMA main.page_count", [], |row| row.get::<_, i64>(0));
         if pages.map_err(|found| of_sqlite(&found, "cannot read the database"))? == 0 {

@@ -185,7 +185,7 @@ impl Generate for Case {
     fn size(&self) -> Size {
         let sizes = self.values.iter().map(|value| value.size());
         let mean = sizes.clone().map(|size| size.mean).sum::<u64>().div_ceil(self.values.len() as u64);
-        // The vectors of all branches, and the result.
+        // In memory are the vectors of all branches, and the result.
         Size { mean, max: 2 * sizes.map(|size| size.max).sum::<u64>() }
     }
 
