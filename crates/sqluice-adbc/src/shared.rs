@@ -248,7 +248,8 @@ impl State {
             return Err(error(Status::InvalidState, message));
         }
         if self.is_lost.take() && how == "COMMIT" {
-            // Statements after the loss belong to the same transaction of the caller.
+            // The program may have run statements after SQLite's rollback. To the program they belong to the lost transaction, so undo
+            // them, too.
             if !self.connection.is_autocommit() {
                 self.run("ROLLBACK")?;
             }

@@ -35,8 +35,9 @@ fn rows_of(sizes: &[usize]) -> Vec<Row> {
     (1..).zip(sizes).map(|(rowid, &bytes)| (rowid * 40, record_of(bytes, rowid as u8))).collect()
 }
 
-/// The obvious way to write leaves and overflow pages, numbered from `first`: each cell goes to the present leaf if it
-/// fits and to a new one if not, and its overflow pages follow. Returns the leaves too.
+/// Writes leaves and overflow pages in the obvious way, numbered from `first`: each cell goes to the present leaf if it fits, and to a new
+/// leaf
+/// if not, and its overflow pages follow. Also returns the leaves.
 fn naive_pages(rows: &[Row], geometry: Geometry, first: u32) -> (Vec<u8>, Vec<Leaf>) {
     struct Page {
         cells: Vec<Vec<u8>>,

@@ -140,7 +140,7 @@ fn pages_are_written_behind_the_last_page_and_synced_before_anything_refers_to_t
     }
 }
 
-/// Returns wrong orders of the operations, each with a description. The replay must find each wrong.
+/// Returns wrong orders of the operations, each with a description. The replay must find a fault in each of them.
 fn wrong_orders(case: &Case, recorded: &Recorded) -> Vec<(&'static str, Vec<Op>)> {
     let ops = &recorded.ops;
     let without = |lost: &dyn Fn(usize, &Op) -> bool| -> Vec<Op> {
