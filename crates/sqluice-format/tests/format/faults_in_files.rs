@@ -490,7 +490,7 @@ proptest! {
     }
 }
 
-/// The bytes of the two databases, made once.
+/// Returns one of two databases, which are made once: without auto_vacuum, or with it.
 fn sample(auto_vacuum: bool) -> &'static File {
     static FILES: std::sync::LazyLock<[File; 2]> =
         std::sync::LazyLock::new(|| [File::plain(), File::auto_vacuum()]);

@@ -23,7 +23,7 @@ impl ToSql for Owned {
     }
 }
 
-/// Numbers close to each other and to every limit, as integers and as floats.
+/// Generates numbers close to each other and to every limit, as integers and as floats.
 fn number() -> impl Strategy<Value = Owned> {
     let edge = (0..65u32, -2..3i128, any::<bool>()).prop_map(|(bits, off, negative)| {
         let int = (1i128 << bits) + off;
@@ -52,7 +52,7 @@ fn number() -> impl Strategy<Value = Owned> {
         .prop_filter("SQLite has no NaN", |number| !matches!(number, Owned::Real(real) if real.is_nan()))
 }
 
-/// Texts and blobs that collations treat differently: short, so that some are equal, or with a long common prefix.
+/// Generates texts and blobs that collations treat differently: short, so that some are equal, or with a long common prefix.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         6 => prop::sample::select(b"aAbB zZ@[`{".to_vec()),
@@ -70,7 +70,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![3 => short, 1 => any, 2 => long]
 }
 
-/// UUIDs, many with a common beginning or end, and some in another spelling.
+/// Generates UUIDs, many with a common beginning or end, and some in another spelling.
 fn uuid() -> impl Strategy<Value = Vec<u8>> {
     let number = (any::<u128>(), prop::sample::select(vec![u128::MAX, 1, 0xf << 124, u128::MAX << 8, 0]));
     let hex = number.prop_map(|(number, mask)| format!("{:032x}", number & mask));

@@ -26,7 +26,7 @@ fn any_value() -> impl Strategy<Value = Owned> {
     ]
 }
 
-/// Sizes of records, most of them small, on pages of 512 bytes.
+/// Generates sizes of records, most of them small, on pages of 512 bytes.
 fn sizes() -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(prop_oneof![6 => 2..80usize, 3 => 400..600usize, 1 => 600..4000usize], 1..120)
 }
@@ -101,7 +101,7 @@ fn naive_pages(rows: &[Row], geometry: Geometry, first: u32) -> (Vec<u8>, Vec<Le
     (bytes, leaves)
 }
 
-/// A change that SQLite makes to a database.
+/// Generates a change that SQLite makes to a database.
 fn statement() -> impl Strategy<Value = String> {
     let table = 0..4u8;
     let bytes = prop_oneof![8 => 0..60i32, 4 => 60..1200, 1 => 1200..9000];

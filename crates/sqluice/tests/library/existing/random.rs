@@ -117,7 +117,7 @@ fn what() -> impl Strategy<Value = What> {
     ]
 }
 
-/// True for a few of the cases, so that few tables have all extras.
+/// Generates `true` in a few of the cases, so that few tables have all extras.
 fn seldom() -> impl Strategy<Value = bool> {
     prop::bool::weighted(0.15)
 }
@@ -187,7 +187,7 @@ fn new() -> impl Strategy<Value = New> {
 }
 
 impl Old {
-    /// The statements that make a table.
+    /// Returns the statements that make a table.
     fn declare(&self, table: &str) -> String {
         let Extras { unique, index, expression, partial, check, generated, strict, .. } = self.extras;
         let id = match self.key {
@@ -364,7 +364,7 @@ fn insert(
     records.rows.iter().try_for_each(|row| insert.execute(params_from_iter(row)).map(drop))
 }
 
-/// The columns of a key of the table, if it has one that may be named.
+/// Returns the columns of a key of the table that ON CONFLICT may name; `None` if the table has none.
 fn upsert_keys(old: &Old) -> Option<&'static [&'static str]> {
     match old.key {
         Key::Rowid | Key::Autoincrement => Some(&["id"]),
@@ -441,7 +441,7 @@ fn load(path: &Path, csv: &Path, old: &Old, new: &New) -> Result<String, String>
     }))
 }
 
-/// All that the database holds, as lines.
+/// Returns all content of the database, as lines.
 fn content(path: &Path) -> Vec<String> {
     let connection = Connection::open(path).unwrap();
     assert_eq!(integrity(&connection), "ok");

@@ -52,7 +52,7 @@ fn loaded(dump: &Path) -> Vec<PathBuf> {
     by_program(dump).into_iter().chain([by_library(dump)]).collect()
 }
 
-/// A float of any size: with all digits, with few decimals, or subnormal.
+/// Returns a float of any size: with all digits, with few decimals, or subnormal.
 fn finite(rng: &mut Rng) -> f64 {
     loop {
         let real = match rng.u8(0..4) {
@@ -232,7 +232,7 @@ impl Shop {
         Export::new(self.at("shop.db"), self.at(to)).threads(2)
     }
 
-    /// The names of the objects and the rows of SQLite's own tables, after a dump of some tables is loaded.
+    /// Returns the names of the objects and the rows of SQLite's own tables, after a dump of some tables is loaded.
     fn of_tables(&self, tables: &[&str]) -> Vec<String> {
         let dump = self.at("some.sql");
         self.export("some.sql").tables(tables.iter().copied()).overwrite(true).run().unwrap();

@@ -172,7 +172,7 @@ fn random_column(random: &mut Random, index: usize) -> String {
     column
 }
 
-/// A schema of some tables, each of which may refer to those before it.
+/// Returns a schema of some tables, each of which may refer to those before it.
 fn random_schema(random: &mut Random) -> String {
     let mut sql = String::new();
     // Keys that can be referred to: table and columns.
@@ -380,7 +380,7 @@ const LIVES: &[&[&str]] = &[
     ],
 ];
 
-/// SQL of a date column of any type as text that sorts by time.
+/// Returns SQL of a date column of any type as text that sorts by time.
 fn as_text(column: &str) -> String {
     format!("CASE typeof({column}) WHEN 'integer' THEN datetime({column}, 'unixepoch') ELSE {column} END")
 }

@@ -37,7 +37,7 @@ const SQL: &str = "
 /// Small enough for trees of several chunks.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Pages of each tree, leaves first, then interior and overflow pages.
+/// Returns pages of each tree, leaves first, then interior and overflow pages.
 fn pages(database: &Connection) -> Vec<(String, [i64; 3])> {
     let sql = "SELECT name, count(*) FILTER (WHERE pagetype = 'leaf'), count(*) FILTER (WHERE pagetype = 'internal'),
                    count(*) FILTER (WHERE pagetype = 'overflow')

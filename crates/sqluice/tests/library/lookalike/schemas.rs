@@ -57,7 +57,7 @@ fn letters(random: &mut Random, count: usize, first: u8) -> String {
     (0..count).map(|_| (first + random.below(26) as u8) as char).collect()
 }
 
-/// A value of a shape. `row` is the row's number.
+/// Returns a value of a shape. `row` is the row's number.
 pub(crate) fn value(shape: Shape, random: &mut Random, row: u64) -> Value {
     let day = |random: &mut Random| {
         format!("20{:02}-{:02}-{:02}", random.below(20), 1 + random.below(12), 1 + random.below(28))

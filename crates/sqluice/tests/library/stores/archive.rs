@@ -19,7 +19,7 @@ use sqluice::progress::{Cancel, Context};
 use sqluice_testkit::sqlite::integrity_of;
 use sqluice_testkit::system::{fifo, symlink};
 
-/// A folder on the disk that the build is on.
+/// Creates a folder on the disk that the build is on.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
@@ -44,7 +44,7 @@ fn sqlite3(folder: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A tree with odd names, files of several sizes, modes, links and empty folders.
+/// Returns a tree with odd names, files of several sizes, modes, links and empty folders.
 fn sample() -> Tree {
     let file = |mode: u32, bytes, seed| Node::File {
         mode: 0o100_000 | mode,

@@ -47,7 +47,7 @@ fn load(sql: &str, csv: &str) -> Result<Vec<String>, Error> {
     Ok(rows.collect::<Result<_, _>>().unwrap())
 }
 
-/// Message, line and column of the error.
+/// Returns message, line and column of the error.
 fn refused(sql: &str, csv: &str) -> (String, u64, u64) {
     let error = load(sql, csv).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Input, "{error}");
