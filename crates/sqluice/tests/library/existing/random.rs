@@ -3,9 +3,11 @@
 //!
 //! ```text
 //!               ┌─ load ──────────────────────────────────> ours.db ─┐
-//! old.db, rows ─┤                                                     ├─ the same schema, rows and sequences; sound;
-//!               └─ BEGIN, INSERT of each row, COMMIT ─────> twin.db ─┘  the same journal mode; nothing left behind
+//! old.db, rows ─┤                                                     ├─ equal and sound, no other files
+//!               └─ BEGIN, INSERT of each row, COMMIT ─────> twin.db ─┘
 //! ```
+//!
+//! Equal databases have the same schema, rows, sequences and journal mode.
 
 #![cfg(feature = "load")]
 
@@ -84,13 +86,13 @@ struct Old {
 struct New {
     what: What,
     rows: usize,
-    /// Some of their keys exist already.
+    /// `true` if some of the keys exist already.
     overlaps: bool,
-    /// Their keys do not ascend.
+    /// `true` if the keys do not ascend.
     shuffled: bool,
-    /// A column that the file lacks.
+    /// `true` if the file lacks a column.
     missing: bool,
-    /// NULL for some of the rowids.
+    /// `true` if some of the rowids are NULL.
     nulls: bool,
     long: bool,
     seed: u64,

@@ -58,7 +58,7 @@ fn assert_kept(sql: &str, rows: &[(Option<&str>, u64)], seed: u64) -> Connection
     twin
 }
 
-/// Returns the declaration of a random column, and true if it is a key that other tables can refer to.
+/// Returns the declaration of a random column.
 fn random_column(random: &mut Random, index: usize) -> String {
     let name = match random.below(3) {
         0 => format!("c{index}"),
@@ -193,7 +193,7 @@ fn random_schema(random: &mut Random) -> String {
                 key.push("kind".to_owned());
             }
             _ => {
-                // Of two others.
+                // A key of references to two other tables.
                 let single: Vec<&(String, Vec<String>)> =
                     keys.iter().filter(|(_, key)| key.len() == 1).collect();
                 if single.len() < 2 {

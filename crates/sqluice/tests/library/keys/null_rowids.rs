@@ -1,5 +1,5 @@
 //! NULL for an INTEGER PRIMARY KEY means one more than the largest so far: beside bad rows, among rows with the same key, and in
-//! AUTOINCREMENT tables. And sqlite_sequence, whatever the tables are called.
+//! AUTOINCREMENT tables. Also tests the rows of sqlite_sequence, whatever the tables are called.
 
 #![cfg(feature = "load")]
 

@@ -207,7 +207,7 @@ fn a_column_of_numbers_that_is_text_for_a_few_values_is_refused_where_expression
     let home = Home::new();
     load(&home, &csv, |load| load.filter("id > 9")).unwrap();
     assert_eq!(columns(&home), r#"( "id" INTEGER, "price" TEXT )"#, "no expression uses the price");
-    // The text may also be behind the sample.
+    // The text may also be after the sample.
     let mut csv = "id,price\n".to_owned();
     (0..500).for_each(|n| csv += &format!("{n},{n}\n"));
     csv += "500,n/a\n";

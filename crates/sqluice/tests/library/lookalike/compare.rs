@@ -94,7 +94,7 @@ impl Pair {
         if column.generated.is_some() {
             return;
         }
-        // The parents with many rows are others in the look-alike.
+        // In the look-alike, other parents than in the original have many rows.
         let refers = table
             .references
             .iter()
@@ -110,7 +110,7 @@ impl Pair {
                     "typeof({column}) = 'text' AND julianday({column}) IS NOT NULL AND {column} LIKE '____-%'"
                 ),
             ),
-            // The length of addresses is that of the generator's.
+            // The generator chooses the length of addresses.
             (
                 format!("length({column})"),
                 format!(

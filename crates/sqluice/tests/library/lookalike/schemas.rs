@@ -49,7 +49,7 @@ const SHAPES: [Shape; 15] = [
 struct Made {
     name: String,
     rows: u64,
-    /// The type of its key, if it is one that others can refer to.
+    /// The type of the table's key; `None` if other tables can't refer to the key.
     key: Option<&'static str>,
 }
 
@@ -132,7 +132,7 @@ fn declared(shape: Shape, is_strict: bool) -> &'static str {
     }
 }
 
-/// Makes a random database. Rows of a table that are written to a column get a value of `planted` now and then, if it has one.
+/// Makes a random database. If `planted` returns a value for a column of a row, that value is inserted in place of a random one.
 pub(crate) fn make(
     connection: &Connection,
     random: &mut Random,

@@ -256,7 +256,7 @@ impl Shape {
                 keys.push(id);
             }
         }
-        // Some refer to nothing.
+        // Some rows refer to nothing.
         let refer = |rng: &mut Rng, keys: &[i64]| match (rng.u8(0..12), rng.choice(keys)) {
             (0, _) => "NULL".to_owned(),
             (1, _) => "0".to_owned(),

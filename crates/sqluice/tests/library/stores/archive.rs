@@ -101,7 +101,7 @@ proptest! {
 fn sqlite_lists_and_extracts_what_is_packed() {
     let folder = folder();
     let folder = folder.path();
-    // 3.40 fails to extract symbolic links, its own as well: "error in uncompress()".
+    // `sqlite3` 3.40 fails to extract symbolic links, even from an archive that it wrote: "error in uncompress()".
     let tree: Tree = sample().into_iter().filter(|(_, node)| !matches!(node, Node::Link { .. })).collect();
     make(&folder.join("from"), &tree);
     for compression in [Compression::None, Compression::Deflate] {
@@ -266,7 +266,7 @@ fn names_of_any_bytes_are_restored() {
     run(&Pack::new(folder.join("x.db"), folder.join("from"))).unwrap();
     assert_eq!(unpack(&folder.join("x.db"), &folder.join("to")).refused, 0);
     assert!(read(&folder.join("to")) == tree);
-    // A database whose text is UTF-16 would change them.
+    // A database whose text is UTF-16 would change names that are not UTF-8.
     Connection::open(folder.join("y.db"))
         .unwrap()
         .execute_batch("PRAGMA encoding = 'UTF-16'; CREATE TABLE t(a)")
