@@ -5,8 +5,7 @@
 //! |---|---|
 //! | text `YYYY-MM-DD`, or an integer or text `YYYYMMDD` | the day |
 //! | text `YYYY-MM-DD hh:mm:ss.fff`, also with `T` or a time zone; an integer or text `YYYYMMDDhhmmss` | day, time and fraction |
-//! | another integer of 10 million or more, also as text; a real number of 10 million or more | seconds, milli-, micro- or nanoseconds
-//! since 1970 |
+//! | another number of 10 million or more, an integer also as text | seconds, milli-, micro- or nanoseconds since 1970 |
 //! | a number that is a Julian day of the years 1800 to 2199 | the day, and the time of a real number |
 //! | a year from 1800 to 2199, or a year and a month | the year, or the month, by at least one |
 //! | 0 and -1, which stand for an unknown moment | nothing |
