@@ -158,8 +158,8 @@ impl<'a> House<'a> {
 
     /// Removes a file of the folder, if it exists.
     ///
+    /// # Errors
     /// When the file can't be removed.
-    /// When it can't be removed.
     pub fn remove(&self, name: &str) -> anyhow::Result<()> {
         Ok(remove(&self.file(name))?)
     }

@@ -124,8 +124,7 @@ impl Statement {
     pub(crate) fn value(&self, column: usize) -> Value<'_> {
         let (raw, index) = (self.raw.as_ptr(), column as c_int);
         // SAFETY: only `drop` finalizes the statement, which is at a row. SQLite reports the length of texts and blobs. They are valid
-        // until the next
-        // step, which borrows the statement mutably.
+        // until the next step, which borrows the statement mutably.
         unsafe {
             match ffi::sqlite3_column_type(raw, index) {
                 ffi::SQLITE_INTEGER => Value::Int(ffi::sqlite3_column_int64(raw, index)),

@@ -195,8 +195,7 @@ impl State {
     }
 
     /// Begins a transaction with the write lock. In a new, empty file, writes the first page before that: pages without a first page would
-    /// not be
-    /// a database for other programs.
+    /// not be a database for other programs.
     pub(crate) fn begin_on_a_page(&self) -> Result<()> {
         let pages = self.connection.query_row("PRAGMA main.page_count", [], |row| row.get::<_, i64>(0));
         if pages.map_err(|found| of_sqlite(&found, "cannot read the database"))? == 0 {

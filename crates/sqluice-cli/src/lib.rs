@@ -84,8 +84,7 @@ fn parse(command: &mut Command, given: &[OsString]) -> Result<Args, clap::Error>
 }
 
 /// Handles a command line that the parser refuses. If it names only files, such as `sqluice orders.csv`, returns the arguments of the
-/// command
-/// that fits the files. If not, prints the error, or the help, which the parser also returns as an error.
+/// command that fits the files. If not, prints the error, or the help, which the parser also returns as an error.
 fn of_files(command: &mut Command, given: &[OsString], error: clap::Error) -> Result<Args, Exit> {
     if !error.use_stderr() {
         return Err(print_refused(given, &error));

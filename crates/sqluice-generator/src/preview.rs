@@ -83,8 +83,7 @@ fn failed(error: rusqlite::Error) -> Error {
 }
 
 /// Generates sample rows. The slices have an entry for each table of the schema: its row count in `all`, and in `first` and `counts` the
-/// first
-/// row and the number of rows to return. Rows that repeat a unique value are left out.
+/// first row and the number of rows to return. Rows that repeat a unique value are left out.
 ///
 /// # Errors
 /// When a row can't be generated, or SQLite rejects it.

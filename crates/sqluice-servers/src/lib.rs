@@ -6,10 +6,8 @@
 //! ```
 //!
 //! The readers of dumps also read servers: this crate writes the text of `pg_dump` or `mysqldump` while it reads the server, as far as
-//! those
-//! readers look at the text. So declarations, types and values are translated in one place. All declarations come first, with keys and
-//! indexes,
-//! so that the load can write the rows as pages while they arrive.
+//! those readers look at the text. So declarations, types and values are translated in one place. All declarations come first, with keys
+//! and indexes, so that the load can write the rows as pages while they arrive.
 //!
 //! Invariant: all rows of a dump are those of one snapshot, or reading it fails.
 //!

@@ -23,9 +23,8 @@ use crate::tls::Tls;
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The times of TCP keepalive. After the first time without data, the system asks if the server's host is still there, and repeats the
-/// question
-/// at the second time. A query may be silent for hours; without these probes, the client would wait without end for a host that has
-/// disappeared.
+/// question at the second time. A query may be silent for hours; without these probes, the client would wait without end for a host that
+/// has disappeared.
 const ASKED_AFTER: Duration = Duration::from_secs(60);
 const ASKED_EVERY: Duration = Duration::from_secs(15);
 

@@ -36,8 +36,7 @@ fn rows_of(sizes: &[usize]) -> Vec<Row> {
 }
 
 /// Writes leaves and overflow pages in the obvious way, numbered from `first`: each cell goes to the present leaf if it fits, and to a new
-/// leaf
-/// if not, and its overflow pages follow. Also returns the leaves.
+/// leaf if not, and its overflow pages follow. Also returns the leaves.
 fn naive_pages(rows: &[Row], geometry: Geometry, first: u32) -> (Vec<u8>, Vec<Leaf>) {
     struct Page {
         cells: Vec<Vec<u8>>,

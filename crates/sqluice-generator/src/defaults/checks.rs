@@ -21,8 +21,7 @@ pub(super) struct Bounds {
     pub(super) length_min: Option<i64>,
     pub(super) length_max: Option<i64>,
     /// For each LIKE or GLOB pattern, a `template(...)` whose texts match the pattern, and a variant with the row number in place of the
-    /// first
-    /// `%` or `*`; `None` if the pattern has neither.
+    /// first `%` or `*`; `None` if the pattern has neither.
     pub(super) patterns: Vec<(String, Option<String>)>,
     pub(super) json: bool,
 }

@@ -1,6 +1,5 @@
 //! Chooses the default expressions of columns in keys: a column of a FOREIGN KEY takes values of parent rows, and the values of a PRIMARY
-//! KEY
-//! or UNIQUE constraint must not repeat.
+//! KEY or UNIQUE constraint must not repeat.
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::error::Result;

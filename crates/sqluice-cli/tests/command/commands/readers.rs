@@ -34,8 +34,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 /// Starts the command under strace, which holds it after its first sync, that of the new pages if the command writes pages. The run then
-/// has
-/// the write lock. [`go_on`] lets it continue.
+/// has the write lock. [`go_on`] lets it continue.
 fn start_and_stop(folder: &Path, args: &[&str]) -> Child {
     crate::support::strace::start_and_stop(folder, "fdatasync", &[], args)
 }

@@ -9,8 +9,7 @@
 //! ```
 //!
 //! After a prefix, writes that were not synced may be lost, all of them or any part, and the rename may have happened or not. The target
-//! must
-//! be absent, or a complete database. Wrong orders of the calls must fail this test.
+//! must be absent, or a complete database. Wrong orders of the calls must fail this test.
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 

@@ -104,8 +104,8 @@ fn moments(log: &str, folder: &Path, files: Vec<String>) -> Vec<Moment> {
         let nth = counts.entry((call.thread, call.name.clone())).or_default();
         *nth += 1;
         // After the rename, no call may use the journal or the log by name, not even a call that fails: by then the file may be another
-        // program's.
-        // Closing the log of the old database, which has no name any more, and reading which files processes have open are allowed.
+        // program's. Closing the log of the old database, which has no name any more, and reading which files processes have open are
+        // allowed.
         let is_of_process = call.name.starts_with("readlink") && call.args.contains("\"/proc/");
         let is_by_name = call.name != "close" && !is_of_process && call.args.contains("x.db-");
         assert!(!renamed || !is_by_name, "after the end: {}({})", call.name, call.args);
