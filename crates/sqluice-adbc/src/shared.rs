@@ -189,7 +189,7 @@ impl State {
         self.writes_pages.is_some()
     }
 
-    /// Returns the database for the engine, or `None` if pages can't be written into it. The result must be dropped before this.
+    /// Returns the database for the engine, or `None` if pages can't be written into it. The result must be dropped before this state.
     pub(crate) fn existing(&self) -> Result<Option<Existing>> {
         existing::of(&self.connection).map_err(of_engine)
     }

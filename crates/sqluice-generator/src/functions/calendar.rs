@@ -6,7 +6,7 @@ use crate::vector::SLACK;
 pub(super) const DAY: u32 = 86_400;
 /// The length of a day as text, in bytes.
 pub(super) const DAY_BYTES: usize = "2000-01-01".len();
-/// The length of a day and a second as text, in bytes.
+/// The length of a day with a time as text, in bytes.
 pub(super) const SECOND_BYTES: usize = "2000-01-01 00:00:00".len();
 
 /// Parses a day, or a day and a time. Returns seconds since 0000-03-01; `None` if the text has another form or the day or time does not

@@ -43,7 +43,7 @@ struct Case {
     values: Vec<Arc<dyn Generate>>,
 }
 
-/// Builds the generator of a case.
+/// Builds the generator of a `case(...)` expression.
 pub(super) fn build(
     branches: &[(Condition, Expr)],
     otherwise: Option<&Expr>,

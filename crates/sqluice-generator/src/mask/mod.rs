@@ -68,7 +68,7 @@ enum Kind {
     Made(Made),
 }
 
-/// A mask by a function of the generator language.
+/// A mask whose new values come from a function of the generator language, such as `email()`.
 #[derive(Clone)]
 struct Made {
     hash: ValueHash,

@@ -20,7 +20,7 @@ const COLUMNS: [&str; 4] = ["id", "a", "\"b c\"", "d"];
 /// A script that SQLite has run.
 struct Script {
     text: String,
-    /// The byte range of the statement that SQLite refuses, which is the last one.
+    /// The byte range of the last statement if SQLite refuses it; `None` if SQLite runs all statements.
     refused: Option<Range<usize>>,
 }
 
