@@ -66,7 +66,8 @@ pub struct Request {
     pub query: Option<(String, String)>,
     /// `true` if only declarations are read, and no rows.
     pub declarations_only: bool,
-    /// The maximum number of connections that read rows. The default, 0, is as many as the snapshot allows without a lock, up to the processors.
+    /// The maximum number of connections that read rows. 0, the default, means one for each processor, 8 at most. A query, a small database
+    /// of PostgreSQL, and a MySQL database without `lock` are read by one connection.
     pub connections: usize,
     /// `true` if all tables of a MySQL server may be locked until all connections see the same snapshot. Else one connection reads.
     pub lock: bool,

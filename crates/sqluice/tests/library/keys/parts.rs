@@ -12,7 +12,7 @@ use sqluice::generate::Generate;
 use sqluice::options::WriteOptions;
 use sqluice::schema::Schema;
 
-/// 130 MB: four parts.
+/// The number of rows. They have 130 MB of entries, which are four parts.
 const ROWS: u32 = 130;
 
 const SQL: &str = "

@@ -17,7 +17,7 @@ const TABLE: &[u8] = b"a,b\n1,x\n2,y\n";
 const PROSE: &[u8] = b"This text has lines,\nand a comma, or two, in some of them.\nIt is no table.\n";
 const DATABASE: &[u8] = b"SQLite format 3\0\x10\0\x01\x01\0\x40\x20\x20";
 
-/// Writes a file below the home, and the folders above it.
+/// Writes a file below the home folder, and creates the folders above the file.
 fn put(home: &Home, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
     let path = home.path(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();

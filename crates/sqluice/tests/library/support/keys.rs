@@ -85,7 +85,7 @@ pub(crate) struct Part {
 #[derive(Clone, Debug)]
 enum Key {
     None,
-    /// Another name for the rowid.
+    /// A column that is another name for the rowid.
     Alias(usize, AliasForm),
     /// `INTEGER PRIMARY KEY DESC`, which is not the rowid.
     Descending(usize),
