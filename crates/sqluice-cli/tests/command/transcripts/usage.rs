@@ -1,4 +1,4 @@
-//! Wrong command lines, and files that can't be read.
+//! Transcripts of wrong command lines, and of files that can't be read.
 
 use crate::transcript::{ONE_ROW, fails};
 
