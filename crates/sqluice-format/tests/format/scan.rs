@@ -255,7 +255,7 @@ proptest! {
             bytes[at] = byte;
         }
         for tree in trees {
-            // The damage may change the page size in the file, but not the one that was read before.
+            // The damage may change the page size in the file, but not the page size that was read before the damage.
             let _ = scan(&bytes, tree, fields);
             let _ = from(&bytes, tree, |_, _| false);
             for other in [Kind::Table, Kind::Index] {

@@ -38,7 +38,7 @@ fn by_library(dump: &Path) -> PathBuf {
     let connection = Connection::open(&db).unwrap();
     connection.execute_batch("PRAGMA synchronous = OFF").unwrap();
     connection.execute_batch(&fs::read_to_string(dump).unwrap()).unwrap();
-    // The connection can be used as before.
+    // The connection that ran the dump can still read each table.
     let mut tables = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
     let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
     for table in tables {

@@ -74,7 +74,7 @@ fn case() -> impl Strategy<Value = Case> {
             (autoincrement, unique, times, on_conflict),
             (sample_bytes, part_bytes, threads),
         )| {
-            // The next automatic rowid would depend on rows that SQLite left out, and no rowid follows the largest one.
+            // No NULL rowids if the next automatic rowid would depend on rows that SQLite left out, or if it would follow the largest rowid.
             let others = unique && on_conflict != OnConflict::Abort;
             let full = ids.iter().any(|id| *id > i64::MAX / 2);
             let nulls = if others || full { 0 } else { nulls };
