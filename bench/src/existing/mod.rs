@@ -9,7 +9,7 @@
 //!           insert                   sqluice::insert, which leaves out rowids that SQLite would assign itself
 //!           rows                     INSERT ... SELECT FROM sqluice_rows(?1)
 //!           unrolled_1 ... _200      the prepared INSERT of 1, 10, 50, 100 and 200 rows
-//!           attach_5m                ATTACH copy of the same
+//!           attach_5m                INSERT INTO ... SELECT * of the same rows from an attached database
 //!  in:      sum over 100,000 of 1M rows by id IN (...), 20 times
 //!           in_rows                  SELECT c1 FROM sqluice_rows(?1), the ids as Rows::keys puts them in order
 //!           in_join                  sqluice_rows(?1) JOIN user ON id = c1, the same ids
@@ -21,7 +21,7 @@
 //!           append_drop              DROP INDEX, INSERT, CREATE INDEX
 //!  computed: 1M rows to two tables of 100,000, each with two indexes
 //!           append_plain             `sqluice load --append` to a table with indexes on columns
-//!           append_computed          the same to one with two CHECKs, a STORED column, a partial index, and an index on an expression
+//!           append_computed          the same to a table with two CHECKs, a STORED column, a partial index, and an index on an expression
 //!           import_computed          `sqlite3`, `.import` into a temporary table, and INSERT INTO ... SELECT
 //!  index:   an index on 20M rows of text
 //!           index                    `sqluice index`

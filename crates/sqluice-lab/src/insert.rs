@@ -423,7 +423,7 @@ fn producers(db: &Connection, table: &Table, degree: usize, threads: usize, rang
             });
         }
         drop(send);
-        // Moved here so that it is dropped before the threads are joined: threads that wait to send then end.
+        // Move the receiver here, so that it is dropped before the threads are joined: this ends threads that wait to send.
         let receive = receive;
         receive.iter().try_for_each(|block| bind_block(db, table, degree, &block))
     })

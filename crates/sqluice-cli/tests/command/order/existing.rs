@@ -36,7 +36,7 @@ fn replay(case: &Case, before: &Files, ops: &[Op], failures: usize) -> Result<us
             let files = after(before, done, &loss);
             let mut hasher = DefaultHasher::new();
             (&files, end == ops.len()).hash(&mut hasher);
-            // Only after the end must the new database be found.
+            // Only after the last call must SQLite find the new database, so the end is part of the state.
             if !seen.insert(hasher.finish()) {
                 continue;
             }

@@ -32,7 +32,7 @@ impl Finished {
             rows: chunk.rows(),
             leaves: chunk.leaves().to_vec(),
             links: chunk.links().to_vec(),
-            // The targets of links are not known yet.
+            // The bytes without the targets of links, which are not known yet.
             bytes: {
                 let mut bytes = chunk.bytes().to_vec();
                 for link in chunk.links() {
