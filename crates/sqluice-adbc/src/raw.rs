@@ -246,7 +246,7 @@ unsafe fn text(start: *const std::ffi::c_char) -> String {
 /// Borrows bytes that SQLite returned; empty for NULL.
 ///
 /// # Safety
-/// The pointer must be NULL, or have that many bytes, which live as long as the result.
+/// The pointer must be NULL, or point to `length` bytes that live as long as the result.
 unsafe fn bytes<'a>(start: *const u8, length: c_int) -> &'a [u8] {
     if start.is_null() {
         return &[];

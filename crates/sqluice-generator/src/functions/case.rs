@@ -203,7 +203,7 @@ impl Generate for Case {
 }
 
 impl Case {
-    /// Returns the number of the table that all branches with values refer to.
+    /// Returns the number of the table that all branches with values refer to; `None` if they refer to several tables, or a branch to none.
     fn referring(&self) -> Option<usize> {
         let mut tables = self.values.iter().filter(|value| value.class() != Class::Null);
         let first = tables.next()?.parent()?.table();

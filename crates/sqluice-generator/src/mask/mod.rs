@@ -76,7 +76,7 @@ struct Made {
     generator: Arc<dyn Generate>,
     /// `true` if different values stay different.
     distinct: bool,
-    /// The hash of the other column of the row that new values depend on, if any.
+    /// The hash function for the other column of the row that new values depend on; `None` if they depend on no other column.
     with: Option<ValueHash>,
 }
 
