@@ -149,7 +149,7 @@ impl<'a> House<'a> {
     /// Writes a text to a file in the folder.
     ///
     /// # Errors
-    /// When it can't be written.
+    /// When the file can't be written.
     pub fn write(&self, name: &str, text: &str) -> anyhow::Result<PathBuf> {
         let file = self.file(name);
         std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
@@ -159,7 +159,7 @@ impl<'a> House<'a> {
     /// Removes a file of the folder, if it exists.
     ///
     /// # Errors
-    /// When it can't be removed.
+    /// When the file can't be removed.
     pub fn remove(&self, name: &str) -> anyhow::Result<()> {
         Ok(remove(&self.file(name))?)
     }

@@ -113,7 +113,7 @@ pub fn lines(
 /// Returns the size of a file.
 ///
 /// # Errors
-/// When it does not exist.
+/// When the file does not exist.
 pub fn size(file: &Path) -> anyhow::Result<u64> {
     Ok(file.metadata().with_context(|| format!("{} is missing", file.display()))?.len())
 }

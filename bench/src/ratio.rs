@@ -24,7 +24,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Computes the ratios for whose ways the rounds have laps.
+    /// Computes the ratios of `compared` for which every round has the needed laps; leaves the others out.
     pub fn all(compared: &[Compared], rounds: &[Round]) -> Vec<Ratio> {
         compared.iter().filter_map(|compared| Ratio::new(compared, rounds)).collect()
     }

@@ -56,7 +56,7 @@ impl Programs {
     /// Runs a Python program.
     ///
     /// # Errors
-    /// When it fails.
+    /// When the program fails.
     pub fn python(
         &self,
         runner: &Runner,
@@ -81,7 +81,7 @@ impl Programs {
 /// Returns the output of a program for `--version`.
 ///
 /// # Errors
-/// When it does not run.
+/// When the program does not run.
 pub fn version_of(runner: &Runner, program: &Path) -> anyhow::Result<String> {
     let missing = || format!("{} does not run: tools/setup bench installs it", program.display());
     let said = runner.run(Command::new(program).arg("--version")).with_context(missing)?;

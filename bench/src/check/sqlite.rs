@@ -1,4 +1,4 @@
-//! The laps of SQLite, each in its own process.
+//! The laps of SQLite in the comparison of checks, each in its own process: CREATE INDEX, and `PRAGMA integrity_check`.
 
 use std::path::Path;
 

@@ -29,7 +29,7 @@ use crate::{grouped, size, warm, words};
 /// The Python program of the way `adbc`.
 const FRAMES: &str = include_str!("frames.py");
 
-/// The size of the database at scale 1, with the largest file, in bytes.
+/// The disk space at scale 1, in bytes: the database, the largest exported file, and the database that this file is loaded into.
 const BYTES_AT_SCALE_1: f64 = 1.3e9 + 2.6e9 + 1.3e9;
 
 #[derive(Debug, Args)]

@@ -75,7 +75,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     house.finish("databases-tables", json!({ "seconds": seconds }), &ways, &[], &[], &text)
 }
 
-/// Formats a table of the microseconds per table of the database, with their ratio to those of the smallest database.
+/// Formats the results: for each verb and database, the microseconds for each table, and the ratio to the smallest database.
 fn table(counts: &[u64], seconds: &BTreeMap<&str, Seconds>) -> anyhow::Result<String> {
     let mut text = String::from(
         "| verb | tables | microseconds a table | times that of the fewest | |\n|---|---|---|---|---|\n",
@@ -93,7 +93,7 @@ fn table(counts: &[u64], seconds: &BTreeMap<&str, Seconds>) -> anyhow::Result<St
     Ok(text)
 }
 
-/// Creates a database of `tables` tables. The two rows of a table have the keys `first` and the next.
+/// Creates a database of `tables` tables. The two rows of each table have the keys `first` and `first + 1`.
 fn make(house: &House<'_>, file: &Path, tables: u64, first: u64) -> anyhow::Result<()> {
     let mut parts = Vec::new();
     for part in 0..tables.div_ceil(PART_TABLES) {

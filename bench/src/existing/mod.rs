@@ -6,10 +6,10 @@
 //!           generate, generate_wal   the same rows by `sqluice generate`
 //!           load, load_wal           the same rows by `sqluice load` of a CSV file
 //!  insert:  5M rows in memory into a new file
-//!           insert                   sqluice::insert, which leaves rowids to SQLite that SQLite would assign itself
+//!           insert                   sqluice::insert, which leaves out rowids that SQLite would assign itself
 //!           rows                     INSERT ... SELECT FROM sqluice_rows(?1)
 //!           unrolled_1 ... _200      the prepared INSERT of 1, 10, 50, 100 and 200 rows
-//!           attach_5m                ATTACH copy of the same
+//!           attach_5m                INSERT INTO ... SELECT * of the same rows from an attached database
 //!  in:      sum over 100,000 of 1M rows by id IN (...), 20 times
 //!           in_rows                  SELECT c1 FROM sqluice_rows(?1), the ids as Rows::keys puts them in order
 //!           in_join                  sqluice_rows(?1) JOIN user ON id = c1, the same ids
@@ -21,7 +21,7 @@
 //!           append_drop              DROP INDEX, INSERT, CREATE INDEX
 //!  computed: 1M rows to two tables of 100,000, each with two indexes
 //!           append_plain             `sqluice load --append` to a table with indexes on columns
-//!           append_computed          the same to one with two CHECKs, a STORED column, a partial index, and an index on an expression
+//!           append_computed          the same to a table with two CHECKs, a STORED column, a partial index, and an index on an expression
 //!           import_computed          `sqlite3`, `.import` into a temporary table, and INSERT INTO ... SELECT
 //!  index:   an index on 20M rows of text
 //!           index                    `sqluice index`
@@ -80,7 +80,7 @@ pub struct Settings {
 /// all its files in bytes.
 struct Part(&'static str, f64, f64, f64);
 
-/// The parts. A tenth of the rows is looked up: with more rows the lookups alone would take most of the time.
+/// The parts. The part `in` looks up a tenth of the rows: with more rows the lookups alone would take most of the time.
 const PARTS: [Part; 6] = [
     Part("table", 20e6, 50e6, 4.5e9),
     Part("insert", 5e6, 0.0, 0.6e9),

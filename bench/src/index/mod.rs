@@ -13,7 +13,7 @@
 //!  keys:    uuid       -> verified   load a CSV file of random UUIDs into a WITHOUT ROWID table
 //!           uuid_sql   -> verified   the same rows by a prepared INSERT, one transaction, unsafe PRAGMAs, 200 MB of cache, fsync
 //!           uuid_default  verified   the same with SQLite's defaults: a rollback journal, 2 MB of cache
-//!           shuffled, shuffled_sql   a CSV file in shuffled order of its INTEGER PRIMARY KEY, likewise
+//!           shuffled, shuffled_sql   as uuid and uuid_sql, with rows in shuffled order of an INTEGER PRIMARY KEY
 //! ```
 //!
 //! Ratios are computed within a round, and every second round runs in reverse order. All choices favour SQLite: the faster of two ways to

@@ -1,4 +1,4 @@
-//! Reads the content of a lap's database with SQLite.
+//! Reads the content of a lap's database with SQLite: the rows of the table, and the number of entries of each index.
 
 use std::path::Path;
 

@@ -44,7 +44,7 @@ pub fn is_open_elsewhere(file: &Path) -> bool {
 
 /// Starts to record descriptors. Must be called before SQLite opens its first file.
 pub fn note_from_now_on() {
-    // SAFETY: SQLite's default VFS lives as long as the process, and its functions are those of its version.
+    // SAFETY: `vfs` is NULL or SQLite's default VFS, which lives as long as the process. From version 3 on, a VFS has the two functions.
     unsafe {
         let vfs = ffi::sqlite3_vfs_find(std::ptr::null());
         if vfs.is_null() || (*vfs).iVersion < 3 {
@@ -70,7 +70,7 @@ unsafe extern "C" fn noted_open(path: *const c_char, flags: c_int, mode: c_int) 
     let Some((real, _)) = REAL.get() else { return -1 };
     // The lock is held during the call, so that no other thread sees the new descriptor before it is recorded.
     let mut open = open_now();
-    // SAFETY: these are the arguments that SQLite has given.
+    // SAFETY: `real` is SQLite's own function, and gets the arguments with which SQLite called this function.
     let descriptor = unsafe { real(path, flags, mode) };
     if descriptor >= 0 {
         open.insert(descriptor);
@@ -82,6 +82,6 @@ unsafe extern "C" fn noted_close(descriptor: c_int) -> c_int {
     let Some((_, real)) = REAL.get() else { return -1 };
     let mut open = open_now();
     open.remove(&descriptor);
-    // SAFETY: this is the argument that SQLite has given.
+    // SAFETY: `real` is SQLite's own function, and gets the argument with which SQLite called this function.
     unsafe { real(descriptor) }
 }

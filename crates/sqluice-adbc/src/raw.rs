@@ -58,7 +58,7 @@ impl Statement {
     pub(crate) fn bind(&mut self, state: &State, parameter: usize, value: Value<'_>) -> Result<()> {
         let (raw, index) = (self.raw.as_ptr(), c_int::try_from(parameter).unwrap_or(c_int::MAX));
         let transient = ffi::SQLITE_TRANSIENT();
-        // SAFETY: the statement lives; SQLite copies text and blobs.
+        // SAFETY: only `drop` finalizes the statement; SQLITE_TRANSIENT makes SQLite copy text and blobs during the call.
         let code = unsafe {
             match value {
                 Value::Null => ffi::sqlite3_bind_null(raw, index),
@@ -86,7 +86,7 @@ impl Statement {
     /// Steps to the next row; returns `false` after the last.
     pub(crate) fn step(&mut self, state: &State) -> Result<bool> {
         let was_open = !state.connection.is_autocommit();
-        // SAFETY: the statement lives.
+        // SAFETY: only `drop` finalizes the statement.
         match unsafe { ffi::sqlite3_step(self.raw.as_ptr()) } {
             ffi::SQLITE_ROW => Ok(true),
             ffi::SQLITE_DONE => {
@@ -104,27 +104,27 @@ impl Statement {
 
     /// Makes the statement ready to be executed again.
     pub(crate) fn reset(&mut self) {
-        // SAFETY: the statement lives. The result is ignored: it repeats the error of the last step.
+        // SAFETY: only `drop` finalizes the statement. The result is ignored: it repeats the error of the last step.
         unsafe { ffi::sqlite3_reset(self.raw.as_ptr()) };
     }
 
     /// Returns the number of columns; 0 if the statement returns no rows.
     pub(crate) fn columns(&self) -> usize {
-        // SAFETY: the statement lives.
+        // SAFETY: only `drop` finalizes the statement.
         usize::try_from(unsafe { ffi::sqlite3_column_count(self.raw.as_ptr()) }).unwrap_or(0)
     }
 
     /// Returns the name of a column, counted from 0.
     pub(crate) fn column_name(&self, column: usize) -> String {
-        // SAFETY: the statement lives, and its column exists; the name lives until the next call about the statement.
+        // SAFETY: only `drop` finalizes the statement. `text` copies the name, which is valid until the next call with this statement.
         unsafe { text(ffi::sqlite3_column_name(self.raw.as_ptr(), column as c_int)) }
     }
 
     /// Returns the value of a column, counted from 0, in the current row. It is valid until the next step.
     pub(crate) fn value(&self, column: usize) -> Value<'_> {
         let (raw, index) = (self.raw.as_ptr(), column as c_int);
-        // SAFETY: the statement lives and is at a row. SQLite says how long texts and blobs are; they live until the next step,
-        // which borrows the statement mutably.
+        // SAFETY: only `drop` finalizes the statement, which is at a row. SQLite reports the length of texts and blobs. They are valid
+        // until the next step, which borrows the statement mutably.
         unsafe {
             match ffi::sqlite3_column_type(raw, index) {
                 ffi::SQLITE_INTEGER => Value::Int(ffi::sqlite3_column_int64(raw, index)),
@@ -145,7 +145,7 @@ impl Statement {
     /// Returns a number in the current row as text, as SQLite prints it.
     pub(crate) fn as_text(&self, column: usize) -> &[u8] {
         let (raw, index) = (self.raw.as_ptr(), column as c_int);
-        // SAFETY: as above.
+        // SAFETY: as in `value`.
         unsafe {
             let start = ffi::sqlite3_column_text(raw, index);
             bytes(start, ffi::sqlite3_column_bytes(raw, index))
@@ -154,19 +154,19 @@ impl Statement {
 
     /// Returns `true` if the statement does not change a database directly.
     pub(crate) fn only_reads(&self) -> bool {
-        // SAFETY: the statement lives.
+        // SAFETY: only `drop` finalizes the statement.
         unsafe { ffi::sqlite3_stmt_readonly(self.raw.as_ptr()) != 0 }
     }
 
     /// Returns the number of parameters.
     pub(crate) fn parameters(&self) -> usize {
-        // SAFETY: the statement lives.
+        // SAFETY: only `drop` finalizes the statement.
         usize::try_from(unsafe { ffi::sqlite3_bind_parameter_count(self.raw.as_ptr()) }).unwrap_or(0)
     }
 
     /// Returns the name of a parameter, counted from 1, with its prefix (`:`, `@` or `$`); empty if it has no name.
     pub(crate) fn parameter_name(&self, parameter: usize) -> String {
-        // SAFETY: the statement lives, and so does the name.
+        // SAFETY: only `drop` finalizes the statement. `text` copies the name, which is valid as long as the statement.
         unsafe { text(ffi::sqlite3_bind_parameter_name(self.raw.as_ptr(), parameter as c_int)) }
     }
 
@@ -178,7 +178,7 @@ impl Statement {
 
 impl Drop for Statement {
     fn drop(&mut self) {
-        // SAFETY: the statement lives, and is not used after this. SQLite's own mutex guards the connection.
+        // SAFETY: the statement is finalized only here, and not used after this. SQLite's own mutex guards the connection.
         unsafe { ffi::sqlite3_finalize(self.raw.as_ptr()) };
     }
 }
@@ -239,18 +239,18 @@ unsafe fn text(start: *const std::ffi::c_char) -> String {
     if start.is_null() {
         return String::new();
     }
-    // SAFETY: the caller guarantees it, see `# Safety`.
+    // SAFETY: the caller guarantees that `start` points to a NUL-terminated string.
     unsafe { CStr::from_ptr(start) }.to_string_lossy().into_owned()
 }
 
 /// Borrows bytes that SQLite returned; empty for NULL.
 ///
 /// # Safety
-/// The pointer must be NULL, or have that many bytes, which live as long as the result.
+/// The pointer must be NULL, or point to `length` bytes that live as long as the result.
 unsafe fn bytes<'a>(start: *const u8, length: c_int) -> &'a [u8] {
     if start.is_null() {
         return &[];
     }
-    // SAFETY: the caller guarantees it, see `# Safety`.
+    // SAFETY: the caller guarantees that `start` points to `length` bytes that live as long as the result.
     unsafe { std::slice::from_raw_parts(start, usize::try_from(length).unwrap_or(0)) }
 }

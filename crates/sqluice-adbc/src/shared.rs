@@ -45,7 +45,7 @@ pub(crate) struct State {
     pub(crate) is_ingesting: Cell<bool>,
     /// The thread that is writing rows as pages, if any.
     writes_pages: Option<ThreadId>,
-    /// The pages that the open transaction has written past SQLite; `None` if it has none.
+    /// The pages that the engine has written for the open transaction; `None` if it has written none.
     pages: Cell<Option<OpenTransaction>>,
 }
 
@@ -189,12 +189,12 @@ impl State {
         self.writes_pages.is_some()
     }
 
-    /// Returns the database for the engine, or `None` if pages can't be written into it. The result must be dropped before this.
+    /// Returns the database for the engine, or `None` if pages can't be written into it. The result must be dropped before this state.
     pub(crate) fn existing(&self) -> Result<Option<Existing>> {
         existing::of(&self.connection).map_err(of_engine)
     }
 
-    /// Begins a transaction with the write lock. In a new, empty file, the first page is written before: pages without a first page would
+    /// Begins a transaction with the write lock. In a new, empty file, writes the first page before that: pages without a first page would
     /// not be a database for other programs.
     pub(crate) fn begin_on_a_page(&self) -> Result<()> {
         let pages = self.connection.query_row("PRAGMA main.page_count", [], |row| row.get::<_, i64>(0));
@@ -247,7 +247,8 @@ impl State {
             return Err(error(Status::InvalidState, message));
         }
         if self.is_lost.take() && how == "COMMIT" {
-            // Statements after the loss belong to the same transaction of the caller.
+            // The program may have run statements after SQLite's rollback. To the program they belong to the lost transaction, so undo
+            // them, too.
             if !self.connection.is_autocommit() {
                 self.run("ROLLBACK")?;
             }

@@ -1,4 +1,4 @@
-//! The table into which rows are written, and its creation.
+//! The table into which a statement writes bound rows, as the options of the statement name it, and the creation of this table.
 
 use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::IngestMode;

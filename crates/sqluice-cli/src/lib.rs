@@ -83,8 +83,8 @@ fn parse(command: &mut Command, given: &[OsString]) -> Result<Args, clap::Error>
     Args::from_arg_matches(&matches)
 }
 
-/// Handles a command line that the parser refuses. If it names only files, such as `sqluice orders.csv`, returns its arguments as if the
-/// command was given. If not, prints the error, or the help, which the parser also returns as an error.
+/// Handles a command line that the parser refuses. If it names only files, such as `sqluice orders.csv`, returns the arguments of the
+/// command that fits the files. If not, prints the error, or the help, which the parser also returns as an error.
 fn of_files(command: &mut Command, given: &[OsString], error: clap::Error) -> Result<Args, Exit> {
     if !error.use_stderr() {
         return Err(print_refused(given, &error));

@@ -1,4 +1,4 @@
-//! The `sqluice` command.
+//! The program `sqluice`: runs the command with the arguments of the process.
 
 use std::process::ExitCode;
 

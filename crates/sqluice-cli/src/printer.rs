@@ -33,7 +33,7 @@ pub(crate) struct Printer {
     data_color: bool,
     /// `true` if JSON was printed on standard output.
     printed: AtomicBool,
-    /// The words of the command line, behind the name of the program.
+    /// The words of the command line, after the name of the program.
     words: Vec<OsString>,
     /// `true` if an interrupted run leaves nothing written, which the error message then says.
     all_or_nothing: bool,
@@ -79,7 +79,7 @@ impl Printer {
         Printer { all_or_nothing, ..self }
     }
 
-    /// Returns the words of the command line, behind the name of the program.
+    /// Returns the words of the command line, after the name of the program.
     pub(crate) fn words(&self) -> &[OsString] {
         &self.words
     }

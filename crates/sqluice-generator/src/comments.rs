@@ -61,7 +61,7 @@ pub(crate) struct Comment<'a> {
 pub(crate) struct Comments<'a> {
     /// The comments in the order of the file.
     pub(crate) list: Vec<Comment<'a>>,
-    /// The indexes of comments by table and column in lower case, since SQLite ignores ASCII case.
+    /// The index in `list` of each comment, by the names of its table and column in lower case, since SQLite ignores ASCII case.
     places: HashMap<(String, String), usize>,
 }
 
@@ -96,7 +96,7 @@ fn owned<'a>(sql: &'a str, mark: &str) -> Vec<(usize, &'a str, usize, Owner)> {
     owned
 }
 
-/// Returns the tables whose row counts a file states, in its order. A `rows:` comment without a number is an ordinary comment.
+/// Returns the tables whose row counts a file states, in the order of the file. A `rows:` comment without a number is an ordinary comment.
 pub(crate) fn row_counts(sql: &str) -> Vec<(String, u64)> {
     let counted = |(_, text, _, owner): (usize, &str, usize, Owner)| {
         let table = owner.table()?;
@@ -114,7 +114,7 @@ pub fn described_tables(schema: &Schema) -> HashSet<String> {
     commented.filter_map(|(_, _, _, owner)| Some(owner.table()?.to_ascii_lowercase())).collect()
 }
 
-/// Returns all `gen:` comments of a file, in its order.
+/// Returns all `gen:` comments of a file, in the order of the file.
 ///
 /// # Errors
 /// When a comment belongs to no column, or two comments belong to the same column.

@@ -1,9 +1,9 @@
 //! The generator language: comments in a schema file say how the values of each column are generated.
 //!
 //! ```text
-//!  schema file ── comments ── parse ──┐
-//!              (which column?) (text)  ├── functions ──> Spec ──> GeneratedTable: a Source
-//!  declared types ─────── defaults ───┘  (typed, checked)         parts ── vectors ──> batches
+//!  schema file ── comments: text and column ──> parse ──┐
+//!                                                       ├──> functions: typed, checked ──> Spec ──> GeneratedTable: a Source
+//!  declared types ─────── defaults ─────────────────────┘                                           parts ──> vectors ──> batches
 //! ```
 //!
 //! Invariants: every value is a function of (seed, table, column, row number), so any part can be generated on any core

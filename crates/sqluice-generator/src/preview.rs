@@ -82,7 +82,8 @@ fn failed(error: rusqlite::Error) -> Error {
     Error::input("SQLite rejects a generated row").because(error)
 }
 
-/// Generates rows of each table: `counts` rows at most, from row `first` on.
+/// Generates sample rows. The slices have an entry for each table of the schema: its row count in `all`, and in `first` and `counts` the
+/// first row and the number of rows to return. Rows that repeat a unique value are left out.
 ///
 /// # Errors
 /// When a row can't be generated, or SQLite rejects it.

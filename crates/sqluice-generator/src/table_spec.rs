@@ -178,7 +178,7 @@ impl TableSpec {
         }
     }
 
-    /// Returns the column that is an alias of the rowid.
+    /// Returns the column that is an alias of the rowid; `None` if the table has none.
     pub fn rowids(&self) -> Option<&ColumnSpec> {
         self.rowid_alias.map(|index| &self.columns[index])
     }

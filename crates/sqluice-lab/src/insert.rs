@@ -27,9 +27,9 @@ const BLOCKS_WAITING: usize = 8;
 /// The way to insert rows into a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Statements of this number of rows with the values in the SQL text, each parsed separately.
+    /// Statements of this number of rows, with the values in the SQL text. Each statement is parsed.
     Text(usize),
-    /// One prepared statement of this number of rows with the values in the SQL text, which is run again and again.
+    /// One prepared statement of this number of rows, with the values in the SQL text. The same statement is run again and again.
     Constant(usize),
     /// Bound parameters, with this number of rows in each statement.
     Bound(usize),
@@ -423,7 +423,7 @@ fn producers(db: &Connection, table: &Table, degree: usize, threads: usize, rang
             });
         }
         drop(send);
-        // Moved here so that it is dropped before the threads are joined: threads that wait to send then end.
+        // Move the receiver here, so that it is dropped before the threads are joined: this ends threads that wait to send.
         let receive = receive;
         receive.iter().try_for_each(|block| bind_block(db, table, degree, &block))
     })

@@ -1,4 +1,4 @@
-//! An object that is read entirely or in ranges.
+//! An object that is read entirely or in ranges. All reads get the version that was opened, or fail.
 
 use std::io::Read;
 use std::ops::Range;

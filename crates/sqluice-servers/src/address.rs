@@ -148,6 +148,7 @@ impl Address {
 
     /// Returns an error if the query of the URL has a setting that is not in `known`. The message does not name the setting, which may be a
     /// part of a password.
+    ///
     /// # Errors
     /// If the query has another setting.
     #[cfg(any(feature = "mysql", feature = "postgres"))]

@@ -5,9 +5,9 @@
 //!                        └──> connections ──> blocks of rows, table by table ──> readers of dumps
 //! ```
 //!
-//! A server is a dump that is made while it is read: the text is that of `pg_dump` or `mysqldump`, as far as the readers of dumps look at it.
-//! So declarations, types and values are translated in one place, whether they come from a file or a server. All declarations come first,
-//! with keys and indexes, so that rows become pages while they arrive.
+//! The readers of dumps also read servers: this crate writes the text of `pg_dump` or `mysqldump` while it reads the server, as far as
+//! those readers look at the text. So declarations, types and values are translated in one place. All declarations come first, with keys
+//! and indexes, so that the load can write the rows as pages while they arrive.
 //!
 //! Invariant: all rows of a dump are those of one snapshot, or reading it fails.
 //!
@@ -66,17 +66,18 @@ pub struct Request {
     pub query: Option<(String, String)>,
     /// `true` if only declarations are read, and no rows.
     pub declarations_only: bool,
-    /// The maximum number of connections that read rows. The default, 0, is as many as the snapshot allows without a lock, up to the processors.
+    /// The maximum number of connections that read rows. 0, the default, means one for each processor, 8 at most. A query, a small database
+    /// of PostgreSQL, and a MySQL database without `lock` are read by one connection.
     pub connections: usize,
-    /// Allows a lock of all tables of MySQL, until all connections see the same snapshot.
+    /// `true` if all tables of a MySQL server may be locked until all connections see the same snapshot. Else one connection reads.
     pub lock: bool,
-    /// Reads the rows that row security lets through. Without it, a filtered table is an error.
+    /// `true` if a table with row security is read with the rows that the user may see. Else such a table is an error.
     pub row_security: bool,
     /// The password, for callers that have it. It is never shown.
     pub password: Option<address::Secret>,
-    /// The largest time without an answer.
+    /// The maximum time without a byte from the server.
     pub timeout: Option<Duration>,
-    /// The memory for rows on their way.
+    /// The memory for rows that were received and wait for the reader, in bytes.
     pub memory_bytes: u64,
 }
 

@@ -22,8 +22,9 @@ use crate::tls::Tls;
 /// The maximum time between two checks for cancellation.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The times of TCP keepalive: after so much silence, the system asks whether the server's host is still there, and then at this interval.
-/// A query may be silent for hours; without these probes, a host that has disappeared would be waited for without end.
+/// The times of TCP keepalive. After the first time without data, the system asks if the server's host is still there, and repeats the
+/// question at the second time. A query may be silent for hours; without these probes, the client would wait without end for a host that
+/// has disappeared.
 const ASKED_AFTER: Duration = Duration::from_secs(60);
 const ASKED_EVERY: Duration = Duration::from_secs(15);
 

@@ -99,7 +99,7 @@ pub(crate) struct Load {
     /// Files, folders and archives; - is standard input, 'log-*.csv' all files that match
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// `true` if the command line names files alone: such a user learns how to go on.
+    /// `true` if the command line names only files and no command. The next commands are then suggested after the load.
     #[arg(skip)]
     pub(crate) is_first: bool,
     #[command(flatten)]

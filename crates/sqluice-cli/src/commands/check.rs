@@ -110,7 +110,7 @@ fn text(db: &Path, report: &Report<'_>, verbose: bool) -> String {
     text
 }
 
-/// The largest number of listed names of a kind. `--json` has all names.
+/// The maximum number of listed names of a kind. `--json` has all names.
 const NAMES_MAX: usize = 5;
 
 /// Describes the unverified parts, by kind.

@@ -10,13 +10,13 @@ use crate::printer::Printer;
 use crate::quantities::{counted, grouped, listed};
 use crate::terms;
 
-/// The largest number of tables listed without `--verbose`.
+/// The maximum number of tables listed without `--verbose`.
 const TABLES_MAX: usize = 20;
 
-/// The largest number of remarks on types listed without `--verbose`.
+/// The maximum number of remarks on types listed without `--verbose`.
 const REMARKS_MAX: usize = 20;
 
-/// The largest number of characters of a line without `--verbose`.
+/// The maximum number of characters of a line without `--verbose`.
 const LINE_MAX: usize = 110;
 
 /// Prints a line for each table, and remarks on types that a user may not expect.
@@ -59,7 +59,8 @@ pub(super) fn remarks(table: &str, columns: &[ColumnReport]) -> Vec<String> {
         remarks
             .extend(column.nulls.as_ref().map(|nulls| keeps_nulls(table, &on_a_line(&column.name), nulls)));
         match &column.missed {
-            // All values are numbers, but a numeric type would print some differently. Columns with the same near type share a remark.
+            // All values are numbers, but a numeric type would print some differently. Columns that miss the same numeric type share a
+            // remark.
             Some(missed) if missed.others == 0 => {
                 let near = missed.near;
                 let place = near_types.iter().position(|(of, _)| *of == near).unwrap_or_else(|| {

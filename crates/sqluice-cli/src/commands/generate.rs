@@ -125,7 +125,7 @@ fn count(rows: &RowCount) -> Option<(Option<String>, u64)> {
     }
 }
 
-/// The largest number of characters of a value in a preview.
+/// The maximum number of characters of a value in a preview.
 const WIDTH_MAX: usize = 40;
 
 /// Prints a plain-text table for each table.

@@ -197,7 +197,7 @@ fn refuse_unquoted(args: &Load, printer: &Printer) -> Result<(), Error> {
     Ok(())
 }
 
-/// Prints two commands for what a user may want to do next.
+/// Prints two commands that a user may want to run next: `info`, and an `export` of the first rows.
 fn go_on(args: &Load, report: &Report, printer: &Printer) {
     let Some(table) = report.tables.first() else { return };
     let database = args.db.as_os_str();

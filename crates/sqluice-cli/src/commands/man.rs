@@ -1,4 +1,4 @@
-//! `sqluice man`: man pages from the help.
+//! `sqluice man`: makes man pages from the help texts.
 
 use std::fs;
 use std::io::{self, Write};

@@ -14,10 +14,10 @@ use crate::args::Merge;
 use crate::printer::Printer;
 use crate::quantities::{counted, elapsed, grouped, listed, rate, size};
 
-/// The largest number of tables listed without `--verbose`.
+/// The maximum number of tables listed without `--verbose`.
 const TABLES_MAX: usize = 20;
 
-/// The largest number of databases whose new numbers are listed without `--verbose`.
+/// The maximum number of databases whose new numbers are listed without `--verbose`.
 const RENUMBERED_MAX: usize = 5;
 
 pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {

@@ -10,7 +10,7 @@ use crate::args::Pack;
 use crate::printer::Printer;
 use crate::quantities::{counted, listed, size};
 
-/// The largest number of skipped entries that are named.
+/// The maximum number of skipped entries that are named.
 const SKIPPED_MAX: usize = 20;
 
 pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {

@@ -12,7 +12,7 @@ use super::typed;
 use crate::printer::Printer;
 use crate::quantities::{counted, grouped};
 
-/// The largest number of listed tables.
+/// The maximum number of listed tables.
 const TABLES_MAX: usize = 20;
 
 /// Asks the user before a database is replaced. Does not ask with `--yes`, or if no answer is possible: standard input is not a terminal,

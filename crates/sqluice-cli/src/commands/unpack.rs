@@ -15,7 +15,7 @@ use crate::args::Unpack;
 use crate::printer::Printer;
 use crate::quantities::{counted, elapsed, grouped, listed, size};
 
-/// The largest number of refused rows that are named.
+/// The maximum number of refused rows that are named.
 const REFUSALS_MAX: usize = 50;
 
 pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {

@@ -34,7 +34,7 @@ use crate::{args, shell, terms};
 use kind::Kind;
 use words::Words;
 
-/// The largest number of mistakes that are corrected in one command line.
+/// The maximum number of mistakes that are corrected in one command line.
 const MISTAKES_MAX: usize = 8;
 
 /// The meaning of a command line that names no command.
@@ -53,7 +53,7 @@ pub(crate) struct Mistake {
     pub(crate) line: String,
 }
 
-/// Moves a help flag behind the command after it: `--help load` means `load --help`.
+/// Moves a help flag after the command that follows it: `--help load` means `load --help`.
 pub(crate) fn with_help_behind(given: Vec<OsString>, program: &Command) -> Vec<OsString> {
     match &given[..] {
         [_, help, verb] if help == "--help" || help == "-h" => match program.find_subcommand(verb) {

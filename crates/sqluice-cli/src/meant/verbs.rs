@@ -96,7 +96,7 @@ pub(super) fn queried(words: &Words, at: usize, program: &Command) -> Option<Wor
     Some(words)
 }
 
-/// Returns the words with a missing argument of `load` or `export` added, if the others determine it.
+/// Returns the words with a missing argument of `load` or `export` added, if the other arguments determine it.
 pub(super) fn completed(words: &Words, at: usize, command: &Command) -> Option<Words> {
     let places = words.positions(command, at + 1);
     match command.get_name() {
@@ -140,7 +140,7 @@ fn exported(words: &Words, places: &[usize]) -> Option<Words> {
         return None;
     }
     match rest {
-        // `export orders.csv shop.db`: the file and the database are exchanged.
+        // `export orders.csv shop.db`: the file and the database are in the wrong order.
         [only]
             if Kind::of(&words.0[*only]) == Kind::Database && Kind::of(&words.0[*database]) == Kind::Data =>
         {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, Command};
 
-/// The words behind the name of the program.
+/// The words after the name of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Words(pub(crate) Vec<OsString>);
 

@@ -108,7 +108,7 @@ pub(crate) fn owner(method: &str, path: &str) -> Request {
     Request { headers: vec![("authorization".to_owned(), value)], ..Request::new(method, path) }
 }
 
-/// Returns the request with the bucket in its path replaced by that of the test.
+/// Returns the request with the bucket in its path replaced by the bucket of the test.
 fn in_bucket(request: &Request, bucket: &str) -> Request {
     let path = match request.path.strip_prefix(BUCKET) {
         Some(rest) if rest.is_empty() || rest.starts_with(['/', '?']) => format!("{bucket}{rest}"),

@@ -289,7 +289,8 @@ fn a_full_chunk_takes_nothing_more() {
     assert!(chunk.push(1, &record_of(500, 0)));
     assert!(!chunk.push(2, &record_of(500, 0)));
     assert!(chunk.push(2, &record_of(50, 0)));
-    // A record of 500 bytes is a cell of 46, its pointer, and an overflow page: on this leaf, or on one page too many.
+    // A record of 500 bytes takes a cell of 46 bytes, a cell pointer, and an overflow page. It fits on this leaf, or needs one page too
+    // many.
     for (taken, fits) in [(454, true), (455, false)] {
         chunk.clear();
         assert!(chunk.place(taken, 1).is_some());
@@ -302,7 +303,7 @@ fn an_empty_chunk_takes_a_row_of_any_size_and_shrinks_again() {
     let mut chunk = Chunk::new(geometry(512, 0), 2);
     assert!(chunk.push(1, &record_of(100_000, 7)));
     assert_eq!(chunk.page_count(), 1 + 196);
-    // Over its capacity, it takes what needs no further page, by either way, and nothing else.
+    // A chunk over its capacity takes a record that needs no further page, by `push` or by `place`, and no other record.
     assert!(chunk.push(2, &record_of(2, 7)) && chunk.place(4, 3).is_some());
     assert!(!chunk.push(4, &record_of(470, 7)) && !chunk.push(4, &record_of(600, 7)));
     assert!(chunk.place(470, 4).is_none());

@@ -81,7 +81,7 @@ fn only_a_table_without_rowids_has_its_rows_in_an_index() {
     assert_eq!([kind("t"), kind("w"), kind("i")], [TreeKind::Table, TreeKind::WithoutRowid, TreeKind::Index]);
     assert_eq!(file.report().trees[1].kind, TreeKind::WithoutRowid);
 
-    // A root that is a leaf, which is all of its part of a check.
+    // The root of a table is a leaf of an index.
     let mut file = File::plain();
     let (big, leaf) = (file.root("big"), file.child(i, 0));
     let leaf = file.page(leaf).to_vec();
@@ -463,7 +463,7 @@ proptest! {
         let mut file = sample(auto_vacuum).clone();
         for (page, at, to) in faults {
             let page = page.index(file.pages() as usize) as u32 + 1;
-            // Behind the cell pointers of page 1 are the statements, which only SQLite reads.
+            // The statements after the cell pointers of page 1 are left out, because only SQLite reads them.
             file.page_mut(page)[if page == 1 { at % 118 } else { at }] = to;
         }
         if let Some(pages) = swap {
@@ -490,7 +490,7 @@ proptest! {
     }
 }
 
-/// The bytes of the two databases, made once.
+/// Returns one of two databases, which are made once: without auto_vacuum, or with it.
 fn sample(auto_vacuum: bool) -> &'static File {
     static FILES: std::sync::LazyLock<[File; 2]> =
         std::sync::LazyLock::new(|| [File::plain(), File::auto_vacuum()]);

@@ -146,7 +146,7 @@ fn cells_lie_within_their_area_and_page() {
     file.page_mut(leaf)[last] = 127;
     file.expect_among(&format!("t: page {leaf}: cell 0 does not fit the page"));
     file.sqlite_agrees();
-    // A payload that would overflow, its head behind the end of the page.
+    // A payload that would overflow, whose local part would end after the page.
     file.page_mut(leaf)[last..last + 2].copy_from_slice(&[0x84, 0]);
     file.expect_among(&format!("t: page {leaf}: cell 0 does not fit the page"));
     // A payload of 2^31 bytes, which SQLite never reads, and one of a byte less, which lacks its overflow pages.
@@ -250,7 +250,7 @@ fn freeblocks_ascend_within_the_cells_and_have_four_bytes() {
         file.expect(&[&format!("t: page {page}: {what}")]);
         file.sqlite_agrees();
     }
-    // One at the very end of the cells is fine as far as its place goes, but takes bytes twice.
+    // A freeblock at the very end of the cells is in an allowed place, but its bytes are used twice.
     let mut file = sound;
     file.set_half(page, blocks[2], 508);
     file.page_mut(page)[508..].copy_from_slice(&[0, 0, 0, 4]);
@@ -348,7 +348,7 @@ fn rowids_ascend_and_keep_to_their_dividers() {
         three(20, 21),
         &["t: page 3: rowid 21 is larger than the page above allows", "t: page 6: rowid 20 does not ascend"],
     );
-    // On one leaf.
+    // The same faults on a single leaf.
     let mut file = File::plain();
     let root = file.root("t");
     let leaf = file.child(root, 0);

@@ -1,4 +1,4 @@
-//! Full-text indexes: the rows that SQLite's `optimize` leaves, byte for byte.
+//! Tests of the writer of full-text indexes: it makes the rows that SQLite's `optimize` leaves, byte for byte.
 
 use proptest::prelude::*;
 use rusqlite::Connection;

@@ -145,7 +145,7 @@ proptest! {
         }
         let found = checked(&mut index, detail, false).findings;
         let page = (page >> 1) as u32;
-        // A wrong key may also lie behind that of the next page.
+        // The wrong key may also be greater than the key of the next page.
         let missing = found.contains(&Finding::NoSplitKey { segment, page });
         let is_found = missing || !is_missing && found.contains(&Finding::SplitKey { segment, page });
         prop_assert!(is_found, "{:?}", found);

@@ -197,7 +197,7 @@ fn an_empty_index_is_an_empty_leaf() {
     assert_eq!(integrity(&Home::new().open_with(&bytes)), "ok");
 }
 
-/// A chunk of pages of 512 bytes with that number of entries of about 100 bytes, of which a leaf takes four, and the entries.
+/// Returns a chunk of pages of 512 bytes with `entries` entries of about 100 bytes, of which a leaf takes four, and the entries.
 fn chunk_of(entries: u32, capacity: u32) -> (Chunk, Vec<Vec<u8>>) {
     let mut chunk = Chunk::new(geometry(512, 0), capacity);
     let entries: Vec<Vec<u8>> =

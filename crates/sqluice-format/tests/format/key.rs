@@ -23,7 +23,7 @@ impl ToSql for Owned {
     }
 }
 
-/// Numbers close to each other and to every limit, as integers and as floats.
+/// Generates numbers close to each other and to every limit, as integers and as floats.
 fn number() -> impl Strategy<Value = Owned> {
     let edge = (0..65u32, -2..3i128, any::<bool>()).prop_map(|(bits, off, negative)| {
         let int = (1i128 << bits) + off;
@@ -52,7 +52,7 @@ fn number() -> impl Strategy<Value = Owned> {
         .prop_filter("SQLite has no NaN", |number| !matches!(number, Owned::Real(real) if real.is_nan()))
 }
 
-/// Texts and blobs that collations treat differently: short, so that some are equal, or with a long common prefix.
+/// Generates texts and blobs that collations treat differently: short, so that some are equal, or with a long common prefix.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         6 => prop::sample::select(b"aAbB zZ@[`{".to_vec()),
@@ -70,7 +70,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![3 => short, 1 => any, 2 => long]
 }
 
-/// UUIDs, many with a common beginning or end, and some in another spelling.
+/// Generates UUIDs, many with a common beginning or end, and some in another spelling.
 fn uuid() -> impl Strategy<Value = Vec<u8>> {
     let number = (any::<u128>(), prop::sample::select(vec![u128::MAX, 1, 0xf << 124, u128::MAX << 8, 0]));
     let hex = number.prop_map(|(number, mask)| format!("{:032x}", number & mask));
@@ -156,7 +156,7 @@ fn assert_order(columns: &[KeyColumn], a: &[u8], b: &[u8]) {
     }
 }
 
-/// A prefix decodes to a record if it is the whole key of all its columns, and no other record has it.
+/// Asserts that a prefix decodes to a record if it is the whole key of all the record's columns, and no other record has it.
 fn assert_decodable(order: &KeyOrder, record: &[u8], key: &[u8]) {
     let values = record::decode(record).unwrap();
     let is_decodable = |(value, column): (&Value<'_>, &KeyColumn)| match value {
@@ -215,7 +215,7 @@ fn assert_decodable(order: &KeyOrder, record: &[u8], key: &[u8]) {
     let decodable_by_two = can_be_decoded && key.len() <= 32;
     assert_eq!(order.decodable_key(record), decodable_by_two.then_some((words, key.len())), "{values:?}");
     if decodable_by_two && words[1] == 0 {
-        // Bytes behind the end of a word read as zeros.
+        // Bytes after the end of a word read as zeros.
         let len = order.decode([words[0]], &mut bytes);
         assert_eq!(&bytes[..len], record, "{values:?}");
     }
@@ -225,7 +225,7 @@ fn assert_decodable(order: &KeyOrder, record: &[u8], key: &[u8]) {
     }
 }
 
-/// A record has a UUID's key if it begins with one, and the key decodes to it.
+/// Asserts that a record has a UUID's key if it begins with a UUID, and that the key decodes to the record.
 fn assert_uuid(order: &KeyOrder, record: &[u8], values: &[Value<'_>], is_as_always: bool) {
     let is_uuid = |value: &Value<'_>| match value {
         Value::Text(text) => {
@@ -398,7 +398,7 @@ fn records_with_long_headers_are_read() {
 #[test]
 fn records_are_decodable_if_they_are_stored_as_always() {
     let order = KeyOrder::new([KeyColumn::default(); 2]);
-    // 1 and 2; 1 in a byte; with a header of two bytes; with a byte behind it; with a column behind it.
+    // The record of 1 and 2, and others: with 1 in a byte, a header of two bytes, a byte after the record, or a third column.
     let one_and_two: &[u8] = &[3, 9, 1, 2];
     let others: [&[u8]; 4] = [&[3, 1, 1, 1, 2], &[0x80, 4, 9, 1, 2], &[3, 9, 1, 2, 0], &[4, 9, 1, 0, 2]];
     assert_decodable(&order, one_and_two, &normalized(&order, one_and_two));

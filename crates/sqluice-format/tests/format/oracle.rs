@@ -216,7 +216,7 @@ fn an_empty_table_is_an_empty_leaf() {
     assert_sqlite_can_change(&home, &db);
 }
 
-/// A database whose table has `leaves` leaves of one row each, with rowids from `first` on.
+/// Returns a database whose table has `leaves` leaves of one row each, with rowids from `first` on.
 fn of_leaves(leaves: i64, first: i64) -> (Vec<u8>, Vec<Row>) {
     let rows: Vec<Row> = (first..first + leaves).map(|rowid| (rowid, record_of(300, 5))).collect();
     (database(geometry(512, 0), &rows, 50), rows)

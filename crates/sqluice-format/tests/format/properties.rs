@@ -26,7 +26,7 @@ fn any_value() -> impl Strategy<Value = Owned> {
     ]
 }
 
-/// Sizes of records, most of them small, on pages of 512 bytes.
+/// Generates sizes of records, most of them small, on pages of 512 bytes.
 fn sizes() -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(prop_oneof![6 => 2..80usize, 3 => 400..600usize, 1 => 600..4000usize], 1..120)
 }
@@ -35,8 +35,8 @@ fn rows_of(sizes: &[usize]) -> Vec<Row> {
     (1..).zip(sizes).map(|(rowid, &bytes)| (rowid * 40, record_of(bytes, rowid as u8))).collect()
 }
 
-/// The obvious way to write leaves and overflow pages, numbered from `first`: each cell goes to the present leaf if it
-/// fits and to a new one if not, and its overflow pages follow. Returns the leaves too.
+/// Writes leaves and overflow pages in the obvious way, numbered from `first`: each cell goes to the present leaf if it fits, and to a new
+/// leaf if not, and its overflow pages follow. Also returns the leaves.
 fn naive_pages(rows: &[Row], geometry: Geometry, first: u32) -> (Vec<u8>, Vec<Leaf>) {
     struct Page {
         cells: Vec<Vec<u8>>,
@@ -100,7 +100,7 @@ fn naive_pages(rows: &[Row], geometry: Geometry, first: u32) -> (Vec<u8>, Vec<Le
     (bytes, leaves)
 }
 
-/// A change that SQLite makes to a database.
+/// Generates a change that SQLite makes to a database.
 fn statement() -> impl Strategy<Value = String> {
     let table = 0..4u8;
     let bytes = prop_oneof![8 => 0..60i32, 4 => 60..1200, 1 => 1200..9000];

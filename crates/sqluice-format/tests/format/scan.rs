@@ -13,7 +13,7 @@ use sqluice_format::scan::{Cursor, Damage, Kind, Leaf, Reader, Scan, ScanError, 
 use sqluice_format::value::{Class, SerialType};
 use sqluice_format::varint;
 
-/// The tree at `root` of a database.
+/// Returns the tree at `root` of a database.
 fn tree(bytes: &[u8], root_page: u32, kind: Kind) -> Tree {
     let geometry = Header::from_bytes(bytes).unwrap().geometry;
     Tree { root_page, kind, geometry, page_count: (bytes.len() / geometry.page_bytes()) as u32 }
@@ -255,7 +255,7 @@ proptest! {
             bytes[at] = byte;
         }
         for tree in trees {
-            // The damage may change the page size in the file, but not the one that was read before.
+            // The damage may change the page size in the file, but not the page size that was read before the damage.
             let _ = scan(&bytes, tree, fields);
             let _ = from(&bytes, tree, |_, _| false);
             for other in [Kind::Table, Kind::Index] {
@@ -265,7 +265,7 @@ proptest! {
     }
 }
 
-/// A table of three levels on pages of 512 bytes.
+/// Returns a table of three levels on pages of 512 bytes.
 fn tall() -> (Vec<u8>, Tree) {
     let rows: Vec<Row> = (1..2000).map(|rowid| (rowid * 3, record_of(60, rowid as u8))).collect();
     let geometry = geometry(512, 0);

@@ -20,8 +20,8 @@ pub(super) struct Bounds {
     /// The minimum length in characters.
     pub(super) length_min: Option<i64>,
     pub(super) length_max: Option<i64>,
-    /// For each LIKE or GLOB pattern, a `template(...)` for texts that match it, and one with the row number in place of the first `%` or
-    /// `*`.
+    /// For each LIKE or GLOB pattern, a `template(...)` whose texts match the pattern, and a variant with the row number in place of the
+    /// first `%` or `*`; `None` if the pattern has neither.
     pub(super) patterns: Vec<(String, Option<String>)>,
     pub(super) json: bool,
 }
@@ -37,7 +37,7 @@ pub(super) struct Bound {
 #[derive(Clone, Debug)]
 pub(super) enum End {
     Value(Literal),
-    /// The value of another column of the row, which the table declares earlier.
+    /// The value of another column of the same row. The table declares that column earlier.
     Column(String),
 }
 
@@ -160,7 +160,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Restricts a column to values; of several lists, the intersection remains.
+    /// Restricts a column to `values`. If the column already has a list, only the values in both lists remain.
     fn restrict(&mut self, column: usize, values: Vec<Literal>) {
         let one_of = &mut self.bounds[column].one_of;
         *one_of = Some(match one_of.take() {
@@ -369,7 +369,8 @@ fn escaped(letter: char) -> String {
     }
 }
 
-/// Returns the `template(...)` of a pattern's parts, and one with the row number in place of the first `ANY` part, if there is one.
+/// Returns the `template(...)` of a pattern's parts, and a variant with the row number in place of the first `ANY` part; `None` without
+/// `ANY`.
 fn template(parts: Vec<String>) -> (String, Option<String>) {
     const ANY: &str = "{word()}";
     let numbered = parts.iter().position(|part| part == ANY).map(|any| {

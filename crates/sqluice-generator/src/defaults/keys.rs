@@ -1,5 +1,5 @@
-//! The expressions of columns in a FOREIGN KEY, which take values of parent rows, and of columns in a PRIMARY KEY or UNIQUE constraint,
-//! whose values must not repeat.
+//! Chooses the default expressions of columns in keys: a column of a FOREIGN KEY takes values of parent rows, and the values of a PRIMARY
+//! KEY or UNIQUE constraint must not repeat.
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::error::Result;
@@ -180,8 +180,8 @@ impl Chooser<'_> {
         )
     }
 
-    /// Replaces the expression of a column that refers to no other table by one without duplicates. Adds a note if none satisfies the
-    /// CHECKs.
+    /// Replaces the expression of a column that refers to no other table by an expression without duplicate values. Adds a note if no such
+    /// expression satisfies the CHECKs.
     fn make_distinct(&mut self, column: usize, folded: bool) -> Result<()> {
         let chosen = self.chosen[column].clone().unwrap_or_default();
         let declared = &self.table.columns[column];

@@ -3,7 +3,7 @@
 //! ```text
 //!  REFERENCES ─────────────────────────────────────────> ref(customer.id), order.line
 //!  CHECK ── checks ──┐
-//!  CHECK ── checks ──┐
+//!  type ──── types ──┤
 //!  name ──── names ──┼──> proposals ──> the first whose values satisfy the column's CHECKs, as tested by SQLite (trial)
 //!  names of moments ── order ──> after(created_at, 0, 30, ...) │
 //!  PRIMARY KEY, UNIQUE ── keys ──> distinct(...), row(), ...  ┘
@@ -156,8 +156,8 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Returns `true` if a column is `ordinal()` or `within()` of another column of the key: the rows in which the other column repeats
-    /// differ in this column.
+    /// Returns `true` if a column is `ordinal()` or `within()` of another column of the key: rows with equal values in the other column
+    /// have different values in this column.
     fn differs_within(&self, column: usize, key: &[usize]) -> bool {
         let Some(Some(expr)) = &self.commented[column] else { return false };
         let call = if let ExprNode::Binary { left, .. } = &expr.node { &left.node } else { &expr.node };

@@ -96,10 +96,10 @@ const INTEGERS: &[(&str, &str)] = &[
     ("at timestamp datetime date created updated modified time", SECONDS),
 ];
 
-/// Days of the same years as the default moments.
+/// The expression for days of 2015 to 2025, the years in which the default dates and times lie.
 pub(super) const DAYS: &str = "date('2015-01-01', '2025-12-31')";
 
-/// Seconds since 1970 in the years 2015 to 2025.
+/// The expression for seconds since 1970 that lie in the years 2015 to 2025.
 const SECONDS: &str = "int(1420070400, 1767225599)";
 
 const REALS: &[(&str, &str)] = &[
@@ -155,12 +155,12 @@ pub fn expression(table: &str, column: &Column) -> Option<String> {
     found.map(str::to_owned)
 }
 
-/// Returns `true` if a name is that of a day or a second.
+/// Returns `true` if a text column with this name holds days or seconds, such as `birth_date` or `created_at`.
 pub(super) fn is_moment(name: &str) -> bool {
     lookup(TEXTS, &words(name)).is_some_and(|it| it.starts_with("date(") || it.starts_with("timestamp("))
 }
 
-/// Returns `true` if a name is that of a second.
+/// Returns `true` if a text column with this name holds seconds, such as `created_at`.
 pub(super) fn is_second(name: &str) -> bool {
     lookup(TEXTS, &words(name)).is_some_and(|it| it.starts_with("timestamp("))
 }
@@ -185,7 +185,7 @@ fn text(table: &str, words: &[String]) -> Option<&'static str> {
     lookup(TEXTS, words)
 }
 
-/// Returns the entry for the longest sequence of words at the end.
+/// Returns the expression for the longest known sequence of words at the end of `words`; `None` if `table` has no such sequence.
 fn lookup(table: &[(&str, &'static str)], words: &[String]) -> Option<&'static str> {
     (0..words.len()).find_map(|first| {
         let joined = words[first..].concat();

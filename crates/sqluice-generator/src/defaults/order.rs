@@ -13,7 +13,7 @@
 //! Today is the end of 2025: the same seed has to give the same bytes next year, too. Comments and CHECKs take precedence.
 //!
 //! The values of each such column lie in an interval. The intervals of a row are narrowed until each begins and ends no earlier than the
-//! interval before it: then a value can always follow the one before, and satisfies the CHECKs that its interval was derived from.
+//! interval before it: then every value can follow the value before it, and satisfies the CHECKs that its interval was derived from.
 
 use sqluice_core::error::Result;
 use sqluice_core::schema::Column;
@@ -118,8 +118,8 @@ struct Moment {
     said: bool,
 }
 
-/// Returns the columns that the CHECKs of a column compare it with, each with `true` if its value is the lower one, and `true` if equal
-/// values are forbidden.
+/// Returns the columns that the CHECKs of `column` compare it with. The first `bool` is `true` if `column` has the higher value, the second
+/// if equal values are forbidden.
 fn compared(chooser: &Chooser<'_>, column: usize) -> Vec<(usize, bool, bool)> {
     let bounds = &chooser.bounds[column];
     let of = |bound: &Option<Bound>, after: bool| match bound {
@@ -129,7 +129,7 @@ fn compared(chooser: &Chooser<'_>, column: usize) -> Vec<(usize, bool, bool)> {
     [of(&bounds.low, true), of(&bounds.high, false)].into_iter().flatten().collect()
 }
 
-/// Returns a literal bound in seconds, moved `inwards` by a step if the bound itself is not allowed.
+/// Returns the bound in seconds, moved `inwards` by a step if the bound itself is not allowed; `None` if the bound is not a literal.
 fn said(bound: &Option<Bound>, form: Form, inwards: i64) -> Option<i64> {
     match bound {
         Some(Bound { end: End::Value(value), open }) => {
@@ -218,7 +218,7 @@ impl Chooser<'_> {
         Ok(moments)
     }
 
-    /// Removes columns for which CHECKs demand another order, and all but the first of the columns with comments, births apart.
+    /// Removes columns for which CHECKs demand another order. Of the columns with comments, keeps only the first, and births.
     fn without_contradictions(&self, moments: &mut Vec<Moment>) {
         let place = |moments: &[Moment], column: usize| moments.iter().position(|it| it.column == column);
         let mut out = Vec::new();
@@ -274,7 +274,7 @@ impl Chooser<'_> {
             }
         }
         moments.iter().all(|moment| moment.low <= moment.high)
-                        // Columns before one with a comment are computed from it, so they could break CHECKs of their own.
+                        // A column before a column with a comment is computed from the latter, so its values could break its own CHECKs.
             && moments.iter().position(|moment| moment.said).is_none_or(|said| {
                 moments[..said].iter().all(|moment| !moment.low_said && !moment.high_said)
             })
@@ -366,7 +366,7 @@ pub(super) fn order(choosers: &mut [Chooser<'_>], ordered: &[bool]) -> Result<()
         false => Ok(Row { births: Vec::new(), chain: Vec::new(), limits: Vec::new() }),
     });
     let rows: Vec<Row> = rows.collect::<Result<_>>()?;
-    // For each table, the parent tables whose dates and times its own follow.
+    // For each table, the parent tables whose dates and times precede those of the table.
     let mut needs = vec![Vec::new(); choosers.len()];
     for table in 0..choosers.len() {
         let parents = parents(choosers, &rows, &mut needs, table);

@@ -1,4 +1,4 @@
-//! Candidate expressions for a column, the likeliest first.
+//! Proposes candidate expressions for a column, the likeliest first. The caller tests their values against the CHECKs.
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::schema::{Column, Table};

@@ -61,7 +61,7 @@ pub(super) const SIZED: Function = Function {
     },
 };
 
-/// Builds the generator of argument 0, a text.
+/// Builds the generator of argument 0, whose values must be texts.
 fn text(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     let inner = arguments.compile(0)?;
     if inner.class().is_text() { Ok(inner) } else { Err(arguments.wrong(0, "a text")) }
@@ -81,7 +81,8 @@ struct Adapted {
 }
 
 impl Adapted {
-    /// Returns the second `text` with `between` between day and time, then a random fraction of `places` digits, then `end`.
+    /// Writes a second in another format: the day, `between`, the time, a random fraction of `places` digits, and `end`. Returns a day
+    /// unchanged.
     fn moment(key: Key, row: u64, text: &[u8], (between, places, end): (&str, usize, &str)) -> Vec<u8> {
         if text.len() != SECOND_BYTES {
             return text.to_vec();
@@ -109,7 +110,7 @@ impl ByShare for Adapted {
                     out.push(Value::Text(&Adapted::moment(at.key, row, text, (between, *places, end))));
                 }
                 (Map::Grown { span, rows }, value) if all > *rows && all < u64::MAX => {
-                    // The range grows by an eighth more than the row count, so that a key has enough values for all rows.
+                    // The range grows with 9/8 of the row count, so that a key has enough values for all rows.
                     let steps =
                         (below64(at.key.child(3).word(row), all.saturating_add(all / 8)) / rows) as i64;
                     match value {
@@ -163,7 +164,7 @@ impl Generate for Adapted {
     }
 }
 
-/// Addresses of given lengths. An address whose length changes gets its number, so that different addresses stay different.
+/// Addresses of given lengths. An address that is made longer or shorter contains its number, so that different addresses stay different.
 #[derive(Debug)]
 struct Sized {
     inner: Arc<dyn Generate>,

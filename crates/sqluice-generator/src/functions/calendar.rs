@@ -2,14 +2,15 @@
 
 use crate::vector::SLACK;
 
-/// The seconds of a day.
+/// The number of seconds in a day.
 pub(super) const DAY: u32 = 86_400;
 /// The length of a day as text, in bytes.
 pub(super) const DAY_BYTES: usize = "2000-01-01".len();
-/// The length of a day and a second as text, in bytes.
+/// The length of a day with a time as text, in bytes.
 pub(super) const SECOND_BYTES: usize = "2000-01-01 00:00:00".len();
 
-/// Parses a day or a second.
+/// Parses a day, or a day and a time. Returns seconds since 0000-03-01; `None` if the text has another form or the day or time does not
+/// exist.
 pub(super) fn parse(text: &[u8]) -> Option<u64> {
     let number = |at: usize, digits: usize| {
         let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
@@ -31,7 +32,7 @@ pub(super) fn parse(text: &[u8]) -> Option<u64> {
     (written[..text.len()] == *text).then_some(moment)
 }
 
-/// Parses a day or a second in the form that [`moment_text`] writes, and returns the seconds since 0000-03-01.
+/// Parses a text in the form that [`moment_text`] writes, and returns the seconds since 0000-03-01; `None` for any other text.
 pub fn moment_of_text(text: &[u8]) -> Option<u64> {
     if [DAY_BYTES, SECOND_BYTES].contains(&text.len()) { parse(text) } else { None }
 }
@@ -44,7 +45,8 @@ pub fn moment_text(seconds: u64, is_day: bool) -> String {
     String::from_utf8_lossy(&text[..width]).into_owned()
 }
 
-/// Returns the day or second `steps` days or seconds after `text`, in the same form; the year must be from 1 to 9999.
+/// Adds `steps` to a text, in days if `text` is a day, else in seconds; `None` if `text` is not valid or the result is not in the years 1
+/// to 9999.
 pub(crate) fn shifted(text: &str, steps: i64) -> Option<String> {
     let width = text.len();
     let step = if width == DAY_BYTES { i64::from(DAY) } else { 1 };
@@ -56,7 +58,7 @@ pub(crate) fn shifted(text: &str, steps: i64) -> Option<String> {
     String::from_utf8(written.to_vec()).ok()
 }
 
-/// Returns the day `days` days after `day`; the year must be from 1 to 9999.
+/// Returns the day `days` days after `day`; `None` if `day` is not valid or the result is not in the years 1 to 9999.
 pub(crate) fn shifted_day(day: &[u8; DAY_BYTES], days: i64) -> Option<[u8; DAY_BYTES]> {
     let moment = parse(day)?.checked_add_signed(days.checked_mul(DAY.into())?)?;
     let (first, last) = (day_number(1, 1, 1), day_number(9999, 12, 31));

@@ -43,7 +43,7 @@ struct Case {
     values: Vec<Arc<dyn Generate>>,
 }
 
-/// Builds the generator of a case.
+/// Builds the generator of a `case(...)` expression.
 pub(super) fn build(
     branches: &[(Condition, Expr)],
     otherwise: Option<&Expr>,
@@ -185,7 +185,7 @@ impl Generate for Case {
     fn size(&self) -> Size {
         let sizes = self.values.iter().map(|value| value.size());
         let mean = sizes.clone().map(|size| size.mean).sum::<u64>().div_ceil(self.values.len() as u64);
-        // The vectors of all branches, and the result.
+        // In memory are the vectors of all branches, and the result.
         Size { mean, max: 2 * sizes.map(|size| size.max).sum::<u64>() }
     }
 
@@ -203,7 +203,7 @@ impl Generate for Case {
 }
 
 impl Case {
-    /// Returns the number of the table that all branches with values refer to.
+    /// Returns the number of the table that all branches with values refer to; `None` if they refer to several tables, or a branch to none.
     fn referring(&self) -> Option<usize> {
         let mut tables = self.values.iter().filter(|value| value.class() != Class::Null);
         let first = tables.next()?.parent()?.table();

@@ -492,7 +492,7 @@ impl Generate for Nested {
     fn size(&self) -> Size {
         let sizes = self.options.iter().map(|option| option.size());
         let mean = sizes.clone().map(|size| size.mean).sum::<u64>().div_ceil(self.options.len() as u64);
-        // The vectors of all options, and the result.
+        // In memory are the vectors of all options, and the result.
         let max =
             sizes.clone().map(|size| size.max).sum::<u64>() + sizes.map(|size| size.max).max().unwrap_or(0);
         Size { mean, max }

@@ -20,7 +20,7 @@ use crate::parse::{Expr, ExprNode, Literal};
 use crate::random::{Key, Shuffle, permute};
 use crate::vector::{RowRange, Vector};
 
-/// The limit up to which combinations are counted. No table has so many rows that more could run out.
+/// Combinations are counted up to this limit: no table has so many rows that it needs more.
 const COMBINATIONS_MAX: u64 = 1 << 62;
 
 pub(super) const PERMUTATION: Function = Function {
@@ -30,7 +30,7 @@ pub(super) const PERMUTATION: Function = Function {
     example: "permutation(1, 1M)",
     build: |arguments| {
         arguments.count(2)?;
-        // The arguments must be literals, while those of int may be columns.
+        // The bounds must be literals here, while those of int() may be columns.
         arguments.int(0)?;
         arguments.int(1)?;
         let inner = (super::numbers::INT.build)(arguments)?;
@@ -164,7 +164,7 @@ impl Distinct {
         self.members.len() == 1 && self.inner.domain().is_some_and(Domain::is_endless)
     }
 
-    /// Returns the numbers of the values of these rows.
+    /// Returns for each row the number of its value in this column's domain.
     fn numbers(&self, at: Scope<'_>, rows: impl Iterator<Item = u64>) -> Result<Vec<u64>> {
         let counts = self.counts(at.world)?;
         let key = match &self.group {

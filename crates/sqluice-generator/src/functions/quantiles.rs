@@ -263,7 +263,7 @@ impl Keys {
     }
 
     /// Returns the lowest integer of a part: its quantile, or more if the rows of earlier parts need more integers than lie below the
-    /// quantile. For `part` behind the last, returns the integer after the last quantile.
+    /// quantile. If `part` is the number of parts, returns the integer after the last quantile.
     fn point(&self, count: u64, part: u64) -> i64 {
         let parts = (self.points.len() - 1) as u64;
         let first = |part: u64| (u128::from(count) * u128::from(part) / u128::from(parts)) as i64;

@@ -1,6 +1,6 @@
 //! The row counts of the values in `pool(n, x, s)`: each value has at least one row, and the other rows follow Zipf's distribution.
 
-/// The largest number of values whose sums of weights are kept in memory.
+/// The maximum number of values whose sums of weights are kept in memory.
 const KEPT_MAX: usize = 1 << 14;
 
 /// The sums of the weights 1 / k^s of some values.
@@ -37,7 +37,7 @@ impl Ranks {
         self.sums[kept] + more
     }
 
-    /// Returns the position of the first row of a value. The `all` rows are in the order of their values.
+    /// Returns the position of the first row that has the value with number `value`, if `all` rows are ordered by value.
     pub(super) fn first(&self, value: u64, all: u64) -> u64 {
         if all <= self.count {
             return value.min(all);
@@ -46,7 +46,7 @@ impl Ranks {
         (value + more.round() as u64).min(all)
     }
 
-    /// Returns the value of the row at a position.
+    /// Returns the number of the value at a position among `all` rows, which are ordered by value.
     pub(super) fn value(&self, position: u64, all: u64) -> u64 {
         let (mut low, mut high) = (0, self.count.saturating_sub(1));
         while low < high {

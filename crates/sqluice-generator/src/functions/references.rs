@@ -233,7 +233,7 @@ enum Which {
     Any,
     /// Zipf's distribution with this exponent.
     Zipf(f64),
-    /// The first parent gets a number of rows between these two, then the second, and so on; the first follows the last.
+    /// Parents in order: each gets as many consecutive rows as a random number between these two. After the last parent, the first is next.
     Each(u64, u64),
     /// The parents get the exact numbers of rows that the counts state.
     Rows(RowCounts),

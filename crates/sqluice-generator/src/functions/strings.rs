@@ -154,7 +154,7 @@ impl Alphabet {
         self.0.len() as u64
     }
 
-    /// Returns how many of the last digits of a text its number determines: as many as fit in a number up to 2^62, `width` at most.
+    /// Returns the number of digits at the end of a text that depend on the text's number alone: as many as fit in 2^62, `width` at most.
     fn numbered(&self, width: usize) -> usize {
         let fits = |digits: &usize| self.base().checked_pow(*digits as u32).is_some_and(|n| n <= 1 << 62);
         (1..=width).take_while(fits).count()

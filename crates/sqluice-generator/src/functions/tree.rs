@@ -21,7 +21,7 @@ use crate::generator::Placed;
 use crate::parse::{Argument, ExprNode, Literal};
 use crate::random::{Key, Shuffle};
 
-/// The largest number of levels.
+/// The maximum number of levels.
 const LEVELS_MAX: usize = 1 << 20;
 
 /// The trees that the rows of a table form, as the levels of `tree(...)` describe them.

@@ -30,7 +30,7 @@ pub(super) const UUID7: Function = Function {
     },
 };
 
-/// Milliseconds from 1970 to 2024.
+/// The start of the year 2024, in milliseconds since 1970.
 const FIRST_MILLISECOND: u64 = 1_704_067_200_000;
 
 const WIDTH: usize = "00000000-0000-0000-0000-000000000000".len();

@@ -1,7 +1,7 @@
 //! Alphabets of the mask `shape()`: a letter or digit is replaced by one of the same script, case and length in UTF-8.
 //!
 //! ```text
-//!  7   the ten digits              Q   26 capital letters, with the numbers of the small letters
+//!  7   the ten digits              Q   26 capital letters, numbered like the small letters: `Q` and `q` are both 16
 //!  é   small Latin letters with a diacritic, of two bytes         语   all Chinese characters of the basic block
 //! ```
 //!

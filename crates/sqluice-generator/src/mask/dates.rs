@@ -5,7 +5,7 @@
 //! |---|---|
 //! | text `YYYY-MM-DD`, or an integer or text `YYYYMMDD` | the day |
 //! | text `YYYY-MM-DD hh:mm:ss.fff`, also with `T` or a time zone; an integer or text `YYYYMMDDhhmmss` | day, time and fraction |
-//! | another integer of 10 million or more, also as text; such a real number | seconds, milli-, micro- or nanoseconds since 1970 |
+//! | another number of 10 million or more, an integer also as text | seconds, milli-, micro- or nanoseconds since 1970 |
 //! | a number that is a Julian day of the years 1800 to 2199 | the day, and the time of a real number |
 //! | a year from 1800 to 2199, or a year and a month | the year, or the month, by at least one |
 //! | 0 and -1, which stand for an unknown moment | nothing |
@@ -34,7 +34,7 @@ const YEARS: std::ops::RangeInclusive<i64> = 1800..=2199;
 const JULIAN: std::ops::Range<f64> = 2_378_496.5..2_524_593.5;
 /// The length of a day and a time as text, in bytes.
 const SECOND_BYTES: usize = "2000-01-01 00:00:00".len();
-/// The largest number of digits of a fraction of a second.
+/// The maximum number of digits of a fraction of a second.
 const FRACTION_MAX: usize = 9;
 
 /// The mask `shift(days, person)`.

@@ -68,7 +68,7 @@ enum Kind {
     Made(Made),
 }
 
-/// A mask by a function of the generator language.
+/// A mask whose new values come from a function of the generator language, such as `email()`.
 #[derive(Clone)]
 struct Made {
     hash: ValueHash,
@@ -76,7 +76,7 @@ struct Made {
     generator: Arc<dyn Generate>,
     /// `true` if different values stay different.
     distinct: bool,
-    /// The hash of the other column of the row that new values depend on, if any.
+    /// The hash function for the other column of the row that new values depend on; `None` if they depend on no other column.
     with: Option<ValueHash>,
 }
 

@@ -93,7 +93,7 @@ impl Permute {
     }
 }
 
-/// The mask `noise(share)`: changes a number by at most that share of it.
+/// The mask `noise(share)`: changes a number by at most the fraction `share` of its size.
 #[derive(Clone)]
 pub(super) struct Noise {
     hash: ValueHash,

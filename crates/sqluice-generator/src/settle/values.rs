@@ -33,7 +33,7 @@ pub(super) struct Values {
     kept: Option<Vec<Vec<Sql>>>,
 }
 
-/// The largest number of rows whose values are kept in memory.
+/// The maximum number of rows whose values are kept in memory.
 const KEPT_ROWS_MAX: u64 = 100_000;
 
 impl Values {

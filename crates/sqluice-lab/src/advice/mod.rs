@@ -128,7 +128,7 @@ impl<'a> Ways<'a> {
         a.spread.is_better(&b.spread, self.experiment.more_is_better)
     }
 
-    /// Returns how many times as good `a` is as `b`.
+    /// Returns the ratio of the medians of `a` and `b`, above 1 if `a` is better.
     pub(crate) fn times(&self, a: &Way<'_>, b: &Way<'_>) -> f64 {
         a.spread.times(&b.spread, self.experiment.more_is_better).unwrap_or(1.0)
     }
@@ -165,7 +165,7 @@ impl<'a> Ways<'a> {
         }
     }
 
-    /// Returns the first of `ways` that is as good as the best of them, except for the factor [`NEARLY`].
+    /// Returns the first of `ways` that is nearly as good as the best of them: worse by at most the factor [`NEARLY`].
     pub(crate) fn first_as_good_as_the_best(&self, ways: &[Way<'a>]) -> Option<Way<'a>> {
         let best = ways.iter().copied().reduce(|a, b| if self.is_better(&b, &a) { b } else { a })?;
         ways.iter().find(|way| self.times(&best, way) <= NEARLY).copied()

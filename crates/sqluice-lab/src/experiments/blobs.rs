@@ -20,7 +20,7 @@ const PUBLISHED_COUNT: f64 = 100_000.0;
 /// The minimum and maximum size of the blobs.
 pub(super) const BYTES: (u64, u64) = (8_000, 12_000);
 
-/// One of this number of blobs is overwritten.
+/// One blob in this number of blobs is overwritten: a tenth of all blobs.
 const OVERWRITTEN: u64 = 10;
 
 pub(super) fn all(scale: Scale) -> Vec<Experiment> {

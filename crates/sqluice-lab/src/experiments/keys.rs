@@ -35,7 +35,7 @@ fn outside_in(row: u64, rows: u64) -> u64 {
     if row.is_multiple_of(2) { row / 2 } else { rows - 1 - row / 2 }
 }
 
-/// Returns key number `row` if every tenth key precedes all others, followed by the keys after them.
+/// Returns key number `row` of a sawtooth: the keys 0, 10, 20 and so on, then 1, 11, 21 and so on, up to those that end with 9.
 fn sawtooth(row: u64, rows: u64) -> u64 {
     // The first `longer` teeth have one row more.
     let (whole, longer) = (rows / TOOTH, rows % TOOTH);

@@ -247,7 +247,7 @@ fn section(experiment: &Experiment, at: usize, old: Option<&Run>) -> Markup {
     }
 }
 
-/// Adds a full stop, and capitalizes the first word unless it is a name such as `user(id, ...)`.
+/// Adds a full stop to a description, and capitalizes the first word unless this is a name such as `user(id, ...)`.
 fn sentence(words: &str) -> String {
     let words = words.trim();
     let is_word = words.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));

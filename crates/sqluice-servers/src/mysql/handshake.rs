@@ -22,7 +22,7 @@ use super::packets::{Fault, Fields, Packets, server_error};
 /// The number of the collation `utf8mb4_general_ci`.
 const COLLATION: u8 = 45;
 
-/// The largest packet that the client takes, for the server's information.
+/// The maximum size of a packet that the client accepts, in bytes. The client tells it to the server.
 const PACKET_BYTES_MAX: u32 = 1 << 30;
 
 /// The maximum number of messages that a plugin exchanges.

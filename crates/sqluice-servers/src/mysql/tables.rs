@@ -32,7 +32,7 @@ pub(super) struct Table {
     pub(super) bytes: u64,
 }
 
-/// Lists the tables that a request names, or all tables, views and sequences if it names none.
+/// Lists the tables that a request names, or all tables, views and sequences if the request names none.
 ///
 /// # Errors
 /// If a name is unknown.

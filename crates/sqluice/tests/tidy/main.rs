@@ -58,7 +58,7 @@ fn is_test(file: &Path) -> bool {
     file.components().any(|part| part.as_os_str() == "tests")
 }
 
-/// The source files of all crates.
+/// Returns the source files of all crates.
 fn sources() -> Vec<PathBuf> {
     let mut sources = files(&repository());
     sources.retain(|file| has_extension(file, &["rs"]) && !is_this(file));

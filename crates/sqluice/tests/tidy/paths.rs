@@ -1,4 +1,4 @@
-//! The paths in texts about the code exist.
+//! Checks that the paths in texts about the code exist.
 
 use super::{read, repository};
 

@@ -1,4 +1,4 @@
-//! Runs that replace a database which others may have open: copies in place, merges into it, `--overwrite`.
+//! Runs that replace a database which other programs may have open: copies in place, merges into it, `--overwrite`.
 #![cfg(target_os = "linux")] // The tests need unshare and setpriv, programs of Linux.
 
 use std::fs::{self, Permissions};
@@ -129,8 +129,8 @@ fn the_plan_names_the_method_by_which_a_database_will_be_replaced() {
         assert!(ran.stdout.contains(line), "{ran:?}");
         let json = plan(folder.path(), &["--json"]).unwrap().json();
         assert_eq!(json["replacement"]["method"], "transaction", "{json}");
-        // In three cases no other process can have the file open: --assume-unused promises it, mode 600 of the file, mode 700 of the
-        // folder.
+        // In three cases no other process can have the file open: --assume-unused promises so, the file has mode 600, or the folder has
+        // mode 700.
         let assumed = plan(folder.path(), &["--assume-unused"]).unwrap();
         set_mode(&folder.path().join("x.db"), 0o600);
         let private = plan(folder.path(), &[]).unwrap();

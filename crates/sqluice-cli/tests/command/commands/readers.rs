@@ -33,8 +33,8 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
-/// Starts the command under strace, which holds it after its first sync: of its new pages, if it writes pages. The run then has the write
-/// lock. [`go_on`] lets it continue.
+/// Starts the command under strace, which holds it after its first sync, that of the new pages if the command writes pages. The run then
+/// has the write lock. [`go_on`] lets it continue.
 fn start_and_stop(folder: &Path, args: &[&str]) -> Child {
     crate::support::strace::start_and_stop(folder, "fdatasync", &[], args)
 }
@@ -47,7 +47,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 struct Seen {
     old: usize,
     new: usize,
-    /// The number of times that it saw the old state while new pages lay behind the last page of the file.
+    /// The number of times that a read saw the old state while new pages lay after the last page of the file.
     beside_pages: usize,
     busy: usize,
 }
@@ -57,14 +57,14 @@ struct Seen {
 struct Signs {
     /// `true` once the reader has seen the old state.
     begun: AtomicBool,
-    /// `true` once the reader has seen the old state while new pages lay behind the last page of the file.
+    /// `true` once the reader has seen the old state while new pages lay after the last page of the file.
     beside_pages: AtomicBool,
     /// `true` once the run has ended: the reader reads once more and stops.
     done: AtomicBool,
 }
 
-/// Reads again and again until `signs.done`. Panics if the content is neither the old nor the new one, or the old one after the new one.
-/// `anew`: opens a new connection for each read.
+/// Reads again and again until `signs.done`. Panics if the content is neither the old nor the new one, or is the old one after the new one.
+/// With `anew`, each read opens a new connection.
 fn read_until_done(signs: &Signs, case: &Case, folder: &Path, anew: bool) -> Seen {
     let mut seen = Seen::default();
     let mut connection = open(folder, Duration::ZERO);

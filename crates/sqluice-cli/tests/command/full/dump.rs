@@ -10,7 +10,8 @@ use crate::support::{finish, folder, integrity, names, run, sqluice_with_file_li
 
 const START: &str = "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT);\n";
 
-/// Returns a dump with `rows` rows of a kilobyte, which are written as pages, and statements by which SQLite inserts them `copies` times.
+/// Returns a dump with `rows` rows of a kilobyte, which are written as pages, and with statements by which SQLite adds these rows `copies`
+/// times.
 fn dump(rows: usize, copies: usize) -> String {
     let mut text = START.to_owned();
     for row in 0..rows {

@@ -12,7 +12,7 @@ use crate::support::{folder, integrity, names, run, start, tell};
 const MEMBERS: usize = 4;
 const ROWS: usize = 60_000;
 
-/// The members of the archive: several writes of rows.
+/// Returns the members of the archive. Their rows take several writes.
 fn members() -> Vec<(String, String)> {
     let text = |member: usize| {
         let mut text = "a,b\n".to_owned();

@@ -8,7 +8,7 @@ use sqluice_testkit::effort::tries;
 use crate::support::kills::Kills;
 use crate::support::{folder, integrity, names, run, start, tell};
 
-/// A dump with rows that become pages, and statements that SQLite runs after them.
+/// Returns a dump with rows that become pages, and statements that SQLite runs after them.
 fn dump(rows: usize) -> String {
     let mut text =
         "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT);\n"

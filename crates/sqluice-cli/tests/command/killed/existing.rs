@@ -33,7 +33,7 @@ enum Phase {
     Opening,
     /// The run has the write lock, and has written nothing to the file.
     Working,
-    /// New pages are written behind the last page.
+    /// New pages are written after the last page.
     Pages,
     /// The pages are synced, and become part of the database; in the SQL scenario, SQLite writes.
     Publishing,

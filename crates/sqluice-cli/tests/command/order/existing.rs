@@ -36,7 +36,7 @@ fn replay(case: &Case, before: &Files, ops: &[Op], failures: usize) -> Result<us
             let files = after(before, done, &loss);
             let mut hasher = DefaultHasher::new();
             (&files, end == ops.len()).hash(&mut hasher);
-            // Only after the end must the new database be found.
+            // Only after the last call must SQLite find the new database, so the end is part of the state.
             if !seen.insert(hasher.finish()) {
                 continue;
             }
@@ -140,7 +140,7 @@ fn pages_are_written_behind_the_last_page_and_synced_before_anything_refers_to_t
     }
 }
 
-/// Returns wrong orders of the operations, each with a description. The replay must find each wrong.
+/// Returns wrong orders of the operations, each with a description. The replay must find a fault in each of them.
 fn wrong_orders(case: &Case, recorded: &Recorded) -> Vec<(&'static str, Vec<Op>)> {
     let ops = &recorded.ops;
     let without = |lost: &dyn Fn(usize, &Op) -> bool| -> Vec<Op> {

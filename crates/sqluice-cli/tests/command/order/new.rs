@@ -5,11 +5,11 @@
 //!
 //! ```text
 //!  write A   write B   fsync file   rename   fsync folder
-//!  |---------------- prefix ------------|                    what was not synced by then may be lost, all of it or
-//!                                                            any part, and the rename may have happened or not
+//!  |---------------- prefix ------------|                    then a power failure
 //! ```
 //!
-//! The target must be absent, or a complete database. Wrong orders of the calls must fail this test.
+//! After a prefix, writes that were not synced may be lost, all of them or any part, and the rename may have happened or not. The target
+//! must be absent, or a complete database. Wrong orders of the calls must fail this test.
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 

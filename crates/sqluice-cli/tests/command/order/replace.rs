@@ -3,9 +3,10 @@
 //!
 //! ```text
 //!  write T   fsync T   write x.db-journal   unlink x.db-wal   fsync folder   rename T to x.db   fsync folder
-//!  |------------------------- prefix ---------------------|                  what was not synced by then, writes and
-//!                                                                            names, may be lost or not
+//!  |------------------------- prefix ---------------------|                  then a power failure
 //! ```
+//!
+//! After a prefix, writes and names that were not synced may be lost or not.
 //!
 //! SQLite's own calls are included. After each call, SQLite must find all of the old database at the target or all of the new one. Wrong
 //! orders of the calls must fail this test.
@@ -102,8 +103,9 @@ fn moments(log: &str, folder: &Path, files: Vec<String>) -> Vec<Moment> {
     for call in &calls(log) {
         let nth = counts.entry((call.thread, call.name.clone())).or_default();
         *nth += 1;
-        // Not even a call that fails: by then the journal may be another's. The log of the old database, which has no name, is closed, and
-        // the files that processes have open are only looked at.
+        // After the rename, no call may use the journal or the log by name, not even a call that fails: by then the file may be another
+        // program's. Closing the log of the old database, which has no name any more, and reading which files processes have open are
+        // allowed.
         let is_of_process = call.name.starts_with("readlink") && call.args.contains("\"/proc/");
         let is_by_name = call.name != "close" && !is_of_process && call.args.contains("x.db-");
         assert!(!renamed || !is_by_name, "after the end: {}({})", call.name, call.args);

@@ -196,7 +196,7 @@ fn requests_that_fail_temporarily_are_repeated_as_often_as_retries_says() {
         });
         format!("http://{address}/t.csv")
     };
-    // Each for longer than the waits of a few seconds.
+    // Each request fails 15 times, which takes longer than waits of a few seconds.
     assert_right(folder, &mut quickly(folder), &failing(15), &wanted);
     let words = ["500 Internal Server Error", "--timeout"];
     assert_fails(folder, &mut quickly(folder), &failing(usize::MAX), &["--retries", "2"], &words);

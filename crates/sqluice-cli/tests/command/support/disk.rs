@@ -2,9 +2,10 @@
 //!
 //! ```text
 //!  write journal   fsync journal   write x.db   fsync x.db   unlink journal
-//!  |---------------------- prefix -------------|                     what was not synced by then may be lost: all of it,
-//!                                                                    any part, the second half of a write
+//!  |---------------------- prefix -------------|                    then a power failure
 //! ```
+//!
+//! After a prefix, operations that were not synced may be lost: all of them, any part, or the second half of a write.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -56,7 +56,8 @@ impl From<Output> for Ran {
     }
 }
 
-/// Paths below the working folder, with `/`. JSON and manual pages have their own meanings for `\`.
+/// Replaces the `\` of Windows in paths below the working folder by `/`. JSON and manual pages are unchanged: there, `\` has other
+/// meanings.
 fn in_place(said: String) -> String {
     let is_marked_up = said.starts_with('{') || said.starts_with(".ie ");
     if is_marked_up { said } else { said.replace(r".\", "./").replace(r"\*", "/*") }

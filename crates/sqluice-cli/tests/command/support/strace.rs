@@ -46,7 +46,7 @@ pub(crate) fn go_on(mut strace: Child) -> Ran {
         thread::sleep(Duration::from_millis(5));
     }
     let ran = end(strace);
-    // A signal that arrives while the run ends can confuse strace, which then fails although the run, as its report says, has not.
+    // A signal that arrives while the run ends can confuse strace, which then fails although the report shows that the run has not failed.
     match ran.stderr.strip_suffix("strace: Unexpected wait status 0\n") {
         Some(report) if report.starts_with("Loaded ") && !report.contains("error:") => {
             Ran { status: ExitStatus::default(), stderr: report.to_owned(), ..ran }

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use crate::support::{folder, generate, integrity, names, run};
 use crate::transcript::matches;
 
-/// A database with an index, a view, a trigger, a reference and free pages.
+/// Makes a database with an index, a view, a trigger, a reference and free pages.
 fn shop(folder: &Path) {
     let sql = "CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT);
         CREATE TABLE orders (id INTEGER PRIMARY KEY, customer REFERENCES customer, day TEXT);

@@ -84,7 +84,7 @@ fn without_arguments_examples_are_shown() {
 fn the_help_of_every_flag_of_load_states_the_default() {
     let help = help(100, &["load", "--help"]);
     let flags = help.split("\nOutput:").next().unwrap().split("\nOptions:").nth(1).unwrap();
-    // The description of a flag begins with its dashes, and ends at the next flag or heading. Possible values are a list in it.
+    // The description of a flag begins with its dashes, and ends at the next flag or heading. A list of possible values is part of it.
     let is_flag = |line: &str| line.starts_with('-') && !line.starts_with("- ");
     let mut described: Vec<String> = Vec::new();
     for line in flags.lines().filter(|line| !line.is_empty()) {
@@ -96,7 +96,7 @@ fn the_help_of_every_flag_of_load_states_the_default() {
     }
     let flags: Vec<&String> = described.iter().filter(|line| is_flag(line)).collect();
     assert!(flags.len() >= 40, "{flags:#?}");
-    // Flags that need no [default: ...], because without them their action is plainly not done.
+    // Flags that need no [default: ...]: it is plain that without the flag nothing is done.
     let plain = ["--empty-as-text", "--dry-run", "--overwrite ", "-y, --yes", "-h, --help"];
     for flag in flags.iter().filter(|flag| !plain.iter().any(|plain| flag.starts_with(plain))) {
         assert!(flag.contains("[default: "), "{flag}");
@@ -211,7 +211,7 @@ fn completed(folder: &Path, words: &[&str]) -> Vec<String> {
     let mut command = sqluice(folder);
     command.env("SQLUICE_COMPLETE", "fish").arg("--").args(words);
     let shown = finish(&mut command).ok().stdout;
-    // fish prints a description behind each value.
+    // fish prints a description after each value.
     shown.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
 }
 

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::support::{folder, generate, run};
 use crate::transcript::matches;
 
-/// The names of all indexes.
+/// Returns the names of all indexes.
 fn indexes(db: &Path) -> Vec<String> {
     let db = Connection::open(db).unwrap();
     let mut names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' ORDER BY 1").unwrap();

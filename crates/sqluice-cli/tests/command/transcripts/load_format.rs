@@ -461,7 +461,7 @@ fn a_stray_quote_that_hides_rows_has_a_warning() {
         "error: t.csv:3:3: the quoted field that begins here has 4 lines, and each of them could be a row\n\n\
          hint: --quote none takes quotes for characters like any other; without --strict-quotes such a field is loaded, with a warning",
     );
-    // The stray quote is far behind the sample, and a quoted field is before it.
+    // The stray quote is far after the sample, and a quoted field is before it.
     let rows: String = (0..200_000).map(|row| format!("{row},name {row}\n")).collect();
     let late = format!("id,name\n0,\"a, b\"\n{rows}7,\"lost\n{rows}");
     load("--reject bad.csv", &late)

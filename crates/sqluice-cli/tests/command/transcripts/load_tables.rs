@@ -204,7 +204,7 @@ fn an_unknown_type_is_refused() {
         ("x y )", "near \")\": syntax error"),
         ("TEXT NOT", "near \",\": syntax error"),
     ] {
-        // In quotes, as for a shell.
+        // The message quotes the value as a shell requires.
         refused(&format!("--type 'a={given}'"), &format!("--type 'a={given}': {why}\n\n{hint}"));
     }
     for strict in ["", "--strict "] {

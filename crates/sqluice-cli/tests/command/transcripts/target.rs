@@ -55,7 +55,7 @@ error: cannot create a file in no/such
 
 hint: make it first: mkdir -p no/such",
     );
-    // In quotes, as for a shell.
+    // The hint quotes the path as a shell requires.
     fails(
         &[],
         "generate 'no such/x.db' --preset user --rows 3",

@@ -1,4 +1,4 @@
-//! Wrong command lines, and files that can't be read.
+//! Transcripts of wrong command lines, and of files that can't be read.
 
 use crate::transcript::{ONE_ROW, fails};
 
@@ -250,7 +250,7 @@ fn files_that_cannot_be_read_are_named() {
         fails(&[], args, 1, &format!("error: cannot read {file}\n{no_such}"));
     }
     let folder = &[("d/", "")];
-    // Windows says that it is denied.
+    // Windows denies access to a folder that is opened as a file.
     let cause =
         if cfg!(windows) { "Permission denied (os error 13)" } else { "Is a directory (os error 21)" };
     let is_folder = format!("error: cannot read d\n  caused by: {cause}");

@@ -154,7 +154,7 @@ pub(crate) fn tree_of(pages: Vec<Vec<u8>>) -> Vec<u8> {
     file.finish(&[entry("t", 2, "CREATE TABLE t (a)")])
 }
 
-/// A leaf with one row.
+/// Returns a leaf with one row.
 pub(crate) fn leaf(rowid: u8) -> Vec<u8> {
     let mut page = vec![0; 512];
     write_header(&mut page, PageKind::LeafTable, 1, 507);
@@ -163,7 +163,7 @@ pub(crate) fn leaf(rowid: u8) -> Vec<u8> {
     page
 }
 
-/// An interior page with these cells, (child, rowid), and the right-most child.
+/// Returns an interior page with these cells, (child, rowid), and the right-most child.
 pub(crate) fn interior(cells: &[(u8, u8)], right: u8) -> Vec<u8> {
     let mut page = vec![0; 512];
     let content = 512 - cells.len() * 5;

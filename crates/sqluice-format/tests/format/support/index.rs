@@ -77,7 +77,7 @@ pub(crate) fn index_entry(name: &str, table: &str, root_page: u32, sql: &str) ->
     SchemaEntry { kind: "index".to_owned(), name, table, root_page, sql }
 }
 
-/// Every entry of the index B-tree at `root`, read from the pages.
+/// Returns every entry of the index B-tree at `root`, read from the pages.
 pub(crate) fn entries(bytes: &[u8], root: u32) -> Vec<Vec<u8>> {
     let mut entries = Vec::new();
     read_entries(bytes, Header::from_bytes(bytes).unwrap().geometry, root, &mut entries);

@@ -54,7 +54,7 @@ impl Home {
     }
 }
 
-/// The bytes of the database that SQLite makes of `sql`.
+/// Returns the bytes of the database that SQLite makes of `sql`.
 pub(crate) fn sqlite(sql: &str) -> Vec<u8> {
     let home = Home::new();
     let db = open(&home.path);
@@ -83,7 +83,7 @@ pub(crate) fn check_with(bytes: &[u8], pending_byte: u32) -> Report {
     report
 }
 
-/// Problems as lines of text.
+/// Returns problems as lines of text.
 pub(crate) fn problems(report: &Report) -> String {
     report.problems.iter().map(|problem| format!("{problem}\n")).collect()
 }
@@ -101,12 +101,12 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// A file with an empty page 1.
+    /// Returns a file with an empty page 1.
     pub(crate) fn new(geometry: Geometry) -> Pages {
         Pages { geometry, bytes: vec![0; geometry.page_bytes()] }
     }
 
-    /// The number of the next page.
+    /// Returns the number of the next page.
     pub(crate) fn next(&mut self) -> u32 {
         let number = (self.bytes.len() / self.geometry.page_bytes()) as u32 + 1;
         let skipped = self.geometry.skip_lock_page(number);
@@ -169,14 +169,14 @@ pub(crate) fn entry(name: &str, root_page: u32, sql: &str) -> SchemaEntry {
     SchemaEntry { kind: "table".to_owned(), name: name.clone(), table: name, root_page, sql }
 }
 
-/// A database with the table `t (a)`.
+/// Returns a database with the table `t (a)`.
 pub(crate) fn database(geometry: Geometry, rows: &[Row], capacity: u32) -> Vec<u8> {
     let mut pages = Pages::new(geometry);
     let root = pages.table(rows, capacity);
     pages.finish(&[entry("t", root, "CREATE TABLE t (a)")])
 }
 
-/// Every row of the table B-tree at `root`, read from the pages.
+/// Returns every row of the table B-tree at `root`, read from the pages.
 pub(crate) fn rows(bytes: &[u8], root: u32) -> Vec<Row> {
     let mut rows = Vec::new();
     read_rows(bytes, Header::from_bytes(bytes).unwrap().geometry, root, &mut rows);
@@ -217,7 +217,7 @@ fn read_rows(bytes: &[u8], geometry: Geometry, number: u32, rows: &mut Vec<Row>)
     }
 }
 
-/// A record of exactly `bytes` bytes: a blob, and a NULL where the blob's growing header skips a size.
+/// Returns a record of exactly `bytes` bytes: a blob, and a NULL where the blob's growing header skips a size.
 pub(crate) fn record_of(bytes: usize, fill: u8) -> Vec<u8> {
     let blob = vec![fill; bytes];
     for body in (bytes.saturating_sub(12)..bytes).rev() {

@@ -50,7 +50,7 @@ fn compare_texts(collation: Collation, a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// In 128 bits, where every float between the integers' limits has its whole part.
+/// Compares in 128 bits, which hold the whole part of every float between the limits of integers.
 fn compare_int_real(int: i64, real: f64) -> Ordering {
     let whole = real.floor();
     let order = i128::from(int).cmp(&(whole as i128));

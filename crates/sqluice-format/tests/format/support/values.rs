@@ -1,4 +1,4 @@
-//! Values for random tests.
+//! A value that owns its bytes, with conversions from the values of the format and of rusqlite.
 
 use sqluice_format::value::Value;
 

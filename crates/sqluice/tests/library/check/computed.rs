@@ -61,7 +61,7 @@ fn database(path: &Path, random: &mut Random, made: &Made) {
     connection.execute_batch("COMMIT").unwrap();
 }
 
-/// The statements of the indexes, with their names.
+/// Returns the statements of the indexes, with their names.
 fn statements(sql: &str) -> Vec<(String, String)> {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sql).unwrap();
@@ -72,7 +72,7 @@ fn statements(sql: &str) -> Vec<(String, String)> {
     rows.map(Result::unwrap).collect()
 }
 
-/// The answer of SQLite: its message, or `None` if it can't tell.
+/// Returns SQLite's message about the database, or `None` if SQLite can't check it.
 fn integrity_of(path: &Path) -> Option<String> {
     let connection = Connection::open(path).unwrap();
     let mut statement = connection.prepare("PRAGMA integrity_check").ok()?;

@@ -13,7 +13,7 @@ fn full(path: &Path) -> Checked {
     Check::new(path).full(true).run().unwrap()
 }
 
-/// The database, its log and its journal, byte by byte.
+/// Returns the database, its log and its journal, byte by byte.
 fn files(path: &Path) -> Vec<Option<Vec<u8>>> {
     let beside = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -23,7 +23,7 @@ fn files(path: &Path) -> Vec<Option<Vec<u8>>> {
     vec![std::fs::read(path).ok(), beside("-wal"), beside("-journal")]
 }
 
-/// A connection on which rows may break constraints.
+/// Opens a connection on which rows may break constraints.
 fn breaking(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
     connection
@@ -34,14 +34,14 @@ fn breaking(path: &Path) -> Connection {
     connection
 }
 
-/// SQL that changes the declaration of a table without its rows.
+/// Returns SQL that changes the declaration of a table without its rows.
 fn redeclare(from: &str, to: &str) -> String {
     format!(
         "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '{from}', '{to}'); PRAGMA writable_schema = RESET;"
     )
 }
 
-/// SQL that changes rows while an index is left out of the schema, so that the index becomes outdated.
+/// Returns SQL that changes rows while an index is left out of the schema, so that the index becomes outdated.
 fn behind(index: &str, change: &str) -> String {
     format!(
         "CREATE TEMP TABLE spare AS SELECT * FROM main.sqlite_schema WHERE name = '{index}';
@@ -51,7 +51,7 @@ fn behind(index: &str, change: &str) -> String {
     )
 }
 
-/// SQL that makes faults which SQLite finds.
+/// Returns SQL statements, each of which makes faults that SQLite finds.
 fn faults() -> Vec<String> {
     let t = "CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER, b TEXT); INSERT INTO t VALUES (1, 10, 'x'), (2, 20, 'y'), (3, 30, NULL);";
     let check =
@@ -124,7 +124,8 @@ fn each_fault_that_sqlite_finds_on_a_writable_connection_is_found_by_a_full_chec
     }
 }
 
-/// SQL of sound databases. `true`: the database needs a function, collation or tokenizer of an application, and `check` reports that.
+/// Returns SQL that makes sound databases, each with `true` if the database needs a function, collation or tokenizer of an application,
+/// which `check` reports.
 fn sound() -> Vec<(String, bool)> {
     let t = "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b); INSERT INTO t VALUES (1, 'x', 1), (2, 'Y', 2), (3, 'z', 3);";
     let own = [

@@ -144,7 +144,7 @@ impl File {
         (2..=page_count).filter(of_kind).collect()
     }
 
-    /// The cells of a page.
+    /// Returns the cells of a page.
     fn cells(&mut self, page: u32) -> Vec<Cell> {
         let kind = PageKind::from_byte(self.page(page)[0]).unwrap();
         let geometry = self.geometry;
@@ -166,7 +166,7 @@ impl File {
         (0..count).map(cell).collect()
     }
 
-    /// All cells on pages of these kinds.
+    /// Returns all cells on pages of these kinds.
     fn cells_of(&mut self, kinds: &[PageKind]) -> Vec<Cell> {
         self.pages_of(kinds).into_iter().flat_map(|page| self.cells(page)).collect()
     }

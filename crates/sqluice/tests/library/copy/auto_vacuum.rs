@@ -1,4 +1,4 @@
-//! Copies with auto_vacuum, which SQLite writes.
+//! Tests of copies with auto_vacuum. SQLite writes such copies.
 
 use std::path::{Path, PathBuf};
 

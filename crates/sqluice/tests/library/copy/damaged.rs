@@ -201,7 +201,7 @@ fn a_damaged_database_is_refused_or_the_result_has_all_rows_that_sqlite_reads() 
     assert!(done > 0 && refused > done, "{done} were copied, {refused} refused");
 }
 
-/// A database with a table `t` of 500 rows and an index `ti`, changed by `change`, which gets its connection.
+/// Makes a database with a table `t` of 500 rows and an index `ti`. Then calls `change` with the connection.
 fn changed(path: &Path, change: impl FnOnce(&Connection)) {
     let connection = Connection::open(path).unwrap();
     connection

@@ -1,4 +1,4 @@
-//! Copies that take the place of their source.
+//! Tests of copies that replace their source.
 
 use std::path::Path;
 use std::time::Duration;

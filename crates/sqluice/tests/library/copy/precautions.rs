@@ -29,7 +29,7 @@ const FIRST: i64 = 10;
 /// The environment variable that names the database to the process that commits.
 const COMMIT_TO: &str = "SQLUICE_COMMIT_TO";
 
-/// A database of some fifty leaves, all of whose rows have the version [`FIRST`].
+/// Makes a database of some fifty leaves, all of whose rows have the version [`FIRST`].
 fn made(mode: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("a.db");

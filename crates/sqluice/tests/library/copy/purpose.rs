@@ -21,7 +21,7 @@ fn run(copy: &Copy) -> Result<CopyReport, Error> {
     copy.run()
 }
 
-/// A database of pages of 1024 bytes, in WAL mode, with auto_vacuum and deleted rows.
+/// Makes a database of pages of 1024 bytes, in WAL mode, with auto_vacuum and deleted rows.
 fn source(folder: &Path) -> std::path::PathBuf {
     let db = folder.join("source.db");
     let connection = Connection::open(&db).unwrap();
@@ -39,7 +39,7 @@ fn source(folder: &Path) -> std::path::PathBuf {
     db
 }
 
-/// Name and value of the settings that a report lists.
+/// Returns the names and values of the settings that a report lists.
 fn chosen(report: &CopyReport) -> Vec<(&str, &str)> {
     report.chosen.iter().map(|chosen| (chosen.name, &*chosen.value)).collect()
 }

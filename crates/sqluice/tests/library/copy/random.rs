@@ -14,7 +14,7 @@ use super::content::{content, integrity, open, pragma};
 use sqluice_testkit::config;
 use sqluice_testkit::effort::tries;
 
-/// A database with tables, indexes, views, triggers, virtual tables, statistics and free pages.
+/// Makes a database with tables, indexes, views, triggers, virtual tables, statistics and free pages.
 pub(crate) fn make(rng: &mut Rng, db: &Path) {
     let table = make_table(rng, db);
     let connection = open(db);

@@ -16,7 +16,7 @@ fn import(folder: &std::path::Path) -> Connection {
     connection
 }
 
-/// Kinds, names and statements of all objects, and all rows with their rowids.
+/// Returns kinds, names and statements of all objects, and all rows with their rowids.
 fn all(connection: &Connection) -> (Vec<String>, Vec<String>) {
     let texts = |sql: &str| -> Vec<String> {
         let mut statement = connection.prepare(sql).unwrap();

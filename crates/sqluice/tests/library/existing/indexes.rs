@@ -15,7 +15,7 @@ const DECLARED: &str =
     "CREATE TABLE t (id INTEGER PRIMARY KEY, u TEXT UNIQUE, a COLLATE NOCASE, b, UNIQUE (b, id));
     CREATE INDEX t_a ON t (a DESC, b); CREATE UNIQUE INDEX t_u ON t (u DESC, id)";
 
-/// Rows from `first` on.
+/// Returns `count` rows with keys from `first` on.
 fn rows(random: &mut Random, first: i64, count: usize, bytes: usize) -> Vec<Row> {
     let row = |number: i64, random: &mut Random| {
         let unique = if random.one_in(5) {

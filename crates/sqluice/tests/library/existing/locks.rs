@@ -47,7 +47,7 @@ fn between<'a>(
     vec![Box::new(Between { source: source(&rows(count), 100), part: 0, before })]
 }
 
-/// Small chunks, so that pages are written early.
+/// Returns options with small chunks, so that pages are written early.
 fn options() -> WriteOptions {
     WriteOptions::new().threads(2).tune(|tuning| tuning.chunk_bytes = 16384)
 }

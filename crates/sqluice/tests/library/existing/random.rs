@@ -3,9 +3,11 @@
 //!
 //! ```text
 //!               ┌─ load ──────────────────────────────────> ours.db ─┐
-//! old.db, rows ─┤                                                     ├─ the same schema, rows and sequences; sound;
-//!               └─ BEGIN, INSERT of each row, COMMIT ─────> twin.db ─┘  the same journal mode; nothing left behind
+//! old.db, rows ─┤                                                     ├─ equal and sound, no other files
+//!               └─ BEGIN, INSERT of each row, COMMIT ─────> twin.db ─┘
 //! ```
+//!
+//! Equal databases have the same schema, rows, sequences and journal mode.
 
 #![cfg(feature = "load")]
 
@@ -84,13 +86,13 @@ struct Old {
 struct New {
     what: What,
     rows: usize,
-    /// Some of their keys exist already.
+    /// `true` if some of the keys exist already.
     overlaps: bool,
-    /// Their keys do not ascend.
+    /// `true` if the keys do not ascend.
     shuffled: bool,
-    /// A column that the file lacks.
+    /// `true` if the file lacks a column.
     missing: bool,
-    /// NULL for some of the rowids.
+    /// `true` if some of the rowids are NULL.
     nulls: bool,
     long: bool,
     seed: u64,
@@ -117,7 +119,7 @@ fn what() -> impl Strategy<Value = What> {
     ]
 }
 
-/// True for a few of the cases, so that few tables have all extras.
+/// Generates `true` in a few of the cases, so that few tables have all extras.
 fn seldom() -> impl Strategy<Value = bool> {
     prop::bool::weighted(0.15)
 }
@@ -187,7 +189,7 @@ fn new() -> impl Strategy<Value = New> {
 }
 
 impl Old {
-    /// The statements that make a table.
+    /// Returns the statements that make a table.
     fn declare(&self, table: &str) -> String {
         let Extras { unique, index, expression, partial, check, generated, strict, .. } = self.extras;
         let id = match self.key {
@@ -364,7 +366,7 @@ fn insert(
     records.rows.iter().try_for_each(|row| insert.execute(params_from_iter(row)).map(drop))
 }
 
-/// The columns of a key of the table, if it has one that may be named.
+/// Returns the columns of a key of the table that ON CONFLICT may name; `None` if the table has none.
 fn upsert_keys(old: &Old) -> Option<&'static [&'static str]> {
     match old.key {
         Key::Rowid | Key::Autoincrement => Some(&["id"]),
@@ -441,7 +443,7 @@ fn load(path: &Path, csv: &Path, old: &Old, new: &New) -> Result<String, String>
     }))
 }
 
-/// All that the database holds, as lines.
+/// Returns all content of the database, as lines.
 fn content(path: &Path) -> Vec<String> {
     let connection = Connection::open(path).unwrap();
     assert_eq!(integrity(&connection), "ok");

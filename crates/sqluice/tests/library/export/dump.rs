@@ -38,7 +38,7 @@ fn by_library(dump: &Path) -> PathBuf {
     let connection = Connection::open(&db).unwrap();
     connection.execute_batch("PRAGMA synchronous = OFF").unwrap();
     connection.execute_batch(&fs::read_to_string(dump).unwrap()).unwrap();
-    // The connection can be used as before.
+    // The connection that ran the dump can still read each table.
     let mut tables = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
     let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
     for table in tables {
@@ -52,7 +52,7 @@ fn loaded(dump: &Path) -> Vec<PathBuf> {
     by_program(dump).into_iter().chain([by_library(dump)]).collect()
 }
 
-/// A float of any size: with all digits, with few decimals, or subnormal.
+/// Returns a float of any size: with all digits, with few decimals, or subnormal.
 fn finite(rng: &mut Rng) -> f64 {
     loop {
         let real = match rng.u8(0..4) {
@@ -232,7 +232,7 @@ impl Shop {
         Export::new(self.at("shop.db"), self.at(to)).threads(2)
     }
 
-    /// The names of the objects and the rows of SQLite's own tables, after a dump of some tables is loaded.
+    /// Returns the names of the objects and the rows of SQLite's own tables, after a dump of some tables is loaded.
     fn of_tables(&self, tables: &[&str]) -> Vec<String> {
         let dump = self.at("some.sql");
         self.export("some.sql").tables(tables.iter().copied()).overwrite(true).run().unwrap();

@@ -34,7 +34,7 @@ fn rows(read: &Read) -> Result<Vec<RecordBatch>, Error> {
     read.open(&Context::default())?.collect()
 }
 
-/// The rows as text, one after another.
+/// Returns the rows as text, one after another.
 fn shown(batches: &[RecordBatch]) -> Vec<String> {
     let row = |batch: &RecordBatch, row: usize| format!("{:?}", batch.slice(row, 1).columns());
     batches

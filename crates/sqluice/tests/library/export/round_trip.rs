@@ -36,7 +36,7 @@ fn make(rng: &mut Rng, db: &Path) -> Made {
     Made { name, sql, columns, rows }
 }
 
-/// Returns the given columns of a table in its own order.
+/// Returns the given columns of all rows, in the order of the table.
 fn select(db: &Path, table: &str, columns: &str) -> Vec<Vec<Exact>> {
     by_sqlite(db, &format!("SELECT {columns} FROM (SELECT * FROM {} NOT INDEXED)", quoted(table)))
 }

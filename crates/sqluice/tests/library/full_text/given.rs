@@ -1,4 +1,4 @@
-//! Rows for full-text tables themselves: those that keep their texts, and those that keep none.
+//! Tests of loads into full-text tables: tables that keep their texts, and tables that keep none.
 
 use std::fs;
 use std::path::{Path, PathBuf};

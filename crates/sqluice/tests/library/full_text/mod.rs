@@ -1,4 +1,4 @@
-//! Full-text indexes that `index` makes, beside those of SQLite.
+//! Tests of full-text indexes: those that sqluice makes are compared with those that SQLite makes.
 
 mod appended;
 mod filled;

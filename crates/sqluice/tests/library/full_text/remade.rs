@@ -1,4 +1,4 @@
-//! Full-text tables that exist: `optimize` and `rebuild` on all cores, beside those of SQLite.
+//! Tests of `optimize` and `rebuild` for existing full-text tables, whose results are compared with those of SQLite.
 
 use std::fs;
 use std::path::Path;

@@ -97,7 +97,7 @@ pub(super) fn insert(connection: &Connection, from: i64, count: usize, random: &
     connection.execute_batch("COMMIT").unwrap();
 }
 
-/// The queries of a full-text table `f` with the columns `a`, `b` and perhaps others, each with its parameter.
+/// Returns the queries of a full-text table `f` with the columns `a`, `b` and perhaps others, each with its parameter.
 pub(super) fn queries() -> Vec<(String, &'static str)> {
     let matches = [
         "every",

@@ -1,4 +1,4 @@
-//! Tokenizers of the program.
+//! Tests of full-text indexes with tokenizers that a program registers.
 
 use std::fs;
 

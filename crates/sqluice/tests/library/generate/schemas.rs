@@ -58,7 +58,7 @@ fn assert_kept(sql: &str, rows: &[(Option<&str>, u64)], seed: u64) -> Connection
     twin
 }
 
-/// Returns the declaration of a random column, and true if it is a key that other tables can refer to.
+/// Returns the declaration of a random column.
 fn random_column(random: &mut Random, index: usize) -> String {
     let name = match random.below(3) {
         0 => format!("c{index}"),
@@ -172,7 +172,7 @@ fn random_column(random: &mut Random, index: usize) -> String {
     column
 }
 
-/// A schema of some tables, each of which may refer to those before it.
+/// Returns a schema of some tables, each of which may refer to those before it.
 fn random_schema(random: &mut Random) -> String {
     let mut sql = String::new();
     // Keys that can be referred to: table and columns.
@@ -193,7 +193,7 @@ fn random_schema(random: &mut Random) -> String {
                 key.push("kind".to_owned());
             }
             _ => {
-                // Of two others.
+                // A key of references to two other tables.
                 let single: Vec<&(String, Vec<String>)> =
                     keys.iter().filter(|(_, key)| key.len() == 1).collect();
                 if single.len() < 2 {
@@ -380,7 +380,7 @@ const LIVES: &[&[&str]] = &[
     ],
 ];
 
-/// SQL of a date column of any type as text that sorts by time.
+/// Returns SQL of a date column of any type as text that sorts by time.
 fn as_text(column: &str) -> String {
     format!("CASE typeof({column}) WHEN 'integer' THEN datetime({column}, 'unixepoch') ELSE {column} END")
 }

@@ -27,7 +27,7 @@ fn make(target: &Path, scale: f64, threads: usize) -> Report {
     tpch.run().unwrap()
 }
 
-/// A file of CSV, and how many rows it has.
+/// Returns the text of a CSV file, and its row count.
 fn csv(header: &str, lines: impl Iterator<Item = impl Display>) -> (String, usize) {
     let (mut text, mut rows) = (format!("{header}\n"), 0);
     for line in lines {
@@ -37,7 +37,7 @@ fn csv(header: &str, lines: impl Iterator<Item = impl Display>) -> (String, usiz
     (text, rows)
 }
 
-/// The tables as tpchgen's own formatter has them.
+/// Returns the tables as tpchgen's own formatter has them.
 fn tables(scale: f64) -> [(&'static str, (String, usize)); 8] {
     let region = RegionGenerator::new(scale, 1, 1);
     let nation = NationGenerator::new(scale, 1, 1);

@@ -42,7 +42,7 @@ fn options(on_conflict: OnConflict) -> WriteOptions {
     WriteOptions::new().threads(2).on_conflict(on_conflict)
 }
 
-/// Rows of integers.
+/// Returns rows of integers.
 fn ints<const N: usize>(rows: &[[i64; N]]) -> Vec<Row> {
     rows.iter().map(|row| row.map(Owned::Int).to_vec()).collect()
 }
@@ -144,7 +144,7 @@ fn of_many_rows_with_one_key_one_stays() {
     }
 }
 
-/// A table of four columns, some keys of which no two rows may share.
+/// Generates a table of four columns, some keys of which no two rows may share.
 fn table() -> impl Strategy<Value = String> {
     let key = prop_oneof![
         3 => Just(String::new()),

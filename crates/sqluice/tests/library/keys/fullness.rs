@@ -34,10 +34,10 @@ const SQL: &str = "
     ) WITHOUT ROWID;
     CREATE INDEX w_by_v ON w (v);";
 
-/// Small enough for trees of several chunks.
+/// The size of a chunk, so small that trees have several chunks.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Pages of each tree, leaves first, then interior and overflow pages.
+/// Returns pages of each tree, leaves first, then interior and overflow pages.
 fn pages(database: &Connection) -> Vec<(String, [i64; 3])> {
     let sql = "SELECT name, count(*) FILTER (WHERE pagetype = 'leaf'), count(*) FILTER (WHERE pagetype = 'internal'),
                    count(*) FILTER (WHERE pagetype = 'overflow')
@@ -71,8 +71,8 @@ fn assert_full(page_bytes: u32, rows: u64) {
         assert_eq!(name, same);
         let [ours_in_all, theirs_in_all] = [ours, theirs].map(|pages| pages.iter().sum::<i64>());
         let what = format!("{name}, {rows} rows, pages of {page_bytes}: {ours:?}, SQLite {theirs:?}");
-        // A chunk of a table with rowids has nothing put by for what overflows: its last leaf may stay short of a row whose
-        // pages have no room. That is less than a leaf in a thousand.
+        // A chunk of a table with rowids keeps no pages in reserve for overflow: its last leaf may lack a row whose overflow pages have no
+        // room in the chunk. Fewer than one leaf in a thousand is such a leaf.
         let spare = |pages: i64| if name == "t" { pages / 1000 } else { 0 };
         assert!(ours_in_all <= theirs_in_all + spare(theirs_in_all), "{what}");
         assert!(ours[0] <= theirs[0] + spare(theirs[0]), "{what}");

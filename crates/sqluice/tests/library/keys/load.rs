@@ -31,7 +31,7 @@ struct Case {
     threads: usize,
 }
 
-/// Rowids in some order, some of them twice.
+/// Generates rowids in some order, some of them twice.
 fn ids() -> impl Strategy<Value = Vec<i64>> {
     let ascending = prop::collection::vec(1..4i64, 1..250).prop_map(|gaps| {
         let sum = |sum: &mut i64, gap: i64| {
@@ -74,7 +74,7 @@ fn case() -> impl Strategy<Value = Case> {
             (autoincrement, unique, times, on_conflict),
             (sample_bytes, part_bytes, threads),
         )| {
-            // The next automatic rowid would depend on rows that SQLite left out, and no rowid follows the largest one.
+            // No NULL rowids if the next automatic rowid would depend on rows that SQLite left out, or if it would follow the largest rowid.
             let others = unique && on_conflict != OnConflict::Abort;
             let full = ids.iter().any(|id| *id > i64::MAX / 2);
             let nulls = if others || full { 0 } else { nulls };
@@ -95,7 +95,7 @@ impl Case {
         )
     }
 
-    /// The fields of the file: text or nothing.
+    /// Returns the fields of the file: text or nothing.
     fn rows(&self) -> Vec<Row> {
         let text = |text: String| Owned::Text(text.into_bytes());
         let row = |(number, id): (usize, &Option<i64>)| {

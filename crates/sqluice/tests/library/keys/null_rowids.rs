@@ -1,5 +1,5 @@
 //! NULL for an INTEGER PRIMARY KEY means one more than the largest so far: beside bad rows, among rows with the same key, and in
-//! AUTOINCREMENT tables. And sqlite_sequence, whatever the tables are called.
+//! AUTOINCREMENT tables. Also tests the rows of sqlite_sequence, whatever the tables are called.
 
 #![cfg(feature = "load")]
 
@@ -78,7 +78,7 @@ proptest! {
         let file = Way::Path.put(&home, "t.csv", csv(&rows).as_bytes());
         let mut load = Load::new(home.path("x.db"), [file])
             .schema(schema(&declared))
-            // All of them may be bad.
+            // All rows may be bad.
             .rejects_max(1_000_000)
             .write(WriteOptions::new().on_conflict(on_conflict))
             .tune(|tuning| (tuning.part_bytes, tuning.sample_bytes) = (30, 40));

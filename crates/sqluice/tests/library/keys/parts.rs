@@ -1,8 +1,8 @@
 //! The end of a part of a sorted tree: its last chunk never has a single entry, since that could not become the divider before the next
 //! part.
 //!
-//! A part has 32 MiB of entries, about. They are large here, so that a part has a few dozen of them and a chunk two to
-//! nine: whatever chunks leave over at the ends of parts, some part leaves one.
+//! A part has about 32 MiB of entries. The entries here are so large that a part has a few dozen of them, and a chunk two to nine. So at
+//! the end of at least one part, a single entry would be left for the last chunk.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use sqluice::generate::Generate;
 use sqluice::options::WriteOptions;
 use sqluice::schema::Schema;
 
-/// 130 MB: four parts.
+/// The number of rows. They have 130 MB of entries, which are four parts.
 const ROWS: u32 = 130;
 
 const SQL: &str = "

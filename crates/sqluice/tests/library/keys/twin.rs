@@ -68,7 +68,8 @@ fn assert_system_agrees(ours: &Path, twin: &Path) {
     }
 }
 
-/// A key that two rows have is reported with its columns, as SQLite reports it. Which of several faults is reported is not compared.
+/// Asserts that a key that two rows have is reported with its columns, as SQLite reports it. Which of several faults is reported is not
+/// compared.
 fn assert_same_fault(case: &KeyCase, error: &Error, refused: &rusqlite::Error) {
     assert_eq!(error.kind(), ErrorKind::Input, "{error}");
     let refused = refused.to_string();
@@ -98,7 +99,7 @@ fn assert_same_fault(case: &KeyCase, error: &Error, refused: &rusqlite::Error) {
     assert!(error.message().len() > prefix.len() + named.len() + " = ".len(), "{error} tells no values");
 }
 
-/// The columns of each key that no two rows may share, as SQLite's messages have them.
+/// Returns the columns of each key that no two rows may share, as SQLite's messages have them.
 fn unique_keys(database: &Connection, table: &KeyTable) -> Vec<String> {
     let alias = table.alias().map(|alias| format!("{}.{}", table.name, table.column_name(alias)));
     let sql = "SELECT (SELECT group_concat(?1 || '.' || name, ', ') FROM
@@ -118,8 +119,8 @@ fn count(database: &Connection, table: &KeyTable) -> u64 {
     database.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap() as u64
 }
 
-/// All rows of a table in the order of their keys. A rowid that is not given counts records, those that were left out among
-/// them, and so is compared only where none was.
+/// Returns all rows of a table in the order of their keys. A rowid that the input does not give counts all records, also those that were
+/// left out, so it is compared only if no row was left out.
 fn rows_of(case: &KeyCase, database: &Connection, table: &KeyTable) -> Vec<Row> {
     let rowid = match (table.without_rowid, table.alias(), case.on_conflict) {
         (true, ..) => "",

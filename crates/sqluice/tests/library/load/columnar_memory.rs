@@ -100,7 +100,7 @@ fn put(path: &Path, columns: Vec<(&str, ArrayRef)>, properties: WriterProperties
     writer.close().unwrap();
 }
 
-/// `rows` rows, all of which have the one string of a dictionary.
+/// Writes a file with `rows` rows, all of which have the only string of a dictionary.
 fn dictionary(path: &Path, bytes: usize, rows: usize) {
     let words = StringArray::from(vec!["x".repeat(bytes)]);
     let words = DictionaryArray::<Int32Type>::new(Int32Array::from(vec![0; rows]), Arc::new(words));
@@ -120,7 +120,7 @@ fn prefixes(path: &Path, bytes: usize, rows: usize) {
     put(path, vec![("w", Arc::new(words))], properties.set_encoding(Encoding::DELTA_BYTE_ARRAY));
 }
 
-/// A page of a few bytes whose header says that it has 2^31 - 1.
+/// Writes a file with a page of a few bytes whose header states a size of 2^31 - 1 bytes.
 fn says_2_gb(path: &Path) {
     plain(path, 1_000);
     let mut file = fs::read(path).unwrap();

@@ -29,7 +29,7 @@ use rusqlite::Connection;
 use sqluice::load::Load;
 use sqluice::source::arrow::{ArrowOptions, DecimalAs};
 
-/// The schema of one column of milliseconds, as Arrow's bytes in base64, cut short by `cut` bytes.
+/// Returns the schema of one column of milliseconds, as Arrow's bytes in base64, cut short by `cut` bytes.
 fn encoded_schema(cut: usize) -> String {
     let schema = Schema::new(vec![Field::new("t", DataType::Timestamp(TimeUnit::Second, None), true)]);
     let encoded = parquet::arrow::encode_arrow_schema(&schema);
@@ -459,7 +459,7 @@ fn unknown_types_of_a_parquet_schema_are_named() {
     );
 }
 
-/// A load of `x.dat` that may take this much memory.
+/// Loads `x.dat` with a memory limit of `memory_mib` MiB.
 fn load_within(home: &Home, memory_mib: u64) -> Result<Connection, String> {
     load(home, |load| {
         let write = load.write.clone().memory_bytes(memory_mib << 20).threads(1);

@@ -15,7 +15,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/parquet")
 }
 
-/// The rows of the file, as JSON: blobs are objects with their bytes.
+/// Returns the rows of the file, as JSON: blobs are objects with their bytes.
 fn loaded(path: &Path) -> Vec<Value> {
     let home = Home::new();
     let load = Load::new(home.path("x.db"), [path]).table("x");

@@ -352,7 +352,7 @@ fn rows_that_do_not_follow_the_last_rowid_after_all_are_inserted_by_sqlite() {
     );
 }
 
-/// A CSV file of values that write paths might store differently, with bad rows among them.
+/// Returns a CSV file of values that write paths might store differently, with bad rows among them.
 fn tricky_csv() -> String {
     const VALUES: [&str; 14] = [
         "-0.0",

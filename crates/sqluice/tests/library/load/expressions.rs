@@ -30,7 +30,7 @@ fn refused(csv: &str, with: impl FnOnce(Load) -> Load) -> String {
     shown(&error, &home)
 }
 
-/// All rows of a table with their rowids, as SQL literals.
+/// Returns all rows of a table with their rowids, as SQL literals.
 fn values(home: &Home) -> Vec<String> {
     let database = open(&home.path("x.db"));
     assert_eq!(integrity(&database), "ok");
@@ -207,7 +207,7 @@ fn a_column_of_numbers_that_is_text_for_a_few_values_is_refused_where_expression
     let home = Home::new();
     load(&home, &csv, |load| load.filter("id > 9")).unwrap();
     assert_eq!(columns(&home), r#"( "id" INTEGER, "price" TEXT )"#, "no expression uses the price");
-    // The text may also be behind the sample.
+    // The text may also be after the sample.
     let mut csv = "id,price\n".to_owned();
     (0..500).for_each(|n| csv += &format!("{n},{n}\n"));
     csv += "500,n/a\n";
@@ -436,7 +436,7 @@ fn the_name_of_the_file_can_be_a_column() {
     assert!(report.notes.iter().all(|said| !said.to_string().contains("source_file")), "{:?}", report.notes);
 }
 
-/// A file of records `id,note`, and the identifier of each record that is well-formed, with the line of its first character.
+/// Returns a file of records `id,note`, and the identifier of each record that is well-formed, with the line of its first character.
 fn numbered(random: &mut Random, first: i64) -> (String, Vec<(i64, i64)>) {
     let end = random.pick(&["\n", "\n", "\r\n", "\r"]);
     let (mut text, mut line, mut records) = (format!("id,note{end}"), 2, Vec::new());

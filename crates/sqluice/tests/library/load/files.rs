@@ -21,7 +21,7 @@ fn into_t(load: Load) -> Load {
     load.table("t")
 }
 
-/// All rows of a table as SQL literals, with their rowids.
+/// Returns all rows of a table as SQL literals, with their rowids.
 fn rows(home: &Home, table: &str) -> Vec<String> {
     let database = open(&home.path("x.db"));
     assert_eq!(integrity(&database), "ok");
@@ -32,7 +32,7 @@ fn rows(home: &Home, table: &str) -> Vec<String> {
     rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// The statement that makes a table, on one line.
+/// Returns the statement that makes a table, on one line.
 fn ddl(home: &Home, table: &str) -> String {
     let sql = "SELECT sql FROM sqlite_schema WHERE name = ?1";
     let sql: String = open(&home.path("x.db")).query_row(sql, [table], |row| row.get(0)).unwrap();

@@ -17,7 +17,7 @@ const TABLE: &[u8] = b"a,b\n1,x\n2,y\n";
 const PROSE: &[u8] = b"This text has lines,\nand a comma, or two, in some of them.\nIt is no table.\n";
 const DATABASE: &[u8] = b"SQLite format 3\0\x10\0\x01\x01\0\x40\x20\x20";
 
-/// Writes a file below the home, and the folders above it.
+/// Writes a file below the home folder, and creates the folders above the file.
 fn put(home: &Home, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
     let path = home.path(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -25,23 +25,23 @@ fn put(home: &Home, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
     path
 }
 
-/// The tables with the names of their files below `root`.
+/// Returns each table of a report, with the name of its file below `root`.
 fn tables(report: &Report, root: &Path) -> Vec<String> {
     report.inputs.iter().map(|input| format!("{} {}", input.table, below(&input.name, root))).collect()
 }
 
-/// The files that were left out, with the reasons.
+/// Returns the files that were left out, with the reasons.
 fn left_out(report: &Report, root: &Path) -> Vec<String> {
     report.left_out.iter().map(|file| format!("{}: {}", below(&file.name, root), file.why)).collect()
 }
 
-/// A path below `root`, with slashes between its parts.
+/// Returns a path below `root`, with slashes between its parts.
 fn below(name: &str, root: &Path) -> String {
     let path = name.strip_prefix(root.to_str().unwrap()).unwrap_or(name);
     path.trim_start_matches(['/', '\\']).replace('\\', "/")
 }
 
-/// The tables of a database: their statements, and their rows.
+/// Returns the tables of a database: their statements, and their rows.
 fn content(database: &Path) -> BTreeMap<String, (String, Vec<String>)> {
     let database = open(database);
     let mut tables = BTreeMap::new();
@@ -303,7 +303,7 @@ mod archives {
     use sqluice_testkit::archives::{files_below, tar, zip, zip_with_flags};
     use sqluice_testkit::cases;
 
-    /// The mixed folder as an archive: its name, and its bytes.
+    /// Returns the mixed folder as an archive: its name, and its bytes.
     fn packed(folder: &Path) -> [(&'static str, Vec<u8>); 3] {
         let files = files_below(folder);
         [("d.zip", zip(&files)), ("d.tar", tar(&files)), ("d.tgz", gzip(&tar(&files)))]
@@ -481,7 +481,7 @@ mod archives {
         assert_eq!(home.names(), ["d.tar.gz"]);
     }
 
-    /// The kinds of files in a random folder: an extension and a content.
+    /// Generates the kinds of files in a random folder: an extension and a content.
     fn kind() -> impl Strategy<Value = (&'static str, Vec<u8>)> {
         let rows = vec((0..1000_i32, "[a-z]{0,6}"), 1..20);
         let csv = rows.clone().prop_map(|rows| {
@@ -509,7 +509,7 @@ mod archives {
         ]
     }
 
-    /// A random folder: paths and contents. No two files of a folder have the same stem.
+    /// Generates a random folder: paths and contents. No two files of a folder have the same stem.
     fn tree() -> impl Strategy<Value = BTreeMap<String, Vec<u8>>> {
         let folder = prop_oneof![4 => Just(""), 2 => Just("m/"), 2 => Just("m/n/"), 1 => Just("o/"), 1 => Just(".h/i/")];
         let stem = prop_oneof![6 => "[p-s]", 1 => "[.][p-s]"];

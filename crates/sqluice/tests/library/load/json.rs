@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use sqluice::load::{FormatOptions, Load, formats};
 
-/// The declared columns of a table, as `name type` each.
+/// Returns the declared columns of a table, as `name type` each.
 fn columns(db: &Connection, table: &str) -> Vec<String> {
     let mut pragma =
         db.prepare(&format!("SELECT name || ' ' || type FROM pragma_table_info('{table}')")).unwrap();
@@ -27,7 +27,7 @@ fn rows(db: &Connection, sql: &str) -> Vec<Vec<Value>> {
     rows.map(Result::unwrap).collect()
 }
 
-/// Rows as text, with the classes of their values.
+/// Returns rows as text, with the classes of their values.
 fn told(db: &Connection, table: &str) -> Vec<String> {
     let value = |value: Value| match value {
         Value::Null => "-".to_owned(),
@@ -265,7 +265,7 @@ fn a_pipe_may_have_late_keys_that_are_named() {
     assert_eq!(told(&Connection::open(home.path("x.db")).unwrap(), "x"), ["-", "-", "4"]);
 }
 
-/// A value as JSON, and as SQLite stores it in a column without a type.
+/// Generates a value as JSON, and as SQLite stores it in a column without a type.
 fn value() -> impl Strategy<Value = (String, Value)> {
     prop_oneof![
         Just(("null".to_owned(), Value::Null)),

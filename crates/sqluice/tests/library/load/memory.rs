@@ -98,7 +98,7 @@ fn memory_is_bounded_whatever_the_size_of_the_input() {
     }
 }
 
-/// The number of times that a block of 1 MiB is repeated.
+/// Returns the number of times that a block of 1 MiB is repeated.
 fn blocks(rows: Rows) -> usize {
     let mib = tries(50, 50, 1000);
     if rows == Rows::Rejected { mib / 20 } else { mib }

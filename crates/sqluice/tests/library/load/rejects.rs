@@ -19,7 +19,7 @@ use sqluice::options::WriteOptions;
 use sqluice::source::csv::{ColumnFrom, CsvOptions, CsvReader};
 use sqluice::source::{BadRow, Refused, RefusedRow, Sink, Source};
 
-/// A CSV file of three columns with good and bad lines.
+/// Generates a CSV file of three columns with good and bad lines.
 fn csv() -> impl Strategy<Value = Vec<u8>> {
     let good = select(vec![
         &b"1,2,3\n"[..],
@@ -50,7 +50,7 @@ fn csv() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(line, 0..60).prop_map(|lines| [&b"a,b,c\n"[..], &lines.concat()].concat())
 }
 
-/// A table for these columns, with or without a column that is the rowid.
+/// Generates a table for these columns, with or without a column that is the rowid.
 fn ddl() -> impl Strategy<Value = String> {
     let declared = |strict: bool| {
         let types = if strict {
@@ -129,7 +129,7 @@ impl Twin {
     }
 }
 
-/// Rowid and values of all rows.
+/// Returns rowid and values of all rows.
 fn values(database: &Connection) -> Vec<String> {
     let sql = "SELECT concat_ws(' ', rowid, typeof(a), quote(a), typeof(b), quote(b), typeof(c), quote(c))
                FROM t ORDER BY rowid";
@@ -137,7 +137,7 @@ fn values(database: &Connection) -> Vec<String> {
     rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// The records of a reject file, without its header.
+/// Returns the records of a reject file, without its header.
 fn rejected(file: &Path) -> Vec<Vec<Vec<u8>>> {
     let Ok(text) = std::fs::read(file) else { return Vec::new() };
     // Records are bytes; each becomes the character of that number.

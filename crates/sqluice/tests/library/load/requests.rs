@@ -302,13 +302,13 @@ fn an_input_that_changes_while_it_is_read_is_an_error() {
         );
         assert_eq!(home.names(), ["t.csv"]);
     };
-    // Other columns than before.
+    // The file has other columns than when its types were found.
     for header in ["b,a\n", "a,b,c\n"] {
         let prepared = prepared(None);
         fs::write(&file, numbers.replacen("a,b\n", header, 1)).unwrap();
         changed(prepared.run(&Context::default()).unwrap_err());
     }
-    // The types are found from one text, and do not fit the next.
+    // The types follow from the first content of the file, and do not fit the second content.
     let mut prepared = prepared(Some(home.path("bad.csv")));
     prepared.settle_types(&Context::default()).unwrap();
     fs::write(&file, numbers.replace("1,2", "x,2")).unwrap();

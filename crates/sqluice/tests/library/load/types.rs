@@ -119,7 +119,7 @@ fn evidence<'a>(values: impl Iterator<Item = &'a Option<String>>) -> Evidence {
     evidence
 }
 
-/// The declared types, by column.
+/// Returns the declared types, by column.
 fn declared(database: &Path, table: &str) -> BTreeMap<String, String> {
     let database = open(database);
     let mut types = database.prepare("SELECT name, type FROM pragma_table_info(?1)").unwrap();
@@ -181,7 +181,7 @@ fn assert_prints_back<I: Iterator<Item = Row>>(
     assert!(stored.next().unwrap().is_none());
 }
 
-/// Chunks of two pages, so that there are several.
+/// Returns options with chunks of two pages, so that there are several chunks.
 fn write(threads: usize) -> WriteOptions {
     WriteOptions::new().threads(threads).tune(|tuning| tuning.chunk_bytes = 8192)
 }

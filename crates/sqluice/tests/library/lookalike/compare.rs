@@ -94,7 +94,7 @@ impl Pair {
         if column.generated.is_some() {
             return;
         }
-        // The parents with many rows are others in the look-alike.
+        // In the look-alike, other parents than in the original have many rows.
         let refers = table
             .references
             .iter()
@@ -110,7 +110,7 @@ impl Pair {
                     "typeof({column}) = 'text' AND julianday({column}) IS NOT NULL AND {column} LIKE '____-%'"
                 ),
             ),
-            // The length of addresses is that of the generator's.
+            // The generator chooses the length of addresses.
             (
                 format!("length({column})"),
                 format!(
@@ -204,13 +204,13 @@ impl Pair {
     }
 }
 
-/// SQL that counts the rows of `child a JOIN child b ON a.column = b.column` without the join itself.
+/// Returns SQL that counts the rows of `child a JOIN child b ON a.column = b.column` without the join itself.
 fn self_join(child: &str, column: &str) -> String {
     let groups = format!("SELECT count(*) AS n FROM {child} WHERE {column} IS NOT NULL GROUP BY {column}");
     format!("SELECT sum(n * n) FROM ({groups})")
 }
 
-/// The largest difference of two cumulative distributions.
+/// Returns the largest difference of two cumulative distributions.
 fn distance(one: &[f64], other: &[f64]) -> f64 {
     let share = |values: &[f64], up_to: f64| {
         values.partition_point(|value| *value <= up_to) as f64 / values.len().max(1) as f64

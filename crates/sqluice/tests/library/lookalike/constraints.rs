@@ -27,7 +27,7 @@ struct Made {
     few: Vec<String>,
 }
 
-/// A number below `end`; small numbers are more likely.
+/// Returns a number below `end`; small numbers are more likely.
 fn skewed(random: &mut Random, end: usize) -> usize {
     random.below(end).min(random.below(end))
 }
@@ -49,7 +49,7 @@ fn fill(connection: &Connection, table: &str, rows: usize, mut row: impl FnMut(u
     }
 }
 
-/// A table that refers to itself: employees, categories, messages, or a chain.
+/// Creates a table that refers to itself: employees, categories, messages, or a chain.
 fn tree(connection: &Connection, random: &mut Random, name: &str) -> Made {
     let rows = 1000 + random.below(600);
     let (kind, roots, fan) = (random.below(4), 1 + random.below(40), 2 + random.below(6));
@@ -93,7 +93,7 @@ fn tree(connection: &Connection, random: &mut Random, name: &str) -> Made {
     }
 }
 
-/// The staff of several companies: a row refers to a row of the same company.
+/// Creates the staff of several companies: a row refers to a row of the same company.
 fn staff(connection: &Connection, random: &mut Random, name: &str) -> Made {
     let (companies, rows) = (2 + random.below(12), 1000 + random.below(600));
     let (fan, first) = (1 + random.below(6), random.below(2));
@@ -123,7 +123,7 @@ fn staff(connection: &Connection, random: &mut Random, name: &str) -> Made {
     }
 }
 
-/// A table with a key of several columns of few values.
+/// Creates a table with a key of several columns of few values.
 fn composite(connection: &Connection, random: &mut Random, name: &str) -> Made {
     let (kinds, regions, days) = (2 + random.below(5), 4 + random.below(30), 10 + random.below(60));
     let is_clustered = random.below(2) == 0;
@@ -147,7 +147,7 @@ fn composite(connection: &Connection, random: &mut Random, name: &str) -> Made {
     Made { name: name.to_owned(), keys: columns.clone(), up: None, group: None, few: columns }
 }
 
-/// A table with a parent, a partial unique index, a unique expression, and CHECKs over several columns.
+/// Creates a table with a parent, a partial unique index, a unique expression, and CHECKs over several columns.
 fn constrained(connection: &Connection, random: &mut Random, name: &str) -> Made {
     let (parents, rows) = (300 + random.below(400), 1000 + random.below(500));
     connection
@@ -200,13 +200,13 @@ fn like(home: &Home) -> (Report, String) {
     (report, profile.text)
 }
 
-/// The condition under which a row is a root.
+/// Returns the condition under which a row is a root.
 fn root(made: &Made) -> String {
     let up = made.up.as_deref().unwrap_or_default();
     if made.group.is_some() { format!("{up} IS NULL") } else { format!("{up} IS NULL OR {up} = id") }
 }
 
-/// The greatest depth of a tree, and the number of rows that a root reaches.
+/// Returns the greatest depth of a tree, and the number of rows that the roots reach.
 fn depth(connection: &Connection, made: &Made) -> (f64, f64) {
     let (table, up) = (&made.name, made.up.as_deref().unwrap_or_default());
     let (id, same) = match &made.group {
@@ -226,7 +226,7 @@ fn depth(connection: &Connection, made: &Made) -> (f64, f64) {
     (number(connection, &sql("max(depth)")), number(connection, &sql("count(*)")))
 }
 
-/// The shares of the 20 commonest values, in descending order.
+/// Returns the shares of the 20 commonest values, in descending order.
 fn shares(connection: &Connection, table: &str, column: &str) -> Vec<f64> {
     let rows = number(connection, &format!("SELECT count(*) FROM {table}"));
     let sql = format!("SELECT count(*) FROM {table} GROUP BY {column} ORDER BY 1 DESC LIMIT 20");

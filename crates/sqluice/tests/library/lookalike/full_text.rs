@@ -50,7 +50,7 @@ struct FullText {
 }
 
 impl FullText {
-    /// Makes a table with rows. Some texts of up to 19 rows are `canary`.
+    /// Makes a table with rows. In at most 19 rows, a text is `canary`.
     fn make(connection: &Connection, random: &mut Random, number: usize, canary: &str) -> FullText {
         let module = ["fts5", "fts5", "fts4", "fts3"][random.below(4)];
         let first = random.below(NAMES.len());

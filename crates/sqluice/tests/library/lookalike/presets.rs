@@ -7,7 +7,7 @@ use sqluice::tpch::Tpch;
 use super::compare::{Pair, generate, number, profile};
 use crate::support::files::{Home, open};
 
-/// The database of a preset in a folder of its own.
+/// Makes the database of a preset in a folder of its own.
 fn preset(name: &str, rows: u64) -> Home {
     let home = Home::new();
     let preset = Preset::find(name).unwrap();

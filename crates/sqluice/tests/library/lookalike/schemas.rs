@@ -49,7 +49,7 @@ const SHAPES: [Shape; 15] = [
 struct Made {
     name: String,
     rows: u64,
-    /// The type of its key, if it is one that others can refer to.
+    /// The type of the table's key; `None` if other tables can't refer to the key.
     key: Option<&'static str>,
 }
 
@@ -57,7 +57,7 @@ fn letters(random: &mut Random, count: usize, first: u8) -> String {
     (0..count).map(|_| (first + random.below(26) as u8) as char).collect()
 }
 
-/// A value of a shape. `row` is the row's number.
+/// Returns a value of a shape. `row` is the row's number.
 pub(crate) fn value(shape: Shape, random: &mut Random, row: u64) -> Value {
     let day = |random: &mut Random| {
         format!("20{:02}-{:02}-{:02}", random.below(20), 1 + random.below(12), 1 + random.below(28))
@@ -132,7 +132,7 @@ fn declared(shape: Shape, is_strict: bool) -> &'static str {
     }
 }
 
-/// Makes a random database. Rows of a table that are written to a column get a value of `planted` now and then, if it has one.
+/// Makes a random database. If `planted` returns a value for a column of a row, that value is inserted in place of a random one.
 pub(crate) fn make(
     connection: &Connection,
     random: &mut Random,

@@ -52,7 +52,7 @@ impl Canaries {
         real
     }
 
-    /// The length of these byte sequences.
+    /// Returns the length of the byte sequences that are searched for.
     fn window(&self) -> usize {
         if self.utf16 { 2 * WINDOW } else { WINDOW }
     }
@@ -153,7 +153,7 @@ fn plant(rng: &mut Rng, connection: &Connection, canaries: &mut Canaries) -> Str
     masks
 }
 
-/// Rows with canaries in masked columns, and some whose canaries were deleted or changed later.
+/// Inserts rows with canaries in masked columns. The canaries of some rows are deleted or changed later.
 fn fill(rng: &mut Rng, connection: &Connection, canaries: &mut Canaries, table: usize) {
     let insert = format!("INSERT INTO t{table} (s, b, i, r, keep, k) VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
     connection.execute_batch("BEGIN").unwrap();

@@ -193,14 +193,14 @@ fn computed(garden: &mut Garden<'_>) {
     garden.run(&format!("CREATE INDEX {masked}email ON {masked} (email)"));
 }
 
-/// The columns that a plan or report names.
+/// Returns the columns that a plan or report names.
 fn named(plan: &MaskPlan) -> BTreeSet<String> {
     let warnings = plan.warnings.iter().map(|found| format!("{}.{}", found.table, found.column));
     let places = plan.second_places.iter().map(|place| format!("{}.{}", place.table, place.column));
     warnings.chain(places).collect()
 }
 
-/// The canaries whose first letters are in a file, in capitals or not.
+/// Returns the canaries whose first letters are in a file, in any case.
 fn found<'c>(file: &[u8], canaries: &'c BTreeSet<String>) -> Vec<&'c String> {
     let lower = file.to_ascii_lowercase();
     let windows: HashSet<&[u8]> = lower.windows(LETTERS).collect();

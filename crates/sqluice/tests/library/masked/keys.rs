@@ -5,7 +5,7 @@ use fastrand::Rng;
 use super::{Lab, count, masking_with, texts};
 use sqluice_testkit::effort::tries;
 
-/// Tables that refer to each other, with keys of many kinds: statements, and masks for some of the columns.
+/// Returns the statements of random tables that refer to each other, with keys of many kinds, and masks for some of the columns.
 fn random_schema(rng: &mut Rng) -> (String, String, usize) {
     let tables = rng.usize(2..5);
     let (mut sql, mut masks) = (String::new(), String::new());

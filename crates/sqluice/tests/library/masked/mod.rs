@@ -83,13 +83,13 @@ impl Lab {
     }
 }
 
-/// A number that SQLite returns.
+/// Returns the number that a query gives.
 #[track_caller]
 fn count(connection: &Connection, sql: &str) -> i64 {
     connection.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-/// The texts of a column that SQLite returns.
+/// Returns the texts that a query gives.
 #[track_caller]
 fn texts(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(sql).unwrap();

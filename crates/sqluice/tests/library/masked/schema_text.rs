@@ -36,13 +36,13 @@ impl Planting {
         canary
     }
 
-    /// A literal of a random notation that has a canary.
+    /// Returns a literal of a random notation that has a canary.
     fn literal(&mut self, object: &str, is_strippable: bool) -> String {
         let canary = self.add(object, is_strippable, false);
         if self.rng.bool() { format!("\"{canary}\"") } else { format!("'{canary}'") }
     }
 
-    /// A comment with a canary, or a blank.
+    /// Returns a comment with a canary, or a blank.
     fn comment(&mut self, object: &str) -> String {
         match self.rng.u8(0..6) {
             0 => format!(" -- {}\n", self.add(object, true, true)),

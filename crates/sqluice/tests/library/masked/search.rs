@@ -32,7 +32,7 @@ fn plan(lab: &Lab, masking: Masking) -> MaskPlan {
     prepared.plan().mask.clone().unwrap()
 }
 
-/// The findings, such as `log.line: an e-mail address by values (1)` and `log.line holds people.name (3)`.
+/// Returns the findings, such as `log.line: an e-mail address by values (1)` and `log.line holds people.name (3)`.
 fn findings(plan: &MaskPlan) -> Vec<String> {
     let warnings = plan.warnings.iter();
     let warnings = warnings.map(|found| {

@@ -49,7 +49,7 @@ impl Made {
         Ok(report)
     }
 
-    /// The message of a merge that is refused, and leaves nothing.
+    /// Runs a merge that must be refused, asserts that it leaves no file, and returns the message.
     pub(crate) fn refused(&self, merge: &Merge) -> String {
         let error = merge.run().unwrap_err();
         assert!(!self.target.exists());

@@ -17,7 +17,7 @@ use super::Made;
 use super::twin::{content, integrity, open};
 use crate::support::files::{assert_sound, checksum};
 
-/// Small chunks, so that small trees have several parts.
+/// Returns options with small chunks, so that small trees have several parts.
 fn options() -> WriteOptions {
     WriteOptions::new().threads(2).tune(|tuning| tuning.chunk_bytes = 64 << 10)
 }
@@ -122,7 +122,7 @@ proptest! {
     }
 }
 
-/// Two databases with disjoint keys and an index, and the file of their merge.
+/// Makes two databases with disjoint keys and an index. Also returns the path of the file of their merge.
 fn two() -> (Made, PathBuf) {
     let rows = |first: i64| {
         format!(

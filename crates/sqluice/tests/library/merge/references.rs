@@ -16,7 +16,7 @@ const HISTORY: &str = "CREATE TABLE places (id INTEGER PRIMARY KEY, url TEXT);
     CREATE TABLE visits (id INTEGER PRIMARY KEY, place_id INT, from_visit INT NOT NULL DEFAULT 0);
     CREATE INDEX by_place ON visits (place_id);";
 
-/// A browser history of `count` places, with a visit to each that comes from the visit before.
+/// Returns SQL that makes a browser history of `count` places, with a visit to each that comes from the visit before.
 fn history(name: &str, count: i64) -> String {
     format!(
         "{HISTORY} WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})
@@ -25,7 +25,7 @@ fn history(name: &str, count: i64) -> String {
     )
 }
 
-/// The hint of an error.
+/// Returns the hint of an error.
 fn hint(error: &Error) -> String {
     error.hint_text().unwrap_or_default()
 }
@@ -256,7 +256,7 @@ impl Shape {
                 keys.push(id);
             }
         }
-        // Some refer to nothing.
+        // Some rows refer to nothing.
         let refer = |rng: &mut Rng, keys: &[i64]| match (rng.u8(0..12), rng.choice(keys)) {
             (0, _) => "NULL".to_owned(),
             (1, _) => "0".to_owned(),
@@ -281,7 +281,7 @@ impl Shape {
         connection.execute_batch("COMMIT").unwrap();
     }
 
-    /// The references: of each row by its tag, the value and the tag of the row that it refers to, if there is one.
+    /// Returns for each row, by its tag, the value of its reference, and the tag of the row that it refers to, if there is one.
     fn references(&self, db: &Path) -> HashMap<String, (Option<i64>, Option<String>)> {
         let connection = open(db);
         let Shape { places, visits, notes, place_column, .. } = self;

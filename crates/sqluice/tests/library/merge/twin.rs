@@ -17,7 +17,7 @@ pub(crate) fn open(db: &Path) -> Connection {
     connection
 }
 
-/// The tables of a database that are not SQLite's own.
+/// Returns the names of a database's tables, without SQLite's own tables.
 pub(crate) fn tables(connection: &Connection) -> Vec<String> {
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name";
     let mut statement = connection.prepare(sql).unwrap();
@@ -31,7 +31,7 @@ fn is_keyless(connection: &Connection, table: &str) -> bool {
     connection.query_row(sql, [table], |row| row.get(0)).unwrap()
 }
 
-/// All rows of all tables: those that show no rowid in any order.
+/// Returns all rows of all tables. The rows of a table without a visible rowid are sorted, because their order does not matter.
 pub(crate) fn content(connection: &Connection) -> Content {
     let of_table = |table: String| {
         let columns: Vec<String> = {

@@ -1,4 +1,4 @@
-//! Merges of FTS5 and R*Tree tables.
+//! Tests of merges of FTS5 and R*Tree tables.
 
 use sqluice::options::WriteOptions;
 

@@ -1,4 +1,4 @@
-//! Single kinds of damage.
+//! Tests of `recover`, each with one kind of damage.
 
 use std::fs;
 

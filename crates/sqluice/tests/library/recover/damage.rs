@@ -1,4 +1,4 @@
-//! Random damage of files.
+//! Damages the bytes of a database at random, for tests of `recover`.
 
 /// A generator of random numbers.
 pub(crate) struct Random(pub(crate) u64);

@@ -1,4 +1,4 @@
-//! Sound files that look odd, and files that are made to cost much.
+//! Tests of `recover` with sound files that look damaged, and with files that are made to cost much time or memory.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Recoveries of damaged databases.
+//! Tests of `recover`: single kinds of damage, unusual files, and random damage.
 
 mod cases;
 mod damage;

@@ -1,4 +1,4 @@
-//! Properties of recoveries over many damaged files.
+//! Tests of `recover` with many randomly damaged files: the rows that each result must have, and the tables that have them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

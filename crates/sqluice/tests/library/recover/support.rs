@@ -1,4 +1,4 @@
-//! Databases to damage, and their rows.
+//! Sound databases that tests of `recover` damage, and functions that read rows.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -19,7 +19,7 @@ use sqluice::progress::{Cancel, Context};
 use sqluice_testkit::sqlite::integrity_of;
 use sqluice_testkit::system::{fifo, symlink};
 
-/// A folder on the disk that the build is on.
+/// Creates a folder on the disk that the build is on.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
@@ -44,7 +44,7 @@ fn sqlite3(folder: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A tree with odd names, files of several sizes, modes, links and empty folders.
+/// Returns a tree with odd names, files of several sizes, modes, links and empty folders.
 fn sample() -> Tree {
     let file = |mode: u32, bytes, seed| Node::File {
         mode: 0o100_000 | mode,
@@ -101,7 +101,7 @@ proptest! {
 fn sqlite_lists_and_extracts_what_is_packed() {
     let folder = folder();
     let folder = folder.path();
-    // 3.40 fails to extract symbolic links, its own as well: "error in uncompress()".
+    // `sqlite3` 3.40 fails to extract symbolic links, even from an archive that it wrote: "error in uncompress()".
     let tree: Tree = sample().into_iter().filter(|(_, node)| !matches!(node, Node::Link { .. })).collect();
     make(&folder.join("from"), &tree);
     for compression in [Compression::None, Compression::Deflate] {
@@ -266,7 +266,7 @@ fn names_of_any_bytes_are_restored() {
     run(&Pack::new(folder.join("x.db"), folder.join("from"))).unwrap();
     assert_eq!(unpack(&folder.join("x.db"), &folder.join("to")).refused, 0);
     assert!(read(&folder.join("to")) == tree);
-    // A database whose text is UTF-16 would change them.
+    // A database whose text is UTF-16 would change names that are not UTF-8.
     Connection::open(folder.join("y.db"))
         .unwrap()
         .execute_batch("PRAGMA encoding = 'UTF-16'; CREATE TABLE t(a)")

@@ -269,7 +269,7 @@ fn a_view_or_a_broken_file_is_no_archive() {
     assert!(!folder.path().join("to").exists());
 }
 
-/// Names made of what is dangerous.
+/// Generates names of up to four components, some of them dangerous, such as `..`.
 fn name() -> impl Strategy<Value = String> {
     let component = prop_oneof![
         Just(".."),

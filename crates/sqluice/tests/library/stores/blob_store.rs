@@ -29,7 +29,7 @@ enum Step {
     Reopen,
 }
 
-/// Keys of all kinds: empty, with NULs, no UTF-8, long ones that differ only at the end.
+/// Returns keys of all kinds by number: empty, with NULs, not UTF-8, long keys that differ only at the end.
 fn key(number: usize) -> Vec<u8> {
     match number % 8 {
         0 => vec![],
@@ -223,7 +223,7 @@ fn a_batch_of_more_than_stays_in_memory_is_one_transaction() {
     }
 }
 
-/// A folder that `sqlite3 -A` has packed: deflated where that is shorter.
+/// Packs a folder with `sqlite3 -A`, which deflates a file if that makes it shorter.
 fn archive(folder: &Path) -> PathBuf {
     let files = folder.join("files");
     std::fs::create_dir_all(files.join("sub")).unwrap();
@@ -506,7 +506,7 @@ fn a_writer_that_is_killed_writes() {
     }
 }
 
-/// The file that says that a writer has written its first batch.
+/// Returns the path of the file that a writer creates once it has written its first batch.
 fn started(store: &Path) -> PathBuf {
     store.with_extension("started")
 }

@@ -55,7 +55,7 @@ fn assert_error<T: std::fmt::Debug>(result: Result<T>, kind: ErrorKind, parts: &
     }
 }
 
-/// The message, the cause and the hint.
+/// Returns the message, the cause and the hint.
 fn told(error: &Error) -> String {
     let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
     format!("{error}: {cause} ({})", error.hint_text().unwrap_or_default())

@@ -1,4 +1,4 @@
-//! `pack` and `unpack`, the blob store, and the entity store.
+//! Tests of `pack` and `unpack`, the blob store, and the entity store.
 
 mod archive;
 mod archive_hostile;

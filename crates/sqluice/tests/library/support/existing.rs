@@ -35,7 +35,7 @@ impl Default for Old {
     }
 }
 
-/// Databases of all page sizes in both modes, some of them without a page.
+/// Generates databases of all page sizes in both journal modes, some of them without a page.
 pub(crate) fn old() -> impl Strategy<Value = Old> {
     let rows = prop_oneof![1 => Just(0), 3 => 1..300u32];
     (page_bytes(), any::<bool>(), rows, 0..4u32).prop_map(|(page_bytes, wal, rows, deleted)| Old {
@@ -110,7 +110,7 @@ pub(crate) fn copied(home: &Home, path: &Path, name: &str) -> PathBuf {
     copy
 }
 
-/// All of a database as SQL sees it: the schema, then every row of every table, values with their types.
+/// Returns the content of a database as SQL shows it: the schema, then every row of every table, values with their types.
 pub(crate) fn content(database: &Connection) -> Vec<String> {
     let names = |sql: &str| -> Vec<(String, String)> {
         let mut statement = database.prepare(sql).unwrap();

@@ -41,7 +41,7 @@ pub(crate) fn assert_sound(bytes: &[u8], pending_byte: u32) -> Report {
     report
 }
 
-/// The checksum of a file's pages.
+/// Returns the checksum of a file's pages.
 pub(crate) fn checksum(bytes: &[u8]) -> String {
     checksum_around(bytes, PENDING_BYTE)
 }
@@ -57,7 +57,7 @@ pub(crate) fn checksum_around(bytes: &[u8], pending_byte: u32) -> String {
     sum.to_hex()
 }
 
-/// Rowid and record of every row of the table with that name, read from the pages.
+/// Returns the rowid and the record of every row of the table with that name, read from the pages.
 pub(crate) fn records(connection: &Connection, bytes: &[u8], table: &str) -> Vec<(i64, Vec<u8>)> {
     let root = connection
         .query_row("SELECT rootpage FROM sqlite_schema WHERE name = ?1 AND type = 'table'", [table], |row| {

@@ -85,7 +85,7 @@ pub(crate) struct Part {
 #[derive(Clone, Debug)]
 enum Key {
     None,
-    /// Another name for the rowid.
+    /// A column that is another name for the rowid.
     Alias(usize, AliasForm),
     /// `INTEGER PRIMARY KEY DESC`, which is not the rowid.
     Descending(usize),
@@ -149,7 +149,7 @@ fn counts(rows: usize) -> impl Strategy<Value = Counts> {
     (1..=NAMES.len(), 0..3usize, 0..5usize, rows)
 }
 
-/// A database of up to three tables, of up to `rows` rows each.
+/// Generates a database of up to three tables, of up to `rows` rows each.
 pub(crate) fn key_case(rows: usize) -> impl Strategy<Value = KeyCase> {
     let conflict = prop_oneof![
         3 => Just(OnConflict::Abort), 2 => Just(OnConflict::Ignore), 2 => Just(OnConflict::Replace)
@@ -228,7 +228,7 @@ impl KeyTable {
         key
     }
 
-    /// Columns of a key, some of them twice.
+    /// Returns columns of a key, some of them twice.
     fn parts(&self, random: &mut Random) -> Vec<Part> {
         let part = |random: &mut Random| Part {
             column: random.below(self.columns.len()),
@@ -238,7 +238,7 @@ impl KeyTable {
         (0..1 + random.below(3)).map(|_| part(random)).collect()
     }
 
-    /// The columns of each key that no two rows may share.
+    /// Returns the columns of each unique key.
     fn unique_keys(&self) -> Vec<Vec<usize>> {
         let columns = |parts: &Vec<Part>| parts.iter().map(|part| part.column).collect();
         let mut keys: Vec<Vec<usize>> = self.uniques.iter().map(columns).collect();
@@ -285,12 +285,12 @@ impl KeyTable {
         self.columns[column].name
     }
 
-    /// The names of all columns, quoted.
+    /// Returns the names of all columns, quoted.
     pub(crate) fn column_list(&self) -> String {
         self.columns.iter().map(|column| quoted(column.name)).collect::<Vec<_>>().join(", ")
     }
 
-    /// A column of an index as an expression that compares as the index does.
+    /// Returns a column of an index as an expression that compares as the index does.
     pub(crate) fn compared(&self, part: &Part) -> String {
         let column = &self.columns[part.column];
         let collation = part.collation.or(column.collation).unwrap_or("BINARY");
@@ -352,7 +352,7 @@ impl KeyTable {
         self.indexes.iter().map(index).collect()
     }
 
-    /// The rows in the order of the input.
+    /// Returns the rows in the order of the input.
     fn rows(&self, page_bytes: usize, on_conflict: OnConflict) -> Vec<Row> {
         let random = &mut Random(self.seed);
         let mut budget = 1 << 20;
@@ -375,7 +375,7 @@ impl KeyTable {
         (0..self.rows).map(|row| columns.iter().map(|column| column[row].clone()).collect()).collect()
     }
 
-    /// Values of the column that is the rowid.
+    /// Returns the values of the column that is the rowid.
     fn rowids(&self, random: &mut Random, on_conflict: OnConflict) -> Vec<Owned> {
         let mut next = random.pick(&[1, -20, 120, 1 << 40]);
         let mut ascending: Vec<i64> = Vec::with_capacity(self.rows);
@@ -410,7 +410,7 @@ impl KeyTable {
     }
 }
 
-/// Rowids in one of the forms that SQLite takes.
+/// Returns rowids in one of the forms that SQLite takes.
 fn written(random: &mut Random, rowids: &[i64]) -> Vec<Owned> {
     OwnedColumn::rowids(random, rowids).values
 }
@@ -557,7 +557,7 @@ fn class(random: &mut Random, takes: Takes) -> usize {
 }
 
 impl KeyCase {
-    /// Tables and indexes, those of each table after it or all at the end.
+    /// Returns the statements of the tables and indexes: the indexes of each table follow the table, or all indexes are at the end.
     pub(crate) fn sql(&self) -> String {
         let tables = self.tables.iter().map(KeyTable::table_sql);
         let indexes = self.tables.iter().map(KeyTable::indexes_sql);
@@ -568,7 +568,7 @@ impl KeyCase {
         }
     }
 
-    /// The rows of each table.
+    /// Returns the rows of each table.
     pub(crate) fn rows(&self) -> Vec<Vec<Row>> {
         let rows = |table: &KeyTable| table.rows(self.page_bytes as usize, self.on_conflict);
         self.tables.iter().map(rows).collect()
@@ -620,7 +620,7 @@ impl KeyCase {
     }
 }
 
-/// Rows as a source, `batch_rows` to a batch, one to three batches to a part.
+/// Returns rows as a source with `batch_rows` rows in each batch, and one to three batches in each part.
 pub(crate) fn source(rows: &[Row], batch_rows: usize) -> Box<dyn Source> {
     if rows.is_empty() {
         return Box::new(NoRows);
@@ -640,7 +640,7 @@ pub(crate) fn source(rows: &[Row], batch_rows: usize) -> Box<dyn Source> {
     Box::new(InMemory::new(rows.chunks(batch_rows).map(batch).collect(), &[1, 3, 0, 2]))
 }
 
-/// Bound INSERTs, row by row.
+/// Inserts rows one by one with bound values.
 ///
 /// # Errors
 /// The error of the first row that SQLite refuses.

@@ -89,7 +89,7 @@ pub(crate) fn fill(connection: &Connection, random: &mut Random, rows: usize) ->
     format!("{table}; ADD COLUMN {name} {declared}; page_size {page_size}")
 }
 
-/// The records of an index or of a WITHOUT ROWID table, in its order.
+/// Returns the records of an index or of a WITHOUT ROWID table, in its order.
 pub(crate) fn entries(bytes: &[u8], root_page: u32) -> Vec<Vec<u8>> {
     let geometry = Header::from_bytes(bytes).unwrap().geometry;
     let page_count = (bytes.len() / geometry.page_bytes()) as u32;
@@ -107,7 +107,7 @@ pub(crate) fn entries(bytes: &[u8], root_page: u32) -> Vec<Vec<u8>> {
     entries
 }
 
-/// The rows of `sqlite_schema` without root pages.
+/// Returns the rows of `sqlite_schema` without root pages.
 pub(crate) fn schema_rows(connection: &Connection) -> Vec<(String, String, String, Option<String>)> {
     let mut statement =
         connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid").unwrap();

@@ -133,19 +133,19 @@ impl OwnedColumn {
         Column { values, validity: self.validity.as_ref().map(|words| Bitmap(words)) }
     }
 
-    /// A column with just these values.
+    /// Returns a column with just these values.
     pub(crate) fn of(values: Vec<Owned>) -> OwnedColumn {
         OwnedColumn { form: Form::Any(values.clone()), validity: None, values }
     }
 
-    /// Integers as they are.
+    /// Returns a column of integers, unchanged.
     pub(crate) fn ints(ints: Vec<i64>) -> OwnedColumn {
         let values = ints.iter().map(|int| Owned::Int(*int)).collect();
         OwnedColumn { form: Form::Int(ints), validity: None, values }
     }
 
-    /// Random values, `rows` of them. `budget` is how many bytes of strings there may be in all, `page_bytes` a size that
-    /// makes some of them interesting.
+    /// Returns `rows` random values. `budget` is the number of bytes that strings may still take, and `page_bytes` a size near which some
+    /// strings are.
     pub(crate) fn random(
         random: &mut Random,
         takes: Takes,
@@ -215,7 +215,7 @@ impl OwnedColumn {
         self.validity = Some(words);
     }
 
-    /// A column of rowids in some form; `None` is NULL.
+    /// Returns a column of rowids in some form; `None` is NULL.
     pub(crate) fn rowids(random: &mut Random, rowids: &[i64]) -> OwnedColumn {
         let exact = |&rowid: &i64| (rowid as f64) as i64 == rowid && rowid.unsigned_abs() < 1 << 53;
         let value = |random: &mut Random, rowid: i64| match random.below(4) {
@@ -265,7 +265,7 @@ const WIDTHS: [i64; 14] = [
     i64::MAX,
 ];
 
-/// An integer at, or beside, a place where the width changes.
+/// Returns an integer at or beside a limit at which the width in a record changes.
 fn edge(random: &mut Random) -> i64 {
     let edge = random.pick(&WIDTHS).wrapping_add(random.below(3) as i64 - 1);
     if random.one_in(2) { edge } else { !edge }

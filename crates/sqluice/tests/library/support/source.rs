@@ -20,7 +20,7 @@ struct InMemoryPart {
 }
 
 impl InMemory {
-    /// As many batches as `part_batches` says go to each part, in turn; 0 makes an empty part.
+    /// Creates a source. The number of batches in each part is the next of `part_batches`, in turn; 0 makes an empty part.
     pub(crate) fn new(batches: Vec<OwnedBatch>, part_batches: &[usize]) -> InMemory {
         assert!(part_batches.iter().any(|&n| n > 0));
         let mut batches = VecDeque::from(batches);

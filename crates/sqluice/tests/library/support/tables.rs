@@ -52,7 +52,7 @@ pub(crate) struct RandomTable {
     seed: u64,
 }
 
-/// `"name"`.
+/// Returns a name in double quotes.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
@@ -84,7 +84,7 @@ impl RandomTable {
         self.types.len()
     }
 
-    /// The rows, and the rowid of each.
+    /// Returns the rows in batches, each with the rowids of its rows.
     pub(crate) fn rows(&self, page_bytes: usize) -> Vec<(OwnedBatch, Vec<i64>)> {
         let mut random = Random(self.seed);
         let mut budget = 4 << 20;
@@ -121,7 +121,7 @@ impl RandomTable {
     }
 }
 
-/// Rowids near those at which the varint becomes longer, and near other limits.
+/// Generates rowids near those at which the varint becomes longer, and near other limits.
 fn first_rowid() -> impl Strategy<Value = i64> {
     let edges = (1..9u32).prop_map(|n| if n == 8 { 1 << 56 } else { 1i64 << (7 * n) });
     prop_oneof![
@@ -134,7 +134,7 @@ fn first_rowid() -> impl Strategy<Value = i64> {
     ]
 }
 
-/// A table of up to `columns` columns and `rows` rows in a batch.
+/// Generates a table of up to `columns` columns and `rows` rows in a batch.
 pub(crate) fn table(columns: usize, batches: usize, rows: usize) -> impl Strategy<Value = RandomTable> {
     let alias = prop_oneof![
         2 => Just(None),
@@ -169,7 +169,7 @@ pub(crate) fn table(columns: usize, batches: usize, rows: usize) -> impl Strateg
         })
 }
 
-/// The eight page sizes. Small ones are more frequent, since they give more pages.
+/// Generates the eight page sizes. Small ones are more frequent, since they give more pages.
 pub(crate) fn page_bytes() -> impl Strategy<Value = u32> {
     prop_oneof![
         4 => Just(512), 3 => Just(1024), 1 => Just(2048), 3 => Just(4096),

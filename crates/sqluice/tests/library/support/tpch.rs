@@ -23,7 +23,7 @@ pub(crate) fn write_orders(file: &Path) -> usize {
     write(file, OrderCsv::header(), rows.iter().map(OrderCsv::new))
 }
 
-/// The scale of both tables.
+/// Returns the scale of both tables.
 fn scale() -> f64 {
     tries(0.002, 0.01, 0.2)
 }

@@ -157,14 +157,14 @@ mod system {
     }
 }
 
-/// Bytes that deflate well, and bytes that do not.
+/// Returns bytes of which some deflate well, and some do not.
 pub(crate) fn content(bytes: usize, seed: u64) -> Vec<u8> {
     let mut random = Random(seed);
     let byte = |at| if seed.is_multiple_of(3) { (at / 100) as u8 } else { random.next() as u8 };
     (0..bytes).map(byte).collect()
 }
 
-/// A component of a name: plain, odd, or one that sorts oddly beside a `/`.
+/// Generates a component of a name: plain, odd, or one that sorts oddly beside a `/`.
 fn component() -> impl Strategy<Value = Vec<u8>> {
     // No name on Windows ends with a space or a point, and no path is as long there.
     if cfg!(windows) {

@@ -32,7 +32,7 @@ fn connection(path: &std::path::Path) -> Connection {
     db
 }
 
-/// The records of a database's only table, by rowid. `insert` is called within a transaction.
+/// Returns the records of a database's only table, by rowid. `insert` is called within a transaction.
 fn records_in_file(create: &str, insert: impl FnOnce(&Connection)) -> Vec<(i64, Vec<u8>)> {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("oracle.db");
@@ -294,7 +294,7 @@ fn edges_of_reals() -> Vec<f64> {
     reals.iter().flat_map(|real| [*real, -*real]).collect()
 }
 
-/// Texts that have something odd about them.
+/// Returns texts that have something odd about them.
 fn odd_texts() -> Vec<Vec<u8>> {
     let mut texts: Vec<Vec<u8>> = [
         "",

@@ -34,7 +34,7 @@ fn load(
     load.run_with(&Context::default().cancel(cancel))
 }
 
-/// A folder with `t.csv`.
+/// Creates a folder with `t.csv`. Returns the folder, the path of the file, and the path of the database.
 fn home_of(csv: &str) -> (Home, PathBuf, PathBuf) {
     let home = Home::new();
     let (file, target) = (home.path("t.csv"), home.path("ours.db"));
@@ -50,13 +50,13 @@ fn refused(csv: &str, sql: &str) -> Error {
     error
 }
 
-/// A table with more columns than a virtual table for expressions may have.
+/// Returns a table with more columns than a virtual table for expressions may have.
 fn wide(name: &str) -> String {
     let columns: String = (0..1998).map(|column| format!(", c{column}")).collect();
     format!("CREATE TABLE {name} (a INT{columns})")
 }
 
-/// All values of a query, as literals.
+/// Returns all values of a query, as literals.
 fn literals(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(sql).unwrap();
     let columns = statement.column_count();
@@ -120,7 +120,7 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 impl Case {
-    /// A database that SQLite filled with the rows; `None` when it refuses one.
+    /// Returns a database that SQLite filled with the rows; `None` if SQLite refuses a row.
     fn twin(&self) -> Option<Connection> {
         let twin = Connection::open_in_memory().unwrap();
         twin.execute_batch("PRAGMA foreign_keys = OFF").unwrap();

@@ -32,7 +32,7 @@ impl Finished {
             rows: chunk.rows(),
             leaves: chunk.leaves().to_vec(),
             links: chunk.links().to_vec(),
-            // The targets of links are not known yet.
+            // The bytes without the targets of links, which are not known yet.
             bytes: {
                 let mut bytes = chunk.bytes().to_vec();
                 for link in chunk.links() {
@@ -185,7 +185,7 @@ proptest! {
     }
 }
 
-/// One batch of `columns` columns that `make` makes.
+/// Returns one batch of `columns` columns that `make` makes.
 fn batch(rows: usize, columns: usize, make: impl FnMut(usize) -> OwnedColumn) -> (OwnedBatch, Vec<i64>) {
     (OwnedBatch { rows, columns: (0..columns).map(make).collect() }, (1..=rows as i64).collect())
 }
@@ -249,7 +249,7 @@ fn rows_of_one_size_that_all_overflow_become_the_same_chunks_by_both_encoders() 
     }
 }
 
-/// Row, column and message of every refused row.
+/// Returns row, column and message of every refused row.
 fn refused(encoder: &mut Encoder, batch: &OwnedBatch, chunks: &mut Recycled) -> Vec<(usize, usize, String)> {
     let before = chunks.chunk.rows();
     match batch.with(|batch| encoder.encode(batch, 1, None, chunks)) {

@@ -180,7 +180,7 @@ pub(crate) fn value(random: &mut Random) -> Value {
     }
 }
 
-/// A line of JSON: numbers and texts keep their types.
+/// Returns a line of JSON: numbers and texts keep their types.
 fn line(columns: &[&str], row: &[Value]) -> String {
     let fields = columns.iter().zip(row).map(|(column, value)| {
         let value = match value {
@@ -221,7 +221,7 @@ fn insert(
     Ok(())
 }
 
-/// All rows with the types of their values, in the order of their keys.
+/// Returns all rows with the types of their values, in the order of their keys.
 fn stored(connection: &Connection, made: &Made) -> Vec<String> {
     let all = connection.prepare("SELECT * FROM t").unwrap().column_names().count();
     let mut sql = String::from("SELECT *");

@@ -148,7 +148,7 @@ impl Case {
         }
     }
 
-    /// Rows of a batch of the source.
+    /// Returns the number of rows in a batch of the source.
     fn chunk(&self) -> usize {
         self.batch_rows.clamp(1, 50)
     }

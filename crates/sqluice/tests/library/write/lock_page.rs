@@ -35,7 +35,7 @@ fn schema(page_bytes: u32) -> Schema {
     Schema::parse(sql, Path::new("test.sql")).unwrap()
 }
 
-/// Rows of a table: blobs of these lengths, in batches and parts of several sizes.
+/// Returns rows with blobs of these lengths, in batches and parts of several sizes.
 fn rows(lengths: impl Iterator<Item = usize>, rowids: bool) -> Vec<OwnedBatch> {
     let values: Vec<Owned> = lengths.map(|len| Owned::Blob(vec![len as u8; len])).collect();
     let mut first = 1_i64 << 40;

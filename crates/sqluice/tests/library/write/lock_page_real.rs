@@ -20,7 +20,7 @@ const BLOB_BYTES: usize = 300_000;
 const ROWS: u64 = 3_700;
 const PART_ROWS: u64 = 20;
 
-/// Large blobs, a few rows a part.
+/// A source of rows with large blobs, with a few rows in each part.
 struct Blobs(u64);
 
 struct SomeBlobs(u64);

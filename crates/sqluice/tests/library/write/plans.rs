@@ -22,7 +22,7 @@ fn refused(sql: &str) -> Error {
     generate(sql, &[(None, 1)], WriteOptions::default()).unwrap_err()
 }
 
-/// The write path of the only table, and of each of its indexes.
+/// Returns the write path of the only table, and of each of its indexes.
 fn write_paths(sql: &str, write: WriteOptions) -> String {
     let plan = generate(sql, &[(None, 1)], write).unwrap();
     let [table] = &plan.tables[..] else { panic!("{sql}: one table") };

@@ -47,7 +47,7 @@ fn load(sql: &str, csv: &str) -> Result<Vec<String>, Error> {
     Ok(rows.collect::<Result<_, _>>().unwrap())
 }
 
-/// Message, line and column of the error.
+/// Returns message, line and column of the error.
 fn refused(sql: &str, csv: &str) -> (String, u64, u64) {
     let error = load(sql, csv).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Input, "{error}");
@@ -174,7 +174,7 @@ fn rowids_out_of_order_across_the_border_of_parts_are_errors_that_name_both() {
 
 #[test]
 fn rows_that_are_wrong_where_a_part_begins_have_their_place_too() {
-    // Lines of 32 bytes: the second part begins with about the 32,768th.
+    // A line has 32 bytes, so the second part begins at about line 32,768.
     let text = |wrong: usize| -> String {
         let row = |row| format!("{:9},{:21}\n", if row == wrong { 5 } else { row }, row);
         "id,a\n".to_owned() + &(1..33_000).map(row).collect::<String>()

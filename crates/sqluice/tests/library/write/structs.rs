@@ -52,7 +52,7 @@ fn as_bytes<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Erro
 
 const COLUMNS: usize = 16;
 
-/// The row as values that rusqlite binds.
+/// Returns the row as values that rusqlite binds.
 fn bound(row: &Row) -> Vec<Value> {
     let json = |value: serde_json::Result<String>| Value::Text(value.unwrap());
     vec![
@@ -101,7 +101,7 @@ prop_compose! {
     }
 }
 
-/// All values of a table with their types.
+/// Returns all values of a table with their types.
 fn values(connection: &Connection, table: &str) -> Vec<Vec<(String, Value)>> {
     let mut statement = connection.prepare(&format!("SELECT * FROM {table} ORDER BY rowid")).unwrap();
     let columns = statement.column_count();
@@ -162,7 +162,7 @@ proptest! {
     }
 }
 
-/// `PRAGMA table_info` in short.
+/// Returns the result of `PRAGMA table_info`, shortened.
 fn declared(path: &Path, table: &str) -> String {
     let connection = Connection::open(path).unwrap();
     let sql = "SELECT group_concat(name || ' ' || type, ', ') FROM pragma_table_info(?1)";
@@ -294,7 +294,7 @@ fn tuples_need_names_and_maps_have_them() {
     assert!(error.message().contains("row 1: an integer is not a row"), "{error}");
 }
 
-/// An error for row `number`, in a message that has these words; the database was not made.
+/// Asserts that a run failed with an error for row `number`, in a message that has these words, and that no database was made.
 fn assert_refused(done: Result<sqluice::report::Report, Error>, path: &Path, number: u64, words: &[&str]) {
     let error = done.unwrap_err();
     let text = error.to_string();

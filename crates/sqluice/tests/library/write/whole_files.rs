@@ -207,7 +207,7 @@ fn objects(database: &Connection) -> Vec<[Option<String>; 4]> {
     objects.collect::<Result<_, _>>().unwrap()
 }
 
-/// Rowid, type and SQL literal of every value, as SQLite reads them.
+/// Returns rowid, type and SQL literal of every value, as SQLite reads them.
 fn values(database: &Connection, table: &RandomTable) -> Vec<String> {
     let columns: String = (0..table.columns()).map(|i| format!(", typeof(c{i}), quote(c{i})")).collect();
     let sql = format!("SELECT rowid{columns} FROM {} ORDER BY rowid", quoted(&table.name));

@@ -163,7 +163,7 @@ fn a_nul_is_kept_in_a_text_and_refused_anywhere_else() {
         } else {
             let (message, line) = home.refused(&bytes);
             let expected = text[..at].matches('\n').count() as u64 + 1;
-            // Text behind a statement on its line may belong to the next one.
+            // Text after a statement on the same line may belong to the next statement.
             assert!(line.is_some_and(|line| line == expected || line == expected + 1), "at {at}: {message}");
         }
     }

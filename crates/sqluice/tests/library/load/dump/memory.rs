@@ -22,7 +22,7 @@ const MEMORY_BYTES: u64 = 32 << 20;
 /// The memory that a process takes besides the setting: its code, SQLite, blocks that are decompressed.
 const BESIDES_BYTES: u64 = 40 << 20;
 
-/// The bytes of a dump.
+/// Returns the size of a dump, in bytes.
 fn bytes() -> usize {
     tries(150 << 20, 300 << 20, 2 << 30)
 }

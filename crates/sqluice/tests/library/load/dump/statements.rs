@@ -20,7 +20,7 @@ const COLUMNS: [&str; 4] = ["id", "a", "\"b c\"", "d"];
 /// A script that SQLite has run.
 struct Script {
     text: String,
-    /// The byte range of the statement that SQLite refuses, which is the last one.
+    /// The byte range of the last statement if SQLite refuses it; `None` if SQLite runs all statements.
     refused: Option<Range<usize>>,
 }
 
@@ -84,7 +84,7 @@ fn literal(rng: &mut Rng) -> String {
     }
 }
 
-/// A value that is mostly a literal.
+/// Returns a value that is mostly a literal.
 fn value(rng: &mut Rng) -> String {
     match rng.u8(0..40) {
         0 => pick(
@@ -108,7 +108,7 @@ fn value(rng: &mut Rng) -> String {
     }
 }
 
-/// White space, in which comments may stand.
+/// Returns white space or a comment, to stand between two words of a statement.
 fn blank(rng: &mut Rng) -> &'static str {
     pick(rng, &[" ", " ", " ", " ", "\n", "\r\n", "\t", " /* ; ' */ ", " -- it's; \n", "/**/ "])
 }
@@ -177,7 +177,7 @@ fn rows(rng: &mut Rng, columns: usize, one: fn(&mut Rng) -> String) -> String {
     (0..rows).map(|_| row(rng)).collect::<Vec<_>>().join(pick(rng, &[",", ",\n", " , ", ",-- next\n"]))
 }
 
-/// An INSERT of literals, as dumps have it.
+/// Returns an INSERT of literals, as dumps have it.
 fn insert(rng: &mut Rng) -> String {
     let table = pick(rng, &TABLES);
     let (names, columns) = match rng.u8(0..4) {
