@@ -1,5 +1,6 @@
 //! Full-text indexes that `index` makes, beside those of SQLite.
 
+mod any_table;
 mod appended;
 mod filled;
 mod given;
