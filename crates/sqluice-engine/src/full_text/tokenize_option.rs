@@ -25,6 +25,16 @@ pub(crate) fn arguments(text: &str) -> Option<Vec<String>> {
     Some(all)
 }
 
+/// Returns `true` if the tokenizer with these arguments gives each term a position of its own, as those of SQLite do. Other tokenizers may have
+/// synonyms.
+pub(crate) fn has_one_term_a_position(arguments: &[String]) -> bool {
+    let is = |name: &str| arguments[0].eq_ignore_ascii_case(name);
+    match &arguments[1..] {
+        base @ [_, ..] if is("porter") => has_one_term_a_position(base),
+        _ => ["unicode61", "ascii", "porter", "trigram"].into_iter().any(is),
+    }
+}
+
 /// Returns the word at the start of `text`, and the text after it.
 fn bareword(text: &str) -> Option<(String, &str)> {
     let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '\x1a' || !c.is_ascii();
@@ -71,6 +81,22 @@ mod tests {
         ] {
             let expected = expected.map(|words| words.iter().map(ToString::to_string).collect::<Vec<_>>());
             assert_eq!(arguments(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn tokenizers_of_applications_may_have_synonyms() {
+        for (text, expected) in [
+            ("", true),
+            ("Porter", true),
+            ("porter ascii", true),
+            ("porter trigram remove_diacritics 1", true),
+            ("unicode61 tokenchars 'x'", true),
+            ("synonyms ascii", false),
+            ("porter synonyms", false),
+            ("porter porter synonyms", false),
+        ] {
+            assert_eq!(has_one_term_a_position(&arguments(text).unwrap()), expected, "{text}");
         }
     }
 }

@@ -13,8 +13,10 @@ use sqluice_testkit::effort::tries;
 use crate::support::{Random, folder, run, start};
 
 /// The arguments of each run.
-const RUNS: [&[&str]; 3] = [
+const RUNS: [&[&str]; 5] = [
     &["load", "x.db", "t.csv", "--table", "t", "--append"],
+    &["load", "x.db", "t.csv", "--table", "g", "--append"],
+    &["load", "x.db", "t.csv", "--table", "u", "--append", "--fts", "h"],
     &["index", "x.db", "--fts-optimize", "f"],
     &["index", "x.db", "--fts-rebuild", "f"],
 ];
@@ -29,7 +31,9 @@ fn make(folder: &Path, journal: &str) {
              CREATE TRIGGER t_ai AFTER INSERT ON t BEGIN INSERT INTO f(rowid, a) VALUES (new.rowid, new.a); END;
              CREATE TRIGGER t_ad AFTER DELETE ON t BEGIN
                INSERT INTO f(f, rowid, a) VALUES ('delete', old.rowid, old.a); END;
-             INSERT INTO f(f, rank) VALUES ('automerge', 0)"
+             INSERT INTO f(f, rank) VALUES ('automerge', 0);
+             CREATE VIRTUAL TABLE g USING fts5(a); CREATE TABLE u (a TEXT);
+             CREATE VIRTUAL TABLE h USING fts5(a, content=u)"
         ))
         .unwrap();
     for _ in 0..6 {
@@ -41,6 +45,12 @@ fn make(folder: &Path, journal: &str) {
             )
             .unwrap();
     }
+    connection
+        .execute_batch(
+            "INSERT INTO g SELECT a FROM t WHERE rowid < 250; INSERT INTO u SELECT a FROM t WHERE rowid < 250;
+             INSERT INTO h(h) VALUES ('rebuild')",
+        )
+        .unwrap();
     connection.close().unwrap();
     let mut rows = "a\n".to_owned();
     (0..3000).for_each(|n| writeln!(rows, "every w{} y{n}", n * 31 % 97).unwrap());
@@ -54,14 +64,19 @@ fn begin(folder: &Path) {
     fs::copy(folder.join("before.db"), folder.join("x.db")).unwrap();
 }
 
-/// Asserts that the index fits the rows. Returns the number of rows, and of segments.
-fn content(folder: &Path) -> (i64, i64) {
+/// Asserts that the indexes fit the rows. Returns the number of rows, and of segments, of each full-text table.
+fn content(folder: &Path) -> Vec<(i64, i64)> {
     let connection = Connection::open(folder.join("x.db")).unwrap();
-    connection.execute_batch("INSERT INTO f(f, rank) VALUES ('integrity-check', 1)").unwrap();
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-    let rows = number("SELECT count(*) FROM t");
-    assert_eq!(number("SELECT count(*) FROM f WHERE f MATCH 'every'"), rows);
-    (rows, number("SELECT count(DISTINCT segid) FROM f_idx"))
+    let of_table = |(table, full_text): (&str, &str)| {
+        let check = format!("INSERT INTO {full_text}({full_text}, rank) VALUES ('integrity-check', 1)");
+        connection.execute_batch(&check).unwrap();
+        let rows = number(&format!("SELECT count(*) FROM {table}"));
+        let found = number(&format!("SELECT count(*) FROM {full_text} WHERE {full_text} MATCH 'every'"));
+        assert_eq!(found, rows, "{full_text}");
+        (rows, number(&format!("SELECT count(DISTINCT segid) FROM {full_text}_idx")))
+    };
+    [("t", "f"), ("g", "g"), ("u", "h")].map(of_table).into()
 }
 
 #[test]

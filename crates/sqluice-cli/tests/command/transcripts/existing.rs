@@ -73,6 +73,18 @@ fn rows_are_added_to_a_table() {
 }
 
 #[test]
+fn rows_are_added_to_full_text_tables_that_no_trigger_adds_them_to() {
+    let sql = format!("{ONE}; CREATE VIRTUAL TABLE f USING fts5(b, content=one)");
+    let found = "SELECT rowid FROM f WHERE f MATCH '2'";
+    with(&sql, "load x.db one.csv --append").succeeds().holds(found, "");
+    with(&sql, "load x.db one.csv --append --fts F").succeeds().holds(found, "2");
+    with(&sql, "load x.db one.csv --append --fts one")
+        .fails(1, "error: one is no full-text table (FTS5) over a table that gets rows\n\nhint: [..]");
+    let own = "CREATE VIRTUAL TABLE f USING fts5(a, b); INSERT INTO f(rowid, b) VALUES (5, 2)";
+    with(own, "load x.db one.csv --table f --append").succeeds().holds(found, "5\n6");
+}
+
+#[test]
 fn a_missing_column_takes_its_default_and_an_unknown_one_is_an_error_unless_it_is_added() {
     let csv = "c,a\nx,5\n";
     let with = |args: &str| with(ONE, &format!("load x.db c.csv -t one --append {args}")).file("c.csv", csv);

@@ -308,3 +308,62 @@ fn rows_are_generated_for_tables_that_keep_no_text() {
         assert_eq!(sizes, [[100, 1, 100].map(Value::Integer)]);
     }
 }
+
+#[test]
+fn the_bytes_depend_on_the_rows_alone() {
+    let home = Home::new();
+    let random = &mut fastrand::Rng::with_seed(8);
+    let mut rows: Vec<Row> = (10..2000).map(|rowid| random_row(Some(rowid), random)).collect();
+    random.shuffle(&mut rows);
+    let file = file(&home, &rows);
+    for options in ["", ", content='', contentless_delete=1, prefix=2"] {
+        let before = home.path("before.db");
+        let _ = fs::remove_file(&before);
+        let connection = Connection::open(&before).unwrap();
+        connection
+            .execute_batch(&format!(
+                "{}; INSERT INTO f(rowid, a) VALUES (1, 'every'), (5, 'run'); DELETE FROM f WHERE rowid = 5",
+                schema(options)
+            ))
+            .unwrap();
+        drop(connection);
+        let made = [(1, 64 << 20), (2, 64 << 20), (3, 4 << 20)].map(|(threads, memory)| {
+            let path = home.path("copy.db");
+            fs::copy(&before, &path).unwrap();
+            let write = WriteOptions::new().if_exists(IfExists::Append).threads(threads).memory_bytes(memory);
+            let write = write.tune(|tuning| tuning.chunk_bytes = (memory / 16 / threads as u64) as usize);
+            load(&path, &file, threads).write(write).run().unwrap();
+            let connection = Connection::open(&path).unwrap();
+            ["data", "idx", "docsize", "content"]
+                .map(|shadow| ask(&connection, &format!("SELECT * FROM f_{shadow}"), &[]))
+        });
+        assert!(made[0] == made[1] && made[0] == made[2], "{options}");
+    }
+}
+
+#[test]
+fn readers_see_the_old_rows_until_the_new_ones_are_committed() {
+    let random = &mut fastrand::Rng::with_seed(6);
+    let rows: Vec<Row> = (10..300).map(|rowid| random_row(Some(rowid), random)).collect();
+    for options in ["", ", content=''"] {
+        let home = Home::new();
+        let (db, file) = (home.path("x.db"), file(&home, &rows));
+        let reader = Connection::open(&db).unwrap();
+        reader
+            .execute_batch(&format!(
+                "PRAGMA journal_mode = wal; {}; INSERT INTO f(rowid, a) VALUES (1, 'every'), (2, 'run')",
+                schema(options)
+            ))
+            .unwrap();
+        let count = || ask(&reader, "SELECT count(*) FROM f WHERE f MATCH 'every OR run'", &[]).unwrap();
+        reader.execute_batch("BEGIN").unwrap();
+        assert_eq!(count(), [[2.into()]]);
+        load(&db, &file, 2).run().unwrap();
+        assert_eq!(count(), [[2.into()]], "{options}: the transaction began before");
+        reader.execute_batch("COMMIT").unwrap();
+        let after = count();
+        assert_ne!(after, [[2.into()]], "{options}");
+        let other = Connection::open(&db).unwrap();
+        assert_eq!(ask(&other, "SELECT count(*) FROM f WHERE f MATCH 'every OR run'", &[]).unwrap(), after);
+    }
+}

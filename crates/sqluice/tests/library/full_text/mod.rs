@@ -1,5 +1,6 @@
 //! Tests of full-text indexes: those that sqluice makes are compared with those that SQLite makes.
 
+mod any_table;
 mod appended;
 mod filled;
 mod given;

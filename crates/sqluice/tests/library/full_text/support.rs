@@ -1,22 +1,31 @@
 //! Databases with texts, and everything that can be asked of a full-text table.
 
 use std::path::Path;
+use std::sync::Once;
 
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
-use sqluice::error::Error;
+use sqluice::error::{Error, Result as Outcome};
 use sqluice::index::{FullText, Index, Report};
 use sqluice::options::WriteOptions;
+use sqluice::tokenizers::{Purpose, Token, Tokenize, register};
 
 /// The rows of a query, or SQLite's message.
 pub(super) type Answer = Result<Vec<Vec<Value>>, String>;
+
+/// Returns a value. A text that is no UTF-8 becomes a blob: a snippet of a blob can be such a text.
+fn value_of(value: ValueRef<'_>) -> Value {
+    value
+        .try_into()
+        .unwrap_or_else(|_| Value::Blob(value.as_bytes_or_null().ok().flatten().unwrap_or_default().to_vec()))
+}
 
 /// Returns the rows of a query.
 pub(super) fn ask(connection: &Connection, sql: &str, parameters: &[&str]) -> Answer {
     let mut query = connection.prepare(sql).map_err(|error| error.to_string())?;
     let columns = query.column_count();
     let rows = query.query_map(params_from_iter(parameters), |row| {
-        (0..columns).map(|column| row.get(column)).collect::<rusqlite::Result<Vec<Value>>>()
+        (0..columns).map(|column| row.get_ref(column).map(value_of)).collect::<rusqlite::Result<Vec<Value>>>()
     });
     rows.and_then(Iterator::collect).map_err(|error| error.to_string())
 }
@@ -150,4 +159,42 @@ pub(super) fn same(ours: &Connection, twin: &Connection, what: &str) {
     for (sql, matched) in queries() {
         assert_eq!(ask(ours, &sql, &[matched]), ask(twin, &sql, &[matched]), "{what}: {sql} {matched}");
     }
+}
+
+/// Splits texts at blanks, and gives each second word two synonyms at its position.
+#[derive(Default)]
+pub(super) struct Synonyms {
+    suffix: String,
+}
+
+impl Tokenize for Synonyms {
+    fn tokenize(&self, text: &[u8], purpose: Purpose, token: &mut dyn FnMut(Token<'_>)) -> Outcome<()> {
+        let mut start = 0;
+        for (number, word) in text.split(u8::is_ascii_whitespace).enumerate() {
+            let end = start + word.len();
+            if !word.is_empty() {
+                token(Token { term: word, start, end, is_colocated: false });
+                let has_synonyms = number % 2 == 1 && purpose == Purpose::Document;
+                for synonym in ["every", "ant"].into_iter().filter(|_| has_synonyms) {
+                    let term = [synonym, &self.suffix].concat();
+                    token(Token { term: term.as_bytes(), start, end, is_colocated: true });
+                }
+            }
+            start = end + 1;
+        }
+        Ok(())
+    }
+}
+
+/// Registers the tokenizer `synonyms` once.
+pub(super) fn register_synonyms() {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        register("synonyms", |arguments| match arguments {
+            [] => Ok(Synonyms::default()),
+            [suffix] => Ok(Synonyms { suffix: (*suffix).to_owned() }),
+            _ => Err(Error::usage("one argument")),
+        })
+        .unwrap();
+    });
 }

@@ -3,47 +3,17 @@
 use std::fs;
 
 use rusqlite::Connection;
-use sqluice::error::{Error, Result};
 use sqluice::index::FullText;
-use sqluice::tokenizers::{Purpose, Token, Tokenize, register};
+use sqluice::tokenizers::register;
 
-use super::support::{insert, make, same};
+use super::support::{Synonyms, insert, make, register_synonyms, same};
 use crate::support::files::Home;
-
-/// Splits texts at blanks, and gives each second word two synonyms at its position.
-struct Synonyms {
-    suffix: String,
-}
-
-impl Tokenize for Synonyms {
-    fn tokenize(&self, text: &[u8], purpose: Purpose, token: &mut dyn FnMut(Token<'_>)) -> Result<()> {
-        let mut start = 0;
-        for (number, word) in text.split(u8::is_ascii_whitespace).enumerate() {
-            let end = start + word.len();
-            if !word.is_empty() {
-                token(Token { term: word, start, end, is_colocated: false });
-                let has_synonyms = number % 2 == 1 && purpose == Purpose::Document;
-                for synonym in ["every", "ant"].into_iter().filter(|_| has_synonyms) {
-                    let term = [synonym, &self.suffix].concat();
-                    token(Token { term: term.as_bytes(), start, end, is_colocated: true });
-                }
-            }
-            start = end + 1;
-        }
-        Ok(())
-    }
-}
 
 #[test]
 fn a_tokenizer_of_the_program_splits_texts_here_as_for_sqlite() {
-    register("synonyms", |arguments| match arguments {
-        [] => Ok(Synonyms { suffix: String::new() }),
-        [suffix] => Ok(Synonyms { suffix: (*suffix).to_owned() }),
-        _ => Err(Error::usage("one argument")),
-    })
-    .unwrap();
+    register_synonyms();
     for name in ["synonyms", "Porter", "", "nul\0"] {
-        assert!(register(name, |_| Ok(Synonyms { suffix: String::new() })).is_err(), "{name}");
+        assert!(register(name, |_| Ok(Synonyms::default())).is_err(), "{name}");
     }
     for (tokenize, detail) in [("synonyms", "full"), ("synonyms x", "column"), ("porter synonyms", "none")] {
         let home = Home::new();

@@ -129,7 +129,7 @@ impl Case {
 }
 
 /// Returns the rows of all shadow tables, with segment number 1 wherever the only segment has another.
-fn shadows(connection: &Connection) -> Vec<(&'static str, Answer)> {
+pub(super) fn shadows(connection: &Connection) -> Vec<(&'static str, Answer)> {
     let segment = "(SELECT max(segid) - 1 FROM f_idx)";
     [
         ("averages", "SELECT block FROM f_data WHERE id = 1".to_owned()),
@@ -138,7 +138,7 @@ fn shadows(connection: &Connection) -> Vec<(&'static str, Answer)> {
             format!("SELECT id - coalesce({segment} << 37, 0), block FROM f_data WHERE id > 10 ORDER BY id"),
         ),
         ("idx", format!("SELECT segid - {segment}, term, pgno FROM f_idx ORDER BY segid, term")),
-        ("docsize", "SELECT * FROM f_docsize ORDER BY id".to_owned()),
+        ("docsize", "SELECT id, sz FROM f_docsize ORDER BY id".to_owned()),
         ("content", "SELECT * FROM f_content ORDER BY id".to_owned()),
     ]
     .map(|(name, sql)| (name, ask(connection, &sql, &[])))
