@@ -23,7 +23,8 @@ use super::pool::Pool;
 /// The time for which readers hold their locks.
 const TURN: Duration = Duration::from_millis(100);
 
-/// A clock that runs while readers read. Dropping the clock ends it.
+/// A thread that makes the readers of a pool release their locks every [`TURN`], as long as a reader is in use. Dropping the clock ends
+/// the thread.
 pub(super) struct Clock {
     pool: Arc<Pool>,
     thread: Option<JoinHandle<()>>,
@@ -43,7 +44,7 @@ impl Drop for Clock {
         if let Some(thread) = self.thread.take() {
             self.pool.close();
             thread.thread().unpark();
-            // The thread closes no connections: they are closed by the thread that drops the store.
+            // The thread only releases locks. The thread that drops the store closes the connections.
             let _ = thread.join();
         }
     }
@@ -54,7 +55,7 @@ fn go(pool: &Pool) {
     while pool.is_open() {
         if pool.in_use() {
             thread::park_timeout(TURN);
-            // If a lock can't be released now, the next turn tries again. The error is dropped here; the next reader meets it itself.
+            // If a lock can't be released now, the clock tries again after [`TURN`]. The error is dropped here: the next read reports it.
             drop(pool.stop());
         } else if pool.may_sleep() {
             thread::park();
