@@ -149,8 +149,8 @@ impl<'f> Resolving<'f> {
         Error::input(message).at(self.file.place(mask))
     }
 
-    /// Finds the columns that the mask file names, and sets their masks. Returns the masks of virtual tables, which have no entry in the
-    /// schema.
+    /// Finds the columns that the mask file names, and sets their masks. Returns the entries of the file that name columns of virtual
+    /// tables.
     fn choose(&mut self) -> Result<Vec<&'f MaskColumn>> {
         let mut of_virtual = Vec::new();
         for mask in self.file.columns() {
