@@ -489,7 +489,7 @@ impl Copy {
         is_same(&self.source, &self.target)
     }
 
-    /// Returns the method that will replace the file at the target; `None` if no file exists there.
+    /// Returns the method that will replace the file at the target; `None` if no file is replaced.
     fn replacement(&self, wanted: &Wanted) -> Result<Option<Replacement>> {
         if self.purpose == Some(Purpose::D1) || !(self.is_in_place() || self.write.overwrite) {
             return Ok(None);

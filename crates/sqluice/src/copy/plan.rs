@@ -31,7 +31,7 @@ pub struct CopyPlan {
     pub source_journal_mode: String,
     /// `true` if the copy replaces the source. No other process may use the source meanwhile.
     pub in_place: bool,
-    /// The method that will replace an existing file at the target; `None` if no file exists there.
+    /// The method that will replace an existing file at the target; `None` if no file is replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// `true` if other processes can commit to the source during the copy.

@@ -173,7 +173,8 @@ impl Export {
         let Target::Path(path) = &self.target else { return None };
         let several = match (&self.query, self.tables.len()) {
             (Some(_), _) => false,
-            // If no tables are named, all tables go into a folder, except if the path is that of a file and there is only one table.
+            // If no tables are named, each table gets a file in a folder, unless the database has only one table or the path is that of a
+            // file.
             (None, 0) => schema.tables.len() != 1 && !is_file_name(path),
             (None, tables) => tables > 1,
         };
