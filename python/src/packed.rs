@@ -57,8 +57,8 @@ fn unpacked(bytes: &[u8]) -> Result<(SchemaRef, Vec<RecordBatch>), ArrowError> {
     Ok((types.schema(), rows.collect::<Result<_, _>>()?))
 }
 
-/// Packs a batch, or no rows if `batch` is `None`. `types` is the schema of the data, and `rows` that of the imported batch, in which text
-/// is binary data.
+/// Packs a batch, or only the types if `batch` is `None`. `types` is the schema of the original data, and `rows` the schema of the
+/// imported batch, in which text is binary data.
 pub(crate) fn packed(
     types: &SchemaRef,
     rows: &SchemaRef,

@@ -68,8 +68,8 @@ impl Reading {
         Ok(Reading { read })
     }
 
-    /// Returns the state of the database and the types of the columns as text, by which other readers read parts of the same state with the
-    /// same types.
+    /// Returns, as text, the state of the database and the types of the columns. Other readers that are given this text read parts of the
+    /// same state, with the same types.
     fn basis(&self, py: Python<'_>) -> PyResult<String> {
         run(py, Function::Read, None, |context| self.read.find_basis(context))
     }

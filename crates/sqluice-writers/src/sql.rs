@@ -26,7 +26,7 @@ use crate::in_order::Encode;
 pub struct StatementLimits {
     /// The number of bytes at which a statement of several rows ends: a row that would exceed it begins a new statement.
     pub several_rows_bytes_max: usize,
-    /// The largest number of bytes of a statement with a single row. A longer row is an error.
+    /// The maximum number of bytes of a statement with a single row. A longer row is an error.
     pub one_row_bytes_max: usize,
     /// The hint of the error for a row that is too long.
     pub hint: &'static str,

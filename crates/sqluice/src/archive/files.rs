@@ -31,7 +31,7 @@ use super::{Compression, FILE_BYTES_MAX, Layout};
 /// A part ends with the file that reaches this number of bytes.
 const PART_BYTES: u64 = 4 << 20;
 
-/// The largest number of rows in a part.
+/// The maximum number of rows in a part.
 const PART_ROWS: usize = 4096;
 
 /// A batch ends with the file that reaches this number of bytes: the contents of a batch stay in the processor's cache until they are on

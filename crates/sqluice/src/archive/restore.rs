@@ -51,7 +51,7 @@ pub(super) struct About {
     pub(crate) mtime: Option<i64>,
 }
 
-/// The largest number of names to try for a temporary file.
+/// The maximum number of names to try for a temporary file.
 const TEMPORARIES_MAX: u32 = 1000;
 
 /// The reason for a refused row whose name exists.

@@ -93,7 +93,7 @@ pub struct Refusal {
     pub why: String,
 }
 
-/// The largest number of refusals that are reported individually.
+/// The maximum number of refusals that are reported individually.
 const REFUSALS_MAX: usize = 1000;
 
 /// The number of ranges of rowids per thread: many small ranges, so that no thread works alone for long at the end.

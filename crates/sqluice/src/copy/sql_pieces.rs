@@ -30,7 +30,7 @@ use super::Opened;
 use super::report::{CopiedTable, CopyReport};
 use crate::inserts::{Inserts, is_internal};
 
-/// The largest number of bytes of a statement.
+/// The maximum number of bytes of a statement.
 pub(super) const STATEMENT_BYTES_MAX: usize = 100_000;
 
 /// The limits of INSERT statements.
@@ -40,7 +40,7 @@ const STATEMENT_LIMITS: StatementLimits = StatementLimits {
     hint: "leave its table out, or keep such values elsewhere, as in a store of objects",
 };
 
-/// The largest number of columns of a table.
+/// The maximum number of columns of a table.
 const COLUMNS_MAX: usize = 100;
 
 /// The maximum number of bytes of a file. If the import of a file fails, D1 rolls back the whole file, and it must be imported again.

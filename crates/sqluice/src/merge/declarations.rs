@@ -33,7 +33,7 @@ type BothColumns<'s> = (DeclaredColumn<'s>, &'s Column);
 
 /// The declaration of a table in one source.
 struct Declared<'s> {
-    /// The name of the source.
+    /// The name of the source for messages.
     name: String,
     table: &'s Table,
     columns: Vec<BothColumns<'s>>,
@@ -61,7 +61,7 @@ impl<'s> Declared<'s> {
         self.columns.iter().find(|(declared, _)| declared.name.eq_ignore_ascii_case(name))
     }
 
-    /// Returns the names of a constraint's columns, in lower case.
+    /// Returns the names of the columns that a constraint is about, in lower case.
     fn columns_of(&self, constraint: &Constraint<'_>) -> HashSet<String> {
         let own = constraint.column.iter().cloned();
         let names = constraint.columns.iter().filter(|name| self.column(name).is_some()).cloned();
@@ -121,7 +121,7 @@ pub(super) fn joined(sources: &[Source], object: &Shared, with_rows: &[usize]) -
                 constraints.push(constraint);
             }
         }
-        // Compares columns that two other sources have, but not the first.
+        // Compare the columns that this source shares with an earlier source, but not with the first.
         for before in &others[..place] {
             compare_constraints(before, other, &mut refused);
         }
@@ -271,7 +271,7 @@ fn compare_constraints(one: &Declared<'_>, other: &Declared<'_>, refused: &mut V
     }
 }
 
-/// Finds NOT NULL columns that a source with rows lacks.
+/// Adds an error to `refused` for each NOT NULL column without a DEFAULT that a source with rows lacks.
 fn refuse_missing_values<'d>(
     (sources, object, with_rows): (&[Source], &Shared, &[usize]),
     first: &Declared<'_>,
@@ -303,7 +303,7 @@ fn refuse_missing_values<'d>(
     }
 }
 
-/// Finds keys of added columns for which the result has an index that no source has.
+/// Adds an error to `refused` for each index of the result that no source has, because a key has an added column.
 fn refuse_new_keys(sql: &str, sources: &[Source], object: &Shared, refused: &mut Vec<String>) -> Result<()> {
     let schema = Schema::parse(format!("{sql};"), &sources[0].schema.file)?;
     let Some(table) = schema.table(&object.name) else { return Ok(()) };

@@ -104,12 +104,12 @@ pub struct MergedTable {
     pub why: Option<String>,
     /// The number of rows that were left out because other rows have their keys.
     pub left_out: u64,
-    /// `true` if rows have new rowids that a column shows: an INTEGER PRIMARY KEY.
+    /// `true` if rows have new rowids and the rowid is an INTEGER PRIMARY KEY, so that values of a column have changed.
     pub new_keys: bool,
     /// The sources whose rows have new rowids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub renumbered: Vec<Renumbered>,
-    /// The columns whose values follow new numbers of another table, or of this table.
+    /// The columns whose values have changed because they refer to renumbered keys of another table, or of this table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub following: Vec<String>,
     /// Differences between the declarations of sources that change no value.
@@ -121,7 +121,7 @@ pub struct MergedTable {
     pub relocated_leaves: u64,
 }
 
-/// New rowids of the rows of a source.
+/// The change of the rowids of a source's rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Renumbered {

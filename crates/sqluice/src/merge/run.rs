@@ -1,4 +1,4 @@
-//! Runs a merge: finds the trees of the sources that make up each object of the result, and writes the result.
+//! Runs a merge: finds, for each object of the result, the B-trees of the sources that it consists of, and writes the result.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -195,7 +195,8 @@ impl<'r> Run<'r> {
         Ok(left_out)
     }
 
-    /// Returns the trees of the sources that make up an object, in the order of the sources or of the rows.
+    /// Returns the B-trees of the sources that an object consists of, in the order of the sources or, if their rows are concatenated, of
+    /// the rows.
     fn pieces(
         &self,
         merged: &MergedTable<'_>,

@@ -37,14 +37,14 @@ pub(super) struct VirtualTable {
     content: Content,
 }
 
-/// The source of a virtual table's rows.
+/// The way to get a virtual table's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     /// The rows of the sources, by their columns and rowids.
     Rows,
     /// The rows of an R*Tree, whose first column is the rowid.
     Boxes,
-    /// Another table of the result.
+    /// The virtual table stores no texts of its own: its rows are in another table of the result.
     Table,
 }
 

@@ -6,8 +6,8 @@
 //!  c.csv  bad
 //! ```
 //!
-//! A file is found to be bad when it is opened, when its table gets its columns, or when its rows are read. Bad rows end an attempt to
-//! load, and the next attempt leaves out their file.
+//! A file is found to be bad when it is opened, when the columns of its table are determined, or when its rows are read. In the last
+//! case, the attempt to load ends, and the next attempt leaves out the file.
 
 use std::collections::HashMap;
 

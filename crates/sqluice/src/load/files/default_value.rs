@@ -107,7 +107,7 @@ fn refused(column: &Column, sql: &str) -> Error {
     .hint("give the column values, or declare another DEFAULT")
 }
 
-/// Returns the value of a DEFAULT that is a literal, or a name, which SQLite takes for a text.
+/// Returns the value of a DEFAULT that is a literal or a bare name, which SQLite takes for a text. `None` for other expressions.
 fn plain(sql: &str) -> Option<Constant> {
     use token::TokenKind::{QuotedName, Word};
     if is_literal(sql) {

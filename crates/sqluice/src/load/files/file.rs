@@ -104,7 +104,7 @@ impl Computed {
 pub(crate) struct FileMap {
     /// The field or the constant that fills each column.
     pub(crate) from: Vec<ColumnFrom>,
-    /// The columns whose DEFAULT has another value in each row, with the DEFAULT. NULL fills them before.
+    /// The columns whose DEFAULT has another value in each row, with the SQL of the DEFAULT. In `from` they are NULL.
     defaults: Vec<(usize, String)>,
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct LoadFile {
     /// For each field, the counts of numbers, dates, NULL markers and other values in the sample. Their positions count the whole sample as
     /// part 0.
     pub(crate) kinds: Vec<Kinds>,
-    /// The results of `place_of_value` so far: a field, a value of the sample, and the place of the value if it was found.
+    /// A cache of `place_of_value`: a field, a value of the sample, and the place of the value, `None` if it was not found.
     places_of_values: Vec<(usize, Found, Option<Place>)>,
     /// The type that the file declares for each column, if any.
     pub(crate) types: Vec<Option<&'static str>>,
@@ -259,8 +259,8 @@ impl LoadFile {
         Ok(file)
     }
 
-    /// Forgets that the sample has all rows and columns to load, and its first bad row: a row limit may end the load before any of these
-    /// rows.
+    /// Forgets that the sample has all rows and columns to load, and forgets its first bad row: because of a row limit, the load may end
+    /// before these rows.
     pub(crate) fn unsee(&mut self) {
         self.seen = false;
         self.first_fault = None;
@@ -559,7 +559,7 @@ impl LoadFile {
         self.content.columns_source(&mut self.input, rows)
     }
 
-    /// Replaces the names of the columns by those that the last `names_source` has found, if any is new.
+    /// Adopts the column names that the last `names_source` has found, if any of them is new.
     pub(crate) fn take_new_names(&mut self) {
         if let Some(Columns { names, places, notes }) = self.content.take_new_columns() {
             if let Some(inputs) = &mut self.inputs {
@@ -852,7 +852,7 @@ fn selected(names: &[String], load: &Request) -> Vec<usize> {
     columns.iter().filter_map(place).collect()
 }
 
-/// Returns `true` if the hint of an error is to set the encoding of the file.
+/// Returns `true` if the hint of an error advises to set the encoding of the file.
 fn is_of_encoding(error: &Error) -> bool {
     error.remedy().is_some_and(|hint| hint.settings().any(|setting| setting == Setting::Encoding))
 }

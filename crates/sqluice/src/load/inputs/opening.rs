@@ -1,4 +1,4 @@
-//! The archives among the files that are named.
+//! Finds the archives among the files that the user names.
 //!
 //! | where the file is | looked at |
 //! |---|---|
