@@ -1,14 +1,14 @@
 //! The types of columns in Parquet and Arrow files, from the declared types and the values.
 //!
 //! ```text
-//!   INTEGER, INT, ...                  64-bit integers
-//!   REAL, DOUBLE, ...                  doubles
-//!   TEXT, VARCHAR, ...                 text
-//!   BLOB                               bytes
-//!   DATE, DATETIME, TIMESTAMP          dates or timestamps if dates are wanted and the values are text
-//!   DECIMAL, NUMERIC                   doubles if all values are numbers that doubles hold exactly
-//!   no type                            the type of most values; integers among floats are doubles if doubles hold all of them exactly
-//!   all others                         the type of most values
+//!  INTEGER, INT, ...                  64-bit integers
+//!  REAL, DOUBLE, ...                  doubles
+//!  TEXT, VARCHAR, ...                 text
+//!  BLOB                               bytes
+//!  DATE, DATETIME, TIMESTAMP          dates or timestamps if dates are wanted and the values are text
+//!  DECIMAL, NUMERIC                   doubles if all values are numbers that doubles hold exactly
+//!  no type                            the type of most values; integers among floats are doubles if doubles hold all of them exactly
+//!  all others                         the type of most values
 //! ```
 
 use std::ops::AddAssign;

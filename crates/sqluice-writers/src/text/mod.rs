@@ -1,10 +1,10 @@
 //! Encodes the parts of a source as CSV or JSON.
 //!
 //! ```text
-//!   head        the line with the column names (CSV), or [ (JSON array)
-//!   pieces      the rows of one part each, a row on a line
-//!   separator   the comma between two pieces (JSON array)
-//!   tail        ] (JSON array)
+//!  head        the line with the column names (CSV), or [ (JSON array)
+//!  pieces      the rows of one part each, a row on a line
+//!  separator   the comma between two pieces (JSON array)
+//!  tail        ] (JSON array)
 //! ```
 //!
 //! `load` reads the values back unchanged: NULL is an empty field of CSV, and empty text is `""`; integers have all digits, and floats

@@ -1,7 +1,9 @@
 //! Contradictions in archives: the name of a file or link in one row is a folder in the name of another row.
 //!
-//!   l      link to elsewhere        one of the two rows is restored; the other one is refused,
-//!   l/x    a file                   and the reason names both
+//! ```text
+//!  l      link to elsewhere        one of the two rows is restored; the other one is refused,
+//!  l/x    a file                   and the reason names both
+//! ```
 
 use rusqlite::Connection;
 use sqluice_core::error::Result;

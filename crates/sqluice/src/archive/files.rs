@@ -1,7 +1,7 @@
 //! A source of rows from files: workers read the files as they encode the rows.
 //!
 //! ```text
-//!   list   | a  b  c ...  | ...          | one large file | ...       a part has entries of about 4 MiB, or one larger file
+//!  list   | a  b  c ...  | ...          | one large file | ...       a part has entries of about 4 MiB, or one larger file
 //!           batch          batch          batch                      a batch has the contents in one buffer, and the position of each
 //! ```
 //!

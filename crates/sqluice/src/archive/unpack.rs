@@ -1,7 +1,7 @@
 //! `unpack`: restores the rows of an archive as files.
 //!
 //! ```text
-//!   ranges of rowids ──> threads, a connection each ──> files, and their folders as needed
+//!  ranges of rowids ──> threads, a connection each ──> files, and their folders as needed
 //!                                                         │ links, modes and times of folders: remembered
 //!                                                         └─> at the end: links, then modes and times of folders, the deepest first
 //! ```

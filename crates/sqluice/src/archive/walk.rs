@@ -3,7 +3,7 @@
 //! ```text
 //!  names      one thread reads the folders; excluded folders are not entered
 //!  sorted     by the bytes of the whole names, so a folder precedes its content
-//!   metadata   all threads read mode, time and size, each thread for a section of the list
+//!  metadata   all threads read mode, time and size, each thread for a section of the list
 //! ```
 //!
 //! In memory, the list takes the bytes of the name and 40 bytes more for each file, folder and link.

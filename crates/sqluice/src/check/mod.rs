@@ -7,7 +7,7 @@
 //! Invariant: a check changes no byte of the database, its WAL or its journal. A hot journal is an error.
 //!
 //! ```text
-//!   SQLite: read transaction, schema ──> parts of B-trees ──> workers (one per core) ──> results in order ──> report
+//!  SQLite: read transaction, schema ──> parts of B-trees ──> workers (one per core) ──> results in order ──> report
 //!                                   └──> integrity_check, if requested ──────────────────────────────────────────┘
 //! ```
 //!

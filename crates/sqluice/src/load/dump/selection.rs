@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Only table a is to be loaded. A statement of the dump is treated by the tables that it changes and needs:
-//! 
+//!
 //!  changes | needs           | the statement
 //!  --------+-----------------+-------------------------------------------
 //!  a       | a               | runs

@@ -1,9 +1,11 @@
 //! The findings in one column without a mask.
 //!
+//! ```text
 //!  text ──┬── the whole text ────── has a form (e-mail address, card, name, ...)? is it also in a masked column?
 //!         ├── parts of the text ─── have a form that no other text has by chance?
 //!         └── strings in JSON ───── both; and do the keys suggest personal data, such as `password`?
 //!  blob ───── readable parts ────── searched as texts
+//! ```
 //!
 //! A single value has some forms by chance. These forms are reported only if a sufficient share of the values has them, in the whole
 //! column or in a block of rows. Blocks find a few names that are neighbours among many other values.
