@@ -1,7 +1,7 @@
 //! Chooses an order of rows that fills their leaf pages.
 //!
 //! ```text
-//!  by name    |3515 .....|2918 .......|1435 617 489 ....|2790 .......|      a box is a leaf; the numbers are the bytes that rows take on it
+//!  by name    |3515 .....|2918 .......|1435 617 489 ....|2790 .......|      a box is a leaf, with the bytes that each row takes on it
 //!  chosen     |3515 489 .|2918 617 489|2790 1100 .......|1435 ...            a leaf has 4088 bytes; the rest of a row is on overflow pages
 //! ```
 //!

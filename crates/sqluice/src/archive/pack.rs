@@ -24,7 +24,7 @@ use super::name::shown;
 use super::walk::{List, Skipped};
 use super::{Compression, Layout, PAGE_SIZE, Selection};
 
-/// A folder to pack.
+/// The packing of a folder into a database: the folder, the database and the options.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Pack {

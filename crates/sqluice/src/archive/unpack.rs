@@ -32,7 +32,7 @@ use super::restore::{About, Below, EXISTS, Failed, of_io};
 use super::rows::{Archive, BadItem, Item};
 use super::{Kind, Layout, Selection};
 
-/// An archive to unpack.
+/// The unpacking of an archive: the database, the folder and the options.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Unpack {

@@ -21,7 +21,7 @@ pub struct MergePlan {
     pub target: PathBuf,
     /// `true` if the target is the first source. No other process may use the target meanwhile.
     pub adds_to_target: bool,
-    /// The method that will replace an existing file at the target, if any.
+    /// The method that will replace an existing file at the target; `None` if no file is replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The sources, in order.

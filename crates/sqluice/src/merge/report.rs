@@ -34,7 +34,7 @@ pub struct MergeReport {
     /// The checksum of all pages, in hexadecimal; empty if SQLite wrote the file.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub checksum: String,
-    /// The kind of I/O that wrote the pages: `direct`, `buffered` or `sqlite`.
+    /// The way in which pages were written: `direct` (without the system's cache), `buffered`, or `sqlite` if SQLite wrote the file.
     pub output: &'static str,
     /// The number of rows of all tables.
     pub rows: u64,
@@ -65,7 +65,7 @@ pub struct MergeReport {
     pub orphans: Vec<OrphanedRows>,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
-    /// The method by which the result replaced the old database, or the target that was the first source.
+    /// The method by which the result replaced the old file at the target; `None` if no file was replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The temporary files of killed runs, which were removed.

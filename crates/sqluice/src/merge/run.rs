@@ -64,7 +64,7 @@ pub(super) fn run(
     if merge.orphans == Orphans::Refuse && !orphans.is_empty() {
         return Err(orphans::refused(&orphans));
     }
-    // The objects whose root page, text encoding or statement differs from the source.
+    // These are the objects of the result: their text encoding and statements may differ from those in the source.
     let objects = run.objects()?;
     let copied: Vec<CopiedObject<'_>> = design
         .written
@@ -304,7 +304,7 @@ impl<'r> Run<'r> {
         Ok(rows.collect())
     }
 
-    /// Returns the objects, with their rows of `sqlite_schema` in the result except for the root page.
+    /// Returns the objects of the result, with their rows of `sqlite_schema`. The root pages are not set yet.
     fn objects(&self) -> Result<Vec<StoredObject>> {
         let Run { sources, shared, design, inserted, .. } = *self;
         let encoding = sources[0].snapshot.header().used_text_encoding();
@@ -329,7 +329,7 @@ impl<'r> Run<'r> {
     }
 }
 
-/// Returns the row of `sqlite_schema` of an object, in a text encoding.
+/// Returns the record of an object in `sqlite_schema`, with text in the given encoding.
 fn schema_record(object: &StoredObject, encoding: u32) -> Vec<u8> {
     let encoded = |text: &str| -> Vec<u8> {
         match encoding {

@@ -348,7 +348,7 @@ pub(super) fn raised(ranges: &[(i64, i64)]) -> std::result::Result<Vec<i64>, usi
     Ok(offsets)
 }
 
-/// Returns `true` if `is_meant` holds for a word or a quoted name of a statement.
+/// Returns `true` if `is_meant` returns `true` for a word or a quoted name of an SQL statement.
 pub(super) fn mentions(sql: &str, is_meant: impl Fn(&str) -> bool) -> bool {
     token::tokens(sql).iter().any(|token| {
         matches!(token.kind, TokenKind::Word | TokenKind::QuotedName)

@@ -44,7 +44,7 @@ pub(super) fn relate(described: &Described<'_>, made: &mut [Option<Made>], is_fr
     }
 }
 
-/// Returns the values of two columns in each sampled row.
+/// Returns the pair of values of two columns, for each sampled row.
 fn pairs<'d>(described: &Described<'d>, one: usize, other: usize) -> Vec<(&'d Cell, &'d Cell)> {
     let (Some(one), Some(other)) = (described.read[one], described.read[other]) else { return Vec::new() };
     described.facts.sample.rows.iter().map(|row| (&row.cells[one], &row.cells[other])).collect()

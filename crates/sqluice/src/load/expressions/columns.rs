@@ -72,7 +72,7 @@ pub(crate) struct TableExpressions {
     pub(crate) settled: bool,
     /// The watch of the last attempt, which knows if a value needed another type.
     pub(crate) watch: Option<Watch>,
-    /// The first rows of the first file before and after the expressions, in words.
+    /// Texts for the plan that show the first rows of the first file before and after the expressions.
     pub(crate) first_rows: Vec<String>,
 }
 
@@ -132,7 +132,7 @@ impl Sink for FirstRows<'_> {
 }
 
 impl FirstRows<'_> {
-    /// Takes the first rows of a source.
+    /// Returns the first rows of a source as texts, such as `id=1, name='Ann'`.
     pub(crate) fn of(names: &[String], source: &mut dyn Source) -> Vec<String> {
         let mut first = FirstRows { names, rows: Vec::new() };
         while first.rows.len() < FIRST_ROWS

@@ -1,4 +1,4 @@
-//! A file of a load: the columns, types and counts that its sample shows, and sources for its rows.
+//! A file of a load: the columns, types and counts that its sample shows, and the sources that read its rows.
 
 use std::ops::Range;
 use std::path::Path;
@@ -77,8 +77,8 @@ impl WantedFields {
 #[derive(Default)]
 struct Computed {
     outputs: Option<Outputs>,
-    /// The column of the file's batches for each column of the table, and for each column that expressions use; `None` if they are the
-    /// same.
+    /// For each column of the table, and then for each column that expressions use, the index of the column of the file's batches that
+    /// fills it. `None` if both are in the same order.
     places: Option<Vec<usize>>,
     watch: Option<Watch>,
 }
@@ -100,7 +100,7 @@ impl Computed {
     }
 }
 
-/// The fields, constants and DEFAULTs that fill the columns of a table.
+/// The origin of each column of a table: a field, a constant or a DEFAULT.
 pub(crate) struct FileMap {
     /// The field or the constant that fills each column.
     pub(crate) from: Vec<ColumnFrom>,
@@ -108,7 +108,7 @@ pub(crate) struct FileMap {
     defaults: Vec<(usize, String)>,
 }
 
-/// Returns the results of DEFAULTs in the columns of a table with `columns` columns.
+/// Returns the columns of a table with `columns` columns that get the results of DEFAULTs.
 pub(crate) fn outputs_of_defaults(
     defaults: &[(usize, String)],
     columns: usize,
@@ -132,8 +132,8 @@ pub(crate) struct LoadFile {
     pub(crate) places: Option<Vec<Place>>,
     /// The evidence for the type of each column: the file's declaration, or the rows of the sample that are loaded.
     pub(crate) evidence: Vec<Evidence>,
-    /// For each field, the counts of numbers, dates, NULL markers and other values in the sample. Their positions count the whole sample as
-    /// part 0.
+    /// For each field, the counts of numbers, dates, NULL markers and other values in the sample. For the positions of values, the whole
+    /// sample is part 0.
     pub(crate) kinds: Vec<Kinds>,
     /// A cache of `place_of_value`: a field, a value of the sample, and the place of the value, `None` if it was not found.
     places_of_values: Vec<(usize, Found, Option<Place>)>,
@@ -151,7 +151,7 @@ pub(crate) struct LoadFile {
     pub(crate) sample_rows: u64,
     /// The field whose values are the rowids, if any, and the order of these values in the sample.
     pub(crate) rowids: Option<(usize, Ascending)>,
-    /// `true` if the sample has all rows that are loaded.
+    /// `true` if the sample has all rows that the load will read.
     pub(crate) seen: bool,
     /// The bytes of the file's text, if known.
     pub(crate) text_bytes: Option<u64>,
@@ -355,7 +355,7 @@ impl LoadFile {
         self.input.spool(folder, progress)
     }
 
-    /// Returns the sources of the columns of the table. `left_out` has the columns that no file of the table has and that SQLite fills.
+    /// Returns the origin of each column of the table. `left_out` has the columns that no file of the table has and that SQLite fills.
     pub(crate) fn map(
         &self,
         (table, values): (&Table, &Defaults<'_>),
@@ -415,7 +415,8 @@ impl LoadFile {
         Error::input(message).hint(message![Setting::Columns, " names those to load, without it"])
     }
 
-    /// Opens the file for its rows. The numbers of the rows begin at `rows.start`. `forms` has the form of the timestamps of each column.
+    /// Opens the file for its rows, which are numbered from `rows.start` on. `forms` has, for each column of the table, the notation of
+    /// its timestamps.
     pub(crate) fn source(
         &mut self,
         map: FileMap,
@@ -437,7 +438,7 @@ impl LoadFile {
         Ok(Tallied::over(Converting::over(source, formed), &self.tally))
     }
 
-    /// Returns the conversions of the fields that are read.
+    /// Returns the conversions of the fields that are read, with the columns of the batches that they apply to.
     fn converted(&self, wanted: &WantedFields) -> Vec<ConvertedColumn> {
         match &self.inputs {
             Some(inputs) => self.conversions.of_inputs(inputs, &wanted.map),
@@ -612,7 +613,7 @@ impl LoadFile {
             return Ok(());
         }
         let names = self.column_names(load);
-        // Settings about the file name its columns, and not those of the expressions.
+        // Settings about the file use the names of its own columns, not those that the expressions make.
         let of_file = names.iter().enumerate().map(|(field, name)| match &self.inputs {
             Some(inputs) => inputs.field_of(field).map(|field| inputs.names[field].clone()),
             None => Some(name.clone()),
@@ -774,7 +775,7 @@ impl LoadFile {
         inputs::first_text(&mut *source, 0)
     }
 
-    /// Returns the first rows of the sample before and after the expressions, in words.
+    /// Returns texts for the plan that show the first rows of the sample before and after the expressions.
     pub(crate) fn first_rows(&mut self) -> Vec<String> {
         let Some(inputs) = &self.inputs else { return Vec::new() };
         let names: Vec<String> = inputs.selected_names().cloned().collect();
@@ -794,7 +795,7 @@ impl LoadFile {
         before.chain(after.unwrap_or_default().into_iter().map(|row| format!("after  {row}"))).collect()
     }
 
-    /// Returns `true` if a field has results of an expression.
+    /// Returns `true` if the values of a field are results of an expression.
     pub(crate) fn is_result(&self, field: usize) -> bool {
         self.inputs.as_ref().is_some_and(|inputs| inputs.field_of(field).is_none())
     }

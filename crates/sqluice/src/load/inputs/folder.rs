@@ -22,7 +22,7 @@ pub(super) fn list(root: &Path, outputs: &Outputs, cancel: &Cancel) -> Result<In
     while let Some(folder) = folders.pop() {
         let entries = match entries(&folder) {
             Ok(entries) => entries,
-            // The files of the other folders may still be loaded.
+            // Go on with the other folders: their files may be readable.
             Err(error) if folder != root => {
                 listed.bad.push((folder.display().to_string(), error));
                 continue;

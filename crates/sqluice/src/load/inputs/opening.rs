@@ -59,7 +59,8 @@ mod within {
             Archives { open: HashMap::new(), pipes: paths.filter_map(open).collect() }
         }
 
-        /// Opens a file if it is an archive. An archive of which several members are named is opened once.
+        /// Returns the archive if the file is one, else the file as an input. If the user names several members of an archive, it is
+        /// opened only once.
         pub(in super::super) fn open(
             &mut self,
             path: &Path,
@@ -124,7 +125,7 @@ mod without {
 
     pub(in super::super) struct Archives;
 
-    /// An archive, which a build without the feature `archives` never has.
+    /// The type of an archive in a build without the feature `archives`: no value of it exists.
     pub(in super::super) struct NoArchive(Infallible);
 
     /// A file that is named.

@@ -22,7 +22,7 @@ pub(super) fn choose(files: &mut [LoadInput]) {
         return;
     }
     let name = |file: &LoadInput| stem(&file.named_after).map(|name| name.to_ascii_lowercase());
-    // The folder of the files with a name; `None` if they have several.
+    // For each file name, the folder of its files; `None` if they are in several folders.
     let mut folders: HashMap<String, Option<&Path>> = HashMap::new();
     for file in files.iter() {
         let Some(name) = name(file) else { continue };

@@ -48,7 +48,7 @@ pub(crate) fn report(table: &mut LoadTable, load: &Request, declared: &Table, re
 /// The values of a column that were read for its type.
 struct Values<'t> {
     kinds: Kinds,
-    /// Values with their places, if all values of the column were read; `None` if `kinds` is from the samples.
+    /// The values that a report may show, with their places; `None` if only the samples were read, whose values have no places yet.
     places: Option<Places>,
     files: &'t mut [LoadFile],
     /// The index of the column among the fields of each file; `None` for a file without the column.

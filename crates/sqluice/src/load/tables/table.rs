@@ -564,7 +564,7 @@ impl LoadTable {
         self.source_of(maps, load, schema)
     }
 
-    /// Opens the rows of all files with NULL in all columns but `columns`: only the types of these columns are in doubt.
+    /// Opens the rows of all files, with NULL in all columns except `columns`, the columns whose types are in doubt.
     pub(crate) fn types_source<'a>(
         &'a mut self,
         columns: &[usize],
@@ -650,7 +650,7 @@ impl LoadTable {
         self.expressions.as_ref().map_or(&[], |expressions| &expressions.checked.own_sources)
     }
 
-    /// Returns the first rows before and after the expressions, in words.
+    /// Returns texts for the plan that show the first rows of the sample before and after the expressions.
     pub(crate) fn first_rows(&self) -> &[String] {
         self.expressions.as_ref().map_or(&[], |expressions| &expressions.first_rows)
     }
