@@ -1,4 +1,4 @@
-//! The receiving end of the channel: rows that the calling thread sends become a source of the engine.
+//! The receiving end of the channel: a source that gives the engine the rows which the calling thread sends.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `write`: rows of Python or Arrow into a table.
+//! The function `write`: writes rows of Python or Arrow to a table.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! zlib streams, as in `sqlar` tables, which store a file deflated if this makes it smaller.
+//! Compresses and decompresses zlib streams. A `sqlar` table stores a file in this form if it is then smaller.
 //!
 //! Invariant: inflating never returns more bytes than the row states, and takes no memory except a block and the destination.
 

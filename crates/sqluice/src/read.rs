@@ -195,7 +195,7 @@ impl Read {
     }
 
     /// Returns the committed state of the database and the types of the columns, as text for [`Read::basis`]. Reads with this basis fail
-    /// after a commit to the database. They all give a column the same type, even if its declaration leaves the type open.
+    /// after a commit to the database. All of them give a column the same type, even if its declaration leaves the type open.
     ///
     /// # Errors
     /// As [`Read::check`].

@@ -1,4 +1,4 @@
-//! Rows as lines of CSV.
+//! Encodes rows as lines of CSV.
 
 use sqluice_core::append::{append_start, has_any};
 use sqluice_core::batch::{Batch, Value};

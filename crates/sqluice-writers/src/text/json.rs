@@ -1,4 +1,4 @@
-//! Rows as objects of JSON, one a line.
+//! Encodes rows as JSON objects, one object on each line.
 
 use sqluice_core::append::{append_start, has_any};
 use sqluice_core::batch::{Batch, Value};

@@ -99,7 +99,7 @@ const REFUSALS_MAX: usize = 1000;
 /// The number of ranges of rowids per thread: many small ranges, so that no thread works alone for long at the end.
 const RANGES_PER_THREAD: i128 = 64;
 
-/// The least number of rows of a range.
+/// The minimum number of rows of a range.
 const RANGE_ROWS_MIN: i128 = 128;
 
 impl TakesSettings for Unpack {

@@ -78,10 +78,11 @@ impl<'s> Declared<'s> {
     }
 }
 
-/// Returns the declaration with the columns of all sources of a table, or `None` if all declarations are the same.
+/// Returns the joined declaration of a table, which has the columns of all sources, or `None` if all declarations are the same.
+/// `with_rows` are the sources that have rows of the table.
 ///
 /// # Errors
-/// If sources would store or accept different values in shared columns. `with_rows` are the sources with rows.
+/// If sources would store or accept different values in the columns that they share.
 pub(super) fn joined(sources: &[Source], object: &Shared, with_rows: &[usize]) -> Result<Option<Joined>> {
     let sql_of = |(source, at): (usize, usize)| sources[source].objects[at].sql.as_deref().unwrap_or("");
     let first = object.members[0];

@@ -85,7 +85,7 @@ pub(super) struct Around<'s> {
 }
 
 impl<'s> Around<'s> {
-    /// Returns the merged table at an index of the shared objects.
+    /// Returns the table at the index `place` of the shared objects: the sources of its rows, and the method by which they are merged.
     pub(super) fn table(&self, place: usize) -> Result<MergedTable<'s>> {
         let Around { merge, sources, shared, .. } = *self;
         let object = &shared[place];

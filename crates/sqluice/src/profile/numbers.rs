@@ -54,7 +54,7 @@ pub(super) fn form_of_reals(values: &[f64]) -> Form {
 /// The minimum number of values whose quantiles, or whose common factor, reveal nothing about a single value.
 pub(super) const ENOUGH: usize = 20;
 
-/// The least number of values per quantile of a small sample.
+/// The minimum number of values per quantile of a small sample.
 const VALUES_PER_STEP: usize = 4;
 
 /// The number of values at each end of a sample that no quantile is computed from.
@@ -66,7 +66,7 @@ const FAR_MAX: usize = 100;
 /// The number of values from which a slope is certain.
 const SURE: usize = 5000;
 
-/// The least number of values from which the first and the last quantile are computed: the outer values, and two means.
+/// The minimum number of values from which the first and the last quantile are computed: the outer values, and two means.
 const WITH_ENDS: usize = OUTER + 2 * ENOUGH;
 
 /// Returns the mean of the values around a place in a sorted sample, without the first and the last [`OUTER`] values. If enough rows have

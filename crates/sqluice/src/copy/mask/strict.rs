@@ -1,4 +1,4 @@
-//! The refusal of a strict copy: columns without a mask that look personal, or that hold values of masked columns.
+//! Refuses a strict copy if columns without a mask look personal, or hold values of masked columns.
 
 use std::collections::HashSet;
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! The text of statements for SQLite, and the errors about them.
+//! Reads the text of statements for SQLite from a dump, and builds the errors about them.
 
 use std::ops::Range;
 

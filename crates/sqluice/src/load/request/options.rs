@@ -60,7 +60,7 @@ pub struct Load {
     pub sets: Vec<(String, String)>,
     /// The columns that are left out, after all expressions.
     pub excluded: Vec<String>,
-    /// Columns with their new names, after all expressions.
+    /// Pairs of a column and its new name. Columns are renamed after all expressions.
     pub renames: Vec<(String, String)>,
     /// The columns and SQL expressions to load, as after SELECT; `None` for the columns of the file. Can't be combined with `sets`,
     /// `excluded` and `renames`.
@@ -108,10 +108,10 @@ pub struct Load {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameFrom {
-    /// The name of the file: `sales` of `2024/sales.csv`.
+    /// The name of the file: `sales` for `2024/sales.csv`.
     #[default]
     File,
-    /// The name of the file and the folders below those that all files share: `2024_sales`.
+    /// The names of the folders below the folder that contains all files, and the name of the file: `2024_sales`.
     Path,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Look {
     pub(super) kinds: Vec<Seen>,
     /// The number of examined rows.
     pub(super) rows: u64,
-    /// The least number of rows according to the iterator's size hint, if it has one.
+    /// The minimum number of rows according to the iterator's size hint, if it has one.
     pub(super) about: Option<u64>,
     parts: VecDeque<Columns>,
     /// The error of the row after these rows, if any.
