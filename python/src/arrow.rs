@@ -1,4 +1,5 @@
-//! Arrow from any library, through [its PyCapsules](https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html).
+//! Reads Arrow data of any library, through [its
+//! PyCapsules](https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html).
 //!
 //! ```text
 //!  __arrow_c_stream__  ──> a stream of record batches

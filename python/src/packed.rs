@@ -1,4 +1,4 @@
-//! Arrow data as bytes, for another process.
+//! Packs Arrow data as bytes, for another process, and unpacks it.
 //!
 //! ```text
 //!  a record batch    8 bytes: length of the next stream    an IPC stream without batches,    an IPC stream with one batch or none,

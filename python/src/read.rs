@@ -1,4 +1,5 @@
-//! Rows of a database as [a stream of Arrow](https://arrow.apache.org/docs/format/CStreamInterface.html) for any library.
+//! Reads rows of a database as [a stream of Arrow](https://arrow.apache.org/docs/format/CStreamInterface.html), which any library can
+//! take.
 //!
 //! ```text
 //!  pyarrow, polars, ... ──> __arrow_c_stream__ ──> a capsule: batches are made on the engine's threads while they are taken

@@ -1,4 +1,4 @@
-//! Rows of Python into columns: tuples and other sequences, dicts, objects with attributes, and columns that come in chunks.
+//! Converts rows of Python to columns: tuples and other sequences, dicts, objects with attributes, and columns that come in chunks.
 //!
 //! Values whose type is exactly `str`, `int`, `float`, `bytes`, `bool` or `None` are read here. `sqluice._values.adapt` first converts all
 //! other values to one of these.

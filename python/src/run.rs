@@ -1,4 +1,4 @@
-//! A run of the engine on a separate thread, while the calling thread feeds it, watches for Ctrl-C, and reports progress.
+//! Runs the engine on a separate thread, while the calling thread feeds it rows, watches for Ctrl-C, and reports progress.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;

@@ -1,4 +1,4 @@
-//! Conversion of rows to bytes, for the pipe between parent and child process, and back.
+//! Converts rows to bytes, for the pipe between parent and child process, and back.
 //!
 //! ```text
 //!  parent    data of Arrow ──> Packing ──> bytes          received <── bytes

@@ -1,4 +1,4 @@
-//! ISO 8601 text as days and microseconds since 1970: `2024-02-29`, `2024-02-29 12:30`, `2024-02-29T12:30:05.25`.
+//! Parses ISO 8601 text to days or microseconds since 1970: `2024-02-29`, `2024-02-29 12:30`, `2024-02-29T12:30:05.25`.
 
 use jiff::civil::{Date, DateTime};
 

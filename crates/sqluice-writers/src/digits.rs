@@ -1,4 +1,4 @@
-//! Numbers as text: integers by their digits, floats by the fewest digits that read as the same float.
+//! Writes numbers as text: integers by their digits, floats by the fewest digits that read as the same float.
 
 use sqluice_core::append::{append_digits, append_padded};
 

@@ -1,4 +1,4 @@
-//! Rows as INSERT statements of a limited length.
+//! Encodes rows as INSERT statements of a limited length.
 //!
 //! ```text
 //!  INSERT INTO "t" ("a","b") VALUES (1,'x'),(2,NULL),...;      as many rows as fit the limit

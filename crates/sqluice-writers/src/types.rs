@@ -1,4 +1,4 @@
-//! The types of columns in Parquet and Arrow files, from the declared types and the values.
+//! Chooses the types of columns in Parquet and Arrow files, from the declared types and the values.
 //!
 //! ```text
 //!  INTEGER, INT, ...                  64-bit integers

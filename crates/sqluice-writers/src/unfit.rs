@@ -1,4 +1,4 @@
-//! Values that a format, or the type of a column in the format, can't store.
+//! Handles values that a format, or the type of a column in the format, can't store.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

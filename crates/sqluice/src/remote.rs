@@ -83,8 +83,8 @@ pub fn expand_within<P: AsRef<Path>>(
     Ok(expanded)
 }
 
-/// Returns the files, folders, members of archives and objects that patterns name, in the order of the patterns; the matches of a pattern are
-/// ordered by name.
+/// Returns the files, folders, members of archives and objects that patterns name, in the order of the patterns; the matches of a pattern
+/// are ordered by name.
 ///
 /// # Errors
 /// As [`expand_within`].

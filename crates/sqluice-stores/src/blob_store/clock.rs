@@ -1,8 +1,8 @@
-//! The clock at which readers release their locks, so that other processes can write.
+//! A thread that makes readers release their locks ten times a second, so that other processes can write.
 //!
 //! ```text
-//!  reader    ├─ hold ──┤─ hold ──┤─ hold ──┤           all release their locks at the same moment, ten times a second
-//!  clock               │         │         │           then stops if no reader is in use
+//!  reader    ├─ hold ──┤─ hold ──┤─ hold ──┤           all readers release their locks at the same moment
+//!  clock               │         │         │           stops the readers every 0.1 s; sleeps while no reader is in use
 //!  writer of another process   waits ──────┴─ writes
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! The two kinds of table that a store can have.
+//! The two kinds of table in which a store can keep its blobs, and the SQL for each.
 //!
 //! ```text
 //!  kv      k TEXT PRIMARY KEY | v BLOB

@@ -1,4 +1,4 @@
-//! A page in a form that is fast to search, for pages that many searches visit.
+//! A page of an index or a table, decoded into a form that is fast to search, for pages that many searches visit.
 //!
 //! ```text
 //!  index    north/bergen  north/oslo  north/tromsø        prefix: "north/"

@@ -1,4 +1,4 @@
-//! Readers, each of which serves one thread at a time.
+//! The pool of a store's readers. Each reader serves one thread at a time.
 //!
 //! Threads are numbered in the order in which they first read. A thread first tries the slot of its number: as long as there are not more
 //! threads than slots, no thread waits for another. A connection is opened when its slot is first used. The clock makes readers release

@@ -1,4 +1,4 @@
-//! Lookups in pages: a key in its index, the row in its table, and the bytes of the blob.
+//! Looks up a blob in pages: its key in the index, its row in the table, and then its bytes.
 //!
 //! ```text
 //!  key ──> index root ─ ... ─ leaf: (key, rowid)           binary search in each page

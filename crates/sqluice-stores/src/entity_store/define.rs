@@ -1,4 +1,4 @@
-//! Types of entities: name, key, and indexed fields.
+//! Defines types of entities: the name, the key, and the indexed fields of each.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The conversion of entities to rows: their keys, fields and JSON.
+//! Converts entities to rows: their keys, fields and JSON.
 //!
 //! ```text
 //!  entities   eve  ann  bob  ann     order   3  2  0     by key, the last entity of each key

@@ -1,4 +1,4 @@
-//! Extraction of fields from an entity's JSON: a walk along the paths, which skips everything else.
+//! Extracts fields from an entity's JSON: walks along their paths, and skips everything else.
 //!
 //! ```text
 //!  {"name":"Ann","address":{"city":"Oslo","zip":1},"notes":"..."}        paths $.address.city, $.address

@@ -1,4 +1,4 @@
-//! Queries for entities by their fields.
+//! Builds queries for entities by their fields.
 //!
 //! ```text
 //!  field("city").is("Oslo").and(field("age").at_least(18))        order("age")       limit(10)

@@ -1,4 +1,4 @@
-//! Writing of many entities at once.
+//! Writes many entities at once.
 //!
 //! ```text
 //!  chunk of rows, in the order of their keys

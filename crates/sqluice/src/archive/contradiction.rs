@@ -1,4 +1,5 @@
-//! Contradictions in archives: the name of a file or link in one row is a folder in the name of another row.
+//! Explains a refused row of an archive by a contradicting row: the name of a file or link in one of them is a folder in the name of the
+//! other.
 //!
 //! ```text
 //!  l      link to elsewhere        one of the two rows is restored; the other one is refused,

@@ -1,4 +1,4 @@
-//! Names of files: relative paths of any bytes, with `/` between their components.
+//! Checks the names of files in an archive: relative paths of any bytes, with `/` between their components.
 //!
 //! Names with a special meaning to the system (on Windows, names of devices, drives or streams) are refused, too.
 //!

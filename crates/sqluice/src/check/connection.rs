@@ -1,4 +1,4 @@
-//! Connections that read a database.
+//! Opens the connections on which a check reads the database.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The destination of a file's bytes.
+//! The output of an export: a file that gets its name at the end, or standard output.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The exponent of Zipf's distribution that the row counts of a column's values follow.
+//! Finds how skewed the row counts of a column's values are: the exponent of the Zipf distribution that they follow.
 
 use super::sketch::Counts;
 

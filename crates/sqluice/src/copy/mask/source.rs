@@ -1,4 +1,4 @@
-//! A source of the rows of a masked table, with their new values.
+//! A source that reads the rows of a masked table and returns them with their new values.
 //!
 //! ```text
 //!  batch of the reader   | first column with a value | ... other columns          | rowid |

@@ -1,4 +1,4 @@
-//! The references between tables: declared by the schema, given by the user, or found by names and values.
+//! Finds the references between tables: declared by the schema, given by the user, or suggested by names and values.
 
 use rusqlite::Connection;
 use sqluice_core::error::Result;

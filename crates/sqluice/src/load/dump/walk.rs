@@ -593,8 +593,8 @@ impl<'d> Walk<'d> {
         Ok(())
     }
 
-    /// Lets SQLite insert rows of `sqlite_schema` afterwards, if some tables are not loaded: each statement is about the tables that its rows
-    /// name.
+    /// Adds INSERTs into `sqlite_schema` to the statements that SQLite runs afterwards, if some tables are not loaded: each statement
+    /// concerns the tables that its rows name.
     fn defer_entries(&mut self, rows: &RowsOfItem) -> Result<()> {
         let sql = text_of(self.file, rows.range.clone())?;
         let tokens: Vec<Token> =

@@ -1,4 +1,4 @@
-//! Files that can't be loaded. All of them are in one error, or, with `skip_bad_files`, they are left out and listed in the report.
+//! Reports the files that can't be loaded: all of them in one error or, with `skip_bad_files`, as skipped files in the report.
 //!
 //! ```text
 //!  a.csv  good        without skip_bad_files    error: 2 of 3 files can't be loaded: b.csv ..., c.csv ...

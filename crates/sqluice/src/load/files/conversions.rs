@@ -1,4 +1,5 @@
-//! The conversions of text that the user requests for columns: dates, booleans, numbers in another notation.
+//! Assigns the conversions of text that the user requests (dates, booleans, numbers in another notation) to the fields and columns of a
+//! file.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
-//! The files in a folder and in the folders below it.
+//! Lists the files in a folder and in the folders below it.
 //!
-//! Links to files are followed, and links to folders are not: a link may lead back to a folder above it. Memory is proportional to the names.
+//! Links to files are followed. Links to folders are not: a link may lead back to a folder above it. The memory is proportional to the
+//! names.
 
 use std::fs::{self, DirEntry, FileType};
 use std::path::{Path, PathBuf};

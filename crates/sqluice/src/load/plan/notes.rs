@@ -1,4 +1,4 @@
-//! Notes about the files of a load. Files with similar notes share a line, so that many files have few lines.
+//! Combines the notes about the files of a load: files with similar notes share a line, so that many files have few lines.
 //!
 //! ```text
 //!  a.csv: the first line is skipped, as "May" is not part of the table        up to three files: each

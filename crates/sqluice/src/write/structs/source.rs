@@ -1,4 +1,4 @@
-//! Sources of rows from an iterator of structs.
+//! Sources that convert the structs of an iterator to rows.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

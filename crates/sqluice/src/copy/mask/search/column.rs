@@ -1,4 +1,4 @@
-//! The findings in one column without a mask.
+//! Searches the values of one column without a mask, and keeps the findings.
 //!
 //! ```text
 //!  text ──┬── the whole text ────── has a form (e-mail address, card, name, ...)? is it also in a masked column?

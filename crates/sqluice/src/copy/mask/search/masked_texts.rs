@@ -1,4 +1,4 @@
-//! The distinct texts of masked columns, as hashes.
+//! The set of the distinct texts in masked columns. It stores only hashes of the texts.
 //!
 //! If there are more texts than fit, the set keeps the texts whose hashes begin with some zero bits: a sample of all texts.
 //!
