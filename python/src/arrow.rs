@@ -92,7 +92,8 @@ impl ArrowFeed {
         })
     }
 
-    /// Sets the types with which columns of decimals are declared. A batch that needs another type is then an error.
+    /// Sets, for each column, the type with which a column of decimals is declared; `None` for other columns. A batch that needs another
+    /// type is then an error.
     pub(crate) fn watch(&mut self, watched: Vec<Option<Inferred>>) {
         self.watched = watched;
     }

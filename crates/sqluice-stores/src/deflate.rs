@@ -51,7 +51,7 @@ pub struct Inflater {
 pub enum InflateError {
     /// The data is no valid zlib stream, or does not have the size that its row states. The text is the reason.
     Wrong(String),
-    /// The result can't be written.
+    /// The inflated bytes can't be written to the destination.
     Write(io::Error),
 }
 

@@ -176,8 +176,8 @@ pub fn push_text(out: &mut Vec<u8>, text: &str) {
         push_quoted(out, text);
         return;
     }
-    // In the literal, a mark such as \0 or \r stands for the character. The end of one mark is never the beginning of the next, so
-    // `replace` finds marks only at the places where they were put.
+    // In the literal, a mark such as \0 or \r stands for the character. The end of a mark is never the beginning of a mark, so `replace`
+    // finds marks only at the places where they were put.
     let mut text = text.to_owned();
     let mut tail = String::new();
     for (character, letter, code) in [('\0', '0', "0"), ('\r', 'r', "13")] {

@@ -34,7 +34,7 @@ impl<'c> RawFile<'c> {
     pub(super) fn of(connection: &'c Connection) -> Option<RawFile<'c>> {
         let mut file: *mut sqlite3_file = ptr::null_mut();
         // SAFETY: the handle belongs to an open connection. `Connection` is not `Sync`, so no other thread uses the handle meanwhile. The
-        // operation writes only the pointer `file`.
+        // operation writes only the pointer `file`, which is read only if it is not null.
         let methods = unsafe {
             let code = ffi::sqlite3_file_control(
                 connection.handle(),

@@ -44,7 +44,7 @@ struct Entry {
     end: u32,
 }
 
-/// Numbers in ascending order, with every n-th of them repeated in a second list.
+/// Numbers in ascending order (`all`), and every n-th of them in a second list (`firsts`).
 #[derive(Default)]
 struct Sorted {
     all: Vec<u64>,

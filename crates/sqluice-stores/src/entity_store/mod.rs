@@ -192,7 +192,7 @@ impl EntityStore {
     /// When a name or a path is invalid, the type has already been defined differently since the store was opened, its keys have another
     /// kind in the store, or an existing entity does not fit: it can't be read, or a field that must be unique is not.
     pub fn define<T: DeserializeOwned>(&self, ty: EntityType<T>) -> Result<Entities<T>> {
-        // If this thread is in a transaction, it would wait for itself. If another is, both could wait for each other.
+        // A thread in a transaction must not wait for a thread that defines a type: that thread waits for the end of the transaction.
         self.shared.refuse_in_transaction("define types before the transaction")?;
         let paths = ty.paths()?;
         let definition = ty.definition();

@@ -139,7 +139,7 @@ impl Check {
     /// Checks the database. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// If the file can't be read, or another process's use prevents reading. Faults of the database are in the result.
+    /// If the file can't be read, or another process uses it in a way that prevents reading. Faults of the database are in the result.
     pub fn run_with(&self, context: &Context<'_>) -> Result<Checked> {
         let started = Instant::now();
         let target = &self.target;

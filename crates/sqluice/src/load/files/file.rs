@@ -153,7 +153,7 @@ pub(crate) struct LoadFile {
     pub(crate) rowids: Option<(usize, Ascending)>,
     /// `true` if the sample has all rows that the load will read.
     pub(crate) seen: bool,
-    /// The bytes of the file's text, if known.
+    /// The number of bytes of the file's text; `None` if unknown.
     pub(crate) text_bytes: Option<u64>,
     /// The format and layout of the file, in words.
     pub(crate) words: String,

@@ -38,7 +38,7 @@ mod within {
         pipes: HashMap<PathBuf, InputFile>,
     }
 
-    /// A file that is named.
+    /// A file that the user names, after a look at its first bytes: an archive, or any other file.
     pub(in super::super) enum Opened {
         Archive(Arc<Archive>),
         /// A file that is no archive, or that can't be read: opening it reports the error.
