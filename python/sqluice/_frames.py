@@ -38,7 +38,7 @@ def is_arrow(data: Any) -> bool:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Index:
-    """The arguments of the caller about the index of frames, and what decides if they are not given."""
+    """The arguments of the caller about the index of frames, and the facts that decide about the index if these are not given."""
 
     wanted: bool | None
     """True if the index is written, False if not; None: it is written unless it only counts rows."""

@@ -35,7 +35,7 @@ _CHUNK_ROWS = 32 << 10
 
 
 class _Ordinary(Exception):
-    """The reason why rows go by the ordinary INSERT."""
+    """Raised with the reason why the ordinary INSERT of pandas must store the rows."""
 
 
 def pandas_method(table: Any, connection: Any, keys: Sequence[str], rows: Iterable[Any]) -> int | None:

@@ -125,7 +125,7 @@ class ColumnReport:
 
 @dataclass(frozen=True, slots=True)
 class TableReport:
-    """A table that got rows, and how."""
+    """A table that got rows: the way they were written, and their counts."""
 
     name: str
     action: str
@@ -133,7 +133,7 @@ class TableReport:
     rows: int
     rejected: int
     rejected_lines: int
-    """The lines of these rows in the input: a quoted field may have several."""
+    """The number of lines that these rows take in the input: a row takes several if a quoted field has line breaks."""
     padded: int
     """Rows that were loaded although fields are missing at their end, which are NULL."""
     filtered: int
@@ -192,7 +192,7 @@ class Replaced:
     """True if the number of rows of a table is an estimate."""
     bytes: int
     unread: str | None
-    """The reason why not all of it could be read; None if all was."""
+    """The reason why a part of the old database could not be read; None if all of it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class Replacement:
     """`rename`: the new file was renamed over the old one. `transaction`: the new pages were written into the old file, because another program might
     have it open without being noticed."""
     why: str | None = None
-    """The reason for a transaction."""
+    """The reason why a transaction was used; None for a rename."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +286,7 @@ class Report:
     rows: int
     rejected: int
     rejected_lines: int
-    """The lines of these rows in the input: a quoted field may have several."""
+    """The number of lines that these rows take in the input: a row takes several if a quoted field has line breaks."""
     ignored: int
     """Rows that were left out because another row has the same key, or because a trigger skipped them."""
     pages: int
@@ -698,7 +698,7 @@ class MergeReport:
 
 @dataclass(frozen=True, slots=True)
 class Unverified:
-    """Something that `check` did not verify."""
+    """A part of the database that `check` did not verify."""
 
     what: str
     """The kind: `partial_index`, `expression_index`, `check_constraint`, `foreign_key`, `full_text`, `r_tree`, `virtual_table`, `collation`
@@ -709,7 +709,7 @@ class Unverified:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The report of `check`. It is true if the database is sound."""
+    """The report of `check`. In a condition it is true if the database is sound."""
 
     sound: bool
     checksum: str | None
@@ -764,7 +764,7 @@ class SavedTable:
     rejected: int
     """Rows that break a constraint; they are in the table rejected_NAME."""
     lost_rows: int
-    """Rows that are lost on existing pages."""
+    """Rows that are lost although their pages exist."""
     lost_page_count: int
     lost_pages: tuple[LostPage, ...]
     """The first twenty lost pages."""

@@ -23,7 +23,7 @@ IfExists = Literal["fail", "replace", "append", "upsert"]
 OnConflict = Literal["abort", "ignore", "replace"]
 
 MEMORY = 256 << 20
-"""The default of `memory`: the bytes for buffers."""
+"""The default of the parameter `memory`: the number of bytes for buffers."""
 
 
 def names(given: str | Sequence[str] | None) -> list[str]:

@@ -1,4 +1,5 @@
-//! Arrow from any library, through [its PyCapsules](https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html).
+//! Reads Arrow data of any library, through [its
+//! PyCapsules](https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html).
 //!
 //! ```text
 //!  __arrow_c_stream__  ──> a stream of record batches
@@ -6,7 +7,7 @@
 //!  an iterable of these ─> batches one after another, all with the columns of the first
 //! ```
 //!
-//! If the data can be read again, the type of a column of decimals with more digits than SQLite's numbers have follows from its values.
+//! If the data can be read twice, its values decide the type of a column of decimals that have more digits than SQLite's numbers.
 
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
@@ -45,7 +46,7 @@ pub(crate) struct ArrowFeed {
     current: Arrays,
     /// The objects whose batches follow those of `current`.
     more: Option<Py<PyIterator>>,
-    /// The number of objects so far, for messages.
+    /// The number of objects that were taken so far, for messages.
     number: u64,
     /// The first batch, if [`ArrowFeed::look`] has taken it already.
     first: Option<RecordBatch>,
@@ -70,8 +71,8 @@ impl ArrowFeed {
         Ok(ArrowFeed { batches: feed.batches.after(rows), ..feed })
     }
 
-    /// Returns the types that keep all digits of the first batch and of the values that are `known` from earlier attempts; `None` for
-    /// columns whose type does not follow from their values.
+    /// Returns, for each column of decimals whose type follows from its values, the type that keeps all digits of the first batch and of
+    /// the values that earlier attempts have found (`known`). `None` for other columns.
     pub(crate) fn look(
         &mut self,
         py: Python<'_>,
@@ -91,12 +92,14 @@ impl ArrowFeed {
         })
     }
 
-    /// Sets the types with which columns of decimals are declared. A batch that needs another type is then an error.
+    /// Sets, for each column, the type with which a column of decimals is declared; `None` for other columns. A batch that needs another
+    /// type is then an error.
     pub(crate) fn watch(&mut self, watched: Vec<Option<Inferred>>) {
         self.watched = watched;
     }
 
-    /// Returns the types that the watched columns need, as far as the batches have shown.
+    /// Returns an element for each column: for columns of decimals whose type follows from their values, the type that the values so far
+    /// need; for other columns, the default.
     pub(crate) fn found(&self) -> Vec<FoundColumn> {
         let watched = self.watched.iter();
         watched.map(|decimals| FoundColumn { decimals: *decimals, ..FoundColumn::default() }).collect()
@@ -109,7 +112,7 @@ impl ArrowFeed {
             let next = py.detach(|| {
                 let array = current.next()?.map_err(broken);
                 Some(array.and_then(|array| match array {
-                    // SAFETY: `read` returned the array with its schema, which is equal to that of the first data.
+                    // SAFETY: `read` returned the array together with its schema, which was found to be equal to that of the first data.
                     Rows::Foreign(array) => unsafe { batches.import(array) },
                     Rows::Imported(batch) => Ok(batch),
                 }))
@@ -232,7 +235,7 @@ pub(crate) fn array(data: &Bound<'_, PyAny>, name: &str, first_row: u64) -> PyRe
     refuse_short_buffers(data)?;
     let (schema, array) = capsules(data)?;
     let kind = DataType::try_from(&schema).map_err(|error| raised_by_write(py, &broken(error)))?;
-    // SAFETY: the array is of the type that comes with it.
+    // SAFETY: `capsules` returned the array together with its type `kind`, from the same object.
     let array = py.detach(|| unsafe { import_column(array, &kind, name, first_row) });
     Ok((array.map_err(|error| raised_by_write(py, &error))?, kind))
 }
@@ -290,11 +293,11 @@ impl Stream {
     /// # Safety
     /// `stream` must point to a stream of the C interface.
     unsafe fn from_raw(stream: *mut FFI_ArrowArrayStream) -> Result<Stream, Error> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees that `stream` points to a stream of the C interface.
         let mut stream = unsafe { FFI_ArrowArrayStream::from_raw(stream) };
         let mut schema = FFI_ArrowSchema::empty();
         let get_schema = stream.get_schema().ok_or_else(|| broken(released()))?;
-        // SAFETY: the function is the stream's own, and fills the schema.
+        // SAFETY: the stream is alive, and the function is its own. The function fills `schema`, whose address is valid during the call.
         let status = unsafe { get_schema(&raw mut stream, &raw mut schema) };
         if status != 0 {
             return Err(broken(last_error(&mut stream, status)));
@@ -313,7 +316,7 @@ impl Iterator for Stream {
     fn next(&mut self) -> Option<Self::Item> {
         let mut array = FFI_ArrowArray::empty();
         let Some(get_next) = self.stream.get_next() else { return Some(Err(released())) };
-        // SAFETY: the function is the stream's own, and fills the array.
+        // SAFETY: the stream is alive, and the function is its own. The function fills `array`, whose address is valid during the call.
         let status = unsafe { get_next(&raw mut self.stream, &raw mut array) };
         if status != 0 {
             return Some(Err(last_error(&mut self.stream, status)));
@@ -332,15 +335,16 @@ fn released() -> ArrowError {
 /// Returns the error that a stream reports after a failed call.
 fn last_error(stream: &mut FFI_ArrowArrayStream, status: c_int) -> ArrowError {
     let message = stream.get_last_error().and_then(|get| {
-        // SAFETY: the function is the stream's own; what it returns lives until the next call.
+        // SAFETY: the stream is alive, and the function is its own. The text that it returns lives until the next call of the stream.
         let message = unsafe { get(stream) };
-        // SAFETY: as above; it is NULL or a text.
+        // SAFETY: the pointer is checked for NULL, and otherwise points to a text that ends with NUL. The text is copied before the next
+        // call.
         (!message.is_null()).then(|| unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned())
     });
     ArrowError::CDataInterface(message.unwrap_or_else(|| format!("error {status}")))
 }
 
-/// Returns the pointer of a capsule; an error if the object is no capsule with this name.
+/// Returns the pointer in a capsule. It is an error if the object is no capsule with this name.
 fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
     let py = capsule.py();
     let capsule = capsule.cast::<PyCapsule>().map_err(|_| no_capsule(py))?;

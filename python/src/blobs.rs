@@ -18,7 +18,7 @@ const PAGE_BYTES: usize = 1 << 20;
 /// A key and its blob.
 type Pair<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-/// A store; `None` once it is closed.
+/// An open store; `None` once it is closed.
 #[pyclass(frozen, module = "sqluice._sqluice")]
 pub(crate) struct Blobs(RwLock<Option<BlobStore>>);
 
@@ -118,8 +118,8 @@ impl Blobs {
         self.with(py, |store| store.remove_many(keys.iter().map(|key| &**key)))
     }
 
-    /// Returns the next keys and blobs after `after`, in the order of the keys, about [`PAGE_BYTES`] of them. `None`: from the first key
-    /// on.
+    /// Returns keys and blobs in the order of the keys, about [`PAGE_BYTES`] of them: those that follow the key `after`, or from the
+    /// first key on if `after` is `None`.
     fn page<'py>(&self, py: Python<'py>, after: Option<PyBackedBytes>) -> PyResult<Vec<Pair<'py>>> {
         let page = self.with(py, |store| {
             let pairs = match &after {

@@ -37,7 +37,7 @@ pub(crate) fn as_json(py: Python<'_>, report: &impl Serialize) -> PyResult<Strin
         .map_err(|error| raised(py, &Error::usage("cannot convert the report to JSON").because(error)))
 }
 
-/// A report whose notes name settings as parameters of the Python function.
+/// A report whose notes name settings as the parameters of a Python function.
 #[derive(Serialize)]
 pub(crate) struct Noted {
     #[serde(flatten)]

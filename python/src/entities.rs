@@ -120,8 +120,8 @@ impl Entities {
         store.map(Entities).map_err(|error| raised(py, &error))
     }
 
-    /// Defines a type. `key` is the member that is the key, `is_text` is `true` for a key of text and `false` for an integer key. A field
-    /// has a name, a JSON path, and `true` if its values are unique.
+    /// Defines a type. `key` is the name of the member that is the key; `is_text` is `true` if keys are text, and `false` if they are
+    /// integers. A field is a triple: its name, its JSON path, and `true` if its values are unique.
     fn define(
         &self,
         py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Arrow data as bytes, for another process.
+//! Packs Arrow data as bytes, for another process, and unpacks it.
 //!
 //! ```text
 //!  a record batch    8 bytes: length of the next stream    an IPC stream without batches,    an IPC stream with one batch or none,
@@ -57,8 +57,8 @@ fn unpacked(bytes: &[u8]) -> Result<(SchemaRef, Vec<RecordBatch>), ArrowError> {
     Ok((types.schema(), rows.collect::<Result<_, _>>()?))
 }
 
-/// Packs a batch, or no rows if `batch` is `None`. `types` is the schema of the data, and `rows` that of the imported batch, in which text
-/// is binary data.
+/// Packs a batch, or only the types if `batch` is `None`. `types` is the schema of the original data, and `rows` the schema of the
+/// imported batch, in which text is binary data.
 pub(crate) fn packed(
     types: &SchemaRef,
     rows: &SchemaRef,

@@ -1,4 +1,5 @@
-//! Functions of a distributed job with a second round, in which tasks copy the leaves of a merge to their places in the target.
+//! The functions for the second round of a distributed job, in which tasks copy their leaves to the target: each to its place in the
+//! file.
 
 use std::path::PathBuf;
 
@@ -38,8 +39,8 @@ pub(crate) fn exchange(first: PathBuf, second: PathBuf) -> PyResult<bool> {
     }
 }
 
-/// Makes the unfinished file of a merge. Returns the place of the leaves of each source in it as JSON; `None` if the sources can't be
-/// merged in this way.
+/// Creates the unfinished file of a merge. Returns, as JSON, the place in the file for the leaves of each source; `None` if the sources
+/// can't be merged in this way.
 #[pyfunction]
 pub(crate) fn places(
     py: Python<'_>,

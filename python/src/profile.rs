@@ -1,4 +1,4 @@
-//! The function `profile`.
+//! The function `profile`, which describes a database without its rows.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! Rows of a database as [a stream of Arrow](https://arrow.apache.org/docs/format/CStreamInterface.html) for any library.
+//! Reads rows of a database as [a stream of Arrow](https://arrow.apache.org/docs/format/CStreamInterface.html), which any library can
+//! take.
 //!
 //! ```text
 //!  pyarrow, polars, ... ──> __arrow_c_stream__ ──> a capsule: batches are made on the engine's threads while they are taken
@@ -68,8 +69,8 @@ impl Reading {
         Ok(Reading { read })
     }
 
-    /// Returns the state of the database and the types of the columns as text, by which other readers read parts of the same state with the
-    /// same types.
+    /// Returns, as text, the state of the database and the types of the columns. Other readers that are given this text read parts of the
+    /// same state, with the same types.
     fn basis(&self, py: Python<'_>) -> PyResult<String> {
         run(py, Function::Read, None, |context| self.read.find_basis(context))
     }

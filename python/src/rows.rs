@@ -1,4 +1,4 @@
-//! Rows of Python into columns: tuples and other sequences, dicts, objects with attributes, and columns that come in chunks.
+//! Converts rows of Python to columns: tuples and other sequences, dicts, objects with attributes, and columns that come in chunks.
 //!
 //! Values whose type is exactly `str`, `int`, `float`, `bytes`, `bool` or `None` are read here. `sqluice._values.adapt` first converts all
 //! other values to one of these.
@@ -65,7 +65,7 @@ pub(crate) struct RowFeed {
     /// The forms in which timestamps are written to columns of an existing table; `None` for the usual form.
     forms: Vec<Option<MomentForm>>,
     adapt: Py<PyAny>,
-    /// The number of rows so far.
+    /// The number of rows that were converted so far.
     done: u64,
     /// The number of values so far in the current column of a chunk.
     done_of_chunk: u64,
@@ -77,7 +77,7 @@ pub(crate) struct RowFeed {
     batch: Option<RecordBatch>,
     /// The units of columns of durations, which are stored as integers.
     units: Vec<Option<TimeUnit>>,
-    /// For columns whose types follow from values: the kinds of the values so far. `None` for columns with a given type.
+    /// For columns whose types follow from values: the kinds of their values so far. `None` for columns whose type is given.
     watched: Vec<Option<FoundColumn>>,
     options: ArrowOptions,
     /// `true` if the rows can be read again, with other types.
@@ -135,12 +135,13 @@ impl RowFeed {
         })
     }
 
-    /// Sets the kinds of values for which columns are declared. A later value of another kind is then an error; `None` accepts all values.
+    /// Sets, for each column, the kinds of values that its declared type was chosen for. A later value of another kind is then an error;
+    /// `None` accepts all values.
     pub(crate) fn watch(&mut self, watched: Vec<Option<FoundColumn>>, options: ArrowOptions) {
         (self.watched, self.options) = (watched, options);
     }
 
-    /// Returns the kinds of values that the watched columns have had so far.
+    /// Returns an element for each column: the kinds of its values so far if its type follows from them, otherwise the default.
     pub(crate) fn found(&self) -> Vec<FoundColumn> {
         self.watched.iter().map(|found| found.clone().unwrap_or_default()).collect()
     }
@@ -515,7 +516,8 @@ impl RowFeed {
             }
             let all = known.clone().and(column.found());
             let declared = known.declared_type(self.options);
-            // Without a type nothing is converted, and NULL says nothing about one.
+            // A column without a declared type converts nothing, so any value fits. If it has had only NULLs and the rows can be read
+            // again, a later value can still give it a type.
             if declared.is_empty() && !(self.again && *known == FoundColumn::default()) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! A run of the engine on a separate thread, while the calling thread feeds it, watches for Ctrl-C, and reports progress.
+//! Runs the engine on a separate thread, while the calling thread feeds it rows, watches for Ctrl-C, and reports progress.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -13,7 +13,7 @@ use crate::errors::raised_by;
 use crate::source::Piece;
 use crate::terms::Function;
 
-/// The interval at which the calling thread checks for Ctrl-C and reports progress.
+/// The interval at which the calling thread checks for Ctrl-C and calls the progress function.
 const TICK: Duration = Duration::from_millis(50);
 
 /// An iterator of the rows of a run, on the calling thread.
@@ -88,8 +88,8 @@ pub(crate) fn run<T: Send>(
     run_fed(py, callback, None, work)?.map_err(|error| raised_by(py, &error, function))
 }
 
-/// Runs `work` on a thread of the engine, while the calling thread sends it the rows of `feed`. An exception in `feed`, or Ctrl-C, cancels
-/// the run, and is raised when the engine has rolled back. An error of the engine itself is returned.
+/// Runs `work` on a thread of the engine, while the calling thread sends it the rows of `feed`. An exception in `feed`, or Ctrl-C,
+/// cancels the run; it is raised once the engine has rolled back. If the engine itself fails, its error is returned.
 pub(crate) fn run_fed<T: Send>(
     py: Python<'_>,
     callback: Option<&Bound<'_, PyAny>>,

@@ -1,4 +1,4 @@
-//! Conversion of rows to bytes, for the pipe between parent and child process, and back.
+//! Converts rows to bytes, for the pipe between parent and child process, and back.
 //!
 //! ```text
 //!  parent    data of Arrow ──> Packing ──> bytes          received <── bytes
@@ -68,7 +68,7 @@ impl Packing {
     }
 }
 
-/// Takes an iterator out of its mutex for one step. After a step that fails, it is not put back, and the iteration has ended.
+/// Takes an iterator out of its mutex for one step. If the step fails, the iterator is not put back, so the iteration ends.
 fn taken<T>(iterator: &Mutex<Option<T>>) -> Option<T> {
     iterator.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
@@ -134,7 +134,7 @@ impl Sending {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let Some(mut batches) = taken(&self.0) else { return Ok(None) };
         let Some(bytes) = py.detach(|| batches.next()) else { return Ok(None) };
-        // The error has the text that a stream in the parent process would give.
+        // The text of the error is the one that a stream in the parent process would have.
         let bytes = bytes.map_err(|error| PyOSError::new_err(said(&error)))?;
         put_back(&self.0, batches);
         Ok(Some(PyBytes::new(py, &bytes)))

@@ -1,4 +1,4 @@
-//! The receiving end of the channel: rows that the calling thread sends become a source of the engine.
+//! The receiving end of the channel: a source that gives the engine the rows which the calling thread sends.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(crate) enum Piece {
     Rows(RowsOfPython),
     /// Rows of Arrow.
     Batch(RecordBatch),
-    /// No more rows follow: a sender that is dropped without this has failed.
+    /// No more rows follow. If a sender is dropped without sending this, it has failed.
     End,
 }
 
@@ -64,7 +64,7 @@ impl ColumnOfPython {
     }
 }
 
-/// The kinds of the values of a column so far, from which its declared type follows.
+/// The kinds of values that a column has had so far. The declared type of the column follows from them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FoundColumn {
     /// The kinds of values: integers, floats, text, blobs.
@@ -126,7 +126,7 @@ impl FoundColumn {
     }
 }
 
-/// Returns the Arrow type that holds the values of both types; `None` unless they are equal or both decimals.
+/// Returns the Arrow type that can hold the values of both types; `None` if the types differ and are not both decimals.
 fn in_common(one: DataType, other: &DataType) -> Option<DataType> {
     if one == *other {
         return Some(one);
@@ -229,7 +229,7 @@ impl<I> RowSource<I> {
     }
 }
 
-/// The table that the rows are for, and how its columns are filled.
+/// The table that the rows are for, and the origin of each of its columns.
 struct Goal {
     filled: Vec<ColumnFrom>,
     /// The columns of the table: the name, and `true` for TEXT affinity.
@@ -266,7 +266,7 @@ struct RowPart {
 }
 
 impl RowPart {
-    /// Gives `count` rows, from the row `from` on, to the sink. If a column of Arrow has a value that SQLite can't store, gives nothing,
+    /// Gives `count` rows, from the row `from` on, to the sink. If a column of Arrow has a value that SQLite can't store, gives no rows,
     /// and returns the first such value.
     fn give(
         &self,

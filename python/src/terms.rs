@@ -100,15 +100,15 @@ impl Function {
     }
 }
 
-/// Returns the parameter that sets a setting, and, if the parameter takes one of several words, the word for this setting. `None` if no
-/// parameter stands for the setting.
+/// Returns the parameter that sets a setting. If the parameter takes one of several words, also returns the word that means this setting,
+/// such as `append` of `if_exists`. Returns `None` if no parameter sets it.
 pub(crate) fn place(setting: Setting, declaration: &Declaration) -> Option<(String, Option<String>)> {
     let (name, word) = match setting {
         Setting::Append => ("if_exists", Some("append")),
         Setting::ReplaceTable => ("if_exists", Some("replace")),
         Setting::Upsert => ("if_exists", Some("upsert")),
         Setting::Kv => ("layout", Some("kv")),
-        // `header` sets it.
+        // The parameter `header` sets it, with the opposite meaning.
         Setting::NoHeader => return None,
         Setting::ExcludeTable => ("exclude_tables", None),
         // `load` calls the parameter `table`, because it is usually one table.

@@ -1,4 +1,4 @@
-//! `write`: rows of Python or Arrow into a table.
+//! The function `write`: writes rows of Python or Arrow to a table.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -152,8 +152,8 @@ impl TableArgs {
     }
 }
 
-/// Returns a source of record batches for the table with number `index` of the prepared write. `kinds` are the types of the data, in whose
-/// batches text is binary data.
+/// Returns a source of record batches for the table with the index `index` in the prepared write. `kinds` are the types of the original
+/// data; in the batches, text is binary data.
 pub(crate) fn of_arrow(
     batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
     kinds: &[DataType],

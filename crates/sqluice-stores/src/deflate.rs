@@ -1,4 +1,4 @@
-//! zlib streams, as in `sqlar` tables, which store a file deflated if this makes it smaller.
+//! Compresses and decompresses zlib streams. A `sqlar` table stores a file in this form if it is then smaller.
 //!
 //! Invariant: inflating never returns more bytes than the row states, and takes no memory except a block and the destination.
 
@@ -23,7 +23,8 @@ impl Default for Deflater {
 }
 
 impl Deflater {
-    /// Deflates the bytes of `buffer` from `start` on in place, if this makes them fewer. `scratch` is a buffer for the result.
+    /// Replaces the bytes of `buffer` from `start` on by their deflated form if that is shorter. `scratch` is a reused buffer for the
+    /// deflated bytes.
     pub fn deflate(&mut self, buffer: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
         let bytes = buffer.len() - start;
         scratch.clear();
@@ -48,9 +49,9 @@ pub struct Inflater {
 /// The reason why a row can't be inflated.
 #[derive(Debug)]
 pub enum InflateError {
-    /// The data does not match its row.
+    /// The data is no valid zlib stream, or does not have the size that its row states. The text is the reason.
     Wrong(String),
-    /// The result can't be written.
+    /// The inflated bytes can't be written to the destination.
     Write(io::Error),
 }
 
@@ -61,8 +62,8 @@ impl Default for Inflater {
 }
 
 impl Inflater {
-    /// Inflates `data` into `to`, which must give exactly `bytes` bytes. After an error, the caller must discard the bytes that were
-    /// written.
+    /// Inflates `data` and writes the result to `to`. A result of more or fewer bytes than `bytes` is an error. After an error, the
+    /// caller must discard the bytes that were written.
     pub fn inflate(&mut self, data: &[u8], bytes: u64, to: &mut dyn Write) -> Result<(), InflateError> {
         let wrong = |why: String| Err(InflateError::Wrong(why));
         if bytes > (data.len() as u64).saturating_mul(RATIO_MAX) {

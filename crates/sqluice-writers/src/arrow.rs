@@ -21,17 +21,17 @@ use crate::in_order::Encode;
 use crate::types::{ColumnType, Kind, fits_double};
 use crate::unfit::{Mixed, Nulled, without_bad_text};
 
-/// The largest number of bytes of text in a column of a batch: offsets have 31 bits, and a value may have 1 GB.
+/// The maximum number of bytes of text in a column of a batch. Arrow's offsets have 31 bits, and the last value may have 1 GB.
 const TEXT_BYTES_MAX: usize = 1 << 30;
 
-/// An encoder that makes Arrow record batches of the parts of a source.
+/// An encoder that turns the parts of a source into Arrow record batches.
 pub struct ArrowEncoder {
     schema: SchemaRef,
     types: Vec<ColumnType>,
     mixed: Mixed,
     nulled: Arc<Nulled>,
-    /// The number of rows of the last batch, and the number of bytes of text in each of its columns. The next batch has about the same
-    /// size, so vectors with this capacity are not copied while they grow.
+    /// The number of rows of the last batch, and the number of bytes of text in each of its columns. They are the initial capacity of the
+    /// vectors for the next batch, which is usually of the same size: so vectors are not copied while they grow.
     rows_before: AtomicUsize,
     bytes_before: Vec<AtomicUsize>,
 }
@@ -39,16 +39,17 @@ pub struct ArrowEncoder {
 /// The rows of a part as record batches.
 #[derive(Debug, Default)]
 pub struct ArrowPiece {
-    /// The batches: one, or several if values are very large.
+    /// The rows: one batch, or several if the values are very large.
     pub batches: Vec<RecordBatch>,
     /// The number of rows.
     pub rows: u64,
-    /// The input bytes of the part.
+    /// The number of bytes of input that the part was decoded from.
     pub input_bytes: u64,
 }
 
 impl ArrowEncoder {
-    /// Creates an encoder for columns with these names and types. `nulled` counts the values that become NULL.
+    /// Creates an encoder for columns with these names and types. `mixed` is the handling of values that do not fit the type of their
+    /// column; values that become NULL are counted in `nulled`.
     pub fn new(names: &[String], types: Vec<ColumnType>, mixed: Mixed, nulled: Arc<Nulled>) -> ArrowEncoder {
         let field = |(name, of): (&String, &ColumnType)| Field::new(name, data_type(of.kind), true);
         let fields: Vec<Field> = names.iter().zip(&types).map(field).collect();
@@ -121,7 +122,7 @@ pub(crate) fn failed(error: ArrowError) -> Error {
     Error::input("cannot make a record batch").because(error)
 }
 
-/// A column while its values are collected.
+/// A column of a batch that is being built.
 struct Building {
     values: BuildingValues,
     nulls: NullBufferBuilder,
@@ -260,7 +261,7 @@ fn other_kind(value: &Value<'_>, kind: Kind) -> Error {
 }
 
 impl Building {
-    /// Appends a whole column. Returns `false` if its values would need a conversion.
+    /// Appends a whole column. Returns `false`, with nothing appended, if the values must be converted one by one.
     fn append_all(&mut self, column: &Column<'_>, rows: usize, of: ColumnType) -> bool {
         match (&mut self.values, column.values, of.kind) {
             (BuildingValues::Ints(ints), Values::Int(values), Kind::Int) => {
@@ -288,7 +289,7 @@ impl Building {
         true
     }
 
-    /// Appends a value. Returns `false` if the value has another kind than the column and can't be converted.
+    /// Appends a value. Returns `false` if the value does not fit the type of the column and can't be converted.
     fn append(&mut self, value: &Value<'_>, of: ColumnType) -> bool {
         let ColumnType { kind, int_as_real, number_as_text } = of;
         match (&mut self.values, value) {

@@ -1,4 +1,4 @@
-//! gzip and zstd: each piece is compressed as a member or frame of its own, so that all cores compress.
+//! Compresses files with gzip or zstd. Each piece becomes a separate member or frame, so that all cores compress.
 //!
 //! A file of several members is read like one of a single member ([RFC 1952 §2.2](https://www.rfc-editor.org/rfc/rfc1952#section-2.2),
 //! [RFC 8878 §3](https://www.rfc-editor.org/rfc/rfc8878#section-3)).

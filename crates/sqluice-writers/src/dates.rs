@@ -1,15 +1,15 @@
-//! ISO 8601 text as days and microseconds since 1970: `2024-02-29`, `2024-02-29 12:30`, `2024-02-29T12:30:05.25`.
+//! Parses ISO 8601 text to days or microseconds since 1970: `2024-02-29`, `2024-02-29 12:30`, `2024-02-29T12:30:05.25`.
 
 use jiff::civil::{Date, DateTime};
 
-/// Returns the days of a date; `None` if the text is not exactly a date.
+/// Returns the days since 1970 of a date; `None` if the text is not exactly a date.
 pub fn days(text: &[u8]) -> Option<i32> {
     let date: Date = std::str::from_utf8(text).ok().filter(|text| text.len() == 10)?.parse().ok()?;
     Some(days_of(date))
 }
 
-/// Returns the microseconds of a date, or of a date with a time. Returns `None` if the text is neither, has a zone, or has a finer
-/// fraction.
+/// Returns the microseconds since 1970 of a date, or of a date with a time. Returns `None` if the text is neither, has a time zone, or
+/// has fractions of a microsecond.
 pub fn micros(text: &[u8]) -> Option<i64> {
     if let Some(days) = days(text) {
         return Some(i64::from(days) * 86_400_000_000);

@@ -1,4 +1,4 @@
-//! Numbers as text: integers by their digits, floats by the fewest digits that read as the same float.
+//! Writes numbers as text: integers by their digits, floats by the fewest digits that read as the same float.
 
 use sqluice_core::append::{append_digits, append_padded};
 
@@ -11,7 +11,8 @@ pub fn push_int(out: &mut Vec<u8>, int: i64) {
     append_digits(out, int.unsigned_abs());
 }
 
-/// The bound below which whole numbers have at most 15 digits: no two of them read as the same float.
+/// The bound below which a whole number has at most 15 digits: 15 digits identify a float, so they are enough to read the same float
+/// back.
 const EXACT_MAX: f64 = 1e15;
 
 /// Appends a finite float, with a point or an exponent: `5.0`, `0.07`, `1e+300`.
@@ -26,8 +27,9 @@ pub fn push_real(out: &mut Vec<u8>, real: f64) {
     }
 }
 
-/// Appends a float with at most `DECIMALS` decimals, as prices and measures have: an integer divided by `SCALE`, if the division gives the
-/// float itself. Division rounds as reading does, so the digits read as the float. Returns `false` for all other floats.
+/// Appends a float that is the quotient of an integer and `SCALE`, such as a price, with at most `DECIMALS` decimals. Both the division
+/// and a parser round to the nearest float, so the digits read as the same float. Returns `false`, with nothing appended, for all other
+/// floats.
 #[inline]
 fn push_scaled<const SCALE: u64, const DECIMALS: usize>(out: &mut Vec<u8>, real: f64) -> bool {
     let magnitude = real.abs();
@@ -43,7 +45,7 @@ fn push_scaled<const SCALE: u64, const DECIMALS: usize>(out: &mut Vec<u8>, real:
     true
 }
 
-/// Appends a number and its decimals without trailing zeros, but at least one decimal.
+/// Appends a number and its decimals, without trailing zeros but with at least one decimal: `5.0`, `0.07`.
 #[inline]
 fn push_decimal(out: &mut Vec<u8>, whole: u64, mut fraction: u64, mut decimals: usize) {
     append_digits(out, whole);

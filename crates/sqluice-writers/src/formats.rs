@@ -1,4 +1,4 @@
-//! The formats of exported files. Front ends, help texts and messages read the list.
+//! The list of formats of exported files. The command line, help texts and messages take the names and extensions from this list.
 
 use std::fmt;
 use std::str::FromStr;
@@ -105,7 +105,7 @@ pub static SQL: OutputFormat = OutputFormat {
 };
 
 impl OutputFormat {
-    /// Returns `true` if the columns of a file have types.
+    /// Returns `true` for Parquet and Arrow, whose files store a type for each column.
     pub fn is_columnar(&self) -> bool {
         matches!(self.encoder, Encoder::Parquet | Encoder::Arrow)
     }
@@ -115,7 +115,7 @@ impl OutputFormat {
         matches!(self.encoder, Encoder::Sql)
     }
 
-    /// Returns the format whose files have the given extension.
+    /// Returns the format whose files have the given extension (in lower case, without the dot); `None` if no format has it.
     pub fn of_extension(extension: &str) -> Option<&'static OutputFormat> {
         ALL.iter().copied().find(|format| format.extensions.contains(&extension))
     }

@@ -1,4 +1,4 @@
-//! Encodes the parts of a source on several threads. The pieces come in the order of the parts.
+//! Encodes the parts of a source on several threads, and returns the encoded pieces in the order of the parts.
 //!
 //! ```text
 //!  source ── parts 4, 5 ──> threads ──> pieces 3, 2, . ──> next(): 1, 2, 3, ...
@@ -7,7 +7,7 @@
 //! Invariant: the pieces that wait or are being made are at most twice as many as the threads. So memory is bounded, and the threads pause
 //! while no one takes pieces.
 //!
-//! Invariant: the error that is returned is the first in the order of the parts.
+//! Invariant: if several parts fail, the error of the first of them in the source is returned.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +18,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::source::{Part, Source};
 
-/// An encoder of parts, on any thread.
+/// An encoder of parts. All threads share it.
 pub trait Encode: Send + Sync + 'static {
     /// The encoded form of a part.
     type Piece: Send;
@@ -41,23 +41,24 @@ struct Shared<E: Encode> {
     encoder: E,
     source: Mutex<Option<Box<dyn Source>>>,
     pieces: Mutex<Pieces<E::Piece>>,
-    /// The signal that a field of `pieces` has changed.
+    /// Signals a change of `pieces` to the waiting threads.
     changed: Condvar,
     waiting_max: u64,
 }
 
 struct Pieces<P> {
     made: BTreeMap<u64, Result<P>>,
-    /// The number of the next piece to take.
+    /// The number of the piece that the caller takes next.
     next: u64,
-    /// The number of parts that were handed out.
+    /// The number of parts that threads have taken from the source.
     parts: u64,
-    /// `true` if no further parts exist or are wanted.
+    /// `true` if the source has no more parts, or the caller wants no more pieces.
     ended: bool,
 }
 
 impl<E: Encode> InOrder<E> {
-    /// Starts the threads. `cancel` is the flag with which the source was opened. Dropping this value before its last piece sets the flag.
+    /// Starts the threads. `cancel` is the flag with which `source` was opened. If the value is dropped before its last piece was taken,
+    /// the flag is set, which ends the threads.
     pub fn start(source: Box<dyn Source>, encoder: E, threads: usize, cancel: &Cancel) -> InOrder<E> {
         let threads = threads.max(1);
         let pieces = Pieces { made: BTreeMap::new(), next: 0, parts: 0, ended: false };
@@ -105,7 +106,7 @@ impl<E: Encode> Shared<E> {
     }
 
     fn next_part(&self, cancel: &Cancel) -> Option<(u64, Result<Box<dyn Part>>)> {
-        // The lock is held during the wait: the other threads wait for the same change.
+        // The wait holds the lock of the source, so one thread at a time waits for room, and the others wait for the lock.
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full =
             |pieces: &mut Pieces<_>| !pieces.ended && pieces.parts >= pieces.next + self.waiting_max;
@@ -127,7 +128,7 @@ impl<E: Encode> Shared<E> {
             None => {
                 pieces.ended = true;
                 self.changed.notify_all();
-                // The files of the source are closed early.
+                // Close the files of the source now, before the last pieces are taken.
                 *source = None;
                 None
             }
@@ -149,7 +150,7 @@ impl<E: Encode> Iterator for InOrder<E> {
         let piece = pieces.made.remove(&next)?;
         pieces.next += 1;
         if piece.is_err() {
-            // An error is the last piece: later pieces are not wanted.
+            // The caller gets no pieces after an error.
             pieces.parts = pieces.next;
             pieces.made.clear();
         }

@@ -1,5 +1,5 @@
-//! Encodes parts as row groups of a Parquet file: any thread encodes and compresses the columns of a group, one appends the groups in
-//! order.
+//! Encodes each part of a source as a row group of a Parquet file: any thread encodes and compresses the columns of a group, and one
+//! thread appends the groups in order.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub struct ParquetPiece {
     chunks: Vec<ArrowColumnChunk>,
     /// The number of rows.
     pub rows: u64,
-    /// The input bytes of the part.
+    /// The number of bytes of input that the part was decoded from.
     pub input_bytes: u64,
 }
 
@@ -72,7 +72,8 @@ impl<W: Write + Send> ParquetFile<W> {
     pub fn begin(out: W, arrow: ArrowEncoder) -> Result<(ParquetFile<W>, ParquetEncoder)> {
         let writer = file_writer(out, arrow.schema(), true)?;
         let with_dictionary = ArrowRowGroupWriterFactory::new(&writer, Arc::clone(arrow.schema()));
-        // A factory takes its settings from the writer of a file.
+        // A factory of column writers takes its settings from a file writer, so a second one, which writes nowhere, serves columns
+        // without a dictionary.
         let nowhere = file_writer(io::sink(), arrow.schema(), false)?;
         let plain = ArrowRowGroupWriterFactory::new(&nowhere, Arc::clone(arrow.schema()));
         Ok((ParquetFile(writer), ParquetEncoder { arrow, with_dictionary, plain }))
@@ -103,7 +104,7 @@ impl<W: Write + Send> ParquetFile<W> {
 }
 
 impl ParquetEncoder {
-    /// Returns a writer for each column of a row group: with a dictionary if values of the first batch repeat.
+    /// Returns a writer for each column of a row group. Columns whose values repeat in the first batch get a writer with a dictionary.
     fn writers(&self, first: Option<&RecordBatch>) -> Result<Vec<ArrowColumnWriter>> {
         // The index of the group matters only for encryption, which is not used.
         let with_dictionary = self.with_dictionary.create_column_writers(0).map_err(failed)?;

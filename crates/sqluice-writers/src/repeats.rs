@@ -1,4 +1,4 @@
-//! Recognises columns whose values repeat, by a sample.
+//! Finds out from a sample whether a column has few different values, so that a dictionary makes it smaller.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 
@@ -7,15 +7,16 @@ use arrow_array::types::{Date32Type, Float64Type, Int64Type, TimestampMicrosecon
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
-/// The number of places of the sample. Equal values often stand side by side, and single values would miss them.
+/// The sample consists of this many runs of rows, spread over the column. Equal values are often neighbours, which single rows would
+/// miss.
 const RUNS: usize = 64;
-/// The number of values at each place.
+/// The number of rows of each run.
 const RUN_ROWS: usize = 16;
 
-/// Returns `true` if a dictionary of the values is smaller than the values, or if the column is so small that this does not matter.
+/// Returns `true` if a dictionary is likely to make the column smaller, or if the column is so small that this does not matter.
 ///
-/// Among n values, let k be different and equally likely. A sample of s values repeats about s² / 2k of its values. For k = n / 2, where a
-/// dictionary hardly gains anything, this is s² / n.
+/// Assume n values, of which k are different and equally likely. In a sample of s values, about s² / 2k values occur repeatedly. A
+/// dictionary hardly gains anything for k = n / 2, where this number is s² / n. So the column must have more repetitions than s² / n.
 pub(crate) fn repeats(column: &ArrayRef) -> bool {
     let rows = column.len();
     let sample = RUNS * RUN_ROWS;

@@ -1,16 +1,16 @@
-//! Rows as INSERT statements of a limited length.
+//! Encodes rows as INSERT statements of a limited length.
 //!
 //! ```text
 //!  INSERT INTO "t" ("a","b") VALUES (1,'x'),(2,NULL),...;      as many rows as fit the limit
 //! ```
 //!
-//! SQLite stores the same value for each literal: floats have a point or an exponent, blobs are `X'...'`, infinities are `9e999`. No
-//! literal can have bytes that are not UTF-8; such text is `CAST(X'...' AS TEXT)`. No literal can have NUL either, and programs that read
-//! lines make CR LF to LF: `replace` puts these characters into text, which is correct in databases of UTF-8 and of UTF-16.
+//! SQLite reads each literal as the same value: floats have a point or an exponent, blobs are `X'...'`, infinities are `9e999`. Some text
+//! has no literal: text that is not UTF-8 is `CAST(X'...' AS TEXT)`, and text with NUL, or with CR LF, which programs that read lines
+//! change to LF, is built by `replace` from a literal without these characters. This is correct in databases of UTF-8 and of UTF-16.
 //!
-//! SQLite rounds the decimals of a literal several times, and each version does this differently. So a float has its fewest digits only if
-//! one division makes the float of them, as for prices. Other floats have 20 digits, which are closer than any error of SQLite, and tiny
-//! floats are quotients of whole numbers, which are exact.
+//! SQLite rounds several times when it reads the decimals of a float, and each version does this differently. So a float has its fewest
+//! digits only if one division of whole numbers gives the float, as for prices. Other floats have 20 digits, whose error is smaller than
+//! any of SQLite's rounding errors. Tiny floats are written as divisions of whole numbers by powers of two, which are exact.
 
 use sqluice_core::batch::{Batch, Value};
 use sqluice_core::error::{Error, Result};
@@ -24,11 +24,11 @@ use crate::in_order::Encode;
 /// The limits of the length of statements.
 #[derive(Clone, Copy, Debug)]
 pub struct StatementLimits {
-    /// The number of bytes above which a statement gets no more rows.
+    /// The number of bytes at which a statement of several rows ends: a row that would exceed it begins a new statement.
     pub several_rows_bytes_max: usize,
-    /// The largest number of bytes of a statement with a single row. A longer row is an error.
+    /// The maximum number of bytes of a statement with a single row. A longer row is an error.
     pub one_row_bytes_max: usize,
-    /// The hint of the error.
+    /// The hint of the error for a row that is too long.
     pub hint: &'static str,
 }
 
@@ -43,13 +43,13 @@ pub struct SqlEncoder {
 /// The rows of a part as statements.
 #[derive(Debug, Default)]
 pub struct SqlPiece {
-    /// The statements, each on a line; compressed if this is wanted.
+    /// The statements, each on a line; compressed if the encoder has a compression.
     pub bytes: Vec<u8>,
-    /// The end of each statement in `bytes`, before these are compressed.
+    /// The end of each statement, as an offset in the uncompressed `bytes`.
     pub ends: Vec<usize>,
     /// The number of rows.
     pub rows: u64,
-    /// The input bytes of the part.
+    /// The number of bytes of input that the part was decoded from.
     pub input_bytes: u64,
 }
 
@@ -64,7 +64,7 @@ impl SqlEncoder {
         SqlEncoder { head: head.into_bytes(), limits, compression: Compression::None }
     }
 
-    /// Compresses each piece.
+    /// Sets the compression of the pieces. Each piece is compressed on its own.
     #[must_use]
     pub fn compressed(self, compression: Compression) -> SqlEncoder {
         SqlEncoder { compression, ..self }
@@ -88,7 +88,7 @@ impl Encode for SqlEncoder {
 struct SqlSink<'e> {
     encoder: &'e SqlEncoder,
     piece: SqlPiece,
-    /// The start of the open statement; the length of `bytes` if no statement is open.
+    /// The offset in `bytes` at which the open statement begins; the length of `bytes` if no statement is open.
     statement_at: usize,
     /// The row that is being encoded.
     row: Vec<u8>,
@@ -169,15 +169,15 @@ fn push_literal(out: &mut Vec<u8>, value: &Value<'_>) {
     }
 }
 
-/// Appends a text as a literal. If programs that read lines would change the literal, appends an expression instead.
+/// Appends a text as a literal, or as an expression if the text contains characters that a literal can't keep: NUL, or CR LF.
 pub fn push_text(out: &mut Vec<u8>, text: &str) {
     let has_nul = text.contains('\0');
     if !has_nul && !text.contains("\r\n") {
         push_quoted(out, text);
         return;
     }
-    // In the literal, a mark such as \0 or \r stands for the character. No mark begins with the end of a mark, so `replace` finds the marks
-    // only where they were put.
+    // In the literal, a mark such as \0 or \r stands for the character. The end of a mark is never the beginning of a mark, so `replace`
+    // finds marks only at the places where they were put.
     let mut text = text.to_owned();
     let mut tail = String::new();
     for (character, letter, code) in [('\0', '0', "0"), ('\r', 'r', "13")] {
@@ -192,7 +192,7 @@ pub fn push_text(out: &mut Vec<u8>, text: &str) {
         out.extend_from_slice(b"replace(");
     }
     push_quoted(out, &text);
-    // The last mark is replaced first, as it may stand in the place of a character between the parts of another mark.
+    // The mark that was put in last is replaced first: it may stand for a character that splits an earlier mark.
     out.extend_from_slice(tail.as_bytes());
 }
 
@@ -221,16 +221,16 @@ fn push_blob(out: &mut Vec<u8>, blob: &[u8]) {
     out.push(b'\'');
 }
 
-/// The powers of ten that are floats without rounding.
+/// The powers of ten that floats represent exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
 ];
 
-/// The bound below which whole numbers are floats without rounding.
+/// The bound below which floats represent all whole numbers exactly: 2^53.
 const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
 
-/// The bound below which SQLite 3.40 rounds the decimals of a float too often. It divides by 1e308 there.
+/// Below this bound, SQLite 3.40 divides by 1e308 and rounds so often that decimals may read as another float.
 const TINY: f64 = 1e-270;
 
 /// Appends a finite float so that all versions of SQLite read the same float.
@@ -247,12 +247,13 @@ fn push_exact_real(out: &mut Vec<u8>, real: f64) {
     }
 }
 
-/// The share of the step between two floats within which decimals make the float, also if SQLite rounds twice: to the 64 bits of an x87
-/// register, and from these to the 53 bits of a float.
+/// The maximum distance between decimals and their float, as a share of the step between two floats. Within 0.5, correct rounding gives
+/// the float. This is a little less, because SQLite may round twice: to the 64 bits of an x87 register, and then to the 53 bits of a
+/// float.
 const NEAR: f64 = 0.49;
 
-/// Returns `true` if the decimals are nearer to the float than the middle between two floats, and have so few digits that one division or
-/// multiplication makes the float.
+/// Returns `true` if the decimals are within [`NEAR`] of the float, and have so few digits that SQLite computes the float by one division
+/// or multiplication.
 fn is_close(decimals: &[u8], real: f64) -> bool {
     let (mut digits, mut scale, mut after_point) = (0_u64, 0_i32, false);
     let mut bytes = decimals.iter();
@@ -283,7 +284,8 @@ fn is_close(decimals: &[u8], real: f64) -> bool {
     }
 }
 
-/// Appends a float below 1 as a whole number that powers of two divide. Each division is exact.
+/// Appends a tiny float as a quotient, such as `-1.0/4503599627370496.0/…`: a whole number divided by powers of two. Each division is
+/// exact.
 fn push_quotient(out: &mut Vec<u8>, real: f64) {
     const EXPONENT_BITS: u64 = 0x7ff;
     let bits = real.to_bits();

@@ -1,11 +1,14 @@
-//! The types of columns in Parquet and Arrow files, from the declared types and the values.
+//! Chooses the types of columns in Parquet and Arrow files, from the declared types and the values.
 //!
 //! ```text
-//!  declared INTEGER, INT, ...    64-bit integers           DECIMAL, NUMERIC    doubles, if all values are numbers that these hold
-//!  REAL, DOUBLE, ...             doubles                   all others          as most of their values are
-//!  TEXT, VARCHAR, ...            text
-//!  BLOB                          bytes                     with dates: DATE, DATETIME, TIMESTAMP that hold text
-//!  no type                       as most of their values are; integers among floats are doubles, if doubles hold all of them
+//!  INTEGER, INT, ...                  64-bit integers
+//!  REAL, DOUBLE, ...                  doubles
+//!  TEXT, VARCHAR, ...                 text
+//!  BLOB                               bytes
+//!  DATE, DATETIME, TIMESTAMP          dates or timestamps if dates are wanted and the values are text
+//!  DECIMAL, NUMERIC                   doubles if all values are numbers that doubles hold exactly
+//!  no type                            the type of most values; integers among floats are doubles if doubles hold all of them exactly
+//!  all others                         the type of most values
 //! ```
 
 use std::ops::AddAssign;
@@ -29,9 +32,9 @@ pub enum Kind {
     Text,
     /// Bytes.
     Blob,
-    /// Days.
+    /// Days since 1970.
     Date,
-    /// Microseconds, without a zone.
+    /// Microseconds since 1970, without a time zone.
     Timestamp,
 }
 
@@ -40,14 +43,14 @@ pub enum Kind {
 pub struct ColumnType {
     /// The kind of the values.
     pub kind: Kind,
-    /// `true` if integers that a double holds become doubles.
+    /// `true` if integers that a double holds exactly are converted to doubles.
     pub int_as_real: bool,
-    /// `true` if numbers become text.
+    /// `true` if numbers are converted to text.
     pub number_as_text: bool,
 }
 
 impl ColumnType {
-    /// Returns the type as a word, for [`ColumnType::from_word`].
+    /// Returns the type as a word, such as `real+int`, which [`ColumnType::from_word`] parses.
     pub fn word(&self) -> String {
         let kind = match self.kind {
             Kind::Int => "int",
@@ -62,7 +65,7 @@ impl ColumnType {
         format!("{kind}{int_as_real}{number_as_text}")
     }
 
-    /// Returns the type of a word of [`ColumnType::word`]; `None` for any other word.
+    /// Parses a word that [`ColumnType::word`] has returned; `None` for any other word.
     pub fn from_word(word: &str) -> Option<ColumnType> {
         let (rest, number_as_text) = word.strip_suffix("+number").map_or((word, false), |rest| (rest, true));
         let (rest, int_as_real) = rest.strip_suffix("+int").map_or((rest, false), |rest| (rest, true));
@@ -86,30 +89,30 @@ pub struct Declared {
     pub declared_type: String,
     /// The affinity of the declared type.
     pub affinity: Affinity,
-    /// `true` if the column is an expression of a query, whose numbers may be integers and floats.
+    /// `true` if the column is an expression of a query. Its numbers may be both integers and floats.
     pub is_expression: bool,
 }
 
-/// The number of a column's values of each kind.
+/// The number of values of each kind in a column, without NULLs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Integers that a double holds.
+    /// Integers that a double holds exactly.
     ints: u64,
-    /// Integers that no double holds.
+    /// Integers that no double holds exactly.
     wide_ints: u64,
     reals: u64,
     texts: u64,
     blobs: u64,
 }
 
-/// Returns `true` if a double holds an integer.
+/// Returns `true` if a double holds the integer exactly.
 pub(crate) fn fits_double(int: i64) -> bool {
     // `int as f64` may be 2^63, which is no i64.
     int.unsigned_abs() <= 1 << 53 || (int as f64 as i128) == i128::from(int)
 }
 
 impl Seen {
-    /// Counts the values of a column.
+    /// Counts the first `rows` values of a column.
     fn see(&mut self, column: &Column<'_>, rows: usize) {
         let valid = || (0..rows).filter(|row| column.validity.is_none_or(|validity| validity.get(*row)));
         match column.values {
@@ -150,7 +153,7 @@ impl Seen {
         others > 0
     }
 
-    /// Returns the kind of most values.
+    /// Returns the kind that most values have; `None` if all values are NULL.
     fn most(&self, int_as_real: bool) -> Option<Kind> {
         let Seen { ints, wide_ints, reals, texts, blobs } = *self;
         let (all_ints, numbers) = (ints + wide_ints, ints + wide_ints + reals);
@@ -228,13 +231,13 @@ impl Declared {
     }
 }
 
-/// An encoder that counts the kinds of the values of all columns.
+/// An encoder that only counts: its piece is the number of values of each kind, for each column of the part.
 pub struct SeeAll {
     columns: usize,
 }
 
 impl SeeAll {
-    /// Creates a counter for the given number of columns.
+    /// Creates an encoder for parts with this number of columns.
     pub fn new(columns: usize) -> SeeAll {
         SeeAll { columns }
     }

@@ -1,4 +1,4 @@
-//! Values that a format, or the type of a column in the format, can't store.
+//! Handles values that a format, or the type of a column in the format, can't store.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use sqluice_core::batch::{Value, describe};
 use sqluice_core::error::{Error, Setting, message};
 use sqluice_core::source::BadText;
 
-/// The handling of values whose kind differs from the kind of their column.
+/// The handling of values that do not fit: values of another kind than their column, or values that the format can't store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mixed {
@@ -20,7 +20,7 @@ pub enum Mixed {
 }
 
 impl Mixed {
-    /// Returns the handling of a text that is not valid UTF-8. A text that becomes NULL is counted.
+    /// Returns the handling of a text that is not valid UTF-8. If it becomes NULL, it is counted in `nulled`.
     pub(crate) fn bad_text(self, nulled: &Nulled, column: usize) -> BadText {
         match self {
             Mixed::Error | Mixed::Text => BadText::Refuse,
@@ -42,12 +42,12 @@ impl Nulled {
         Nulled(std::iter::repeat_with(AtomicU64::default).take(columns).collect())
     }
 
-    /// Counts a value of a column that has become NULL.
+    /// Adds 1 to the count of a column.
     pub fn count(&self, column: usize) {
         self.0[column].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the count of each column.
+    /// Returns the number of values that became NULL, for each column in order.
     pub fn counts(&self) -> impl Iterator<Item = u64> {
         self.0.iter().map(|count| count.load(Ordering::Relaxed))
     }

@@ -48,38 +48,39 @@ pub struct Generate {
     pub rows: Vec<(Option<String>, u64)>,
     /// The seed of the values. The same seed makes the same file.
     pub seed: u64,
-    /// The extent of the rows, beyond plain row counts.
+    /// The choice of rows beyond plain row counts: rows per parent, a share of all rows, a scale.
     pub extent: Extent,
     /// The options for writing the database.
     pub write: WriteOptions,
 }
 
-/// The extent of the rows, beyond plain row counts.
+/// The choice of rows beyond plain row counts.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Extent {
-    /// The number of rows of the named table for each row of its parent, at least 0. The parent is the other table that its first FOREIGN
-    /// KEY names.
+    /// For each named table, the average number of rows for each row of its parent, at least 0. The parent is the first other table that
+    /// a FOREIGN KEY of the table names.
     pub per_parent: Vec<(String, f64)>,
-    /// The share to generate, counted from 1, and the number of shares; `None` for all rows. The rows of all shares in order are the rows
-    /// of the whole. A row may refer to a row of another share, so FOREIGN KEYs are not checked.
+    /// The number of the share to generate, counted from 1, and the number of shares; `None` for all rows. Put together in order, the
+    /// rows of all shares are the rows of a run without shares. A row may refer to a row of another share, so FOREIGN KEYs are not
+    /// checked.
     pub share: Option<(u64, u64)>,
     /// The factor for the row counts in the comments of the schema; `None` for 1.
     pub scale: Option<f64>,
 }
 
-/// The number of rows for each row of the parent, if the row count of a table is not given.
+/// The average number of rows for each row of the parent, for a table whose row count is not given.
 const PER_PARENT: f64 = 3.0;
 
-/// A generation with a parsed schema and a plan.
+/// A generation whose schema is parsed and whose plan is made.
 #[derive(Debug)]
 pub struct PreparedGenerate {
     /// The options of the generation.
     generate: Generate,
     plan: Plan,
-    /// The first row of each table, counted from 0.
+    /// For each table, the number of its first generated row, counted from 0.
     first_rows: Vec<u64>,
-    /// The number of rows of each table that other rows can refer to.
+    /// For each table, the number of rows that other rows can refer to.
     all: Vec<u64>,
     schema: Schema,
     spec: Spec,
@@ -93,14 +94,14 @@ setters! { Generate:
     target(target: impl Into<Option<PathBuf>>) = target.into();
     /// Sets the seed. The same seed makes the same file.
     seed(seed: u64) = seed;
-    /// Sets the extent of the rows, beyond plain row counts.
+    /// Sets the choice of rows beyond plain row counts.
     extent(extent: Extent) = extent;
     /// Sets the options for writing the database.
     write(options: WriteOptions) = options;
 }
 
 setters! { Extent:
-    /// Sets the number of rows for each row of the parent, by the name of the table.
+    /// Sets, for each named table, the average number of rows for each row of its parent.
     per_parent(rows: impl IntoIterator<Item = (impl Into<String>, f64)>) =
         rows.into_iter().map(|(table, rows)| (table.into(), rows)).collect();
     /// Sets the share of the rows, counted from 1, and the number of shares; `None` for all rows.
@@ -187,8 +188,8 @@ impl Generate {
         generate.understand(&context.cancel)
     }
 
-    /// Returns the first rows of each table, at most `rows` each, as queries will return them. Writes nothing. A target with a URL is not
-    /// examined, because it would be a new database.
+    /// Returns the first rows of each table, at most `rows` each, in the form in which queries will return them. Writes nothing. If the
+    /// target is a URL, it is not examined, and taken for a new database.
     ///
     /// # Errors
     /// As [`Generate::prepare`], or if a row can't be generated.
@@ -220,8 +221,8 @@ impl Generate {
         Ok(self.clone().write(write))
     }
 
-    /// Parses the comments of the schema and plans the run, after the target is connected. If constraints may be dropped, chooses values
-    /// that keep them, and plans the run again without the constraints that no values keep.
+    /// Parses the comments of the schema and plans the run, after the target has been connected. If constraints may be dropped, tries to
+    /// choose values that satisfy them; constraints that no values satisfy are dropped, and the run is planned again without them.
     fn understand(self, cancel: &Cancel) -> Result<PreparedGenerate> {
         let mut prepared = self.planned()?;
         if !settle::may_be_dropped(&prepared.schema) {
@@ -232,7 +233,7 @@ impl Generate {
         if unkept.is_empty() || prepared.plan.existing.is_some() {
             return Ok(prepared);
         }
-        // The tables are planned again without these constraints. Their rows stay.
+        // Plan again without the dropped constraints, but keep the values that were chosen.
         let moved = std::mem::take(&mut prepared.spec.tables);
         let schema = prepared.schema;
         let (text, removed) = settle::without(&schema, &unkept);
@@ -329,7 +330,8 @@ impl Generate {
         })
     }
 
-    /// Adds the described full-text tables to the tables of the schema. Returns the virtual tables that get no rows, each with a note.
+    /// Adds the full-text tables that the schema describes to the tables to fill. Returns the other virtual tables, which get no rows,
+    /// each with a note.
     fn add_full_text(&mut self) -> Vec<(String, String)> {
         let mut described = described_tables(&self.schema);
         described.extend(self.rows.iter().filter_map(|(name, _)| Some(name.as_ref()?.to_ascii_lowercase())));
@@ -356,7 +358,7 @@ impl Generate {
         Ok((schema, plan))
     }
 
-    /// Chooses the write path of a table, from its row count. Returns the number of the first row.
+    /// Chooses the write path of a table by its row count. Returns the number of the first row to generate.
     fn choose(
         &self,
         (index, declared): (usize, &Table),
@@ -382,7 +384,7 @@ impl Generate {
         Ok(first_row)
     }
 
-    /// Sorts the rows of a table by rowid, unless the rowid is the number of the row, which ascends.
+    /// Plans a sort of the rows of a table by rowid, unless the rowid is the number of the row, which ascends anyway.
     fn sort_unless_counted(
         &self,
         (index, declared): (usize, &Table),
@@ -406,7 +408,7 @@ impl Generate {
         last(&named).or_else(|| last(&Option::is_none)).map(|(_, rows)| *rows)
     }
 
-    /// Returns the row counts of all tables. A missing row count follows from the parent of the table.
+    /// Returns the row count of each table. A count that is not given follows from the row count of the table's parent.
     fn all_rows(&self, extent: &Extent, spec: &Spec, notes: &mut Vec<String>) -> Result<Vec<u64>> {
         let tables = &self.schema.tables;
         let factor = |table: &Table| {
@@ -427,7 +429,7 @@ impl Generate {
                 rows[index] = stated.map(|stated| (stated as f64 * scale).round() as u64);
             }
         }
-        // A parent may be declared after its children.
+        // Repeat, because a parent may be declared after its children.
         for _ in 0..tables.len() {
             for (index, table) in tables.iter().enumerate() {
                 let parent = self.parent(table);
@@ -460,7 +462,7 @@ impl Generate {
         }
         let mut rows: Vec<u64> = rows.into_iter().flatten().collect();
         for (index, table) in spec.tables.iter().enumerate().filter(|(index, _)| given[*index].is_none()) {
-            // The row count is at most the number of different rows.
+            // A key may have fewer different values than rows: reduce the row count to this number.
             if rows[index] > 0
                 && let Some(most) = table.rows_max(self.seed, &rows)?
                 && most < rows[index]
@@ -499,7 +501,7 @@ fn share_of(rows: u64, share: Option<(u64, u64)>) -> Result<(u64, u64)> {
     Ok((end(share - 1), end(share) - end(share - 1)))
 }
 
-/// Refuses full-text tables with rows in shares: rows of different shares would have the same rowids.
+/// Refuses full-text tables with rows in a share: rows of different shares would get the same rowids.
 fn refuse_full_text(schema: &Schema, total: &[u64]) -> Result<()> {
     let mut filled = schema.tables.iter().zip(total).filter(|(table, rows)| table.is_virtual && **rows > 0);
     let Some((Table { name, .. }, _)) = filled.next() else { return Ok(()) };
@@ -543,7 +545,7 @@ impl PreparedGenerate {
         )
     }
 
-    /// Executes the plan, unless the schema of the database has changed.
+    /// Executes the plan, if the schema of the database is still the same.
     fn attempt(&self, context: &Context<'_>) -> Result<Report> {
         context.progress.phase("generate", Some(Amount { rows: self.rows.iter().sum(), bytes: 0 }));
         let rows = self.first_rows.iter().zip(&self.rows);
@@ -560,7 +562,7 @@ impl PreparedGenerate {
     }
 }
 
-/// Adds the numbers of the rows to an error about two rows with the same key.
+/// Adds the numbers of both rows to an error about two rows with the same key.
 fn with_rows(mut error: Error) -> Error {
     let Some(duplicate) = error.take_duplicate() else { return error };
     error
@@ -568,7 +570,7 @@ fn with_rows(mut error: Error) -> Error {
         .hint("for unique keys, row(), permutation(a, b) and distinct(x) never repeat a value")
 }
 
-/// Returns the error for a table that the schema does not have, at the place of its first table.
+/// Returns the error for a table that the schema does not have. The place of the error is the first table of the schema.
 fn unknown_table(schema: &Schema, name: &str) -> Error {
     let names: Vec<&str> = schema.tables.iter().map(|table| table.name.as_str()).collect();
     Error::usage(format!("the schema has no table {name}, only: {}", names.join(", ")))

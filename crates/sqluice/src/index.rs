@@ -81,11 +81,11 @@ pub struct IndexPlan {
     pub page_bytes: usize,
     /// The number of worker threads.
     pub threads: usize,
-    /// The bytes of buffers that the run takes, without the largest single row.
+    /// The number of bytes of buffers that the run needs, not counting its largest row.
     pub buffer_bytes: u64,
     /// The plan for each index.
     pub indexes: Vec<PlannedIndex>,
-    /// The existing indexes whose statements have IF NOT EXISTS.
+    /// The indexes that exist already and are skipped, because their statements have IF NOT EXISTS.
     pub existing: Vec<String>,
     /// The plan for each full-text index.
     pub full_text: Vec<PlannedFullText>,
@@ -117,11 +117,11 @@ impl PreparedIndex {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PlannedIndex {
-    /// The name.
+    /// The name of the index.
     pub name: String,
-    /// The table of the index.
+    /// The name of the table that the index belongs to.
     pub table: String,
-    /// The write path of the entries.
+    /// The way in which the entries are written.
     pub write_path: WritePath,
     /// The reason for the write path.
     pub why: String,
@@ -137,7 +137,7 @@ pub struct Report {
     pub target: PathBuf,
     /// The journal mode before the run.
     pub journal_mode_before: String,
-    /// The journal mode after the run, which is the same.
+    /// The journal mode after the run, which is always the mode before the run.
     pub journal_mode_after: String,
     /// The number of pages of the database before the run.
     pub pages_before: u32,
@@ -153,9 +153,9 @@ pub struct Report {
     pub phases: Vec<PhaseReport>,
     /// The created indexes, in the order of their statements.
     pub indexes: Vec<IndexReport>,
-    /// The indexes that existed before, and whose statements have IF NOT EXISTS.
+    /// The indexes that existed already and were skipped, because their statements have IF NOT EXISTS.
     pub existing: Vec<String>,
-    /// The full-text indexes that were created, made again or optimized, in this order.
+    /// The full-text indexes that were created, rebuilt or optimized, in this order.
     pub full_text: Vec<FullTextReport>,
 }
 
@@ -255,7 +255,7 @@ impl Index {
         let remade = remakes.iter().zip(&remade);
         let remade = remade.map(|(remake, remade)| FullTextReport::of_remake(remake, remade));
         let texts = texts.chain(remade).collect();
-        // Without new indexes, there is no transaction to commit.
+        // If nothing changes, no transaction is begun.
         if declared.is_empty() && full_text.is_empty() && remakes.is_empty() {
             drop(transaction);
         } else {
@@ -343,31 +343,31 @@ impl Index {
     }
 }
 
-/// An open database, and the wanted indexes.
+/// An open database, and the indexes to create in it.
 struct Opened {
     existing: Existing,
     memory: Memory,
     wanted: Wanted,
 }
 
-/// The wanted indexes.
+/// The indexes that the user wants, as given.
 struct Wanted {
     statements: Vec<Statement>,
     full_text: Vec<Request>,
     remakes: Vec<(String, Kind)>,
 }
 
-/// The wanted indexes, checked against the schema.
+/// The indexes that the user wants, compared with the present schema of the database.
 struct Found<'s> {
     declared: Vec<Declared<'s>>,
-    /// The IF NOT EXISTS statements for existing indexes.
+    /// The statements with IF NOT EXISTS whose indexes exist already.
     made_before: Vec<Statement>,
     full_text: Vec<DeclaredTextIndex<'s>>,
-    /// The full-text tables that exist, whose index changes.
+    /// The existing full-text tables whose index is rebuilt or optimized.
     remakes: Vec<Remake>,
 }
 
-/// Finds what the wanted indexes need in the present schema. `obstacle` is a reason why SQLite must make all indexes.
+/// Compares the wanted indexes with the present schema. `obstacle` is a reason why SQLite must create all indexes, instead of this crate.
 fn look<'s>(
     existing: &Existing,
     schema: &'s Schema,

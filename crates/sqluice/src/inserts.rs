@@ -1,4 +1,4 @@
-//! The rows of a table as INSERT statements that make the same rows: with their rowids, and without computed columns.
+//! The rows of a table as INSERT statements that restore them exactly: with their rowids, and without computed columns.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ pub(crate) fn is_internal(name: &str) -> bool {
     name.starts_with("sqlite_")
 }
 
-/// The rows of a table, and the columns that statements give values to.
+/// The rows of a table, and the columns that the INSERT statements name.
 #[derive(Clone, Debug)]
 pub(crate) struct Inserts {
     pub(crate) rows: Rows,
     columns: Vec<String>,
-    /// `true` if no statement can name the rowid, because columns have all of its names. The rows then get new rowids.
+    /// `true` if no statement can name the rowid, because columns have all of its names. The restored rows then get new rowids.
     pub(crate) hides_rowid: bool,
 }
 
 impl Inserts {
-    /// Prepares the rows of a table that `filter` selects. `schema` has the table.
+    /// Prepares the rows of a table for which `filter` is true. `schema` is the schema that has the table.
     ///
     /// # Errors
     /// When SQLite does not accept the filter.
@@ -33,7 +33,7 @@ impl Inserts {
         table: &Table,
         filter: Option<String>,
     ) -> Result<Inserts> {
-        // A column that is the rowid is written instead of the rowid.
+        // If a column is the rowid (INTEGER PRIMARY KEY), this column is written, and no rowid besides.
         let rowid = table.rowid_name().filter(|_| table.rowid_alias.is_none()).map(str::to_owned);
         let hides_rowid = !table.without_rowid && table.rowid_alias.is_none() && rowid.is_none();
         let stored = table.columns.iter().filter(|column| column.generated.is_none());

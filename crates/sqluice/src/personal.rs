@@ -6,7 +6,8 @@
 //!  a sample of values ── forms, check digits ── shares ──────┘
 //! ```
 //!
-//! Both ways only guess, so callers report the guesses that they use. In doubt, a column looks personal: a needless mask costs little.
+//! Names and values only suggest a kind, so callers report the guesses that they use. In doubt, a column looks personal: a needless mask
+//! costs little.
 //!
 //! Invariant: the result depends only on the name, or on the values in their order.
 
@@ -150,12 +151,12 @@ const PEOPLE: &str = "customer client user person people employee author actor a
     persona personas klient medewerker gebruiker utilisateur utilisateurs employe personne personnes utente dipendente \
     beneficiary holder emergency legal real billing shipping";
 
-/// Last words of the names of columns that say something *about* personal data, and are not personal themselves: `email_verified`.
+/// Words at the end of a column's name that say something about personal data without being personal: `email_verified`.
 const ABOUT: &str = "verified confirmed count counts sent enabled disabled status state type kind at length valid is has can \
     opens opened bounced optin optout opt required changed updated created expires expired expiry flag number_of template \
     format provider domain id uuid version algorithm attempts retries limit quota size score server host port gateway queue folder";
 
-/// First words of the names of such columns: `is_phone_valid`.
+/// Words at the start of such a column's name: `is_phone_valid`.
 const ASKING: &str = "is has can num count";
 
 /// The word "name" in several languages.
@@ -165,8 +166,8 @@ const NAMES: &str = "name nom nombre nome naam namn navn";
 const THINGS: &str = "file table column product item host domain city country state event class type field key project \
     company brand category group role tag path folder bucket queue server service job task";
 
-/// Returns the kind of personal data that the key beside a value suggests, such as `smtp_password` in a table of settings. Free text is
-/// not personal there.
+/// Returns the kind of personal data that a key suggests for its value, such as `smtp_password` in a table of settings. A key of free
+/// text, such as `comment`, suggests none here.
 pub(crate) fn by_key(key: &str) -> Option<&'static str> {
     let what = by_name("", key)?.what;
     (what != FREE_TEXT).then_some(what)
@@ -210,7 +211,8 @@ pub(crate) fn by_name_beside_others(column: &str) -> Option<Personal> {
     said_by(BESIDE_OTHERS, word).map(|what| Personal { what, why: Why::Name })
 }
 
-/// Returns the kind of personal data of each column of a table. `by_values` looks at the values of a column, given by its number.
+/// Returns the kind of personal data of each column of a table; `None` if a column does not look personal. `by_values` guesses from the
+/// values of the column with the given number.
 pub(crate) fn of_table(
     table: &str,
     columns: &[&str],

@@ -63,14 +63,15 @@ pub struct Read {
     what: What,
     /// The columns, in order; `None` for all.
     pub columns: Option<Vec<String>>,
-    /// A condition in SQL for the rows.
+    /// An SQL condition: only rows for which it is true are read. `None` for all rows.
     pub filter: Option<String>,
-    /// The largest number of rows.
+    /// The maximum number of rows to read; `None` for all.
     pub limit: Option<u64>,
-    /// The number of the part of a table's pages to read, counted from 0, and the number of parts. The rows of all parts in order are the
-    /// rows of the table.
+    /// The part of the table's pages to read: its number, counted from 0, and the number of parts; `None` for the whole table. Put
+    /// together in order, the rows of all parts are the rows of the table.
     pub part: Option<(u32, u32)>,
-    /// The result of [`Read::find_basis`]: the required state of the database, and the types of the columns.
+    /// The text that [`Read::find_basis`] has returned: the state that the database must have, and the types of the columns. `None` for
+    /// any state.
     pub basis: Option<String>,
     /// The treatment of values whose kind differs from the kind of their column.
     pub mixed: Mixed,
@@ -102,7 +103,7 @@ setters! { Read:
     columns(columns: impl Into<Option<Vec<String>>>) = columns.into();
     /// Sets a condition in SQL for the rows of a table.
     filter(filter: impl Into<Option<String>>) = filter.into();
-    /// Sets the largest number of rows.
+    /// Sets the maximum number of rows to read; `None` for all.
     limit(limit: impl Into<Option<u64>>) = limit.into();
     /// Sets the part of the table to read.
     part(part: impl Into<Option<(u32, u32)>>) = part.into();
@@ -152,7 +153,7 @@ impl Read {
         }
     }
 
-    /// Opens the rows without reading them. Returns also the types of the columns, if the basis has them.
+    /// Opens the rows without reading them. Also returns the types of the columns if a basis gives them.
     fn rows(&self, context: &Context<'_>) -> Result<(Rows, Arc<Snapshot>, Option<Vec<ColumnType>>)> {
         if self.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
@@ -194,7 +195,7 @@ impl Read {
     }
 
     /// Returns the committed state of the database and the types of the columns, as text for [`Read::basis`]. Reads with this basis fail
-    /// after a commit to the database. They all give a column the same type, even if its declaration leaves the type open.
+    /// after a commit to the database. All of them give a column the same type, even if its declaration leaves the type open.
     ///
     /// # Errors
     /// As [`Read::check`].

@@ -29,13 +29,13 @@ use sqluice_sources::formats::of_name;
 #[cfg(feature = "load")]
 use sqluice_sources::input::{self, Named, is_named_as_archive};
 
-/// Returns `true` if `target` is a URL, and `options` do not have the connection to its store yet.
+/// Returns `true` if `target` is a URL to which `options` are not connected yet.
 pub(crate) fn is_unconnected(target: Option<&Path>, options: &WriteOptions) -> bool {
     options.destination.is_none() && target.is_some_and(is_url)
 }
 
-/// Connects `options` to the object at `target` if it is a URL, so that the database is written there. Does nothing if `options` already
-/// have the connection.
+/// If `target` is a URL, opens a connection to its store and keeps it in `options`, so that the database is written there. Does nothing
+/// if `options` have the connection already.
 ///
 /// # Errors
 /// If the store can't be reached, or `target` is a URL and the feature `cloud` is off.
@@ -83,8 +83,8 @@ pub fn expand_within<P: AsRef<Path>>(
     Ok(expanded)
 }
 
-/// Returns the files, folders, members of archives and objects that patterns name, in the order of the patterns; the matches of a pattern are
-/// ordered by name.
+/// Returns the files, folders, members of archives and objects that patterns name, in the order of the patterns; the matches of a pattern
+/// are ordered by name.
 ///
 /// # Errors
 /// As [`expand_within`].
@@ -119,9 +119,9 @@ pub(crate) fn named_within<P: AsRef<Path>>(
     Ok(all)
 }
 
-/// Splits a URL into the URL of an archive and the name or pattern of its members. Returns `None` if the URL is not such a URL: the name of
-/// an archive must end before a slash, and the end must be a pattern or have the extension of a format. `https://host/data.zip/download` is
-/// a file.
+/// Splits a URL into the URL of an archive and the name or pattern of its members, such as `https://host/data.zip` and `a.csv`. Returns
+/// `None` for any other URL: a slash must follow the extension of an archive, and the rest must be a pattern or have the extension of a
+/// format. `https://host/data.zip/download` is a file.
 #[cfg(feature = "load")]
 fn within_archive(url: &Path) -> Option<(PathBuf, PathBuf)> {
     let text = url.to_str().filter(|text| !text.contains(['#', '\\']))?;

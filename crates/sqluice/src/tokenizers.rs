@@ -1,4 +1,4 @@
-//! Tokenizers of the program for full-text tables (FTS5), beside SQLite's own.
+//! Tokenizers that the calling program provides for full-text tables (FTS5), in addition to SQLite's own.
 //!
 //! A tokenizer that is registered here splits texts for all connections that the process opens afterwards: those of this crate, which
 //! index texts on all cores, and those of the program itself, which search. Another program can use the database only if it has a tokenizer

@@ -1,4 +1,4 @@
-"""Makes the target of the shards of a job: one database, or a set of databases."""
+"""Builds the target from the shards of a job: one database, or a set of databases."""
 
 from __future__ import annotations
 

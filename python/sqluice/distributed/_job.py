@@ -291,7 +291,7 @@ class Job:
 
     @property
     def _token(self) -> str:
-        """A text that only this job has in the names of its databases."""
+        """A text in the names of this job's databases, which no other job has."""
         return self.id[:_TOKEN_CHARS]
 
     def _send_set(self, made: str, text: str) -> None:

@@ -1,7 +1,7 @@
 """Replaces a set of databases by another one. At any time, also after a kill, the target is the old set or the new one.
 
 ```text
- one step, where the file system has it            JOB/set <──> TARGET
+ one step, if the file system can exchange names   JOB/set <──> TARGET
  two steps elsewhere                               TARGET ──> JOB/old, JOB/set ──> TARGET
 ```
 

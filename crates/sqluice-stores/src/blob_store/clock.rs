@@ -1,8 +1,8 @@
-//! The clock at which readers release their locks, so that other processes can write.
+//! A thread that makes readers release their locks ten times a second, so that other processes can write.
 //!
 //! ```text
-//!  reader    ├─ hold ──┤─ hold ──┤─ hold ──┤           all release their locks at the same moment, ten times a second
-//!  clock               │         │         │           then stops if no reader is in use
+//!  reader    ├─ hold ──┤─ hold ──┤─ hold ──┤           all readers release their locks at the same moment
+//!  clock               │         │         │           stops the readers every 0.1 s; sleeps while no reader is in use
 //!  writer of another process   waits ──────┴─ writes
 //! ```
 //!
@@ -23,7 +23,8 @@ use super::pool::Pool;
 /// The time for which readers hold their locks.
 const TURN: Duration = Duration::from_millis(100);
 
-/// A clock that runs while readers read. Dropping the clock ends it.
+/// A thread that makes the readers of a pool release their locks every [`TURN`], as long as a reader is in use. Dropping the clock ends
+/// the thread.
 pub(super) struct Clock {
     pool: Arc<Pool>,
     thread: Option<JoinHandle<()>>,
@@ -43,7 +44,7 @@ impl Drop for Clock {
         if let Some(thread) = self.thread.take() {
             self.pool.close();
             thread.thread().unpark();
-            // The thread closes no connections: they are closed by the thread that drops the store.
+            // The thread only releases locks. The thread that drops the store closes the connections.
             let _ = thread.join();
         }
     }
@@ -54,7 +55,7 @@ fn go(pool: &Pool) {
     while pool.is_open() {
         if pool.in_use() {
             thread::park_timeout(TURN);
-            // If a lock can't be released now, the next turn tries again. The error is dropped here; the next reader meets it itself.
+            // If a lock can't be released now, the clock tries again after [`TURN`]. The error is dropped here: the next read reports it.
             drop(pool.stop());
         } else if pool.may_sleep() {
             thread::park();

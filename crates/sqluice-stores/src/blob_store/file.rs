@@ -33,8 +33,8 @@ impl<'c> RawFile<'c> {
     /// Returns the file, or `None` if SQLite has not opened it.
     pub(super) fn of(connection: &'c Connection) -> Option<RawFile<'c>> {
         let mut file: *mut sqlite3_file = ptr::null_mut();
-        // SAFETY: the handle is that of an open connection, which no other thread uses meanwhile, since it can't be shared; the
-        // operation writes one pointer.
+        // SAFETY: the handle belongs to an open connection. `Connection` is not `Sync`, so no other thread uses the handle meanwhile. The
+        // operation writes only the pointer `file`, which is read only if it is not null.
         let methods = unsafe {
             let code = ffi::sqlite3_file_control(
                 connection.handle(),
@@ -53,7 +53,8 @@ impl<'c> RawFile<'c> {
     /// Fills a buffer with the bytes from offset `at`. Returns `None` if they do not exist or can't be read.
     pub(super) fn read(self, at: u64, buffer: &mut [u8]) -> Option<()> {
         let (bytes, at) = (c_int::try_from(buffer.len()).ok()?, i64::try_from(at).ok()?);
-        // SAFETY: the file is open as long as the connection, which is borrowed; xRead writes at most that number of bytes.
+        // SAFETY: the connection is borrowed, so it and its file stay open. xRead writes at most the given number of bytes, the length of
+        // the buffer.
         let code = unsafe {
             let read = (*self.methods).xRead?;
             read(self.file, buffer.as_mut_ptr().cast(), bytes, at)
@@ -61,11 +62,12 @@ impl<'c> RawFile<'c> {
         (code == ffi::SQLITE_OK).then_some(())
     }
 
-    /// Returns bytes of the memory map, or `None` if the file is not mapped.
+    /// Returns `bytes` bytes of the memory map from offset `at`, or `None` if SQLite has not mapped all of them.
     pub(super) fn fetch(self, at: u64, bytes: usize) -> Option<Fetched<'c>> {
         let (length, at) = (c_int::try_from(bytes).ok()?, i64::try_from(at).ok()?);
         let mut start = ptr::null_mut();
-        // SAFETY: as for `read`; methods before version 3 have no xFetch. It writes one pointer.
+        // SAFETY: the connection is borrowed, so its file stays open. The version is checked first, as methods before version 3 have no
+        // xFetch. xFetch writes one pointer.
         let code = unsafe {
             if (*self.methods).iVersion < 3 {
                 return None;
@@ -99,7 +101,7 @@ impl Deref for Fetched<'_> {
 
 impl Drop for Fetched<'_> {
     fn drop(&mut self) {
-        // SAFETY: gives back what xFetch gave, once.
+        // SAFETY: `start` is the pointer that xFetch returned for the offset `at`. It is given back only here, once.
         unsafe {
             if let Some(unfetch) = (*self.file.methods).xUnfetch {
                 unfetch(self.file.file, self.at, self.start);

@@ -9,11 +9,11 @@ use super::pool::Pool;
 use super::reader::{Key, take};
 use crate::deflate::Inflater;
 
-/// The number of bytes of keys and blobs at which reading ahead stops.
+/// The number of bytes of keys and blobs after which the iterator stops reading ahead.
 const AHEAD_BYTES: usize = 1 << 20;
 
-/// Keys and blobs, in the order of the keys' bytes. The iterator reads about a megabyte at a time, or a single larger blob. Changes made
-/// meanwhile may or may not be visible, but each blob is whole.
+/// An iterator over keys and blobs, in the order of the keys' bytes. It reads about 1 MiB ahead, or a single larger blob. A change made
+/// during the iteration may or may not be seen, but no blob is a mix of an old and a new one.
 pub struct Iter<'s> {
     pool: &'s Pool,
     ahead: VecDeque<(Vec<u8>, Vec<u8>)>,

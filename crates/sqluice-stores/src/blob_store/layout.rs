@@ -1,4 +1,4 @@
-//! The two kinds of table that a store can have.
+//! The two kinds of table in which a store can keep its blobs, and the SQL for each.
 //!
 //! ```text
 //!  kv      k TEXT PRIMARY KEY | v BLOB
@@ -42,7 +42,7 @@ impl Layout {
         }
     }
 
-    /// Returns the index of the blob's column, and of the size's column, if any; counted from 0.
+    /// Returns the indexes, counted from 0, of the column with the blob, and of the column with the blob's size (`None` for `kv`).
     pub(super) fn columns(self) -> (usize, Option<usize>) {
         match self {
             Layout::Kv => (1, None),
@@ -74,7 +74,8 @@ impl Layout {
         }
     }
 
-    /// Returns SQL that selects key, blob and size in the order of keys: from a key on if `first` is `true`, else after a key.
+    /// Returns SQL that selects key, blob and size in the order of keys: from the key ?1 on if `first` is `true`, else only keys after
+    /// ?1.
     pub(super) fn walk(self, first: bool) -> &'static str {
         match (self, first) {
             (Layout::Kv, true) => "SELECT k, v, NULL FROM kv WHERE k >= ?1 AND typeof(k) = 'text' ORDER BY k",
@@ -161,14 +162,14 @@ impl Layout {
         Ok(Some(layout))
     }
 
-    /// Checks that the table has the required declaration.
+    /// Checks that the table has the columns and the primary key of this layout.
     fn verify(self, connection: &Connection, path: &Path) -> Result<()> {
         let declared = || -> rusqlite::Result<(Declared, bool)> {
             let mut columns = connection.prepare("SELECT name, type, pk FROM pragma_table_xinfo(?1)")?;
             let columns =
                 columns.query_map([self.table()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             let columns = columns.collect::<rusqlite::Result<Vec<_>>>()?;
-            // An entry of the index must consist of the key, compared by its bytes, and the rowid.
+            // The lookup in pages needs an index whose entries are the key, compared by its bytes and ascending, and the rowid.
             let sql = r#"SELECT count(*) = 2 AND max(x.coll <> 'BINARY') = 0 AND max(x."desc") = 0
                 AND max(x.cid = -1) = 1 FROM pragma_index_list(?1) l, pragma_index_xinfo(l.name) x WHERE l.origin = 'pk'"#;
             let plain = connection.query_row(sql, [self.table()], |row| row.get::<_, Option<bool>>(0))?;

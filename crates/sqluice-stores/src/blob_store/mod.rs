@@ -73,7 +73,7 @@ use writer::{Change, Changes, Writer};
 pub struct BlobStore {
     path: PathBuf,
     pool: Arc<Pool>,
-    /// The clock; `None` in WAL mode, in which no process waits for readers.
+    /// The clock, which makes readers release their locks. `None` in WAL mode, in which no process waits for readers.
     _clock: Option<Clock>,
     /// The writer; `None` if the store was opened for reading only.
     writer: Option<Mutex<Writer>>,

@@ -1,4 +1,4 @@
-//! A page in a form that is fast to search, for pages that many searches visit.
+//! A page of an index or a table, decoded into a form that is fast to search, for pages that many searches visit.
 //!
 //! ```text
 //!  index    north/bergen  north/oslo  north/tromsø        prefix: "north/"
@@ -8,9 +8,10 @@
 //!  table    rowids and children, of an interior page
 //! ```
 //!
-//! A search in the page itself costs a cache miss of the processor and a varint for most of its steps, while preparing a page once serves a
-//! few hundred searches. With a hundred thousand blobs, a binary search would still spend most of its time on cache misses that wait for
-//! each other. So a search has only two steps ([`Sorted`]), each of which compares contiguous numbers.
+//! A search in the raw page costs a cache miss of the processor and the decoding of a varint for most of its steps. Preparing a page once
+//! serves a few hundred searches. With a hundred thousand blobs, a binary search would still spend most of its time on cache misses, each
+//! of which starts only after the one before. So a search has only two steps ([`Sorted`]), and each step compares numbers that are
+//! contiguous in memory.
 
 use std::cmp::Ordering;
 
@@ -21,10 +22,10 @@ use sqluice_format::value::SerialType;
 use sqluice_format::varint;
 use sqluice_format::view::PageView;
 
-/// A prepared page; see the module's description.
+/// A page, prepared for searches; see the module's description.
 #[derive(Default)]
 pub(super) struct Node {
-    /// The page number; 0 for none.
+    /// The page number; 0 if no page is prepared.
     pub(super) number: u32,
     /// The common prefix of all keys.
     prefix: Vec<u8>,
@@ -43,12 +44,12 @@ struct Entry {
     end: u32,
 }
 
-/// Numbers in ascending order, with every n-th of them repeated in a second list.
+/// Numbers in ascending order (`all`), and every n-th of them in a second list (`firsts`).
 #[derive(Default)]
 struct Sorted {
     all: Vec<u64>,
     firsts: Vec<u64>,
-    /// The number of elements per entry of `firsts`.
+    /// The number of elements of `all` for each element of `firsts`.
     block: usize,
 }
 
@@ -72,13 +73,14 @@ impl Sorted {
     fn below(&self, number: u64) -> usize {
         let smaller =
             |numbers: &[u64]| numbers.iter().map(|other| usize::from(*other < number)).sum::<usize>();
-        // `start` begins the last block whose first number is less than `number`: all numbers before the block are less, and none after it.
+        // `start` begins the last block whose first number is less than `number`. All numbers of earlier blocks are less, and no number
+        // of a later block is.
         let start = smaller(&self.firsts).saturating_sub(1) * self.block;
         start + smaller(&self.all[start..self.all.len().min(start + self.block)])
     }
 }
 
-/// The next step of a search.
+/// The result of the search in one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// The key was found, with its rowid.
@@ -88,8 +90,8 @@ pub(super) enum Step {
 }
 
 impl Node {
-    /// Prepares a page. Returns `None` for a page that SQLite must search: a leaf of a table, which is never prepared, and an index page
-    /// with a key that is not text or does not fit its cell.
+    /// Prepares a page. Returns `None` if SQLite must search the page instead: a leaf of a table, or an index page with a key that is no
+    /// text or has an overflow page.
     pub(super) fn fill(&mut self, page: &[u8], number: u32, geometry: Geometry) -> Option<()> {
         // The number is set only after the page is complete.
         self.number = 0;
@@ -137,7 +139,8 @@ impl Node {
         Some(())
     }
 
-    /// Searches an index page for a key.
+    /// Searches an index page for a key. Returns the rowid if the page has the key, the child to search next, or that the key is missing.
+    /// Returns `None` if the page is malformed.
     pub(super) fn find_key(&self, key: &[u8]) -> Option<Step> {
         let Some(rest) = key.strip_prefix(&self.prefix[..]) else {
             let all_less = self.prefix[..] < *key;
@@ -157,7 +160,7 @@ impl Node {
         self.step(low)
     }
 
-    /// Returns the child of a table's interior page that contains a rowid.
+    /// Returns the child, of an interior page of a table, in whose range a rowid lies.
     pub(super) fn child_of(&self, rowid: i64) -> Option<u32> {
         self.children.get(self.heads.below(ordered(rowid))).copied()
     }
@@ -169,14 +172,15 @@ impl Node {
         self.children.get(at).map(|child| Step::Child(*child))
     }
 
-    /// Returns a key without the prefix.
+    /// Returns the key of the entry `at`, without the common prefix.
     fn key(&self, at: usize) -> Option<&[u8]> {
         let start = if at == 0 { 0 } else { self.entries.get(at - 1)?.end };
         self.keys.get(start as usize..self.entries.get(at)?.end as usize)
     }
 }
 
-/// Returns the first 8 bytes of a key as a number. If the heads of two keys differ, they sort like the keys.
+/// Returns the first 8 bytes of a key as a number, padded with zeros. Heads sort like their keys, but different keys may have the same
+/// head.
 fn head(key: &[u8]) -> u64 {
     match key.first_chunk() {
         Some(bytes) => u64::from_be_bytes(*bytes),
@@ -188,12 +192,12 @@ fn head(key: &[u8]) -> u64 {
     }
 }
 
-/// Returns an unsigned number that sorts like the rowid.
+/// Maps a rowid to an unsigned number, so that the numbers sort like the rowids.
 fn ordered(rowid: i64) -> u64 {
     rowid as u64 ^ 1 << 63
 }
 
-/// Returns the key and rowid of an entry, if the key is text and the entry has no overflow page.
+/// Returns the key and rowid of an index entry, or `None` if the key is no text or the entry has an overflow page.
 fn entry(cell: &[u8], geometry: Geometry) -> Option<(&[u8], i64)> {
     let (payload, start) = varint::read(cell)?;
     let payload = usize::try_from(payload).ok().filter(|payload| *payload <= index_local_max(geometry))?;

@@ -13,17 +13,18 @@ use super::BlobStore;
 /// slower.
 pub const PAGE_SIZE: PageSize = PageSize::DEFAULT;
 
-/// The durability of a batch that is reported as written.
+/// The moment at which a batch is reported as written, and so the crashes that a reported batch survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {
-    /// A batch is done when it is on the disk: it survives a power failure.
+    /// A batch is reported when it is on the disk: it survives a power failure.
     #[default]
     Full,
-    /// A batch is done before it is on the disk. A power failure may undo the last batches and, in a rollback mode, in rare cases damage
-    /// the database (`PRAGMA synchronous = NORMAL`).
+    /// A batch is reported before it is on the disk (`PRAGMA synchronous = NORMAL`). A power failure may undo the last batches. With a
+    /// rollback journal, it may in rare cases damage the database.
     Normal,
-    /// A batch is done when the operating system has it: it survives a crash of the program, but a power failure may damage the database.
+    /// A batch is reported when the operating system has it: it survives a crash of the program, but a power failure may damage the
+    /// database.
     Off,
 }
 
@@ -103,8 +104,8 @@ impl Options {
         self
     }
 
-    /// Maps this many bytes at the start of the file into memory, which SQLite limits to 2 GB. Read errors of the disk then become signals.
-    /// Default: 0, no map.
+    /// Maps this many bytes at the start of the file into memory. SQLite allows at most 2 GB. In the mapped part, a read error of the
+    /// disk ends the process with a signal. Default: 0, no map.
     #[must_use]
     pub fn mmap_bytes(mut self, bytes: u64) -> Options {
         self.mmap_bytes = bytes;

@@ -5,7 +5,7 @@
 //!  leaves of the table, overflow chains    not cached: each belongs to a blob or two; with a memory map, used in place
 //! ```
 //!
-//! In this module, `None` means that the pages do not give an answer: SQLite must then be asked.
+//! In this module, `None` means that the pages give no answer, and the caller must ask SQLite.
 
 use std::ops::Deref;
 
@@ -14,7 +14,7 @@ use sqluice_format::page::Geometry;
 use super::file::{Fetched, RawFile};
 use super::node::Node;
 
-/// The number of cache slots that a page may take.
+/// The number of cache slots in which a given page may be.
 const WAYS: usize = 4;
 
 /// The pages that a reader keeps from call to call. A page number determines [`WAYS`] slots, so no list of recently used pages is needed. A
@@ -22,7 +22,7 @@ const WAYS: usize = 4;
 #[derive(Default)]
 pub(super) struct Cache {
     nodes: Vec<Node>,
-    /// The slot, among the [`WAYS`] slots of a page number, that the next page takes.
+    /// The next slot to overwrite, counted among the [`WAYS`] slots of a page number.
     turn: usize,
     page: Vec<u8>,
     run: Vec<u8>,
@@ -65,7 +65,7 @@ impl Deref for Bytes<'_, '_> {
 }
 
 impl<'c> Pages<'c, '_> {
-    /// Returns a page in a form that is fast to search.
+    /// Returns the prepared form of page `number`, from the cache or, if the cache does not have it, from the file.
     pub(super) fn node(&mut self, number: u32) -> Option<&Node> {
         let set = number as usize % (self.cache.nodes.len() / WAYS) * WAYS;
         let cached = self.cache.nodes[set..set + WAYS].iter().position(|node| node.number == number);
@@ -82,7 +82,7 @@ impl<'c> Pages<'c, '_> {
         Some(node)
     }
 
-    /// Returns a leaf of a table.
+    /// Returns the bytes of page `number`, a leaf of a table.
     pub(super) fn leaf(&mut self, number: u32) -> Option<Bytes<'c, '_>> {
         let at = self.offset(number, 1)?;
         if let Some(fetched) = self.fetch(at, 1) {
@@ -93,7 +93,7 @@ impl<'c> Pages<'c, '_> {
         Some(Bytes::Held(&self.cache.page))
     }
 
-    /// Returns consecutive pages.
+    /// Returns the bytes of `count` consecutive pages from page `first` on.
     pub(super) fn run(&mut self, first: u32, count: u32) -> Option<Bytes<'c, '_>> {
         let at = self.offset(first, count)?;
         if let Some(fetched) = self.fetch(at, count) {
@@ -108,7 +108,7 @@ impl<'c> Pages<'c, '_> {
         Some(Bytes::Held(run))
     }
 
-    /// Returns the page that an overflow page names as the next.
+    /// Returns the page number at the start of the overflow page `number`: the next page of its chain, or 0 at the end of the chain.
     pub(super) fn next(&mut self, number: u32) -> Option<u32> {
         let mut next = [0; 4];
         self.file.read(self.offset(number, 1)?, &mut next)?;
@@ -120,7 +120,7 @@ impl<'c> Pages<'c, '_> {
         if self.mapped { self.file.fetch(at, bytes) } else { None }
     }
 
-    /// Returns the offset of `count` pages, if the database has all of them.
+    /// Returns the offset in the file of page `first`, or `None` if the database ends before the last of `count` pages.
     fn offset(&self, first: u32, count: u32) -> Option<u64> {
         let last = first.checked_add(count.checked_sub(1)?)?;
         (first > 0 && last <= self.page_count).then(|| self.geometry.offset(first))

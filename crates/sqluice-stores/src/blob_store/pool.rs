@@ -1,4 +1,4 @@
-//! Readers, each of which serves one thread at a time.
+//! The pool of a store's readers. Each reader serves one thread at a time.
 //!
 //! Threads are numbered in the order in which they first read. A thread first tries the slot of its number: as long as there are not more
 //! threads than slots, no thread waits for another. A connection is opened when its slot is first used. The clock makes readers release
@@ -17,7 +17,7 @@ use super::layout::Layout;
 use super::options::Options;
 use super::reader::Reader;
 
-/// The number of rounds without a pause while waiting for busy readers, and the pause of later rounds.
+/// While waiting for busy readers, the first rounds only yield the processor. Later rounds pause.
 const YIELDS: usize = 100;
 const PAUSE: Duration = Duration::from_micros(200);
 
@@ -98,11 +98,11 @@ impl Pool {
         done
     }
 
-    /// Makes all readers release their locks, and keeps them from starting again. All of them must be stopped together: on Unix, SQLite
-    /// admits a new connection if another connection of the process holds a lock, even while another process waits.
+    /// Makes all readers release their locks. No reader starts again before the result is dropped. All readers must be stopped together:
+    /// on Unix, SQLite admits a new connection if another connection of the process holds a lock, even while another process waits.
     ///
-    /// On Windows, a new reader waits for the writer of another process, which in turn waits for the readers that hold a lock. So busy
-    /// readers are waited for in any order, and the others release their locks meanwhile.
+    /// On Windows, a reader that starts waits for the writer of another process, which in turn waits for the readers that hold a lock. So
+    /// this function first stops every reader that is idle, and waits for busy readers in any order.
     pub(super) fn stop(&self) -> Result<Stopped<'_>> {
         let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         self.shut.store(true, Ordering::Release);
@@ -161,7 +161,7 @@ impl Pool {
     }
 }
 
-/// Functions for the clock.
+/// The functions that the clock calls.
 impl Pool {
     pub(super) fn woken_by(&self, clock: Thread) {
         let _ = self.clock.set(clock);
@@ -195,7 +195,7 @@ impl Pool {
     }
 }
 
-/// Returns the number of this thread in the order of first calls.
+/// Returns the number of this thread, counted from 0. Threads are numbered by their first call of this function.
 fn number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {

@@ -38,7 +38,7 @@ pub(super) struct Reader {
     mapped: bool,
     cache_bytes: usize,
     held: Option<Held>,
-    /// The header of the database state whose pages are cached.
+    /// The file header at the time when the cached pages were read. If the header has changed, the cache is emptied.
     cached: Option<Header>,
     cache: Cache,
     deflated: Vec<u8>,
@@ -72,7 +72,7 @@ pub(super) enum BlobPart {
 }
 
 impl BlobPart {
-    /// Returns the wanted range of a blob of `bytes` bytes.
+    /// Returns the range to read of a blob that has `bytes` bytes.
     fn of(&self, bytes: u64) -> Range<u64> {
         match self {
             BlobPart::Whole => 0..bytes,
@@ -110,7 +110,7 @@ impl Stored {
 impl Reader {
     pub(super) fn open(path: &Path, layout: Layout, options: &Options) -> Result<Reader> {
         let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        // A reader may have to roll back a journal.
+        // SQLite needs write access even for reading if it must roll back the journal of a crashed process.
         flags |= match options.read_only {
             true => OpenFlags::SQLITE_OPEN_READ_ONLY,
             false => OpenFlags::SQLITE_OPEN_READ_WRITE,
@@ -169,7 +169,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads a blob from pages. Returns `None` if SQLite must be asked.
+    /// Reads a blob from pages. Returns `None` if the pages give no answer and SQLite must be asked.
     fn by_pages(&mut self, key: &[u8], part: &BlobPart, out: &mut Vec<u8>) -> Option<Result<Option<u64>>> {
         let (header, roots) = self.held?.pages?;
         let mut pages = Pages {
@@ -249,7 +249,7 @@ impl Reader {
         Ok(Some(bytes))
     }
 
-    /// Returns the rowid and length of a blob without reading the blob.
+    /// Returns the rowid of a key and the lengths in its row, or `None` if the key does not exist. Does not read the blob.
     fn measured(&self, key: &[u8]) -> rusqlite::Result<Option<(i64, Row)>> {
         let mut measure = self.connection.prepare_cached(self.layout.measure())?;
         let found = measure.query_row([Key(key)], |row| {
@@ -292,7 +292,7 @@ impl Reader {
             roots.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()
         };
         let roots = begin().map_err(|error| {
-            // The transaction may not have begun.
+            // The BEGIN may have failed, so the ROLLBACK may fail, too.
             let _ = self.connection.execute_batch("ROLLBACK");
             failed(error, "read", path)
         })?;

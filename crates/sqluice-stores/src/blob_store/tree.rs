@@ -1,4 +1,4 @@
-//! Lookups in pages: a key in its index, the row in its table, and the bytes of the blob.
+//! Looks up a blob in pages: its key in the index, its row in the table, and then its bytes.
 //!
 //! ```text
 //!  key ──> index root ─ ... ─ leaf: (key, rowid)           binary search in each page
@@ -7,8 +7,8 @@
 //!  the blob:  local bytes, then as many overflow pages as necessary, read at once as if they were consecutive
 //! ```
 //!
-//! Overflow pages are consecutive if the blob was written in one go. Each of them names the next one. If that is not the page that follows
-//! in the file, reading continues at the named page.
+//! Overflow pages are consecutive if the blob was written in one go. Each overflow page has the number of the next one. If that is
+//! another page than the next in the file, reading continues there.
 //!
 //! The pages are not trusted: an unexpected page gives `None`, and SQLite is asked. The same holds for rare cases: a key that does not fit
 //! its cell, or a value that is a number.
@@ -42,20 +42,21 @@ pub(super) struct Roots {
     pub(super) index: u32,
 }
 
-/// A row that was found.
+/// The row of a key, as far as it is known before the blob is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    /// The number of stored bytes; `None` for NULL.
+    /// The number of stored bytes of the blob; `None` for NULL.
     pub(super) stored: Option<u64>,
     /// The value of the column `sz`, if it exists.
     pub(super) size: Option<i64>,
 }
 
-/// A function that selects the wanted bytes of a row.
+/// A function that returns the range of the blob's stored bytes to read, given its row.
 pub(super) type Wanted<'w> = &'w mut dyn FnMut(Row) -> Range<u64>;
 
 impl Pages<'_, '_> {
-    /// Looks up a key, and appends the wanted bytes of its row. Returns `Some(None)` if the key does not exist.
+    /// Looks up a key, and appends the wanted bytes of its blob. Returns `Some(None)` if the key does not exist, and `None` if SQLite
+    /// must be asked.
     pub(super) fn look_up(
         &mut self,
         roots: Roots,
@@ -84,7 +85,7 @@ impl Pages<'_, '_> {
         None
     }
 
-    /// Returns the number of levels of a table above its leaves, all of which have the same depth.
+    /// Returns the number of levels of a table above its leaves. All leaves of a tree have the same depth.
     pub(super) fn levels(&mut self, root: u32) -> Option<usize> {
         let (geometry, mut number) = (self.geometry, root);
         for level in 0..DEPTH_MAX {
@@ -98,8 +99,8 @@ impl Pages<'_, '_> {
         None
     }
 
-    /// Finds a row in its leaf, and appends the wanted part of its local bytes. Also returns `None` if the row does not exist, although the
-    /// index names it.
+    /// Finds the row of a rowid, and appends the wanted bytes that are on its leaf. Returns `None` if SQLite must be asked, also if the
+    /// index has the rowid and the table does not.
     fn row(
         &mut self,
         roots: Roots,
@@ -160,13 +161,13 @@ impl Pages<'_, '_> {
     }
 }
 
-/// The overflowing part of a payload.
+/// The rest of a payload in its chain of overflow pages.
 #[derive(Debug)]
 struct Chain {
     next: u32,
     /// The offset in the payload at which page `next` begins.
     at: u64,
-    /// The wanted range of the payload.
+    /// The range of the payload's bytes to read.
     wanted: Range<u64>,
 }
 
@@ -187,8 +188,8 @@ impl<'p> Payload<'p> {
         Some(Payload { bytes, local, next })
     }
 
-    /// Parses the header of the record, and appends the wanted bytes that are in the cell. Returns the overflow chain if it has more of
-    /// them.
+    /// Parses the header of the record, and appends the wanted bytes that are in the cell. Returns the row and, if more of the wanted
+    /// bytes are on overflow pages, their chain.
     fn read(&self, layout: Layout, wanted: Wanted<'_>, out: &mut Vec<u8>) -> Option<(Row, Option<Chain>)> {
         let (header, mut at) = varint::read(self.local)?;
         let mut start = header;

@@ -19,7 +19,7 @@ use super::options::{Journal, Options, PAGE_SIZE};
 use super::pool::{Pool, Stopped};
 use super::reader::Key;
 
-/// The approximate size of changes that a batch keeps in memory.
+/// The approximate number of bytes of changes that SQLite keeps in memory. A larger batch is written to the file before its commit.
 const IN_MEMORY_BYTES_MAX: u64 = 32 << 20;
 
 /// A writer; see the module's description.
@@ -122,7 +122,7 @@ impl Writer {
     }
 }
 
-/// A function that passes the changes of a batch to a callback, one after another.
+/// A function that passes the changes of a batch, one after another, to the callback it is given.
 pub(super) type Changes<'c> = &'c mut dyn FnMut(&mut dyn FnMut(Change<'_>) -> Result<()>) -> Result<()>;
 
 /// The readers of the store, stopped until the end of a batch.
@@ -133,7 +133,7 @@ struct Waiting<'p> {
 }
 
 impl Change<'_> {
-    /// Returns the memory that a change takes: its key and blob, and at least one page.
+    /// Returns the memory that a change takes in SQLite's cache: the bytes of its key and blob, but not less than a page.
     fn bytes(&self) -> u64 {
         let bytes = match self {
             Change::Put(key, blob) => key.len() + blob.len(),

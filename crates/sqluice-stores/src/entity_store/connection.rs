@@ -14,8 +14,9 @@ use sqluice_core::sqlite_error::{self, full_disk};
 use super::Options;
 use super::layout;
 
-/// The number of pages in the log at which COMMIT copies them into the database: 16 MiB, four times SQLite's default. A page that several
-/// batches change is then copied only once. Readers still find a page of the log in a single block of its index, which covers 4,096 pages.
+/// The number of pages in the WAL at which COMMIT copies them into the database: 16 MiB, four times SQLite's default. A page that several
+/// batches change is then copied only once. At this size, readers still find a page of the WAL in a single block of its index, which
+/// covers 4,096 pages.
 const LOG_PAGES: usize = 4000;
 
 /// The number of prepared statements that a connection caches.

@@ -1,4 +1,4 @@
-//! Types of entities: name, key, and indexed fields.
+//! Defines types of entities: the name, the key, and the indexed fields of each.
 
 use std::fmt;
 
@@ -59,7 +59,7 @@ impl<T> KeyOf<T> {
         }
     }
 
-    /// Returns `true` if `key` has the kind of this type's keys.
+    /// Returns `true` if `key` is text and the keys of this type are text, or both are integers.
     pub(super) fn takes(&self, key: &Key<'_>) -> bool {
         matches!((self, key), (KeyOf::Text(_), Key::Text(_)) | (KeyOf::Int(_), Key::Int(_)))
     }
@@ -139,7 +139,7 @@ impl<T> EntityType<T> {
         self
     }
 
-    /// Returns the tree of the fields' paths.
+    /// Returns the JSON paths of the fields as a tree, for one walk over each entity.
     ///
     /// # Errors
     /// When a name or a path is invalid.
@@ -166,7 +166,7 @@ impl<T> EntityType<T> {
         error.with_words(format!(" (type {:?})", self.name))
     }
 
-    /// Sets the fields that are results of functions.
+    /// Calls the functions of the fields that are results of functions, and sets these elements of `fields`.
     pub(super) fn access(&self, entity: &T, fields: &mut [Field<'static>]) {
         for (indexed, field) in self.fields.iter().zip(fields) {
             if let Source::Accessor(accessor) = &indexed.source {
@@ -202,7 +202,7 @@ impl<T> fmt::Debug for EntityType<T> {
     }
 }
 
-/// Checks a name. Names become those of tables, columns and indexes: `person`, `person.email`.
+/// Checks a name of a type or field, from which the names of a table, column or index are made: `person`, `email`, `person.email`.
 fn check_name(what: &str, name: &str) -> Result<()> {
     let lower = name.to_ascii_lowercase();
     let is_good = !name.is_empty()

@@ -1,4 +1,4 @@
-//! The conversion of entities to rows: their keys, fields and JSON.
+//! Converts entities to rows: their keys, fields and JSON.
 //!
 //! ```text
 //!  entities   eve  ann  bob  ann     order   3  2  0     by key, the last entity of each key
@@ -20,8 +20,8 @@ use super::define::KeyOf;
 use super::extract;
 use super::field::{Field, Key};
 
-/// The maximum number of entities in a chunk. SQLite waits for the first chunk, so it must be small; but a statement costs as much as a few
-/// rows, so it must have many.
+/// The maximum number of entities in a chunk. SQLite waits until the first chunk is made, so a chunk must be small. Each chunk costs a
+/// statement, as much as a few rows, so a chunk must not be too small.
 const CHUNK_ENTITIES: usize = 1024;
 
 /// The size of JSON at which a chunk ends.
@@ -65,14 +65,14 @@ pub(super) fn each<T: Serialize + Sync>(
         chunks.iter().try_for_each(|rows| {
             let rows = rows?;
             take(&rows)?;
-            // The encoder may have finished already.
+            // The encoder thread may have finished already; then nobody needs the cells.
             let _ = give_back.send(rows.into_cells());
             Ok(())
         })
     })
 }
 
-/// Returns the indexes of entities in the order of their keys, only the last entity of each key.
+/// Returns the indexes of entities in the order of their keys. Of several entities with the same key, only the last one is included.
 ///
 /// Keys are first compared by their heads: for text, the eight bytes after the common prefix of all keys. So most keys are read only once.
 fn by_key<T>(key: &KeyOf<T>, entities: &[T]) -> Vec<usize> {
@@ -90,7 +90,7 @@ fn by_key<T>(key: &KeyOf<T>, entities: &[T]) -> Vec<usize> {
     heads.into_iter().map(|(_, number)| number).collect()
 }
 
-/// Returns the length of the common prefix of all keys.
+/// Returns the length in bytes of the common prefix of all keys; 0 for integer keys.
 fn common_bytes<'e>(mut keys: impl Iterator<Item = Key<'e>>) -> usize {
     let Some(Key::Text(first)) = keys.next() else { return 0 };
     let same = |one: &str, other: &str| one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
@@ -100,7 +100,8 @@ fn common_bytes<'e>(mut keys: impl Iterator<Item = Key<'e>>) -> usize {
     })
 }
 
-/// Returns a number that sorts like the key. Different keys may have the same head.
+/// Returns a number for a key: the integer, or the first eight bytes after the common prefix. Heads sort like their keys, but different
+/// keys may have the same head.
 fn head(key: &Key<'_>, common: usize) -> u64 {
     match key {
         Key::Int(int) => int.cast_unsigned() ^ 1 << 63,
@@ -117,7 +118,7 @@ fn head(key: &Key<'_>, common: usize) -> u64 {
 struct Encoder<'e, T> {
     kind: &'e Kind<T>,
     entities: &'e [T],
-    /// The indexes of the remaining entities.
+    /// The indexes of the entities that no chunk has yet.
     order: &'e [usize],
     fields: Vec<Field<'static>>,
 }

@@ -1,4 +1,4 @@
-//! Extraction of fields from an entity's JSON: a walk along the paths, which skips everything else.
+//! Extracts fields from an entity's JSON: walks along their paths, and skips everything else.
 //!
 //! ```text
 //!  {"name":"Ann","address":{"city":"Oslo","zip":1},"notes":"..."}        paths $.address.city, $.address
@@ -31,7 +31,7 @@ pub(super) fn fields(node: &Node, json: &str, fields: &mut [Field<'static>]) -> 
             fields[*field] = found.clone();
         }
     }
-    // Paths do not continue in a scalar.
+    // A scalar has no members or elements, so no path continues in it.
     if node.goes_on() && json.starts_with(['{', '[']) {
         Walk { node, fields }.deserialize(&mut serde_json::Deserializer::from_str(json))?;
     }
@@ -115,7 +115,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     }
 }
 
-/// A visitor of a member's name, which returns the node with the paths in the member's value.
+/// A visitor of a member's name. It returns the node of the paths that continue in the member, or `None` if no path does.
 struct Member<'n>(&'n Node);
 
 impl<'n, 'de> DeserializeSeed<'de> for Member<'n> {

@@ -17,7 +17,7 @@ pub enum Key<'a> {
 }
 
 impl Key<'_> {
-    /// Returns the key without borrowed text.
+    /// Converts the key to one that borrows nothing.
     pub fn into_owned(self) -> Key<'static> {
         match self {
             Key::Int(int) => Key::Int(int),
@@ -90,7 +90,7 @@ pub enum Field<'a> {
 }
 
 impl Field<'_> {
-    /// Returns the value without borrowed text.
+    /// Converts the value to one that borrows nothing.
     pub fn into_owned(self) -> Field<'static> {
         match self {
             Field::Null => Field::Null,

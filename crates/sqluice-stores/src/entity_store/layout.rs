@@ -137,7 +137,7 @@ impl Sql {
         self.create_key.as_deref().into_iter().chain(fields).collect::<Vec<_>>().join(";")
     }
 
-    /// Returns SQL that creates the rebuilt table under its temporary name.
+    /// Returns SQL that creates the table under a temporary name, for the rebuilt rows.
     pub(super) fn create_rebuilt(&self) -> String {
         self.create_table(REBUILT)
     }
@@ -146,22 +146,23 @@ impl Sql {
         insert(REBUILT, self.fields.len())
     }
 
-    /// Returns SQL for the entities in the order of their rowids, from a rowid on.
+    /// Returns SQL that selects the entities with rowids of ?1 and above, in the order of their rowids.
     pub(super) fn scan(&self) -> String {
         format!("SELECT rowid, key, value FROM {} WHERE rowid >= ?1 ORDER BY rowid", self.table)
     }
 
-    /// Returns SQL that replaces the old table by the rebuilt table.
+    /// Returns SQL that drops the old table and gives its name to the rebuilt table.
     pub(super) fn swap_rebuilt(&self) -> String {
         format!("DROP TABLE {0}; ALTER TABLE {REBUILT} RENAME TO {0}", self.table)
     }
 
-    /// Returns SQL for the number of rows, counting at most ?1.
+    /// Returns SQL that counts the rows, but no further than ?1.
     pub(super) fn count_up_to(&self) -> String {
         format!("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT ?1)", self.table)
     }
 
-    /// Returns SQL that changes the value and these fields of a row: ?1 is the rowid, ?2 the value, followed by the fields.
+    /// Returns SQL that changes the stored JSON and the given fields of a row: ?1 is the rowid, ?2 the JSON, and ?3 and so on are the
+    /// fields.
     pub(super) fn update(&self, fields: &[usize]) -> String {
         let mut sql = format!("UPDATE OR FAIL {} SET value = ?2", self.table);
         for (field, parameter) in fields.iter().zip(3..) {
@@ -183,7 +184,8 @@ impl Sql {
         (!set.is_empty()).then(|| format!("UPDATE {} SET {} {keys}", self.table, set.join(", ")))
     }
 
-    /// Returns SQL for two keys with the same value of a unique field: first between the table and a batch, second within the batch.
+    /// Returns SQL for two keys with the same value of a unique field. The first statement compares a batch with the table, the second
+    /// one the rows of a batch with each other.
     pub(super) fn same_unique(&self, field: usize) -> [String; 2] {
         let (table, column, number) = (&self.table, &self.fields[field].column, field + 2);
         [
@@ -198,7 +200,7 @@ impl Sql {
         ]
     }
 
-    /// Returns SQL for two keys of the table with the same value of a unique field. It needs no index.
+    /// Returns SQL for two keys of the table with the same value of a unique field. The statement works without an index on the field.
     pub(super) fn same_unique_in_table(&self, field: usize) -> String {
         let (table, column) = (&self.table, &self.fields[field].column);
         format!(

@@ -55,9 +55,9 @@
 //! * If the fields of a type have changed, [`EntityStore::define`] rebuilds its table in one transaction.
 //! * Other programs may read the tables and write other tables. If they write a row of a type, they must set its fields correctly.
 //!
-//! Invariant: a batch or a transaction is in the store entirely or not at all, even if the program is killed at any time. Once
-//! acknowledged, it can't be lost by killing the program, nor by a power failure if the store is [`Options::durable`], which is the
-//! default.
+//! Invariant: a batch or a transaction is in the store entirely or not at all, even if the program is killed at any time. Killing the
+//! program does not undo a batch that was reported as written. A power failure does not either if the store is [`Options::durable`],
+//! which is the default.
 //!
 //! Invariant: memory is limited to a few chunks of 1,024 entities or 1 MiB of JSON, 16 bytes per entity of a batch, and the page cache.
 
@@ -102,8 +102,8 @@ pub use write::Written;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// `true` if acknowledged transactions survive a power failure (`PRAGMA synchronous = FULL`). Otherwise, a power failure, and nothing
-    /// else, may lose the last transactions (`NORMAL`).
+    /// `true` if a power failure can't undo reported transactions (`PRAGMA synchronous = FULL`). If `false` (`NORMAL`), a power failure
+    /// may undo the last transactions; a crash of the program can't.
     pub durable: bool,
     /// The time to wait for another process that writes.
     pub busy_timeout: Duration,
@@ -118,7 +118,7 @@ impl Default for Options {
 }
 
 setters! { Options:
-    /// Makes acknowledged transactions survive a power failure.
+    /// Sets whether a power failure may undo reported transactions; see [`Options::durable`].
     durable(durable: bool) = durable;
     /// Sets the time to wait for another process that writes.
     busy_timeout(timeout: Duration) = timeout;
@@ -142,16 +142,16 @@ pub struct EntityStore {
 struct Shared {
     readers: Readers,
     writer: Mutex<Connection>,
-    /// The thread that is in a transaction; `None` if no thread is.
+    /// The thread that runs a transaction; `None` if no thread does.
     writing: Mutex<Option<ThreadId>>,
-    /// The types that have been defined: names and definitions.
+    /// The definitions of the types that were defined since the store was opened, by the names of the types.
     defined: Mutex<BTreeMap<String, String>>,
 }
 
-/// A defined type, with the SQL, JSON paths and stored definition that follow from it.
+/// A type, and the values derived from it: the SQL, the tree of JSON paths, and the definition that is stored.
 struct Kind<T> {
     ty: EntityType<T>,
-    /// The stored definition.
+    /// The definition of the type in the table `sqluice_entity_type`, as JSON.
     definition: String,
     paths: Node,
     sql: layout::Sql,
@@ -192,7 +192,7 @@ impl EntityStore {
     /// When a name or a path is invalid, the type has already been defined differently since the store was opened, its keys have another
     /// kind in the store, or an existing entity does not fit: it can't be read, or a field that must be unique is not.
     pub fn define<T: DeserializeOwned>(&self, ty: EntityType<T>) -> Result<Entities<T>> {
-        // A thread in a transaction and a thread that defines a type would wait for each other.
+        // A thread in a transaction must not wait for a thread that defines a type: that thread waits for the end of the transaction.
         self.shared.refuse_in_transaction("define types before the transaction")?;
         let paths = ty.paths()?;
         let definition = ty.definition();
@@ -351,7 +351,7 @@ impl<T> Entities<T> {
         self.writing(|on| on.write_many(entities, write::Begin::Transaction))
     }
 
-    /// Reads an entity.
+    /// Reads the entity with a key. Returns `None` if it does not exist.
     ///
     /// # Errors
     /// When the key is of the wrong kind, the stored value does not fit the type, or SQLite can't read.
@@ -362,7 +362,8 @@ impl<T> Entities<T> {
         self.reading(|on| on.read(&key.into()))
     }
 
-    /// Reads entities by many keys in one query, in the order of the keys, with `None` for a missing entity.
+    /// Reads the entities of many keys in one query. The result has an element for each key, in the same order: `None` if the entity is
+    /// missing.
     ///
     /// # Errors
     /// Like [`Entities::read`].
@@ -373,7 +374,7 @@ impl<T> Entities<T> {
         self.reading(|on| on.read_many(keys))
     }
 
-    /// Finds entities.
+    /// Returns the entities that match a query, in the order of the query.
     ///
     /// # Errors
     /// When a field is not indexed, a stored value does not fit the type, or SQLite can't read.
@@ -424,7 +425,7 @@ impl<T> Entities<T> {
         self.writing(|on| on.delete_where(filter))
     }
 
-    /// Recomputes the fields from the stored values and rebuilds their indexes, for use after a change of a function.
+    /// Recomputes all fields from the stored JSON and rebuilds the indexes. Call this after a change of a function that computes a field.
     ///
     /// # Errors
     /// When an entity can't be read, a field is not unique, or SQLite can't write.

@@ -1,4 +1,4 @@
-//! JSON paths of members and elements, which is all that fields need.
+//! JSON paths that consist of members and elements. Fields need no other features of JSON paths.
 //!
 //! ```text
 //!  $.address.city     $."odd name".x     $.tags[0]     $
@@ -43,7 +43,7 @@ pub(super) fn parse(path: &str) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
-/// Returns the first step and the rest of the path.
+/// Returns the first step of a path without its `$`, and the rest of the path. Returns `None` if the path is malformed.
 fn step(rest: &str) -> Option<(Step, &str)> {
     if let Some(inner) = rest.strip_prefix('[') {
         let (number, after) = inner.split_once(']')?;
@@ -64,7 +64,7 @@ fn step(rest: &str) -> Option<(Step, &str)> {
 /// The paths of a type's fields, as a tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
-    /// The fields whose paths end here.
+    /// The numbers of the fields whose paths end at this node.
     pub(super) fields: Vec<usize>,
     members: Vec<(String, Node)>,
     elements: Vec<(usize, Node)>,

@@ -1,4 +1,4 @@
-//! Queries for entities by their fields.
+//! Builds queries for entities by their fields.
 //!
 //! ```text
 //!  field("city").is("Oslo").and(field("age").at_least(18))        order("age")       limit(10)
@@ -39,7 +39,7 @@ enum With {
     Prefix(String),
 }
 
-/// Names an indexed field, or the `key`, for a comparison.
+/// Returns the name of an indexed field, or of the `key`, whose methods build comparisons.
 ///
 /// ```
 /// # use sqluice_stores::entity_store::field;
@@ -65,7 +65,7 @@ impl FieldName {
         self.operator("IS NOT", value)
     }
 
-    /// Matches values less than `value`. NULL never matches, neither here nor in the comparisons below.
+    /// Matches values less than `value`. A field that is NULL never matches, also in the comparisons below.
     pub fn less_than<'a>(self, value: impl Into<Field<'a>>) -> Filter {
         self.operator("<", value)
     }
@@ -176,7 +176,7 @@ impl Query {
         self
     }
 
-    /// Returns the SQL statement of the query.
+    /// Returns the SQL statement of the query. `select` is the list of its columns.
     pub(super) fn statement<T>(&self, ty: &EntityType<T>, select: &str) -> Result<Statement> {
         let mut statement = self.filter.statement(ty, select)?;
         let mut order = Vec::new();

@@ -1,4 +1,4 @@
-//! The comparison of a type's definition with the stored definition. If they differ, the type's table is rebuilt in one transaction.
+//! Compares a type's definition with the stored definition, and rebuilds the type's table in one transaction if they differ.
 
 use rusqlite::{Connection, OptionalExtension};
 use serde::de::DeserializeOwned;
@@ -117,7 +117,7 @@ impl<T: DeserializeOwned> Kind<T> {
         self.remember(connection).map_err(cannot_write)
     }
 
-    /// Returns the rows from a rowid on, and the rowid of the last row. Returns `None` if no rows are left.
+    /// Returns the next rows to rebuild, from the rowid `from` on, and the rowid of the last of them. Returns `None` if no rows are left.
     fn next_rows(&self, connection: &Connection, from: i64) -> Result<Option<(i64, Rows<'static>)>> {
         let columns = self.ty.fields.len() + 2;
         let mut cells = vec![Cells::default(); columns];

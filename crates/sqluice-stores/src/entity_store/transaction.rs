@@ -1,4 +1,4 @@
-//! The operations on entities, which run on the connection of a transaction or of a reader.
+//! Reads and writes of entities, on the connection of a transaction or of a reader.
 
 use std::cell::RefCell;
 
@@ -18,7 +18,7 @@ pub struct Transaction<'c> {
     connection: &'c Connection,
     /// The id of the store.
     store: usize,
-    /// The types whose stored definitions were checked in this transaction.
+    /// The types whose stored definitions this transaction has checked already.
     seen: RefCell<Vec<String>>,
 }
 
@@ -234,7 +234,7 @@ impl<T> On<'_, T> {
         deleted.map(|rows| rows as u64).map_err(|error| self.kind.cannot_write(error))
     }
 
-    /// Checks keys, and returns them with the rows that pass them to SQLite.
+    /// Checks that keys have the kind of the type's keys. Returns the keys, and the rows that pass them to SQLite.
     fn keys<'k, K: Into<Key<'k>>>(
         &self,
         keys: impl IntoIterator<Item = K>,

@@ -1,12 +1,12 @@
-//! Writing of many entities at once.
+//! Writes many entities at once.
 //!
 //! ```text
 //!  chunk of rows, in the order of their keys
-//!     │   one query: which keys exist, and which of their values differ?
-//!     ├── new ───────────────────> INSERT ... SELECT FROM sqluice_rows(?1)
-//!     ├── other fields ──────────> UPDATE ... WHERE rowid = ?1, the fields that differ in any row
-//!     ├── only another value ────> UPDATE ... WHERE rowid = ?1, no field: no index is touched
-//!     └── the same ──────────────> nothing
+//!     │   one query: which keys exist, and do their fields and their JSON differ?
+//!     ├── new key ──────────────────> INSERT ... SELECT FROM sqluice_rows(?1)
+//!     ├── fields differ ────────────> UPDATE ... WHERE rowid = ?1: the JSON, and the fields that differ in any row of the chunk
+//!     ├── only the JSON differs ────> UPDATE ... WHERE rowid = ?1: the JSON, so no index is touched
+//!     └── nothing differs ──────────> nothing
 //! ```
 //!
 //! Statements are OR FAIL: a batch that fails is rolled back as a whole, so SQLite need not be able to undo a single statement. If a batch
@@ -30,17 +30,17 @@ use super::encode;
 use super::layout::Sql;
 use super::{Kind, failed};
 
-/// The minimum number of entities for which indexes are rebuilt: every reader must reread the schema after its change.
+/// The minimum number of entities in a batch for which indexes are rebuilt. After a rebuild, every reader must read the schema again.
 const REMAKE_ENTITIES: usize = 1000;
 
-/// The maximum number of rows in the table, per entity of the batch, for which an index is rebuilt.
+/// An index is rebuilt only if the table has at most this many rows per entity of the batch.
 const REMAKE_ROWS: usize = 2;
 
-/// The maximum average size of values for which an index is rebuilt: creating an index scans the table, whose pages may no longer be in the
-/// cache.
+/// An index is rebuilt only if the stored JSON of an entity has at most this many bytes on average: creating an index scans the table,
+/// whose pages may no longer be in the cache.
 const REMAKE_VALUE_BYTES: usize = 1000;
 
-/// The result of writing.
+/// The numbers of entities that a call has written, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
@@ -48,7 +48,7 @@ pub struct Written {
     pub new: u64,
     /// The number of existing entities that were changed.
     pub changed: u64,
-    /// The number of existing entities that were equal: they were not written.
+    /// The number of existing entities that were equal to the new ones, and so were not written.
     pub same: u64,
 }
 
@@ -65,7 +65,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// The point at which a batch begins, and to which it is rolled back after an error.
+/// The place at which a batch begins, and to which it is rolled back after an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Begin {
     /// The start of the transaction, whose owner rolls it back: SQLite need not keep old versions of pages for the batch.
@@ -110,7 +110,7 @@ pub(super) fn write_many<T: Serialize + Sync>(
             run(again)?;
             kind.must_be_known(connection)?;
             give_up_unique(connection, kind, entities)?;
-            // Indexes are kept, because they show which entity has the value.
+            // Rebuild no indexes in the second attempt: they are needed to find the other entity with the same value.
             batch = Batch { remade: Some(Vec::new()), written: Written::default(), ..batch };
             batch.write(entities)
         }
@@ -147,12 +147,12 @@ struct Batch<'a, T> {
     connection: &'a Connection,
     kind: &'a Kind<T>,
     entities: usize,
-    /// The fields whose indexes are rebuilt; `None` until the first chunk has decided.
+    /// The fields whose indexes are dropped and created again after the batch; `None` until the first chunk has decided.
     remade: Option<Vec<usize>>,
     written: Written,
 }
 
-/// The rows of a chunk, sorted by the way in which they are written.
+/// The existing rows of a chunk's entities, grouped by the columns that change.
 struct Sorted {
     new: Vec<usize>,
     /// Rows in which an indexed field changes: (position in the chunk, rowid).
@@ -171,7 +171,7 @@ impl<T: Serialize + Sync> Batch<'_, T> {
         let done = encode::each(self.kind, entities, |chunk| {
             self.chunk(chunk).map_err(|failure| match failure {
                 Failure::Other(error) => error,
-                // The error is reported below.
+                // The error is reported after the match.
                 Failure::NotUnique(error) => {
                     not_unique = Some(error);
                     Error::interrupted()
@@ -217,8 +217,8 @@ impl<T> Batch<'_, T> {
         execute(self.connection, sql, rows).map(drop).map_err(|error| self.refused(error, Some(chunk)))
     }
 
-    /// Changes these fields and the value of existing rows to those of a chunk. Rows are updated one by one, because SQLite would first
-    /// copy all rows of an UPDATE ... FROM to a temporary table.
+    /// Sets the given fields and the stored JSON of existing rows to the values of a chunk. `numbers` has each row's position in the
+    /// chunk and its rowid. Rows are updated one by one, because an UPDATE ... FROM would first copy all rows to a temporary table.
     fn update(&self, fields: &[usize], rows: &Rows<'_>, numbers: &[(usize, i64)]) -> Result<(), Failure> {
         if numbers.is_empty() {
             return Ok(());
@@ -239,7 +239,7 @@ impl<T> Batch<'_, T> {
         update().map_err(|error| self.refused(error, Some(rows)))
     }
 
-    /// Compares rows with the existing rows.
+    /// Compares the rows of a chunk with the stored rows that have the same keys.
     fn sort(&self, rows: &Rows<'_>) -> rusqlite::Result<Sorted> {
         let sql = &self.kind.sql;
         let fields = sql.fields.len();
@@ -271,7 +271,7 @@ impl<T> Batch<'_, T> {
         })?
     }
 
-    /// Drops the indexes that are cheaper to rebuild. Returns their fields.
+    /// Drops the indexes that are cheaper to rebuild than to update. Returns the numbers of their fields.
     fn drop_indexes(&self, rows: &Rows<'_>, sorted: &Sorted) -> Result<Vec<usize>> {
         if self.entities < REMAKE_ENTITIES || value_bytes(rows) > REMAKE_VALUE_BYTES * rows.len() {
             return Ok(Vec::new());
@@ -284,7 +284,7 @@ impl<T> Batch<'_, T> {
             .query_row(&sql.count_up_to(), [rows_max + 1], |row| row.get(0))
             .map_err(cannot_write)?;
         let mut remade: Vec<usize> = (0..sql.fields.len()).collect();
-        // Changing a field changes its index in two places.
+        // A changed field costs an index two changes: the old entry is removed, and a new one is added.
         remade.retain(|field| {
             existing <= rows_max && sorted.new.len() + 2 * sorted.differ[*field] >= rows.len()
         });
@@ -302,8 +302,8 @@ impl<T> Batch<'_, T> {
 }
 
 impl Sorted {
-    /// Adds a row of the query `Sql::compare`: an existing row whose rowid is in column 1, a flag in 2 (`true` if the JSON is equal), then
-    /// the fields.
+    /// Adds a row of the query `Sql::compare` for the entity at position `number` of the chunk. The row has a rowid in column 1, `true`
+    /// in column 2 if the JSON is equal, and then the stored fields.
     fn put(&mut self, number: usize, rows: &Rows<'_>, row: &Row<'_>) -> rusqlite::Result<()> {
         let rowid = row.get(1)?;
         let mut is_other = false;
@@ -324,7 +324,7 @@ impl Sorted {
     }
 }
 
-/// Returns the total size of the values of a chunk.
+/// Returns the total number of bytes of the JSON of a chunk.
 fn value_bytes(rows: &Rows<'_>) -> usize {
     let value = rows.columns() - 1;
     let bytes = |row| match rows.get(row, value) {
@@ -334,7 +334,7 @@ fn value_bytes(rows: &Rows<'_>) -> usize {
     (0..rows.len()).map(bytes).sum()
 }
 
-/// Returns the rows of a chunk that have these numbers.
+/// Returns the rows at these positions of a chunk.
 fn picked<'r>(rows: &'r Rows<'_>, numbers: &[usize]) -> Rows<'r> {
     columns((0..rows.columns()).map(|column| of(rows, numbers.iter().copied(), column)))
 }
@@ -368,12 +368,13 @@ fn of<'r>(rows: &'r Rows<'_>, numbers: impl Iterator<Item = usize>, column: usiz
     numbers.map(|number| rows.get(number, column).unwrap_or(Value::Null)).collect()
 }
 
-/// Returns rows of these columns, which must have the same length.
+/// Returns rows that consist of these columns. All columns must have the same length.
 fn columns<'r>(columns: impl Iterator<Item = Column<'r>>) -> Rows<'r> {
     Rows::new(columns).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
-/// Returns a unique field with the same value in two entities, the keys of these entities, and the value.
+/// Finds two entities with the same value of a unique field. Returns the number of the field, and the two keys and the value as texts for
+/// a message.
 fn same_unique(
     connection: &Connection,
     sql: &Sql,
@@ -398,13 +399,13 @@ fn same_unique(
     Ok(None)
 }
 
-/// Returns the values of the first row, for a message.
+/// Returns the first three values of the first row as texts for a message, or `None` if no row exists.
 fn first(mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Option<[String; 3]>> {
     let Some(row) = rows.next()? else { return Ok(None) };
     Ok(Some([shown(row, 0)?, shown(row, 1)?, shown(row, 2)?]))
 }
 
-/// Returns a value for a message, truncated if it is long.
+/// Returns the value of a column as text for a message. A long value is truncated.
 pub(super) fn shown(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
     Ok(describe(&match row.get_ref(column)? {
         ValueRef::Null => Value::Null,
@@ -416,8 +417,8 @@ pub(super) fn shown(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
 }
 
 impl<T> Kind<T> {
-    /// Returns the error for rows of a chunk, or an index of a whole table, that SQLite refused. If a value is not unique, the error names
-    /// two entities with the same value.
+    /// Returns the error for rows that SQLite refused, or for an index that it could not create (`chunk` is then `None`). If two entities
+    /// have the same value of a unique field, the error names both.
     pub(super) fn not_unique(
         &self,
         connection: &Connection,
@@ -434,7 +435,7 @@ impl<T> Kind<T> {
                 Error::input(message)
                     .hint("a unique field has each value once: nothing of the batch was written")
             }
-            // Another row had the same value only during the batch.
+            // A later row of the batch has changed the value again, so no two entities have it now.
             Ok(None) => self.cannot_write(error),
             Err(other) => self.cannot_write(other),
         }

@@ -1,4 +1,4 @@
-//! Rows as lines of CSV.
+//! Encodes rows as lines of CSV.
 
 use sqluice_core::append::{append_start, has_any};
 use sqluice_core::batch::{Batch, Value};
@@ -22,14 +22,14 @@ pub(super) fn header(names: &[String], delimiter: u8) -> Result<Vec<u8>> {
                 name.escape_debug()
             )));
         }
-        // A byte order mark at the start of the file would be skipped.
+        // Quote a first name that begins with a byte order mark: readers skip the mark at the start of a file.
         push_text(&mut out, name.as_bytes(), delimiter, index == 0 && name.starts_with('\u{feff}'));
     }
     out.push(b'\n');
     Ok(out)
 }
 
-/// Returns `true` for bytes because of which a field must be quoted, or which a field can't have.
+/// Returns `true` for a byte that needs quotes around its field, or that no field can have (NUL).
 fn is_special(byte: u8, delimiter: u8) -> bool {
     (byte == delimiter) | (byte == b'"') | (byte == b'\n') | (byte == b'\r') | (byte == 0)
 }
@@ -92,7 +92,7 @@ pub(super) fn push(
     Ok(())
 }
 
-/// Appends any value.
+/// Appends a value of any kind, or reports that CSV can't store it.
 fn push_any(
     encoder: &TextEncoder,
     delimiter: u8,
@@ -104,7 +104,7 @@ fn push_any(
     match *value {
         Value::Int(int) => push_int(out, int),
         Value::Real(real) if real.is_finite() => push_real(out, real),
-        // A line that begins with # may be taken for a comment.
+        // Quote a first field that begins with #: readers may take its line for a comment.
         Value::Text(text) if !text.contains(&0) => {
             push_text(out, text, delimiter, at.1 == 0 && text.starts_with(b"#"));
         }

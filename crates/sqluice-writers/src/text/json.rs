@@ -1,4 +1,4 @@
-//! Rows as objects of JSON, one a line.
+//! Encodes rows as JSON objects, one object on each line.
 
 use sqluice_core::append::{append_start, has_any};
 use sqluice_core::batch::{Batch, Value};
@@ -8,7 +8,7 @@ use super::{Field, TextEncoder, fields};
 use crate::digits::{push_int, push_real};
 use crate::unfit::unfit;
 
-/// The text before the value of a column, followed by some more bytes, so that it can be copied faster.
+/// The text before a value: the name of its column. A few more bytes follow the text, so that a copy of fixed length can be used.
 pub(super) struct Key {
     bytes: Vec<u8>,
     len: usize,
@@ -31,7 +31,7 @@ fn is_special(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }
 
-/// Appends text as a string.
+/// Appends text as a JSON string, with quotes and escapes.
 fn push_text(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
     let mut rest = text;
@@ -55,7 +55,7 @@ fn push_text(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
 }
 
-/// Appends the rows of a batch, each on a line of its own. In an array, commas stand between them.
+/// Appends the rows of a batch, each as an object on its own line. In the format JSON, a comma separates the objects.
 pub(super) fn push(
     encoder: &TextEncoder,
     in_array: bool,
@@ -92,7 +92,7 @@ pub(super) fn push(
     Ok(())
 }
 
-/// Appends any value.
+/// Appends a value of any kind, or reports that JSON can't store it.
 fn push_any(
     encoder: &TextEncoder,
     value: &Value<'_>,

@@ -1,15 +1,15 @@
 //! Encodes the parts of a source as CSV or JSON.
 //!
 //! ```text
-//!  head        the names of the columns of CSV, [ of a JSON array
-//!  pieces      rows of a part each, one a line
-//!  separator   between pieces of a JSON array
-//!  tail        ] of a JSON array
+//!  head        the line with the column names (CSV), or [ (JSON array)
+//!  pieces      the rows of one part each, a row on a line
+//!  separator   the comma between two pieces (JSON array)
+//!  tail        ] (JSON array)
 //! ```
 //!
-//! `load` reads the same values back: NULL is an empty field of CSV, and empty text is `""`; integers have all digits, and floats the
-//! fewest digits that read as the float. Values that a format can't store are an error, or NULL on request: blobs and infinities in both
-//! formats; in CSV also text with a NUL byte, and a row of one column that is NULL.
+//! `load` reads the values back unchanged: NULL is an empty field of CSV, and empty text is `""`; integers have all digits, and floats
+//! the fewest digits that read as the same float. A value that a format can't store is an error, or NULL if [`Mixed::Null`] is set: blobs
+//! and infinities in both formats; in CSV also text with a NUL byte, and a NULL that is the only column.
 
 mod csv;
 mod json;
@@ -45,7 +45,7 @@ pub enum TextFormat {
 pub struct TextEncoder {
     format: TextFormat,
     names: Vec<String>,
-    /// The text before the value of each column.
+    /// For each column, the text before its values; empty for CSV.
     keys: Vec<Key>,
     compression: Compression,
     mixed: Mixed,
@@ -56,11 +56,11 @@ pub struct TextEncoder {
 /// The rows of a part as text.
 #[derive(Debug, Default)]
 pub struct TextPiece {
-    /// The text, compressed if this is wanted.
+    /// The text, compressed if the encoder has a compression.
     pub bytes: Vec<u8>,
     /// The number of rows.
     pub rows: u64,
-    /// The input bytes of the part.
+    /// The number of bytes of input that the part was decoded from.
     pub input_bytes: u64,
 }
 
@@ -69,7 +69,8 @@ const NUMBER: u8 = 1;
 const TEXT: u8 = 2;
 
 impl TextEncoder {
-    /// Creates an encoder for columns with these names. `nulled` counts the values that become NULL.
+    /// Creates an encoder for columns with these names. `mixed` is the handling of values that the format can't store; values that become
+    /// NULL are counted in `nulled`.
     pub fn new(
         format: TextFormat,
         names: Vec<String>,
@@ -82,7 +83,7 @@ impl TextEncoder {
         TextEncoder { format, names, keys, compression, mixed, nulled, seen }
     }
 
-    /// Returns the text before all rows.
+    /// Returns the text before all rows, compressed if the encoder has a compression.
     ///
     /// # Errors
     /// If a name can't be written.
@@ -95,7 +96,7 @@ impl TextEncoder {
         self.compression.piece(head)
     }
 
-    /// Returns the text between two pieces that have rows.
+    /// Returns the text to write between two pieces that have rows; empty except for a JSON array.
     ///
     /// # Errors
     /// If the text can't be compressed.
@@ -103,7 +104,7 @@ impl TextEncoder {
         self.compression.piece(if self.format == TextFormat::Json { b",".to_vec() } else { Vec::new() })
     }
 
-    /// Returns the text after all rows.
+    /// Returns the text after all rows; empty except for a JSON array.
     ///
     /// # Errors
     /// If the text can't be compressed.
@@ -111,7 +112,7 @@ impl TextEncoder {
         self.compression.piece(if self.format == TextFormat::Json { b"\n]\n".to_vec() } else { Vec::new() })
     }
 
-    /// Returns the columns with both numbers and text, which look the same in CSV.
+    /// Returns the names of the columns that had both numbers and text, which a reader of CSV can't tell apart. Empty for JSON.
     pub fn ambiguous(&self) -> Vec<&str> {
         let is_csv = matches!(self.format, TextFormat::Csv { .. });
         let columns = self.names.iter().zip(&self.seen);
@@ -119,7 +120,7 @@ impl TextEncoder {
         both.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Adds the kinds of the values of each column to `seen`.
+    /// Adds the kinds (number, text) of the values in a batch to `seen`, for each column.
     fn see(&self, batch: &Batch<'_>) {
         for (column, seen) in batch.columns.iter().zip(&self.seen) {
             let of_value = |value: &Value<'_>| match value {
@@ -139,7 +140,8 @@ impl TextEncoder {
         }
     }
 
-    /// Handles a value that the format can't store: counts it if such values become NULL, else returns the error.
+    /// Handles a value that the format can't store. With [`Mixed::Null`], counts the value, which the caller writes as NULL; else returns
+    /// the error. `at` is the row and the column.
     fn unfit(&self, at: (usize, usize), error: impl FnOnce() -> Error) -> Result<(), Refused> {
         if self.mixed == Mixed::Null {
             self.nulled.count(at.1);
@@ -202,14 +204,14 @@ enum Field<'b> {
     Text {
         data: &'b [u8],
         offsets: &'b [u32],
-        /// `true` if some bytes need more than a copy.
+        /// `true` if some bytes must be quoted or escaped.
         needs_care: bool,
     },
     /// Any other column.
     Other(Column<'b>),
 }
 
-/// Returns the columns of a batch. `special` returns `true` for bytes that need more than a copy.
+/// Returns the columns of a batch. `special` returns `true` for bytes that must be quoted or escaped.
 fn fields<'b>(batch: &Batch<'b>, special: impl Fn(u8) -> bool + Copy) -> Vec<Field<'b>> {
     let field = |column: &Column<'b>| match column.values {
         _ if column.validity.is_some() => Field::Other(*column),

@@ -1,8 +1,9 @@
-//! Contradictions in archives: the name of a file or link in one row is a folder in the name of another row.
+//! Explains a refused row of an archive by a contradicting row: the name of a file or link in one of them is a folder in the name of the
+//! other.
 //!
 //! ```text
-//!  l      link to elsewhere        one of the rows is restored, and the other is refused
-//!  l/x    a file                   with both names in the reason
+//!  l      link to elsewhere        one of the two rows is restored; the other one is refused,
+//!  l/x    a file                   and the reason names both
 //! ```
 
 use rusqlite::Connection;
@@ -12,7 +13,8 @@ use super::name::{SafeName, shown};
 use super::rows::Archive;
 use super::{Kind, Selection};
 
-/// Adds the blocking row to the reason why a row can't be restored, if the archive has such a row. `kind` is the kind of the refused row.
+/// Adds the name of the row that is in the way to the reason why another row can't be restored. Leaves the reason unchanged if the
+/// archive has no such row. `kind` is the kind of the refused row.
 pub(super) fn with_another_row(
     (archive, connection): (&Archive, &Connection),
     selection: &Selection,

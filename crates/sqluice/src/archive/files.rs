@@ -1,15 +1,15 @@
 //! A source of rows from files: workers read the files as they encode the rows.
 //!
 //! ```text
-//!  list   | a  b  c ...  | ...          | one large file | ...       parts: runs of entries, by their bytes
-//!           batch          batch          batch                      a buffer of contents, and the position of each
+//!  list   | a  b  c ...  | ...          | one large file | ...       a part has entries of about 4 MiB, or one larger file
+//!           batch          batch          batch                      a batch has the contents in one buffer, and the position of each
 //! ```
 //!
 //! The rows of a part are in an order that fills their pages ([`super::order`]). A file takes three system calls: open, read, close. The
 //! read buffer has room for one byte more than the size of the file when it was listed, so that one read shows the end of the file. If the
 //! size has changed, the metadata of the file is read again.
 //!
-//! Invariant: `sz` is the number of bytes that were read, even if the file has changed meanwhile.
+//! Invariant: the value of `sz` is the number of bytes that were read, even if the file changes while it is packed.
 
 use std::io;
 use std::ops::Range;
@@ -31,13 +31,14 @@ use super::{Compression, FILE_BYTES_MAX, Layout};
 /// A part ends with the file that reaches this number of bytes.
 const PART_BYTES: u64 = 4 << 20;
 
-/// The largest number of rows in a part.
+/// The maximum number of rows in a part.
 const PART_ROWS: usize = 4096;
 
-/// A batch ends with the file that reaches this number of bytes, so that contents stay in the cache until they are on a page.
+/// A batch ends with the file that reaches this number of bytes: the contents of a batch stay in the processor's cache until they are on
+/// pages.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// The largest size of a buffer that is kept.
+/// A larger buffer is not kept for the next part.
 const KEPT_BYTES_MAX: usize = 16 << 20;
 
 /// The state that all parts share.
@@ -154,7 +155,8 @@ impl FilesPart {
         Ok(())
     }
 
-    /// Returns the entries in an order that fills their pages, as far as sizes are known: compressed sizes are not.
+    /// Returns the entries in an order that fills their leaf pages. With compression, sizes are unknown, and the order is that of the
+    /// names.
     fn order(&self) -> Vec<Entry> {
         let Shared { list, layout, compression, geometry, .. } = &*self.shared;
         let entries = &list.entries[self.entries.clone()];
@@ -177,7 +179,7 @@ impl FilesPart {
     }
 }
 
-/// Returns the error for a refused row of a batch of these entries.
+/// Adds the name of the file to the error for a row of a batch that the sink has refused. `entries` are the entries of the batch.
 fn named(list: &List, entries: &[Entry], refused: Refused) -> Error {
     match refused.first() {
         (Some((row, _)), error) => {
@@ -201,7 +203,7 @@ impl Buffers {
         self.links = false;
     }
 
-    /// Reads one entry into a row.
+    /// Adds the row of an entry to the batch, with the content of a file or the target of a link.
     fn add(&mut self, entry: &Entry, shared: &Shared, folder: &mut OpenFolder) -> Result<()> {
         let list = &shared.list;
         let name = list.name(entry);
@@ -264,7 +266,7 @@ impl Buffers {
             if bytes == entry.bytes && before == start {
                 break;
             }
-            // The file has changed: another process writes to it, or has replaced it.
+            // The size differs from the list: another process writes to the file, or has replaced it.
             if !file.metadata().map_err(failed)?.is_file() {
                 return Err(changed(&list.path_of(name)));
             }
@@ -304,7 +306,7 @@ impl Buffers {
     }
 }
 
-/// Appends the position of a value. Batches end with the value that exceeds their size, so they are far below 4 GiB.
+/// Appends the position of a value in the buffer. A batch ends with the value that exceeds its size, so positions stay far below 4 GiB.
 fn push_span(spans: &mut Vec<Span>, start: usize, len: usize) {
     spans.push(Span { start: start as u32, len: len as u32 });
 }

@@ -29,7 +29,7 @@ pub struct Listed {
     pub bytes: u64,
 }
 
-/// Passes all rows of the archive in `database` to `take`, in the order of their names. Malformed rows are passed as refusals. File
+/// Passes all rows of the archive in `database` to `take`, in the order of their names. A malformed row is passed as a [`Refusal`]. File
 /// contents are not read.
 ///
 /// # Errors
@@ -88,8 +88,8 @@ pub fn write_file(database: &Path, layout: Option<Layout>, name: &[u8], to: &mut
         .hint(message![Setting::List, " prints the names"]))
 }
 
-/// Formats a time in seconds since 1970 like SQLite's `datetime()`, in UTC: `2026-11-21 23:36:36`. A number out of range is formatted as a
-/// number.
+/// Formats a time in seconds since 1970 like SQLite's `datetime()`, in UTC: `2026-11-21 23:36:36`. A time outside of the years 0 to 9999
+/// is returned as the number of seconds.
 pub fn utc(seconds: i64) -> String {
     // SQLite's range: from year 0 to year 9999.
     if !(-62_167_219_200..=253_402_300_799).contains(&seconds) {

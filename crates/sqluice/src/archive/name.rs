@@ -1,4 +1,4 @@
-//! Names of files: relative paths of any bytes, with `/` between their components.
+//! Checks the names of files in an archive: relative paths of any bytes, with `/` between their components.
 //!
 //! Names with a special meaning to the system (on Windows, names of devices, drives or streams) are refused, too.
 //!
@@ -53,13 +53,13 @@ impl SafeName {
         &self.0
     }
 
-    /// Returns the folder of the name, which is empty for the root, and its last component.
+    /// Returns the folder that contains the name, and the last component. The folder is empty for a name without `/`.
     pub(crate) fn split(&self) -> (&[u8], &[u8]) {
         split(&self.0)
     }
 }
 
-/// Returns the folder of a name and its last component.
+/// Returns the folder that contains the name, and the last component, like [`SafeName::split`], for any bytes.
 pub(crate) fn split(name: &[u8]) -> (&[u8], &[u8]) {
     match name.iter().rposition(|&byte| byte == b'/') {
         Some(slash) => (&name[..slash], &name[slash + 1..]),

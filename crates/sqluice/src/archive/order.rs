@@ -1,12 +1,13 @@
 //! Chooses an order of rows that fills their leaf pages.
 //!
 //! ```text
-//!  by name    |3515 .....|2918 .......|1435 617 489 ....|2790 .......|      bytes of each row on its leaf of 4088 bytes;
-//!  chosen     |3515 489 .|2918 617 489|2790 1100 .......|1435 ...            the other bytes fill overflow pages
+//!  by name    |3515 .....|2918 .......|1435 617 489 ....|2790 .......|      a box is a leaf, with the bytes that each row takes on it
+//!  chosen     |3515 489 .|2918 617 489|2790 1100 .......|1435 ...            a leaf has 4088 bytes; the rest of a row is on overflow pages
 //! ```
 //!
-//! A file of 10 kB has between 0.5 and 4 kB on its leaf. In the order of names, the empty space amounts to every third leaf. Here a leaf
-//! begins with the first remaining row, and continues with the largest row that fits: a folder of files of 8 to 12 kB takes 5% less space.
+//! A file of 10 kB takes between 0.5 and 4 kB of its leaf. In the order of names, the empty space adds up to a third of all leaves. So a
+//! leaf begins with the first row that is left, and continues with the largest row that still fits, and so on: a folder of files of 8 to
+//! 12 kB takes 5% less space.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +16,12 @@ use sqluice_format::page::{Geometry, PageKind};
 use sqluice_format::value::SerialType;
 use sqluice_format::{record, varint};
 
-/// The bytes of the page number of an overflow page, and of a cell pointer.
+/// The number of bytes that a leaf cell has for the number of its first overflow page, and that a page has for the pointer to a cell.
 const OVERFLOW_BYTES: usize = 4;
 const POINTER_BYTES: usize = 2;
 
-/// Chooses an order for rows with payloads of these sizes. `rowid` is the rowid of the first row.
+/// Chooses an order for rows with payloads of these sizes. Returns the indexes of the rows in the chosen order. `rowid` is the rowid of
+/// the first row.
 pub(super) fn filling(payloads: &[usize], rowid: i64, geometry: Geometry) -> Vec<usize> {
     let room = geometry.usable_bytes() - PageKind::LeafTable.header_bytes();
     // The rowids of a part have about the same length, so the length of the largest is used.

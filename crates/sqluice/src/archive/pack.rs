@@ -24,7 +24,7 @@ use super::name::shown;
 use super::walk::{List, Skipped};
 use super::{Compression, Layout, PAGE_SIZE, Selection};
 
-/// A folder to pack.
+/// The packing of a folder into a database: the folder, the database and the options.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Pack {
@@ -43,7 +43,7 @@ pub struct Pack {
     pub write: WriteOptions,
 }
 
-/// A pack with a known list of files.
+/// A pack whose files have been listed, ready to run.
 #[derive(Debug)]
 pub struct PreparedPack {
     pack: Pack,
@@ -88,7 +88,7 @@ setters! { Pack:
     layout(layout: Layout) = layout;
     /// Sets the compression of file contents.
     compression(compression: Compression) = compression;
-    /// Packs only these files.
+    /// Packs only the files that `selection` selects.
     selection(selection: Selection) = selection;
     /// Sets the options for writing the database.
     write(options: WriteOptions) = options;

@@ -5,8 +5,9 @@
 //!           no step follows a symbolic link, whichever process created the link
 //! ```
 //!
-//! Invariant: an existing name means the old file, or, if it may be replaced, the complete new file, which is written beside it and then
-//! renamed. A file with a new name grows as it is written. A file that can't be finished is removed.
+//! Invariant: when a name exists already, the old file stays, or, if it may be replaced, is replaced by the complete new file, which is
+//! written beside it and then renamed. A new file gets its name at once and grows as it is written; if it can't be finished, it is
+//! removed.
 
 use std::fs::File;
 use std::io;
@@ -21,11 +22,12 @@ use super::name::SafeName;
 /// The reason why a row is not restored.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The row is at fault, or an existing file in its place. Other rows may succeed.
+    /// The row is at fault, or an object that exists in its place. Other rows may succeed.
     Refused(String),
-    /// A replaceable file or link of this name exists.
+    /// A file or link of this name exists, which `overwrite` would replace.
     Exists,
-    /// An object that has the name, or is no folder where the path needs a folder. Another row may have created it.
+    /// An object is in the way: it has the name and can't be replaced, or it is no folder where the path needs a folder. Another row of
+    /// the archive may have created it.
     InTheWay(String),
     /// The disk is full or failing, so other rows would fail, too.
     Ends(io::Error),
@@ -36,9 +38,9 @@ pub(crate) enum Failed {
 pub(crate) struct Below<'r> {
     root: &'r Folder,
     overwrite: bool,
-    /// The permission bits that new files lack, if known.
+    /// The permission bits that the system withholds from new files; `None` if unknown.
     umask: Option<u32>,
-    /// The last used folder.
+    /// The folder that was used last, and its name: the next file is often in the same folder.
     current: Option<(Vec<u8>, Folder)>,
 }
 
@@ -49,7 +51,7 @@ pub(super) struct About {
     pub(crate) mtime: Option<i64>,
 }
 
-/// The largest number of names to try for a temporary file.
+/// The maximum number of names to try for a temporary file.
 const TEMPORARIES_MAX: u32 = 1000;
 
 /// The reason for a refused row whose name exists.
@@ -60,7 +62,7 @@ impl<'r> Below<'r> {
         Below { root, overwrite, umask: umask(), current: None }
     }
 
-    /// Creates a file; `write` writes its content.
+    /// Creates a file. `write` is called with the open file and writes the content.
     pub(crate) fn file(
         &mut self,
         name: &SafeName,
@@ -129,7 +131,7 @@ impl<'r> Below<'r> {
         done.and_then(|()| about.mtime.map_or(Ok(()), |mtime| folder.set_time(mtime))).map_err(of_io)
     }
 
-    /// Returns the folder of a name, and its last component.
+    /// Returns the folder that contains a name, opened and created if necessary, and the last component of the name.
     fn place<'n>(&mut self, name: &'n SafeName) -> Result<(&Folder, &'n [u8]), Failed> {
         let (folder, component) = name.split();
         if component.is_empty() {
@@ -145,7 +147,7 @@ impl<'r> Below<'r> {
         }
         if self.current.as_ref().is_none_or(|(current, _)| current != name) {
             let (mut at, rest) = match self.current.take() {
-                // The folder is below the open folder.
+                // The wanted folder is inside the folder that is open.
                 Some((current, folder)) if name.starts_with(&current) && name[current.len()] == b'/' => {
                     (Some(folder), &name[current.len() + 1..])
                 }
@@ -161,7 +163,7 @@ impl<'r> Below<'r> {
     }
 }
 
-/// Opens a folder in another folder. Creates it if the name is free.
+/// Opens a folder in another folder. Creates it if nothing has its name.
 fn step(folder: &Folder, component: &[u8]) -> Result<Folder, Failed> {
     let open = || folder.folder(component);
     let opened = match open() {
@@ -182,7 +184,7 @@ fn step(folder: &Folder, component: &[u8]) -> Result<Folder, Failed> {
     })
 }
 
-/// Creates a file under a temporary name.
+/// Creates a file under a temporary name, with the permission bits of `mode`. Returns the file and its name.
 fn create_beside(folder: &Folder, mode: Option<u32>) -> Result<(File, String), Failed> {
     make_beside(|temporary| folder.create_file(temporary.as_bytes(), mode))
 }
@@ -203,7 +205,7 @@ fn make_beside<T>(make: impl Fn(&str) -> io::Result<T>) -> Result<(T, String), F
 impl About {
     /// Sets the mode and time of a complete file.
     fn give(self, file: &File, umask: Option<u32>) -> Result<(), Failed> {
-        // A new file already has the bits of its mode, except the bits of the umask.
+        // A new file was created with its mode. Only bits that the umask removed are still missing.
         if let Some(mode) = self.mode.filter(|mode| umask.is_none_or(|umask| mode & umask & PERMISSIONS != 0))
         {
             tree::set_mode(file, mode & PERMISSIONS).map_err(of_io)?;
@@ -219,7 +221,7 @@ fn set_link_time(folder: &Folder, component: &[u8], mtime: Option<i64>) -> Resul
     mtime.map_or(Ok(()), |mtime| folder.set_link_time(component, mtime).map_err(of_io))
 }
 
-/// Classifies a system error by its meaning for the following rows.
+/// Classifies a system error: it concerns only this row, or all following rows fail, too.
 pub(crate) fn of_io(error: io::Error) -> Failed {
     let in_the_way = |why: &str| Failed::InTheWay(why.to_owned());
     let why = match fault(&error) {

@@ -1,6 +1,7 @@
 //! Reads the rows of an archive through SQLite. Rows are not trusted, as an archive may be malicious.
 //!
-//! Several connections read one state of the database: if another process changes the database while they begin, they begin again.
+//! Several connections read the same state of the database. If another process changes the database while they begin their transactions,
+//! all of them begin again.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ pub enum Kind {
 pub(crate) struct Archive {
     path: PathBuf,
     pub(crate) layout: Layout,
-    /// A name of the rowid, if the table has rowids.
+    /// A name under which SQL can select the rowid; `None` if the table has no rowids or no such name is free.
     rowid: Option<String>,
     /// The smallest and the largest rowid; `None` if the table is empty.
     pub(crate) rowids: Option<(i64, i64)>,
@@ -50,7 +51,7 @@ pub(crate) struct Item<'r> {
     pub(crate) mtime: Option<i64>,
     /// The number of bytes of the file.
     pub(crate) bytes: u64,
-    /// The content of the file, deflated if its size is not `bytes`, or the target of the link; empty in a list.
+    /// The content of the file, deflated if its length is not `bytes`; or the target of the link. Empty if only a list was requested.
     pub(crate) data: &'r [u8],
 }
 
@@ -62,12 +63,12 @@ pub(crate) struct BadItem {
     pub(crate) why: String,
 }
 
-/// The number of attempts to begin all connections, if another process changes the database each time.
+/// The maximum number of attempts to begin all connections while another process keeps changing the database.
 const TRIES: usize = 20;
 
 impl Archive {
-    /// Opens the table of `layout`, or the existing table if no layout is given, on this number of connections (at least 1). All
-    /// connections see the same rows.
+    /// Opens the table of `layout` or, if `layout` is `None`, the table that exists. Returns the archive and this number of connections
+    /// (at least 1), all of which see the same rows.
     ///
     /// # Errors
     /// If the database has no archive, or can't be read.
@@ -132,7 +133,7 @@ impl Archive {
         })
     }
 
-    /// Passes each row with a rowid from `first` to `last` to `take`, in order, with its rowid.
+    /// Passes the rows with rowids from `first` to `last` to `take`, in the order of their rowids, each with its rowid.
     ///
     /// # Errors
     /// If the rows can't be read, or `take` returns an error.
@@ -180,7 +181,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Passes the row of a name to `take`, if it exists.
+    /// Passes the row of a name to `take`. Returns `false` if no row has the name.
     pub(crate) fn find_name(
         &self,
         connection: &Connection,
@@ -188,7 +189,7 @@ impl Archive {
         take: impl FnOnce(std::result::Result<Item<'_>, BadItem>) -> Result<()>,
     ) -> Result<bool> {
         let failed = |error| unreadable(&self.path, error);
-        // SQLite compares an integer key with the number that `name` spells.
+        // Compare the name as text: if the key column is an integer, SQLite converts the text to a number.
         let filter = format!("{} = ?1", columns(self.layout)[0]);
         let mut statement = connection.prepare(&self.select(true, &filter)).map_err(failed)?;
         let name = rusqlite::types::ToSqlOutput::Borrowed(ValueRef::Text(name));
@@ -199,11 +200,11 @@ impl Archive {
         }
     }
 
-    /// Returns the name of a row in the folder `folder`, at any depth.
+    /// Returns the name of any row inside the folder `folder`, at any depth; `None` if no row is.
     pub(crate) fn name_below(&self, connection: &Connection, folder: &[u8]) -> Result<Option<Vec<u8>>> {
         let (table, column) = (quoted(self.layout.table()), columns(self.layout)[0]);
         let sql = format!("SELECT {column} FROM main.{table} WHERE {column} > ?1 AND {column} < ?2 LIMIT 1");
-        // `0` is the character after `/`.
+        // Names inside the folder are those between `folder/` and `folder0`: `0` is the character after `/`.
         let text = |start: &[u8], end: &[u8]| [start, folder, end].concat();
         for start in [&b""[..], b"./"] {
             let (from, to) = (text(start, b"/"), text(start, b"0"));
@@ -249,7 +250,7 @@ impl Archive {
         format!("SELECT {rowid}, {what} FROM main.{name} WHERE {filter}")
     }
 
-    /// Parses a row.
+    /// Parses a row, or returns the reason why it can't be restored. `data` is `true` if the row was selected with its data.
     fn item<'r>(&self, row: &'r Row<'_>, data: bool) -> std::result::Result<Item<'r>, BadItem> {
         let value = |column| row.get_ref(column).unwrap_or(ValueRef::Null);
         let name = match (value(1), self.layout) {
@@ -296,7 +297,7 @@ fn of_sqlar<'r>(
     Ok(Item { data, ..item })
 }
 
-/// Parses a row of `sqlar` of whose data only the type was read.
+/// Parses a row of `sqlar` that was selected with the type of its data instead of the data.
 fn of_sqlar_listed<'r>(
     [mode, mtime, sz]: [ValueRef<'r>; 3],
     class: ValueRef<'r>,
@@ -373,7 +374,7 @@ fn columns(layout: Layout) -> Vec<&'static str> {
     }
 }
 
-/// Returns a column name that means the rowid, or `None` if the table has no rowid or its columns take all such names.
+/// Returns a name that means the rowid in SQL, or `None` if the table has no rowids or columns have all such names.
 fn rowid_of(table: &Table) -> Option<String> {
     match table.rowid_alias {
         Some(alias) => Some(quoted(&table.columns[alias].name)),

@@ -19,7 +19,7 @@ pub struct Selection {
 #[derive(Clone, Debug)]
 struct Glob {
     pattern: Pattern,
-    /// `true` if the pattern is compared with whole names.
+    /// `true` if the pattern has a `/`: it is then compared with whole names, not with single components.
     whole: bool,
 }
 

@@ -1,13 +1,13 @@
 //! `unpack`: restores the rows of an archive as files.
 //!
 //! ```text
-//!  ranges of rowids ──> threads, a connection each ──> folders as needed, files
-//!                                                        │ links and folders are remembered
-//!                                                        └─> links, then modes and times of folders, deepest first
+//!  ranges of rowids ──> threads, a connection each ──> files, and their folders as needed
+//!                                                         │ links, modes and times of folders: remembered
+//!                                                         └─> at the end: links, then modes and times of folders, the deepest first
 //! ```
 //!
-//! Rows that can't be restored, or would be outside of the folder, are refused by name, and the other rows are restored. No file is created
-//! through a symbolic link: the links of the archive are created last, when all files exist.
+//! A row that can't be restored, or whose file would be outside of the folder, is refused and reported by name; the other rows are
+//! restored. No file is created through a symbolic link of the archive: links are created last, when all files exist.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -32,7 +32,7 @@ use super::restore::{About, Below, EXISTS, Failed, of_io};
 use super::rows::{Archive, BadItem, Item};
 use super::{Kind, Layout, Selection};
 
-/// An archive to unpack.
+/// The unpacking of an archive: the database, the folder and the options.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Unpack {
@@ -46,8 +46,9 @@ pub struct Unpack {
     pub selection: Selection,
     /// `true` if existing files and links are replaced. Existing folders are always used.
     pub overwrite: bool,
-    /// `true` if files are spread over folders of at most 100 entries. Two digits of the key, or of the rowid if the key is no integer,
-    /// name each folder. The last two digits of an integer key name the file; a text key is the name of its file.
+    /// `true` if files are spread over nested folders of at most 100 entries each. The digits of the key (of the rowid if the key is no
+    /// integer) are taken two at a time, and each pair but the last names a folder. The last pair names the file; if the key is text, the
+    /// text does.
     pub tree: bool,
     /// The number of threads; `None` for one per core.
     pub threads: Option<usize>,
@@ -57,7 +58,7 @@ pub struct Unpack {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct UnpackReport {
-    /// The folder.
+    /// The folder with the restored files.
     #[serde(serialize_with = "path_as_text")]
     pub folder: Option<PathBuf>,
     /// The table.
@@ -92,13 +93,13 @@ pub struct Refusal {
     pub why: String,
 }
 
-/// The largest number of refusals that are reported individually.
+/// The maximum number of refusals that are reported individually.
 const REFUSALS_MAX: usize = 1000;
 
-/// The number of ranges of rowids for each thread: enough that no thread waits long for the last range.
+/// The number of ranges of rowids per thread: many small ranges, so that no thread works alone for long at the end.
 const RANGES_PER_THREAD: i128 = 64;
 
-/// The least number of rows of a range.
+/// The minimum number of rows of a range.
 const RANGE_ROWS_MIN: i128 = 128;
 
 impl TakesSettings for Unpack {
@@ -118,7 +119,7 @@ impl TakesSettings for Unpack {
 setters! { Unpack:
     /// Sets the table to read; `None` for `sqlar` if it exists, otherwise `kv`.
     layout(layout: impl Into<Option<Layout>>) = layout.into();
-    /// Unpacks only these files.
+    /// Unpacks only the files that `selection` selects.
     selection(selection: Selection) = selection;
     /// Replaces existing files and links.
     overwrite(overwrite: bool) = overwrite;
@@ -167,7 +168,7 @@ impl Unpack {
             archive: &archive,
             root: &root,
             ranges: Mutex::new(Ranges::new(archive.rowids, threads)),
-            // Two digits for each level, and at least three levels, as in kvtest.
+            // Two digits per level, and at least three levels, like the tree that SQLite's test program kvtest makes.
             tree_steps: archive.rowids.map_or(3, |(_, last)| last.max(1).ilog(100) as usize + 1).max(3),
             context: &context.child(),
         };
@@ -200,7 +201,7 @@ impl Unpack {
     }
 }
 
-/// A dispenser of ranges of rowids, in order.
+/// The ranges of rowids that no thread has taken yet.
 struct Ranges {
     next: i128,
     last: i128,
@@ -224,7 +225,7 @@ impl Ranges {
     }
 }
 
-/// The state of a run.
+/// The state of a run that all threads share.
 struct UnpackRun<'r> {
     unpack: &'r Unpack,
     archive: &'r Archive,
@@ -243,7 +244,7 @@ struct Restored {
     made_links: u64,
     refused: u64,
     existing: u64,
-    /// The first refusals, by rowid.
+    /// The first refusals, by the rowids of their rows.
     refusals: BTreeMap<i64, Vec<Refusal>>,
     links: Vec<(i64, SafeName, Vec<u8>, Option<i64>)>,
     folders: Vec<(i64, SafeName, About)>,
@@ -299,7 +300,7 @@ impl UnpackRun<'_> {
             for thread in threads {
                 match thread.join().unwrap_or_else(|_| Err(Error::target("a thread panicked"))) {
                     Ok(part) => restored.add(part),
-                    // The other threads were interrupted by the first error.
+                    // This error is only a consequence: the first error has interrupted the other threads.
                     Err(error)
                         if failed.is_none()
                             || error.kind() != sqluice_core::error::ErrorKind::Interrupted =>
@@ -316,7 +317,7 @@ impl UnpackRun<'_> {
         })
     }
 
-    /// Restores the ranges of one thread.
+    /// Restores ranges of rows on one thread, until no range is left.
     fn one(&self, connection: &Connection) -> Result<Restored> {
         let mut thread = Thread {
             run: self,
@@ -355,7 +356,8 @@ impl UnpackRun<'_> {
         Ok(())
     }
 
-    /// Adds the name of the archive's row that blocks another row, if any.
+    /// If a row failed because of an object in its way, adds the name of the archive's row that has created the object. Other results are
+    /// returned unchanged.
     fn explained(
         &self,
         connection: &Connection,
@@ -412,7 +414,7 @@ impl UnpackRun<'_> {
     }
 }
 
-/// The state of one thread.
+/// The state of one thread that restores rows.
 struct Thread<'r> {
     run: &'r UnpackRun<'r>,
     below: Below<'r>,
@@ -421,7 +423,7 @@ struct Thread<'r> {
 }
 
 impl Thread<'_> {
-    /// Restores a row, or remembers it for the end of the run.
+    /// Restores a file or a folder. Links, and modes and times of folders, are remembered for the end of the run.
     fn take(&mut self, connection: &Connection, rowid: i64, item: Result<Item<'_>, BadItem>) -> Result<()> {
         let Thread { run, below, inflater, restored } = self;
         let item = match item {

@@ -3,10 +3,10 @@
 //! ```text
 //!  names      one thread reads the folders; excluded folders are not entered
 //!  sorted     by the bytes of the whole names, so a folder precedes its content
-//!  metadata   all threads read mode, time and size, each for a part of the list
+//!  metadata   all threads read mode, time and size, each thread for a section of the list
 //! ```
 //!
-//! The memory is that of the list: a name and 40 bytes for each file, folder and link.
+//! In memory, the list takes the bytes of the name and 40 bytes more for each file, folder and link.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub(crate) struct List {
     pub(crate) skipped: Vec<Skipped>,
 }
 
-/// The files that the run itself writes, which can't be packed.
+/// The files that the run itself writes (the database and its sidecar files), which can't be packed.
 struct Own {
     /// The name of the database relative to the folder, if it is inside the folder.
     relative: Option<Vec<u8>>,
@@ -184,7 +184,7 @@ impl List {
         self.entries.push(Entry { name_start, name_bytes, kind, mode: 0, mtime: 0, bytes: 0 });
     }
 
-    /// Removes folders that are not included, unless they contain included entries.
+    /// Removes the entries that the selection does not include. A folder stays if an entry inside it does.
     fn keep_included(&mut self, selection: &Selection) {
         if !selection.has_includes() {
             return;
@@ -201,7 +201,7 @@ impl List {
         entries.retain(|entry| is_kept(entry) || leading.contains(entry.name(names)));
     }
 
-    /// Removes the entries that a layout can't store.
+    /// Removes the entries that `layout` can't store, and records them as skipped.
     fn leave_out_for(&mut self, layout: Layout) {
         if layout == Layout::Sqlar {
             return;
@@ -261,7 +261,7 @@ impl Entry {
 
 const THE_DATABASE: &str = "it is the database itself";
 
-/// Returns the reason why an entry gets no row, if any.
+/// Returns the reason why an entry gets no row, or `None` if it gets one.
 fn why_skipped(kind: Kind, name: &[u8], own: &Own) -> Option<&'static str> {
     match kind {
         Kind::File => own.has_name(name).then_some(THE_DATABASE),
@@ -273,7 +273,8 @@ fn why_skipped(kind: Kind, name: &[u8], own: &Own) -> Option<&'static str> {
     }
 }
 
-/// Reads the metadata of some entries. Returns the entries that are the run's own files.
+/// Reads the metadata of some entries. Returns the entries that turn out to be the run's own files, such as the database under another
+/// name.
 fn look_at(
     entries: &mut [Entry],
     names: &[u8],
@@ -316,7 +317,7 @@ pub(crate) fn changed(path: &Path) -> Error {
         .hint("run again when no program writes to it")
 }
 
-/// The last used folder: files of one folder follow each other.
+/// The folder that was opened last. The list is sorted by name, so the next file is often in the same folder.
 #[derive(Debug, Default)]
 pub(crate) struct OpenFolder {
     opened: Option<(Vec<u8>, Folder)>,

@@ -1,9 +1,10 @@
-//! The entries of partial indexes, and of indexes on expressions and VIRTUAL columns, as SQLite computes them from the rows.
+//! Has SQLite compute the entries that an index should have, from the rows of its table: for partial indexes, and for indexes on
+//! expressions and VIRTUAL columns. The check compares these with the entries in the file.
 //!
 //! ```text
-//!  fields of a row ──UTF-8──> batch ──> SQLite, in the text encoding of the database ──> values of entries, in that encoding again
+//!  fields of a row ──UTF-8──> batch ──> SQLite, in the text encoding of the database ──> values of entries, in this encoding
 //! ```
-//!
+//! Text in UTF-16 is converted to UTF-8 and back. If this might change a text, because the text is malformed, the index is not compared.
 //! Text in UTF-16 is converted to UTF-8 and back. If this may change a text, as it does with malformed text, the index is not compared.
 
 use std::sync::Arc;
@@ -19,15 +20,15 @@ use sqluice_format::value::Value;
 
 use super::spec::columns_of_fields;
 
-/// The indexes of a table that SQLite computes.
+/// The indexes of one table whose entries SQLite computes.
 #[derive(Debug)]
 struct OfTable {
     indexes: Arc<ComputedIndexes>,
     encoding: Option<Utf16>,
 }
 
-/// Sets `computed` for the tables and indexes whose entries SQLite computes. `encoding` is the text encoding in the file header (1, 2 or
-/// 3). Returns the names of the indexes that can't be computed, with the reasons.
+/// Sets `computed` in the tables and indexes whose entries SQLite can compute. `encoding` is the text encoding in the file header (1, 2
+/// or 3). Returns the names of the indexes whose entries SQLite can't compute, each with the reason.
 pub(super) fn add(schema: &Schema, tables: &mut [Table], encoding: u32) -> Vec<(String, String)> {
     let mut refused = Vec::new();
     for (table, spec) in schema.tables.iter().zip(tables) {
@@ -59,9 +60,9 @@ impl ComputeEntries for OfTable {
     }
 }
 
-/// The rows that wait to be computed.
+/// A batch of rows whose entries are not computed yet.
 struct Rows {
-    /// The computation; `None` if SQLite can't begin it.
+    /// The computation in SQLite; `None` if it could not begin, and then nothing is compared.
     entries: Option<EntriesOfRows>,
     encoding: Option<Utf16>,
     /// The values of the columns that entries depend on.

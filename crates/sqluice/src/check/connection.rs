@@ -1,4 +1,4 @@
-//! Connections that read a database.
+//! Opens the connections on which a check reads the database.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use sqluice_core::progress::Cancel;
 
-/// The constraints that SQLite keeps when a connection reads the schema.
+/// The constraints that SQLite keeps in the schema of a connection, and so checks in `integrity_check`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keeps {
     /// All constraints but CHECK: SQLite drops CHECK constraints on a read-only connection.
@@ -22,7 +22,7 @@ pub(super) fn open(path: &Path, keeps: Keeps, cancel: &Cancel) -> rusqlite::Resu
         Keeps::Checks => OpenFlags::SQLITE_OPEN_READ_WRITE,
     };
     let mut connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    // By default, the last connection that may write runs a checkpoint and removes the WAL when it closes.
+    // By default, SQLite runs a checkpoint and removes the WAL when the last connection closes that may write.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
@@ -37,10 +37,11 @@ pub(super) fn begin(path: &Path, cancel: &Cancel) -> rusqlite::Result<Connection
     begin_with(path, Keeps::NoChecks, cancel)
 }
 
-/// Opens a connection in a read transaction that keeps these constraints, or fewer if the file cannot be opened for writing.
+/// Opens a connection in a read transaction. The connection keeps the constraints of `keeps`, or [`Keeps::NoChecks`] if the file can't be
+/// opened for writing.
 ///
-/// A connection that may write rolls back a hot journal. So a read-only connection takes the lock first: it refuses a database with a hot
-/// journal.
+/// A connection that may write rolls back a hot journal, which would change the file. So a read-only connection takes the lock first: it
+/// refuses a database with a hot journal.
 pub(super) fn begin_with(path: &Path, keeps: Keeps, cancel: &Cancel) -> rusqlite::Result<Connection> {
     let begin = |keeps| -> rusqlite::Result<Connection> {
         let connection = open(path, keeps, cancel)?;
@@ -49,7 +50,7 @@ pub(super) fn begin_with(path: &Path, keeps: Keeps, cancel: &Cancel) -> rusqlite
         Ok(connection)
     };
     let first = begin(Keeps::NoChecks)?;
-    // A connection that may write removes the journal of an empty file.
+    // Open an empty file only for reading: a connection that may write would remove its journal.
     let is_empty = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
     Ok(match keeps {
         Keeps::Checks if !is_empty => begin(keeps).unwrap_or(first),
@@ -57,7 +58,7 @@ pub(super) fn begin_with(path: &Path, keeps: Keeps, cancel: &Cancel) -> rusqlite
     })
 }
 
-/// Returns the number of bytes of a sidecar file, if it exists.
+/// Returns the number of bytes of the sidecar file with this suffix (`-wal`, `-journal`), or `None` if it does not exist.
 pub(super) fn beside(path: &Path, suffix: &str) -> Option<u64> {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -1,14 +1,14 @@
 //! `check` and `info`: verifies a database and lists its content.
 //!
-//! [`sqluice_format::check`] reads the file's bytes, on all cores; SQLite parses the schema. SQLite's own `integrity_check`, which shares
-//! no code with it, can run in parallel. A SQLite read transaction is held meanwhile, so the file does not change. If the newest pages are
-//! in the WAL, SQLite reads the pages.
+//! [`sqluice_format::check`] reads the file's bytes, on all cores; SQLite parses the schema. On request, SQLite's own `integrity_check`
+//! runs in parallel; it shares no code with the check of this crate. An SQLite read transaction is held meanwhile, so the file does not
+//! change. If the newest pages are in the WAL, the check gets all pages from SQLite.
 //!
 //! Invariant: a check changes no byte of the database, its WAL or its journal. A hot journal is an error.
 //!
 //! ```text
-//!  SQLite: read transaction, schema ──> parts of trees ──> workers (one a core) ──> joined in order ──> report
-//!                                  └──> integrity_check, if requested ────────────────────────────────────┘
+//!  SQLite: read transaction, schema ──> parts of B-trees ──> workers (one per core) ──> results in order ──> report
+//!                                   └──> integrity_check, if requested ──────────────────────────────────────────┘
 //! ```
 //!
 //! This crate opens the file before SQLite opens it, and closes the file after SQLite has closed it: closing any descriptor of a file drops
@@ -66,11 +66,11 @@ pub struct Check {
 pub struct Checked {
     /// The findings of this crate's reader.
     pub report: check::Report,
-    /// The parts that were not verified, ordered by kind and name.
+    /// The parts of the database that were not verified, ordered by kind and name.
     pub unverified: Vec<Unverified>,
-    /// The problems that SQLite found.
+    /// The problems that SQLite's `integrity_check` has reported; empty if it did not run.
     pub sqlite_problems: Vec<String>,
-    /// The checksum of all pages, in hexadecimal.
+    /// The checksum of all pages, in hexadecimal; `None` if it was not requested.
     pub checksum: Option<String>,
     /// The number of bytes of the file.
     pub bytes: u64,
@@ -85,13 +85,13 @@ impl Checked {
         self.report.trees.iter().skip(1).filter(|tree| tree.kind != Index).map(|tree| tree.rows).sum()
     }
 
-    /// Returns `true` if no fault was found.
+    /// Returns `true` if neither this crate's reader nor SQLite has found a fault.
     pub fn is_sound(&self) -> bool {
         self.report.is_sound() && self.sqlite_problems.is_empty()
     }
 }
 
-/// The largest number of listed problems. Further problems are only counted.
+/// The maximum number of problems that are listed. Further problems are only counted.
 const PROBLEMS_MAX: usize = 100;
 
 /// The phases that [`Progress::phase`] reports.
@@ -139,7 +139,7 @@ impl Check {
     /// Checks the database. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// If the file can't be read, or another process's use prevents reading. Faults of the database are in the result.
+    /// If the file can't be read, or another process uses it in a way that prevents reading. Faults of the database are in the result.
     pub fn run_with(&self, context: &Context<'_>) -> Result<Checked> {
         let started = Instant::now();
         let target = &self.target;
@@ -161,7 +161,7 @@ impl Check {
         };
         let (from, bytes) = match &log {
             Some(log) => (Bytes::Log(log), log.bytes()),
-            // The size may have changed before the lock was taken.
+            // Read the size only now, under the lock: it may have changed since the file was opened.
             None => (
                 Bytes::File(descriptor.file()),
                 descriptor.file().metadata().map_err(|e| Error::read(target, e))?.len(),
@@ -193,7 +193,8 @@ impl Check {
         Ok(Checked { report, unverified, sqlite_problems, checksum, bytes, seconds })
     }
 
-    /// Runs SQLite's check, if requested, while `ours` runs. Returns the connection in its read transaction.
+    /// Runs `ours` and, if requested, SQLite's check at the same time. Returns the results of both, and the connection that still holds
+    /// its read transaction.
     fn beside<T>(
         &self,
         connection: Option<Connection>,
@@ -249,7 +250,7 @@ impl Check {
         self.threads.unwrap_or_else(cores)
     }
 
-    /// Reads all parts, and sums the checksums of their pages.
+    /// Checks all parts of the B-trees. Returns the result of each part in order, and the checksum of the pages that were read.
     fn parts(&self, parts: &Parts<'_>, shared: &Shared<'_>) -> Result<(Vec<Done>, Checksum)> {
         let threads = self.workers().min(parts.len());
         let next = AtomicUsize::new(0);
@@ -261,7 +262,7 @@ impl Check {
                 if part >= parts.len() {
                     return Ok((done, pages.checksum));
                 }
-                // After an error, no other part begins.
+                // After the first error, no worker begins another part.
                 done.push(
                     parts
                         .run(part, &mut pages)
@@ -292,7 +293,7 @@ impl Phase {
     }
 }
 
-/// Returns the header, if the file has a header.
+/// Returns the file header, or `None` if the file is empty.
 fn header(from: Bytes<'_>, bytes: u64, target: &Path) -> Result<Option<Header>> {
     let mut start = [0; DATABASE_HEADER_BYTES];
     if bytes < start.len() as u64 {

@@ -1,4 +1,4 @@
-//! Reads the pages of the file on any number of threads, and computes their checksum.
+//! Reads the pages of the database for the check, on several threads, and computes their checksum.
 
 use std::fs::File;
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::snapshot::Snapshot;
 /// The number of bytes read at once: a multiple of every page size. All windows of a thread fit into the L2 cache.
 const WINDOW_BYTES: u64 = 64 << 10;
 
-/// The number of kept windows: one for each level of a deep tree.
+/// The number of windows that a reader keeps: one for each level of a deep tree.
 const WINDOWS: usize = 8;
 
 /// The source of the bytes of pages.
@@ -25,7 +25,7 @@ const WINDOWS: usize = 8;
 pub(super) enum Bytes<'a> {
     /// The file, which does not change during the check.
     File(&'a File),
-    /// SQLite, if the newest pages are in the WAL.
+    /// SQLite's view of the pages, if the newest pages are in the WAL.
     Log(&'a Snapshot),
 }
 
@@ -35,9 +35,9 @@ pub(super) struct Shared<'a> {
     pub(super) path: &'a Path,
     pub(super) file_bytes: u64,
     pub(super) context: &'a Context<'a>,
-    /// A bit for each page in a checksum; empty without a checksum.
+    /// A bit for each page that the checksum includes already; empty if no checksum is computed.
     summed: Vec<AtomicU64>,
-    /// A bit for each window whose bytes are counted as progress: some windows are read repeatedly, or by several threads.
+    /// A bit for each window that progress includes already: a window may be read several times, and by several threads.
     counted: Vec<AtomicU64>,
 }
 
@@ -45,23 +45,24 @@ fn bits(number: u64) -> Vec<AtomicU64> {
     (0..number.div_ceil(64)).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// Sets a bit. Returns `true` if the bit exists and was not set before.
+/// Sets the bit `number`. Returns `true` if this call has changed it. Returns `false` if it was set before, or does not exist.
 fn set_bit(bits: &[AtomicU64], number: u64) -> bool {
     let bit = 1 << (number % 64);
     let word = bits.get((number / 64) as usize);
     word.is_some_and(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
 }
 
-/// A reader of pages through a few windows: a tree that was written in order is read in order, level by level.
+/// A reader of pages, which reads whole windows of the file and keeps the last few. If a tree was written in order, each of its levels is
+/// read in order, and so each window only once.
 pub(super) struct FilePages<'a> {
     shared: &'a Shared<'a>,
     /// The windows, the most recently read first.
     windows: Vec<Window>,
-    /// The checksum of the pages that this reader read first.
+    /// The checksum of the pages that no other reader read before this one.
     pub(super) checksum: Checksum,
 }
 
-/// A part of the file that begins at a multiple of [`WINDOW_BYTES`].
+/// The bytes of [`WINDOW_BYTES`] of the file, from a multiple of [`WINDOW_BYTES`] on.
 #[derive(Default)]
 struct Window {
     at: u64,
@@ -86,12 +87,12 @@ impl<'a> Shared<'a> {
         FilePages { shared: self, windows: Vec::new(), checksum: Checksum::default() }
     }
 
-    /// Returns `true` if the page needs a checksum and is visited for the first time.
+    /// Returns `true` if a checksum is computed and this is the first call for the page.
     fn is_first(&self, number: u32) -> bool {
         set_bit(&self.summed, u64::from(number))
     }
 
-    /// Stops counting windows as progress.
+    /// Ends the progress reports: bytes that are read from now on are not counted.
     pub(super) fn stop_counting(&self) {
         self.counted.iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
     }

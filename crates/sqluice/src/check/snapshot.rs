@@ -1,9 +1,9 @@
 //! Reads the pages of a database whose newest pages are in the WAL. SQLite returns the pages as its read transaction sees them.
 //!
 //! ```text
-//!  watch       data_version ─────────────── unchanged: then both connections see one state
-//!  connection              BEGIN                  schema, integrity_check
-//!  reader                         BEGIN           pages, by sqlite_dbpage
+//!  watch       data_version ─────────────── data_version is unchanged: both connections see one state
+//!  connection              BEGIN                  reads the schema, runs integrity_check
+//!  reader                         BEGIN           reads pages from sqlite_dbpage
 //! ```
 //!
 //! The file alone has old pages, and only the shared memory of the WAL shows which frames are valid.
@@ -19,10 +19,10 @@ use sqluice_reader::dbpage;
 
 use super::connection::{Keeps, begin, begin_with, open};
 
-/// The number of attempts to begin both connections, if another process commits in between each time.
+/// The maximum number of attempts to begin both connections. An attempt fails if another process commits in between.
 const TRIES: usize = 100;
 
-/// A state of a database, whose pages any number of threads can read.
+/// One state of a database. Any number of threads can read its pages.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     reader: Mutex<Connection>,
@@ -31,7 +31,7 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Begins to read. Returns a connection in a transaction, which keeps these constraints, and the pages as the transaction sees them.
+    /// Begins to read. Returns a connection in a read transaction, with the constraints of `keeps`, and the pages of the same state.
     pub(super) fn begin(
         path: &Path,
         target: &Path,

@@ -1,4 +1,4 @@
-//! Describes the schema for the check of the format crate: the fields of records, and their valid values.
+//! Describes the schema to the check of the format crate: the columns of each record, their valid values, and the order of the indexes.
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -29,7 +29,7 @@ fn of_table(table: &schema::Table, defaults: &Defaults) -> rusqlite::Result<Tabl
             default: defaults.of(column)?,
         })
     });
-    // A column that occurs twice, with two collations, has one value.
+    // A column that occurs twice in an index, with two collations, is stored once.
     let field_of = |column: usize| columns.iter().position(|&of_field| of_field == column);
     let source = |value: Indexed| match value {
         Indexed::Column(column) if table.rowid_alias == Some(column) => Source::Rowid,
@@ -75,7 +75,7 @@ fn as_column(value: Indexed) -> Option<usize> {
     }
 }
 
-/// Returns the order of an index by its first `fields` columns. The order is `None` if SQLite alone can't compare a column.
+/// Returns the order of an index by its first `fields` columns. The order has `None` for a column that only SQLite can compare.
 fn key(index: &index::Index, fields: usize, encoding: u32) -> Key {
     let order = index.order().map(|order| KeyOrder::new(&order.columns()[..fields]));
     let by_bytes =
@@ -84,7 +84,8 @@ fn key(index: &index::Index, fields: usize, encoding: u32) -> Key {
     Key { order, unique_fields: None, converted }
 }
 
-/// Returns the values that a column may hold: the types of STRICT tables are exact, and affinity converts values of other columns.
+/// Returns the values that a column may hold: in a STRICT table, only those of its type; in another table, those that its affinity does
+/// not convert.
 fn takes(column: &Column, strict: bool) -> Takes {
     let all = Takes { null: !column.not_null, ..Takes::ANYTHING };
     let nothing =
@@ -105,7 +106,8 @@ fn takes(column: &Column, strict: bool) -> Takes {
     }
 }
 
-/// Has SQLite compute DEFAULT values, for records that are older than ALTER TABLE ADD COLUMN and lack the column.
+/// A connection on which SQLite computes DEFAULT values. Records that are older than an ALTER TABLE ADD COLUMN lack the column, and mean
+/// its DEFAULT.
 struct Defaults {
     connection: Connection,
     encoding: u32,
@@ -128,7 +130,7 @@ impl Defaults {
             let sql = format!("{before}; ALTER TABLE d ADD COLUMN c {affinity} DEFAULT {default}");
             self.connection.execute_batch(&sql)
         };
-        // A default that SQLite computes for each new row can't be the value of an older row.
+        // Skip a DEFAULT that SQLite computes for each new row, such as a time: ADD COLUMN refuses it, so no record lacks such a column.
         if create(default).or_else(|_| create(&format!("({default})"))).is_err() {
             return Ok(Constant::Null);
         }

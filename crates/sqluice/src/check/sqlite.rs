@@ -19,12 +19,12 @@ use super::{PROBLEMS_MAX, computed, spec};
 pub(super) struct Held {
     /// The connection in a read transaction, which keeps the file unchanged.
     pub(super) connection: Connection,
-    /// The pages of the database, if the newest pages are in the WAL.
+    /// SQLite's view of the pages if the newest pages are in the WAL; `None` if the file has all pages.
     pub(super) log: Option<Snapshot>,
 }
 
-/// Begins to read the database. If SQLite reports that the file is no database, returns SQLite's message; this crate's reader will explain
-/// the fault.
+/// Begins to read the database. If SQLite says that the file is no database, returns SQLite's message instead; this crate's reader will
+/// then report the fault in detail.
 pub(super) fn hold(
     target: &Path,
     keeps: Keeps,
@@ -37,7 +37,8 @@ pub(super) fn hold(
         Err(error) if is_unsound(&error) => return Ok(Err(message(error))),
         Err(error) => return Err(unreadable(target, error)),
     };
-    // For this transaction, an empty WAL stays empty: pages that are added to the WAL now are not copied to the file.
+    // An empty WAL has no pages for this transaction, also if it grows meanwhile: the lock prevents a checkpoint, so the file does not
+    // change.
     if beside(&path, "-wal").is_none_or(|bytes| bytes == 0) {
         return Ok(Ok(Held { connection, log: None }));
     }
@@ -64,7 +65,7 @@ pub(super) fn tables(connection: &Connection, target: &Path, encoding: u32) -> R
     }
 }
 
-/// The findings of `PRAGMA integrity_check`.
+/// The results of `PRAGMA integrity_check`.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     /// The faults that SQLite found.
@@ -75,7 +76,7 @@ pub(super) struct Said {
     pub(super) kept_checks: bool,
 }
 
-/// Returns the objects that stay unverified after SQLite's `integrity_check`, if it ran.
+/// Returns the objects of `all` that SQLite's `integrity_check` has not verified either. `said` is its result, `None` if it did not run.
 pub(super) fn left_unverified(all: Vec<Found>, said: Option<&Said>) -> Vec<Unverified> {
     let is_verified = |Found { unverified, table }: &Found| {
         said.is_some_and(|said| {
@@ -92,7 +93,7 @@ pub(super) fn left_unverified(all: Vec<Found>, said: Option<&Said>) -> Vec<Unver
     left.chain(own).collect()
 }
 
-/// Runs `PRAGMA integrity_check` on the database. If SQLite can't compile or finish that, runs it on one table after another.
+/// Runs `PRAGMA integrity_check` on the database. If SQLite can't compile or finish this, runs it on each table separately.
 pub(super) fn integrity_check(connection: &Connection) -> rusqlite::Result<Said> {
     let mut said = Said { kept_checks: !connection.is_readonly("main")?, ..Said::default() };
     match lines(connection, &PROBLEMS_MAX.to_string()) {
@@ -110,7 +111,7 @@ impl Said {
         let mut tables = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
         let tables = tables.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()?;
         for table in tables {
-            // SQLite parses a number as the largest number of reported problems, not as a table name.
+            // Skip a table whose name is a number: SQLite would take it for the maximum number of problems to report.
             let is_number = table.trim_start_matches(['+', '-']).bytes().all(|byte| byte.is_ascii_digit());
             if is_number {
                 self.unanswered.push((table, "its name is a number".to_owned()));
@@ -146,7 +147,7 @@ impl Said {
     }
 }
 
-/// Returns the lines of `PRAGMA integrity_check(what)`; no line means that SQLite found no fault.
+/// Returns the problems that `PRAGMA integrity_check(what)` reports, a line each; empty if SQLite found no fault.
 fn lines(connection: &Connection, what: &str) -> rusqlite::Result<Vec<String>> {
     let mut statement = connection.prepare(&format!("PRAGMA integrity_check({what})"))?;
     let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
@@ -154,12 +155,12 @@ fn lines(connection: &Connection, what: &str) -> rusqlite::Result<Vec<String>> {
     Ok(if lines == ["ok"] { Vec::new() } else { lines })
 }
 
-/// Returns `true` if a line says that SQLite could not check a full-text table, and not that the table is damaged.
+/// Returns `true` if a line of `integrity_check` says that a full-text table could not be checked, and not that it is damaged.
 fn is_no_answer(line: &str) -> bool {
     line.starts_with("unable to validate the inverted index") && line.ends_with("SQL logic error")
 }
 
-/// Returns SQLite's message for a read of a table that it could not check, or `None` if the read succeeds.
+/// Reads from a table that SQLite could not check. Returns SQLite's message, or `None` if the read succeeds.
 fn why_unanswered(connection: &Connection, table: &str) -> Option<String> {
     let name = quoted(table);
     let read =
@@ -169,7 +170,8 @@ fn why_unanswered(connection: &Connection, table: &str) -> Option<String> {
     tried.into_iter().find_map(|sql| read(sql).err()).map(message)
 }
 
-/// Returns `true` if SQLite can't run a statement because an object of the schema needs an application. Damage has other error codes.
+/// Returns `true` if SQLite can't run a statement because it needs a function, collation or tokenizer of an application. Damage has other
+/// error codes.
 fn is_application(error: &rusqlite::Error) -> bool {
     let refused = matches!(error, rusqlite::Error::SqlInputError { .. });
     refused || error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown)
@@ -183,7 +185,7 @@ fn is_unsound(error: &rusqlite::Error) -> bool {
     refused || matches!(error.sqlite_error_code(), Some(NotADatabase | DatabaseCorrupt | Unknown))
 }
 
-/// Returns SQLite's message, without the SQL statement.
+/// Returns SQLite's message, without the SQL statement that rusqlite appends.
 fn message(error: rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg,

@@ -1,4 +1,4 @@
-//! The parts of a database that a check can't verify, because only SQLite or an application can.
+//! The parts of a database that this crate's check can't verify: only SQLite, or the application that wrote them, can.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use sqluice_engine::sqlite::is_virtual_table;
 pub struct Unverified {
     /// The kind of the part.
     pub what: UnverifiedKind,
-    /// The table or index, with SQLite's message if SQLite's own check of a table did not run.
+    /// The name of the table or index. If SQLite's own check of a table did not run, SQLite's message follows.
     pub name: String,
 }
 
@@ -40,7 +40,7 @@ pub enum UnverifiedKind {
     VirtualTable,
     /// The order of an index or a WITHOUT ROWID table by a collation of an application.
     Collation,
-    /// The findings of SQLite's own check of a table, which needs a collation, function or tokenizer of an application.
+    /// A table that SQLite could not check, because it needs a collation, function or tokenizer of an application.
     IntegrityCheck,
 }
 
@@ -76,8 +76,8 @@ pub(super) struct Found {
     pub(super) table: String,
 }
 
-/// Returns the parts of these tables that this crate's reader does not verify. `refused` are the indexes that can't be computed, with the
-/// reason.
+/// Returns the parts of these tables that this crate's reader does not verify. `refused` has the indexes whose entries SQLite can't
+/// compute, with the reasons.
 pub(super) fn of_schema(schema: &Schema, tables: &[Table], refused: &[(String, String)]) -> Vec<Found> {
     let mut all = Vec::new();
     let add = |all: &mut Vec<Found>, table: &str, what, name: &str| {
@@ -117,7 +117,7 @@ pub(super) fn of_schema(schema: &Schema, tables: &[Table], refused: &[(String, S
     all
 }
 
-/// Adds the indexes that were not compared because an entry could not be computed.
+/// Adds the indexes of `uncompared` to `found`: while reading, an entry of each could not be computed.
 pub(super) fn with_uncompared(mut found: Vec<Found>, uncompared: &[(String, String)]) -> Vec<Found> {
     found.extend(uncompared.iter().map(|(table, index)| {
         let name = format!("{index} (an entry can't be computed)");
@@ -127,7 +127,7 @@ pub(super) fn with_uncompared(mut found: Vec<Found>, uncompared: &[(String, Stri
     found
 }
 
-/// Returns the kind of content of a CREATE VIRTUAL TABLE statement's module.
+/// Returns the kind of part for a virtual table, by the module in its CREATE VIRTUAL TABLE statement.
 fn of_module(sql: &str) -> UnverifiedKind {
     let tokens = token::tokens(sql);
     let mut words = tokens.iter().filter(|token: &&Token| !token.is_comment());

@@ -1,4 +1,4 @@
-//! Transactions of SQLite in files without other users: a new file whose pages are written, or a temporary database.
+//! Runs SQLite transactions in files that nobody else uses: a new file whose pages have been written, or a temporary database.
 
 use std::path::Path;
 
@@ -11,7 +11,8 @@ use sqluice_engine::options::WriteOptions;
 use sqluice_engine::plan::Memory;
 use sqluice_format::database::{Header, encoding_name};
 
-/// Calls `make` in one transaction in the new file at a path. The file must still have its temporary name.
+/// Opens the new file at `path`, and calls `make` in one transaction. The file must still have its temporary name, so that nobody else
+/// uses it.
 ///
 /// # Errors
 /// The errors of `make`, or if SQLite can't open or write the file.
@@ -40,7 +41,7 @@ pub(crate) fn means_of_text<'m>(
     let folder = options.temp_dir.as_deref().or(path.parent());
     Ok(Means {
         workers: Memory::divide(options, false)?.threads,
-        // The rest is for SQLite's cache.
+        // The other half of the memory is for SQLite's cache.
         memory_bytes: (options.memory_bytes / 2) as usize,
         temp_dir: folder.map_or_else(std::env::temp_dir, Path::to_owned),
         cancel: &context.cancel,

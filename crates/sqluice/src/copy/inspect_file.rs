@@ -19,14 +19,14 @@ use sqluice_engine::output::{WholeFile, explained};
 /// The number of bytes read at once.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Returns the path of the file, which is beside the database.
+/// Returns the path of the inspect file of a database, in the same folder.
 pub(super) fn path(database: &Path) -> PathBuf {
     let mut name = database.file_stem().unwrap_or_default().to_owned();
     name.push("-inspect.json");
     database.with_file_name(name)
 }
 
-/// Writes the file. `counts` has the known row counts of tables.
+/// Writes the inspect file. `counts` has the row counts that are known; the others are computed by SQL.
 ///
 /// # Errors
 /// If the database can't be read, or the file can't be written.
@@ -53,7 +53,7 @@ pub(super) fn write(
         let known = counts.iter().find(|(table, _)| table.eq_ignore_ascii_case(&name));
         let count = match known {
             Some((_, count)) => Some(*count),
-            // The row count of a virtual table, whose module may be missing.
+            // The count of a virtual table is left out if its module is missing.
             None => connection
                 .query_row(&format!("SELECT count(*) FROM {}", quoted(&name)), [], |row| row.get::<_, i64>(0))
                 .ok()

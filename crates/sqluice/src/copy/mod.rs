@@ -8,16 +8,17 @@
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
 //!
-//! The copy is one committed state of the source. Other processes may use the source meanwhile: in WAL mode they may write, in the rollback
-//! modes their commits wait. Tables keep their rowids, and `sqlite_schema` its order and its text. Full leaves are copied unchanged, other
-//! leaves are rewritten, and the order of all indexes is verified meanwhile.
+//! The copy is one committed state of the source. Other processes may use the source meanwhile. In WAL mode they may also write; with a
+//! rollback journal, their commits wait for the end of the copy. Tables keep their rowids, and `sqlite_schema` keeps its order and text.
+//! Full leaves are copied unchanged, other leaves are rewritten, and the order of all indexes is verified.
 //!
 //! A copy may leave out rows by conditions and samples ([`Copy::filter`], [`Copy::sample`]), with the rows that refer to them.
 //!
 //! A copy may be **masked** ([`Masking`]): the columns in a mask file get other values.
 //!
-//! If the source is also the target, the copy replaces the source, like VACUUM: no other process may use the database meanwhile. If other
-//! processes could have the database open unseen, one transaction writes the pages into the file, instead of a rename ([`Replacement`]).
+//! If the source is also the target, the copy replaces the source, like VACUUM, and no other process may use the database meanwhile. The
+//! new file is renamed, or, if other processes might have the old one open without being noticed, a transaction writes its pages into the
+//! old file ([`Replacement`]).
 
 mod by_sqlite;
 #[cfg(feature = "export")]
@@ -83,7 +84,7 @@ pub struct PreparedCopy {
     plan: CopyPlan,
 }
 
-/// The opened source, for the plan or the run.
+/// The source, opened for the plan or the run, and everything that is known about the copy.
 struct Opened {
     /// The copy with the settings of its purpose.
     settled: Settled,
@@ -106,12 +107,12 @@ enum Remade {
     Reduced,
 }
 
-/// The additional parts of a masked copy.
+/// The parts of a copy that only a masked copy has.
 struct Masked {
     masks: Masks,
     full_text: Vec<FullText>,
     plan: MaskPlan,
-    /// The time of the search for values that masks do not reach.
+    /// The time that the search for personal data in unmasked columns took.
     search: PhaseReport,
 }
 
@@ -137,7 +138,7 @@ impl Opened {
         is_reduced.then_some(Remade::Reduced)
     }
 
-    /// Adds the masks, if the copy is masked, and searches for values that they do not reach.
+    /// Determines the masks, if the copy is masked, and searches for personal data that they leave in the copy.
     fn masked(mut self, context: &Context<'_>) -> Result<Opened> {
         if let Some(masking) = self.settled.copy.mask.clone() {
             self.masked = Some(Masked::new(&masking, &mut self, context)?);
@@ -145,7 +146,7 @@ impl Opened {
         Ok(self)
     }
 
-    /// Returns a message with the setting that leaves out a damaged table or index.
+    /// Returns the setting that leaves out a damaged table or index, as a hint; `None` if no setting does.
     fn without(&self, DamagedTree { is_index, name, table, .. }: &DamagedTree) -> Option<Message> {
         let is_it = |index: &&Index| index.name.eq_ignore_ascii_case(name);
         let index = self.schema.table(table).and_then(|table| table.indexes.iter().find(is_it));
@@ -158,7 +159,8 @@ impl Opened {
 }
 
 impl Copy {
-    /// Connects to the store if the target is a URL, for [`Copy::wanted`]. Otherwise the plan and the run connect.
+    /// If the target is a URL, connects to its store, so that [`Copy::wanted`] knows the store. Without this call, the plan and the run
+    /// connect.
     ///
     /// # Errors
     /// If the store can't be reached.
@@ -182,7 +184,7 @@ impl Copy {
     fn plan(&self, context: &Context<'_>) -> Result<CopyPlan> {
         let settled = Settled::new(self)?;
         settled.copy.refuse_target(&settled.wanted)?;
-        // Determined before the source is read, as closing the source's file would drop its locks.
+        // Must be called before the source is read: it opens and closes the source's file, which would drop the locks of this process.
         let replacement = settled.copy.replacement(&settled.wanted)?;
         let opened = Copy::open(settled, None, context)?.masked(context)?;
         let copy = &opened.settled.copy;
@@ -191,8 +193,8 @@ impl Copy {
         Ok(CopyPlan::new(&opened, &header, mode, replacement))
     }
 
-    /// Returns the first copied rows of each masked table, `rows` at most, with their new values. Without a key file, the values differ
-    /// in each run. A temporary file has the keys of rows that conditions and samples leave out.
+    /// Returns the first copied rows of each masked table, `rows` at most, with their new values. Without a key file, the new values
+    /// differ in each run. If conditions or samples leave out rows, a temporary file is written with the keys of these rows.
     ///
     /// # Errors
     /// As [`Copy::prepare`].
@@ -229,7 +231,7 @@ impl Copy {
         let settled = Settled::new(self)?;
         settled.copy.refuse_target(&settled.wanted)?;
         context.progress.phase("lock", None);
-        // Dropped after the snapshot, when the whole source is read.
+        // The lock is dropped after the snapshot, when the whole source has been read.
         let exclusive = match self.is_in_place() {
             true => {
                 Some(Arc::new(Exclusive::take(&Target::resolve(&self.source, &self.write), &context.cancel)?))
@@ -315,7 +317,7 @@ impl Copy {
         Ok(subset.iter().fold(report, |report, subset| report.after(std::slice::from_ref(&subset.phase))))
     }
 
-    /// Returns the source of an object's tree.
+    /// Returns the source of the pages or rows of an object.
     fn content<'a>(
         &self,
         opened: &'a Opened,
@@ -344,7 +346,7 @@ impl Copy {
         if this.write.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
         }
-        // Only the run finds trees that are out of order, whose sorting needs more memory.
+        // Checks that the memory suffices. Sorting needs more memory, but only the run finds out which B-trees are out of order.
         Memory::divide(&this.write, false)?;
         let mut options = ReadOptions::new();
         options.busy_timeout = this.write.busy_timeout;
@@ -394,7 +396,7 @@ impl Copy {
         wanted.refuse()
     }
 
-    /// Refuses options that a masked copy can't have.
+    /// Refuses options that contradict a masked copy.
     fn refuse_masked(&self) -> Result<()> {
         match self.purpose {
             _ if self.mask.is_none() => Ok(()),
@@ -406,7 +408,7 @@ impl Copy {
         }
     }
 
-    /// Refuses options that do not go with left-out rows. Of a copy of all rows, refuses options that choose among left-out rows.
+    /// Refuses options that contradict left-out rows. If all rows are copied, refuses options that only concern left-out rows.
     fn refuse_without_rows(&self) -> Result<()> {
         if self.leaves_rows_out() {
             return match self.purpose {
@@ -446,7 +448,8 @@ impl Copy {
         }
     }
 
-    /// Refuses purposes that are not built in, and an existing file in place of the file beside the copy.
+    /// Refuses a purpose that this build does not have, and an existing file at the path of the file that the purpose writes beside the
+    /// copy.
     fn refuse_beside(&self) -> Result<()> {
         match self.purpose {
             Some(purpose @ (Purpose::D1 | Purpose::Datasette)) if self.write.destination.is_some() => {
@@ -468,7 +471,7 @@ impl Copy {
         }
     }
 
-    /// Refuses `interior_first` for a file whose first pages SQLite uses differently.
+    /// Refuses `interior_first` for a file whose first pages SQLite needs for something else, such as auto_vacuum.
     fn refuse_interior_first(&self, snapshot: &Snapshot) -> Result<()> {
         if !self.interior_first || self.auto_vacuum_of(snapshot) == AutoVacuum::None {
             return Ok(());
@@ -486,7 +489,7 @@ impl Copy {
         is_same(&self.source, &self.target)
     }
 
-    /// Returns the method that will replace an existing file at the target, if any.
+    /// Returns the method that will replace the file at the target; `None` if no file is replaced.
     fn replacement(&self, wanted: &Wanted) -> Result<Option<Replacement>> {
         if self.purpose == Some(Purpose::D1) || !(self.is_in_place() || self.write.overwrite) {
             return Ok(None);
@@ -494,7 +497,7 @@ impl Copy {
         wanted.replacing().replacement(self.page_size.map(PageSize::bytes))
     }
 
-    /// Returns the new file.
+    /// Returns the request for the new file: its path, and the replacement of an existing file.
     pub fn wanted(&self) -> Wanted {
         Wanted::new(Target::resolve(&self.target, &self.write), self.write.overwrite)
     }
@@ -563,7 +566,7 @@ impl PreparedCopy {
 }
 
 impl Masked {
-    /// Resolves masks, changes the text of the schema, and finds values that masks do not reach.
+    /// Determines the masks, rewrites the SQL text of the schema, and searches for personal data that the masks leave in the copy.
     fn new(masking: &Masking, opened: &mut Opened, context: &Context<'_>) -> Result<Masked> {
         let masks = Masked::masks(masking, opened, &context.cancel)?;
         let texts = Texts::rewrite(opened, &masks, masking.strip_literals)?;
@@ -578,7 +581,7 @@ impl Masked {
         Ok(Masked { masks, full_text, plan, search })
     }
 
-    /// Resolves masks.
+    /// Determines the masks of all columns.
     fn masks(masking: &Masking, opened: &Opened, cancel: &Cancel) -> Result<Masks> {
         let Opened { snapshot, schema, objects, selection, .. } = opened;
         refuse_old_descending(snapshot, schema)?;
@@ -590,7 +593,8 @@ impl Masked {
     }
 }
 
-/// Refuses an old schema format in which DESC indexes ascend, as rebuilt indexes descend.
+/// Refuses a database with an old schema format, in which DESC indexes are in ascending order: rebuilt indexes would be in descending
+/// order.
 fn refuse_old_descending(snapshot: &Snapshot, schema: &Schema) -> Result<()> {
     let descends = |index: &Index| index.columns.iter().any(|column| column.descending);
     let mut indexes = schema.tables.iter().flat_map(|table| table.clustered.iter().chain(&table.indexes));
@@ -607,7 +611,7 @@ fn refuse_old_descending(snapshot: &Snapshot, schema: &Schema) -> Result<()> {
     }
 }
 
-/// Returns the rows of `sqlite_sequence`. For tables with masked rowids, these follow from the new rowids.
+/// Returns the rows of `sqlite_sequence` for a masked copy. For a table with masked rowids, the number is the largest new rowid.
 fn masked_sequences(snapshot: &Snapshot, masks: &Masks, made: &MaskedTables) -> Result<Vec<(String, i64)>> {
     let new = made.sequences()?;
     let old = sequences(&snapshot.connection())?;

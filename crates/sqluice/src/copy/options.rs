@@ -35,27 +35,28 @@ pub struct Copy {
     pub tables: Vec<String>,
     /// The tables and views to leave out.
     pub exclude_tables: Vec<String>,
-    /// `true` if indexes that are not unique are left out.
+    /// `true` if indexes that are not unique are left out. Unique indexes are copied.
     pub no_indexes: bool,
-    /// `true` if left-out objects may break views, triggers and references.
+    /// `true` if the copy is written even if views, triggers or references break because of left-out objects.
     pub force: bool,
-    /// `true` if index entries are not compared with rows, nor values with their columns. Pages and records are always verified.
+    /// `true` if two checks are skipped: that index entries match their rows, and that values suit their columns. Pages and records are
+    /// always verified.
     pub no_verify: bool,
-    /// The largest time for which reading the source may keep other processes from committing; `None` for no limit.
+    /// The maximum time for which reading the source may keep other processes from committing; `None` for no limit.
     pub busy_limit: Option<Duration>,
     /// The journal mode of the copy; `None` for a rollback journal, or for the mode of the source if the copy replaces the source.
     pub journal_mode: Option<JournalMode>,
-    /// The auto_vacuum mode of the copy; `None` for the mode of the source. SQLite writes a copy with auto_vacuum: objects are in the order
-    /// of `VACUUM INTO`, and interior pages anywhere.
+    /// The auto_vacuum mode of the copy; `None` for the mode of the source. SQLite itself writes a copy with auto_vacuum: the order of
+    /// objects is that of `VACUUM INTO`, and interior pages may be anywhere.
     pub auto_vacuum: Option<AutoVacuum>,
     /// `PRAGMA user_version` of the copy; `None` for the version of the source.
     pub user_version: Option<i32>,
     /// `PRAGMA application_id` of the copy; `None` for the ID of the source.
     pub application_id: Option<i32>,
-    /// `true` if all interior pages follow page 1, for readers that fetch ranges of the file. The source is then read twice. Not with
-    /// auto_vacuum.
+    /// `true` if all interior pages directly follow page 1, for readers that fetch ranges of the file. The source is then read twice.
+    /// Can't be combined with auto_vacuum.
     pub interior_first: bool,
-    /// The purpose of the copy, which determines settings; `None` for no particular purpose.
+    /// The purpose of the copy, which implies other settings; `None` for no particular purpose.
     pub purpose: Option<Purpose>,
     /// Tables, each with an SQL condition that is true for the rows to copy. Several conditions on a table must all be true.
     pub filters: Vec<(String, String)>,
@@ -67,9 +68,9 @@ pub struct Copy {
     pub sample_children: bool,
     /// The treatment of rows that refer to left-out rows, unless `sample_children` leaves them out.
     pub orphans: Orphans,
-    /// The columns that refer to a key without REFERENCES, such as `visits.place_id=places.id`, for copies without some rows.
+    /// The columns that refer to a key without REFERENCES, such as `visits.place_id=places.id`. Used if rows are left out.
     pub references: Vec<String>,
-    /// The columns that seem to refer to a key but do not, such as `visits.place_id`, for copies without some rows.
+    /// The columns that seem to refer to a key but do not, such as `visits.place_id`. Used if rows are left out.
     pub no_references: Vec<String>,
     /// The masks of columns; `None` if the copy has the values of the source. All pages of a masked copy are rewritten.
     pub mask: Option<Masking>,
@@ -79,15 +80,15 @@ pub struct Copy {
 
 /// A sample of the rows of a table.
 ///
-/// A hash of the seed and of a row's PRIMARY KEY decides about the row. So the same seed chooses the same rows of a table whose rows are the
-/// same, whatever their order, and however many threads copy them. In a table without a PRIMARY KEY the rowid decides, and VACUUM may
-/// change rowids.
+/// A hash of the seed and of a row's PRIMARY KEY decides if the row is in the sample. So the same seed chooses the same rows, whatever
+/// the order of the rows or the number of threads. In a table without a PRIMARY KEY, the rowid takes its place; VACUUM may change such
+/// rowids.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Sample {
-    /// This percentage of the rows: each row is in the sample with this probability, whatever the other rows are.
+    /// This percentage of the rows: each row is in the sample with this probability, independently of other rows.
     Percent(f64),
-    /// This number of rows. The rows with the smallest hashes are in the sample.
+    /// Exactly this number of rows, or all if the table has fewer: the rows with the smallest hashes.
     Rows(u64),
 }
 
@@ -139,7 +140,7 @@ impl fmt::Display for Sample {
     }
 }
 
-/// A journal mode that a file keeps ([docs](https://www.sqlite.org/pragma.html#pragma_journal_mode)).
+/// A journal mode that is stored in the database file ([docs](https://www.sqlite.org/pragma.html#pragma_journal_mode)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JournalMode {
@@ -173,7 +174,7 @@ impl AutoVacuum {
         }
     }
 
-    /// Returns the number of the mode in SQLite.
+    /// Returns SQLite's number for the mode, as in `PRAGMA auto_vacuum`.
     pub(crate) fn number(self) -> u8 {
         self as u8
     }
@@ -338,7 +339,7 @@ impl TakesSettings for Copy {
 }
 
 impl Copy {
-    /// Changes the masks. Settings are applied in the order of their declarations, so the masks are already set.
+    /// Changes the masks. Settings are applied in the order in which they are declared, so `mask` has been applied already.
     fn masked(
         &mut self,
         (setting, value): (Setting, &Value),
@@ -373,7 +374,7 @@ impl Copy {
 }
 
 setters! { Copy:
-    /// Sets the purpose of the copy, which determines settings.
+    /// Sets the purpose of the copy, which implies other settings; `None` for no particular purpose.
     purpose(purpose: impl Into<Option<Purpose>>) = purpose.into();
     /// Rewrites all leaves: the file becomes as small as possible, and no deleted bytes are copied.
     compact(compact: bool) = compact;
@@ -387,9 +388,9 @@ setters! { Copy:
     no_indexes(no_indexes: bool) = no_indexes;
     /// Copies even if left-out objects break views, triggers or references.
     force(force: bool) = force;
-    /// Skips the comparison of index entries with rows, and of values with their columns.
+    /// Skips the checks that index entries match their rows, and that values suit their columns.
     no_verify(no_verify: bool) = no_verify;
-    /// Sets the largest time for which reading the source may keep other processes from committing.
+    /// Sets the maximum time for which reading the source may keep other processes from committing; `None` for no limit.
     busy_limit(limit: impl Into<Option<Duration>>) = limit.into();
     /// Sets the journal mode of the copy; `None` for a rollback journal, or for the mode of the source if the copy replaces the source.
     journal_mode(mode: impl Into<Option<JournalMode>>) = mode.into();
@@ -399,7 +400,7 @@ setters! { Copy:
     user_version(version: impl Into<Option<i32>>) = version.into();
     /// Sets `PRAGMA application_id` of the copy; `None` for the ID of the source.
     application_id(id: impl Into<Option<i32>>) = id.into();
-    /// Places all interior pages after page 1. Not with auto_vacuum.
+    /// Places all interior pages directly after page 1. Can't be combined with auto_vacuum.
     interior_first(interior_first: bool) = interior_first;
     /// Sets the seed of samples: the same seed chooses the same rows.
     seed(seed: u64) = seed;
@@ -407,9 +408,9 @@ setters! { Copy:
     sample_children(sample_children: bool) = sample_children;
     /// Sets the treatment of rows that refer to left-out rows.
     orphans(orphans: Orphans) = orphans;
-    /// Declares columns that refer to a key without REFERENCES, for copies without some rows.
+    /// Declares columns that refer to a key without REFERENCES. Used if rows are left out.
     references(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
-    /// Declares columns that refer to no key, although they seem to, for copies without some rows.
+    /// Declares columns that refer to no key, although they seem to. Used if rows are left out.
     no_references(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
     /// Masks columns: gives them other values.
     mask(masking: impl Into<Option<Masking>>) = masking.into();

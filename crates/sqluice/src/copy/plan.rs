@@ -20,7 +20,7 @@ pub struct CopyPlan {
     /// `true` if the source was downloaded to a temporary file first.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fetched: bool,
-    /// `true` if the target is an object in a store.
+    /// `true` if the copy is uploaded to an object store.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub uploaded: bool,
     /// The new file.
@@ -31,7 +31,7 @@ pub struct CopyPlan {
     pub source_journal_mode: String,
     /// `true` if the copy replaces the source. No other process may use the source meanwhile.
     pub in_place: bool,
-    /// The method that will replace an existing file at the target, if any.
+    /// The method that will replace an existing file at the target; `None` if no file is replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// `true` if other processes can commit to the source during the copy.
@@ -44,7 +44,7 @@ pub struct CopyPlan {
     pub auto_vacuum: AutoVacuum,
     /// `true` if all interior pages follow page 1. The source is then read twice.
     pub interior_first: bool,
-    /// The purpose of the copy.
+    /// The purpose of the copy; `None` for no particular purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Purpose>,
     /// The settings that follow from the purpose.
@@ -62,7 +62,7 @@ pub struct CopyPlan {
     /// `true` if rows that refer to left-out rows are left out, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sample_children: bool,
-    /// The masked columns, and remarks about unmasked values.
+    /// The masked columns, and remarks about unmasked values; `None` if the copy is not masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mask: Option<MaskPlan>,
 }
@@ -73,9 +73,9 @@ pub struct CopyPlan {
 pub struct PlannedTree {
     /// `table` or `index`.
     pub kind: String,
-    /// The name.
+    /// The name of the table or index.
     pub name: String,
-    /// The method of the copy, in words.
+    /// A description of the way in which the table or index is copied.
     pub how: String,
 }
 

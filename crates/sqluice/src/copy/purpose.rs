@@ -1,6 +1,6 @@
 //! The purpose of a copy, and its settings.
 //!
-//! | purpose | page size | pages | journal mode | auto_vacuum | besides |
+//! | purpose | page size | pages | journal mode | auto_vacuum | in addition |
 //! |---|---|---|---|---|---|
 //! | http | 4096 | packed, interior pages first | delete | none | |
 //! | datasette | | packed | delete | none | a file for `--inspect-file` |
@@ -8,7 +8,8 @@
 //! | d1 | | | | | a folder of SQL files instead of a database (`sql_pieces`) |
 //! | mobile | 4096 | packed | delete | | the version that Room compares |
 //!
-//! If the user sets a setting to another value, the purpose either allows the value or refuses the copy ([`Must`]).
+//! A cell that is empty leaves the setting to the user. If the user sets a setting to another value than the purpose, the purpose either
+//! allows the value or refuses the copy ([`Must`]).
 
 use std::fmt;
 
@@ -20,7 +21,7 @@ use sqluice_format::page::PageSize;
 
 use super::{AutoVacuum, Copy, JournalMode};
 
-/// The readers or the host for which a copy is prepared.
+/// The use that a copy is prepared for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -37,7 +38,7 @@ pub enum Purpose {
     Mobile,
 }
 
-/// A setting of a copy for a purpose.
+/// A setting that the purpose of a copy has determined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ChosenSetting {
@@ -70,7 +71,7 @@ const PAGE_BYTES: u32 = 4096;
 /// The text encoding UTF-8 in the header.
 const UTF_8: u32 = 1;
 
-/// A copy with the settings of its purpose, and a list of these settings.
+/// A copy to which the settings of its purpose have been applied, and the list of these settings.
 pub(super) struct Settled {
     pub(super) copy: Copy,
     /// The new file.
@@ -78,7 +79,7 @@ pub(super) struct Settled {
     pub(super) chosen: Vec<ChosenSetting>,
 }
 
-/// The reaction to a value of the user that differs from the value of the purpose.
+/// The consequence if the user has set a setting to another value than the purpose.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Must {
     /// The copy is refused.
@@ -153,7 +154,7 @@ impl Settled {
         self.chosen.push(ChosenSetting { name, value, why });
     }
 
-    /// Returns the value of the user, or else the value of the purpose.
+    /// Returns the value that the user has set, or else the value of the purpose, and records the latter.
     fn settle<T: PartialEq + fmt::Display>(
         &mut self,
         (setting, given): (Setting, Option<T>),
@@ -209,7 +210,7 @@ impl Settled {
         self.choose(Setting::InteriorFirst, &true, why);
     }
 
-    /// Refuses settings of a database file if the copy is written as statements.
+    /// Refuses settings of a database file, such as the page size, if the copy is written as SQL statements.
     fn refuse_file_settings(&self) -> Result<()> {
         let Copy { page_size, journal_mode, auto_vacuum, user_version, application_id, .. } = &self.copy;
         let given = [

@@ -39,7 +39,7 @@ pub struct CopyReport {
     /// The checksum of all pages, in hexadecimal; empty if SQLite wrote the copy.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub checksum: String,
-    /// The kind of I/O that wrote the pages: `direct`, `buffered` or `sqlite`.
+    /// The way in which pages were written: `direct` (without the system's cache), `buffered`, or `sqlite` if SQLite wrote the copy.
     pub output: &'static str,
     /// The journal mode of the source.
     pub source_journal_mode: String,
@@ -65,27 +65,27 @@ pub struct CopyReport {
     pub left_out: Vec<String>,
     /// The objects that do not work in the copy because of left-out objects.
     pub broken: Vec<String>,
-    /// The database that was replaced.
+    /// The database that was replaced; `None` if the target did not exist.
     pub replaced: Option<Replaced>,
-    /// The method that replaced this database.
+    /// The method by which it was replaced; `None` if the target did not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The temporary files of killed runs, which were removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<PathBuf>,
-    /// The purpose of the copy.
+    /// The purpose of the copy; `None` for no particular purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Purpose>,
     /// The settings that follow from the purpose.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chosen: Vec<ChosenSetting>,
-    /// The files written besides the target, or in the target if it is a folder of statements.
+    /// The other files that were written: beside the target, or in the target if it is a folder of SQL files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<PathBuf>,
-    /// The rows that conditions and samples have left out.
+    /// The rows that conditions and samples have left out; `None` without conditions and samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selected: Option<SelectedRows>,
-    /// The masked columns, and remarks about unmasked values.
+    /// The masked columns, and remarks about unmasked values; `None` if the copy is not masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mask: Option<MaskPlan>,
 }
@@ -94,7 +94,7 @@ pub struct CopyReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CopiedTable {
-    /// The name.
+    /// The name of the table.
     pub name: String,
     /// The number of rows.
     pub rows: u64,
@@ -115,9 +115,9 @@ pub struct CopiedTable {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CopiedIndex {
-    /// The name.
+    /// The name of the index.
     pub name: String,
-    /// The table of the index.
+    /// The name of the table that the index belongs to.
     pub table: String,
     /// The number of entries.
     pub entries: u64,
@@ -196,14 +196,14 @@ impl CopyReport {
         }
     }
 
-    /// Adds earlier phases to the report.
+    /// Puts the phases that ran before the copy at the start of the report.
     pub(super) fn after(mut self, phases: &[PhaseReport]) -> CopyReport {
         self.seconds += phases.iter().map(|phase| phase.seconds).sum::<f64>();
         self.phases.splice(0..0, phases.iter().cloned());
         self
     }
 
-    /// Writes the files beside the copy that belong to its purpose.
+    /// Writes the files that the purpose wants beside the copy, and adds them to the report.
     #[cfg(feature = "export")]
     pub(super) fn finish(mut self, copy: &Copy, cancel: &Cancel) -> Result<CopyReport> {
         if copy.purpose == Some(Purpose::Datasette) {

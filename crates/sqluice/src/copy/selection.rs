@@ -1,4 +1,4 @@
-//! The objects of a database that are copied, and the objects that left-out objects break.
+//! Chooses the objects of a database that are copied, and finds the objects that break because others are left out.
 
 use std::collections::HashSet;
 
@@ -95,18 +95,18 @@ impl Selection {
         !self.left_out.contains(&key(object))
     }
 
-    /// Leaves an object out that no other object needs, such as an index that is not unique.
+    /// Leaves out an object on which no other object depends, such as an index that is not unique.
     pub(super) fn leave_out(&mut self, object: &StoredObject) {
         self.left_out.insert(key(object));
     }
 
-    /// Returns the objects that do not work in the copy.
+    /// Returns the objects that do not work in the copy, because they need left-out objects.
     pub(super) fn broken(&self) -> &[String] {
         &self.broken
     }
 
-    /// Returns the filter of an object's copied rows, or `None` if all are copied. SQLite's own tables lose the rows about left-out
-    /// objects.
+    /// Returns a filter for the rows of an object, or `None` if all rows are copied. The filter removes the rows of SQLite's own tables
+    /// that are about left-out objects.
     pub(super) fn keep<'a>(&'a self, object: &StoredObject, header: &Header) -> Option<Box<Keep<'a>>> {
         let is_statistics = object.name.starts_with("sqlite_stat");
         if self.left_out.is_empty() || !(is_statistics || object.name == "sqlite_sequence") {
@@ -158,7 +158,7 @@ fn is_relation(object: &StoredObject) -> bool {
     matches!(&*object.kind, "table" | "view")
 }
 
-/// Returns the name of a table, and of the virtual table that owns it, if any. The table is left out with its owner.
+/// Returns the name of a table and, if the table is a shadow table, of its virtual table. A table is left out if its virtual table is.
 fn owners<'n>(name: &'n str, shadows: &HashSet<String>, objects: &'n [StoredObject]) -> Vec<&'n str> {
     let lower = name.to_ascii_lowercase();
     let mut owners = vec![name];
@@ -175,25 +175,25 @@ fn owners<'n>(name: &'n str, shadows: &HashSet<String>, objects: &'n [StoredObje
     owners
 }
 
-/// Returns the virtual table that owns a table, or the table itself if it has no owner.
+/// Returns the virtual table that a shadow table belongs to; for any other table, the table itself.
 pub(crate) fn owner<'n>(name: &'n str, shadows: &HashSet<String>, objects: &'n [StoredObject]) -> &'n str {
     owners(name, shadows, objects).last().copied().unwrap_or(name)
 }
 
-/// Returns the views and triggers of `tested` that SQLite can compile if `present` exists.
+/// Returns the views and triggers of `tested` that SQLite can compile in a database with the objects of `present`.
 fn working(
     present: &[&StoredObject],
     tested: &[&StoredObject],
     schema: &Schema,
 ) -> rusqlite::Result<HashSet<(String, String)>> {
     let connection = Connection::open_in_memory()?;
-    // Missing parents of foreign keys are found elsewhere.
+    // A missing parent of a foreign key must not matter here: it is found elsewhere.
     connection.execute_batch("PRAGMA foreign_keys = OFF")?;
     let make = |kind: &str| {
         let of_kind =
             present.iter().filter(|object| object.kind == kind && !object.name.starts_with(INTERNAL));
         for sql in of_kind.filter_map(|object| object.sql.as_ref()) {
-            // A virtual table with an unknown module fails in both databases.
+            // The error is ignored: a virtual table with an unknown module fails with and without the left-out objects.
             let _ = connection.execute_batch(sql);
         }
     };
@@ -240,7 +240,7 @@ fn changes(table: &str, schema: &Schema, connection: &Connection) -> rusqlite::R
         let set: Vec<String> = columns.iter().map(|column| format!("{column} = {column}")).collect();
         changes.push(format!("UPDATE {name} SET {}", set.join(", ")));
     }
-    // A view refuses a kind of change without an INSTEAD OF trigger for it, so only kinds with a trigger are tested.
+    // Only kinds of change that have an INSTEAD OF trigger are compiled: a view refuses the others.
     if schema.table(table).is_none() {
         changes.retain(|sql| {
             let refused = connection.prepare(&format!("EXPLAIN {sql}")).err();

@@ -6,11 +6,12 @@
 //!  0003.sql    PRAGMA defer_foreign_keys; INSERT INTO ...; CREATE INDEX ...; CREATE VIEW ...; CREATE TRIGGER ...
 //! ```
 //!
-//! The files must be run in order. Parent tables come before the tables that refer to them. Triggers are created last, so that none fires.
-//! Rowids are also written for tables without an INTEGER PRIMARY KEY, unless columns have all names of the rowid: then no statement can
-//! name the rowid, and rows get new rowids. The limits are [those of D1](https://developers.cloudflare.com/d1/platform/limits/).
+//! The files must be run in order. Parent tables come before the tables that refer to them. Triggers are created last, so none fires for
+//! an inserted row. Rowids are also written for tables without an INTEGER PRIMARY KEY, unless columns have all names of the rowid: no
+//! statement can then name the rowid, and rows get new rowids. The limits are [those of
+//! D1](https://developers.cloudflare.com/d1/platform/limits/).
 //!
-//! Invariant: all files have one committed state of the source, and appear when the last file is complete.
+//! Invariant: all files have the same committed state of the source. They get their final names only when the last file is complete.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -29,7 +30,7 @@ use super::Opened;
 use super::report::{CopiedTable, CopyReport};
 use crate::inserts::{Inserts, is_internal};
 
-/// The largest number of bytes of a statement.
+/// The maximum number of bytes of a statement.
 pub(super) const STATEMENT_BYTES_MAX: usize = 100_000;
 
 /// The limits of INSERT statements.
@@ -39,13 +40,13 @@ const STATEMENT_LIMITS: StatementLimits = StatementLimits {
     hint: "leave its table out, or keep such values elsewhere, as in a store of objects",
 };
 
-/// The largest number of columns of a table.
+/// The maximum number of columns of a table.
 const COLUMNS_MAX: usize = 100;
 
-/// The largest number of bytes of a file. A failed import of a file is rolled back and repeated as a whole.
+/// The maximum number of bytes of a file. If the import of a file fails, D1 rolls back the whole file, and it must be imported again.
 const FILE_BYTES_MAX: u64 = 100_000_000;
 
-/// The first statement of each file: rows may refer to later rows of the same file.
+/// The first statement of each file: it allows rows to refer to later rows of the same file.
 const HEAD: &[u8] = b"PRAGMA defer_foreign_keys = TRUE;\n";
 
 /// Writes the files.
@@ -96,7 +97,7 @@ pub(super) fn write(opened: &Opened, context: &Context<'_>) -> Result<CopyReport
     }
     for kind in ["index", "view", "trigger"] {
         for object in kept.iter().filter(|object| object.kind == kind) {
-            // Automatic indexes have no statement.
+            // Skip automatic indexes: they have no statement of their own.
             let Some(sql) = &object.sql else { continue };
             files.statement(sql)?;
             report.others += 1;
@@ -124,7 +125,7 @@ fn refuse_unfit(kept: &[&StoredObject], schema: &Schema) -> Result<()> {
     Ok(())
 }
 
-/// Returns the statements that set the largest rowids of AUTOINCREMENT tables.
+/// Returns statements that set the largest rowids of AUTOINCREMENT tables in `sqlite_sequence`.
 fn sequences(opened: &Opened, tables: &[&Table]) -> Result<Vec<String>> {
     let largest = opened.snapshot.sequences()?;
     let mut statements = Vec::new();
@@ -138,7 +139,7 @@ fn sequences(opened: &Opened, tables: &[&Table]) -> Result<Vec<String>> {
     Ok(statements)
 }
 
-/// The folder of the files. On drop, a new folder is removed if it is empty.
+/// The folder for the files. If this run has created it and it is still empty, dropping the value removes it.
 struct Folder {
     path: PathBuf,
     overwrite: bool,
@@ -175,13 +176,13 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if self.is_new {
-            // Fails unless the folder is empty.
+            // `remove_dir` fails unless the folder is empty.
             let _ = std::fs::remove_dir(&self.path);
         }
     }
 }
 
-/// The files being written.
+/// The files that are being written, of which the last one is open.
 struct Files<'f> {
     folder: &'f Folder,
     done: WholeFiles,
@@ -227,14 +228,14 @@ impl Files<'_> {
         self.open.take().map_or(Ok(()), |file| self.done.add(file))
     }
 
-    /// Gives all files their names. Returns their paths, and their number of bytes.
+    /// Gives all files their final names. Returns their paths, and their number of bytes together.
     fn finish(mut self) -> Result<(Vec<PathBuf>, u64)> {
         self.close()?;
         let bytes = self.done.files().iter().map(WholeFile::bytes).sum();
         let paths: Vec<PathBuf> =
             (1..=self.done.files().len()).map(|number| self.folder.file(number)).collect();
         self.done.finish()?;
-        // The files of a longer series that was replaced are removed.
+        // If the files replace an older, longer series, the rest of the older series is removed.
         let replaced = (paths.len() + 1..).map(|number| self.folder.file(number));
         for path in replaced.take_while(|path| self.folder.overwrite && path.is_file()) {
             std::fs::remove_file(&path).map_err(|error| {

@@ -9,7 +9,8 @@ use sqluice_reader::connection::unreadable;
 
 use crate::check::spec;
 
-/// Returns the verification of a source. With `no_verify`, index entries are not compared with rows, nor values with their columns.
+/// Returns the checks for the pages of a source. With `no_verify`, two checks are off: that index entries match their rows, and that
+/// values suit their columns.
 ///
 /// # Errors
 /// If SQLite can't compute the defaults of columns.
@@ -45,7 +46,8 @@ pub(crate) fn with_remedy(mut error: Error, without: impl FnOnce(&DamagedTree) -
     error.hint(hint)
 }
 
-/// Adds the setting that leaves a table out to the error for a table that needs a collation, function or tokenizer of an application.
+/// If a table can't be read because it needs a collation, function or tokenizer of an application, adds the setting that leaves the table
+/// out to the error.
 pub(crate) fn of_application(error: Error, table: &str) -> Error {
     let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
     match without_table(table) {
@@ -56,7 +58,7 @@ pub(crate) fn of_application(error: Error, table: &str) -> Error {
     }
 }
 
-/// Returns a message with the setting that leaves a table out, or `None` for SQLite's own tables.
+/// Returns the setting that leaves a table out, as a hint; `None` for SQLite's own tables.
 pub(crate) fn without_table(table: &str) -> Option<Message> {
     let is_internal = table.to_ascii_lowercase().starts_with("sqlite_");
     let leaves_out = || message![Setting::ExcludeTable.to(table), " leaves the table out"];

@@ -5,13 +5,13 @@
 //!                                                                                                          fsync, rename
 //! ```
 //!
-//! Invariant: all files have one committed state of the database, and appear complete or not at all. For a damaged database, the files of
-//! readable tables appear.
+//! Invariant: all files have the same committed state of the database. Each file is complete when it appears. If an export fails, no file
+//! appears, except for a damaged database: the files of its readable tables do.
 //!
 //! Invariant: the bytes of the files depend on the database and the options, not on threads.
 //!
-//! Modules, from the bottom up: `options`: the options; `dump`: a database as statements; `plan`: the files for a database; `out`: the
-//! destination of bytes; `report`: the result; `typed`: the types of columns; `run`: the run.
+//! Modules, from the bottom up: `options`: the options; `dump`: a database as SQL statements; `plan`: the rows and columns of each file;
+//! `out`: a file or standard output; `report`: the report; `typed`: the types of columns; `run`: the run.
 
 mod dump;
 mod options;

@@ -20,8 +20,8 @@ pub enum Target {
     Stdout,
 }
 
-/// An export of tables, or of the rows of a query, to files. A file of SQL ([`SQL`](crate::export::formats::SQL)) has the whole database, or
-/// the tables with their indexes and triggers.
+/// An export of tables, or of the rows of a query, to files. A file in the format [`SQL`](crate::export::formats::SQL) gets the whole
+/// database, or the given tables with their indexes and triggers.
 ///
 /// ```no_run
 /// use sqluice::export::Export;
@@ -38,17 +38,17 @@ pub struct Export {
     pub source: PathBuf,
     /// The destination of the rows.
     pub target: Target,
-    /// The tables and views; if empty, the only table, or all tables into a folder or a file of SQL.
+    /// The tables and views. If empty: the only table of the database, or all tables if the target is a folder or an SQL file.
     pub tables: Vec<String>,
     /// A query instead of tables.
     pub query: Option<String>,
     /// The columns, in order; `None` for all.
     pub columns: Option<Vec<String>>,
-    /// A condition in SQL for the rows.
+    /// An SQL condition: only rows for which it is true are exported. `None` for all rows.
     pub filter: Option<String>,
-    /// The largest number of rows of each table.
+    /// The maximum number of rows of each table; `None` for all.
     pub limit: Option<u64>,
-    /// The format; `None` for the format of the file's extension.
+    /// The format; `None` for the format that the extension of the file names.
     pub format: Option<&'static OutputFormat>,
     /// `true` if existing files are replaced.
     pub overwrite: bool,
@@ -80,7 +80,7 @@ impl TakesSettings for Export {
     }
 }
 
-/// Parses the setting for values whose kind differs from the kind of their column.
+/// Parses the setting `mixed`, the treatment of values whose kind differs from the kind of their column.
 pub(crate) fn given_mixed(value: &Value) -> Result<Mixed> {
     let words = [("error", Mixed::Error), ("text", Mixed::Text), ("null", Mixed::Null)];
     value.word(Setting::Mixed, &words)
@@ -91,13 +91,13 @@ setters! { Export:
     tables(tables: impl IntoIterator<Item = impl Into<String>>) = tables.into_iter().map(Into::into).collect();
     /// Sets a query whose rows are exported, instead of tables.
     query(query: impl Into<Option<String>>) = query.into();
-    /// Sets the columns.
+    /// Sets the columns, in order; `None` for all.
     columns(columns: impl Into<Option<Vec<String>>>) = columns.into();
-    /// Sets a condition in SQL for the rows.
+    /// Exports only rows for which an SQL condition is true.
     filter(filter: impl Into<Option<String>>) = filter.into();
-    /// Sets the largest number of rows of each table.
+    /// Sets the maximum number of rows of each table; `None` for all.
     limit(limit: impl Into<Option<u64>>) = limit.into();
-    /// Sets the format; `None` for the format of the file's extension.
+    /// Sets the format; `None` for the format that the extension of the file names.
     format(format: impl Into<Option<&'static OutputFormat>>) = format.into();
     /// Replaces existing files.
     overwrite(overwrite: bool) = overwrite;
@@ -140,13 +140,13 @@ impl Export {
         }
     }
 
-    /// Returns `true` if the file is a dump.
+    /// Returns `true` if the export is an SQL dump.
     pub(super) fn is_dump(&self) -> bool {
         let Target::Path(path) = &self.target else { return self.format.is_some_and(OutputFormat::is_dump) };
         self.format_of(Some(path)).is_ok_and(|(format, _)| format.is_dump())
     }
 
-    /// Refuses options that a dump can't have.
+    /// Refuses options that contradict a dump.
     fn check_dump(&self) -> Result<()> {
         let given = [
             (Setting::Query, self.query.is_some()),
@@ -188,7 +188,7 @@ impl Export {
         }
     }
 
-    /// Returns the format and the compression of a file with this name.
+    /// Returns the format and the compression, from the setting or from the extension of the file. `path` is `None` for standard output.
     pub(super) fn format_of(&self, path: Option<&Path>) -> Result<(&'static OutputFormat, Compression)> {
         let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
         let last = path.and_then(extension);

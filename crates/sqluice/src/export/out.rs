@@ -1,4 +1,4 @@
-//! The destination of a file's bytes.
+//! The output of an export: a file that gets its name at the end, or standard output.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -11,7 +11,7 @@ pub(super) enum Out {
     File(WholeFile),
     Stdout {
         bytes: u64,
-        /// `true` if the reader has closed the pipe.
+        /// `true` if the program that reads the pipe has closed it.
         closed: bool,
     },
 }
@@ -45,7 +45,7 @@ impl Out {
         }
     }
 
-    /// Returns `true` if the reader takes no more bytes.
+    /// Returns `true` if the program that reads the pipe has closed it, so that no more rows are needed.
     pub(super) fn is_closed(&self) -> bool {
         matches!(self, Out::Stdout { closed: true, .. })
     }
@@ -57,7 +57,7 @@ impl Out {
         }
     }
 
-    /// Ends the output. A file is added to `files`, which get their names together.
+    /// Ends the output. A file is added to `files`, and gets its final name together with the other files.
     pub(super) fn end(self, files: &mut WholeFiles) -> Result<()> {
         match self {
             Out::File(file) => files.add(file),
@@ -95,7 +95,8 @@ impl Write for OutWriter<'_> {
 
 #[cfg(feature = "parquet")]
 impl OutWriter<'_> {
-    /// Returns the original error, if writing has failed. A closed pipe is not a failure.
+    /// Returns the first error of the output, with its place and hint, instead of the error of the writer above. A closed pipe is no
+    /// error.
     pub(super) fn explained(self, written: Result<()>) -> Result<()> {
         match written {
             Err(_) if self.out.is_closed() => Ok(()),

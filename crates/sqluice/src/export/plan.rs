@@ -55,14 +55,15 @@ pub struct PlannedFile {
     pub path: Option<PathBuf>,
     /// The format.
     pub format: &'static OutputFormat,
-    /// The reader of the rows: `pages` or `sqlite`. For a dump, `sqlite` if SQLite reads some of the tables.
+    /// The program that reads the rows: `pages` if this crate reads the pages, or `sqlite`. For a dump, `sqlite` if SQLite reads some of
+    /// the tables.
     pub read_by: &'static str,
     /// The names of the columns; empty for a dump.
     pub columns: Vec<String>,
     /// The tables of a dump, in the order of `sqlite_schema`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<String>,
-    /// Notes about changes that loading the file would cause, as far as they are known.
+    /// Notes about differences that loading the file back would make, as far as they are known before the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -73,7 +74,7 @@ pub(super) enum Content {
     Dump(Dump),
 }
 
-/// The content to export to a file.
+/// A file to write, and its content.
 pub(super) struct Wanted {
     pub(super) content: Content,
     /// The path of the file; `None` for standard output.
@@ -82,7 +83,7 @@ pub(super) struct Wanted {
     pub(super) compression: Compression,
 }
 
-/// An open database, and the rows to export.
+/// An open database, and the files to write.
 pub(super) struct Opened {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) wanted: Vec<Wanted>,
@@ -121,7 +122,7 @@ impl Export {
                 .filter(self.filter.clone())
                 .limit(self.limit);
             let tables = self.tables_of(&schema, folder.is_some())?;
-            // A table name that is a valid file name is kept, even if an earlier table's name is changed to the same file name.
+            // A table whose name is a valid file name keeps it, even if the name of an earlier table is changed to the same file name.
             let kept = tables.iter().filter(|table| as_file_name(table) == **table);
             let mut taken: HashSet<String> = kept.map(|table| table.to_ascii_lowercase()).collect();
             for table in tables {
@@ -172,7 +173,8 @@ impl Export {
         let Target::Path(path) = &self.target else { return None };
         let several = match (&self.query, self.tables.len()) {
             (Some(_), _) => false,
-            // Without table names, a folder gets all tables, unless the path names a single file.
+            // If no tables are named, each table gets a file in a folder, unless the database has only one table or the path is that of a
+            // file.
             (None, 0) => schema.tables.len() != 1 && !is_file_name(path),
             (None, tables) => tables > 1,
         };
@@ -207,7 +209,7 @@ impl Export {
         }
     }
 
-    /// Returns the path and the format for `rows`. A file in `folder` gets a name that is not in `taken`.
+    /// Returns the file for `rows`. A file in `folder` gets the name of its table, changed if `taken` has the name already.
     fn wanted(&self, rows: Rows, folder: Option<&Path>, taken: &HashSet<String>) -> Result<Wanted> {
         let path = match (&self.target, folder) {
             (Target::Stdout, _) => None,
@@ -265,7 +267,7 @@ fn as_file_name(table: &str) -> String {
     if name.is_empty() || name.starts_with('.') {
         name.insert(0, '_');
     }
-    // Names that are reserved by an operating system.
+    // Change names that an operating system reserves.
     if refused_component(name.as_bytes()).is_some() {
         name = name.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' }).collect();
     }
@@ -275,7 +277,8 @@ fn as_file_name(table: &str) -> String {
     name
 }
 
-/// Returns the file name for a table. Without its extension, the name is not in `taken` (in lower case), unless it is the table's own name.
+/// Returns the file name for a table: the name of the table if it is a valid file name, or else a changed name that is not in `taken`.
+/// The names in `taken` are in lower case and without extensions.
 fn file_name(table: &str, extension: &str, taken: &HashSet<String>) -> String {
     let plain = as_file_name(table);
     let is_taken = |name: &str| taken.contains(&name.to_ascii_lowercase());

@@ -57,7 +57,7 @@ pub struct ExportedFile {
     pub bytes: u64,
     /// The number of values that became NULL, for each column with such values.
     pub nulled: Vec<(String, u64)>,
-    /// Notes about changes that loading the file would cause.
+    /// Notes about differences that loading the file back would make.
     pub notes: Vec<String>,
     /// The tables of a dump, in the order of `sqlite_schema`.
     #[serde(skip_serializing_if = "Vec::is_empty")]

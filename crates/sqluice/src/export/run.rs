@@ -1,4 +1,4 @@
-//! Runs an export: all files are written, and then renamed to their final names.
+//! Runs an export: writes all files under temporary names, and then renames them.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -73,9 +73,8 @@ impl Export {
 
     /// Exports. Reports progress to `context`, and stops if `context` is canceled.
     ///
-    /// # Errors
-    /// If the database can't be read, the format can't store a value, or a file can't be written. No file appears then. If some of several
-    /// tables are damaged, the files of the other tables appear.
+    /// If the database can't be read, the format can't store a value, or a file can't be written. No file appears then, with one
+    /// exception: if tables of several are damaged, the files of the other tables appear.
     pub fn run_with(&self, context: &Context<'_>) -> Result<ExportReport> {
         let started = Instant::now();
         let context = &context.child();
@@ -97,13 +96,13 @@ impl Export {
                 .and_then(|(file, out)| out.end(&mut whole).map(|()| file));
             match written {
                 Ok(file) => files.push(file),
-                // The other tables of a damaged database can be read.
+                // Go on with the other tables of a damaged database, which may be readable.
                 Err(error) if opened.wanted.len() > 1 && error.is_damaged() => {
                     unreadable.push(error);
                 }
                 Err(error) => {
                     drop(whole);
-                    // Fails unless the folder is empty.
+                    // `remove_dir` fails unless the folder is empty.
                     folder.map(std::fs::remove_dir);
                     return Err(error);
                 }
@@ -130,7 +129,8 @@ impl Export {
     }
 }
 
-/// Returns the error for damaged tables beside `complete` files of other tables, or `None` if all tables were read.
+/// Returns one error for all damaged tables, which says that `complete` files of other tables were written. Returns `None` if all tables
+/// were read.
 fn unexported(mut unreadable: Vec<Error>, complete: usize) -> Option<Error> {
     if unreadable.len() < 2 && complete == 0 {
         return unreadable.pop();
@@ -141,7 +141,7 @@ fn unexported(mut unreadable: Vec<Error>, complete: usize) -> Option<Error> {
     (damaged > 0).then(|| Error::several(what, unreadable).hint(DAMAGED_HINT))
 }
 
-/// The state of writing a file.
+/// The state that is shared while a file is written.
 struct FileRun<'r> {
     export: &'r Export,
     threads: usize,
@@ -230,7 +230,7 @@ impl FileRun<'_> {
         self.context.progress.phase(&format!("export {}", rows.name()), source.total());
     }
 
-    /// Reports progress. Returns `true` if more rows are wanted.
+    /// Reports progress. Returns `false` if no more rows are wanted, because the pipe is closed.
     fn goes_on(&self, out: &Out, rows: u64, bytes: u64) -> Result<bool> {
         self.context.progress.advance(Amount { rows, bytes });
         self.context.cancel.check()?;

@@ -1,7 +1,7 @@
-//! Finds the types of columns before the first row is written, for formats that have types.
+//! Determines the types of columns before the first row is written, for formats whose columns have types.
 //!
-//! Tables that are read by pages are read once more for the columns whose declaration leaves the type open. For rows that SQLite reads, the
-//! first part decides.
+//! If this crate reads the pages of a table, it reads the table twice: first the columns whose declaration leaves the type open. If
+//! SQLite reads the rows, the first part of the rows decides.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use sqluice_writers::in_order::{Encode, InOrder};
 use sqluice_writers::types::{ColumnType, Declared, SeeAll, Seen};
 use sqluice_writers::unfit::{Mixed, Nulled};
 
-/// The bytes of a table for a row group.
+/// The approximate number of bytes of a table that become a row group of Parquet.
 pub(super) const GROUP_BYTES: usize = 16 << 20;
 
-/// The bytes of a table for a record batch.
+/// The approximate number of bytes of a table that become an Arrow record batch.
 pub(crate) const BATCH_BYTES: usize = 2 << 20;
 
-/// The options for fitting values to types.
+/// The options for values that do not suit the type of their column.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ValueOptions {
     pub(crate) mixed: Mixed,
     pub(crate) dates: bool,
 }
 
-/// Rows, and the builder of their record batches.
+/// Rows to export, and the encoder that makes record batches of them.
 pub(crate) struct Typed {
     pub(crate) encoder: ArrowEncoder,
     pub(crate) source: Box<dyn Source>,
@@ -35,7 +35,7 @@ pub(crate) struct Typed {
 }
 
 impl Typed {
-    /// Opens rows with known types.
+    /// Opens rows whose column types are known already.
     pub(crate) fn of_types(
         rows: &Rows,
         names: &[String],
@@ -49,7 +49,7 @@ impl Typed {
         Ok(Typed { encoder, source: rows.source(part_bytes, cancel)?, types })
     }
 
-    /// Finds the types, and opens the rows in parts of about `part_bytes` bytes.
+    /// Determines the types of the columns, and opens the rows in parts of about `part_bytes` bytes.
     pub(crate) fn open(
         rows: &Rows,
         names: &[String],
@@ -97,7 +97,7 @@ impl Typed {
     }
 }
 
-/// A source whose first part was already examined.
+/// A source that returns again the first part, which was read to determine the types, and then the remaining parts.
 struct Resumed {
     first: Option<Box<dyn Part>>,
     rest: Box<dyn Source>,

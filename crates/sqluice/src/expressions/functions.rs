@@ -1,4 +1,4 @@
-//! The connection that evaluates expressions, with the functions that they may call.
+//! Connections that evaluate expressions, with the functions that expressions may call.
 //!
 //! Besides SQLite's functions, expressions may call mathematical functions, which some builds of SQLite lack, `sha256`, and functions for
 //! regular expressions. `'now'` is the start of the run, for all rows and all attempts.
@@ -17,17 +17,17 @@ use sqluice_engine::options::WriteOptions;
 /// The settings of the connections of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Functions {
-    /// The largest text or blob, in bytes.
+    /// The maximum number of bytes of a text or blob that a function returns.
     pub(crate) length_max: usize,
     /// The time of the start of the run, as text.
     now: Arc<str>,
     /// `true` for expressions of a schema, which see the functions of SQLite alone.
     of_schema: bool,
-    /// The text encoding of connections: bytes as numbers depend on it.
+    /// The text encoding of connections. It decides how the bytes of a blob are read as a number.
     encoding: &'static str,
 }
 
-/// SQLite's date and time functions: the name, the position of the first time among the arguments, and the number of times.
+/// SQLite's date and time functions: the name, the position of the first argument that is a time, and the number of such arguments.
 const OF_TIMES: [(&str, usize, usize); 7] = [
     ("date", 0, 1),
     ("time", 0, 1),
@@ -38,7 +38,8 @@ const OF_TIMES: [(&str, usize, usize); 7] = [
     ("timediff", 0, 2),
 ];
 
-/// The functions that return the present time, with the function of [`OF_TIMES`] that returns the same.
+/// The functions without arguments that return the present time, each with the function of [`OF_TIMES`] that returns the same for
+/// `'now'`.
 const OF_THE_PRESENT: [(&str, &str); 3] =
     [("current_date", "date"), ("current_time", "time"), ("current_timestamp", "datetime")];
 
@@ -46,10 +47,10 @@ const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8
     .union(FunctionFlags::SQLITE_DETERMINISTIC)
     .union(FunctionFlags::SQLITE_INNOCUOUS);
 
-/// A function of one number.
+/// A mathematical function of one number.
 type OfNumber = fn(f64) -> f64;
 
-/// The functions of mathematics of one number that return a float.
+/// The mathematical functions of one number. All of them return a float.
 const OF_NUMBER: [(&str, OfNumber); 20] = [
     ("acos", f64::acos),
     ("acosh", f64::acosh),
@@ -73,14 +74,14 @@ const OF_NUMBER: [(&str, OfNumber); 20] = [
     ("tanh", f64::tanh),
 ];
 
-/// The rounding functions, which return an integer unchanged, as they are called.
+/// The rounding functions, by the expressions that call them. They return an integer unchanged.
 const ROUNDING: [(&str, OfNumber); 4] =
     [("ceil(x)", f64::ceil), ("ceiling(x)", f64::ceil), ("floor(x)", f64::floor), ("trunc(x)", f64::trunc)];
 
-/// A function of two numbers.
+/// A mathematical function of two numbers.
 type OfNumbers = fn(f64, f64) -> f64;
 
-/// The functions of mathematics of two numbers.
+/// The mathematical functions of two numbers.
 const OF_NUMBERS: [(&str, OfNumbers); 5] = [
     ("atan2", f64::atan2),
     ("mod", |a, b| a % b),
@@ -89,10 +90,10 @@ const OF_NUMBERS: [(&str, OfNumbers); 5] = [
     ("log", |base, number| number.ln() / base.ln()),
 ];
 
-/// The share of the memory for the results of a batch of records, on all workers together.
+/// The divisor of the run's memory: the results of one batch per worker may take 1/8 of it, all workers together.
 const RESULTS_SHARE: u64 = 8;
 
-/// The least bytes for the results of a batch.
+/// The minimum limit for the results of a batch, in bytes, whatever the memory is.
 const RESULTS_BYTES_MIN: u64 = 1 << 20;
 
 impl Functions {
@@ -121,12 +122,12 @@ impl Functions {
         Ok(Functions { length_max, now: now.into(), of_schema: false, encoding: "UTF-8" })
     }
 
-    /// Returns the functions for the values of a database with this text encoding. SQLite reads the number in a blob as text of the encoding.
+    /// Returns the settings for a database with this text encoding: SQLite reads the bytes of a blob as a number in this encoding.
     pub(crate) fn in_encoding(self, encoding: &'static str) -> Functions {
         Functions { encoding, ..self }
     }
 
-    /// Returns the functions that a schema may name, with the same present time.
+    /// Returns the settings for expressions of a schema, which may call only SQLite's own functions. The present time stays the same.
     #[cfg(feature = "load")]
     pub(crate) fn of_schema(&self) -> Functions {
         Functions { of_schema: true, ..self.clone() }
@@ -188,7 +189,7 @@ fn evaluate_time(
     for at in 0..context.len() {
         let value = context.get_raw(at);
         let is_time = (first..first + times).contains(&at);
-        // In the place of a time, these words mean the present time with milliseconds.
+        // In the place of a time, these words mean the present time, with milliseconds.
         let is_subsec = is_time && is_one_of(value, &[b"subsec", b"subsecond"]);
         with_milliseconds |= is_subsec && times == 1;
         arguments.push(match is_subsec || is_time && is_one_of(value, &[b"now"]) {
@@ -217,7 +218,7 @@ fn owned(value: ValueRef<'_>) -> Value {
     }
 }
 
-/// Returns an argument that is a number, or a text that looks like one.
+/// Returns an argument as a number; `None` if it is neither a number nor a text that looks like one.
 fn number(context: &Context<'_>, at: usize) -> Option<f64> {
     use sqluice_core::affinity::{Affinity, text_to_number};
     use sqluice_core::batch;
@@ -238,7 +239,7 @@ fn add_mathematics(connection: &Connection) -> rusqlite::Result<()> {
     if connection.prepare("SELECT sqrt(4)").is_ok() {
         return Ok(());
     }
-    // A NaN is NULL.
+    // SQLite turns a NaN into NULL.
     for (name, of) in OF_NUMBER {
         connection.create_scalar_function(name, 1, PURE, move |context| Ok(number(context, 0).map(of)))?;
     }
@@ -313,21 +314,21 @@ fn add_texts(connection: &Connection) -> rusqlite::Result<()> {
                     .unwrap_or(usize::MAX),
                 _ => 0,
             };
-            // The pattern is compiled even if there is no text, so that a wrong one is found before the file is read.
+            // The pattern is compiled even if the text is NULL, so that a malformed pattern is found before the file is read.
             of.with(&pattern, |pattern| Some(pattern.captures(&subject?)?.get(group)?.as_str().to_owned()))
         })?;
     }
     Ok(())
 }
 
-/// A build without regular expressions has none of these functions.
+/// Adds nothing: this build has no regular expressions and no `sha256`.
 #[cfg(not(feature = "expressions"))]
 fn add_texts(_: &Connection) -> rusqlite::Result<()> {
     let _ = (text, HashMap::<String, ()>::new());
     Ok(())
 }
 
-/// Returns the text that takes the place of a match: `\1` is its first group, `\\` a backslash.
+/// Returns the text that replaces a match: `\1` in `by` is the first group of the match, `\\` a backslash.
 #[cfg(feature = "expressions")]
 fn replacement(by: &str, found: &regex::Captures<'_>) -> String {
     let mut text = String::new();
@@ -355,7 +356,7 @@ struct Patterns(Arc<Mutex<HashMap<String, regex::Regex>>>);
 
 #[cfg(feature = "expressions")]
 impl Patterns {
-    /// The largest number of compiled patterns: patterns may come from a column.
+    /// The maximum number of compiled patterns that are kept: patterns may come from a column.
     const KEPT_MAX: usize = 64;
 
     fn with<T>(

@@ -1,4 +1,4 @@
-//! The checks of one expression: one row in, one value out, of columns that exist. SQLite itself does the checks.
+//! Checks that an expression computes one value from one row, and names only existing columns. SQLite itself does most of the checks.
 //!
 //! ```text
 //!  max(a), a IN (SELECT ...), ?1, "x"    CREATE TABLE scratch (..., CHECK (...)) WITHOUT ROWID refuses them
@@ -17,11 +17,11 @@ use super::functions::Functions;
 /// The reason why a function is refused.
 #[derive(Clone, Copy)]
 enum Reason {
-    /// The function returns another value in each call.
+    /// The function returns another value in each call, so two runs would differ.
     Random,
     /// The function reads or writes something that is no part of the row.
     Outside,
-    /// The function returns a state of the connection.
+    /// The function returns the state of the connection, such as the last rowid.
     Connection,
 }
 
@@ -43,10 +43,10 @@ const REFUSED: [(&str, Reason); 14] = [
     ("sqlite_offset", Reason::Connection),
 ];
 
-/// The functions of the cargo feature `expressions`.
+/// The functions that exist only with the cargo feature `expressions`.
 const OF_FEATURE: [&str; 4] = ["sha256", "regexp", "regexp_replace", "regexp_extract"];
 
-/// The words of SQLite's messages about expressions that are more than one row in, one value out.
+/// The words by which SQLite's messages show that an expression needs more than one row: aggregates, subqueries, windows.
 const MORE_THAN_A_ROW: [&str; 4] = ["misuse of", "subqueries prohibited", "OVER", "DISTINCT"];
 
 /// The words that begin a clause of a query, or join queries.
@@ -65,12 +65,12 @@ const CLAUSES: [&str; 12] = [
     "WINDOW",
 ];
 
-/// The words of messages, which depend on the verb.
+/// The words of messages, which differ between `load` and `copy`.
 #[derive(Debug)]
 pub(crate) struct Words {
     /// The noun for a row, such as `record`.
     pub(crate) row: &'static str,
-    /// The reason against random values.
+    /// The reason why random values are refused.
     pub(crate) random: &'static str,
     /// The reason why an expression can't name the rowid.
     pub(crate) no_rowid: &'static str,
@@ -78,24 +78,24 @@ pub(crate) struct Words {
     pub(crate) one_row: &'static str,
     /// The remedy for a refused function.
     pub(crate) instead: &'static str,
-    /// The setting that chooses rows at random, if the verb has one.
+    /// The setting that chooses rows at random; `None` if the command has no such setting.
     pub(crate) sample: Option<Setting>,
 }
 
-/// The columns of a row, as expressions name them.
+/// The columns of a row, under the names that expressions use.
 pub(crate) struct RowColumns<'a> {
     pub(crate) functions: &'a Functions,
     pub(crate) table: &'a str,
     /// The names. No name is repeated.
     pub(crate) names: Vec<&'a str>,
-    /// The number of `names` that messages list, from the first on.
+    /// The number of `names`, from the first on, that messages may list.
     pub(crate) listed: usize,
     pub(crate) words: &'a Words,
 }
 
 impl RowColumns<'_> {
-    /// Checks an expression, and returns the names that the expression uses, by their indexes. `setting` and `given` name the setting
-    /// that has the expression, without and with its value.
+    /// Checks an expression. Returns the indexes in `names` of the names that the expression uses. For messages, `setting` is the name of
+    /// the setting with the expression, and `given` the setting with its value.
     ///
     /// # Errors
     /// If the expression is not one row in, one value out, or names an unknown column or a refused function.
@@ -196,11 +196,11 @@ impl RowColumns<'_> {
     }
 }
 
-/// Evaluates an expression for a row of NULLs, to find literal patterns that are no regular expressions. `names` are the names that the
-/// expression uses.
+/// Evaluates an expression for a row of NULLs, to find malformed regular expressions in it before any row is read. `names` are the names
+/// that the expression uses.
 ///
 /// # Errors
-/// If a pattern is no regular expression.
+/// If a pattern is not a valid regular expression.
 pub(crate) fn try_patterns(
     sql: &str,
     names: &[&str],
@@ -239,12 +239,12 @@ fn refuse(given: Message, why: &str, words: &Words) -> Error {
     error
 }
 
-/// Returns a hidden column for evaluators, which need at least one column.
+/// Returns a column with a name that no expression can use, for evaluators, which need at least one column.
 pub(crate) fn no_column() -> NamedColumn {
     NamedColumn { hidden: true, ..NamedColumn::new("sqluice record", Affinity::Blob) }
 }
 
-/// Returns the message of SQLite.
+/// Returns SQLite's message of an error, without the SQL text.
 pub(crate) fn words(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqliteFailure(_, Some(words)) => words.clone(),

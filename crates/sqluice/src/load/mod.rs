@@ -1,4 +1,4 @@
-//! `load`: loads files into a new or an existing database.
+//! `load`: loads files, dumps and databases of servers into a new or an existing database.
 //!
 //! ```text
 //!  request   the options, and checks of them before a file is opened
@@ -10,7 +10,7 @@
 //!  plan      schema, write paths, and an estimate of the database's size
 //!  server    the declarations and rows that a server sends
 //!  dump      a dump, or the database of a server as one
-//!  run       parts of all files become pages, until an attempt refutes no assumption of its plan
+//!  run       parts of all files become pages; if an assumption of the plan proves wrong, again with a new plan
 //! ```
 //!
 //! Types are guessed from the first [`SAMPLE_BYTES`] of each file: most files are not longer. A wrong guess costs time, but never changes
@@ -71,7 +71,7 @@ pub struct PreparedLoad {
     skipped: Vec<SkippedFile>,
     /// The error that ended the reading of the files for their types, if any.
     unread: Option<Error>,
-    /// The watches of the last attempt, in the order of the tables.
+    /// The values watched in the last attempt, for each table in order.
     watches: Vec<Watch>,
     /// The time spent so far.
     spent: Spent,

@@ -1,15 +1,15 @@
-//! Decides if the rows of a table must be sorted by rowid, from the rowids in the samples.
+//! Decides, from the rowids in the samples, if the rows of a table must be sorted by rowid before they are written.
 //!
 //! ```text
 //!  rowids in the samples of all files              write path
 //!  strictly ascending, the samples have all rows   pages
-//!  strictly ascending                              pages; if a later rowid does not ascend: again, sorted
-//!  NULL among numbers                              sorted, encoded one row after another
-//!  anything else                                   sorted; if a later rowid is NULL: again, one row after another
+//!  strictly ascending                              pages; if a later rowid does not ascend, the rows are loaded again, sorted
+//!  NULL among numbers                              sorted, and encoded one row after another
+//!  anything else                                   sorted; if a later rowid is NULL, loaded again, one row after another
 //! ```
 //!
-//! A NULL stands for the next rowid, the largest one plus 1. Among given rowids, this number depends on all rows before. So such rows are
-//! encoded one after another, not in parallel.
+//! A NULL stands for the next rowid: the largest one so far plus 1. If other rows give their rowids, this number depends on all rows
+//! before. So such rows are encoded one after another, not in parallel.
 
 use sqluice_core::error::Result;
 use sqluice_core::schema::Schema;
@@ -68,7 +68,7 @@ pub(crate) fn plan(load: &Request, table: &mut LoadTable, schema: &Schema, plan:
 fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema) -> Order {
     let declared = &schema.tables[table.index_in(schema)];
     let Some(alias) = declared.rowid_alias else { return Order::Ascending };
-    // `maps` fails again when the files are opened for their rows. The error is reported then.
+    // An error of `maps` is not returned here: it occurs again when the files are opened for their rows.
     let Ok(maps) = table.maps(declared, load) else { return Order::AssumedAscending };
     let given = |map: &FileMap| matches!(map.from[alias], ColumnFrom::Field(_));
     match maps.iter().filter(|map| given(map)).count() {

@@ -1,8 +1,9 @@
-//! Loads the database of a server: its declarations are read like a dump, and its rows become pages while they arrive.
+//! Loads from the database of a server. Its declarations are read like those of a dump, and its rows are written as pages while they
+//! arrive.
 //!
 //! ```text
-//!  prepare   declarations alone, in a snapshot of their own ──> the plan
-//!  run       declarations, in a snapshot ──> the plan ──> rows of the same snapshot become pages while they arrive
+//!  prepare   a snapshot: only its declarations are read ──> the plan
+//!  run       another snapshot: its declarations ──> the plan ──> its rows are written as pages while they arrive
 //! ```
 
 pub(super) use implementation::Sender;
@@ -20,18 +21,18 @@ mod implementation {
 
     use super::super::request::Request;
 
-    /// A server, with the tables and notes of its last snapshot.
+    /// A connection to a server, with the tables and notes of its last snapshot.
     pub(crate) struct Sender {
         address: Address,
         wanted: ServerRequest,
-        /// The open snapshot, if its rows are not read.
+        /// The open snapshot, until its rows are read; `None` if no snapshot is open.
         dump: Option<Dump>,
         tables: Vec<TableOfDump>,
         notes: Vec<Message>,
     }
 
     impl Sender {
-        /// Takes the address of a database. With `declarations_only`, no connection waits for the rows.
+        /// Parses the URL of a database. With `declarations_only`, no connections are opened for the rows.
         ///
         /// # Errors
         /// If the URL is malformed.
@@ -64,7 +65,7 @@ mod implementation {
         /// # Errors
         /// If the server can't be reached, or refuses the request.
         pub(crate) fn begin(&mut self, cancel: &Cancel) -> Result<String> {
-            // The snapshot before, and its connections, end first.
+            // First end the previous snapshot, and close its connections.
             self.dump = None;
             let mut dump = Dump::begin(&self.address, &self.wanted, cancel)?;
             self.notes = std::mem::take(&mut dump.notes);
@@ -78,12 +79,12 @@ mod implementation {
             Ok(declarations)
         }
 
-        /// Returns the beginning of the statement with the rows of each table.
+        /// Returns, for each table, the beginning of the INSERT statement for its rows.
         pub(crate) fn inserts(&self) -> impl Iterator<Item = &str> {
             self.tables.iter().map(|table| &*table.insert)
         }
 
-        /// Returns the number of rows of a table that the server expects to send.
+        /// Returns the server's estimate of the number of rows of a table; `None` if it has none.
         pub(crate) fn rows_of(&self, table: usize) -> Option<u64> {
             self.tables.get(table)?.rows
         }
@@ -124,7 +125,7 @@ mod implementation {
 
     use super::super::request::Request;
 
-    /// A server, which a build without the features `postgres` and `mysql` never has.
+    /// The type [`Sender`] of a build without the features `postgres` and `mysql`: no value of it exists.
     pub(crate) struct Sender(Infallible);
 
     impl Sender {

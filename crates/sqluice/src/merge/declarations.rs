@@ -33,7 +33,7 @@ type BothColumns<'s> = (DeclaredColumn<'s>, &'s Column);
 
 /// The declaration of a table in one source.
 struct Declared<'s> {
-    /// The name of the source.
+    /// The name of the source for messages.
     name: String,
     table: &'s Table,
     columns: Vec<BothColumns<'s>>,
@@ -61,7 +61,7 @@ impl<'s> Declared<'s> {
         self.columns.iter().find(|(declared, _)| declared.name.eq_ignore_ascii_case(name))
     }
 
-    /// Returns the names of a constraint's columns, in lower case.
+    /// Returns the names of the columns that a constraint is about, in lower case.
     fn columns_of(&self, constraint: &Constraint<'_>) -> HashSet<String> {
         let own = constraint.column.iter().cloned();
         let names = constraint.columns.iter().filter(|name| self.column(name).is_some()).cloned();
@@ -78,10 +78,11 @@ impl<'s> Declared<'s> {
     }
 }
 
-/// Returns the declaration with the columns of all sources of a table, or `None` if all declarations are the same.
+/// Returns the joined declaration of a table, which has the columns of all sources, or `None` if all declarations are the same.
+/// `with_rows` are the sources that have rows of the table.
 ///
 /// # Errors
-/// If sources would store or accept different values in shared columns. `with_rows` are the sources with rows.
+/// If sources would store or accept different values in the columns that they share.
 pub(super) fn joined(sources: &[Source], object: &Shared, with_rows: &[usize]) -> Result<Option<Joined>> {
     let sql_of = |(source, at): (usize, usize)| sources[source].objects[at].sql.as_deref().unwrap_or("");
     let first = object.members[0];
@@ -121,7 +122,7 @@ pub(super) fn joined(sources: &[Source], object: &Shared, with_rows: &[usize]) -
                 constraints.push(constraint);
             }
         }
-        // Compares columns that two other sources have, but not the first.
+        // Compare the columns that this source shares with an earlier source, but not with the first.
         for before in &others[..place] {
             compare_constraints(before, other, &mut refused);
         }
@@ -271,7 +272,7 @@ fn compare_constraints(one: &Declared<'_>, other: &Declared<'_>, refused: &mut V
     }
 }
 
-/// Finds NOT NULL columns that a source with rows lacks.
+/// Adds an error to `refused` for each NOT NULL column without a DEFAULT that a source with rows lacks.
 fn refuse_missing_values<'d>(
     (sources, object, with_rows): (&[Source], &Shared, &[usize]),
     first: &Declared<'_>,
@@ -303,7 +304,7 @@ fn refuse_missing_values<'d>(
     }
 }
 
-/// Finds keys of added columns for which the result has an index that no source has.
+/// Adds an error to `refused` for each index of the result that no source has, because a key has an added column.
 fn refuse_new_keys(sql: &str, sources: &[Source], object: &Shared, refused: &mut Vec<String>) -> Result<()> {
     let schema = Schema::parse(format!("{sql};"), &sources[0].schema.file)?;
     let Some(table) = schema.table(&object.name) else { return Ok(()) };

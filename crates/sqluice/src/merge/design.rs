@@ -1,4 +1,4 @@
-//! The design of a merged database: its objects, the method for each table, and the changes of rows.
+//! The design of a merged database: its objects, the way in which each table is merged, and the changes of values.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -28,15 +28,16 @@ pub(super) struct Design<'s> {
     /// The objects that are written as pages, by their indexes among the shared objects, in order.
     pub(super) written: Vec<usize>,
     pub(super) tables: Vec<MergedTable<'s>>,
-    /// The table of each object that is a table or an index.
+    /// For each object that is a table or an index, the index of its table.
     pub(super) table_of: HashMap<usize, usize>,
-    /// The references between tables, and the values that follow new numbers.
+    /// The references between tables, and the new values of references to renumbered keys.
     pub(super) references: References,
     /// The virtual tables that SQLite creates and fills after the pages are written.
     pub(super) virtual_tables: Vec<VirtualTable>,
     /// The left-out objects, with the reasons.
     pub(super) left_out: Vec<String>,
-    /// The orders of trees that are in another order in sources of an old schema format, by the indexes of their objects.
+    /// The order of entries in the result, by the index of the object. Only for B-trees that have another order in a source, because its
+    /// old schema format ignores DESC.
     orders: HashMap<usize, KeyOrder>,
 }
 
@@ -105,7 +106,7 @@ impl<'s> Design<'s> {
         Ok(design)
     }
 
-    /// Returns the changes of the entries of a table's tree from a member.
+    /// Returns the changes to make to a table's entries that come from `member`: new rowids, and new values of references.
     pub(super) fn table_changes(&self, merged: &MergedTable<'_>, member: &Member) -> Changes<'static> {
         let shifts = self.shifts_of(merged, member);
         let fields = shifts
@@ -142,7 +143,7 @@ impl<'s> Design<'s> {
         Changes { rowid: 0, fields: Cow::Owned(fields), left_out: Cow::Owned(Vec::new()) }
     }
 
-    /// Returns the columns of a table whose values follow new numbers.
+    /// Returns the names of the columns whose values change because they refer to renumbered keys.
     pub(super) fn following(&self, merged: &MergedTable<'_>) -> Vec<String> {
         let columns = self.references.followers(self.table_of[&merged.object]);
         columns.map(|column| merged.table.columns[column].name.clone()).collect()

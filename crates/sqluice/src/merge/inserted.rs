@@ -1,4 +1,4 @@
-//! Tables whose rows SQLite inserts into a temporary database, because their trees can't be made from the trees of the sources.
+//! Tables whose rows SQLite inserts into a temporary database, because their B-trees can't be made from those of the sources.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ const REPORTED_ROWS: u64 = 4096;
 pub(super) struct InsertedTables {
     pub(super) snapshot: Snapshot,
     objects: Vec<StoredObject>,
-    /// The positions of objects by their names in lower case. Triggers have a namespace of their own.
+    /// The position of each object, by `true` for a trigger and its name in lower case: triggers have their own namespace.
     places: HashMap<(bool, String), usize>,
     /// The number of left-out rows, by table.
     pub(super) left_out: Vec<u64>,

@@ -1,4 +1,4 @@
-//! The inputs of a run, and the rows that a merge leaves out.
+//! The inputs of a merge that is running, and the rows that it leaves out.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,14 +13,14 @@ use super::sources::{Shared, Source};
 /// The rowids of left-out rows, by source and by the index of the table, in ascending order.
 pub(super) type LeftOut = HashMap<(usize, usize), Vec<i64>>;
 
-/// The inputs of a run, after all sources are examined.
+/// The inputs of a merge that is running, once all sources have been examined.
 pub(super) struct Run<'r> {
     pub(super) merge: &'r Merge,
     pub(super) sources: &'r [Source],
     pub(super) shared: &'r [Shared],
     pub(super) design: &'r Design<'r>,
     pub(super) inserted: Option<&'r InsertedTables>,
-    /// The lists of a table's leaves that other processes have written, as `Place::write` writes them.
+    /// For a merge whose leaves other processes have copied: the files with the lists of these leaves.
     pub(super) lists: &'r [PathBuf],
     /// The verification of each source.
     pub(super) verifications: &'r [Verification<'r>],

@@ -8,9 +8,9 @@
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
 //!
-//! Tables with the same declaration become one table, with the rows of one source after another; other objects are copied. If rowids allow
-//! it, leaves are copied unchanged. Indexes are merged from the sorted indexes of the sources. One committed state of each source is read,
-//! and other processes may use the sources meanwhile.
+//! Tables with the same declaration become one table, with the rows of one source after another. Other objects are copied. If the rowids
+//! of the sources do not overlap, leaves are copied unchanged. Indexes are merged from the sorted indexes of the sources. One committed
+//! state of each source is read, and other processes may use the sources meanwhile.
 //!
 //! An existing target is the first source, and the result replaces it: no other process may use the target meanwhile.
 
@@ -70,7 +70,8 @@ impl PreparedMerge {
 }
 
 impl Merge {
-    /// Connects to the store if the target is a URL, for [`Merge::wanted`]. Otherwise the plan and the run connect.
+    /// If the target is a URL, connects to its store, so that [`Merge::wanted`] knows the store. Without this call, the plan and the run
+    /// connect.
     ///
     /// # Errors
     /// If the store can't be reached.
@@ -94,7 +95,7 @@ impl Merge {
     fn plan(&self, context: &Context<'_>) -> Result<MergePlan> {
         let wanted = self.wanted();
         self.refuse(&wanted)?;
-        // Determined before the target is read, as closing the target's file would drop its locks.
+        // Must be called before the target is read: it opens and closes the target's file, which would drop the locks of this process.
         let replacement = self.replacement(&wanted)?;
         let sources = sources::open(self, &wanted.target, None, context)?;
         let shared = sources::shared(&sources)?;
@@ -127,7 +128,7 @@ impl Merge {
         let keeps = self.keeps_target();
         // The target is examined before it is locked, as closing a file drops its locks.
         let before = if keeps { wanted.replacing().recover_replaced(&context.cancel)? } else { None };
-        // Dropped after the snapshot, when the whole target is read.
+        // The lock is dropped after the snapshot, when the whole target has been read.
         let exclusive = keeps.then(|| Exclusive::take(&wanted.target, &context.cancel)).transpose()?;
         let mut report = run::run(self, &wanted.target, exclusive, context)?;
         report.before = before;
@@ -143,7 +144,7 @@ impl Merge {
         !self.write.overwrite && self.target.metadata().is_ok_and(|metadata| metadata.is_file())
     }
 
-    /// Returns the method that will replace an existing file at the target, if any.
+    /// Returns the method that will replace an existing file at the target; `None` if no file is replaced.
     fn replacement(&self, wanted: &Wanted) -> Result<Option<Replacement>> {
         match self.keeps_target() || self.write.overwrite {
             true => wanted.replacing().replacement(None),
@@ -165,7 +166,7 @@ impl Merge {
         if self.keeps_target() { Ok(()) } else { wanted.refuse() }
     }
 
-    /// Returns the new file.
+    /// Returns the request for the new file: its path, and the replacement of an existing file.
     pub fn wanted(&self) -> Wanted {
         Wanted::new(Target::resolve(&self.target, &self.write), self.write.overwrite)
     }

@@ -40,11 +40,12 @@ pub struct Merge {
     pub exclude_tables: Vec<String>,
     /// `true` if all leaves are rewritten.
     pub compact: bool,
-    /// `true` if index entries are not compared with rows, nor values with their columns. Pages and records are always verified.
+    /// `true` if two checks are skipped: that index entries match their rows, and that values suit their columns. Pages and records are
+    /// always verified.
     pub no_verify: bool,
     /// The places of a table's leaves, if they have been written already: all places that [`Merge::places`] returned.
     pub placed: Vec<Placed>,
-    /// The largest time for which reading a source may keep other processes from committing; `None` for no limit.
+    /// The maximum time for which reading a source may keep other processes from committing; `None` for no limit.
     pub busy_limit: Option<Duration>,
     /// The options for threads, memory, temporary space, repeated keys, ANALYZE, the wait for a source, and the replacement of a database
     /// at the target that would otherwise be the first source.
@@ -117,11 +118,11 @@ setters! { Merge:
     exclude_tables(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
     /// Rewrites all leaves, so that no deleted bytes are copied.
     compact(compact: bool) = compact;
-    /// Skips the comparison of index entries with rows, and of values with their columns.
+    /// Skips the checks that index entries match their rows, and that values suit their columns.
     no_verify(no_verify: bool) = no_verify;
     /// Sets the places of a table's leaves that have been written already.
     placed(placed: impl IntoIterator<Item = Placed>) = placed.into_iter().collect();
-    /// Sets the largest time for which reading a source may keep other processes from committing.
+    /// Sets the maximum time for which reading a source may keep other processes from committing; `None` for no limit.
     busy_limit(limit: impl Into<Option<Duration>>) = limit.into();
     /// Sets the options for threads, memory, temporary space, repeated keys, and replacement of a database at the target.
     write(options: WriteOptions) = options;

@@ -1,4 +1,4 @@
-//! Orphans: rows whose parent was in their source, but is left out of the result because another row has one of its keys.
+//! Finds orphans: rows whose parent was in their source, but is left out of the result because another row has one of its keys.
 //!
 //! ```text
 //!  left-out rows ──> their keys ──> keys that no other row of the result has ──> rows of their source that refer to these keys
@@ -45,7 +45,7 @@ pub(super) fn find(run: &Run<'_>, left_out: &LeftOut, cancel: &Cancel) -> Result
         loses.iter_mut().zip(&inserted.left_out).for_each(|(loses, rows)| *loses |= *rows > 0);
     }
     let known = design.references.known().iter().filter(|reference| loses[reference.parent]).cloned();
-    // Searches only references whose keys may get lost, as counting values reads tables.
+    // Search only references that may lose their parents: a search reads whole tables.
     let may_lose = |table: usize| {
         let key = tables[table].table.primary_key();
         loses[table] && key.is_some_and(|key| !is_only_key(&tables[table], &key))
@@ -158,7 +158,7 @@ impl Search<'_, '_> {
         self.run.design.tables[self.reference.parent].table
     }
 
-    /// Returns the keys of rows with these rowids, or of all rows, without keys that have a NULL.
+    /// Returns the keys of the rows with these rowids, or of all rows if `rowids` is `None`. Keys with a NULL are left out.
     fn keys(&self, snapshot: &Snapshot, rowids: Option<&[i64]>) -> Result<Vec<Vec<Value>>> {
         let parent = self.parent();
         let keys = &self.reference.keys;

@@ -1,6 +1,6 @@
-//! A place of a merge: a range of pages in its file, to which a process with one of the sources copies the leaves of a table.
+//! A place of a merge: a range of pages in the new file. A process that has one of the sources copies the leaves of a table there.
 //!
-//! Places and their bytes depend only on the sources, so writing to a place twice does no harm.
+//! Places and their content depend only on the sources, so a place can be written twice without harm.
 
 use std::path::{Path, PathBuf};
 
@@ -46,8 +46,8 @@ impl Place {
         with_table(source, table, options, &context.cancel, |job| job.count(context))
     }
 
-    /// Copies the leaves to their place, and writes `list`, a new file with the list of the leaves. Any process that sees the source and
-    /// the file can call this, also repeatedly, each time with another list.
+    /// Copies the leaves of the source to this place, and writes their list to the new file `list`. Any process that can open the source
+    /// and the file can call this, also repeatedly, with another `list` each time.
     ///
     /// # Errors
     /// If the source can't be read, is damaged or has changed, or the file can't be written, for example because the merge has been

@@ -1,4 +1,4 @@
-//! A merge whose leaves are copied by several processes, each to the place of its source in the file. The merge adds the other pages.
+//! Merges in which several processes copy the leaves, each to the place of its source in the file. The merge itself adds the other pages.
 //!
 //! ```text
 //!  processes   Place::count ──┐                 ┌──> Place::write      each writes its own pages, in parallel

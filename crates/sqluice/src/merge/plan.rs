@@ -21,7 +21,7 @@ pub struct MergePlan {
     pub target: PathBuf,
     /// `true` if the target is the first source. No other process may use the target meanwhile.
     pub adds_to_target: bool,
-    /// The method that will replace an existing file at the target, if any.
+    /// The method that will replace an existing file at the target; `None` if no file is replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The sources, in order.
@@ -37,7 +37,7 @@ pub struct MergePlan {
     pub tables: Vec<PlannedTable>,
     /// The virtual tables that are created and filled.
     pub virtual_tables: Vec<String>,
-    /// The virtual tables among them whose index SQLite makes, and not all cores.
+    /// The virtual tables of `virtual_tables` whose index SQLite builds on one core, instead of this crate on all cores.
     pub by_sqlite: Vec<String>,
     /// The objects that are left out.
     pub left_out: Vec<String>,
@@ -59,12 +59,12 @@ pub struct PlannedTable {
     pub method: &'static str,
     /// The method in words.
     pub how: String,
-    /// `true` if rows get new rowids that a column shows: an INTEGER PRIMARY KEY.
+    /// `true` if rows get new rowids and the rowid is an INTEGER PRIMARY KEY, so that values of a column change.
     pub new_keys: bool,
     /// The sources whose rows get new rowids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub renumbered: Vec<Renumbered>,
-    /// The columns whose values follow new numbers.
+    /// The columns whose values change because they refer to renumbered keys.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub following: Vec<String>,
     /// Differences between the declarations of sources that change no value.

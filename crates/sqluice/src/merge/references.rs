@@ -12,8 +12,9 @@
 //!  b.db     1 ... 600           1 ... 600, 0                    651 ... 1250                 650
 //! ```
 //!
-//! The range of numbers of a source covers its keys, and also positive values that refer to no key: so these values refer to no row of
-//! another source. If all keys are positive, 0 and negative values refer to nothing, and stay.
+//! The range of numbers of a source covers its keys, and also positive values that refer to no key. So a value without a row in its
+//! source does not refer to a row of another source in the result. If all keys are positive, 0 and negative values refer to nothing, and
+//! stay unchanged.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -35,7 +36,7 @@ use crate::references::{
 #[derive(Debug, Default)]
 pub(super) struct References {
     known: Known,
-    /// The offsets that are added to values of columns, by table and source.
+    /// The offsets that are added to the values of columns, by the table and the source.
     shifts: HashMap<(usize, usize), Vec<Shift>>,
     /// The columns of each table whose values change in some source.
     followers: HashMap<usize, BTreeSet<usize>>,
@@ -45,7 +46,8 @@ impl References {
     /// Returns the references of tables, and renumbers the tables that need new numbers.
     ///
     /// # Errors
-    /// If the user has not decided about a column that seems to refer to new numbers, or a column that refers to new numbers can't follow.
+    /// If the user has not decided about a column that seems to refer to renumbered keys, or a column refers to them and can't be
+    /// changed.
     pub(super) fn new<'s>(around: &Around<'s>, tables: &mut [MergedTable<'s>]) -> Result<References> {
         let known = Known::new(&declared(tables), &around.merge.references, &around.merge.no_references)?;
         let mut references = References { known, ..References::default() };
@@ -60,17 +62,18 @@ impl References {
         Ok(references)
     }
 
-    /// Returns `true` if values of any column change.
+    /// Returns `true` if the values of any column change.
     pub(super) fn change_values(&self) -> bool {
         !self.shifts.is_empty()
     }
 
-    /// Returns the offsets that are added to values of columns of a table in a source. The fields of these shifts are columns.
+    /// Returns the offsets that are added to the values of a table's columns in a source. `field` of each shift is the number of a
+    /// column.
     pub(super) fn shifts(&self, table: usize, source: usize) -> &[Shift] {
         self.shifts.get(&(table, source)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the columns of a table that follow new numbers.
+    /// Returns the columns of a table whose values change because they refer to renumbered keys.
     pub(super) fn followers(&self, table: usize) -> impl Iterator<Item = usize> {
         self.followers.get(&table).into_iter().flatten().copied()
     }
@@ -144,7 +147,7 @@ impl References {
         Ok(())
     }
 
-    /// Refuses undecided columns that seem to refer to new numbers.
+    /// Refuses columns that seem to refer to renumbered keys and about which the user has not decided.
     fn refuse_undecided(&self, around: &Around<'_>, tables: &[MergedTable<'_>]) -> Result<()> {
         let found =
             self.found((around.sources, around.cancel), tables, |table| tables[table].has_new_keys())?;
@@ -164,7 +167,7 @@ impl References {
         Err(Error::usage(message).hint(hint))
     }
 
-    /// Returns the undecided columns that seem to refer to some of the tables.
+    /// Returns the columns that seem to refer to one of the tables and about which the user has not decided.
     pub(super) fn found(
         &self,
         (sources, cancel): (&[Source], &Cancel),
@@ -200,7 +203,7 @@ impl References {
         Ok(found)
     }
 
-    /// Computes the offsets of values that refer to new numbers.
+    /// Computes the offsets for the values that refer to renumbered keys.
     fn follow(&mut self, around: &Around<'_>, tables: &[MergedTable<'_>], added: &Added) -> Result<()> {
         let mut followed: HashMap<(usize, usize), usize> = HashMap::new();
         let mut shifts: HashMap<(usize, usize), Vec<Shift>> = HashMap::new();
@@ -300,7 +303,7 @@ fn values(source: &Source, table: &Table, column: usize, from: i64) -> Result<Op
     read().map_err(|error| unreadable(source.snapshot.name(), error))
 }
 
-/// Counts the values of a column, and those of the values that are keys, in a source that has both tables.
+/// Returns the number of values of a column, and how many of them are keys of the parent. The source must have both tables.
 fn share_of(
     source: &Source,
     (child, column): (&Table, usize),
@@ -318,7 +321,7 @@ fn share_of(
     share.map_err(|error| unreadable(source.snapshot.name(), error))
 }
 
-/// Refuses columns that refer to new numbers and can't follow them.
+/// Refuses columns that refer to renumbered keys and can't be changed.
 fn refuse_reference(
     around: &Around<'_>,
     parent: &Table,

@@ -34,7 +34,7 @@ pub struct MergeReport {
     /// The checksum of all pages, in hexadecimal; empty if SQLite wrote the file.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub checksum: String,
-    /// The kind of I/O that wrote the pages: `direct`, `buffered` or `sqlite`.
+    /// The way in which pages were written: `direct` (without the system's cache), `buffered`, or `sqlite` if SQLite wrote the file.
     pub output: &'static str,
     /// The number of rows of all tables.
     pub rows: u64,
@@ -65,7 +65,7 @@ pub struct MergeReport {
     pub orphans: Vec<OrphanedRows>,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
-    /// The method by which the result replaced the old database, or the target that was the first source.
+    /// The method by which the result replaced the old file at the target; `None` if no file was replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The temporary files of killed runs, which were removed.
@@ -104,12 +104,12 @@ pub struct MergedTable {
     pub why: Option<String>,
     /// The number of rows that were left out because other rows have their keys.
     pub left_out: u64,
-    /// `true` if rows have new rowids that a column shows: an INTEGER PRIMARY KEY.
+    /// `true` if rows have new rowids and the rowid is an INTEGER PRIMARY KEY, so that values of a column have changed.
     pub new_keys: bool,
     /// The sources whose rows have new rowids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub renumbered: Vec<Renumbered>,
-    /// The columns whose values follow new numbers of another table, or of this table.
+    /// The columns whose values have changed because they refer to renumbered keys of another table, or of this table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub following: Vec<String>,
     /// Differences between the declarations of sources that change no value.
@@ -121,7 +121,7 @@ pub struct MergedTable {
     pub relocated_leaves: u64,
 }
 
-/// New rowids of the rows of a source.
+/// The change of the rowids of a source's rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Renumbered {

@@ -1,4 +1,4 @@
-//! Runs a merge: finds the trees of the sources that make up each object of the result, and writes the result.
+//! Runs a merge: finds, for each object of the result, the B-trees of the sources that it consists of, and writes the result.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ pub(super) fn run(
     if merge.orphans == Orphans::Refuse && !orphans.is_empty() {
         return Err(orphans::refused(&orphans));
     }
-    // The objects whose root page, text encoding or statement differs from the source.
+    // These are the objects of the result: their text encoding and statements may differ from those in the source.
     let objects = run.objects()?;
     let copied: Vec<CopiedObject<'_>> = design
         .written
@@ -195,7 +195,8 @@ impl<'r> Run<'r> {
         Ok(left_out)
     }
 
-    /// Returns the trees of the sources that make up an object, in the order of the sources or of the rows.
+    /// Returns the B-trees of the sources that an object consists of, in the order of the sources or, if their rows are concatenated, of
+    /// the rows.
     fn pieces(
         &self,
         merged: &MergedTable<'_>,
@@ -303,7 +304,7 @@ impl<'r> Run<'r> {
         Ok(rows.collect())
     }
 
-    /// Returns the objects, with their rows of `sqlite_schema` in the result except for the root page.
+    /// Returns the objects of the result, with their rows of `sqlite_schema`. The root pages are not set yet.
     fn objects(&self) -> Result<Vec<StoredObject>> {
         let Run { sources, shared, design, inserted, .. } = *self;
         let encoding = sources[0].snapshot.header().used_text_encoding();
@@ -328,7 +329,7 @@ impl<'r> Run<'r> {
     }
 }
 
-/// Returns the row of `sqlite_schema` of an object, in a text encoding.
+/// Returns the record of an object in `sqlite_schema`, with text in the given encoding.
 fn schema_record(object: &StoredObject, encoding: u32) -> Vec<u8> {
     let encoded = |text: &str| -> Vec<u8> {
         match encoding {

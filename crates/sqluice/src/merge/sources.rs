@@ -1,4 +1,4 @@
-//! The databases to merge: one committed state of each, and their shared objects.
+//! Opens one committed state of each database to merge, and finds the objects that they share.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

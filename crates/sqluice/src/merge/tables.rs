@@ -1,4 +1,4 @@
-//! Chooses the cheapest method of merging for each table that its keys allow.
+//! Chooses, for each table, the cheapest method of merging that its keys allow.
 //!
 //! ```text
 //!  rowids of the sources        own key (INTEGER PRIMARY KEY)            no own key
@@ -23,13 +23,13 @@ use super::sources::{Shared, Source};
 /// The method of merging a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// The rows of the only source with rows.
+    /// Only one source has rows: its rows are copied.
     Copied,
-    /// The rows of one source after those of another.
+    /// The rows of one source follow those of another, with their rowids.
     Concatenated,
-    /// The rows of all sources, in the order of the key.
+    /// The rows of all sources are merged in the order of the key.
     Interleaved,
-    /// The rows of one source after another, with new rowids.
+    /// The rows of one source follow those of another, with new rowids.
     Renumbered,
     /// The rows are inserted by SQLite, for this reason.
     Inserted(String),
@@ -54,7 +54,7 @@ pub(super) struct MergedTable<'s> {
     pub(super) joined: Option<Joined>,
 }
 
-/// A source of rows.
+/// A source that has rows of a table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
     pub(super) source: usize,
@@ -72,12 +72,12 @@ impl Member {
     }
 }
 
-/// The inputs for choosing the methods of tables.
+/// The sources and options on which the choice of methods depends.
 pub(super) struct Around<'s> {
     pub(super) merge: &'s Merge,
     pub(super) sources: &'s [Source],
     pub(super) shared: &'s [Shared],
-    /// The reason why rows of each source can't be copied as stored, if any.
+    /// For each source, the reason why its rows can't be copied as stored; `None` if they can.
     pub(super) foreign: Vec<Option<String>>,
     /// The positions of the indexes of each table, by the table's name in lower case.
     pub(super) indexes: HashMap<String, Vec<usize>>,
@@ -85,7 +85,7 @@ pub(super) struct Around<'s> {
 }
 
 impl<'s> Around<'s> {
-    /// Returns the merged table at an index of the shared objects.
+    /// Returns the table at the index `place` of the shared objects: the sources of its rows, and the method by which they are merged.
     pub(super) fn table(&self, place: usize) -> Result<MergedTable<'s>> {
         let Around { merge, sources, shared, .. } = *self;
         let object = &shared[place];
@@ -329,10 +329,10 @@ pub(super) fn disjoint(mut ranges: Vec<(i64, i64)>) -> bool {
     ranges.windows(2).all(|pair| pair[0].1 < pair[1].0)
 }
 
-/// Returns the offset of each range that makes it begin after the range before.
+/// Returns the offset to add to each range so that it begins after the previous range.
 ///
 /// # Errors
-/// The index of the first range whose numbers would become too large.
+/// The index of the first range whose numbers would become too large for a rowid.
 pub(super) fn raised(ranges: &[(i64, i64)]) -> std::result::Result<Vec<i64>, usize> {
     let mut last: Option<i128> = None;
     let mut offsets = Vec::with_capacity(ranges.len());
@@ -348,7 +348,7 @@ pub(super) fn raised(ranges: &[(i64, i64)]) -> std::result::Result<Vec<i64>, usi
     Ok(offsets)
 }
 
-/// Returns `true` if `is_meant` holds for a word or a quoted name of a statement.
+/// Returns `true` if `is_meant` returns `true` for a word or a quoted name of an SQL statement.
 pub(super) fn mentions(sql: &str, is_meant: impl Fn(&str) -> bool) -> bool {
     token::tokens(sql).iter().any(|token| {
         matches!(token.kind, TokenKind::Word | TokenKind::QuotedName)

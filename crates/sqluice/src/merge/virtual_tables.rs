@@ -37,14 +37,14 @@ pub(super) struct VirtualTable {
     content: Content,
 }
 
-/// The source of a virtual table's rows.
+/// The way to get a virtual table's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     /// The rows of the sources, by their columns and rowids.
     Rows,
     /// The rows of an R*Tree, whose first column is the rowid.
     Boxes,
-    /// Another table of the result.
+    /// The virtual table stores no texts of its own: its rows are in another table of the result.
     Table,
 }
 
@@ -153,7 +153,7 @@ pub(super) fn finish(
 }
 
 impl VirtualTable {
-    /// Returns `true` if the index of the table is made here, and `false` if SQLite makes it.
+    /// Returns `true` if this crate builds the index of the table, and `false` if SQLite does.
     pub(super) fn is_indexed_here(&self) -> bool {
         self.content != Content::Boxes && matches!(Declaration::in_schema(&self.sql, &self.name), Ok(Ok(_)))
     }
@@ -171,7 +171,7 @@ impl VirtualTable {
             let filled = rebuild(connection, &self.name, means).map(drop);
             filled.map_err(|error| of_application(error, &self.name))
         };
-        // The texts are stored first, and their index is made of all of them.
+        // Store the texts first: the index is built from all of them together.
         let own_content = match self.content {
             Content::Table => return fill(),
             Content::Rows => Declaration::of(connection, &self.name).map_err(cannot)?.ok(),

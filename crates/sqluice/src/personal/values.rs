@@ -8,10 +8,11 @@ use sqluice_generator::is_first_name;
 
 use super::{ACCOUNT, ADDRESS, CARD, EMAIL, NAME, NETWORK, PHONE, Personal, Why};
 
-/// A form: its description, its test for a value, and the least share of values that must have it.
+/// A form of personal data: its description, the test for a value, and the minimum share of values that must pass the test.
 type Form = (&'static str, fn(&str) -> bool, f64);
 
-/// The least share of similar values that must have a form, if all values of a column are known. See [`is_similar`].
+/// The minimum share, for each form, of the values that look similar ([`is_similar`]) and must have the form. Used if all values of a
+/// column are known.
 const SHARES: [f64; FORMS.len()] = [0.0, 0.1, 0.5, 0.5, 0.4, 0.2, 0.2, 0.2];
 
 /// Common first names, in addition to the names of the generator.
@@ -59,7 +60,7 @@ const STREET_ENDS: &[&str] = &[
     "gatan", "vägen", "gata", "veien",
 ];
 
-/// The forms. The share is small if no other values have the form, and large if other values have it by chance: one in ten numbers has a
+/// The forms. The share of a form is small if other values never have it, and large if they have it by chance: one in ten numbers has a
 /// valid check digit.
 const FORMS: &[Form] = &[
     (EMAIL, is_email, 0.02),
@@ -94,14 +95,15 @@ pub(crate) fn by_values<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Pe
 pub(crate) struct ValueForms {
     /// The forms of the value.
     pub(crate) has: u8,
-    /// The forms that the value could have by its characters.
+    /// The forms that the characters of the value allow; see [`is_similar`].
     pub(crate) is_similar: u8,
 }
 
 /// The number of forms.
 pub(crate) const FORM_COUNT: usize = FORMS.len();
 
-/// Returns the first form that a whole value has, and the similar forms up to this form. A value without a form can have similar forms.
+/// Tests a whole value. Returns the first form that it has, and the forms up to this one that its characters allow. A value without a
+/// form may still look similar to some.
 pub(crate) fn forms_of(text: &[u8]) -> ValueForms {
     let mut forms = ValueForms::default();
     let Some(text) = str::from_utf8(text).ok().map(str::trim).filter(|text| !text.is_empty()) else {
@@ -175,7 +177,8 @@ impl FormCounts {
         }
     }
 
-    /// Returns the forms, as a set of bits, that at least `least` values have, and also a sufficient share of the similar values.
+    /// Returns the forms, as a set of bits, that at least `least` values have, and also a sufficient share of the values that look
+    /// similar.
     pub(crate) fn enough(&self, least: u64) -> u8 {
         let is_enough = |form: &usize| {
             let (has, similar) = (self.has[*form], self.is_similar[*form]);
@@ -191,7 +194,7 @@ impl FormCounts {
     }
 }
 
-/// Returns `true` if the characters of a text allow a form. Similar texts that do not have the form are evidence against a guess.
+/// Returns `true` if the characters of a text allow a form. If many such texts do not have the form, the others have it by chance.
 ///
 /// | form | similar texts |
 /// |---|---|

@@ -1,4 +1,4 @@
-//! Chooses the expression of each column, which generates similar values.
+//! Chooses, for each column, an expression by which the generator makes similar values.
 //!
 //! ```text
 //!  keys and references ──> row(), keys(...), ref(..., rows(...)), within(...)        keys.rs
@@ -20,27 +20,27 @@ use super::skew;
 use super::texts::{Texts, lengths, pool, quoted};
 use crate::personal::{self, Personal};
 
-/// The largest number of different values of a column with few values.
+/// The maximum number of different texts of a column that counts as a column of few values.
 const FEW_TEXTS: f64 = 200.0;
 const FEW_NUMBERS: f64 = 24.0;
 
-/// The largest number of bytes of a shown value.
+/// The maximum number of bytes of a shown value.
 const SHOWN_BYTES_MAX: usize = 100;
 
 /// The approximate number of values that are searched for personal data.
 const LOOKED_AT: usize = 2000;
 
-/// The largest number of texts whose forms are examined.
+/// The maximum number of texts whose forms are examined.
 const TEXTS_MAX: usize = 10_000;
 
-/// The rules for showing values.
+/// The rules that decide which values of the database the profile may show.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// The least number of rows with a shown value; `None` if no values are shown.
+    /// The minimum number of rows that a shown value must have; `None` if no values are shown.
     pub(super) common: Option<u64>,
 }
 
-/// A table to describe, with what the scan of its rows has found.
+/// A table to describe, with the counts and samples of its rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Described<'t> {
     pub(super) table: &'t Table,
@@ -58,7 +58,7 @@ pub(super) struct Described<'t> {
 #[derive(Clone, Debug)]
 pub(super) struct Made {
     pub(super) expression: String,
-    /// The shown values, and the number of rows with these values.
+    /// The values that the expression shows, and the number of rows that have them.
     pub(super) kept: Vec<String>,
 }
 
@@ -102,7 +102,7 @@ impl<'t> Described<'t> {
         Some(Made { expression: self.with_nulls(facts, made.expression), ..made })
     }
 
-    /// Returns common values with their shares, if they may be shown.
+    /// Returns an expression of the column's common values with their shares, or `None` if they may not be shown.
     fn kept(&self, column: usize, facts: &ColumnFacts) -> Option<Made> {
         let common = self.rules.common?;
         let counts = facts.counts.as_ref().filter(|counts| counts.is_exact())?;
@@ -226,7 +226,8 @@ impl<'t> Described<'t> {
         }
     }
 
-    /// Returns the exponent of the row counts of the texts. Returns `None` if the column has values besides the `rows` texts.
+    /// Returns the exponent of Zipf's distribution for the numbers of rows with the same text. Returns `None` if the column also has
+    /// values other than the `rows` texts.
     fn exponent(&self, column: usize, rows: u64) -> Option<f64> {
         let facts = self.facts_of(column).filter(|facts| facts.texts == rows && facts.values() == rows)?;
         skew::exponent(facts.counts.as_ref()?)
@@ -275,8 +276,8 @@ fn as_text(cell: &Cell) -> String {
         Cell::Null | Cell::Blob(..) => String::new(),
     }
 }
-/// Returns an expression for numbers in few rows beside integers that are shown: the integers that follow the largest one, or that precede
-/// the smallest one. Of the numbers themselves, it shows only on which side most of them lie.
+/// Returns an expression for the numbers of few rows, beside integers that are shown: integers after the largest shown one, or before the
+/// smallest shown one. The expression reveals only on which side most of the numbers are.
 fn beside(kept: &[String], rest: &[&Cell], different: f64) -> Option<String> {
     let kept: Option<Vec<i64>> = kept.iter().map(|value| value.parse().ok()).collect();
     let kept = kept?;

@@ -11,10 +11,10 @@ use super::numbers::{Form, form_of_reals, numbers};
 use super::sample::Cell;
 use super::texts::{Texts, quoted};
 
-/// The largest number of texts that are parsed.
+/// The maximum number of texts that are parsed.
 const LOOKED_AT: usize = 500;
 
-/// The largest number of described keys.
+/// The maximum number of described keys.
 const KEYS_MAX: usize = 40;
 
 /// The values of a key.
@@ -51,7 +51,7 @@ pub(super) fn object(texts: &Texts<'_>) -> Option<String> {
     (!shown.is_empty()).then(|| format!("json({{{}}})", shown.join(", ")))
 }
 
-/// Returns the members of all objects by their keys, or `None` if a text is no object.
+/// Returns the values of each key of all objects, or `None` if a text is no JSON object.
 fn members(sample: &[&str]) -> Option<BTreeMap<String, Member>> {
     // SQLite parses the JSON.
     let connection = Connection::open_in_memory().ok()?;
@@ -76,7 +76,7 @@ fn members(sample: &[&str]) -> Option<BTreeMap<String, Member>> {
     Some(members)
 }
 
-/// Returns the expression for the values of a key: the most frequent kind of value decides.
+/// Returns the expression for the values of a key, by their most frequent kind.
 fn expression(member: &Member, texts: &Texts<'_>) -> String {
     let rows = texts.rows;
     let sorted = |values: &[f64]| {

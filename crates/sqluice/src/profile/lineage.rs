@@ -17,16 +17,16 @@ use sqluice_reader::connection::unreadable;
 use super::parents::{classes_of, share};
 use super::sketch::{hash_bytes, hash_int, hash_pair, hash_real};
 
-/// The largest number of rows whose trees are described: their keys are held in memory.
+/// The maximum number of rows whose trees are described: their keys are held in memory.
 const ROWS_MAX: u64 = 1 << 25;
 
 /// The number of levels that are described one by one.
 const LEVELS: usize = 24;
 
-/// The largest number of groups into which deeper levels are put.
+/// The maximum number of groups into which the levels after the first [`LEVELS`] are put.
 const GROUPS: usize = 12;
 
-/// The largest number of classes of row counts of a level.
+/// The maximum number of classes of row counts of a level.
 const CLASSES_MAX: usize = 16;
 
 /// The trees of a table.
@@ -35,11 +35,11 @@ pub(super) struct Lineage {
     rows: u64,
     /// The number of rows that refer to no row.
     without: u64,
-    /// The numbers of rows below each row, for each level.
+    /// For each level, the number of children of each of its rows.
     levels: Vec<Vec<u64>>,
 }
 
-/// The parent of a row.
+/// The parent of a row, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Up {
     Nothing,

@@ -14,8 +14,8 @@
 //!        schema file <── statements <── an expression per column <── keys, describe, relations
 //! ```
 //!
-//! Every table is read once, parents before children, and described before the next table is read: the memory is that of one table's
-//! sketches and sample for each thread. The result depends only on the database, not on threads.
+//! The tables are read one after another, parents before children. Each table is read once, and described before the next one is read, so
+//! only one table's sketches and samples (one for each thread) are in memory. The result depends only on the database, not on threads.
 //!
 //! Invariant: a value of the database is in the text only if its column has few different values and does not look personal, and the value
 //! occurs in at least `keep_common` rows; or if the value is in the schema. The quantiles in the text are not values of the database. For
@@ -92,7 +92,7 @@ impl Profile {
         self.refuse_unknown(&snapshot, &schema)?;
         let names = Names::of(&schema, &snapshot.connection());
         if self.strip_literals {
-            // Without the literals of its options, a virtual table can't be created.
+            // Keep the literals of a virtual table: they are options of its module, without which the table can't be created.
             for table in schema.tables.iter_mut().filter(|table| !table.is_virtual) {
                 table.sql = stripped_table(&table.sql, &names, |_, _| true);
             }
@@ -158,7 +158,7 @@ impl Profile {
         Ok(())
     }
 
-    /// Counts the rows of parents that are read later, because tables refer to each other.
+    /// Counts the rows of parent tables that are read only after their children, because the tables refer to each other.
     fn count_parents(
         &self,
         snapshot: &Snapshot,

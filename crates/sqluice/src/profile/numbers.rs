@@ -1,4 +1,4 @@
-//! Describes numbers, and dates and times, by quantiles. The described values have as many different values as the column.
+//! Describes numbers, and dates and times, by quantiles. The generated values are about as many different ones as in the column.
 //!
 //! No quantile is a value of the column: quantiles of integers lie between two integers, quantiles of decimals have an additional digit,
 //! and quantiles of times are moved to a round time, and away from values. Each quantile is the mean of 20 values, or a value of 20 rows.
@@ -51,25 +51,26 @@ pub(super) fn form_of_reals(values: &[f64]) -> Form {
     (0..=6).find(|places| has(*places)).map_or(Form::Real, Form::Decimal)
 }
 
-/// The least number of values whose quantiles, or whose common factor, reveal nothing about a single value.
+/// The minimum number of values whose quantiles, or whose common factor, reveal nothing about a single value.
 pub(super) const ENOUGH: usize = 20;
 
-/// The least number of values per quantile of a small sample.
+/// The minimum number of values per quantile of a small sample.
 const VALUES_PER_STEP: usize = 4;
 
 /// The number of values at each end of a sample that no quantile is computed from.
 const OUTER: usize = 10;
 
-/// The largest number of values that show the slope at an end.
+/// The maximum number of values that show the slope at an end.
 const FAR_MAX: usize = 100;
 
 /// The number of values from which a slope is certain.
 const SURE: usize = 5000;
 
-/// The least number of values from which the first and the last quantile are computed: the outer values, and two means.
+/// The minimum number of values from which the first and the last quantile are computed: the outer values, and two means.
 const WITH_ENDS: usize = OUTER + 2 * ENOUGH;
 
-/// Returns the mean of the values around a place in a sorted sample, without the outer ones; or the value there if it has enough rows.
+/// Returns the mean of the values around a place in a sorted sample, without the first and the last [`OUTER`] values. If enough rows have
+/// the value at the place, returns this value.
 fn quantile(sorted: &[f64], place: usize) -> f64 {
     let value = sorted[place];
     if rows_of(sorted, value) >= ENOUGH || sorted.len() < WITH_ENDS {
@@ -79,7 +80,7 @@ fn quantile(sorted: &[f64], place: usize) -> f64 {
     mean(&sorted[begin..begin + ENOUGH])
 }
 
-/// Returns the first and the last quantile. Each continues the slope between the means of two groups of values further inside.
+/// Returns the first and the last quantile. Each one extends the slope between the means of two groups of values that are further inside.
 fn ends(sorted: &[f64], form: Form) -> (f64, f64) {
     let (count, all) = (sorted.len(), (sorted[0], sorted[sorted.len() - 1]));
     if count < WITH_ENDS {
@@ -115,7 +116,7 @@ fn ends(sorted: &[f64], form: Form) -> (f64, f64) {
     (first, last.max(first))
 }
 
-/// Returns the time at which the year of a time begins, or a later year. Times are in days or in seconds.
+/// Returns the time at which a year begins: the year of `moment` plus `later` years. Times are in days or in seconds.
 fn year(moment: f64, is_day: bool, later: u64) -> f64 {
     let unit = if is_day { 86_400 } else { 1 };
     let text = moment_text(moment.max(0.0) as u64 * unit, true);
@@ -133,8 +134,8 @@ fn rows_of(sorted: &[f64], value: f64) -> usize {
     sorted.partition_point(|other| *other <= value) - sorted.partition_point(|other| *other < value)
 }
 
-/// Returns the expression for numbers, from a sorted sample of a column with `rows` numbers. `different` is the number of different values,
-/// if it matters.
+/// Returns the expression for numbers, from a sorted sample of a column with `rows` numbers. `different` is the number of different
+/// values to generate; `None` for any number.
 pub(super) fn numbers(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> String {
     if let (Form::Int, Some((step, first))) = (form, step_of(sorted).filter(|_| sorted.len() >= WITH_ENDS)) {
         let scaled: Vec<f64> = sorted.iter().map(|value| (value - first) / step).collect();
@@ -232,8 +233,8 @@ fn quantiles(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> S
     expression
 }
 
-/// Moves the ends of quantiles apart until about `different` values lie between them: ends that follow from values further inside lie too
-/// close together in a column of few rows. An end that has enough rows stays, and so does the sign of the values.
+/// Moves the ends of quantiles apart until about `different` values are between them. In a column of few rows, ends that are computed
+/// from values further inside are too close together. An end that enough rows have stays, and so does the sign of the values.
 fn widen(points: &mut [f64], sorted: &[f64], form: Form, (rows, different): (u64, f64)) {
     let (Form::Int | Form::Decimal(_), [least, .., most]) = (form, sorted) else { return };
     let moves = [*least, *most].map(|end| rows_of(sorted, end) < ENOUGH);
@@ -251,10 +252,10 @@ fn widen(points: &mut [f64], sorted: &[f64], form: Form, (rows, different): (u64
     }
 }
 
-/// The largest number of times that the ends of quantiles are moved apart.
+/// The maximum number of times that the ends of quantiles are moved apart.
 const WIDENINGS_MAX: usize = 4;
 
-/// The largest number of values that are simulated individually.
+/// The maximum number of values that are simulated individually.
 const LOOKED_AT: u64 = 4000;
 
 /// Returns the number of different values among `values` values that are spread evenly over the quantiles.

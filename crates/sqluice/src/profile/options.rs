@@ -95,7 +95,7 @@ pub struct ProfileReport {
     pub kept: Vec<KeptValues>,
     /// The columns whose values are not shown because they look personal.
     pub personal: Vec<PersonalColumn>,
-    /// The texts and blobs of the schema itself, which are shown.
+    /// The texts and blobs in the statements of the schema, which the profile shows.
     pub literals: Vec<String>,
     /// Notes about parts that could not be described.
     pub notes: Vec<String>,

@@ -1,11 +1,12 @@
-//! Describes the number of rows that refer to each row of another table, as `rows(n: weight, ...)`.
+//! Describes how many rows refer to each row of another table, as `rows(n: weight, ...)`.
 
 use super::sketch::Counts;
 
-/// The largest number of classes.
+/// The maximum number of classes.
 const CLASSES_MAX: usize = 40;
 
-/// Returns the distribution of row counts per parent. Parents without rows, among the `parents` rows of the table, have the count 0.
+/// Returns the distribution of the numbers of rows per parent, as an expression. Of the `parents` rows of the other table, those without
+/// a referring row have the number 0.
 pub(super) fn row_counts(counts: &Counts, parents: u64) -> String {
     let sorted = counts.counts();
     let without = (parents as f64 - counts.different()).max(0.0) / counts.each_stands_for();
@@ -24,8 +25,9 @@ pub(super) fn share(rows: u64, all: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns the counts with the number of parents that have each count. If there are too many different counts, neighbouring counts are
-/// merged: few of the large counts, as these have many rows each, and more of the small counts.
+/// Returns pairs: a number of rows, and how many parents have this number. If there are more than `classes_max` different numbers,
+/// neighbouring numbers are merged, few of the large ones and more of the small ones, since parents with large numbers have many rows
+/// each.
 pub(super) fn classes_of(sorted: &[u64], classes_max: usize) -> Vec<(f64, f64)> {
     let mut exact: Vec<(f64, f64)> = Vec::new();
     for count in sorted {

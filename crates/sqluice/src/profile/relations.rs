@@ -1,5 +1,5 @@
-//! Finds columns that depend on other columns of the row: equal columns, times that follow other times, values that another column
-//! determines.
+//! Finds columns that depend on another column of the same row: equal columns, times that follow the other time, and values that the
+//! other value determines.
 //!
 //! Relations are guessed from the sample: a relation that holds in all sampled rows is assumed to hold in all rows.
 
@@ -13,10 +13,10 @@ use super::numbers::{Form, numbers};
 use super::parents::share;
 use super::sample::Cell;
 
-/// The least number of rows for a guess.
+/// The minimum number of sampled rows for a guess.
 const ROWS_MIN: usize = 100;
 
-/// The largest number of different values of a determining column.
+/// The maximum number of different values of a column that determines another column.
 const DETERMINING_MAX: usize = 60;
 
 /// Sets the expressions of columns that depend on other columns. `is_free` is `true` for columns that may depend. `made` has the
@@ -44,7 +44,7 @@ pub(super) fn relate(described: &Described<'_>, made: &mut [Option<Made>], is_fr
     }
 }
 
-/// Returns the values of two columns in each sampled row.
+/// Returns the pair of values of two columns, for each sampled row.
 fn pairs<'d>(described: &Described<'d>, one: usize, other: usize) -> Vec<(&'d Cell, &'d Cell)> {
     let (Some(one), Some(other)) = (described.read[one], described.read[other]) else { return Vec::new() };
     described.facts.sample.rows.iter().map(|row| (&row.cells[one], &row.cells[other])).collect()

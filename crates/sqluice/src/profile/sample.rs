@@ -1,20 +1,20 @@
 //! A sample of whole rows: the rows whose positions in the table have the smallest hashes.
 //!
-//! Invariant: the kept rows depend only on the table, not on threads: all rows with a hash below 2^64 / 2^k, for the smallest k with which
-//! they fit.
+//! Invariant: the kept rows depend only on the table, not on threads. They are all rows whose hash is below 2^64 / 2^k, where k is the
+//! smallest number with which the rows are within the limits.
 
 use sqluice_core::batch::{Batch, Value};
 use sqluice_core::splitmix::{STEP, mix};
 
 use super::sketch::{hash_bytes, hash_int, hash_real};
 
-/// The largest number of kept values of all columns.
+/// The maximum number of kept values of all columns.
 const VALUES_MAX: usize = 3 << 17;
 
-/// The largest number of kept rows.
+/// The maximum number of kept rows.
 const ROWS_MAX: usize = 1 << 15;
 
-/// The largest number of kept bytes of a text or a blob.
+/// The maximum number of kept bytes of a text or a blob.
 const BYTES_MAX: usize = 256;
 
 /// A value of a sampled row.

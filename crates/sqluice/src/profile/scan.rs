@@ -37,7 +37,7 @@ pub(super) struct ColumnFacts {
     pub(super) blobs: u64,
     /// The smallest and the largest integer.
     pub(super) bounds: (i64, i64),
-    /// The counts of the values; `None` if the schema makes all values different.
+    /// The counts of equal values; `None` if a key of the schema makes all values different.
     pub(super) counts: Option<Counts>,
 }
 

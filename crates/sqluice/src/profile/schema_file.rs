@@ -20,10 +20,10 @@ use crate::full_text;
 use crate::personal::{Personal, Why};
 use crate::schema_text::{self, LiteralKind, Names, stripped_body};
 
-/// The largest number of attempts to remove comments before the text is returned.
+/// The maximum number of attempts to remove comments before the text is returned.
 const TRIES: usize = 100;
 
-/// The largest number of objects for which SQLite parses the text again. SQLite walks the whole schema for each added statement.
+/// The maximum number of objects for which SQLite parses the text again. SQLite walks the whole schema for each added statement.
 const PARSED_OBJECTS_MAX: usize = 2000;
 
 /// The rules for literals in statements.
@@ -80,12 +80,12 @@ pub(super) struct SchemaFile<'s> {
     pub(super) kept: Vec<KeptValues>,
     pub(super) personal: Vec<PersonalColumn>,
     notes: Vec<String>,
-    /// The names of the tables that need a collation, function or tokenizer of an application, in lower case.
+    /// The names, in lower case, of the tables that are left out, because they need a collation, function or tokenizer of an application.
     left_out: HashSet<String>,
 }
 
 impl<'s> SchemaFile<'s> {
-    /// Creates a schema file with the objects for which `has` holds, and their dependents.
+    /// Creates a schema file with the objects for which `has` returns `true`, and the objects that belong to them.
     pub(super) fn new(
         snapshot: &Snapshot,
         schema: &'s Schema,
@@ -375,7 +375,7 @@ impl<'s> SchemaFile<'s> {
     }
 }
 
-/// Formats a number of things.
+/// Formats a count with its noun, such as `1 table` or `2 tables`.
 fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

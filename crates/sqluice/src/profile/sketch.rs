@@ -14,7 +14,7 @@
 
 use sqluice_core::splitmix::{STEP, mix};
 
-/// The largest number of different values that are counted.
+/// The maximum number of different values that are counted.
 const VALUES_MAX: usize = 1 << 14;
 
 /// The hash that marks a free slot.
@@ -97,12 +97,12 @@ impl Counts {
         self.last == u64::MAX
     }
 
-    /// Returns the number of different values that each counted value represents.
+    /// Returns the number of different values of the column for each value that was counted: 1 if all were counted.
     pub(super) fn each_stands_for(&self) -> f64 {
         2f64.powi(self.last.leading_zeros() as i32)
     }
 
-    /// Returns the number of different values.
+    /// Returns the number of different values; an estimate unless all values were counted.
     pub(super) fn different(&self) -> f64 {
         self.used as f64 * self.each_stands_for()
     }

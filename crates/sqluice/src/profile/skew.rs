@@ -1,4 +1,4 @@
-//! The exponent of Zipf's distribution that the row counts of a column's values follow.
+//! Finds how skewed the row counts of a column's values are: the exponent of the Zipf distribution that they follow.
 
 use super::sketch::Counts;
 
@@ -8,8 +8,8 @@ const COMMONEST: usize = 20;
 /// The largest exponent.
 const EXPONENT_MAX: f64 = 4.0;
 
-/// Returns the exponent with which the commonest values have as many rows as in the column, or `None` if all values have about the same
-/// number of rows. Each value has one row, and the other rows follow the distribution.
+/// Returns the exponent by which generated values have as skewed row counts as the commonest values of the column, or `None` if all
+/// values have about the same number of rows. The generator gives one row to each value, and the other rows follow the distribution.
 pub(super) fn exponent(counts: &Counts) -> Option<f64> {
     let sorted = counts.counts();
     let each = counts.each_stands_for();
@@ -37,7 +37,7 @@ pub(super) fn exponent(counts: &Counts) -> Option<f64> {
     (rounded > 0.0).then_some(rounded)
 }
 
-/// Returns the sum of the weights of all values: those of the first values are added up, the sum of the others is an integral.
+/// Returns the sum of the weights of all values: the first weights are added up, and the sum of the others is computed as an integral.
 fn sum(values: f64, exponent: f64) -> f64 {
     let single = values.min(1000.0) as u64;
     let first: f64 = (1..=single).map(|rank| (rank as f64).powf(-exponent)).sum();

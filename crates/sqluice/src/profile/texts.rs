@@ -1,6 +1,6 @@
-//! Describes texts by their forms: times, UUIDs, addresses, patterns; or by their lengths if they have no known form.
+//! Describes texts by their form (times, UUIDs, addresses, patterns), or by their lengths if they have no known form.
 //!
-//! The letters and digits of a text never appear: `AB-1234` is `AA-9999`.
+//! The letters and digits of a text are never shown: the pattern of `AB-1234` is `AA-9999`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,10 +9,10 @@ use sqluice_generator::moment_of_text;
 use super::numbers::{Form, numbers};
 use super::sample::Cell;
 
-/// The largest number of patterns for a column.
+/// The maximum number of patterns for a column.
 const PATTERNS_MAX: usize = 8;
 
-/// The largest number of characters of a text with a pattern.
+/// The maximum number of characters of a text with a pattern.
 const PATTERN_CHARACTERS_MAX: usize = 40;
 
 /// The texts of a column, and what the profile knows about the column.
@@ -24,7 +24,7 @@ pub(super) struct Texts<'s> {
     pub(super) different: f64,
     /// `true` if the schema forbids repeated texts.
     pub(super) is_unique: bool,
-    /// The least number of texts with a pattern.
+    /// The minimum number of texts that must have a pattern before the pattern is shown.
     pub(super) common: u64,
     /// The exponent of Zipf's distribution of the numbers of rows with the same text; `None` if these numbers are about equal.
     pub(super) exponent: Option<f64>,

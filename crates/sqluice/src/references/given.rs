@@ -1,4 +1,4 @@
-//! References that the user gives, such as `visits.place_id=places.id`, and the question about references that were found.
+//! Parses references that the user gives, such as `visits.place_id=places.id`, and builds the question about references that were found.
 
 use std::collections::HashMap;
 

@@ -21,10 +21,10 @@ pub(crate) enum Origin {
 /// A reference from one table to another, or to itself. Tables and columns are numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reference {
-    /// The child table, and its columns that refer.
+    /// The child table. Its referring columns are in `columns`.
     pub(crate) child: usize,
     pub(crate) columns: Vec<usize>,
-    /// The parent table, and its columns.
+    /// The parent table. Its referenced columns are in `keys`.
     pub(crate) parent: usize,
     pub(crate) keys: Vec<usize>,
     pub(crate) origin: Origin,

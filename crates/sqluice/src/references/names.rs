@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use sqluice_generator::words_of_name;
 
-/// Words after the name of a table that only mark a key or a role.
+/// Words that may follow the name of a table in a column's name, and only mark a key or a role.
 const BEHIND: &str = "id ids key keys pk fk ref no nr num number idx index ix rowid oid code fkey pkey from to by a b x y left right \
     source target src dst dest origin first second third last old new one two main";
 
@@ -14,7 +14,7 @@ const ATTACHED_END: &[&str] = &["rowid", "number", "key", "ref", "id", "no", "nr
 /// Words that are attached before the name of a table: `fkplace`, `idplace`.
 const ATTACHED_BEGIN: &[&str] = &["fk", "id", "ref"];
 
-/// Words before the name of a table that only mark a table.
+/// Words that may precede the name of a table, and say only that it is a table.
 const TABLE_WORDS: &str = "t tb tbl tab table dim fact f d";
 
 /// Names of columns that refer to a row of their own table.
@@ -22,7 +22,7 @@ const OWN: &str = "parent parents root ancestor previous prev prior next predece
     replyto replyof inreplyto reportsto original duplicate duplicateof copyof replaces replacedby supersedes supersededby mother father \
     sibling child master thread";
 
-/// Names of columns that mark a reference without a table.
+/// Names of columns that show a reference without naming its table.
 const ANY: &str = "fk fkey foreignkey foreign foreignid ref refid reference referenceid fkid target targetid object objectid";
 
 /// Irregular plurals.
@@ -148,7 +148,7 @@ impl TableNames {
         found
     }
 
-    /// Finds the tables whose names are the last words.
+    /// Adds the tables whose name is formed by the last words to `found`.
     fn ends_with_table(&self, words: &[String], found: &mut Vec<usize>) {
         for first in 0..words.len() {
             let name = words[first..].concat();
@@ -201,8 +201,8 @@ fn cores(name: &str) -> Vec<&str> {
     cores
 }
 
-/// Returns a word and its possible singulars, from the plural to the shortest singular. Two words are forms of one word if they share any
-/// of these.
+/// Returns a word and its possible singulars, from the longest to the shortest. Two words are forms of the same word if their lists have
+/// a common element.
 fn singulars(word: &str) -> Vec<String> {
     let mut forms = vec![word.to_owned()];
     if let Some((_, singular)) = IRREGULAR.iter().find(|(plural, _)| *plural == word) {

@@ -18,7 +18,7 @@ use sqluice_core::schema::{Schema, quoted_text};
 /// Numbers with fewer characters are not literals here: they can't be personal.
 const LONG_NUMBER: usize = 5;
 
-/// Keywords directly before a value.
+/// Keywords after which a value follows directly.
 const BEFORE_VALUES: &[&str] = &[
     "AND",
     "OR",
@@ -53,7 +53,7 @@ const BEFORE_VALUES: &[&str] = &[
 const NO_TEXTS: &[&str] =
     &["TRUE", "FALSE", "NULL", "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP", "VALUES"];
 
-/// Keywords that begin a part of a statement. They describe the place of a literal.
+/// Keywords that begin a clause of a statement. Messages name the clause of a literal.
 const CLAUSES: &[&str] = &[
     "DEFAULT",
     "CHECK",

@@ -56,7 +56,7 @@ pub(crate) fn stripped_table(
     edited(sql, edits)
 }
 
-/// Returns the value that takes the place of a literal.
+/// Returns the value that replaces a literal.
 fn empty(literal: &Literal) -> String {
     match literal.kind {
         LiteralKind::Text if literal.spelled.starts_with("'$") => "'$'",
@@ -67,7 +67,7 @@ fn empty(literal: &Literal) -> String {
     .to_owned()
 }
 
-/// Returns a part of a statement with its texts in single quotes.
+/// Returns a range of a statement in which the texts in double quotes are written in single quotes.
 fn spelled(sql: &str, at: &Range<usize>, inside: &[&Literal]) -> String {
     let edits = inside
         .iter()
@@ -101,8 +101,8 @@ fn end_of_group(sql: &str, tokens: &[Token], open: usize) -> usize {
     tokens.len()
 }
 
-/// Returns the range of each CHECK constraint, with its name. The range includes the comma before the CHECK if the CHECK is an item of its
-/// own in the list.
+/// Returns the range of each CHECK constraint, with its name. If the constraint is a separate item of the list, the range also has the
+/// comma before it.
 fn checks(sql: &str, tokens: &[Token]) -> Vec<Range<usize>> {
     let is = |at: usize, word: &str| {
         tokens.get(at).is_some_and(|token| token.is_word(sql, word) || token.is_symbol(sql, word))

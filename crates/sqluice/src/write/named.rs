@@ -3,7 +3,7 @@
 //! ```text
 //!  rows     name, id                                  the columns that the caller's source gives
 //!  table    id INTEGER PRIMARY KEY, name TEXT, note TEXT DEFAULT '-'
-//! Field(1)                Field(0)   Constant('-')          the mapping to batches: [`PreparedWrite::filled`]
+//!  mapping  Field(1)                Field(0)   Constant('-')          how batches fill the table: [`PreparedWrite::filled`]
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ use crate::load::files::file::outputs_of_defaults;
 use crate::load::request::names;
 use crate::remote;
 
-/// Rows for a table.
+/// The name of a table, and the names of the columns that a source of rows gives to it.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct NamedRows {
@@ -43,8 +43,8 @@ pub struct NamedRows {
     pub table: String,
     /// The columns of the rows, in the order of the source.
     pub columns: Vec<String>,
-    /// `true` if rows may be in any order of their INTEGER PRIMARY KEY, and may have NULL in this column; NULL then becomes one more than
-    /// the largest key before. If `false`, a row whose key is not above the key before ends the run with an error that refutes
+    /// `true` if rows may be in any order of their INTEGER PRIMARY KEY, and may have NULL in it, which becomes the largest earlier key
+    /// plus 1. If `false`, a row whose key is not greater than the key of the previous row ends the run with an error that refutes
     /// [`Assumption::RowOrder`].
     pub in_any_order: bool,
     /// The approximate number of rows of the source, if known.
@@ -59,7 +59,7 @@ pub struct Write {
     pub target: PathBuf,
     /// The declarations of the tables that the database does not have yet.
     pub schema: Schema,
-    /// The rows for each table.
+    /// The tables that get rows, with the columns of these rows. A run needs a source for each element, in the same order.
     pub rows: Vec<NamedRows>,
     /// `true` if a conversion that loses digits of a text is an error.
     pub lossless: bool,
@@ -67,7 +67,7 @@ pub struct Write {
     pub options: WriteOptions,
 }
 
-/// A write with known tables and a plan.
+/// A write whose tables are known and whose plan is made.
 #[derive(Debug)]
 pub struct PreparedWrite {
     write: Write,
@@ -75,7 +75,7 @@ pub struct PreparedWrite {
     schema: Schema,
     /// For each source of rows, its table and the mapping from its rows to the table's columns.
     tables: Vec<(usize, Vec<ColumnFrom>)>,
-    /// The columns of each source whose DEFAULT has another value in each row, if any.
+    /// For each source of rows, the columns whose DEFAULT has another value in each row; `None` if there are none.
     varying: Vec<Option<Arc<Outputs>>>,
     /// The functions that compute DEFAULTs.
     functions: Functions,
@@ -94,8 +94,8 @@ pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Opt
     Ok(attempts::look(Some(&target), options)?.and_then(|existing| existing.table(name).cloned()))
 }
 
-/// For each column of the table `name`, returns the form of its timestamps if it differs from the form in a new table. Returns no forms for
-/// a table that does not exist, or whose rows are replaced.
+/// Returns, for each column of the table `name`, the notation of its timestamps; `None` if it is the notation of a new table. Returns an
+/// empty list if the table does not exist, or its rows are replaced.
 ///
 /// # Errors
 /// If the file is not a database that can be read and written.
@@ -136,7 +136,7 @@ setters! { NamedRows:
 }
 
 setters! { Write:
-    /// Sets the tables that get rows, and the columns of these rows.
+    /// Sets the tables that get rows, with the columns of these rows. A run needs a source for each of them, in the same order.
     rows(rows: impl IntoIterator<Item = NamedRows>) = rows.into_iter().collect();
     /// Refuses a conversion that loses digits of a text.
     lossless(lossless: bool) = lossless;
@@ -261,8 +261,8 @@ impl Write {
 }
 
 impl NamedRows {
-    /// Returns the mapping from the rows to the columns of a table, and the columns whose DEFAULT has another value in each row, with the
-    /// DEFAULT. The mapping has NULL for these columns.
+    /// Returns the mapping from the rows to the columns of a table. Also returns the columns whose DEFAULT has another value in each row,
+    /// with the SQL of the DEFAULT; in the mapping they are NULL.
     fn fill(
         &self,
         table: &Table,
@@ -379,7 +379,8 @@ impl PreparedWrite {
         &self.plan
     }
 
-    /// Returns the table of the rows with this index, and the mapping to its columns, which the batches of the source must follow.
+    /// Returns the table that gets the rows with the index `rows` in [`Write::rows`], and the origin of each of its columns. The batches
+    /// of the source must have these columns.
     pub fn filled(&self, rows: usize) -> (&Table, &[ColumnFrom]) {
         let (table, filled) = &self.tables[rows];
         (&self.schema.tables[*table], filled)
@@ -440,10 +441,10 @@ impl PreparedWrite {
     }
 }
 
-/// Columns, with DEFAULTs that have another value in each row.
+/// Columns whose DEFAULT has another value in each row, with the SQL of the DEFAULT.
 type Varying = Vec<(usize, String)>;
 
-/// A borrowed source. If no rows were read from it, another attempt can use it again.
+/// A source that an attempt borrows. If the attempt has read no rows from it, another attempt can use it.
 struct Borrowed<'b, 's> {
     source: &'b mut Box<dyn Source + 's>,
     /// The DEFAULTs that have another value in each row, if any.

@@ -1,4 +1,4 @@
-//! Resolves the masks of columns: from the mask file, foreign keys and unique keys.
+//! Determines the mask of each column: from the mask file, and from foreign keys and unique keys.
 //!
 //! ```text
 //!  customers.id      permute()   from the mask file; a key, so different values must stay different
@@ -30,17 +30,17 @@ pub(in crate::copy) struct Masks {
     pub(super) virtual_tables: BTreeMap<String, TableMasks>,
     /// The columns that the mask file keeps, so that they need no warning.
     pub(super) kept: HashSet<(String, String)>,
-    /// The columns about whose references the user has decided.
+    /// The columns for which the user has said whether they refer to another column, so that their names need no remark.
     pub(super) decided: HashSet<(String, String)>,
     pub(super) columns: Vec<MaskedColumn>,
 }
 
-/// The masks of a table; `None` for columns that keep their values.
+/// The mask of each column of a table; `None` for columns that keep their values.
 #[derive(Clone)]
 pub(super) struct TableMasks {
     pub(super) table: String,
     pub(super) columns: Vec<Option<ColumnMask>>,
-    /// `true` if the column that is the rowid is masked.
+    /// `true` if the rowid column (INTEGER PRIMARY KEY) is masked.
     pub(super) masks_rowids: bool,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct TableMasks {
 pub(super) struct ColumnMask {
     pub(super) mask: Mask,
     pub(super) equality: Equality,
-    /// The number of the column that identifies the person.
+    /// The number of the column whose value identifies the person that a row is about, and the equality of its values.
     pub(super) person: Option<(usize, Equality)>,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct ColumnMask {
 #[derive(Clone)]
 struct Chosen<'f> {
     mask: &'f MaskColumn,
-    /// The parent column that the column refers to.
+    /// The parent column (table and column numbers) if the mask comes from a reference.
     parent: Option<(usize, usize)>,
 }
 
@@ -68,20 +68,20 @@ struct Resolving<'f> {
     snapshot: &'f Snapshot,
     chosen: BTreeMap<Place, Chosen<'f>>,
     known: Known,
-    /// The expressions that must map different values to different values.
+    /// The mask expressions that must map different values to different values.
     distinct: HashSet<&'f str>,
 }
 
-/// The common collations of columns with the same mask.
+/// The collations by which masks compare values: one for all columns with the same mask.
 struct Collations<'f> {
-    /// The collation of each expression.
+    /// The collation for each mask expression.
     of: BTreeMap<&'f str, Collation>,
     /// The collation of all columns that identify persons.
     person: Collation,
 }
 
 impl Masks {
-    /// Resolves the masks of a file.
+    /// Determines the masks of all columns for the given mask file.
     ///
     /// # Errors
     /// If the file names a column that does not exist, a mask would break a key, a constraint or a foreign key, or a column seems to refer
@@ -128,7 +128,7 @@ impl Masks {
 }
 
 impl TableMasks {
-    /// Returns the masks of a table whose columns keep their values.
+    /// Returns masks for a table in which no column is masked.
     pub(super) fn none(table: &str, columns: usize) -> TableMasks {
         TableMasks { table: table.to_owned(), columns: vec![None; columns], masks_rowids: false }
     }
@@ -138,7 +138,7 @@ impl TableMasks {
         self.columns.iter().any(Option::is_some)
     }
 
-    /// Returns `true` if a column gets other values.
+    /// Returns `true` if the mask of a column changes its values.
     pub(super) fn has(&self, column: usize) -> bool {
         self.columns.get(column).is_some_and(Option::is_some)
     }
@@ -149,7 +149,8 @@ impl<'f> Resolving<'f> {
         Error::input(message).at(self.file.place(mask))
     }
 
-    /// Finds the columns that the file names. Returns the columns of virtual tables.
+    /// Finds the columns that the mask file names, and sets their masks. Returns the entries of the file that name columns of virtual
+    /// tables.
     fn choose(&mut self) -> Result<Vec<&'f MaskColumn>> {
         let mut of_virtual = Vec::new();
         for mask in self.file.columns() {
@@ -188,7 +189,7 @@ impl<'f> Resolving<'f> {
         format!("{}.{}", table.name, table.columns[column].name)
     }
 
-    /// Gives columns that refer to masked columns the same masks, until no further column is found.
+    /// Gives each column that refers to a masked column the same mask, also along chains of references.
     fn follow(&mut self) -> Result<()> {
         let pairs = self.references();
         loop {
@@ -242,7 +243,7 @@ impl<'f> Resolving<'f> {
         }
     }
 
-    /// Returns the declared and given references of columns, as child and parent.
+    /// Returns the references between columns, declared in the schema or given by the user, as pairs of child and parent.
     fn references(&self) -> Vec<(Place, Place)> {
         let mut pairs = Vec::new();
         for (child, table) in self.schema.tables.iter().enumerate() {
@@ -263,7 +264,7 @@ impl<'f> Resolving<'f> {
         pairs
     }
 
-    /// Finds the masks that must keep values different, and refuses masks that can't.
+    /// Finds the masks that must keep different values different (those of keys), and refuses masks that can't.
     fn find_distinct(&mut self) -> Result<()> {
         let places: Vec<Place> = self.chosen.keys().copied().collect();
         for place @ (table, column) in places {
@@ -278,7 +279,7 @@ impl<'f> Resolving<'f> {
                 Keeps::OnRequest => {
                     self.distinct.insert(chosen.mask.expression());
                 }
-                // A shift of dates by person keeps different dates of a person different.
+                // Dates may be shifted in a key with the person: different dates of one person stay different.
                 Keeps::Nothing if self.person_is_in(&keys, declared, chosen.mask) => {}
                 Keeps::Nothing => {
                     let message = format!(
@@ -354,12 +355,12 @@ impl<'f> Resolving<'f> {
         Ok(collations)
     }
 
-    /// Returns the equality of values in a column that identifies persons.
+    /// Returns the equality by which values of a column identify the same person.
     fn person_equality(&self, table: usize, column: usize, collation: Collation) -> Equality {
         Equality { collation, numeric: self.schema.tables[table].columns[column].affinity.is_numeric() }
     }
 
-    /// Builds the masks with the secret key.
+    /// Builds the masks of all tables. `key` is the secret key, `of_virtual` the masks of virtual tables from [`Self::choose`].
     fn masks(self, key: &MaskKey, of_virtual: Vec<&'f MaskColumn>) -> Result<Masks> {
         let mut masks = Masks {
             tables: BTreeMap::new(),
@@ -384,7 +385,7 @@ impl<'f> Resolving<'f> {
             let person = mask.person().and_then(|name| declared.column(name));
             let person =
                 person.map(|person| (person, self.person_equality(table, person, collations.person)));
-            // A foreign key compares values like its parent.
+            // Values of a foreign key are compared like values of its parent column.
             let equality = self.equality(self.origin(place), mask)?;
             let equality = Equality { collation: collations.of[mask.expression()], ..equality };
             let of_table = masks.tables.entry(table).or_insert_with(|| TableMasks {
@@ -409,10 +410,10 @@ impl<'f> Resolving<'f> {
         Ok(masks)
     }
 
-    /// Returns the column that a column finally refers to, also through other columns.
+    /// Follows the references from a column to the last parent, and returns this column; the column itself if it has no parent.
     fn origin(&self, place: Place) -> Place {
         let mut origin = place;
-        // A chain of references may be a cycle.
+        // A limit, because references may form a cycle.
         for _ in 0..self.chosen.len() {
             match self.chosen.get(&origin).and_then(|chosen| chosen.parent) {
                 Some(parent) if parent != place => origin = parent,
@@ -422,7 +423,7 @@ impl<'f> Resolving<'f> {
         origin
     }
 
-    /// Returns the equality of values in a column.
+    /// Returns the equality of values by which the mask of a column gives equal values the same new value.
     fn equality(&self, (table, column): Place, mask: &MaskColumn) -> Result<Equality> {
         let declared = &self.schema.tables[table];
         let name = &declared.columns[column].name;
@@ -488,7 +489,7 @@ impl<'f> Resolving<'f> {
     }
 }
 
-/// Returns the columns of each unique key that contains a column.
+/// Returns the unique keys of a table that contain a column, each as the numbers of its columns.
 fn keys_with(table: &Table, column: usize) -> Vec<Vec<usize>> {
     let columns = |index: &Index| {
         let key = index.columns[..index.key_columns].iter().filter_map(|column| match column.value {
@@ -517,7 +518,7 @@ fn collation(connection: &Connection, table: &str, column: &str) -> String {
     name.unwrap_or_else(|| "BINARY".to_owned())
 }
 
-/// Returns table and column in lower case.
+/// Returns the names of a table and a column in lower case.
 pub(super) fn lower(table: &str, column: &str) -> (String, String) {
     (table.to_ascii_lowercase(), column.to_ascii_lowercase())
 }

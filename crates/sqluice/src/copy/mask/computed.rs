@@ -1,4 +1,4 @@
-//! Columns that SQLite computes from masked columns. They get new values without a mask of their own.
+//! Finds the columns that SQLite computes from masked columns. They get new values without a mask of their own.
 
 use sqluice_core::schema::Table;
 use sqluice_core::schema::declaration::Declaration;
@@ -18,7 +18,7 @@ pub(super) fn computed_of_masked(table: &Table, is_masked: impl Fn(usize) -> boo
             Some((table.column(&declared.name)?, named(table, declared.generated.as_deref()?)))
         })
         .collect();
-    // A computed column may use a computed column that is declared later.
+    // Repeat, because a computed column may use one that is declared later.
     for _ in 0..sources.len() {
         for (column, of) in &sources {
             follows[*column] |= of.iter().any(|&source| is_masked(source) || follows[source]);
@@ -27,7 +27,7 @@ pub(super) fn computed_of_masked(table: &Table, is_masked: impl Fn(usize) -> boo
     follows
 }
 
-/// Returns the columns that an expression names.
+/// Returns the numbers of the table's columns that an expression names.
 fn named(table: &Table, expression: &str) -> Vec<usize> {
     let tokens = tokens(expression);
     let is_function =

@@ -1,4 +1,4 @@
-//! Inserts the masked rows of a table through SQLite.
+//! Inserts the masked rows of a table with SQL statements.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement, params_from_iter};
@@ -24,8 +24,8 @@ pub(super) struct Insertion<'a> {
 }
 
 impl Insertion<'_> {
-    /// Copies the rows of the query `select` with the statement `insert`. `select` must return the read columns, and `insert` must take
-    /// them as parameters.
+    /// Copies the rows of the query `select` with the statement `insert`, and masks them in between. `select` must return the columns
+    /// that the masks read, and `insert` must take the masked row as parameters.
     ///
     /// # Errors
     /// If a row can't be read, masked or stored.

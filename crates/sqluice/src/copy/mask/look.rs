@@ -1,5 +1,5 @@
-//! Finds values that masks do not reach: columns without a mask that look personal, copies of masked values in other objects, values in the
-//! text of the schema.
+//! Finds personal data that the masks leave in the copy: columns without a mask that look personal, copies of masked values in other
+//! objects, and values in the SQL text of the schema.
 
 use std::collections::HashSet;
 
@@ -20,10 +20,10 @@ use crate::personal::{self, Personal, Why};
 use crate::schema_text::{Names, literals};
 use sqluice_core::schema::virtual_table::VirtualTableSql;
 
-/// The largest number of listed places of one object's text.
+/// The maximum number of places that are listed in the SQL text of one object.
 const PLACES_MAX: usize = 20;
 
-/// Examines all rows of columns without a mask, and the first rows of masked columns.
+/// Searches all rows of the columns without a mask, and the first rows of masked columns, and returns the findings.
 ///
 /// # Errors
 /// If the source can't be read.
@@ -86,20 +86,20 @@ pub(in crate::copy) fn look(
     Ok(plan)
 }
 
-/// Returns the module of a virtual table that stores values and is no full-text table.
+/// Returns the name of the module if an object is a virtual table that stores values and is no full-text table; otherwise `None`.
 fn other_module(object: &StoredObject, full_text: &[FullText]) -> Option<String> {
     let is_virtual = object.kind == "table" && object.tree.is_none();
     if !is_virtual || full_text.iter().any(|table| table.name == object.name) {
         return None;
     }
     let module = VirtualTableSql::of(object.sql.as_deref().unwrap_or_default()).module;
-    // These modules show the words of another table.
+    // These modules store nothing: they show the words of a full-text table.
     let is_view =
         ["fts5vocab", "fts4aux", "fts3tokenize"].iter().any(|view| module.eq_ignore_ascii_case(view));
     (!is_view).then_some(module)
 }
 
-/// Returns `true` if a table has samples of values: optional statistics of SQLite's query planner.
+/// Returns `true` for SQLite's statistics tables that contain values of indexed columns (`sqlite_stat3`, `sqlite_stat4`).
 pub(in crate::copy) fn is_sample(name: &str) -> bool {
     ["sqlite_stat2", "sqlite_stat3", "sqlite_stat4"].iter().any(|sample| name.eq_ignore_ascii_case(sample))
 }
@@ -125,7 +125,7 @@ fn look_at_table(
         |columns: &[usize]| columns.iter().map(|column| names[*column].clone()).collect::<Vec<String>>();
     let findings = search.table(table, &named(&wanted), &named(&others))?;
     let found = |column: usize| wanted.iter().position(|wanted| *wanted == column).map(|at| &findings[at]);
-    // The names of masked columns tell what a table is about, too.
+    // Pass the names of all columns, also of masked ones: together they show what the table is about.
     let listed: Vec<&str> = names.iter().map(String::as_str).collect();
     let by_values = |column: usize| {
         let (what, _) = found(column)?.kinds.first()?;
@@ -139,7 +139,8 @@ fn look_at_table(
     Ok(())
 }
 
-/// Adds the findings in a column without a mask. `by_name` is the kind of data that its name suggests.
+/// Adds the warnings and remarks about a column without a mask to `plan`. `by_name` is the kind of personal data that the column's name
+/// suggests.
 fn look_at_unmasked(
     masks: &Masks,
     (table, name): (&str, &str),
@@ -177,7 +178,7 @@ fn look_at_unmasked(
     }
 }
 
-/// Returns the masked key of another table that the name of a column suggests: `customers.id` for `customer_id`.
+/// Returns the masked key of another table to which the name of a column suggests a reference: `customers.id` for `customer_id`.
 fn key_named(masks: &Masks, table: &str, column: &str) -> Option<String> {
     let plain = |name: &str| name.to_ascii_lowercase().replace('_', "");
     let named = plain(column);
@@ -195,7 +196,7 @@ fn key_named(masks: &Masks, table: &str, column: &str) -> Option<String> {
     Some(format!("{}.{}", key.table, key.column))
 }
 
-/// Returns the places of the literals in a statement.
+/// Returns the places of the literals in an SQL text, at most [`PLACES_MAX`].
 fn places(sql: &str, names: &Names) -> Vec<String> {
     let mut places: Vec<String> = literals(sql, names).iter().map(ToString::to_string).collect();
     if places.len() > PLACES_MAX {
@@ -206,7 +207,7 @@ fn places(sql: &str, names: &Names) -> Vec<String> {
     places
 }
 
-/// Returns the tables that a trigger writes to.
+/// Returns the names of the tables that the SQL text of a trigger writes to.
 fn written_by(sql: &str) -> Vec<String> {
     let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
     let begin = tokens.iter().position(|token| token.is_word(sql, "BEGIN")).unwrap_or(tokens.len());
@@ -215,7 +216,7 @@ fn written_by(sql: &str) -> Vec<String> {
     let body = &tokens[begin..];
     let is = |at: usize, word: &str| body.get(at).is_some_and(|token| token.is_word(sql, word));
     for at in 0..body.len() {
-        // `ON CONFLICT DO UPDATE SET` names no table.
+        // Skip the UPDATE of `ON CONFLICT DO UPDATE SET`, which no table name follows.
         if !(is(at, "INTO") || (is(at, "UPDATE") && !is(at.wrapping_sub(1), "DO"))) {
             continue;
         }

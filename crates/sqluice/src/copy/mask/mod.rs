@@ -1,10 +1,10 @@
 //! Masked copies: a mask file names the columns that get other values.
 //!
 //! ```text
-//!  source ──┬── rows of masked tables ── mask ── new rows ──> temporary database     on all cores; sorted where keys changed
-//!           │                                                     │
-//!           ├── trees of other tables ────────────────────────────┼──> copy          all leaves and interior pages rewritten
-//!           │                                                     │
+//!  source ──┬── rows of masked tables ── mask ── new rows ──> temporary database     on all cores; sorted if their keys change
+//!           │                                                     │ pages
+//!           ├── B-trees of other tables ──────────────────────────┼──> copy          all pages rewritten
+//!           │                                                     │ rows
 //!           └── full-text tables ── rebuilt by SQLite ────────────┴──> copy          from the new rows
 //! ```
 //!
@@ -14,11 +14,11 @@
 //!
 //! Invariant: no message, plan or report contains a value of a masked column, or the secret key.
 //!
-//! Modules, from the bottom up: `report`: the plan and report of masks; `undeclared`: references without REFERENCES; `columns`: the masked
-//! columns and their masks; `computed`: columns that SQLite computes from masked columns; `source`: new rows from old rows; `insert`: rows
-//! inserted by SQLite; `texts`: the text of the schema; `full_text`: full-text tables; `search`: personal and masked values in columns
-//! without a mask; `first_rows`: the first rows of a table; `weak`: masks that hide little; `look`: values that masks do not reach;
-//! `strict`: the refusal of such values; `tables`: the temporary database; `preview`: the first masked rows.
+//! Modules, from the bottom up: `report`: the plan and report of masks; `undeclared`: references without REFERENCES; `columns`: the
+//! masked columns and their masks; `computed`: columns that SQLite computes from masked columns; `source`: new rows from old rows;
+//! `insert`: rows inserted by SQLite; `texts`: the SQL text of the schema; `full_text`: full-text tables; `search`: personal and masked
+//! values in columns without a mask; `first_rows`: the first rows of a table; `weak`: masks that hide little; `look`: personal data that
+//! the masks leave in the copy; `strict`: the refusal of such data; `tables`: the temporary database; `preview`: the first masked rows.
 
 mod columns;
 mod computed;
@@ -50,7 +50,7 @@ pub(super) use strict::refuse_findings;
 pub(super) use tables::{MaskedTables, sequences};
 pub(super) use texts::Texts;
 
-/// The largest number of bytes of a key file.
+/// The maximum size of a key file in bytes.
 const KEY_BYTES_MAX: u64 = 1 << 20;
 
 /// The masks of a copy.
@@ -75,7 +75,7 @@ const KEY_BYTES_MAX: u64 = 1 << 20;
 pub struct Masking {
     /// The mask file.
     pub file: MaskFile,
-    /// The secret key for new values.
+    /// The secret key from which the new values are computed. The same key and value give the same new value.
     pub key: MaskKey,
     /// `true` if a column without a mask is an error when it looks personal, or holds values of a masked column.
     pub strict: bool,
@@ -85,12 +85,12 @@ pub struct Masking {
     pub references: Vec<String>,
     /// The columns that seem to refer to a masked key but do not, such as `visits.place_id`.
     pub no_references: Vec<String>,
-    /// `true` if literals in the text of the schema are removed where the schema allows it.
+    /// `true` if literals in the SQL text of the schema are removed where the schema allows it.
     pub strip_literals: bool,
 }
 
 impl Masking {
-    /// Creates the masks of a file, with a random key that is not kept.
+    /// Creates the masks of a mask file, with a random key that is not stored anywhere: the new values differ in each run.
     ///
     /// # Errors
     /// If the system has no random bytes.
@@ -101,7 +101,7 @@ impl Masking {
         Ok(Masking { file, key, strict, strip_literals, allowed, references, no_references })
     }
 
-    /// Sets the key.
+    /// Sets the secret key, so that each run gives the same new values.
     #[must_use]
     pub fn key(self, key: MaskKey) -> Masking {
         Masking { key, ..self }
@@ -131,8 +131,8 @@ impl Masking {
         Masking { no_references: names.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// Removes literals from the text of the schema where the schema allows it: from DEFAULTs, views and triggers. CHECKs with literals
-    /// are removed, and indexes with literals left out, unless they are unique.
+    /// Removes literals from the SQL text of the schema where the schema allows it: from DEFAULTs, views and triggers. CHECKs with
+    /// literals are removed, and indexes with literals are left out unless they are unique.
     #[must_use]
     pub fn strip_literals(self, strip_literals: bool) -> Masking {
         Masking { strip_literals, ..self }

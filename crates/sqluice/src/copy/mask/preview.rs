@@ -24,7 +24,7 @@ pub(in crate::copy) fn preview(
     for (&number, masks) in &masks.tables {
         let table = &schema.tables[number];
         let left_out = opened.subset.as_ref().and_then(|subset| subset.of(number).cloned());
-        // The rowid identifies the left-out rows, and is not shown.
+        // The rowid is read only to leave out rows, and is not shown.
         let rowid = rowid_column(table).filter(|_| left_out.is_some());
         let limit = left_out.is_none().then_some(count);
         let masking = Masking { left_out, ..Masking::new(masks, table, rowid.is_some()) };

@@ -1,14 +1,14 @@
-//! The masks in the plan and report of a masked copy.
+//! The parts of the plan and report of a copy that are about masks.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// The masked columns, and remarks about unmasked values.
+/// The plan of the masks: the masked columns, and warnings and remarks about values that the copy does not hide.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MaskPlan {
-    /// `true` if the key is random and not kept.
+    /// `true` if the secret key is random and not stored, so that the new values differ in each run.
     pub random_key: bool,
     /// The masked columns, in the order of the schema.
     pub columns: Vec<MaskedColumn>,
@@ -20,9 +20,9 @@ pub struct MaskPlan {
     pub remarks: Vec<Remark>,
     /// Remarks about masks that hide little.
     pub weak: Vec<Remark>,
-    /// The places of values in the text of the schema. The copy has this text.
+    /// The values in the SQL text of the schema that the copy keeps, by their places.
     pub literals: Vec<CopiedLiteral>,
-    /// The objects whose text lost its comments.
+    /// The objects whose SQL text had comments, which the copy does not have.
     pub comments: Vec<String>,
     /// The objects that lost literals, or are left out because of their literals.
     pub stripped: Vec<StrippedText>,
@@ -44,7 +44,7 @@ pub struct MaskedColumn {
     pub mask: String,
     /// `true` if different values stay different.
     pub keeps_different: bool,
-    /// The referenced column whose mask the column shares, such as `customers.id`; `None` if the column has a mask of its own.
+    /// The referenced column whose mask the column shares, such as `customers.id`; `None` if the mask file names the column itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follows: Option<String>,
 }
@@ -89,7 +89,7 @@ pub struct Remark {
     pub what: String,
 }
 
-/// Values in the text of an object of the schema. The report has their places, and not the values.
+/// Values in the SQL text of a schema object, which the copy keeps. Only their places are reported, not the values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CopiedLiteral {

@@ -1,8 +1,8 @@
-//! A source of the rows of a masked table, with their new values.
+//! A source that reads the rows of a masked table and returns them with their new values.
 //!
 //! ```text
-//!  batch of the reader   | first column with a value | ... | rowid |
-//!                                   │ mask           │ unchanged │
+//!  batch of the reader   | first column with a value | ... other columns          | rowid |
+//!                                   │ mask             │ unchanged │
 //!  batch for the engine  | first column              | ... computed columns: NULL | rowid |
 //! ```
 
@@ -26,7 +26,7 @@ pub(super) struct Masking {
     pub(super) read: Vec<usize>,
     /// The number of columns of the new batch.
     pub(super) columns: usize,
-    /// `true` if an error may name the key of a row: no column of the key is masked.
+    /// `true` if an error may show the key of a row, because no column of the key is masked.
     pub(super) shows_keys: bool,
     /// The rows that are left out, if any.
     pub(super) left_out: Option<Arc<Lookup>>,
@@ -62,7 +62,7 @@ impl Masking {
         }
     }
 
-    /// Returns the index of a column among the read columns.
+    /// Returns the index of a column in `read`; `None` if the column is not read.
     fn place(&self, column: usize) -> Option<usize> {
         self.read.iter().position(|&read| read == column)
     }
@@ -88,7 +88,7 @@ impl Masking {
         Ok(())
     }
 
-    /// Converts an old batch, without left-out rows, and passes the new batch to `give`.
+    /// Removes left-out rows from a batch, masks the other rows, and passes the new batch to `give`.
     pub(super) fn apply(
         &self,
         batch: &Batch<'_>,
@@ -108,7 +108,7 @@ impl Masking {
         }
     }
 
-    /// Converts an old batch, and passes the new batch to `give`.
+    /// Masks a batch, and passes the new batch to `give`.
     fn convert(
         &self,
         batch: &Batch<'_>,
@@ -171,7 +171,7 @@ impl Part for MaskedPart {
     }
 }
 
-/// A sink of old rows, which passes on new rows.
+/// A sink that masks the rows it gets, and passes the new rows to another sink.
 struct MaskingSink<'a> {
     masking: &'a Masking,
     spaces: Spaces,
@@ -183,7 +183,7 @@ impl Sink for MaskingSink<'_> {
         let MaskingSink { masking, spaces, sink } = self;
         masking.apply(batch, spaces, |batch| sink.rows(batch)).map_err(|refused| {
             let (at, error) = refused.first();
-            // The reader counts only the columns that were read, so the column is converted to its index among them.
+            // An error names a column of the table, but the reader expects an index among the columns that were read.
             let of_read = |column: usize| masking.place(column).unwrap_or(column.min(masking.read.len() - 1));
             let at = at.map(|(row, column)| (row, of_read(column)));
             Refused::Stop { at: at.filter(|_| masking.shows_keys), error }
@@ -194,7 +194,7 @@ impl Sink for MaskingSink<'_> {
         self.sink.bad_row(bad)
     }
 
-    /// Keeps malformed text: a masked copy has the bytes of its source.
+    /// Accepts text that is not valid: unmasked columns keep the bytes of the source.
     fn bad_text(&mut self, _column: usize) -> BadText {
         BadText::Keep
     }

@@ -1,4 +1,4 @@
-//! The refusal of a strict copy: columns without a mask that look personal, or that hold values of masked columns.
+//! Refuses a strict copy if columns without a mask look personal, or hold values of masked columns.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -12,7 +12,7 @@ use crate::copy::Opened;
 use crate::references::{Names, column_name, unquoted};
 use sqluice_core::schema::virtual_table::VirtualTableSql;
 
-/// Refuses findings in columns that the user does not accept.
+/// Returns an error if the plan has a finding in a column that the user does not accept.
 ///
 /// # Errors
 /// If there is a finding, or an accepted column does not exist.
@@ -45,7 +45,7 @@ pub(in crate::copy) fn refuse_findings(masking: &Masking, opened: &Opened, plan:
     Err(Error::usage(format!("{first}{more}")).hint(hint))
 }
 
-/// Returns the remedy for a finding in a column.
+/// Returns the remedy for a finding in a column, for the hint of the error.
 fn remedy(Opened { schema, .. }: &Opened, table: &str, column: &str) -> Message {
     let accept = Setting::Allow.to(column_name(table, column));
     let declared = schema.table(table).and_then(|table| Some(&table.columns[table.column(column)?]));

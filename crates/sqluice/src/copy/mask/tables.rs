@@ -1,10 +1,10 @@
-//! Writes the masked tables, and the tables with left-out rows, with their indexes to temporary databases, from which the copy takes the
-//! trees.
+//! Writes the masked tables, and the tables from which rows are left out, to temporary databases, with their indexes. The copy takes the
+//! B-trees from there.
 //!
 //! | table | rows |
+//! | table | how its rows are written |
 //! |---|---|
-//! | plain | read and encoded on all cores; sorted if its rowid or PRIMARY KEY is masked |
-//! | of a database in UTF-16; WITHOUT ROWID, by a collation of an application | inserted by SQLite |
+//! | most tables | read and encoded on all cores; sorted if the rowid or PRIMARY KEY is masked |
 //!
 //! Foreign keys are not checked, as masks keep references.
 
@@ -38,7 +38,7 @@ use super::source::{MaskedRows, Masking};
 /// The text encoding UTF-8 in the header.
 const UTF_8: u32 = 1;
 
-/// The written tables, and their files.
+/// The tables that were written, and the temporary databases that have them.
 pub(in crate::copy) struct MaskedTables {
     files: Vec<Made>,
     pub(in crate::copy) phases: Vec<PhaseReport>,
@@ -50,7 +50,7 @@ struct Made {
     _file: Scratch,
 }
 
-/// A table with the indexes that are copied, its masks, and its left-out rows.
+/// A table to write: with the indexes that are copied, the masks, and the rows that are left out.
 struct Declared {
     table: Table,
     masks: TableMasks,
@@ -67,7 +67,7 @@ struct Making<'a> {
 }
 
 impl MaskedTables {
-    /// Writes the masked tables of a copy with this header.
+    /// Writes the masked tables for a copy whose header is `header`.
     ///
     /// # Errors
     /// If a row can't be read, or its new values can't be stored.
@@ -92,7 +92,7 @@ impl MaskedTables {
         Ok(MaskedTables { files, phases: phases.finish() })
     }
 
-    /// Returns the tree of a masked table or of one of its indexes.
+    /// Returns the temporary database and the B-tree of a table that was written, or of one of its indexes.
     ///
     /// # Errors
     /// If the tree was not written.
@@ -106,7 +106,7 @@ impl MaskedTables {
         found.ok_or_else(|| Error::input(format!("{} was not made", object.describe())))
     }
 
-    /// Returns the largest rowids of written AUTOINCREMENT tables, by their names in lower case.
+    /// Returns the largest rowid of each AUTOINCREMENT table that was written, by the name in lower case.
     ///
     /// # Errors
     /// If the temporary databases can't be read.
@@ -134,7 +134,8 @@ pub(in crate::copy) fn sequences(connection: &Connection) -> Result<Vec<(String,
 }
 
 impl<'a> Making<'a> {
-    /// Returns the tables to encode, and the tables whose rows SQLite inserts, each with the copied indexes.
+    /// Divides the tables by the way their rows are written: encoded by the engine, or inserted by SQLite. Each table comes with its
+    /// copied indexes.
     fn divide(&self) -> (Vec<Declared>, Vec<Declared>) {
         let Making { opened, masks, .. } = self;
         let mut divided = (Vec::new(), Vec::new());
@@ -273,22 +274,22 @@ impl<'a> Making<'a> {
     }
 }
 
-/// Returns the path that errors about a temporary file name.
+/// Returns the path to name in errors about a temporary file.
 fn write_place(write: &WriteOptions, target: &Path) -> std::path::PathBuf {
     write.temp_dir.clone().unwrap_or_else(|| target.to_owned())
 }
 
-/// Returns `true` if only SQLite can store the rows of a table: it alone knows the collations of an application.
+/// Returns `true` if only SQLite can store the rows of a table, because their order depends on a collation of an application.
 fn is_for_sqlite(table: &Table) -> bool {
     table.clustered.as_ref().is_some_and(|key| key.order().is_none())
 }
 
-/// Returns a name of the rowid, if no column of the table is the rowid.
+/// Returns a name that means the rowid, or `None` if a column of the table is the rowid or no such name is free.
 pub(super) fn rowid_column(table: &Table) -> Option<&'static str> {
     table.rowid_name().filter(|_| table.rowid_alias.is_none() && !table.without_rowid)
 }
 
-/// Returns the table for the engine. If no column is the rowid, the rowid is added as a column.
+/// Returns the declaration of a table for the engine. If no column is the rowid, a column for the rowid is added.
 fn with_rowids(table: &Table) -> Table {
     rowid_column(table).map_or_else(|| table.clone(), |name| table.with_rowid_column(name))
 }

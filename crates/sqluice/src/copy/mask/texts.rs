@@ -1,12 +1,12 @@
-//! Rewrites the text of the schema for a masked copy: comments are removed, and literals on request.
+//! Rewrites the SQL text of the schema for a masked copy: removes comments and, on request, literals.
 //!
 //! ```text
 //!  sqlite_schema ── comments removed ──> literals removed, with `strip_literals` ──> sqlite_schema of the copy
 //!                                        └── indexes with literals left out, unless unique
 //! ```
 //!
-//! A literal stays if the copy needs it: in a generated column, in a unique index, in the arguments of a virtual table, and in a DEFAULT
-//! from which rows of an older, shorter declaration take their value.
+//! A literal stays if the copy needs it: in a generated column, in a unique index, in the arguments of a virtual table, and in the
+//! DEFAULT of a column that older, shorter records lack: they take their value from the DEFAULT.
 
 use rusqlite::Connection;
 use sqluice_core::error::{Error, Result};
@@ -23,7 +23,7 @@ use crate::schema_text::{self, Names};
 /// The number of the field `sql` in a row of `sqlite_schema`, counted from 0.
 const SQL_FIELD: usize = 4;
 
-/// The changes to the text of the schema.
+/// The changes that were made to the SQL text of the schema.
 pub(in crate::copy) struct Texts {
     pub(super) names: Names,
     /// The objects whose comments were removed.
@@ -32,7 +32,7 @@ pub(in crate::copy) struct Texts {
 }
 
 impl Texts {
-    /// Changes the text of the copied objects. `strips` removes literals.
+    /// Rewrites the SQL text of the copied objects. If `strips` is `true`, literals are removed, too.
     ///
     /// # Errors
     /// If a row of `sqlite_schema` is damaged.
@@ -68,7 +68,8 @@ impl Texts {
         Ok(texts)
     }
 
-    /// Returns the text of an object without literals, and records the change in `stripped`; `None` if the object keeps all literals.
+    /// Returns the SQL text of an object without its literals, and records the change in `stripped`. Returns `None` if the object keeps
+    /// all literals.
     fn stripped(
         &mut self,
         object: &StoredObject,
@@ -92,7 +93,7 @@ impl Texts {
                 self.stripped.push(StrippedText { object, literals, left_out: true });
                 return Some(Stripped::LeftOut);
             }
-            // The arguments of a virtual table are settings of its module.
+            // Keep the literals of a virtual table: they are settings of its module.
             "table" if object.tree.is_none() => return None,
             "table" => {
                 let connection = opened.snapshot.connection();
@@ -117,14 +118,14 @@ impl Texts {
     }
 }
 
-/// The text of an object without literals.
+/// The result of removing the literals of an object.
 enum Stripped {
     Text(String),
     /// The object is left out.
     LeftOut,
 }
 
-/// Returns `true` if a row has the value of a DEFAULT. Such a row may be shorter than the declaration, and take its value from the DEFAULT.
+/// Returns `true` if any row of a table has the value of a DEFAULT. Its record may lack the column, so the row may need the DEFAULT.
 fn has_value(connection: &Connection, table: &str, column: &str, default: &str) -> bool {
     let sql = format!("SELECT 1 FROM {} WHERE {} IS ({default}) LIMIT 1", quoted(table), quoted(column));
     connection.prepare(&sql).and_then(|mut statement| statement.exists([])).unwrap_or(true)
@@ -135,7 +136,7 @@ fn is_accepted(sql: &str) -> bool {
     Connection::open_in_memory().is_ok_and(|connection| connection.execute_batch(sql).is_ok())
 }
 
-/// Changes the text of an object, and its row of `sqlite_schema`.
+/// Sets the SQL text of an object, in the object and in its row of `sqlite_schema`.
 fn set_sql(object: &mut StoredObject, sql: String, encoding: u32) -> Result<()> {
     let bytes: Vec<u8> = match encoding {
         2 => sql.encode_utf16().flat_map(u16::to_le_bytes).collect(),

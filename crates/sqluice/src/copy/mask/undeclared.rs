@@ -1,9 +1,9 @@
-//! References to masked keys that no REFERENCES declares. The user decides about each column that seems to refer to such a key.
+//! Finds references to masked keys that no REFERENCES declares. The user must decide about each column that seems to refer to such a key.
 //!
 //! ```text
 //!  --reference visits.place_id=places.id ──> visits.place_id gets the mask of places.id
 //!  --no-reference visits.place_id ─────────> the column stays as it is; so does a column that the mask file names
-//!  found by name and values ───────────────> the copy is refused: rows would lose the rows that they refer to
+//!  found by name and values, undecided ────> the copy is refused: rows would lose the rows that they refer to
 //! ```
 
 use sqluice_core::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::references::{by_name, described, question, share_of_keys};
 /// A column, as the numbers of its table and column.
 pub(super) type Place = (usize, usize);
 
-/// Refuses undecided columns that seem to refer to masked keys. `is_decided` holds for columns that need no decision.
+/// Returns an error if a column seems to refer to a masked key. `is_decided` returns `true` for columns about which the user has decided.
 pub(super) fn refuse(
     (snapshot, schema): (&Snapshot, &Schema),
     is_masked: impl Fn(Place) -> bool,

@@ -1,15 +1,15 @@
 //! Finds masks that hide little, by the first rows of each masked table.
 //!
-//! | mask | weakness |
+//! | mask | reported as weak if |
 //! |---|---|
 //! | `shape()` | half of the values have few possible values of the same form |
-//! | `permute(a, b)` | a small range |
-//! | `shift(days, column)` | no column, few days, years, values that are not dates or times |
-//! | `noise(share)` | small numbers, zeros, equal values |
-//! | `choice(...)` and others | fewer new values than old ones |
-//! | all but `shift()`, if new values are not fewer | few different values: the row count of a value shows which value it is |
+//! | `permute(a, b)` | the range is small |
+//! | `shift(days, column)` | there is no column, the days are few, or values are years or no dates |
+//! | `noise(share)` | numbers are small, zero or equal |
+//! | `choice(...)` and others | there are fewer new values than old ones |
+//! | all but `shift()`, if new values are not fewer | there are few different values: the row count of a value shows which value it is |
 //!
-//! Invariant: a remark has counts, and no value.
+//! Invariant: a remark contains counts, but no value.
 
 use std::collections::HashSet;
 
@@ -31,17 +31,17 @@ const ROWS: u64 = 2000;
 /// The number of possible values below which a mask hides little.
 const POSSIBLE_MIN: f64 = 1e4;
 
-/// The largest number of different values whose row counts show which value is which.
+/// The maximum number of different values for which row counts show which value is which.
 const FEW_DIFFERENT: usize = 20;
 
 /// A mask is reported to make different values equal if there are fewer new values than this share of the old ones. The share is below 1
 /// because the number of new values depends on the secret key, which a remark must not reveal.
 const MERGING: f64 = 0.9;
 
-/// The least number of values for a remark about equal values and their counts.
+/// The minimum number of values for a remark about equal values and their counts.
 const VALUES_MIN: usize = 100;
 
-/// A shift by at most this number of days has few possible results.
+/// The maximum number of days for which a shift is reported to have few possible results.
 const FEW_DAYS: u64 = 14;
 
 /// Returns a remark for each weakness of the masks of a table.
@@ -145,7 +145,7 @@ impl Column<'_> {
         format!("the first {} values", self.values.len())
     }
 
-    /// Counts the values for which `is` holds.
+    /// Counts the values for which `is` returns `true`.
     fn count(&self, is: impl Fn(Value<'_>) -> bool) -> usize {
         self.values.iter().filter(|value| is(value.value())).count()
     }

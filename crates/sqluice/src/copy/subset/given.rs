@@ -1,4 +1,4 @@
-//! The conditions and samples of a copy, which are checked before any row is read.
+//! Checks the conditions and samples of a copy, before any row is read.
 
 use sqluice_core::error::{Error, Message, Result, Setting, message};
 use sqluice_core::schema::Table;
@@ -32,7 +32,7 @@ const WORDS: Words = Words {
 pub(in crate::copy) struct Conditions {
     /// The conditions, in the order of the schema.
     pub(super) tables: Vec<Condition>,
-    /// The functions that conditions call.
+    /// The functions that conditions may call; `None` if the copy has only samples.
     pub(super) functions: Option<Functions>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Filter {
     pub(super) sql: String,
     /// The setting with its value, for messages.
     pub(super) given: Message,
-    /// The names that the condition uses, each with the column. The number after the last column is the rowid.
+    /// The names that the condition uses, each with the number of its column. The number after the last column means the rowid.
     pub(super) uses: Vec<(String, usize)>,
 }
 
@@ -131,7 +131,7 @@ impl Conditions {
     }
 }
 
-/// Returns the names of the columns whose values choose a sample: those of the PRIMARY KEY, or the rowid.
+/// Returns the names of the columns whose hash decides if a row is in the sample: those of the PRIMARY KEY, or the rowid.
 pub(super) fn sampled_by(table: &Table) -> Vec<String> {
     match table.primary_key() {
         Some(key) => key.iter().map(|column| table.columns[*column].name.clone()).collect(),
@@ -139,7 +139,7 @@ pub(super) fn sampled_by(table: &Table) -> Vec<String> {
     }
 }
 
-/// Returns the number of a copied table that stores its own rows.
+/// Returns the number of a table. It is an error if the table is not copied, or stores no rows of its own, such as a virtual table.
 fn find(
     (snapshot, schema): (&Snapshot, &Schema),
     objects: &[StoredObject],

@@ -1,12 +1,12 @@
-//! The hash of a key that decides about a sample.
+//! The hash of a row's key, which decides if the row is in a sample.
 //!
-//! The hash depends on the seed and on the classes and bytes of the key's values, so equal keys of two tables are in the same samples. Two
-//! lanes of SplitMix64 make 128 bits: among any number of rows that fit into a database, equal hashes do not occur in practice.
+//! The hash depends on the seed, and on the storage class and the bytes of each value of the key. So equal keys of two tables are in the
+//! same samples. Two lanes of SplitMix64 make 128 bits: different keys do not get equal hashes in practice.
 
 use sqluice_core::batch::Value;
 use sqluice_core::splitmix::{STEP, mix};
 
-/// The hash of a key so far.
+/// The hash of the values that were added so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyHash([u64; 2]);
 

@@ -1,11 +1,12 @@
-//! The keys of rows, and the temporary database that has the keys of left-out rows.
+//! The keys of rows, and the temporary database that stores the keys of left-out rows.
 //!
 //! ```text
 //!  table with rowids    CREATE TABLE left0 (k0 INTEGER PRIMARY KEY)
 //!  WITHOUT ROWID        CREATE TABLE left1 (k0 TEXT, k1 INTEGER, PRIMARY KEY (k0, k1)) WITHOUT ROWID
 //! ```
 //!
-//! Columns compare bytes, and have the affinities of the table's columns: keys of one table that compare as equal are the same value.
+//! The columns compare bytes (BINARY), and have the affinities of the table's columns. So two keys of a table are equal only if they are
+//! the same value.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,9 +28,9 @@ use crate::copy::{Opened, begin_temporary};
 /// The key that identifies a row of a table: its rowid, or the PRIMARY KEY of a WITHOUT ROWID table.
 #[derive(Clone, Debug)]
 pub(super) struct RowKey {
-    /// The names of the columns, as the reader takes them.
+    /// The names of the key's columns, in the form that the reader of rows takes.
     pub(super) names: Vec<String>,
-    /// The columns by their numbers in the table. The number after the last column is the rowid.
+    /// The numbers of the key's columns in the table. The number after the last column means the rowid.
     pub(super) columns: Vec<usize>,
     affinities: Vec<Affinity>,
     is_rowid: bool,
@@ -90,12 +91,12 @@ impl RowKey {
         format!("INSERT OR IGNORE INTO {name} VALUES ({places})")
     }
 
-    /// Returns the columns of the key in SQL, of the table with this alias.
+    /// Returns the columns of the key as SQL, qualified with the alias of the table.
     pub(super) fn selected(&self, alias: &str) -> String {
         self.names.iter().map(|name| format!("{alias}.{}", self.in_sql(name))).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns SQL that is true if a table of keys has the key of the row with this alias.
+    /// Returns an SQL condition: the table of keys `keys` has the key of the row of `alias`.
     pub(super) fn is_in(&self, keys: &str, alias: &str) -> String {
         let equal = self.names.iter().enumerate();
         let equal = equal.map(|(at, name)| format!("l.k{at} = {alias}.{}", self.in_sql(name)));
@@ -103,7 +104,7 @@ impl RowKey {
         format!("EXISTS (SELECT 1 FROM {keys} AS l WHERE {})", equal.join(" AND "))
     }
 
-    /// Returns a name in SQL. The names of the rowid stay unquoted: SQLite could read "rowid" in quotes as a text.
+    /// Returns a name for SQL, in quotes except if it means the rowid: SQLite could read "rowid" in quotes as a text.
     fn in_sql(&self, name: &str) -> String {
         let is_name_of_rowid = ["rowid", "_rowid_", "oid"].contains(&name);
         if self.is_rowid && is_name_of_rowid { name.to_owned() } else { quoted(name) }
@@ -113,13 +114,13 @@ impl RowKey {
 /// The temporary database with the keys of left-out rows.
 pub(super) struct KeyFile {
     file: Scratch,
-    /// `None` after [`KeyFile::finish`].
+    /// The connection; `None` after [`KeyFile::finish`].
     connection: Option<Mutex<Connection>>,
     tables: BTreeMap<usize, RowKey>,
 }
 
 impl KeyFile {
-    /// Creates the temporary database of keys beside the target.
+    /// Creates the temporary database of keys, in the folder of the target.
     pub(super) fn create(opened: &Opened, cancel: &Cancel) -> Result<KeyFile> {
         let file = opened.settled.wanted.target.scratch()?;
         let connection = begin_temporary(file.path(), opened.snapshot.header(), cancel)?;
@@ -131,7 +132,7 @@ impl KeyFile {
         self.file.path()
     }
 
-    /// Adds an empty list of keys for a table, unless the table has one.
+    /// Creates the table of keys for table `number`, if it does not exist. Returns the key of the table's rows.
     pub(super) fn add(&mut self, number: usize, table: &Table) -> Result<&RowKey> {
         if !self.tables.contains_key(&number) {
             let key = RowKey::of(table)?;
@@ -148,7 +149,7 @@ impl KeyFile {
         Ok(connection.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds the keys of rows of a table, all with one statement. `keys` has the columns of the keys.
+    /// Adds the keys of rows of table `number`, with one statement. `keys` has a column for each column of the key.
     pub(super) fn insert(&self, number: usize, keys: &Rows<'_>) -> Result<()> {
         let Some(key) = self.tables.get(&number).filter(|_| !keys.is_empty()) else { return Ok(()) };
         let columns: Vec<String> = (1..=key.names.len()).map(|column| format!("c{column}")).collect();
@@ -164,7 +165,7 @@ impl KeyFile {
         Ok(())
     }
 
-    /// Writes the keys of a table to the table `to` of another connection.
+    /// Copies the keys of table `number` to the table `name` of the connection `to`.
     pub(super) fn send(&self, number: usize, to: &Connection, name: &str) -> Result<()> {
         let Some(key) = self.tables.get(&number) else { return Ok(()) };
         let connection = self.connection()?;
@@ -172,7 +173,7 @@ impl KeyFile {
         transfer(&connection, &select, to, &key.insert(name)).map_err(cannot_write)
     }
 
-    /// Takes the keys of a table from the table `name` of another connection.
+    /// Adds the keys in the table `name` of the connection `from` to the keys of table `number`.
     pub(super) fn receive(&self, number: usize, from: &Connection, name: &str) -> Result<()> {
         let Some(key) = self.tables.get(&number) else { return Ok(()) };
         let connection = self.connection()?;
@@ -180,7 +181,7 @@ impl KeyFile {
         transfer(from, &select, &connection, &key.insert(&name_of(number))).map_err(cannot_write)
     }
 
-    /// Ends the list of keys. Returns the lookups of all tables.
+    /// Ends the collection of keys. Returns a lookup for each table with left-out rows, by the number of the table.
     pub(super) fn finish(&mut self, schema: &Schema) -> Result<BTreeMap<usize, Arc<Lookup>>> {
         if let Some(connection) = self.connection.take() {
             let connection = connection.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -202,7 +203,7 @@ impl KeyFile {
     }
 }
 
-/// The search for the kept rows of a table in batches.
+/// Finds the rows of a table's batches that are kept, by their keys.
 #[derive(Debug)]
 pub(in crate::copy) struct Lookup {
     path: PathBuf,
@@ -211,12 +212,12 @@ pub(in crate::copy) struct Lookup {
     /// The name of the table of keys.
     keys: String,
     key: RowKey,
-    /// The connections that no worker uses.
+    /// The connections that no worker uses at present.
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Lookup {
-    /// Returns the kept rows of a batch by their numbers. `read` has the columns of the batch, by their numbers in the table.
+    /// Returns the positions in a batch of the rows that are kept. `read` has the number in the table of each column of the batch.
     ///
     /// # Errors
     /// If the temporary database can't be read.

@@ -1,4 +1,4 @@
-//! The references between tables: declared by the schema, given by the user, or found by names and values.
+//! Finds the references between tables: declared by the schema, given by the user, or suggested by names and values.
 
 use rusqlite::Connection;
 use sqluice_core::error::Result;
@@ -9,7 +9,7 @@ use sqluice_reader::connection::unreadable;
 use crate::copy::Opened;
 use crate::references::{Known, Origin, Reference, by_name, share_of_keys};
 
-/// The known references between copied tables, and the search for others.
+/// The references between copied tables that are known, and a search for those that nobody has declared.
 pub(super) struct Links<'a> {
     opened: &'a Opened,
     tables: Vec<&'a Table>,
@@ -42,7 +42,7 @@ impl<'a> Links<'a> {
         object.is_some_and(|object| self.opened.selection.has(object))
     }
 
-    /// Returns the references to a table, also those that only names and values show.
+    /// Returns the references to a table, including those that only names and values suggest.
     ///
     /// # Errors
     /// If the values can't be read.
@@ -78,10 +78,10 @@ impl<'a> Links<'a> {
     }
 }
 
-/// Returns SQL that is true if the row `p` of the parent has the key to which the row `c` of the child refers.
+/// Returns an SQL condition: row `p` of the parent has the key to which row `c` of the child refers.
 ///
-/// As SQLite compares foreign keys, values get the affinity of the parent's column, and the parent's column decides about the collation.
-/// The sign before the child's column takes its own affinity away.
+/// The values are compared as SQLite compares foreign keys: with the affinity and the collation of the parent's column. The sign before
+/// the child's column removes the affinity of that column.
 pub(super) fn matches(reference: &Reference, child: &Table, parent: &Table) -> String {
     let equal = reference.columns.iter().zip(&reference.keys).map(|(column, key)| {
         format!("p.{} = +c.{}", quoted(&parent.columns[*key].name), quoted(&child.columns[*column].name))
@@ -89,7 +89,7 @@ pub(super) fn matches(reference: &Reference, child: &Table, parent: &Table) -> S
     equal.collect::<Vec<_>>().join(" AND ")
 }
 
-/// Returns SQL that is true if the row `c` of the child has no NULL among the referring columns, and so refers to a row.
+/// Returns an SQL condition: row `c` of the child has no NULL among the referring columns, and so refers to a row.
 pub(super) fn refers(reference: &Reference, child: &Table) -> String {
     let columns = reference.columns.iter();
     let known = columns.map(|column| format!("c.{} IS NOT NULL", quoted(&child.columns[*column].name)));

@@ -1,4 +1,5 @@
-//! Copies without some rows: conditions and samples choose the rows of tables, and rows that refer to left-out rows are found.
+//! Copies without some rows: conditions and samples choose rows of tables, and rows that refer to left-out rows are refused, kept or left
+//! out, too.
 //!
 //! ```text
 //!  --where "orders=paid = 1" ──┐                                 ┌── refused, or kept (--orphans keep)
@@ -9,15 +10,16 @@
 //! ```
 //!
 //! * A row is kept if its condition is true, so a NULL leaves the row out, as in SQL.
-//! * A row is in a sample by a hash of the seed and of its PRIMARY KEY, or of its rowid in a table without one.
+//! * A hash of the seed and of the PRIMARY KEY decides if a row is in a sample; in a table without a PRIMARY KEY, a hash of the seed and
+//!   the rowid does.
 //! * Rows are left out before masks: conditions see the values of the source.
-//! * A row that refers to no row of the source is no orphan of the copy. Such rows are counted and kept.
+//! * A row whose parent is missing already in the source is no orphan of the copy. Such rows are counted and kept.
 //!
-//! Invariant: which rows are left out depends on the rows and the options alone, not on threads, memory or the order of pages.
+//! Invariant: the left-out rows depend only on the rows and the options, not on threads, memory or the order of pages.
 //!
-//! Modules, from the bottom up: `report`: the counts; `hash`: the hash of a key; `keys`: the keys of rows, and the file that has them;
-//! `given`: the conditions, which are checked; `scan`: the rows that a condition leaves out; `links`: the references; `orphans`: the rows
-//! that refer to left-out rows.
+//! Modules, from the bottom up: `report`: the counts; `hash`: the hash of a key; `keys`: the keys of rows, and the temporary database
+//! that stores them; `given`: the check of the conditions; `scan`: the rows that a condition leaves out; `links`: the references;
+//! `orphans`: the rows that refer to left-out rows.
 
 mod given;
 mod hash;

@@ -1,11 +1,11 @@
-//! Kept rows that refer to left-out rows: they are counted, or left out, too.
+//! Finds kept rows that refer to left-out rows. They are counted, or left out, too.
 //!
 //! ```text
-//!  left-out rows of a parent ──> rows whose only parents are among them ──┬──> orphans, which are kept or refused
-//!                                                                         └──> left out: a parent in the next round
+//!  left-out rows of a parent ──> rows that refer only to such rows ──┬──> orphans: kept, or an error
+//!                                                                    └──> left out, too: parents in the next round
 //! ```
 //!
-//! SQLite compares the values, in the source's own snapshot, by temporary tables of keys.
+//! SQLite compares the values, in the same snapshot of the source, with the keys of left-out rows in temporary tables.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -22,7 +22,7 @@ use super::report::{BrokenReference, LeftOutRows};
 use crate::copy::{Opened, of_application};
 use crate::references::{Orphans, Reference, name_of};
 
-/// The temporary table of the pairs of parent and child in a table that refers to itself.
+/// A temporary table with the pairs of parent and child rows of a table that refers to itself.
 const EDGES: &str = "temp.sqluice_edges";
 
 /// The search for rows that refer to left-out rows.
@@ -33,7 +33,7 @@ pub(super) struct Orphaned<'a> {
     pub(super) references: Vec<BrokenReference>,
 }
 
-/// The temporary tables of keys, by the numbers of the tables.
+/// The temporary tables with the keys of left-out rows, by the numbers of their tables.
 struct Keys<'c> {
     connection: &'c Connection,
     of: BTreeMap<usize, RowKey>,
@@ -228,7 +228,7 @@ impl<'a> Orphaned<'a> {
         Ok(added as u64)
     }
 
-    /// Counts the kept rows of the child for which a condition is true.
+    /// Counts the kept rows of the child for which `condition` is true.
     fn count(&self, keys: &Keys<'_>, link: &Reference, condition: &str) -> Result<u64> {
         self.context.cancel.check()?;
         let child = self.links.table(link.child);
@@ -244,7 +244,7 @@ impl<'a> Orphaned<'a> {
         Ok(count.cast_unsigned())
     }
 
-    /// Returns SQL that is true if the row `c` refers to a left-out row, and to no kept row.
+    /// Returns an SQL condition: row `c` refers to a left-out row, and to no kept row.
     fn is_orphan(&self, keys: &Keys<'_>, link: &Reference) -> String {
         let (child, parent) = (self.links.table(link.child), self.links.table(link.parent));
         let (matches, name) = (matches(link, child, parent), quoted(&parent.name));
@@ -257,7 +257,7 @@ impl<'a> Orphaned<'a> {
         format!("{lost} AND NOT EXISTS ({from} NOT {is_left_out})")
     }
 
-    /// Returns SQL that is true if the row `c` refers to no row of the source.
+    /// Returns an SQL condition: row `c` refers to no row of the source.
     fn is_broken(&self, link: &Reference) -> String {
         let (child, parent) = (self.links.table(link.child), self.links.table(link.parent));
         let (refers, matches) = (refers(link, child), matches(link, child, parent));
@@ -305,7 +305,7 @@ fn temporary(number: usize) -> String {
     format!("temp.sqluice_left_out_{number}")
 }
 
-/// Returns `true` if at most one row of a table has these values.
+/// Returns `true` if a unique key ensures that at most one row of the table has given values in the columns `keys`.
 fn is_unique(table: &Table, keys: &[usize]) -> bool {
     let sorted = |columns: &[usize]| {
         let mut columns = columns.to_vec();

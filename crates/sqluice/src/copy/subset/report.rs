@@ -1,4 +1,4 @@
-//! The plan and the report of rows that are left out.
+//! The parts of the plan and report of a copy that are about left-out rows.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use sqluice_core::size::grouped;
 
 use crate::copy::options::Sample;
 
-/// The planned choice of the rows of a table.
+/// The condition and the sample that choose the rows of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RowSelection {
@@ -51,7 +51,7 @@ pub struct SelectedRows {
     /// The references to left-out rows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<BrokenReference>,
-    /// `true` if the copy is masked and has conditions: these saw the values of the source.
+    /// `true` if the copy is masked and has conditions. Conditions compare the values of the source, not the new values.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sees_old_values: bool,
 }

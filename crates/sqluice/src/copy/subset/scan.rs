@@ -1,12 +1,13 @@
-//! The rows that the condition and the sample of a table leave out, found on all cores.
+//! Finds the rows that the condition and the sample of a table leave out, on all cores.
 //!
 //! ```text
-//!  rows ──> columns that the conditions use ──> SQLite, one evaluator a thread ──> kept rows
-//!           columns of the key ───────────────> hash ────────────────────────────> rows of the sample
+//!  rows ──> columns that the conditions use ──> SQLite, one evaluator per thread ──> rows for which the condition is true
+//!           columns of the key ───────────────> hash ─────────────────────────────> rows of the sample
 //! ```
 //!
-//! A sample of a number of rows needs the largest hash of the sample first. Two passes over the rows find it: the first counts hashes by
-//! their upper 16 bits, the second collects the hashes of one bucket, about one row in 65,536.
+//! For a sample of a given number of rows, the largest hash of the sample must be known first. Two passes over the rows find it: the
+//! first counts hashes by their upper 16 bits (buckets), the second collects the hashes of the bucket with the limit, about one row in
+//! 65,536.
 
 use std::sync::Mutex;
 
@@ -31,7 +32,7 @@ use crate::expressions::row::{no_column, words};
 /// The number of counters for the upper bits of hashes.
 const BUCKETS: usize = 1 << 16;
 
-/// The largest hash of a sample.
+/// The bound of the hashes in a sample.
 #[derive(Clone, Copy)]
 enum Limit {
     /// All rows are in the sample.
@@ -40,7 +41,7 @@ enum Limit {
     Below(u128),
 }
 
-/// The reading of the rows of a table.
+/// A table whose rows are read, with its condition and sample.
 struct Reading<'a> {
     opened: &'a Opened,
     condition: &'a Condition,
@@ -48,13 +49,13 @@ struct Reading<'a> {
     key: RowKey,
     /// The columns to read, by their numbers in the table. The number after the last column is the rowid.
     read: Vec<usize>,
-    /// The places of the key's columns among the read columns.
+    /// The indexes in `read` of the key's columns.
     key_places: Vec<usize>,
-    /// The places of the columns whose hash chooses the sample.
+    /// The indexes in `read` of the columns whose hash decides about the sample.
     sample_places: Vec<usize>,
-    /// The columns as the conditions see them, each with its place among the read columns.
+    /// The columns under the names that the conditions use, each with its index in `read`.
     named: Vec<(NamedColumn, usize)>,
-    /// The condition that holds for kept rows.
+    /// The conditions of the user, joined by AND; `None` without a condition.
     filter: Option<String>,
     threads: usize,
     context: &'a Context<'a>,
@@ -114,7 +115,7 @@ impl<'a> Reading<'a> {
         let table = &opened.schema.tables[condition.table];
         let key = RowKey::of(table)?;
         let sampled: Vec<usize> = match condition.sample {
-            // Rows whose PRIMARY KEY has NULLs are told apart by their rowids.
+            // The rowid is hashed, too, if the PRIMARY KEY has NULLs: SQLite allows several such rows.
             Some(_) => table.primary_key().into_iter().flatten().chain(key.columns.iter().copied()).collect(),
             None => Vec::new(),
         };
@@ -157,12 +158,12 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Returns the limit of the sample.
+    /// Returns the bound of the hashes in the sample.
     fn limit(&self) -> Result<Limit> {
         let wanted = match self.condition.sample {
             None => return Ok(Limit::None),
             Some(Sample::Percent(percent)) => {
-                // 2^128 does not fit into the number, so 100 percent has no limit.
+                // 2^128 does not fit into a `u128`, so 100 percent has no bound.
                 let share = percent / 100.0 * 2f64.powi(128);
                 return Ok(if percent >= 100.0 { Limit::None } else { Limit::Below(share as u128) });
             }
@@ -193,7 +194,7 @@ impl<'a> Reading<'a> {
         let hashes = self.pass(Vec::new, collect, |_| Ok(()))?;
         let mut hashes: Vec<u128> = hashes.into_iter().flatten().collect();
         hashes.sort_unstable();
-        // The first row that is not in the sample has this hash.
+        // This hash belongs to the first row that is not in the sample.
         Ok(hashes.get((wanted - before) as usize).map_or(Limit::None, |hash| Limit::Below(*hash)))
     }
 
@@ -221,8 +222,8 @@ impl<'a> Reading<'a> {
         hash.finish()
     }
 
-    /// Reads all rows on all cores. `look` gets each batch with the rows for which the condition is true, and the number of rows for
-    /// which the condition is NULL; `after` is called at the end of each part. Returns the states of the threads.
+    /// Reads all rows on all cores. `look` gets each batch, the positions of the rows for which the condition is true, and the number of
+    /// rows for which it is NULL. `after` is called at the end of each part. Returns the state of each thread.
     fn pass<S: Send>(
         &self,
         begin: impl Fn() -> S + Sync,
@@ -243,7 +244,8 @@ impl<'a> Reading<'a> {
         }
         let mut source = rows.source(PART_BYTES, cancel)?;
         progress.phase(&format!("select {}", self.table.name), source.total());
-        // A condition sees UTF-8 text as it is stored. Of UTF-16 text, invalid characters are replaced, as SQLite does.
+        // A condition sees UTF-8 text with its stored bytes. Text in UTF-16 is converted, and malformed characters are replaced, as
+        // SQLite does.
         let is_utf8 = snapshot.header().used_text_encoding() == 1;
         let bad_text = if is_utf8 { BadText::Keep } else { BadText::Replace };
         let work = |(judge, state): &mut (Option<Judge>, S), _: u64, part: &mut dyn Part| {
@@ -286,7 +288,7 @@ impl<'a> Reading<'a> {
         Ok(Some(Judge { evaluator, kept, nulls }))
     }
 
-    /// Returns the rows of a batch for which the condition is true, and the number of rows for which the condition is NULL.
+    /// Returns the positions in a batch of the rows for which the condition is true, and the number of rows for which it is NULL.
     fn judged(&self, judge: Option<&Judge>, batch: &Batch<'_>) -> Result<(Vec<u32>, u64)> {
         let Some(judge) = judge else { return Ok(((0..batch.rows as u32).collect(), 0)) };
         let columns = self.named.iter().map(|(_, place)| batch.columns[*place]).chain([Column::NULL]);
@@ -307,7 +309,7 @@ impl<'a> Reading<'a> {
         Ok((kept, nulls))
     }
 
-    /// Returns the error for a row on which the condition fails. A masked copy shows no keys.
+    /// Returns the error for a row on which the condition fails. In a masked copy, the error does not show the key of the row.
     fn failed(&self, batch: &Batch<'_>, fault: &Fault) -> Error {
         let given = match &self.condition.filters[..] {
             [only] => only.given.clone(),

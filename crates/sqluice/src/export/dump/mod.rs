@@ -1,4 +1,5 @@
-//! The statements that make a database: a dump, as `.dump` of the program `sqlite3` writes it, but with all rowids and the whole header.
+//! The dump of a database: SQL statements that create it again, like `.dump` of the program `sqlite3`, but with all rowids and header
+//! fields.
 //!
 //! ```text
 //!  PRAGMA page_size, encoding, auto_vacuum; PRAGMA foreign_keys=OFF; BEGIN TRANSACTION; PRAGMA user_version, application_id
@@ -7,15 +8,16 @@
 //!  DELETE FROM sqlite_sequence; INSERT INTO sqlite_sequence ...; UPDATE sqlite_schema ...; COMMIT
 //! ```
 //!
-//! Objects keep the order of `sqlite_schema`. A table has its rows before any of its triggers exists, so none fires. The program `sqlite3`
-//! reads lines, and other programs run the file as one text: both make the same database.
+//! Objects keep the order of `sqlite_schema`. The rows of a table are inserted before its triggers exist, so none fires. The program
+//! `sqlite3` reads the file line by line, and other programs run it as one text: both get the same database.
 //!
-//! * Virtual tables are rows of `sqlite_schema`, which needs `PRAGMA writable_schema`. Their content is that of their shadow tables, which
-//!   are written as tables.
-//! * `sqlite_sequence` and `sqlite_stat1` are made by SQLite, when it needs them first; the rows of `sqlite_sequence` are written last.
-//! * A statement that a reading of lines changes, or that SQLite stores with other comments, is corrected in `sqlite_schema` at the end
-//!   ([`text`]).
-//! * Rows that a CHECK does not allow any more are kept: CHECKs are not tested meanwhile.
+//! * A virtual table is written as a row of `sqlite_schema`, which needs `PRAGMA writable_schema`. Its content is in its shadow tables,
+//!   which are written as tables.
+//! * SQLite creates `sqlite_sequence` and `sqlite_stat1` itself, when a statement first needs them. The rows of `sqlite_sequence` are
+//!   written last.
+//! * Some statements would be stored with another text: a program that reads lines changes them, or SQLite stores other comments. Their
+//!   text is corrected in `sqlite_schema` at the end ([`text`]).
+//! * Rows that break a CHECK are kept: CHECKs are off while the dump runs.
 
 mod text;
 
@@ -41,7 +43,7 @@ pub(super) const STATEMENT_LIMITS: StatementLimits = StatementLimits {
     hint: "SQLite runs no longer statement: copy the database instead, or dump only the tables without such rows",
 };
 
-/// The text encodings in the header, from 1 on.
+/// The text encodings, in the order of their numbers in the header (1, 2, 3).
 const ENCODINGS: [&str; 3] = ["UTF-8", "UTF-16le", "UTF-16be"];
 
 /// The table in which AUTOINCREMENT tables have their largest rowids.
@@ -51,7 +53,7 @@ const SEQUENCE: &str = "sqlite_sequence";
 #[derive(Clone, Debug)]
 pub(super) struct Dump {
     pub(super) steps: Vec<Step>,
-    /// The differences between the database and the database that the statements make.
+    /// Notes about differences between the database and the one that the dump will create.
     pub(super) notes: Vec<String>,
 }
 
@@ -129,7 +131,7 @@ fn kept<'o>(
     Ok(objects.iter().filter(is_wanted).collect())
 }
 
-/// Refuses names that programs which read lines change.
+/// Refuses names that a program which reads lines would change.
 fn refuse_names(kept: &[&StoredObject]) -> Result<()> {
     match kept.iter().find(|object| object.name.contains("\r\n")) {
         Some(object) => {
@@ -141,13 +143,13 @@ fn refuse_names(kept: &[&StoredObject]) -> Result<()> {
     }
 }
 
-/// Returns `true` if a table is declared AUTOINCREMENT, which is a reserved word.
+/// Returns `true` if a table is declared AUTOINCREMENT. A name can't be this word without quotes.
 fn autoincrements(table: &StoredObject) -> bool {
     let sql = table.sql.as_deref().unwrap_or_default();
     sqluice_core::schema::token::tokens(sql).iter().any(|token| token.is_word(sql, "AUTOINCREMENT"))
 }
 
-/// Returns the names of tables in lower case, as a list of SQL.
+/// Returns the names of tables in lower case, as an SQL list: `'a','b'`.
 fn names_of_tables(kept: &[&StoredObject]) -> String {
     let tables = kept.iter().filter(|object| object.kind == "table" && !is_internal(&object.name));
     tables.map(|table| quoted_text(&table.name.to_ascii_lowercase())).collect::<Vec<_>>().join(", ")
@@ -157,10 +159,10 @@ fn names_of_tables(kept: &[&StoredObject]) -> String {
 struct Builder<'b> {
     snapshot: &'b Arc<Snapshot>,
     schema: &'b Schema,
-    /// The names of the dumped tables as a list of SQL; `None` if all are dumped.
+    /// The names of the dumped tables as an SQL list; `None` if all tables are dumped.
     named: Option<String>,
     dump: Dump,
-    /// The tables that exist so far, in lower case.
+    /// The tables that the statements so far have created, in lower case.
     made: HashSet<String>,
     /// The statements that correct `sqlite_schema`.
     corrections: Vec<String>,
@@ -184,7 +186,7 @@ impl Builder<'_> {
             }
         }
         if let Some(sequence) = sequence {
-            // Inserting the rows of the tables has changed sqlite_sequence.
+            // Remove the rows that SQLite has added while the tables were filled.
             self.statement("DELETE FROM sqlite_sequence;");
             self.rows(sequence, "name")?;
         }
@@ -244,7 +246,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Lets the following statements change `sqlite_schema`, and create tables with the names of SQLite's own ones.
+    /// Turns `PRAGMA writable_schema` on, if it is off: the next statements change `sqlite_schema`, or create tables with names of
+    /// SQLite's own tables.
     fn write_schema(&mut self) {
         if !self.writes_schema {
             self.writes_schema = true;
@@ -252,7 +255,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds the statement of an object, and its correction, if needed.
+    /// Adds the statement that creates an object and, if its text would be stored differently, records a correction.
     fn create(&mut self, object: &StoredObject) {
         let Some(sql) = &object.sql else { return };
         let StoredObject { kind, name, .. } = object;
@@ -279,7 +282,7 @@ impl Builder<'_> {
             (_, "sqlite_stat1") => {
                 self.statement("ANALYZE sqlite_schema;");
                 if !self.made.contains("sqlite_stat4") {
-                    // Some builds of SQLite make both.
+                    // ANALYZE also creates this table in some builds of SQLite.
                     self.statement("DROP TABLE IF EXISTS sqlite_stat4;");
                 }
             }
@@ -293,7 +296,7 @@ impl Builder<'_> {
         self.rows(object, "tbl")
     }
 
-    /// Makes SQLite create `sqlite_sequence`, unless an AUTOINCREMENT table has made it do so.
+    /// Adds statements that make SQLite create `sqlite_sequence`, unless an AUTOINCREMENT table has done so.
     fn make_sequence(&mut self, all: &[StoredObject]) {
         let is_made =
             |table: &&Table| table.autoincrement && self.made.contains(&table.name.to_ascii_lowercase());
@@ -308,7 +311,8 @@ impl Builder<'_> {
         self.statement(&format!("DROP TABLE {name};"));
     }
 
-    /// Adds the rows of a table. If only some tables are dumped, SQLite's own tables have rows about these, which `column` names.
+    /// Adds the rows of a table. For SQLite's own tables, `column` has the name of the table that a row is about: if only some tables are
+    /// dumped, only the rows about them are added.
     fn rows(&mut self, object: &StoredObject, column: &str) -> Result<()> {
         let table = self.schema.table(&object.name);
         let table = table.ok_or_else(|| Error::input(format!("{} can't be read", object.describe())))?;
@@ -325,9 +329,9 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Adds an index, a view or a trigger.
+    /// Adds the statement of an index, a view or a trigger.
     fn other(&mut self, object: &StoredObject) {
-        // Automatic indexes have no statement.
+        // Skip automatic indexes: they have no statement of their own.
         if object.sql.is_none() {
             return;
         }

@@ -1,15 +1,15 @@
-//! The statements of a schema in a form that programs which read lines run unchanged.
+//! Rewrites the statements of a schema so that programs which read line by line, such as `sqlite3`, run them unchanged.
 //!
-//! | in the statement | what happens |
+//! | in the statement | problem and solution |
 //! |---|---|
 //! | CR LF | `sqlite3` drops CR: a string becomes an expression with CR, and other text is corrected in `sqlite_schema` |
-//! | `/` or `go` alone on a line | `sqlite3` ends the statement there: a comment precedes them |
-//! | a comment at the end | SQLite stores what ends the comment with the statement |
+//! | `/` or `go` alone on a line | `sqlite3` ends the statement there: a comment is put before it |
+//! | a comment at the end | SQLite would store the end of the comment, too: the text is corrected in `sqlite_schema` |
 
 use sqluice_core::schema::token::{Token, TokenKind, terminated, tokens};
 use sqluice_writers::sql::push_text;
 
-/// A statement in a form for programs that read lines.
+/// A statement that programs which read lines run unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Readable {
     /// The statement, with a semicolon.
@@ -18,7 +18,7 @@ pub(super) struct Readable {
     pub(super) is_kept: bool,
 }
 
-/// Returns a statement of `sqlite_schema` in a form for programs that read lines.
+/// Rewrites a statement of `sqlite_schema` for programs that read lines.
 pub(super) fn readable(sql: &str) -> Readable {
     let mut text = String::new();
     let mut from = 0;
@@ -48,7 +48,7 @@ pub(super) fn literal(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Returns the expression for a string of a statement. Blobs have no line ends.
+/// Returns an expression for a string of a statement. A blob literal stays as it is, since it has no line ends.
 fn string(token: &Token, sql: &str) -> String {
     token.name(sql).map_or_else(|| token.text(sql).to_owned(), |text| format!("({})", literal(&text)))
 }

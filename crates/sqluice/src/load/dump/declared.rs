@@ -1,7 +1,7 @@
-//! A database in memory that has run the declarations of a dump.
+//! A database in memory in which the declarations of a dump are run, so that SQLite can describe its tables.
 //!
-//! SQLite keeps what it knows about tables in memory. It still reads all rows of `sqlite_schema` to run a CREATE, so that n declarations
-//! take time in proportion to n². Therefore the rows are taken out of `sqlite_schema` before each CREATE, and put back before anything else
+//! SQLite keeps the description of tables in memory, but still reads all rows of `sqlite_schema` to run a CREATE: n declarations would
+//! take time in proportion to n². So the rows are moved out of `sqlite_schema` before each CREATE, and put back before any statement that
 //! may read them:
 //!
 //! ```text
@@ -10,8 +10,8 @@
 //!  DROP INDEX i            rows aside: -       sqlite_schema: a       put back before the statement
 //! ```
 //!
-//! Invariant: SQLite never reads the schema again while rows are aside. SQLite does so after an error in a CREATE, which ends the walk, and
-//! for statements other than CREATE, before which rows are put back.
+//! Invariant: SQLite never reads the schema again while rows are out of `sqlite_schema`. SQLite would do so after an error in a CREATE,
+//! but such an error ends the load; and for statements other than CREATE, but the rows are put back before these.
 
 use rusqlite::config::DbConfig;
 use rusqlite::types::Value;
@@ -36,23 +36,23 @@ impl Declared {
         Ok(Declared { connection, aside: Vec::new() })
     }
 
-    /// Returns the connection to ask for tables by their names, and to prepare statements. `sqlite_schema` may lack rows.
+    /// Returns the connection, to describe tables by their names and to prepare statements. Rows may be missing in `sqlite_schema`.
     pub(super) fn known(&self) -> &Connection {
         &self.connection
     }
 
-    /// As [`Declared::known`], for changes of the connection.
+    /// Returns the connection as [`Declared::known`] does, for functions that need it mutable.
     pub(super) fn known_mut(&mut self) -> &mut Connection {
         &mut self.connection
     }
 
-    /// Returns the connection with all rows in `sqlite_schema`.
+    /// Puts all rows back into `sqlite_schema`, and returns the connection.
     pub(super) fn whole(&mut self) -> Result<&Connection> {
         self.put_back()?;
         Ok(&self.connection)
     }
 
-    /// Takes rows out of `sqlite_schema`, so that a CREATE runs fast.
+    /// Moves the rows out of `sqlite_schema`, so that the next CREATE is fast.
     pub(super) fn take_aside(&mut self) -> Result<()> {
         let aside = &mut self.aside;
         with_writable_schema(&self.connection, |connection| {
@@ -72,12 +72,12 @@ impl Declared {
         })
     }
 
-    /// Puts all rows back.
+    /// Puts all rows back into `sqlite_schema`.
     pub(super) fn put_back(&mut self) -> Result<()> {
         if self.aside.is_empty() {
             return Ok(());
         }
-        // The rows of later declarations are added to the rows that are aside.
+        // Move the rows of the last declarations to the others first, so that all rows are put back in order.
         self.take_aside()?;
         let rows = std::mem::take(&mut self.aside);
         with_writable_schema(&self.connection, |connection| {

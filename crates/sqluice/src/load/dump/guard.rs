@@ -1,4 +1,4 @@
-//! An authorizer for the statements of a dump. A dump is a program: it may fill its database, and nothing else.
+//! An SQLite authorizer for the statements of a dump: they may fill the database, and have no effect outside of it.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,10 +12,11 @@ use sqluice_core::sqlite_error::failed;
 const FUNCTIONS: [&str; 6] =
     ["load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "fts5_source_id"];
 
-/// Functions that count what the statements before have changed. The engine stores rows without statements.
+/// Functions that return the number of changes by earlier statements. They would return too little, because the engine stores rows
+/// without statements.
 const OF_CHANGES: [&str; 2] = ["changes", "total_changes"];
 
-/// PRAGMAs that a dump may read or set. SQLite itself runs some of them for other statements.
+/// PRAGMAs that a dump may read or set. SQLite itself runs some of them as parts of other statements.
 const PRAGMAS: [&str; 12] = [
     "application_id",
     "data_version",
@@ -34,9 +35,10 @@ const PRAGMAS: [&str; 12] = [
 /// The effects of a statement, which SQLite reports when it prepares the statement.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// The tables that the statement reads or changes, in lower case. Tables of triggers and views are among them.
+    /// The tables that the statement reads or changes, also through triggers and views, in lower case.
     pub(super) touched: HashSet<String>,
-    /// The tables and views that the statement changes, declares or drops, or whose indexes and triggers it makes or drops, in lower case.
+    /// The tables and views that the statement changes, declares or drops, or whose indexes and triggers it creates or drops, in lower
+    /// case.
     pub(super) changed: BTreeSet<String>,
     /// The forbidden effect of the statement, in words: `attaches x.db`.
     pub(super) denied: Option<String>,
@@ -48,7 +50,7 @@ pub(super) struct Seen {
     pub(super) writes_schema: bool,
     /// `true` if the statement asks for the last rowid of the session.
     pub(super) asks_session: bool,
-    /// `true` if the statement may change `sqlite_schema` itself, as statements that declare do.
+    /// `true` if the statement may change `sqlite_schema`, because it is CREATE, ALTER or DROP.
     declares: bool,
 }
 
@@ -82,12 +84,12 @@ impl Guard {
         removed.map_err(|error| failed(error, "stop to guard the database"))
     }
 
-    /// Forgets the last statement. `declares` is `true` if the next one is CREATE, ALTER or DROP.
+    /// Forgets the effects of earlier statements. `declares` is `true` if the next statement is CREATE, ALTER or DROP.
     pub(super) fn begin(&self, declares: bool) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Seen { declares, ..Seen::default() };
     }
 
-    /// Returns `true` if the statement may not run.
+    /// Returns `true` if a statement since [`Guard::begin`] has a forbidden effect.
     pub(super) fn denies(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).denied.is_some()
     }
@@ -99,7 +101,7 @@ impl Guard {
 }
 
 impl Seen {
-    /// Records the tables that an action touches. Returns the reason if the action is denied.
+    /// Records an action of a statement. Returns the reason if the action is forbidden.
     fn note(&mut self, action: &AuthAction<'_>) -> Option<String> {
         if let Some(table) = changed_table(action) {
             self.changed.insert(table.to_ascii_lowercase());
@@ -108,7 +110,7 @@ impl Seen {
             self.touched.insert(table.to_ascii_lowercase());
         };
         match *action {
-            // The text of a declaration may change; the database is checked afterwards.
+            // A dump may change the text of declarations: the finished database is checked.
             AuthAction::Update { table_name, column_name: "sql" } | AuthAction::Insert { table_name }
                 if is_schema(table_name) && !self.declares =>
             {
@@ -149,7 +151,7 @@ impl Seen {
             }
             AuthAction::Pragma { pragma_name: "schema_version", pragma_value: None } => None,
             AuthAction::CreateTrigger { table_name, .. } | AuthAction::CreateTable { table_name } => {
-                // SQLite makes `sqlite_sequence` with the first table that needs it.
+                // Keep the first table: SQLite creates `sqlite_sequence` together with the first AUTOINCREMENT table.
                 self.made.get_or_insert_with(|| table_name.to_owned());
                 None
             }
@@ -162,12 +164,12 @@ impl Seen {
     }
 }
 
-/// Returns `true` for the table of the schema, by either of its names.
+/// Returns `true` for the names of the schema table: `sqlite_schema` and `sqlite_master`.
 pub(super) fn is_schema(table: &str) -> bool {
     ["sqlite_master", "sqlite_schema"].iter().any(|name| table.eq_ignore_ascii_case(name))
 }
 
-/// Returns the table or view that an action changes.
+/// Returns the table or view that an action changes; `None` if it changes none.
 fn changed_table<'a>(action: &AuthAction<'a>) -> Option<&'a str> {
     match *action {
         AuthAction::Insert { table_name }

@@ -1,4 +1,4 @@
-//! The statements of a dump that SQLite runs, in order, after the pages are written.
+//! Runs the remaining statements of a dump in SQLite, in order, after the pages are written.
 
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl Last {
     }
 }
 
-/// Removes the rows of SQLite's own tables about tables that are not loaded.
+/// Removes the rows of SQLite's own tables that are about tables which are not loaded.
 fn remove_other_rows(connection: &Connection) -> rusqlite::Result<()> {
     for (table, column) in [("sqlite_sequence", "name"), ("sqlite_stat1", "tbl"), ("sqlite_stat4", "tbl")] {
         let is = format!("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '{table}')");
@@ -101,9 +101,9 @@ fn remove_other_rows(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Checks a database whose schema was written by INSERT.
+/// Checks a database whose schema the dump has written by INSERT.
 fn check(connection: &Connection) -> Result<()> {
-    // SQLite refuses to read the entries of a damaged schema.
+    // SQLite returns an error instead of a list of faults if it can't read the schema.
     let cannot = |error| Error::input(format!("the dump makes a database that is not sound: {error}"));
     let foreign = "SELECT name FROM sqlite_schema WHERE coalesce(rootpage, 0) = 0 AND type NOT IN ('view', 'trigger') \
                    AND (type <> 'table' OR sql NOT LIKE 'CREATE VIRTUAL TABLE%')";
@@ -115,7 +115,7 @@ fn check(connection: &Connection) -> Result<()> {
             "the dump writes {name} into sqlite_schema, but it is not a virtual table"
         )));
     }
-    // CHECKs were tested when the rows were stored, unless the dump turns the tests off.
+    // Skip the CHECKs: they were tested when the rows were stored, unless the dump itself turns them off.
     connection.execute_batch("PRAGMA ignore_check_constraints = ON").map_err(cannot)?;
     let verdict: String =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(cannot)?;
@@ -125,7 +125,7 @@ fn check(connection: &Connection) -> Result<()> {
     Err(Error::input(format!("the dump makes a database that is not sound: {verdict}")))
 }
 
-/// Checks that each foreign key refers to a row. Statements may have dropped and altered tables, so SQLite checks all tables.
+/// Checks that each foreign key refers to an existing row. SQLite checks all tables, because statements may have dropped or altered some.
 fn check_foreign_keys(connection: &Connection, file: &DumpFile) -> Result<()> {
     let cannot = |error| failed(error, "check the foreign keys of the dump");
     let mut check = connection.prepare("PRAGMA foreign_key_check").map_err(cannot)?;

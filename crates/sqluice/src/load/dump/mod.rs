@@ -1,21 +1,21 @@
-//! The load of a dump: SQL text that makes a database.
+//! Loads a dump: an SQL text that creates the tables and rows of a database.
 //!
 //! ```text
 //!  guard        an authorizer for SQLite: a dump may fill its database, and nothing else
 //!  declared     a database in memory that has run many declarations
 //!  statement    the text of statements, and the errors about them
 //!  selection    the tables that are loaded, if some are named
-//!  walk         each statement, in order: a declaration, literal rows, or work for SQLite
-//!  last         the work for SQLite, after the pages
+//!  walk         each statement, in order: a declaration, rows given as literals, or a statement for SQLite
+//!  last         the statements for SQLite, after the pages
 //!  translated   the walk over a dump of MySQL or Postgres: its declarations become those of SQLite
 //! ```
 //!
-//! A server is a dump whose declarations are read first, and whose rows arrive while they become pages.
+//! A load from a server runs through the same code: it reads the declarations first, and receives the rows while it writes them as pages.
 //!
-//! Literal rows become pages, whatever statements stand between them, as long as no other statement has read or changed their table: from
-//! then on, the rows of the table are inserted by SQLite, in the order of the dump.
+//! Rows that INSERT statements give as literals are encoded as pages, whatever other statements are between them. Once another statement
+//! reads or changes a table, the later rows of this table are no longer encoded: SQLite inserts them, in the order of the dump.
 //!
-//! Invariant: the database has what SQLite makes of the dump.
+//! Invariant: the resulting database has the content that it would have if SQLite ran the dump.
 
 mod declared;
 mod guard;
@@ -64,19 +64,19 @@ use last::Last;
 use statement::{first_words, text_of};
 use walk::{Walk, Walked};
 
-/// The share of the memory that a statement may take: it exists as text, as tokens and in SQLite.
+/// The divisor of the memory for a single statement: it exists at the same time as text, as tokens and in SQLite.
 const STATEMENT_SHARE: u64 = 8;
 
-/// The number of bytes that show which program wrote a dump.
+/// The number of bytes, from the start of a dump, that are searched for the name of the program that wrote it.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// The largest number of bytes of a statement: SQLite takes no longer ones.
+/// The maximum number of bytes of a statement that SQLite accepts.
 const STATEMENT_BYTES_MAX: u64 = 1_000_000_000;
 
 /// A dump that was read once, and the plan of its load.
 pub(super) struct PreparedDump {
     load: Load,
-    /// The functions that compute DEFAULTs.
+    /// The functions for expressions of DEFAULTs.
     functions: Functions,
     file: Arc<DumpFile>,
     script: Script,
@@ -84,15 +84,15 @@ pub(super) struct PreparedDump {
     walked: Walked,
     /// `true` if rows are sorted by their rowids, because some are out of order.
     sorts: bool,
-    /// The tables and columns that are declared without NOT NULL, because their rows have NaN.
+    /// The columns, as table and column, whose NOT NULL is left out, because a row has a NaN, which SQLite stores as NULL.
     with_nan: Vec<(String, String)>,
-    /// The database that gets the rows; `None` for a new one.
+    /// The existing database that gets the rows; `None` if a new one is created.
     existing: Option<TargetSnapshot>,
     pub(super) schema: Schema,
     pub(super) plan: Plan,
-    /// The files, with what was recognised.
+    /// The names of the files, each with the format that was recognised.
     recognised: Vec<(String, Recognised)>,
-    /// The server that sends the rows, if the dump is made while it is loaded.
+    /// The server that sends the rows while they are loaded; `None` for a dump in files.
     server: Option<Sender>,
     phases: Vec<PhaseReport>,
     seconds: f64,
@@ -121,7 +121,7 @@ impl PreparedDump {
             input.keep(&folder, context.progress)?;
             let head = input.sample(HEAD_BYTES)?.text;
             refuse_other_database(&head, input)?;
-            // Plain rows are SQL of any database.
+            // A file that has only plain INSERTs fits the SQL of any database.
             match (dialect, recognise::dialect(&head)) {
                 (Dialect::Sqlite, of_head) => dialect = of_head,
                 (known, of_head) if of_head != Dialect::Sqlite && of_head != known => {
@@ -174,7 +174,7 @@ impl PreparedDump {
     ) -> Result<PreparedDump> {
         let schema = walked.schema.clone();
         let plan = Plan::new(&schema, Some(request.to.clone()), &load.write)?;
-        // An attempt that finds rows out of order would read the server twice, so rows that may be out of order are sorted at once.
+        // A second attempt would read the server twice. So rows of a server are sorted from the start if they may be out of order.
         let sorts = server.as_ref().is_some_and(|server| {
             let mut tables = schema.tables.iter().zip(&walked.rows);
             tables.any(|(table, rows)| {
@@ -207,7 +207,7 @@ impl PreparedDump {
         Ok(prepared)
     }
 
-    /// Returns the number of rows of a table of the schema: as counted in a dump, or as a server expects them.
+    /// Returns the number of rows of a table: the exact count of a dump, the estimate of a server, or `None` if unknown.
     fn rows_of(&self, index: usize) -> Option<u64> {
         let rows = &self.walked.rows[index];
         match &self.server {
@@ -216,7 +216,7 @@ impl PreparedDump {
         }
     }
 
-    /// Returns the reports about the files. Their table is empty, unless the dump makes only one.
+    /// Returns the reports about the files. The name of the table is empty, unless the dump creates only one table.
     pub(super) fn inputs(&self) -> Vec<InputReport> {
         let table = match &*self.schema.tables {
             [only] => &*only.name,
@@ -234,7 +234,8 @@ impl PreparedDump {
         inputs
     }
 
-    /// Plans the load again, with the schema, the order of rows and the statements that are known by now.
+    /// Plans the load again, with the facts that a failed attempt has added: the schema, the order of rows, and the statements for
+    /// SQLite.
     fn plan_again(&mut self) -> Result<()> {
         self.schema = self.walked.schema.clone();
         let options = self.options();
@@ -292,8 +293,8 @@ impl PreparedDump {
         Ok(())
     }
 
-    /// Refuses statements that an existing database would have to run. Statements about `sqlite_sequence` are skipped: its numbers follow
-    /// from the rows.
+    /// Refuses statements that SQLite would have to run in an existing database. Statements about `sqlite_sequence` are skipped, because
+    /// its numbers follow from the rows.
     fn refuse_other_statements(&self) -> Result<()> {
         for work in &self.walked.last {
             let words = first_words(&text_of(&self.file, work.range.clone())?);
@@ -332,7 +333,7 @@ impl PreparedDump {
             options.page_size = size;
         }
         let checked = options.foreign_keys.unwrap_or(self.walked.foreign_keys);
-        // The foreign keys are checked after the statements for SQLite.
+        // If statements for SQLite follow, the foreign keys are checked after these.
         options.foreign_keys(checked && self.walked.last.is_empty())
     }
 
@@ -357,7 +358,7 @@ impl PreparedDump {
     }
 
     fn attempt(&mut self, context: &Context<'_>) -> Result<Report> {
-        // An attempt that fails ends the connections of its own, not those of the next one.
+        // A child context: an attempt that fails cancels its own connections, but not those of the next attempt.
         let context = &context.child();
         let rows = (0..self.schema.tables.len()).map(|table| self.rows_of(table)).sum::<Option<u64>>();
         let bytes = self.walked.rows.iter().map(|rows| rows.bytes()).sum();
@@ -393,7 +394,7 @@ impl PreparedDump {
                 let target = self.plan.target.clone();
                 self.existing = attempts::look(target.as_ref(), &self.load.write)?;
             }
-            // SQLite reads all rows that are not literals, and all rows after them.
+            // In the next attempt, SQLite itself reads all rows that are no plain literals, and all rows after them.
             Assumption::LiteralRows if self.walked.by_pages && self.dialect == Dialect::Sqlite => {
                 self.walked = Walk::new((&self.load, &self.functions), &self.file, &self.script, false)?
                     .run(context)?;
@@ -409,7 +410,7 @@ impl PreparedDump {
             },
             _ => return Err(error),
         }
-        // The snapshot of a server ends with its rows. The next attempt begins another snapshot.
+        // A snapshot of a server ends when its rows have been sent. The next attempt needs another one.
         if let Some(server) = &mut self.server {
             let read = Read::of_server(&self.load, server, &self.with_nan, context)?;
             (self.file, self.script, self.walked) = (read.file, read.script, read.walked);
@@ -417,7 +418,8 @@ impl PreparedDump {
         self.plan_again()
     }
 
-    /// Returns the table and the NOT NULL column that refuse a value, if the table is new and the column may be declared without NOT NULL.
+    /// If a NOT NULL column has refused a value, returns its table and column. Returns `None` if the table exists already, or the NOT
+    /// NULL can't be left out.
     fn refusing_column(&self, error: &Error) -> Option<(String, String)> {
         let place = match (error.record(), error.place().and_then(|place| self.file.offset_of(place))) {
             (Some((table, _)), _) => self.walked.schema.place(table)?,
@@ -435,11 +437,11 @@ impl PreparedDump {
         (is_new && !self.with_nan.contains(&column)).then_some(column)
     }
 
-    /// Returns the number, counted from 0, of the later one of the records that have two rowids, or one rowid twice.
+    /// Finds the two records that have these rowids, which may be equal. Returns the number, counted from 0, of the later record.
     fn later_record(&self, table: &str, rowids: [i64; 2]) -> Option<u64> {
         let place = self.schema.place(table)?;
         let declared = &self.schema.tables[place];
-        // Rows that bring their rowids have them behind the columns.
+        // If rows come with rowids that are in no column, the rowids follow the columns.
         let column = declared.rowid_alias.unwrap_or(declared.columns.len());
         let mut source = Arc::clone(&self.walked.rows[place]).source(Arc::clone(&self.file));
         let (mut before, mut found) = (0u64, Vec::new());
@@ -467,7 +469,7 @@ impl PreparedDump {
             (Some(Duplicate { table, rows: DuplicateRows::Rowids(first, second), .. }), _) => {
                 self.later_record(&table, [first, second]).map(|row| (table, row))
             }
-            // Records count from 1.
+            // The error counts records from 1.
             (None, Some((table, record))) if error.place().is_none() => Some((table.to_owned(), record - 1)),
             _ => None,
         };
@@ -491,7 +493,8 @@ struct Read {
 }
 
 impl Read {
-    /// Reads the declarations of a server, in a new snapshot. `with_nan` has the tables and columns that get NULL for NaN.
+    /// Reads the declarations of a server, in a new snapshot. `with_nan` has the columns (table and column) whose NOT NULL is left out,
+    /// because they get NULL for NaN.
     fn of_server(
         load: &Load,
         server: &mut Sender,
@@ -508,7 +511,7 @@ impl Read {
     }
 }
 
-/// Returns the largest number of bytes of a statement.
+/// Returns the maximum number of bytes of a statement, from the memory and SQLite's limit.
 fn statement_bytes_max(load: &Load) -> usize {
     (load.write.memory_bytes / STATEMENT_SHARE).min(STATEMENT_BYTES_MAX) as usize
 }
@@ -517,7 +520,7 @@ fn statement_bytes_max(load: &Load) -> usize {
 #[cfg(feature = "dialects")]
 use translated::walk as translated;
 
-/// Refuses a dump of another database: this build does not translate its schema.
+/// Refuses a dump of MySQL or PostgreSQL: this build can't translate its schema.
 #[cfg(not(feature = "dialects"))]
 fn translated(
     _: &Load,
@@ -542,7 +545,7 @@ fn two_dialects(input: &InputFile, known: Dialect, other: Dialect) -> Error {
         .hint("load the files into two databases, and merge them")
 }
 
-/// Refuses a script of a database whose SQL is not read.
+/// Refuses a dump of a database system whose SQL can't be loaded.
 fn refuse_other_database(head: &[u8], input: &InputFile) -> Result<()> {
     let Some(database) = recognise::other_database(head) else { return Ok(()) };
     Err(Error::input(format!(
@@ -560,7 +563,7 @@ pub(super) fn refuse_other_files(dump: &InputFile, files: &[LoadFile]) -> Result
     Err(Error::usage(message).hint("load the dump first, and then the other files into its database"))
 }
 
-/// Returns the kind of a source that makes a whole database, in words.
+/// Returns words for messages about a source that brings a whole database: a dump or a server.
 fn kind_of(name: &Path) -> &'static str {
     if is_server(name) { "database of a server" } else { "dump" }
 }

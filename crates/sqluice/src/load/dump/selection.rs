@@ -1,16 +1,18 @@
-//! The tables of a dump that are loaded, if the user names some: their declarations, rows, indexes and triggers.
+//! Selects the tables of a dump that are loaded, if the user names some: with their rows, indexes and triggers.
 //!
 //! ```text
-//!  changes | needs           |
-//!  --------+-----------------+----------------------------------
-//!  a       | a               | runs: a is loaded
-//!  b       | a or b          | is left out: b is not loaded
-//!  a       | b               | is refused: its effect is unknown without b
-//!  nothing | no table        | runs: it is about the whole database
+//!  Only table a is to be loaded. A statement of the dump is treated by the tables that it changes and needs:
+//!
+//!  changes | needs           | the statement
+//!  --------+-----------------+-------------------------------------------
+//!  a       | a               | runs
+//!  b       | a or b          | is left out, because b is not loaded
+//!  a       | b               | is an error: its effect is unknown without b
+//!  nothing | no table        | runs: it concerns the whole database
 //! ```
 //!
-//! Shadow tables belong to their virtual table. Views belong to no table, and are not loaded. SQLite's own tables lose the rows about tables
-//! that are not loaded.
+//! A shadow table is loaded if its virtual table is. Views belong to no table, and are not loaded. The rows of SQLite's own tables are
+//! removed if they are about tables that are not loaded.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -26,15 +28,15 @@ use sqluice_sources::dump::DumpFile;
 
 use super::guard::{Guard, Seen};
 
-/// Statements that SQLite runs.
+/// One or more statements of a dump that SQLite runs after the pages are written.
 #[derive(Clone, Debug)]
 pub(super) struct Deferred {
     pub(super) range: Range<u64>,
     /// `true` if the statement is CREATE, ALTER or DROP.
     pub(super) declares: bool,
-    /// The number of literal rows.
+    /// The number of rows that the statements insert as literals.
     pub(super) rows: u64,
-    /// The tables that the statements are about; `None` if that is the whole database, or if all tables are loaded.
+    /// The tables that the statements change and need; `None` if they concern the whole database, or if all tables are loaded.
     pub(super) effect: Option<Arc<Effect>>,
     /// The internal table that SQLite creates for the statement: `sqlite_sequence`, or `sqlite_stat1` for all tables of statistics.
     pub(super) makes: Option<&'static str>,
@@ -50,7 +52,7 @@ pub(super) struct Effect {
 }
 
 impl Effect {
-    /// Returns the effect that the authorizer has seen.
+    /// Returns the effect of a statement, from the actions that the authorizer has seen.
     pub(super) fn of(seen: &Seen) -> Effect {
         Effect {
             changed: seen.changed.clone(),
@@ -63,7 +65,7 @@ impl Effect {
         }
     }
 
-    /// Returns the effect of a statement that changes tables and needs no other.
+    /// Returns the effect of a statement that changes these tables and needs no others.
     pub(super) fn on(tables: impl IntoIterator<Item = impl AsRef<str>>) -> Effect {
         let changed = tables.into_iter().map(|table| lower(table.as_ref())).collect();
         Effect { changed, ..Effect::default() }
@@ -77,15 +79,16 @@ impl Effect {
 /// The tables that are loaded.
 pub(super) struct Selection<'l> {
     tables: &'l [String],
-    /// The virtual tables of shadow tables, all in lower case.
+    /// For each shadow table, its virtual table; both in lower case.
     owners: HashMap<String, String>,
 }
 
 impl<'l> Selection<'l> {
-    /// Returns the selection of named tables. `known` has the tables of the dump, and `virtual_tables` their statements.
+    /// Returns the selection of the named tables. `known` has the names of all tables of the dump, and `virtual_tables` the statements of
+    /// its virtual tables.
     ///
     /// # Errors
-    /// If the dump does not make a table.
+    /// If the dump does not create one of the named tables.
     pub(super) fn new(
         tables: &'l [String],
         file: &DumpFile,
@@ -114,7 +117,7 @@ impl<'l> Selection<'l> {
         self.tables.iter().any(|name| same(name, owner) || same(name, table))
     }
 
-    /// Leaves tables, indexes, views and triggers out that are not loaded.
+    /// Removes the tables that are not loaded from a schema, with their indexes and triggers, and all views.
     pub(super) fn keep_in(&self, schema: &mut Schema) {
         schema.tables.retain(|table| self.has(&table.name));
         schema.others.retain(|object| self.has(&object.table));
@@ -128,7 +131,7 @@ impl<'l> Selection<'l> {
         schema.objects.retain(|(kind, name)| kept.contains(&(&**kind, &**name)));
     }
 
-    /// Returns the foreign keys that refer to tables of the dump that are not loaded: the child and the parent of each.
+    /// Returns the foreign keys of loaded tables that refer to tables of the dump which are not loaded, as pairs of child and parent.
     pub(super) fn lost_parents(&self, schema: &Schema, known: &[String]) -> Vec<(String, String)> {
         let references = schema
             .tables
@@ -143,7 +146,7 @@ impl<'l> Selection<'l> {
         lost
     }
 
-    /// Returns the statements for SQLite that are about loaded tables.
+    /// Returns the statements for SQLite that concern loaded tables, in order.
     ///
     /// # Errors
     /// If a statement changes a loaded table, and needs a table that is not loaded.
@@ -153,7 +156,7 @@ impl<'l> Selection<'l> {
         schema: &Schema,
         file: &DumpFile,
     ) -> Result<Vec<Deferred>> {
-        // SQLite makes these with the first AUTOINCREMENT table and with ANALYZE.
+        // The internal tables that exist so far: SQLite creates them with the first AUTOINCREMENT table and with ANALYZE.
         let mut made_by_sqlite: HashSet<&str> = HashSet::new();
         if schema.tables.iter().any(|table| table.autoincrement) {
             made_by_sqlite.insert(SEQUENCE);
@@ -170,7 +173,7 @@ impl<'l> Selection<'l> {
                 made_by_sqlite.extend(work.makes);
             }
             let mut of_sqlite = effect.changed.iter().filter_map(|name| of_sqlite(name));
-            // A declaration or a row of the schema reads the schema only to find its own entries.
+            // A declaration, or a row of the schema, reads `sqlite_schema` only to find its own entries, so it needs no other table.
             let is_of_schema = is_of_sqlite && of_sqlite.clone().next().is_none();
             if is_of_schema {
                 kept.push(work);
@@ -222,10 +225,10 @@ pub(super) fn notes(lost_parents: &[(String, String)]) -> impl Iterator<Item = M
 /// The table in which AUTOINCREMENT tables have their largest rowids.
 pub(super) const SEQUENCE: &str = "sqlite_sequence";
 
-/// The table that stands for all tables of statistics: ANALYZE makes them together.
+/// The table that represents all tables of statistics, because ANALYZE creates them together.
 pub(super) const STATISTICS: &str = "sqlite_stat1";
 
-/// Returns the internal table that stands for `table`: `sqlite_sequence`, or `sqlite_stat1` for all tables of statistics.
+/// Returns the constant for a table of SQLite: [`SEQUENCE`], or [`STATISTICS`] for any table of statistics; `None` for other tables.
 pub(super) fn of_sqlite(table: &str) -> Option<&'static str> {
     match &*lower(table) {
         SEQUENCE => Some(SEQUENCE),
@@ -247,7 +250,8 @@ fn same(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 
-/// Returns the shadow tables of a virtual table, each with the virtual table. A table with a module that SQLite lacks has none.
+/// Returns the shadow tables of a virtual table, each with the name of the virtual table. Returns none if SQLite does not have the
+/// module.
 fn shadow_tables(sql: &str) -> Result<Vec<(String, String)>> {
     let cannot = |error| failed(error, "read the schema of the dump");
     let mut probe = Connection::open_in_memory().map_err(cannot)?;
@@ -263,7 +267,7 @@ fn shadow_tables(sql: &str) -> Result<Vec<(String, String)>> {
     Ok(shadows.map(|table| (lower(&table), lower(&name))).collect())
 }
 
-/// Returns the name of the table that a statement makes: CREATE VIRTUAL TABLE, with or without IF NOT EXISTS and a schema.
+/// Returns the name of the table that a CREATE VIRTUAL TABLE statement creates; `None` for another statement.
 pub(super) fn name_of_virtual(sql: &str) -> Option<String> {
     let tokens: Vec<Token> = tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
     let is = |at: usize, word: &str| tokens.get(at).is_some_and(|token: &Token| token.is_word(sql, word));

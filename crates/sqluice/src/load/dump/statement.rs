@@ -1,4 +1,4 @@
-//! The text of statements for SQLite, and the errors about them.
+//! Reads the text of statements for SQLite from a dump, and builds the errors about them.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use sqluice_sources::dump::DumpFile;
 
 use super::guard::Guard;
 
-/// Returns the text of statements for SQLite.
+/// Reads the text of statements from the dump. Text that SQLite can't run, with NUL or not UTF-8, is an error.
 pub(super) fn text_of(file: &DumpFile, range: Range<u64>) -> Result<String> {
     let mut bytes = Vec::new();
     file.read(range.start, (range.end - range.start) as usize, &mut bytes)?;
@@ -26,8 +26,8 @@ pub(super) fn text_of(file: &DumpFile, range: Range<u64>) -> Result<String> {
     })
 }
 
-/// Returns the position of a statement after `done` others. Several statements in one text are INSERTs of literals, so each semicolon ends
-/// one.
+/// Returns the offset in `sql` of the statement that follows the first `done` statements. A text has several statements only if they are
+/// INSERTs of literals, so each semicolon ends a statement.
 pub(super) fn start_of(sql: &str, done: usize) -> usize {
     if done == 0 {
         return 0;
@@ -37,7 +37,7 @@ pub(super) fn start_of(sql: &str, done: usize) -> usize {
     statements.skip(done).map(|first| first.at.start).next().unwrap_or(0)
 }
 
-/// Explains why SQLite does not run a statement.
+/// Returns the error for a statement that SQLite does not run, with its place in the dump and a hint.
 pub(super) fn explained(
     file: &DumpFile,
     range: &Range<u64>,

@@ -1,6 +1,6 @@
-//! The walk over a dump of MySQL or Postgres: its declarations become those of SQLite, and its rows become pages.
+//! The walk over a dump of MySQL or PostgreSQL: its declarations are translated to SQLite's SQL, and its rows are written as pages.
 //!
-//! A server may dump several databases into one file. A walk takes one of them.
+//! A server may dump several databases into one file. A load takes only one of them.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -25,21 +25,22 @@ use super::super::request::options::Load;
 use super::selection::{self, Selection};
 use super::walk::Walked;
 
-/// The largest number of notes about differences; the rest is counted.
+/// The maximum number of notes about differences. Further notes are only counted.
 const NOTES_MAX: usize = 20;
 
-/// The place of a table in the schema, and the shape of rows for it; `None` if the table is not loaded.
+/// The index in the schema of the table that rows fill, and the shape of the rows; `None` if the table is not loaded.
 type Filled = Option<(usize, Arc<Shape>)>;
 
-/// A database of a dump.
+/// The statements of one database of a dump.
 struct Database<'d> {
     translator: Translator,
-    /// The rows, each with the schema that names without a schema mean at this place of the dump.
+    /// The rows. Each item has the schema of PostgreSQL to which an unqualified table name refers at this place of the dump.
     rows: Vec<(&'d RowsOfItem, Option<String>)>,
     declares: bool,
 }
 
-/// Walks over all statements. `with_nan` has the tables and columns of SQLite that get NULL for NaN.
+/// Walks over all statements. `with_nan` has the columns (table and column in SQLite) whose NOT NULL is left out, because they get NULL
+/// for NaN.
 pub(super) fn walk(
     load: &Load,
     file: &DumpFile,
@@ -52,7 +53,7 @@ pub(super) fn walk(
         Dialect::MySql => translate::Dialect::MySql,
         _ => translate::Dialect::Postgres,
     };
-    // Databases in the order of the dump. A dump of one database may not name it.
+    // The databases in the order of the dump. The name is `None` if the dump does not name its only database.
     let mut databases: Vec<(Option<String>, Database<'_>)> = Vec::new();
     let mut current = enter(&mut databases, None, language);
     let mut lines = Lines::new(file);
@@ -100,7 +101,7 @@ pub(super) fn walk(
     finish(load, file, script, database)
 }
 
-/// Refuses a dump that lacks the last line that its program writes: rows may be missing without a trace.
+/// Refuses a dump without the last line that its program always writes: the dump was cut off, and rows may be missing.
 fn refuse_cut_off(load: &Load, file: &DumpFile) -> Result<()> {
     const BYTES: usize = 1000;
     for part in file.files().filter(|_| !load.commit_anyway) {
@@ -118,7 +119,7 @@ fn refuse_cut_off(load: &Load, file: &DumpFile) -> Result<()> {
     Ok(())
 }
 
-/// Returns the place of a database, which is added if it is new.
+/// Returns the index of a database in `databases`. A new database is added.
 fn enter(
     databases: &mut Vec<(Option<String>, Database<'_>)>,
     name: Option<String>,
@@ -132,7 +133,7 @@ fn enter(
     databases.len() - 1
 }
 
-/// Returns the database of the dump that is loaded: the one that is asked for, or the only one with tables.
+/// Returns the database of the dump to load: the one that the user names, or the only one with tables.
 fn choose<'d>(
     load: &Load,
     file: &DumpFile,
@@ -166,12 +167,12 @@ fn choose<'d>(
     })
 }
 
-/// Returns the declarations and rows of a database.
+/// Returns the result of the walk: the declarations and rows of a database.
 fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>) -> Result<Walked> {
     let Translated { statements, tables, left_out, notes, .. } =
         database.translator.finish().map_err(|error| match file.files().count() {
             1 => with_file(error, file.name()),
-            // With several files, the error does not say to which of them its line belongs.
+            // With several files, it is unknown to which of them the line belongs.
             _ => error.at(Place::file(file.name())),
         })?;
     let mut schema = Schema::parse(statements.join(";\n"), file.name())?;
@@ -231,7 +232,7 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
             None => unknown += pieces.iter().map(|piece| piece.rows).sum::<u64>(),
         }
     }
-    // The declarations of a server are not kept as a file, so their line numbers would say nothing.
+    // The user has no file with the declarations of a server, so line numbers would be meaningless.
     let has_lines = !is_server(file.name());
     let mut all_notes: Vec<Message> = left_out
         .iter()
@@ -269,12 +270,12 @@ fn finish(load: &Load, file: &DumpFile, script: &Script, database: Database<'_>)
     })
 }
 
-/// Returns the names in SQLite of the tables that the user names, as SQLite has them or with their schema: `sales.orders`.
+/// Returns SQLite's names of the tables that the user names, by these names or with their schema: `sales.orders`.
 fn named_tables(load: &Load, tables: &[TranslatedTable]) -> Vec<String> {
     let named = load.tables.iter().map(|name| {
         let (schema, of_schema) = name.split_once('.').unwrap_or_default();
         let mut found = tables.iter().filter(|table| {
-            // Partitions have the name of their parent in SQLite.
+            // A partition is loaded into the table of its parent, so its name in SQLite is that of the parent.
             let is_whole = table.into == table.name || table.into == format!("{schema}_{of_schema}");
             is_whole && table.name == of_schema && table.schema.as_deref() == Some(schema)
         });
@@ -283,7 +284,7 @@ fn named_tables(load: &Load, tables: &[TranslatedTable]) -> Vec<String> {
     named.collect()
 }
 
-/// Returns the first bytes of a dump, in which programs that dump databases name themselves.
+/// Returns the first bytes of a dump, in which the program that wrote the dump names itself.
 fn beginning(file: &DumpFile) -> Result<Vec<u8>> {
     const BYTES: usize = 1000;
     let mut head = Vec::new();
@@ -291,8 +292,8 @@ fn beginning(file: &DumpFile) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Returns the table of the schema that rows fill, and their shape. `is_signed` is `true` if the dump names the program that wrote it: its
-/// dates and times then have the form in which servers print them, and need no conversion.
+/// Returns the table of the schema that rows fill, and their shape. `is_signed` is `true` if the dump names the program that wrote it:
+/// its dates and times are then in the notation in which servers print them, and need no conversion.
 fn shape(
     (file, is_signed): (&DumpFile, bool),
     rows: &RowsOfItem,
@@ -318,7 +319,7 @@ fn shape(
             names.iter().map(find).collect::<Result<Vec<_>>>()?
         }
     };
-    // COPY without a list of columns has no generated ones.
+    // COPY without a list of columns leaves out generated columns.
     let columns =
         columns.into_iter().filter(|column| !(rows.copy && header.columns.is_none() && column.generated));
     let columns: Vec<&TranslatedColumn> = columns.collect();
@@ -399,15 +400,15 @@ fn statement_text(file: &DumpFile, script: &Script, range: &Range<u64>) -> Resul
     let mut bytes = Vec::new();
     file.read(range.start, (range.end - range.start) as usize, &mut bytes)?;
     let mut sql = script.decoded(range.start, &bytes).into_owned();
-    // MySQL executes the statement in a comment such as `/*!40101 ... */`. The text begins after the number, so the end of the comment
-    // goes, too.
+    // MySQL executes the statement in a comment such as `/*!40101 ... */`. `range` begins after the number, so only the end of the
+    // comment must be removed.
     if !sql.contains("/*") && sql.trim_end().ends_with("*/") {
         sql.truncate(sql.trim_end().len() - "*/".len());
     }
     Ok(sql)
 }
 
-/// Returns the database that a statement of MySQL selects: `USE x`.
+/// Returns the database that a MySQL statement `USE x` selects; `None` for any other statement.
 fn database_of(sql: &str, dialect: Dialect) -> Option<String> {
     if dialect != Dialect::MySql {
         return None;
@@ -424,7 +425,7 @@ fn declares_table(sql: &str) -> bool {
     is(0, "CREATE") && (is(1, "TABLE") || is(2, "TABLE"))
 }
 
-/// Adds the file to the place of an error, which has a line only.
+/// Adds the name of the file to an error whose place has only a line.
 fn with_file(error: Error, name: &Path) -> Error {
     match error.place().and_then(|place| place.line) {
         Some(line) => error.at(Place { line: Some(line), ..Place::file(name) }),

@@ -1,7 +1,7 @@
-//! The walk over the statements of a dump.
+//! The walk over the statements of a dump, which decides about each statement: the engine carries it out, or SQLite runs it afterwards.
 //!
-//! Two databases in memory follow the dump, without its rows. `all` has run every declaration, so that later statements can be prepared.
-//! `by_pages` has those that the engine carries out: the engine writes its tables and indexes.
+//! Two databases in memory run the declarations of the dump, without its rows. `all` runs every declaration, so that later statements can
+//! be prepared. `by_pages` runs only the declarations of the tables and indexes that the engine writes.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -32,19 +32,19 @@ use crate::expressions::functions::Functions;
 pub(super) struct Walked {
     /// The tables, indexes, views and triggers that the engine makes.
     pub(super) schema: Schema,
-    /// The literal rows of each table of the schema.
+    /// The rows that are given as literals, for each table of the schema in order.
     pub(super) rows: Vec<Arc<TableRows>>,
-    /// The statements that SQLite runs afterwards.
+    /// The statements that SQLite runs after the pages are written.
     pub(super) last: Vec<Deferred>,
-    /// The number of literal rows among these statements.
+    /// The number of rows that the statements of `last` insert as literals.
     pub(super) rows_by_sqlite: u64,
     /// `true` if the dump turns the check of foreign keys on.
     pub(super) foreign_keys: bool,
-    /// `true` if rows of `sqlite_schema` are written by INSERT.
+    /// `true` if the dump inserts rows into `sqlite_schema`.
     pub(super) writes_schema: bool,
-    /// `true` if literal rows become pages.
+    /// `true` if rows given as literals are written as pages; `false` if SQLite inserts them.
     pub(super) by_pages: bool,
-    /// `true` if a statement asks for the last rowid, which only a session knows.
+    /// `true` if a statement asks for the last rowid, which only a session that inserts the rows knows.
     pub(super) asks_session: bool,
     /// `true` if the dump allows rows that break a CHECK.
     pub(super) ignores_checks: bool,
@@ -70,18 +70,18 @@ pub(super) struct Walk<'d> {
     with_triggers: HashSet<String>,
     /// The rows of each table, by its name in lower case.
     rows: HashMap<String, TableRows>,
-    /// The tables whose rows give their rowids in a column that the table does not have.
+    /// The tables whose rows come with rowids that are in no column of the table.
     with_rowids: HashSet<String>,
     /// The tables that a statement for SQLite has read or changed.
     touched: HashSet<String>,
-    /// `true` once a statement may have touched every table.
+    /// `true` once a statement may have read or changed every table.
     all_touched: bool,
-    /// The shapes of rows that become pages, by the number of the header; cleared when a declaration changes.
+    /// A cache: the table and the shape of rows, by the number of their statement's header. It is cleared when a declaration changes.
     shapes: HashMap<usize, Option<(String, Arc<Shape>)>>,
     last: Vec<Deferred>,
-    /// The effects of statements for SQLite, each once.
+    /// The distinct effects of the statements for SQLite.
     effects: HashSet<Arc<Effect>>,
-    /// The statements of virtual tables, if some tables are not loaded.
+    /// The CREATE VIRTUAL TABLE statements of the dump.
     virtual_tables: Vec<String>,
     foreign_keys: bool,
     writes_schema: bool,
@@ -99,7 +99,7 @@ pub(super) struct Walk<'d> {
 }
 
 impl<'d> Walk<'d> {
-    /// Begins a walk. With `literal` false, SQLite inserts all rows.
+    /// Begins a walk. If `literal` is `false`, SQLite inserts all rows.
     pub(super) fn new(
         (load, functions): (&'d Load, &'d Functions),
         file: &'d DumpFile,
@@ -189,7 +189,7 @@ impl<'d> Walk<'d> {
         })
     }
 
-    /// Leaves tables out that the user does not name, and the statements about them.
+    /// Removes the tables that the user does not name, and the statements about them.
     fn select(&mut self, schema: &mut Schema) -> Result<()> {
         if self.load.tables.is_empty() {
             return Ok(());
@@ -207,7 +207,7 @@ impl<'d> Walk<'d> {
 
     /// Returns the names of the tables that the dump has made so far.
     fn table_names(&mut self) -> Result<Vec<String>> {
-        // The guard lets this read and write `sqlite_schema`.
+        // Tell the guard that the next statement may read and write `sqlite_schema`.
         self.guard.begin(true);
         let mut names = || -> rusqlite::Result<Vec<String>> {
             let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
@@ -216,7 +216,7 @@ impl<'d> Walk<'d> {
         names().map_err(|error| failed(error, "read the schema of the dump"))
     }
 
-    /// Refuses a dump whose changes SQLite would take back at its end.
+    /// Refuses a dump that ends in a transaction, or with ROLLBACK: SQLite would undo its changes.
     fn refuse_rolled_back(&mut self) -> Result<()> {
         let (at, what) = match (self.rolled_back, self.transaction) {
             (Some(at), _) => (at, "the dump takes its rows back, because errors were found when it was made"),
@@ -231,7 +231,7 @@ impl<'d> Walk<'d> {
             .hint(message!["make the dump again, or load what it has: ", Setting::CommitAnyway]))
     }
 
-    /// Takes a line for the shell.
+    /// Handles a line that is a command of the `sqlite3` shell.
     fn command(&mut self, range: &Range<u64>) -> Result<()> {
         let line = self.file.text(range.clone())?;
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -265,7 +265,7 @@ impl<'d> Walk<'d> {
             }
             ["VACUUM", ..] => {}
             ["EXPLAIN", ..] => {}
-            // A query changes nothing. It is only prepared, to find errors.
+            // A query changes nothing, so it is not run. It is prepared to find errors.
             ["SELECT" | "VALUES", ..] => {
                 self.guard.begin(false);
                 let prepared = self.all.known().prepare(&sql).map(drop);
@@ -276,7 +276,7 @@ impl<'d> Walk<'d> {
         Ok(())
     }
 
-    /// Lets SQLite run a statement afterwards.
+    /// Adds a statement to those that SQLite runs after the pages are written.
     fn defer(&mut self, range: &Range<u64>, declares: bool, effect: Option<Effect>) {
         let effect = effect.filter(|_| !self.load.tables.is_empty()).map(|effect| self.interned(effect));
         self.last.push(Deferred { range: range.clone(), declares, rows: 0, effect, makes: None });
@@ -292,9 +292,9 @@ impl<'d> Walk<'d> {
         effect
     }
 
-    /// Runs a statement in the database that follows the whole dump.
+    /// Runs a declaration in `all`, the database with every declaration.
     fn run_in_all(&mut self, sql: &str, range: &Range<u64>, declares: bool) -> Result<()> {
-        // The guard lets this read and write `sqlite_schema`.
+        // Tell the guard that the statement may read and write `sqlite_schema`.
         self.guard.begin(true);
         let ready = match is_plain_create(sql) {
             true => self.all.take_aside(),
@@ -313,7 +313,7 @@ impl<'d> Walk<'d> {
         self.all.known().prepare(sql).is_ok_and(|statement| statement.readonly())
     }
 
-    /// Runs a declaration in the database that describes what the engine writes.
+    /// Runs a declaration in `by_pages`, the database that describes the tables and indexes of the engine.
     fn run_by_pages(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
         let ready = match is_plain_create(sql) {
             true => self.by_pages.take_aside(),
@@ -328,7 +328,7 @@ impl<'d> Walk<'d> {
     fn touch(&mut self, sql: &str, range: &Range<u64>) -> Result<Option<Effect>> {
         self.guard.begin(false);
         if let Err(error) = self.all.known().prepare(sql).map(drop) {
-            // A virtual table that `sqlite_schema` was given by INSERT is unknown here.
+            // The statement may name a virtual table that the dump has inserted into `sqlite_schema`, which `all` does not have.
             if self.writes_schema && !self.guard.denies() {
                 self.all_touched = true;
                 return Ok(None);
@@ -339,7 +339,7 @@ impl<'d> Walk<'d> {
         let effect = Effect::of(&seen);
         self.writes_schema |= seen.writes_schema;
         self.asks_session |= seen.asks_session;
-        // The statement must not see the tables of later declarations, so SQLite runs these after it.
+        // A statement that reads the schema must not see later tables, so SQLite runs the later declarations after it.
         self.all_touched |= seen.reads_schema;
         self.touched.extend(seen.touched);
         self.shapes.clear();
@@ -347,7 +347,7 @@ impl<'d> Walk<'d> {
     }
 
     fn pragma(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
-        // PRAGMAs that change a session, but nothing in the file. They are skipped.
+        // PRAGMAs that change only the session, and nothing in the file. They are skipped.
         const OF_SESSIONS: [&str; 12] = [
             "ANALYSIS_LIMIT",
             "AUTOMATIC_INDEX",
@@ -385,7 +385,7 @@ impl<'d> Walk<'d> {
                 self.notes.push(format!("the database is UTF-8, and the dump asks for {value}").into());
             }
             "ENCODING" => {}
-            // SQLite takes no other size for a database that has pages, and ignores sizes that it does not have.
+            // As SQLite does, ignores a page size once the database has pages, and a size that is not allowed.
             "PAGE_SIZE" if self.tables.is_empty() && self.last.is_empty() => {
                 let size = value.trim_matches('\'').parse().ok().and_then(PageSize::new);
                 self.page_size = size.or(self.page_size);
@@ -418,7 +418,7 @@ impl<'d> Walk<'d> {
     fn create(&mut self, sql: &str, range: &Range<u64>, words: &[&str]) -> Result<()> {
         let before = self.schema_version()?;
         self.run_in_all(sql, range, true)?;
-        // The object exists, and the statement has IF NOT EXISTS.
+        // Nothing has changed: the object exists already, and the statement has IF NOT EXISTS.
         if before == self.schema_version()? {
             return Ok(());
         }
@@ -432,7 +432,7 @@ impl<'d> Walk<'d> {
                 self.virtual_tables.push(sql.to_owned());
                 true
             }
-            // Only with `writable_schema` does SQLite make tables with such names.
+            // Names of SQLite's own tables are only allowed with `writable_schema`, in SQLite.
             Some("TABLE") if made.as_ref().is_some_and(|name| selection::is_internal(name)) => true,
             Some("TABLE") => {
                 // The rows of CREATE TABLE ... AS come from a query.
@@ -443,7 +443,7 @@ impl<'d> Walk<'d> {
                 self.all_touched |= is_query;
                 is_query
             }
-            // A view is created in order with the statements for SQLite.
+            // If statements for SQLite wait, the view waits, too, so that the order is kept.
             Some("VIEW") => !self.last.is_empty(),
             Some("TRIGGER") => {
                 self.with_triggers.extend(made.as_ref().map(|table| table.to_ascii_lowercase()));
@@ -465,12 +465,12 @@ impl<'d> Walk<'d> {
         Ok(())
     }
 
-    /// Drops or alters something.
+    /// Handles a DROP or ALTER statement.
     fn change(&mut self, sql: &str, range: &Range<u64>) -> Result<()> {
         let selects = !self.load.tables.is_empty();
         let before = (self.schema_version()?, if selects { self.table_names()? } else { Vec::new() });
         self.run_in_all(sql, range, true)?;
-        // The object does not exist, and the statement is DROP ... IF EXISTS.
+        // Nothing has changed: the object does not exist, and the statement has IF EXISTS.
         if before.0 == self.schema_version()? {
             return Ok(());
         }
@@ -495,13 +495,14 @@ impl<'d> Walk<'d> {
         version.map_err(|error| failed(error, "read the version of the schema"))
     }
 
-    /// Returns `true` if a table was AUTOINCREMENT: `sqlite_sequence` stays when the table is dropped, and the engine would not make it.
+    /// Returns `true` if a table was AUTOINCREMENT: SQLite keeps `sqlite_sequence` after the table is dropped, and the engine would not
+    /// create it.
     fn has_sequences(&self) -> Result<bool> {
         let exists = self.by_pages.known().table_exists(None, "sqlite_sequence");
         exists.map_err(|error| failed(error, "read the schema of the dump"))
     }
 
-    /// Lists the tables of the engine again.
+    /// Reads the names and statements of the tables in `by_pages` again, after a declaration has changed them.
     fn list_tables(&mut self) -> Result<()> {
         let mut list = || -> rusqlite::Result<_> {
             let mut tables = self.by_pages.whole()?.prepare(
@@ -517,10 +518,10 @@ impl<'d> Walk<'d> {
         Ok(())
     }
 
-    /// Takes a statement that reads or changes rows.
+    /// Handles a statement that reads or changes rows, which SQLite must run.
     fn work(&mut self, sql: &str, range: &Range<u64>, words: &[&str]) -> Result<()> {
         if words.first() == Some(&"ANALYZE") {
-            // Later statements may read the tables of statistics.
+            // Run ANALYZE also in `all`: later statements may read the tables of statistics.
             self.run_in_all(sql, range, true)?;
             let of_schema = words.get(1).is_some_and(|name| name.starts_with("SQLITE_"));
             self.all_touched |= !of_schema;
@@ -546,7 +547,7 @@ impl<'d> Walk<'d> {
         Ok(())
     }
 
-    /// Takes rows of literals.
+    /// Handles rows that are given as literals: they are written as pages or, if this is not possible, inserted by SQLite.
     fn take_rows(&mut self, rows: &RowsOfItem) -> Result<()> {
         let header = &self.script.headers[rows.header];
         let table = header.table.to_ascii_lowercase();
@@ -562,7 +563,7 @@ impl<'d> Walk<'d> {
                 return Ok(());
             }
         }
-        // One statement stands for all: they have the same beginning.
+        // It is enough to prepare the first statement, because all of them begin in the same way.
         let first = self.script.pieces[rows.pieces.start];
         let probe = self.first_statement(first.start..rows.range.end)?;
         let effect = self.touch(&probe, &rows.range)?;
@@ -572,14 +573,14 @@ impl<'d> Walk<'d> {
         self.defer_rows(rows, &effect.unwrap_or_else(|| Effect::on([&table])))
     }
 
-    /// Lets SQLite insert rows afterwards: a few statements at a time, so that they fit into memory.
+    /// Adds INSERT statements to those that SQLite runs afterwards, in groups that fit into memory.
     fn defer_rows(&mut self, rows: &RowsOfItem, effect: &Effect) -> Result<()> {
         let pieces = &self.script.pieces[rows.pieces.clone()];
         let mut start = rows.range.start;
         for piece in &pieces[1..] {
             let mut first = Vec::new();
             self.file.read(piece.start, 1, &mut first)?;
-            // Other pieces begin within a statement of many rows.
+            // A piece that begins with `(` is the continuation of a statement with many rows.
             if first != b"(" {
                 self.defer(&(start..piece.start), false, Some(effect.clone()));
                 start = piece.start;
@@ -592,8 +593,8 @@ impl<'d> Walk<'d> {
         Ok(())
     }
 
-    /// Lets SQLite insert rows of `sqlite_schema` afterwards, if some tables are not loaded: each statement is about the tables that its rows
-    /// name.
+    /// Adds INSERTs into `sqlite_schema` to the statements that SQLite runs afterwards, if some tables are not loaded: each statement
+    /// concerns the tables that its rows name.
     fn defer_entries(&mut self, rows: &RowsOfItem) -> Result<()> {
         let sql = text_of(self.file, rows.range.clone())?;
         let tokens: Vec<Token> =
@@ -613,7 +614,7 @@ impl<'d> Walk<'d> {
         Ok(())
     }
 
-    /// Returns the tables and the statements that rows of `sqlite_schema` have. `values` is `VALUES (...)`.
+    /// Returns the names of the tables, and the statements, in rows of `sqlite_schema`. `values` is the text `VALUES (...)`.
     fn entries(&self, values: &str, header: usize, range: &Range<u64>) -> Result<(Vec<String>, Vec<String>)> {
         let position = |column: &str| match &self.script.headers[header].columns {
             None => ["type", "name", "tbl_name", "rootpage", "sql"].iter().position(|known| *known == column),
@@ -650,7 +651,7 @@ impl<'d> Walk<'d> {
         }
     }
 
-    /// Returns a statement without values that SQLite prepares instead of the first of some statements with rows.
+    /// Returns the beginning of the first of some INSERT statements, with no values. SQLite prepares it in place of the statements.
     fn first_statement(&self, range: Range<u64>) -> Result<String> {
         const BYTES_MAX: u64 = 1 << 16;
         let text = self.file.text(range.start..range.end.min(range.start + BYTES_MAX))?;
@@ -670,13 +671,13 @@ impl<'d> Walk<'d> {
         })
     }
 
-    /// Returns the table that rows become pages of, and their shape; `None` if SQLite must insert them.
+    /// Returns the table for rows that are written as pages, and the shape of the rows; `None` if SQLite must insert the rows.
     fn shape(&mut self, header: &Header, rows: &RowsOfItem) -> Result<Option<(String, Arc<Shape>)>> {
         if header.schema.as_ref().is_some_and(|schema| !schema.eq_ignore_ascii_case("main")) {
             return Ok(None);
         }
         let Some(table) = self.table(&header.table)? else { return Ok(None) };
-        // A statement before these rows has read or changed the numbers that the engine would write.
+        // An earlier statement depends on `sqlite_sequence`, which the engine would write.
         if table.autoincrement && self.touched.contains("sqlite_sequence") {
             return Ok(None);
         }
@@ -710,7 +711,7 @@ impl<'d> Walk<'d> {
             return Ok(None);
         }
         let name = table.name.to_ascii_lowercase();
-        // All rows of a table have rowids, or none has.
+        // Either all rows of a table come with rowids, or none do.
         let known = self.rows.contains_key(&name);
         if known && rowid != self.with_rowids.contains(&name) {
             return Ok(None);
@@ -753,14 +754,15 @@ impl<'d> Walk<'d> {
         Ok(Some((name, Arc::new(shape))))
     }
 
-    /// Returns a table that the engine writes, unless triggers fire for its rows.
+    /// Returns the declaration of a table that the engine writes. Returns `None` if SQLite must insert its rows, for example because of
+    /// triggers.
     fn table(&self, name: &str) -> Result<Option<Table>> {
         let name = name.to_ascii_lowercase();
         let Some((stored, sql)) = self.tables.get(&name).filter(|_| !self.with_triggers.contains(&name))
         else {
             return Ok(None);
         };
-        // ON CONFLICT leaves out or replaces rows without an error.
+        // With ON CONFLICT, SQLite may skip or replace rows without an error.
         if token::tokens(sql).iter().any(|token| token.is_word(sql, "CONFLICT")) {
             return Ok(None);
         }
@@ -769,7 +771,7 @@ impl<'d> Walk<'d> {
     }
 }
 
-/// Turns the check of foreign keys on or off: while it is on, statements touch the parents and children of their tables.
+/// Turns foreign keys on or off. While they are on, SQLite reports that a statement also touches the parents and children of its tables.
 fn enforce_foreign_keys(connection: &Connection, enforced: bool) -> Result<()> {
     let set = connection.pragma_update(None, "foreign_keys", enforced);
     set.map_err(|error| failed(error, "change the check of foreign keys"))

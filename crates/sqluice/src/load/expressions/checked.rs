@@ -1,11 +1,12 @@
-//! The checks of expressions: one row in, at most one row out, of columns that exist. SQLite itself does them.
+//! Checks the expressions of a load: each must compute one value from one record, and name existing columns. SQLite itself does most of
+//! the checks.
 //!
 //! ```text
 //!  max(a), a IN (SELECT ...), ?1, rowid, "x"    CREATE TABLE scratch (..., CHECK (...)) WITHOUT ROWID refuses them
 //!  random(), load_extension('x')                refused by name
 //! ```
 //!
-//! An expression that uses results of others is evaluated in a later layer:
+//! Expressions are evaluated in layers. An expression that uses the result of another one is in a later layer:
 //!
 //! ```text
 //!  layer 0   id, email of the file     lower(email) ──> email
@@ -33,7 +34,7 @@ pub(crate) enum Origin {
 #[derive(Clone, Debug)]
 pub(super) struct Expression {
     pub(super) sql: String,
-    /// The setting that gives the expression, for messages.
+    /// The setting with the expression, as the user gave it, for messages.
     pub(super) given: Message,
     /// The names that the expression uses, each with its origin.
     pub(super) uses: Vec<(String, Origin)>,
@@ -48,17 +49,17 @@ pub(super) struct Layer {
     pub(super) expressions: Vec<usize>,
 }
 
-/// The expressions of a table, which were checked.
+/// The expressions of one table, after all checks.
 #[derive(Clone, Debug)]
 pub(crate) struct Checked {
-    /// The columns of the file, as the table would have them without expressions, and then those of [`SOURCES`] whose names no column of
-    /// the file has.
+    /// The columns that expressions can use: first those of the file, under the names that they have in a table without expressions; then
+    /// those of [`SOURCES`], except if the file has a column of this name.
     pub(crate) inputs: Vec<String>,
-    /// The names of [`SOURCES`] that expressions use and that are columns of the file.
+    /// The names of [`SOURCES`] that expressions use and that mean a column of the file, because it has one of this name.
     pub(crate) own_sources: Vec<&'static str>,
-    /// The position among the used inputs of the line of the record, if expressions use the line.
+    /// If expressions use the line of the record, its position in `used`.
     place_of_line: Option<usize>,
-    /// The columns of the table.
+    /// The columns of the table, each with the origin of its values.
     pub(crate) results: Vec<(String, Origin)>,
     /// The inputs that expressions use, in ascending order.
     pub(crate) used: Vec<usize>,
@@ -113,7 +114,7 @@ impl Checked {
         }
     }
 
-    /// Returns the places, among the used inputs, of the columns of the filter, if the filter is NULL only where one of these columns is.
+    /// If the filter is NULL only where one of its columns is, returns the positions of these columns in `used`; otherwise `None`.
     pub(super) fn nulls_of_filter(&self) -> Option<Vec<usize>> {
         let filter = self.filter.as_ref()?;
         let has_column = |name: &str| filter.uses.iter().any(|(used, _)| used.eq_ignore_ascii_case(name));
@@ -205,17 +206,17 @@ impl Checked {
         Ok(checked)
     }
 
-    /// Returns the position among the used inputs of the line of the record, if expressions use the line.
+    /// If expressions use the line of the record, returns its position in `used`.
     pub(crate) fn place_of_line(&self) -> Option<usize> {
         self.place_of_line
     }
 
-    /// Returns `true` if SQLite evaluates something for each record.
+    /// Returns `true` if SQLite must evaluate at least one expression for each record.
     pub(crate) fn evaluates(&self) -> bool {
         self.filter.is_some() || !self.expressions.is_empty()
     }
 
-    /// Evaluates all expressions for a record of NULLs, to find literal patterns that are no regular expressions.
+    /// Evaluates all expressions for a record of NULLs, to find malformed regular expressions before the file is read.
     fn try_patterns(&self) -> Result<()> {
         for layer in &self.layers {
             let expressions = layer.expressions.iter().map(|at| &self.expressions[*at]);
@@ -233,7 +234,8 @@ struct Scope<'a> {
     table: &'a str,
     functions: &'a Functions,
     names: Vec<(String, Origin)>,
-    /// The columns with the name of the file and the line of the record, which are not in `*`. A column of that name hides them.
+    /// The columns with the name of the file and the line of the record, which `*` does not include. A column of the same name takes
+    /// precedence.
     hidden: Vec<(String, Origin)>,
     expressions: Vec<Expression>,
 }
@@ -258,7 +260,8 @@ impl Scope<'_> {
         }
     }
 
-    /// Checks an expression. `setting` and `given` say which setting has the expression, without and with its value.
+    /// Checks an expression. For messages, `setting` is the name of the setting with the expression, and `given` the setting with its
+    /// value.
     fn check(&self, sql: &str, setting: Message, given: Message) -> Result<Expression> {
         let used = self.columns().check(sql, setting, given.clone())?;
         let uses = used.into_iter().filter_map(|at| self.seen().nth(at).cloned()).collect();
@@ -304,7 +307,7 @@ impl Scope<'_> {
         Ok(())
     }
 
-    /// Replaces the columns by those of a list.
+    /// Replaces the visible columns by the columns and expressions of a list, as after SELECT.
     fn select(&mut self, list: &str) -> Result<()> {
         let given = || Message::from(Setting::Select.to(list.to_owned()));
         let mut selected: Vec<(String, Origin)> = Vec::new();
@@ -343,7 +346,7 @@ impl Scope<'_> {
         Ok(())
     }
 
-    /// Returns the place of the column if an expression is only its name.
+    /// Returns the index of a column if the whole expression is its name; otherwise `None`.
     fn column_named_by(&self, sql: &str) -> Option<usize> {
         let tokens: Vec<_> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
         let [only] = &tokens[..] else { return None };
@@ -355,15 +358,15 @@ impl Scope<'_> {
 /// The keywords of a condition that is NULL only if one of its columns is.
 const KEEPS_NULL: [&str; 5] = ["and", "between", "in", "not", "or"];
 
-/// Returns `true` if an expression only compares columns and literals, so that it is NULL only where one of its columns is. Division and
-/// functions can make NULL of other values.
+/// Returns `true` if an expression only compares columns and literals. It is then NULL only where one of its columns is: only division
+/// and functions can make NULL of other values.
 fn only_compares(sql: &str, has_column: impl Fn(&str) -> bool) -> bool {
     let tokens: Vec<_> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
     let opens = |at: usize| tokens.get(at).is_some_and(|token| token.is_symbol(sql, "("));
     tokens.iter().enumerate().all(|(at, token)| match token.kind {
         TokenKind::Word => {
             let is_keyword = KEEPS_NULL.iter().any(|keyword| token.is_word(sql, keyword));
-            // A column of such a name is in quotes.
+            // These words are keywords here: a column of such a name would be in quotes.
             let makes_null = ["case", "null"].iter().any(|keyword| token.is_word(sql, keyword));
             is_keyword || has_column(token.text(sql)) && !makes_null && !opens(at + 1)
         }
@@ -387,7 +390,7 @@ fn layers(filter: Option<&Expression>, expressions: &[Expression]) -> Vec<Layer>
             Origin::Result(before) => layer_of[*before] + 1,
         });
         let mut at = least.max().unwrap_or(0);
-        // In a layer, each name has one origin.
+        // Within a layer, a name must not have two origins.
         let clashes = |layer: &Layer| {
             expression.uses.iter().any(|(name, origin)| {
                 layer

@@ -18,7 +18,7 @@ use super::inputs::UsedInput;
 use super::source::Program;
 use crate::load::request::Request;
 
-/// The columns of a file as they are in the file, and the fields that its expressions make of them.
+/// The columns of a file before the expressions, and the fields that the expressions make of them.
 pub(crate) struct FileInputs {
     /// The names of the file's columns, as the table would have them without expressions.
     pub(crate) names: Vec<String>,
@@ -39,7 +39,7 @@ pub(crate) struct FileInputs {
     pub(crate) program: Option<Arc<Program>>,
     /// `true` for each used input that has TEXT affinity, and for each that is declared as BLOB.
     pub(crate) classes: Vec<(bool, bool)>,
-    /// The watch over the types of the used inputs, for an attempt to load.
+    /// Watches the values of the used inputs during an attempt: a value that needs another type ends the attempt.
     pub(crate) watch: Option<Watch>,
 }
 
@@ -70,14 +70,14 @@ pub(crate) struct TableExpressions {
     pub(crate) program: Arc<Program>,
     /// `true` if all values of the used inputs were read.
     pub(crate) settled: bool,
-    /// The watch of the last attempt.
+    /// The watch of the last attempt, which knows if a value needed another type.
     pub(crate) watch: Option<Watch>,
-    /// The first rows of the first file before and after the expressions, in words.
+    /// Texts for the plan that show the first rows of the first file before and after the expressions.
     pub(crate) first_rows: Vec<String>,
 }
 
 impl TableExpressions {
-    /// Creates the expressions of a table, whose used inputs have the types that `inputs` show.
+    /// Creates the expressions of a table. `inputs` has the used inputs, in order, with the types that their values have shown so far.
     pub(crate) fn new(checked: Arc<Checked>, inputs: Vec<UsedInput>, load: &Request) -> TableExpressions {
         let program = program(&checked, &inputs, load);
         TableExpressions { checked, inputs, program, settled: false, watch: None, first_rows: Vec::new() }
@@ -132,7 +132,7 @@ impl Sink for FirstRows<'_> {
 }
 
 impl FirstRows<'_> {
-    /// Takes the first rows of a source.
+    /// Returns the first rows of a source as texts, such as `id=1, name='Ann'`.
     pub(crate) fn of(names: &[String], source: &mut dyn Source) -> Vec<String> {
         let mut first = FirstRows { names, rows: Vec::new() };
         while first.rows.len() < FIRST_ROWS

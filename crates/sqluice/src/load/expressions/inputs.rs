@@ -1,4 +1,4 @@
-//! The types of the columns that expressions use.
+//! Determines the types of the columns that expressions use.
 //!
 //! A comparison such as `price > 9` depends on the type of the column, so a wrong guess about it would give wrong results, and not only
 //! take time. The types follow from all records, like those of the table's columns:
@@ -49,12 +49,12 @@ impl UsedInput {
         }
     }
 
-    /// Returns `true` if the column is declared as BLOB.
+    /// Returns `true` if the declared type, or the type of the values, is BLOB.
     pub(crate) fn is_blob(&self) -> bool {
         self.declared_type().to_ascii_uppercase().contains("BLOB")
     }
 
-    /// Returns `true` if the column has TEXT affinity, and not only for lack of a value.
+    /// Returns `true` if the column has TEXT affinity. A column that is TEXT only because it has no value yet does not count.
     pub(crate) fn is_text(&self, load: &Request) -> bool {
         self.affinity(load) == Affinity::Text && (self.declared.is_some() || self.evidence.is_final())
     }
@@ -76,13 +76,13 @@ impl UsedInput {
             && (numbers + nulls) * 10 >= (values + nulls) * 9
     }
 
-    /// Returns the watch over the type of this input, whose values are in `column` of the batches.
+    /// Returns the instructions to watch the type of this input. Its values are in the column `column` of the batches.
     pub(crate) fn watched(&self, column: usize) -> Watched {
         let (guess, evidence, is_number) = (self.inferred(), self.evidence, self.is_number);
         Watched { column, guess, evidence, is_number, is_result: false, counting: None }
     }
 
-    /// Returns the error about the value that makes the column TEXT.
+    /// Returns the error that names `found`, the value because of which the column is TEXT.
     pub(crate) fn misfit(&self, found: Option<(String, Option<Place>)>) -> Error {
         let (value, place) = found.unwrap_or_default();
         let value = if value.is_empty() { String::new() } else { format!(" because of {value}") };

@@ -1,4 +1,5 @@
-//! SQL on the way in: filters, computed columns, columns that are left out or renamed.
+//! Applies the SQL expressions of a load, between its files and its tables: filters, computed columns, columns that are left out or
+//! renamed.
 //!
 //! ```text
 //!  file        id, email, age                 columns as the table would have them without expressions

@@ -9,7 +9,7 @@
 //!                   batch | columns of the table |  ──> sink, with the rows that the filter keeps
 //! ```
 //!
-//! A row on which an expression raises an error is refused, and the part gives the batch again without it.
+//! If an expression fails for a row, the sink gets a refusal of this row, and the part passes the batch again without it.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,7 +36,7 @@ pub(crate) struct Program {
     pub(crate) checked: Arc<Checked>,
     /// The affinity of each used input.
     affinities: Vec<Affinity>,
-    /// The places of the columns of the filter, if the filter is NULL only where one of them is.
+    /// The positions among the used inputs of the filter's columns, if the filter is NULL only where one of them is.
     nulls_of_filter: Option<Vec<usize>>,
     /// The connections that no worker uses.
     idle: Mutex<Vec<Machine>>,
@@ -56,7 +56,7 @@ struct LayerMachine {
     nulls: Option<Query>,
 }
 
-/// The column that has 1 for the rows that the filter keeps, so that later layers skip the others.
+/// A column of layers that is 1 for the rows that the filter keeps, so that later layers skip the other rows.
 const KEPT: &str = "sqluice kept";
 
 impl Program {
@@ -140,7 +140,7 @@ impl Program {
     }
 }
 
-/// A source with the columns of another source in another order, perhaps several times.
+/// A source whose batches have the columns of another source, in another order and possibly several times.
 pub(crate) struct Spread {
     source: Box<dyn Counted>,
     places: Arc<[usize]>,
@@ -450,7 +450,8 @@ struct Evaluated {
     nulls: u64,
 }
 
-/// The largest number of refused rows of a batch. Further faults are not looked for, because an error takes much more memory than a row.
+/// The maximum number of refused rows of a batch. After that many, the other rows are not tested: an error takes much more memory than a
+/// row.
 const FAULTS_MAX: usize = 64;
 
 impl Evaluated {
@@ -540,7 +541,7 @@ struct Taking {
 }
 
 impl Taking {
-    /// Takes the results for the rows, of which there are `count`.
+    /// Stores the results of the layer for some rows. `count` is their number.
     fn take(&mut self, machine: &LayerMachine, rows: &Rows<'_>, count: usize) -> Result<(), Fault> {
         let Taking { found, kept, bytes_max, too_large } = self;
         machine.evaluator.evaluate(&machine.query, rows, |row, results| {
@@ -560,7 +561,7 @@ impl Taking {
     }
 }
 
-/// A layer that could not be evaluated.
+/// A layer whose evaluation has failed.
 struct Failed<'a> {
     outputs: &'a Outputs,
     layer: usize,
@@ -569,7 +570,7 @@ struct Failed<'a> {
 }
 
 impl Failed<'_> {
-    /// Returns the refusal of the row at fault, and of further rows that would fail.
+    /// Returns the refusal of the row that has failed, and of the rows after it that fail, too.
     fn refusal(&self, taking: &Taking, fault: Fault) -> Refused {
         if let Some((row, at)) = taking.too_large {
             let expression = self.expression(Some(at));
@@ -605,12 +606,12 @@ impl Failed<'_> {
         Refused::Rows(refused)
     }
 
-    /// Evaluates the layer for one row alone.
+    /// Evaluates the layer for one row alone. Returns the error, or `None` if it succeeds.
     fn fault_of(&self, row: usize) -> Option<Fault> {
         self.machine.evaluator.evaluate(&self.machine.query, &self.rows.alone(row), |_, _| Ok(())).err()
     }
 
-    /// Returns the expression of the layer at fault; `None` stands for the filter.
+    /// Returns the expression that has failed, given its index in the layer; `None` means the filter.
     fn expression(&self, result: Option<usize>) -> &Expression {
         let checked = &self.outputs.program.checked;
         let index = result.and_then(|at| checked.layers[self.layer].expressions.get(at));
@@ -620,7 +621,7 @@ impl Failed<'_> {
         }
     }
 
-    /// Returns the column of the batch that has the first input of an expression.
+    /// Returns the column of the batch that has the first input of an expression, as the place of an error.
     fn column(&self, expression: &Expression) -> usize {
         let used = &self.outputs.program.checked.used;
         let input = expression.uses.iter().find_map(|(_, origin)| match origin {
@@ -630,7 +631,7 @@ impl Failed<'_> {
         input.map_or(0, |input| self.outputs.columns + input)
     }
 
-    /// Returns the refusal of a row, with a value that its expression uses.
+    /// Returns the refusal of `row`. The error shows the first value that the expression uses.
     fn refused(&self, fault: &Fault, row: usize) -> RefusedRow {
         let expression = self.expression(fault.result);
         let why = words(&fault.error);

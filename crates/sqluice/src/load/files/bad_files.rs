@@ -1,4 +1,4 @@
-//! Files that can't be loaded. All of them are in one error, or, with `skip_bad_files`, they are left out and listed in the report.
+//! Reports the files that can't be loaded: all of them in one error or, with `skip_bad_files`, as skipped files in the report.
 //!
 //! ```text
 //!  a.csv  good        without skip_bad_files    error: 2 of 3 files can't be loaded: b.csv ..., c.csv ...
@@ -6,8 +6,8 @@
 //!  c.csv  bad
 //! ```
 //!
-//! A file is found to be bad when it is opened, when its table gets its columns, or when its rows are read. Bad rows end an attempt to
-//! load, and the next attempt leaves out their file.
+//! A file is found to be bad when it is opened, when the columns of its table are determined, or when its rows are read. In the last
+//! case, the attempt to load ends, and the next attempt leaves out the file.
 
 use std::collections::HashMap;
 

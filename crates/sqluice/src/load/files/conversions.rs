@@ -1,4 +1,5 @@
-//! The conversions of text that the user requests for columns: dates, booleans, numbers in another notation.
+//! Assigns the conversions of text that the user requests (dates, booleans, numbers in another notation) to the fields and columns of a
+//! file.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use sqluice_sources::convert::{Conversion, ConvertedColumn};
 use crate::load::expressions::columns::FileInputs;
 use crate::load::request::Request;
 
-/// The conversion of each field, if any, with the name of the column that the field fills.
+/// The requested conversion of each field, `None` without one, and the name of the column that the field fills.
 #[derive(Default)]
 pub(crate) struct FieldConversions {
     fields: Vec<Option<(String, Arc<Conversion>)>>,
@@ -19,8 +20,8 @@ pub(crate) struct FieldConversions {
 }
 
 impl FieldConversions {
-    /// Returns the conversions of the request for fields. `names` has, for each field, the column that it fills, and the name by which the
-    /// request names it, if any.
+    /// Returns the requested conversions of fields. `names` has a pair for each field: the name of the column that it fills, and the name
+    /// by which the request may name it.
     pub(crate) fn of_columns(
         names: impl Iterator<Item = (String, Option<String>)>,
         load: &Request,
@@ -30,13 +31,14 @@ impl FieldConversions {
         FieldConversions { fields: names.map(conversion).collect(), inputs: Vec::new() }
     }
 
-    /// Adds the conversions of the columns of these names, as they are before expressions change them.
+    /// Adds the requested conversions of the file's own columns, before expressions change them. `names` are their names.
     pub(crate) fn add_inputs(&mut self, names: &[String], load: &Request) {
         let conversion = |name: &String| Some((name.clone(), conversion_of(name, load)?));
         self.inputs = names.iter().filter_map(conversion).collect();
     }
 
-    /// Returns the conversions of columns of batches whose fields are those before expressions change them.
+    /// Returns the conversions for batches of the file's own columns, before expressions change them. `map` has the origin of each column
+    /// of the batches.
     pub(crate) fn of_inputs(&self, inputs: &FileInputs, map: &[ColumnFrom]) -> Vec<ConvertedColumn> {
         let columns = map.iter().enumerate().filter_map(|(index, from)| {
             let ColumnFrom::Field(field) = *from else { return None };
@@ -80,7 +82,7 @@ impl FieldConversions {
         }
     }
 
-    /// Returns the columns of the table whose values are converted. `map` has the field or constant that fills each column.
+    /// Returns the conversions for batches of the table's columns. `map` has the field or constant that fills each column.
     pub(crate) fn converted(&self, map: &[ColumnFrom]) -> Vec<ConvertedColumn> {
         let columns = map.iter().enumerate().filter_map(|(index, from)| {
             let ColumnFrom::Field(field) = *from else { return None };

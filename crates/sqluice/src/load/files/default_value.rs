@@ -1,4 +1,4 @@
-//! The value of a column that a file lacks: the DEFAULT of the column, or NULL.
+//! The value that fills a column which a file lacks: the DEFAULT of the column, or NULL.
 
 use std::cell::OnceCell;
 
@@ -14,7 +14,7 @@ use sqluice_core::sqlite_error::said;
 
 use crate::expressions::functions::Functions;
 
-/// The value of a column that a file or rows lack.
+/// The value of a column for rows that do not have the column.
 pub(crate) enum DefaultValue {
     /// A value that all rows have. The present time is the start of the load.
     Constant(Constant),
@@ -22,7 +22,7 @@ pub(crate) enum DefaultValue {
     Varying(String),
 }
 
-/// The DEFAULTs of a table, each computed once, for all files.
+/// The DEFAULTs of a table. Each is computed at most once, for all files.
 pub(crate) struct Defaults<'t> {
     table: &'t Table,
     functions: &'t Functions,
@@ -55,7 +55,7 @@ const VARYING: [&str; 2] = ["random", "randomblob"];
 /// The functions whose value depends on the connection that inserts the row.
 const OF_CONNECTION: [&str; 3] = ["changes", "last_insert_rowid", "total_changes"];
 
-/// The only column that a DEFAULT would see. It has a name that no DEFAULT has.
+/// The name of the only column that a DEFAULT would see. No DEFAULT names it.
 const NO_COLUMN: &str = "sqluice no column";
 
 /// Returns the value of a column that the file does not have.
@@ -107,7 +107,7 @@ fn refused(column: &Column, sql: &str) -> Error {
     .hint("give the column values, or declare another DEFAULT")
 }
 
-/// Returns the value of a DEFAULT that is a literal, or a name, which SQLite takes for a text.
+/// Returns the value of a DEFAULT that is a literal or a bare name, which SQLite takes for a text. `None` for other expressions.
 fn plain(sql: &str) -> Option<Constant> {
     use token::TokenKind::{QuotedName, Word};
     if is_literal(sql) {

@@ -1,4 +1,4 @@
-//! A file of a load: the columns, types and counts that its sample shows, and sources for its rows.
+//! A file of a load: the columns, types and counts that its sample shows, and the sources that read its rows.
 
 use std::ops::Range;
 use std::path::Path;
@@ -77,8 +77,8 @@ impl WantedFields {
 #[derive(Default)]
 struct Computed {
     outputs: Option<Outputs>,
-    /// The column of the file's batches for each column of the table, and for each column that expressions use; `None` if they are the
-    /// same.
+    /// For each column of the table, and then for each column that expressions use, the index of the column of the file's batches that
+    /// fills it. `None` if both are in the same order.
     places: Option<Vec<usize>>,
     watch: Option<Watch>,
 }
@@ -100,15 +100,15 @@ impl Computed {
     }
 }
 
-/// The fields, constants and DEFAULTs that fill the columns of a table.
+/// The origin of each column of a table: a field, a constant or a DEFAULT.
 pub(crate) struct FileMap {
     /// The field or the constant that fills each column.
     pub(crate) from: Vec<ColumnFrom>,
-    /// The columns whose DEFAULT has another value in each row, with the DEFAULT. NULL fills them before.
+    /// The columns whose DEFAULT has another value in each row, with the SQL of the DEFAULT. In `from` they are NULL.
     defaults: Vec<(usize, String)>,
 }
 
-/// Returns the results of DEFAULTs in the columns of a table with `columns` columns.
+/// Returns the columns of a table with `columns` columns that get the results of DEFAULTs.
 pub(crate) fn outputs_of_defaults(
     defaults: &[(usize, String)],
     columns: usize,
@@ -132,10 +132,10 @@ pub(crate) struct LoadFile {
     pub(crate) places: Option<Vec<Place>>,
     /// The evidence for the type of each column: the file's declaration, or the rows of the sample that are loaded.
     pub(crate) evidence: Vec<Evidence>,
-    /// For each field, the counts of numbers, dates, NULL markers and other values in the sample. Their positions count the whole sample as
-    /// part 0.
+    /// For each field, the counts of numbers, dates, NULL markers and other values in the sample. For the positions of values, the whole
+    /// sample is part 0.
     pub(crate) kinds: Vec<Kinds>,
-    /// The results of `place_of_value` so far: a field, a value of the sample, and the place of the value if it was found.
+    /// A cache of `place_of_value`: a field, a value of the sample, and the place of the value, `None` if it was not found.
     places_of_values: Vec<(usize, Found, Option<Place>)>,
     /// The type that the file declares for each column, if any.
     pub(crate) types: Vec<Option<&'static str>>,
@@ -151,9 +151,9 @@ pub(crate) struct LoadFile {
     pub(crate) sample_rows: u64,
     /// The field whose values are the rowids, if any, and the order of these values in the sample.
     pub(crate) rowids: Option<(usize, Ascending)>,
-    /// `true` if the sample has all rows that are loaded.
+    /// `true` if the sample has all rows that the load will read.
     pub(crate) seen: bool,
-    /// The bytes of the file's text, if known.
+    /// The number of bytes of the file's text; `None` if unknown.
     pub(crate) text_bytes: Option<u64>,
     /// The format and layout of the file, in words.
     pub(crate) words: String,
@@ -259,8 +259,8 @@ impl LoadFile {
         Ok(file)
     }
 
-    /// Forgets that the sample has all rows and columns to load, and its first bad row: a row limit may end the load before any of these
-    /// rows.
+    /// Forgets that the sample has all rows and columns to load, and forgets its first bad row: because of a row limit, the load may end
+    /// before these rows.
     pub(crate) fn unsee(&mut self) {
         self.seen = false;
         self.first_fault = None;
@@ -355,7 +355,7 @@ impl LoadFile {
         self.input.spool(folder, progress)
     }
 
-    /// Returns the sources of the columns of the table. `left_out` has the columns that no file of the table has and that SQLite fills.
+    /// Returns the origin of each column of the table. `left_out` has the columns that no file of the table has and that SQLite fills.
     pub(crate) fn map(
         &self,
         (table, values): (&Table, &Defaults<'_>),
@@ -415,7 +415,8 @@ impl LoadFile {
         Error::input(message).hint(message![Setting::Columns, " names those to load, without it"])
     }
 
-    /// Opens the file for its rows. The numbers of the rows begin at `rows.start`. `forms` has the form of the timestamps of each column.
+    /// Opens the file for its rows, which are numbered from `rows.start` on. `forms` has, for each column of the table, the notation of
+    /// its timestamps.
     pub(crate) fn source(
         &mut self,
         map: FileMap,
@@ -437,7 +438,7 @@ impl LoadFile {
         Ok(Tallied::over(Converting::over(source, formed), &self.tally))
     }
 
-    /// Returns the conversions of the fields that are read.
+    /// Returns the conversions of the fields that are read, with the columns of the batches that they apply to.
     fn converted(&self, wanted: &WantedFields) -> Vec<ConvertedColumn> {
         match &self.inputs {
             Some(inputs) => self.conversions.of_inputs(inputs, &wanted.map),
@@ -559,7 +560,7 @@ impl LoadFile {
         self.content.columns_source(&mut self.input, rows)
     }
 
-    /// Replaces the names of the columns by those that the last `names_source` has found, if any is new.
+    /// Adopts the column names that the last `names_source` has found, if any of them is new.
     pub(crate) fn take_new_names(&mut self) {
         if let Some(Columns { names, places, notes }) = self.content.take_new_columns() {
             if let Some(inputs) = &mut self.inputs {
@@ -612,7 +613,7 @@ impl LoadFile {
             return Ok(());
         }
         let names = self.column_names(load);
-        // Settings about the file name its columns, and not those of the expressions.
+        // Settings about the file use the names of its own columns, not those that the expressions make.
         let of_file = names.iter().enumerate().map(|(field, name)| match &self.inputs {
             Some(inputs) => inputs.field_of(field).map(|field| inputs.names[field].clone()),
             None => Some(name.clone()),
@@ -774,7 +775,7 @@ impl LoadFile {
         inputs::first_text(&mut *source, 0)
     }
 
-    /// Returns the first rows of the sample before and after the expressions, in words.
+    /// Returns texts for the plan that show the first rows of the sample before and after the expressions.
     pub(crate) fn first_rows(&mut self) -> Vec<String> {
         let Some(inputs) = &self.inputs else { return Vec::new() };
         let names: Vec<String> = inputs.selected_names().cloned().collect();
@@ -794,7 +795,7 @@ impl LoadFile {
         before.chain(after.unwrap_or_default().into_iter().map(|row| format!("after  {row}"))).collect()
     }
 
-    /// Returns `true` if a field has results of an expression.
+    /// Returns `true` if the values of a field are results of an expression.
     pub(crate) fn is_result(&self, field: usize) -> bool {
         self.inputs.as_ref().is_some_and(|inputs| inputs.field_of(field).is_none())
     }
@@ -852,7 +853,7 @@ fn selected(names: &[String], load: &Request) -> Vec<usize> {
     columns.iter().filter_map(place).collect()
 }
 
-/// Returns `true` if the hint of an error is to set the encoding of the file.
+/// Returns `true` if the hint of an error advises to set the encoding of the file.
 fn is_of_encoding(error: &Error) -> bool {
     error.remedy().is_some_and(|hint| hint.settings().any(|setting| setting == Setting::Encoding))
 }

@@ -21,16 +21,16 @@ use crate::load::request::options::NameFrom;
 use crate::load::request::{Request, key_specs};
 use crate::remote;
 
-/// The divisor of the memory budget that limits the size of a record. Several copies of a record exist: as read, unescaped and encoded.
+/// The divisor of the memory budget that limits the size of a record. A record exists in several copies: as read, unescaped and encoded.
 const RECORD_SHARE: u64 = 8;
 
-/// An opened file.
+/// The result of opening a file.
 pub(crate) enum Found {
-    /// The tables of a file: one for each table of a database, or one for any other file.
+    /// The tables of the file: all those of a database, or a single one for a file of any other format.
     Tables(Vec<LoadFile>),
     /// A dump, which makes a whole database.
     Dump(Box<InputFile>),
-    /// A file of a folder that is not loaded unless it is named, with the reason.
+    /// A file in a folder that is not loaded because of its content, with the reason. If the user names the file, it is loaded.
     LeftOut(Message),
 }
 
@@ -158,8 +158,8 @@ fn named_columns(load: &Request) -> Vec<String> {
     named
 }
 
-/// Returns `true` if a file begins as a SQLite database and its server can't send ranges of the file. Only a file with the extension of a
-/// database is read for this.
+/// Returns `true` if a remote file begins like a SQLite database and its server can't send ranges of the file. To find this out, only
+/// files with the extension of a database are read.
 fn begins_as_database(file: &dyn RemoteFile) -> Result<bool> {
     if file.has_ranges() {
         return Ok(false);
@@ -174,7 +174,7 @@ fn begins_as_database(file: &dyn RemoteFile) -> Result<bool> {
     Ok(start == MAGIC)
 }
 
-/// Returns the reason to leave out a file of a folder because of its content.
+/// Returns the reason to leave out a file in a folder because of its content; `None` if it is loaded.
 fn why_not(
     input: &mut InputFile,
     path: &Path,
@@ -211,7 +211,7 @@ fn table_name(from: &LoadInput, path: &Path, name: &Path, load: &Request) -> Res
     let named = load.one_table().map(str::to_owned).or_else(of_file).filter(|table| !table.contains('\0'));
     named.ok_or_else(|| {
         let message = format!("no table can be named after {}", name.display());
-        // A file that is not named, but found in a folder, is a fault of the input, which can be skipped.
+        // A file that the user has not named, but that is in a named folder, can be skipped: its error is a fault of the input.
         let error = if from.is_found { Error::input(message) } else { Error::usage(message) };
         error.hint(message!["name it: ", Setting::Table.to("NAME")])
     })

@@ -1,4 +1,4 @@
-//! Finds the place of a value in its file: the value is refused, and the error has the place.
+//! Finds the place of a value in its file, by refusing the value: only the error for a refused value has the place.
 
 use sqluice_core::batch::Batch;
 use sqluice_core::error::{Error, Place, Result};

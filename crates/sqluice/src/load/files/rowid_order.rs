@@ -8,7 +8,8 @@ use sqluice_core::source::{BadRow, Refused, Sink};
 /// The order of a table's rows by rowid that a plan assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// The rows ascend: no file has rowids, or the samples have all rows. Also if SQLite inserts the rows, which it does in any order.
+    /// The rows ascend: no file has rowids, or the samples have all rows. Also used if SQLite inserts the rows, for which their order
+    /// does not matter.
     Ascending,
     /// The rows in the samples ascend, and the rows after the samples are assumed to.
     AssumedAscending,
@@ -19,7 +20,7 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// Returns `true` if rows outside the samples may refute this order.
+    /// Returns `true` if the order is only assumed, so that rows outside of the samples may contradict it.
     pub(crate) fn is_guess(self) -> bool {
         matches!(self, Order::AssumedAscending | Order::Any)
     }
@@ -44,7 +45,7 @@ pub(crate) struct Ascending {
 }
 
 impl Ascending {
-    /// Checks the values of the next `rows` rows.
+    /// Compares the first `rows` values of a column with each other and with the values before.
     pub(crate) fn see(&mut self, column: &Column<'_>, rows: usize) {
         for row in 0..rows {
             match to_rowid(column.get(row)) {

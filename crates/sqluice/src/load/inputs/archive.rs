@@ -44,7 +44,7 @@ pub(super) fn list(
     let within = within.filter(|within| within.components().next().is_some());
     let Some(within) = within else { return Ok(below(path, archive, "")) };
     let exact = slashes(within);
-    // Of members with the same path, the last counts.
+    // If several members have the same path, only the last one is read.
     let is_file = |index: &usize| {
         let member = &archive.members()[*index];
         !member.is_folder && member.refusal != Some(Refusal::Replaced)
@@ -109,7 +109,7 @@ fn below(path: &Path, archive: &Arc<Archive>, folder: &str) -> Inputs {
     listed
 }
 
-/// Returns the error for a name or a pattern that no member has.
+/// Returns the error for a name that no member has, or for a pattern (`is_wild`) that no member matches.
 fn no_member(archive: &Archive, within: &Path, exact: &str, is_wild: bool) -> Error {
     let name = archive.name().display();
     if is_wild {

@@ -1,4 +1,4 @@
-//! The files of folders and archives that are not loaded, by their names.
+//! The reasons why a file in a folder or archive is not loaded, by its name.
 
 use std::path::{Component, Path};
 

@@ -1,6 +1,7 @@
-//! The files in a folder and in the folders below it.
+//! Lists the files in a folder and in the folders below it.
 //!
-//! Links to files are followed, and links to folders are not: a link may lead back to a folder above it. Memory is proportional to the names.
+//! Links to files are followed. Links to folders are not: a link may lead back to a folder above it. The memory is proportional to the
+//! names.
 
 use std::fs::{self, DirEntry, FileType};
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ pub(super) fn list(root: &Path, outputs: &Outputs, cancel: &Cancel) -> Result<In
     while let Some(folder) = folders.pop() {
         let entries = match entries(&folder) {
             Ok(entries) => entries,
-            // The files of the other folders may still be loaded.
+            // Go on with the other folders: their files may be readable.
             Err(error) if folder != root => {
                 listed.bad.push((folder.display().to_string(), error));
                 continue;

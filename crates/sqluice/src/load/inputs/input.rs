@@ -21,7 +21,7 @@ pub(crate) struct LoadInput {
     pub(crate) path: PathBuf,
     /// The path that names the table: of a member, without the extension of the archive.
     pub(crate) named_after: PathBuf,
-    /// `true` if the file is not named, but its folder or archive is.
+    /// `true` if the user has not named the file itself, but its folder or archive.
     pub(crate) is_found: bool,
     /// `true` if the table is named after the folders of the file, too, as other files have the same name.
     pub(crate) with_folders: bool,

@@ -1,16 +1,16 @@
-//! The inputs of a load: the files that are named, and the files in the folders and archives that are named.
+//! Finds the inputs of a load: the files that the user names, and those in the folders and archives that the user names.
 //!
 //! ```text
-//!  a.csv                 named: loaded whatever it is
-//!  data.zip/a.csv        named: a member of an archive
-//!  folder/  data.zip     a.csv, sub/b.csv.gz    found: loaded
-//!                        .git/, x.db, LICENSE   found: left out, and reported with a reason
+//!  a.csv                 a file that the user names is loaded, whatever it contains
+//!  data.zip/a.csv        so is a member of an archive that the user names
+//!  folder/  data.zip     in a folder or archive, a.csv and sub/b.csv.gz are loaded;
+//!                        .git/, x.db and LICENSE are left out, and reported with a reason
 //! ```
 //!
 //! Modules, from the bottom up:
 //!
-//! * `choice`: the reasons to leave out a file that is not named, by its extension and folder; `input`: an input of a load
-//! * `folder`: the files in a folder; `archive`: the members of an archive; `opening`: the archives among the files that are named
+//! * `choice`: the reasons to leave out a file in a folder or archive, by its name; `input`: an input of a load
+//! * `folder`: the files in a folder; `archive`: the members of an archive; `opening`: recognises archives among the named files
 //! * `table_names`: the files whose tables are named after their folders, too
 //!
 //! Invariant: the inputs are in the order of the names in the request, and the files of a folder in the order of their paths, whatever the
@@ -38,7 +38,7 @@ use super::request::shared_paths::Outputs;
 use input::LoadInput;
 use opening::{Archives, Opened};
 
-/// The reason to leave out an archive that a pattern matches, and none of whose members it matches.
+/// The reason to leave out an archive whose name matches a pattern, but none of whose members does.
 const NO_MATCH: &str = "an archive without a matching file";
 
 /// The inputs of a load.

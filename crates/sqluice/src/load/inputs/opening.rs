@@ -1,4 +1,4 @@
-//! The archives among the files that are named.
+//! Finds the archives among the files that the user names.
 //!
 //! | where the file is | looked at |
 //! |---|---|
@@ -38,7 +38,7 @@ mod within {
         pipes: HashMap<PathBuf, InputFile>,
     }
 
-    /// A file that is named.
+    /// A file that the user names, after a look at its first bytes: an archive, or any other file.
     pub(in super::super) enum Opened {
         Archive(Arc<Archive>),
         /// A file that is no archive, or that can't be read: opening it reports the error.
@@ -59,7 +59,8 @@ mod within {
             Archives { open: HashMap::new(), pipes: paths.filter_map(open).collect() }
         }
 
-        /// Opens a file if it is an archive. An archive of which several members are named is opened once.
+        /// Returns the archive if the file is one, else the file as an input. If the user names several members of an archive, it is
+        /// opened only once.
         pub(in super::super) fn open(
             &mut self,
             path: &Path,
@@ -124,7 +125,7 @@ mod without {
 
     pub(in super::super) struct Archives;
 
-    /// An archive, which a build without the feature `archives` never has.
+    /// The type of an archive in a build without the feature `archives`: no value of it exists.
     pub(in super::super) struct NoArchive(Infallible);
 
     /// A file that is named.

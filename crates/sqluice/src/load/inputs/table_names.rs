@@ -1,4 +1,4 @@
-//! The files whose tables are named after their folders, too.
+//! Finds the files whose tables are named after their folders, too, because files in other folders have the same name.
 //!
 //! ```text
 //!  d/2024/x.csv   2024_x       two files of different folders have the name x
@@ -6,7 +6,7 @@
 //!  d/y.csv        y
 //! ```
 //!
-//! A file that is named keeps the name that it has when it is loaded alone.
+//! A file that the user names always has the same table name, whatever other files are loaded.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(super) fn choose(files: &mut [LoadInput]) {
         return;
     }
     let name = |file: &LoadInput| stem(&file.named_after).map(|name| name.to_ascii_lowercase());
-    // The folder of the files with a name; `None` if they have several.
+    // For each file name, the folder of its files; `None` if they are in several folders.
     let mut folders: HashMap<String, Option<&Path>> = HashMap::new();
     for file in files.iter() {
         let Some(name) = name(file) else { continue };

@@ -1,4 +1,4 @@
-//! The estimated size of a database, measured by encoding the samples.
+//! Estimates the size of a database by encoding the samples and counting the pages.
 
 use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::schema::Schema;
@@ -11,15 +11,15 @@ use crate::load::request::Request;
 use crate::load::tables::jobs;
 use crate::load::tables::table::LoadTable;
 
-/// The largest number of measured rows of a sample. More rows would not help: the rows after the sample may differ by more.
+/// The maximum number of rows of a sample that are encoded. More rows would not help: the rows after the sample may differ by more.
 const MEASURED_ROWS_MAX: u64 = 4096;
 
-/// The largest number of tables whose samples are measured.
+/// The maximum number of tables whose samples are encoded.
 const MEASURED_TABLES_MAX: usize = 32;
 
-/// Returns the estimated bytes of the database: the bytes of the samples' pages, scaled for each table. If the database has many tables,
-/// only some are measured, and the others are assumed to be like them. Returns `None` if the size of the input is unknown or a sample can't
-/// be read.
+/// Returns the estimated size of the database in bytes: the pages of each table's sample, scaled to all of its rows. If the database has
+/// many tables, only some are measured, and the others are assumed to be similar. Returns `None` if the size of the input is unknown or a
+/// sample can't be read.
 pub(crate) fn bytes(
     load: &Request,
     tables: &mut [LoadTable],
@@ -71,8 +71,7 @@ pub(crate) fn bytes(
     Some(report.bytes + more_pages * report.page_bytes as u64)
 }
 
-/// Returns a plan that writes only the new rows, as if their tables were empty, so that their pages can be counted and discarded. The rows
-/// may be in any order.
+/// Returns a plan that writes only the new rows, in any order, as if their tables were empty: its pages are counted and discarded.
 fn alone(schema: &Schema, load: &Request) -> Option<Plan> {
     let page_size = load.existing.as_ref().map_or(load.write.page_size, |existing| existing.page_size);
     let options = load.write.clone().page_size(page_size).threads(1).analyze(false);

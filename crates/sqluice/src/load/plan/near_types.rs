@@ -1,5 +1,5 @@
-//! Reports columns that just missed a numeric type, as nearly all of their values are numbers; NULL markers that are kept as text; and
-//! values that a declared type changes. Each report has the file and line of a value.
+//! Reports three kinds of columns: text columns of which nearly all values are numbers; columns that keep NULL markers as text; and
+//! columns whose declared type changes a value. Each report has the file and line of a value.
 //!
 //! The reports follow from the samples of the files, or from all values of a column if these were read for its type. So the rest of a file
 //! is not read for a report.
@@ -48,7 +48,7 @@ pub(crate) fn report(table: &mut LoadTable, load: &Request, declared: &Table, re
 /// The values of a column that were read for its type.
 struct Values<'t> {
     kinds: Kinds,
-    /// Values with their places, if all values of the column were read; `None` if `kinds` is from the samples.
+    /// The values that a report may show, with their places; `None` if only the samples were read, whose values have no places yet.
     places: Option<Places>,
     files: &'t mut [LoadFile],
     /// The index of the column among the fields of each file; `None` for a file without the column.

@@ -1,4 +1,4 @@
-//! Notes about the files of a load. Files with similar notes share a line, so that many files have few lines.
+//! Combines the notes about the files of a load: files with similar notes share a line, so that many files have few lines.
 //!
 //! ```text
 //!  a.csv: the first line is skipped, as "May" is not part of the table        up to three files: each
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use sqluice_core::error::{Message, message};
 
-/// The largest number of files whose similar notes get a line each. For more files, a line names this many of them.
+/// Up to this number of files with similar notes, each file gets a line. With more files, one line names this many of them.
 const FILES_MAX: usize = 3;
 
 /// Similar notes, in the order of their files.
@@ -22,8 +22,8 @@ struct Similar<'n> {
     same: bool,
 }
 
-/// Returns the notes of files in few lines, in the order in which the kinds of notes first occur. `notes` has the name of the file with
-/// each note.
+/// Combines the notes of files into few lines, in the order in which each kind of note first occurs. `notes` has pairs of a file's name
+/// and a note.
 pub(crate) fn in_few<'n>(notes: impl Iterator<Item = (&'n str, &'n Message)>) -> Vec<Message> {
     let mut groups: Vec<Similar<'n>> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Keys and indexes that the user asks for by the names of columns.
+//! The keys and indexes of new tables that the user requests by the names of columns.
 //!
 //! ```text
 //!  --primary-key id                   "id" INTEGER PRIMARY KEY                  the rowid itself, if id is INTEGER
@@ -36,7 +36,7 @@ struct KeyPart {
     descending: bool,
 }
 
-/// Checks that the flags for keys and indexes make sense, before anything is read.
+/// Checks the settings for keys and indexes for contradictions, before any file is read.
 pub(crate) fn check(load: &Load) -> Result<()> {
     let declares = [
         (Setting::PrimaryKey, !load.primary_key.is_empty()),
@@ -59,13 +59,13 @@ pub(crate) fn check(load: &Load) -> Result<()> {
     specs(load).map(drop)
 }
 
-/// Returns the names of the columns that are to be indexed.
+/// Returns the names of all columns of the requested indexes.
 pub(crate) fn indexed(load: &Load) -> Vec<String> {
     let specs = specs(load).unwrap_or_default().into_iter();
     specs.flat_map(|spec| spec.columns).map(|column| column.name).collect()
 }
 
-/// Returns the indexes that the user asks for, the unique ones first.
+/// Returns the requested indexes: first the unique ones, then the others.
 pub(crate) fn specs(load: &Load) -> Result<Vec<IndexSpec>> {
     let uniques = load.uniques.iter().map(|text| IndexSpec::parse(text, true));
     uniques.chain(load.indexes.iter().map(|text| IndexSpec::parse(text, false))).collect()
@@ -97,7 +97,7 @@ impl IndexSpec {
     }
 
     /// Returns the statement that creates the index for a table. `own` has the names of the columns as the table spells them. `taken` has
-    /// the names in use, and gets the name of the index.
+    /// the names in use; the name of the index is added to them.
     pub(crate) fn statement(&self, table: &str, own: &[&str], taken: &mut Vec<String>) -> String {
         let base = format!("idx_{table}_{}", own.join("_"));
         let mut name = base.clone();

@@ -42,7 +42,7 @@ pub(crate) fn if_exists() -> Message {
     ]
 }
 
-/// Returns the error for an upsert of a table that the database does not have.
+/// Returns the error for an upsert into a table that the database does not have.
 pub(crate) fn not_to_change(target: &Path, table: &str) -> Error {
     Error::target(format!("{} has no table {table} whose rows could be changed", target.display()))
 }
@@ -93,7 +93,7 @@ impl Request {
         }
     }
 
-    /// Completes a load with the tables of its database, SQLite's names of the types, and the conversions.
+    /// Completes a load: reads the tables of an existing database, translates the names of types, and builds the conversions.
     pub(crate) fn new(mut load: Load) -> Result<Request> {
         let to = Target::resolve(&load.target, &load.write);
         let existing = attempts::look(Some(&to), &load.write)?;
@@ -123,8 +123,8 @@ impl Request {
         self.shared_folder = shared_folder(files);
     }
 
-    /// Returns, for each column of an existing table, the notation of its timestamps, which new timestamps get, too; `None` if a new table
-    /// would have the same notation.
+    /// Returns, for each column of an existing table, the notation of its timestamps, in which new timestamps are written, too; `None` if
+    /// it is the notation of a new table.
     pub(crate) fn moment_forms(&self, table: &str) -> Vec<Option<MomentForm>> {
         self.existing.as_ref().map_or(Vec::new(), |existing| moment_forms(existing, table))
     }
@@ -147,7 +147,8 @@ impl Request {
         self.has(name).or_else(of_schema).or_else(full_text)
     }
 
-    /// Refuses a table that may not be loaded: it exists already, or an upsert needs it and it does not exist.
+    /// Returns an error if the load may not write to a table: the table exists already, or the load is an upsert and the table does not
+    /// exist.
     pub(crate) fn refuse_table(&self, name: &str) -> Result<()> {
         if let Some(existing) = &self.existing {
             existing.refuse_name(name, &self.write.if_exists, if_exists())?;
@@ -284,7 +285,7 @@ fn check_type(load: &Load, name: &str, given: &str) -> Result<()> {
         let given = Setting::Type.to(format!("{name}={given}"));
         Error::usage(message![given, ": ", why]).hint(hint)
     };
-    // The second column is lost if `declared` swallows the text after it, for example by an open comment.
+    // If `declared` contains more than a type, for example an open comment, it swallows the second column.
     let (first, second) = (quoted(name), quoted(&format!("{name}2")));
     let (any, strict) = if load.strict { (" ANY", " STRICT") } else { ("", "") };
     // An unknown type is refused below, with a better message than SQLite's.

@@ -5,7 +5,7 @@ use sqluice_core::schema::Schema;
 use sqluice_engine::target::TargetSnapshot;
 use sqluice_sources::convert::MomentForm;
 
-/// Refuses names that are repeated, as SQLite compares names.
+/// Returns an error if two of the names are the same to SQLite, which ignores the case of ASCII letters.
 pub(crate) fn refuse_twice(flag: Setting, names: &[String]) -> Result<()> {
     let is_again =
         |index: &usize| names[..*index].iter().any(|name| name.eq_ignore_ascii_case(&names[*index]));
@@ -28,8 +28,8 @@ pub(crate) fn refuse_nul(what: &str, name: &str) -> Result<()> {
     Err(Error::input(message).hint("rename it").of_column(name))
 }
 
-/// Returns, for each column of an existing table, the notation of its timestamps; `None` for other columns, and if a new table would have
-/// the same notation.
+/// Returns, for each column of an existing table, the notation of its timestamps; `None` if the column has no timestamps, or they have
+/// the notation of a new table.
 pub(crate) fn moment_forms(existing: &TargetSnapshot, table: &str) -> Vec<Option<MomentForm>> {
     let last_texts = existing.about(table).map_or(&[][..], |about| &about.last_texts);
     last_texts.iter().map(|text| MomentForm::of(text.as_deref()?)).collect()

@@ -1,4 +1,4 @@
-//! Loads of servers: one URL in the place of files, and conditions that name their tables.
+//! Loads from a server: checks that its URL is the only source, and parses the conditions for its tables.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use sqluice_core::remote;
 use super::options::Load;
 
 impl Load {
-    /// Returns the URL of the server that is loaded, if the load is of a server.
+    /// Returns the URL of the server, if the load is from a server; otherwise `None`.
     ///
     /// # Errors
-    /// If the URL stands beside files, or settings do not fit the source.
+    /// If the URL is not the only source, or a setting does not apply to the source.
     pub(crate) fn of_server(&self) -> Result<Option<&Path>> {
         if remote::is_server(&self.target) {
             let name = remote::without_secrets(&self.target);
@@ -58,7 +58,7 @@ impl Load {
         Ok(Some(url))
     }
 
-    /// Takes the conditions of rows: SQL expressions for files, and tables with conditions for a server.
+    /// Sets the conditions for rows: for files, SQL expressions; for a server, `table=condition`.
     pub(crate) fn set_conditions(&mut self, conditions: Vec<String>) -> Result<()> {
         if self.files.iter().any(|file| remote::is_server(file)) {
             for condition in conditions {
@@ -69,7 +69,7 @@ impl Load {
         }
         self.filter = match &conditions[..] {
             [only] => Some(only.clone()),
-            // A `--` comment must not swallow the closing parenthesis.
+            // A line break before the closing parenthesis, which would otherwise be part of a `--` comment at the end of the condition.
             several => Some(
                 several.iter().map(|condition| format!("({condition}\n)")).collect::<Vec<_>>().join(" AND "),
             ),

@@ -36,8 +36,8 @@ pub struct Load {
     pub files: Vec<PathBuf>,
     /// The settings about the format of the files: delimiter, header, encoding and so on.
     pub format: FormatOptions,
-    /// The table that all files fill; none for a table per file, named after the file. For an SQL dump or a database, the tables of the file
-    /// that are loaded; none for all.
+    /// The one table that all files fill; empty for a table per file, named after the file. For an SQL dump or a database: the tables of
+    /// the source to load; empty for all.
     pub tables: Vec<String>,
     /// The part of a file's path that names its table, if `tables` is empty.
     pub name_from: NameFrom,
@@ -47,27 +47,27 @@ pub struct Load {
     /// Declared types of columns, by name, instead of types that follow from the values. Not with a schema.
     pub types: Vec<(String, String)>,
     /// Columns whose text is converted, by name: dates, booleans, numbers with a decimal comma, thousands separators, signs of accounting
-    /// or a percent sign. Only for files of text. In JSON files, only strings are converted.
+    /// or a percent sign. Only for text formats. In JSON files, only strings are converted.
     pub convert: Vec<(String, Convert)>,
     /// `true` if new tables are STRICT. Not with a schema.
     pub strict: bool,
-    /// The columns to load, in this order. For files without a header, the names of their columns.
+    /// The columns to load, in this order; `None` for all. If a file has no header, these are the names of its columns.
     pub columns: Option<Vec<String>>,
-    /// The SQL expression that is true for the records to load; `None` for all records. It sees the values of the file.
+    /// An SQL expression: only records for which it is true are loaded; `None` for all records. It sees the values of the file.
     pub filter: Option<String>,
     /// Columns that are added or replaced, by name, each with the SQL expression of its values. An expression sees the columns that were
     /// set before it.
     pub sets: Vec<(String, String)>,
     /// The columns that are left out, after all expressions.
     pub excluded: Vec<String>,
-    /// Columns with their new names, after all expressions.
+    /// Pairs of a column and its new name. Columns are renamed after all expressions.
     pub renames: Vec<(String, String)>,
-    /// The columns and SQL expressions to load, as after SELECT; `None` for the columns of the file. Not with `sets`, `excluded` and
-    /// `renames`.
+    /// The columns and SQL expressions to load, as after SELECT; `None` for the columns of the file. Can't be combined with `sets`,
+    /// `excluded` and `renames`.
     pub select: Option<String>,
-    /// `true` if columns that the table, or its first file, does not have are added. Otherwise such a column is an error.
+    /// `true` if columns of a file are added to a table that lacks them. If `false`, such a column is an error.
     pub add_columns: bool,
-    /// The largest number of records to read for each table.
+    /// The maximum number of records to read for each table; `None` for all.
     pub limit: Option<u64>,
     /// The storage of decimals and timestamps from Parquet and Arrow files.
     #[cfg(feature = "parquet")]
@@ -78,7 +78,7 @@ pub struct Load {
     pub reject: Option<PathBuf>,
     /// `true` if an existing `reject` file is replaced. Otherwise an existing file is an error.
     pub overwrite_reject: bool,
-    /// The number of bad rows that the load accepts. Unless a number is given here, a file of which nearly all rows are bad ends the load.
+    /// The number of bad rows that the load accepts. If it is not set, a file of which nearly all rows are bad still ends the load.
     pub rejects_max: u64,
     /// `true` if files that can't be loaded are left out and listed in the report
     /// ([`Report::skipped`](sqluice_engine::report::Report::skipped)). Otherwise a file that can't be loaded ends the load. At least one
@@ -100,18 +100,18 @@ pub struct Load {
     pub without_rowid: bool,
     /// The options for the database of a server.
     pub server: ServerOptions,
-    /// The options for writing the database. Copies of pipes that must be read twice are also kept in the `temp_dir` of these options.
+    /// The options for writing the database. Their `temp_dir` also gets copies of pipes that must be read twice.
     pub write: WriteOptions,
 }
 
-/// The part of a file's path that a table is named after.
+/// The parts of a file's path that become the name of its table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameFrom {
-    /// The name of the file: `sales` of `2024/sales.csv`.
+    /// The name of the file: `sales` for `2024/sales.csv`.
     #[default]
     File,
-    /// The name of the file and the folders below those that all files share: `2024_sales`.
+    /// The names of the folders below the folder that contains all files, and the name of the file: `2024_sales`.
     Path,
 }
 
@@ -210,7 +210,7 @@ impl Load {
         }
     }
 
-    /// Loads all files into this table. Of an SQL dump or a database, loads this table.
+    /// Loads all files into this table. If the source is an SQL dump or a database, loads its table of this name.
     #[must_use]
     pub fn table(self, name: impl Into<String>) -> Load {
         self.tables([name])
@@ -230,8 +230,8 @@ impl Load {
         }
     }
 
-    /// Adds a column, or replaces one, by an SQL expression over the columns of the same record. It also sees the columns that were set
-    /// before.
+    /// Adds or replaces a column. Its values are the results of an SQL expression over the columns of the same record, including the
+    /// columns that earlier calls have set.
     #[must_use]
     pub fn set(mut self, column: impl Into<String>, expression: impl Into<String>) -> Load {
         self.sets.push((column.into(), expression.into()));
@@ -300,7 +300,7 @@ setters! { Load:
     filter(expression: impl Into<String>) = Some(expression.into());
     /// Loads these columns and SQL expressions, in this order, written as after SELECT: `id, lower(email) AS email`.
     select(list: impl Into<String>) = Some(list.into());
-    /// Adds columns that the table, or its first file, does not have, instead of refusing them.
+    /// Adds columns of the files that a table lacks, instead of refusing them.
     add_columns(add: bool) = add;
     /// Reads at most this many records for each table.
     limit(records: impl Into<Option<u64>>) = records.into();

@@ -22,11 +22,11 @@ pub struct ServerOptions {
     pub filters: Vec<(String, String)>,
     /// The query whose rows are loaded instead of tables, in the server's SQL.
     pub query: Option<String>,
-    /// The largest number of connections that read rows; 0 for a number that fits the tables and this machine.
+    /// The maximum number of connections that read rows; 0 for a number that suits the tables and this computer.
     pub connections: usize,
-    /// `true` if the tables of MySQL are locked until all connections see one snapshot.
+    /// `true` if MySQL's tables are locked at the start, until all connections read from the same snapshot.
     pub lock: bool,
-    /// `true` loads the rows that row security lets through. If `false`, a table whose rows are filtered is an error.
+    /// `true` if row security may hide rows: the visible rows are loaded. If `false`, a table with hidden rows is an error.
     pub row_security: bool,
     /// The password; `None` for that of the URL, the environment or a file of passwords.
     pub password: Option<String>,
@@ -51,11 +51,11 @@ setters! { ServerOptions:
     schema_name(schema: impl Into<Option<String>>) = schema.into();
     /// Sets the query whose rows are loaded instead of tables. [`Load::table`] names the table that is made.
     query(query: impl Into<Option<String>>) = query.into();
-    /// Sets the largest number of connections that read rows; 0 for a number that fits the tables and this machine.
+    /// Sets the maximum number of connections that read rows; 0 for a number that suits the tables and this computer.
     connections(connections: usize) = connections;
-    /// Sets whether the tables of MySQL are locked until all connections see one snapshot.
+    /// Sets whether MySQL's tables are locked at the start, until all connections read from the same snapshot.
     lock(lock: bool) = lock;
-    /// Loads only the rows that row security lets through, instead of an error for a table whose rows are filtered.
+    /// Accepts row security that hides rows: the visible rows are loaded. By default, a table with hidden rows is an error.
     row_security(row_security: bool) = row_security;
     /// Sets the password, which no message shows.
     password(password: impl Into<Option<String>>) = password.into();
@@ -74,7 +74,7 @@ impl ServerOptions {
         self
     }
 
-    /// Returns the first setting that servers of the scheme do not have, if one is given.
+    /// Returns the first setting that was given and that servers of this URL scheme do not have; `None` if there is no such setting.
     pub(crate) fn foreign_to(&self, scheme: &str) -> Option<Setting> {
         let given = match scheme {
             "mysql" | "mariadb" => {
@@ -85,7 +85,7 @@ impl ServerOptions {
         given.into_iter().find(|(is_given, _)| *is_given).map(|(_, setting)| setting)
     }
 
-    /// Returns the first setting that is only for servers, if one is given.
+    /// Returns the first setting for servers that was given; `None` if none was.
     pub(crate) fn given(&self) -> Option<Setting> {
         let given = [
             (self.schema_name.is_some(), Setting::SchemaName),

@@ -15,12 +15,12 @@ use super::options::Load;
 /// The suffixes of the sidecar files of a database.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
 
-/// The file that a path leads to. Two paths lead to the same file if these values are equal.
+/// The file that a path leads to. Two values are equal if and only if the paths lead to the same file.
 #[derive(PartialEq, Eq)]
 enum FileMeant {
     /// A file that exists.
     Existing(Identity),
-    /// A file that could be created.
+    /// A file that does not exist yet, by its full path.
     New(PathBuf),
 }
 
@@ -62,7 +62,7 @@ impl Outputs {
         Outputs(all.filter_map(|(path, why)| Some((meant(&path)?, why))).collect())
     }
 
-    /// Returns the reason why the file at `path` is no input, if the load writes it.
+    /// If the load writes the file at `path`, returns the reason why it can't be an input; otherwise `None`.
     pub(crate) fn why_not(&self, path: &Path) -> Option<&'static str> {
         let file = meant(path)?;
         self.0.iter().find(|(output, _)| *output == file).map(|(_, why)| *why)
@@ -75,7 +75,8 @@ fn siblings(target: &Path) -> impl Iterator<Item = PathBuf> {
     SIBLINGS.iter().filter_map(move |suffix| Some(place.as_ref()?.sibling(suffix)))
 }
 
-/// Returns the file that a path means, or `None` if writing replaces no file, as for a pipe or a terminal, or if the folder does not exist.
+/// Returns the file that a path leads to. Returns `None` if writing there replaces no file: for a pipe, a terminal, or a path in a
+/// missing folder.
 fn meant(path: &Path) -> Option<FileMeant> {
     if path == Path::new("-") {
         let file = streams::standard_input().ok()?;

@@ -5,7 +5,7 @@ use sqluice_core::affinity::Affinity;
 use sqluice_core::schema::token::{self, Token, TokenKind};
 use sqluice_core::similar::nearest;
 
-/// The type in SQLite that a user means by the name of a type.
+/// The type in SQLite that is meant by the name of a type in another system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     Integer,
@@ -227,12 +227,12 @@ pub(crate) fn means_number(declared: &str) -> bool {
     matches!(meaning, Some(Meaning::Integer | Meaning::Real | Meaning::Numeric))
 }
 
-/// The type that a user gives for a column, compared with the type that SQLite would take it for.
+/// The type that a user gives for a column, compared with the meaning that its name has in SQLite.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum GivenType {
-    /// No type, or a type that SQLite takes for the type that the user means.
+    /// No type, or a type name by which SQLite means the same as the user.
     Same,
-    /// A type that SQLite would take for another type.
+    /// A type name by which SQLite would mean another type than the user.
     Meant {
         /// The name that the user gives.
         name: String,

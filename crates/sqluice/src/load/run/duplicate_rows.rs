@@ -9,7 +9,7 @@
 //!  known when SQLite inserts the rows
 //! ```
 //!
-//! A part reports the place of a row only if the sink refuses the row. So [`Finder`] is a sink that refuses exactly the wanted rows.
+//! A part tells the place of a row only in the error for a refused row. So [`Finder`] is a sink that refuses exactly the wanted rows.
 
 use sqluice_core::affinity::{Rowid, to_rowid};
 use sqluice_core::batch::Batch;
@@ -48,7 +48,7 @@ pub(crate) fn located(
             .with_words(words(first, second))
             .of_record(duplicate.table, second.record + 1)
             .at(second.place.clone().unwrap_or_default()),
-        // One of the rows is in the existing table, and the message names both rows.
+        // If the message names both rows already, one of them is in the existing table, and only the other has a place.
         (Some(Duplicate { rows, .. }), _) if error.message().ends_with(&rows.to_string()) => {
             error.hint(message![
                 Setting::OnConflict.to("ignore"),
@@ -129,7 +129,7 @@ fn find(
     let mut finder = Finder { wanted, column, next: 0, refused: None, found: Vec::new() };
     context.progress.phase("find", table.bytes().map(|bytes| Amount { rows: 0, bytes }));
     let mut source = table.source(load, schema)?;
-    // A part ends at the row at which the next part begins, so each part is searched after the next is read.
+    // The end of a part is known only when the next part has been read, so each part is searched one step later.
     let mut before: Option<Box<dyn Part>> = None;
     while finder.found.len() < rows {
         context.cancel.check()?;
@@ -147,7 +147,7 @@ fn find(
     Ok(finder.found)
 }
 
-/// Returns the column that holds the rowid, if some file has values for it.
+/// Returns the index of the rowid column, if a file has values for it.
 fn gives_rowids(table: &LoadTable, load: &Request, declared: &Table) -> Result<Option<usize>> {
     let Some(alias) = declared.rowid_alias else { return Ok(None) };
     let gives = |map: &FileMap| matches!(map.from[alias], ColumnFrom::Field(_));
@@ -208,7 +208,7 @@ struct Finder {
 }
 
 impl Finder {
-    /// Decodes a part, whose rows end before `end`, if the part may have a wanted row.
+    /// Searches a part, whose rows end before the number `end`, if it may have a wanted row.
     fn look_into(&mut self, part: &mut dyn Part, end: u64) -> Result<()> {
         self.next = part.first_row();
         match &self.wanted {
@@ -219,7 +219,7 @@ impl Finder {
         }
     }
 
-    /// Returns the index of the first wanted row in a batch. Each wanted rowid is found once.
+    /// Returns the position of the first wanted row in a batch, and removes its rowid from the wanted ones, if it was wanted by rowid.
     fn first_in(&mut self, batch: &Batch<'_>) -> Option<usize> {
         let next = self.next;
         match &mut self.wanted {

@@ -1,4 +1,4 @@
-//! Repeats the load until all assumptions of its plan hold.
+//! Runs a load. If an assumption of its plan proves wrong, plans the load again without this assumption, and repeats it.
 //!
 //! ```text
 //!  parts of all files ──> pages; every value is compared with the types of the plan
@@ -75,7 +75,7 @@ impl PreparedLoad {
         Ok(self.completed(report, before + began.elapsed().as_secs_f64()))
     }
 
-    /// Adds to the report what only the load knows: its inputs, skipped files, padded rows and phases.
+    /// Completes the report of the engine with the inputs, skipped files, padded rows and phases of the load.
     fn completed(mut self, mut report: Report, seconds: f64) -> Report {
         report.seconds = seconds;
         report.inputs = self.inputs();
@@ -107,13 +107,13 @@ impl PreparedLoad {
         }
     }
 
-    /// Makes the types final. A read error is only kept: the attempt to load meets the same error again, or an earlier one.
+    /// Makes the types final. A read error is not returned: the load itself will meet it, or an earlier error, again.
     fn settle_again(&mut self, context: &Context<'_>) -> Result<()> {
         self.unread = self.settle_timed(context)?.err();
         context.cancel.check()
     }
 
-    /// Loads all tables, unless an assumption of the plan does not hold.
+    /// Loads all tables once. Returns the report, or the assumption of the plan that has proved wrong.
     fn attempt(&mut self, context: &Context<'_>) -> Result<Outcome> {
         context.progress.phase("load", self.total(|_| true));
         let PreparedLoad { load, tables, schema, plan, .. } = self;
@@ -163,7 +163,7 @@ impl PreparedLoad {
         }
     }
 
-    /// Assumes less about the order of the rows, as some rows are not in the assumed order, and plans again.
+    /// Some rows were not in the assumed order: assumes less about the order, and plans again.
     fn sort_more(&mut self) -> Result<()> {
         let assumed = self.tables.iter().any(|table| table.order == Order::AssumedAscending);
         for table in &mut self.tables {
@@ -195,7 +195,7 @@ impl PreparedLoad {
     /// Plans again, because the schema of the database has changed since the first plan.
     ///
     /// # Errors
-    /// Returns `changed` if the tables of this load are declared differently now.
+    /// Returns `changed` itself if the tables of this load are declared differently now.
     fn look_again(&mut self, changed: Error, context: &Context<'_>) -> Result<()> {
         context.cancel.check()?;
         let now = attempts::look(Some(&self.load.to), &self.load.write)?;

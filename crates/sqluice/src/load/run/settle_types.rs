@@ -27,7 +27,7 @@ impl PreparedLoad {
         read
     }
 
-    /// Makes the types final. The inner result is the first read error. The rows before the error are used.
+    /// Makes the types final. The inner result is the first read error, if any; the types then follow from the rows before the error.
     pub(crate) fn settle_timed(&mut self, context: &Context<'_>) -> Result<Result<()>> {
         let started = Instant::now();
         let was_settled = self.tables.iter().all(LoadTable::is_settled);
@@ -58,8 +58,8 @@ impl PreparedLoad {
         Ok(read)
     }
 
-    /// Reads the names of the columns of all files whose tables may get more columns. The inner result is the first read error. The names
-    /// before the error are used.
+    /// Reads the names of the columns of all files whose tables may get more columns. The inner result is the first read error, if any;
+    /// the names before the error are used.
     fn settle_names(&mut self, context: &Context<'_>) -> Result<Result<()>> {
         let mut read = Ok(());
         if !self.tables.iter().any(LoadTable::lacks_names) {
@@ -152,7 +152,7 @@ fn shown(Scanned { evidence, kinds }: &Scanned) -> Places {
 /// A value whose place is sought, with its column and the place to fill in.
 type Sought<'p> = (&'p Found, usize, &'p mut Option<Place>);
 
-/// Returns the values without a place, grouped by the part of the source that has them.
+/// Returns the values whose places are unknown, grouped by the number of the part that has them.
 fn sought<'p>(columns: &[usize], places: &'p mut [Places]) -> BTreeMap<u64, Vec<Sought<'p>>> {
     let mut sought: BTreeMap<u64, Vec<Sought<'_>>> = BTreeMap::new();
     for (column, places) in columns.iter().zip(places) {

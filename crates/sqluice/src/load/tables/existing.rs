@@ -1,4 +1,4 @@
-//! The tables that the database already has: checks that the settings of the load fit them, and the schema of all tables that the load
+//! Checks that the settings of a load fit the tables that the database already has, and builds the schema of all tables that the load
 //! writes.
 
 use sqluice_core::error::{Error, Result, Setting, message};

@@ -30,18 +30,20 @@ use crate::load::request::names::refuse_nul;
 /// A table and the files that fill it.
 pub(crate) struct LoadTable {
     name: String,
-    /// The index of the table among the tables of the load. `index_in` looks first at this index of the schema, where the table mostly is.
+    /// The index of the table among the tables of the load. It is mostly also the index in the schema, so `index_in` tries it first.
     place: usize,
     pub(crate) files: Vec<LoadFile>,
     /// `true` if the schema or the database declares the table.
     declared: bool,
     /// `true` if the database has the table.
     exists: bool,
-    /// The columns that the load creates: the files have them, and the declaration of the table, if any, does not. In the table's order.
+    /// The columns that the load must create, in the order of the table: files have them, and the declaration of the table, if any, does
+    /// not.
     made: Vec<MadeColumn>,
     /// `true` if all values were read to decide the types of the columns, not only those in the samples.
     settled: bool,
-    /// The order of the rows by rowid that the next plan assumes. The samples show it first, and failed attempts correct it.
+    /// The order of the rows by rowid that the next plan assumes: first the order in the samples, then a weaker one after each failed
+    /// attempt.
     pub(crate) order: Order,
     /// The first rowid of the samples.
     pub(crate) first_rowid: Option<i64>,
@@ -51,7 +53,7 @@ pub(crate) struct LoadTable {
     expressions: Option<TableExpressions>,
 }
 
-/// The least number of sampled values of a TEXT column that show well enough why it is TEXT, if most of them are numbers. Otherwise its
+/// The minimum number of sampled values that explain well enough why a column is TEXT although most values are numbers. With fewer, the
 /// values are counted by kind while they are loaded.
 const SAMPLED_MIN: u64 = 256;
 
@@ -91,7 +93,8 @@ impl MadeColumn {
         self.given.is_none() && !self.evidence.is_final()
     }
 
-    /// Returns the values whose kinds are counted while rows are loaded, for notes; `None` if the samples show why the column is TEXT.
+    /// Returns the kinds of values to count while rows are loaded, for notes on why the column is TEXT; `None` if the samples show this
+    /// already.
     fn counting(&self) -> Option<Counting> {
         let Sampled { values, numbers, given_up } = self.sampled;
         if self.kinds.is_some() || self.inferred() != Inferred::Text || self.is_number || self.is_result {
@@ -105,7 +108,7 @@ impl MadeColumn {
         }
     }
 
-    /// Returns `true` if the kinds of all values say more than those in the samples.
+    /// Returns `true` if the counts of all values explain more than those of the samples.
     fn is_told_by(&self, kinds: &Kinds) -> bool {
         let has_new_marker = self.sampled.given_up && kinds.has_sure_marker();
         !kinds.has_unread || kinds.are_mostly_numbers() || has_new_marker
@@ -261,8 +264,8 @@ impl LoadTable {
         })
     }
 
-    /// Returns the SQL that creates the columns of the files: ALTER TABLE statements for a declared table, or else a CREATE TABLE
-    /// statement.
+    /// Returns the SQL that creates the columns of the files: ALTER TABLE statements if the table is declared or exists, otherwise a
+    /// CREATE TABLE statement.
     pub(crate) fn ddl(&self, load: &Request) -> String {
         let table = quoted(&self.name);
         let declared = |made: &MadeColumn| format!("{} {}", quoted(&made.name), made.declared_type());
@@ -372,7 +375,7 @@ impl LoadTable {
         }
     }
 
-    /// Returns, for each file, the sources of the columns.
+    /// Returns, for each file, the field or constant that fills each column of the table.
     pub(crate) fn maps(&self, declared: &Table, load: &Request) -> Result<Vec<FileMap>> {
         let functions = load.functions_of_defaults();
         let defaults = Defaults::new(declared, &functions);
@@ -420,7 +423,7 @@ impl LoadTable {
         schema.tables.iter().position(is_this).expect("the schema declares every table that is loaded")
     }
 
-    /// Returns the columns whose type follows from their values, as neither the user nor the files declare it.
+    /// Returns the columns whose types follow from their values, because neither the user nor a file declares them, with their indexes.
     fn inferred<'a>(&'a self, schema: &'a Schema) -> impl Iterator<Item = (usize, &'a MadeColumn)> {
         let table = &schema.tables[self.index_in(schema)];
         let made = self.made.iter().filter(|made| made.given.is_none());
@@ -462,7 +465,7 @@ impl LoadTable {
         self.settled = true;
     }
 
-    /// Takes the kinds of all values of a column, with the places of the values that notes may show.
+    /// Stores the counts of all values of a column by kind, and the values that notes may show, with their places.
     pub(crate) fn take_kinds(&mut self, name: &str, kinds: Kinds, places: Places) {
         if let Some(made) = self.made.iter_mut().find(|made| made.name.eq_ignore_ascii_case(name))
             && made.is_told_by(&kinds)
@@ -515,7 +518,8 @@ impl LoadTable {
         self.remake_columns(load)
     }
 
-    /// Finds the columns to create again, after the files or the names of their columns have changed.
+    /// Finds the columns to create once more, because the files or the names of their columns have changed. Returns the files that do not
+    /// fit.
     pub(crate) fn remake_columns(&mut self, load: &Request) -> Result<Vec<BadFile>> {
         self.made.clear();
         self.make_columns(load)
@@ -560,7 +564,7 @@ impl LoadTable {
         self.source_of(maps, load, schema)
     }
 
-    /// Opens the rows of all files with NULL in all columns but `columns`: only the types of these columns are in doubt.
+    /// Opens the rows of all files, with NULL in all columns except `columns`, the columns whose types are in doubt.
     pub(crate) fn types_source<'a>(
         &'a mut self,
         columns: &[usize],
@@ -628,7 +632,7 @@ impl LoadTable {
         self.apply_expressions(load)
     }
 
-    /// Gives the files the columns that the expressions make, by the types that their inputs have now.
+    /// Gives the files the columns that the expressions make, with the types that the columns they use have now.
     fn apply_expressions(&mut self, load: &Request) -> Result<()> {
         let Some(expressions) = &self.expressions else { return Ok(()) };
         let classes: Vec<(bool, bool)> =
@@ -646,12 +650,12 @@ impl LoadTable {
         self.expressions.as_ref().map_or(&[], |expressions| &expressions.checked.own_sources)
     }
 
-    /// Returns the first rows before and after the expressions, in words.
+    /// Returns texts for the plan that show the first rows of the sample before and after the expressions.
     pub(crate) fn first_rows(&self) -> &[String] {
         self.expressions.as_ref().map_or(&[], |expressions| &expressions.first_rows)
     }
 
-    /// Returns what is known of a column that expressions use.
+    /// Returns the type and the counts of a column of the files that expressions use.
     fn used_input(&self, checked: &Checked, input: usize, load: &Request) -> UsedInput {
         let name = &checked.inputs[input];
         // A column that fills a column of a declared table unchanged has the type of that column.
@@ -700,8 +704,8 @@ impl LoadTable {
         used
     }
 
-    /// Watches the types of the columns that expressions use, in the next source. In its batches, they follow the `columns` columns of the
-    /// table.
+    /// Makes the next source watch the types of the columns that expressions use: a value of another type ends the attempt. In its
+    /// batches, these columns follow the `columns` columns of the table.
     fn watch_inputs(&mut self, columns: usize) {
         let seen = self.files.iter().all(|file| file.seen && file.is_observed());
         let Some(expressions) = &mut self.expressions else { return };
@@ -739,7 +743,7 @@ impl LoadTable {
         inputs.into_iter().any(|inputs| inputs.field_named(name).is_some())
     }
 
-    /// Makes the types of the columns final that expressions use: reads all of their values, if the samples leave a type open.
+    /// Makes the types of the columns that expressions use final. If the samples leave a type open, reads all values of its column.
     ///
     /// # Errors
     /// If the values make a column TEXT that had numbers in the samples, or that has nearly only numbers.
@@ -814,8 +818,8 @@ impl LoadTable {
         Ok(Box::new(Chain::new(open, None, None)))
     }
 
-    /// Returns the factor from the first `rows_max` rows in the sample of the first file to all rows of the table, for estimates. `None` if
-    /// the size of a file is unknown.
+    /// Returns the estimated ratio of all rows of the table to the first `rows_max` rows in the sample of the first file. `None` if the
+    /// size of a file is unknown.
     pub(crate) fn scale(&self, load: &Request, rows_max: u64) -> Option<f64> {
         let text_bytes =
             self.files.iter().map(|file| file.text_bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))?;

@@ -20,7 +20,7 @@ use super::sample::Cell;
 use super::sketch::Counts;
 use super::texts::Texts;
 
-/// The row counts of the tables.
+/// The schema, and the row counts of the tables that are known so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct World<'w> {
     pub(super) schema: &'w Schema,
@@ -64,9 +64,9 @@ pub(super) fn name(name: &str) -> String {
 pub(super) struct Keys<'d> {
     described: Described<'d>,
     world: World<'d>,
-    /// The expression of each column, if any.
+    /// The expression of each column; `None` if neither a key nor a reference determines it.
     pub(super) made: Vec<Option<Made>>,
-    /// `true` for each column whose rows are in groups.
+    /// `true` for each column whose equal values are in neighbouring rows.
     is_grouped: Vec<bool>,
 }
 
@@ -116,7 +116,7 @@ impl<'d> Keys<'d> {
             };
             references.push((number, reference, counts));
         }
-        // A column with two parents refers to the parent with fewer rows, whose keys the other parent most likely has, too.
+        // If a column has two parents, it refers to the parent with fewer rows: the other parent most likely has the same keys, too.
         references.sort_by_key(|(_, reference, _)| {
             let parents = self.world.parent(reference).map_or(u64::MAX, |(_, rows, _)| rows);
             (std::cmp::Reverse(reference.columns.len()), parents)
@@ -236,7 +236,7 @@ impl<'d> Keys<'d> {
         let span = i128::from(most) - i128::from(least);
         let step = span / i128::from(values.max(2) - 1);
         let fits = |int: &i64| step > 0 && (i128::from(*int) - i128::from(least)) % step == 0;
-        // For few keys, the step and the first key would reveal two values, unless the keys count from 1.
+        // The step and the first key of a few keys would reveal two of them, unless the keys are 1, 2, 3 and so on.
         let is_said = values >= ENOUGH as u64 || (step == 1 && least == 1);
         let is_regular = is_said
             && step > 0

@@ -6,10 +6,10 @@ use super::super::sketch::hash_int;
 use super::super::texts::Texts;
 use super::{Keys, name};
 
-/// The largest number of different values with which a column of a key keeps its values.
+/// A column of a key keeps its own values, however many rows are generated, only if they are at most this many different values.
 const FEW_MAX: f64 = 2000.0;
 
-/// The largest group of a tree whose line numbers are counted one by one.
+/// Line numbers are counted one by one only if the largest group has at most this many rows.
 const LINES_MAX: i64 = 100_000;
 
 impl Keys<'_> {

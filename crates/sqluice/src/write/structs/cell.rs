@@ -9,7 +9,7 @@ use sqluice_format::limits::LENGTH_MAX;
 /// The reason why a value can't be stored.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// The value consists of several values, so it must become JSON. Nothing was appended.
+    /// The value is a sequence, a map or a struct, and must become JSON. Nothing was appended.
     HasParts,
     /// The value is invalid, for this reason.
     Bad(String),
@@ -32,7 +32,7 @@ impl serde::ser::Error for Fault {
     }
 }
 
-/// Appends a value to its column. A value that consists of several values becomes JSON text; `json` is the buffer for it.
+/// Appends a value to its column. A sequence, a map or a struct becomes JSON text; `json` is a reused buffer for it.
 pub(super) fn append<T: Serialize + ?Sized>(
     value: &T,
     cells: &mut Cells,

@@ -16,7 +16,7 @@ pub(super) struct Columns {
     names: Vec<String>,
     cells: Vec<Cells>,
     rows: usize,
-    /// The column where the next field belongs, if the fields have the order of the columns.
+    /// The column that probably gets the next field: the one after the column of the last field.
     next: usize,
     /// `true` if a field without a column adds a column.
     grows: bool,
@@ -68,7 +68,7 @@ impl Columns {
         }
     }
 
-    /// Creates columns to which further fields of rows add columns.
+    /// Creates columns with these names. A field of a row that has no column adds one.
     pub(super) fn growing(names: &[String]) -> Columns {
         Columns { grows: true, ..Columns::new(names) }
     }

@@ -1,4 +1,4 @@
-//! Sources of rows from an iterator of structs.
+//! Sources that convert the structs of an iterator to rows.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use sqluice_core::source::{Part, Sink, Source};
 
 use super::row::{Columns, RowFault};
 
-/// The largest number of rows of a part. For this number of rows, the overhead of a part is small.
+/// The maximum number of rows of a part. With this many rows, the overhead of a part is small.
 const PART_ROWS: usize = 4096;
 
 /// The bytes of text and blobs that end a part.
 const PART_BYTES: usize = 4 << 20;
 
-/// The number of parts that are examined before the table is created.
+/// The number of parts that are converted before the table is created, to find its columns and their types.
 const LOOK_PARTS: usize = 4;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The first rows, already converted, with the names and kinds of their values.
+/// The first rows, converted, with the names of their fields and the kinds of their values.
 #[derive(Debug)]
 pub(super) struct Look {
     /// The names of the fields.
@@ -32,7 +32,7 @@ pub(super) struct Look {
     pub(super) kinds: Vec<Seen>,
     /// The number of examined rows.
     pub(super) rows: u64,
-    /// The least number of rows according to the iterator's size hint, if it has one.
+    /// The minimum number of rows according to the iterator's size hint, if it has one.
     pub(super) about: Option<u64>,
     parts: VecDeque<Columns>,
     /// The error of the row after these rows, if any.
@@ -40,7 +40,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Returns a number of rows for a part, chosen so that the bytes of a part are within `PART_BYTES` if its rows are like the first rows.
+    /// Returns the number of rows of a part, so that a part has at most `PART_BYTES` bytes if its rows are as large as the first rows.
     fn part_rows(&self) -> usize {
         let bytes: usize = self.parts.iter().map(Columns::data_bytes).sum();
         let each = bytes / (self.rows as usize).max(1);
@@ -48,7 +48,8 @@ impl Look {
     }
 }
 
-/// Reads the first rows, which may add columns to `names`. Also returns the iterator of the remaining rows.
+/// Reads the first rows. The names of the result are `names`, followed by the fields of these rows that are not among them. Also returns
+/// the iterator of the remaining rows.
 pub(super) fn look<T, E, I>(mut rows: I, names: &[String]) -> Result<(Look, I)>
 where
     T: Serialize,
@@ -94,7 +95,7 @@ where
     Ok((look, rows))
 }
 
-/// Converts rows until the part is full. Returns `true` if no rows are left.
+/// Converts rows until a part is full. Returns `true` if no rows are left, or a row was an error, which is then in `error`.
 fn fill<T, E, I>(columns: &mut Columns, rows: &mut I, before: u64, error: &mut Option<Error>) -> bool
 where
     T: Serialize,
@@ -137,13 +138,13 @@ fn failed(failure: impl Into<Failure>, number: u64) -> Error {
         .of_record("", number)
 }
 
-/// The table of the rows, and the mapping to its columns.
+/// The table that gets the rows, and the origin of each of its columns.
 #[derive(Debug)]
 pub(super) struct Target {
     table: String,
     names: Vec<String>,
     filled: Vec<Filled>,
-    /// The kinds of values from which the type of each column was inferred.
+    /// For each column whose type was inferred, the kinds of values that it was inferred from; `None` for other columns.
     watched: Vec<Option<Seen>>,
 }
 

@@ -1,14 +1,14 @@
-//! The findings in one column without a mask.
+//! Searches the values of one column without a mask, and keeps the findings.
 //!
 //! ```text
-//!  text ──┬── as a whole ──────── forms (e-mail address, card, name, ...); the text of a masked column?
-//!         ├── inside ──────────── forms that no other text has by chance
-//!         └── strings of JSON ─── both, and keys such as `password`
-//!  blob ───── readable parts ──── as texts
+//!  text ──┬── the whole text ────── has a form (e-mail address, card, name, ...)? is it also in a masked column?
+//!         ├── parts of the text ─── have a form that no other text has by chance?
+//!         └── strings in JSON ───── both; and do the keys suggest personal data, such as `password`?
+//!  blob ───── readable parts ────── searched as texts
 //! ```
 //!
-//! Some forms count only if a sufficient share of the similar values has them, in the whole column or in a block of rows. Blocks find a few
-//! names that stand together among many other values.
+//! A single value has some forms by chance. These forms are reported only if a sufficient share of the values has them, in the whole
+//! column or in a block of rows. Blocks find a few names that are neighbours among many other values.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,47 +22,48 @@ use crate::profile::hash_bytes;
 /// The number of rows of a block.
 const BLOCK_ROWS: usize = 256;
 
-/// The least number of values of a block that must have a form.
+/// The minimum number of values of a block that must have a form.
 const BLOCK_VALUES_MIN: usize = 16;
 
-/// The least number of different values with a form in a block.
+/// The minimum number of different values of a block that must have a form.
 const BLOCK_DIFFERENT_MIN: usize = 4;
 
-/// The largest number of bytes of a text whose form as a whole is determined.
+/// A longer text is searched only for parts that have a form. The limit is in bytes.
 const WHOLE_BYTES_MAX: usize = 200;
 
-/// The largest number of values of a column whose results are kept.
+/// The maximum number of values of a column whose results a thread keeps for repeated values.
 const KNOWN_VALUES_MAX: usize = 512;
 
-/// The number of values whose results a thread keeps, for all columns together.
+/// The maximum number of values whose results a thread keeps, for all columns together.
 const KNOWN_VALUES_OF_ALL: usize = 10_000;
 
-/// The largest number of keys whose kinds are kept.
+/// The maximum number of keys whose kinds of personal data are kept.
 const KNOWN_KEYS_MAX: usize = 1000;
 
-/// The largest number of kinds of personal data that keys inside one value suggest.
+/// The maximum number of kinds of personal data that are recorded for the keys inside one value.
 const KEYED_MAX: usize = 4;
 
-/// The least integer with the digits of a card.
+/// The smallest integer that has as many digits as a card number.
 const CARD_MIN: u64 = 1_000_000_000_000;
 
 /// The result for one value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Verdict {
     forms: ValueForms,
-    /// The number of the masked column that has the text, if any.
+    /// The number of the masked column that has the same text; `None` if no masked column has it.
     place: Option<u16>,
     is_json: bool,
     /// The kinds of personal data that keys in JSON suggest.
     keyed: [Option<&'static str>; KEYED_MAX],
 }
 
-/// The kinds of personal data that keys suggest, for keys that were seen.
+/// A cache: for each key seen so far, the kind of personal data that it suggests.
 #[derive(Debug, Default)]
 pub(super) struct Keys(HashMap<String, Option<&'static str>>);
 
 impl Keys {
-    /// Returns the kind of a value beside this key, unless the value is empty or a switch.
+    /// Returns the kind of personal data that a key suggests for its value. Returns `None` if the value is empty or a switch such as
+    /// `on`.
     pub(super) fn kind(&mut self, key: &str, value: &[u8]) -> Option<&'static str> {
         if key.is_empty() || !is_telling(value) {
             return None;
@@ -84,7 +85,7 @@ fn is_telling(value: &[u8]) -> bool {
     !switches.iter().any(|switch| value.eq_ignore_ascii_case(switch.as_bytes()))
 }
 
-/// The findings in a column, of the rows that one thread has seen.
+/// The findings in one column, among the rows that one thread has read.
 pub(super) struct ColumnFindings {
     /// The number of values that are not NULL.
     pub(super) values: u64,
@@ -92,15 +93,15 @@ pub(super) struct ColumnFindings {
     /// The number of values that are JSON.
     pub(super) json: u64,
     forms: FormCounts,
-    /// The forms that a sufficient share of the values of some block has, as a set of bits.
+    /// The forms, as a set of bits, that a sufficient share of the values has in at least one block.
     of_blocks: u8,
-    /// The number of values by the kind that their keys suggest.
+    /// For each kind of personal data, the number of values whose keys suggest it.
     pub(super) keyed: BTreeMap<&'static str, u64>,
-    /// The number of values that also stand in a masked column, by the number of this column.
+    /// For each masked column, by its number, the number of values that it has, too.
     pub(super) places: BTreeMap<u16, u64>,
     block: Block,
     keys: Keys,
-    /// The results for values that were seen, by their hashes. Empty before the first text.
+    /// The results for values that were seen, each with the hash of its value; empty until the first text.
     known: Vec<Option<(u64, Verdict)>>,
     known_max: usize,
 }
@@ -109,12 +110,12 @@ pub(super) struct ColumnFindings {
 #[derive(Default)]
 struct Block {
     forms: FormCounts,
-    /// The hashes of the values with a form.
+    /// The hashes of the block's values that have a form.
     hashes: Vec<u64>,
 }
 
 impl ColumnFindings {
-    /// Creates the findings of one of `columns` columns.
+    /// Creates empty findings for a column. `columns` is the number of columns that the thread searches, which share its cache.
     pub(super) fn new(columns: usize) -> ColumnFindings {
         ColumnFindings {
             values: 0,
@@ -131,7 +132,7 @@ impl ColumnFindings {
         }
     }
 
-    /// Looks at the values of a batch.
+    /// Searches the values of a batch, and adds the findings.
     pub(super) fn add(&mut self, column: &Column<'_>, rows: usize, texts: &KnownTexts) {
         if let (Values::Null, _) | (Values::Real(_), None) = (&column.values, column.validity) {
             self.values += if matches!(column.values, Values::Null) { 0 } else { rows as u64 };
@@ -190,7 +191,7 @@ impl ColumnFindings {
         }
     }
 
-    /// Counts a value beside a key.
+    /// Counts a value whose key suggests a kind of personal data.
     pub(super) fn count_key(&mut self, kind: &'static str) {
         *self.keyed.entry(kind).or_default() += 1;
     }
@@ -216,7 +217,7 @@ impl ColumnFindings {
         } else if std::str::from_utf8(text).is_ok() {
             verdict.forms = forms(text);
         } else {
-            // Malformed text is searched like a blob.
+            // Text that is not UTF-8 is searched like a blob: only its readable parts.
             readable(text, |part| verdict.add(part.as_bytes(), texts));
         }
         verdict

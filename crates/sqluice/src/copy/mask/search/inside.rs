@@ -1,19 +1,19 @@
-//! The parts of values that are values themselves: strings in JSON, and readable text in blobs.
+//! Finds values inside other values: strings in JSON, and readable text in blobs.
 
 use std::borrow::Cow;
 
-/// The least number of bytes of readable text in a blob.
+/// The minimum number of bytes of a readable text in a blob.
 const READABLE_MIN: usize = 9;
 
 /// A string or number in JSON.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct JsonValue<'j> {
-    /// The key of the value in its object, or of the array with the value; empty if there is no key.
+    /// The key of the value. A value in an array has the key of the array. Empty if there is no key.
     pub(super) key: Cow<'j, str>,
     pub(super) text: Cow<'j, str>,
 }
 
-/// Returns `true` if a text is a JSON object or array, by its ends.
+/// Returns `true` if a text begins and ends like a JSON object or array.
 pub(super) fn is_json(text: &[u8]) -> bool {
     let text = text.trim_ascii();
     matches!((text.first(), text.last()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')))
@@ -104,8 +104,8 @@ fn unescaped(text: &[u8]) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Calls `take` with each piece of readable text in a blob. Text with zero bytes between the letters, such as UTF-16, is read without the
-/// zeros, too.
+/// Calls `take` with each piece of readable text in a blob. If letters have zero bytes between them, as in UTF-16, the text without the
+/// zeros is passed, too.
 pub(super) fn readable(blob: &[u8], mut take: impl FnMut(&str)) {
     readable_as_stored(blob, &mut take);
     if blob.iter().filter(|byte| **byte == 0).count() * 4 > blob.len() {

@@ -1,4 +1,4 @@
-//! The distinct texts of masked columns, as hashes.
+//! The set of the distinct texts in masked columns. It stores only hashes of the texts.
 //!
 //! If there are more texts than fit, the set keeps the texts whose hashes begin with some zero bits: a sample of all texts.
 //!
@@ -11,16 +11,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::profile::hash_bytes;
 
-/// The number of parts of the set, each with a lock.
+/// The number of shards of the set. Each shard has its own lock.
 const SHARDS: usize = 64;
 
-/// The largest number of texts of a set.
+/// The maximum number of texts of a set.
 const TEXTS_MAX: usize = 4_000_000;
 
-/// The bytes of memory that a text takes at most.
+/// The maximum number of bytes of memory that a text of the set takes.
 const TEXT_BYTES: u64 = 48;
 
-/// The least number of characters of a text in the set.
+/// The minimum number of characters of a text in the set: shorter texts are equal by chance.
 const CHARACTERS_MIN: usize = 6;
 
 /// A hasher for keys that are hashes already.
@@ -91,7 +91,7 @@ impl MaskedTexts {
             return;
         }
         let mut shard = self.shard(hash);
-        // Another thread may have removed texts in the meantime.
+        // Check again under the lock: another thread may have thinned the set out meanwhile.
         if is_outside() {
             return;
         }
@@ -108,7 +108,7 @@ impl MaskedTexts {
         }
     }
 
-    /// Removes half of the texts until few enough are left.
+    /// Removes half of the texts, repeatedly, until the set has at most `texts_max`.
     fn thin(&self) {
         let _one_at_a_time = self.thinning.lock().unwrap_or_else(PoisonError::into_inner);
         while self.count.load(Ordering::Relaxed) > self.texts_max {
@@ -131,17 +131,17 @@ impl MaskedTexts {
     }
 }
 
-/// The distinct texts of masked columns, complete.
+/// The complete set of the texts of masked columns, or a sample of them.
 pub(super) struct KnownTexts {
     shards: Vec<Shard>,
     bits: u32,
-    /// The share of the texts that the set keeps, as one of this number.
+    /// The set has one of this many texts: 1 if it has all of them.
     pub(super) one_of: u64,
     is_empty: bool,
 }
 
 impl KnownTexts {
-    /// Returns the first masked column that has the text of a hash.
+    /// Returns the number of the first masked column that has the text with this hash; `None` if the set does not have the text.
     pub(super) fn column_of(&self, hash: u64) -> Option<u16> {
         if self.is_empty || hash.leading_zeros() < self.bits {
             return None;

@@ -6,7 +6,7 @@
 //!  other columns ──── texts, JSON, blobs ─────────────┘
 //! ```
 //!
-//! Invariant: a finding has no value, and does not depend on the number of threads.
+//! Invariant: a finding contains no value, and is the same for any number of threads.
 //!
 //! Modules, from the bottom up: `masked_texts`: the texts of masked columns; `inside`: values inside JSON and blobs; `column`: the findings
 //! in one column; `pairs`: tables of keys and values.
@@ -36,7 +36,7 @@ pub(super) struct Search<'a> {
     opened: &'a Opened,
     threads: usize,
     texts: KnownTexts,
-    /// The names of the masked columns. A text in `texts` has the position of its column here.
+    /// The names of the masked columns. The texts in `texts` refer to their column by its index in this list.
     masked: Vec<String>,
     is_strict: bool,
     context: &'a Context<'a>,
@@ -109,7 +109,7 @@ impl<'a> Search<'a> {
                     _ => None,
                 };
                 for hash in (0..batch.rows).filter_map(hash) {
-                    // Equal values often follow each other.
+                    // Equal values are often neighbours: add each run of them once.
                     if std::mem::replace(last, hash) != hash {
                         texts.add(hash, number);
                     }
@@ -119,8 +119,8 @@ impl<'a> Search<'a> {
         self.read(&masks.table, wanted, begin, take).map(drop)
     }
 
-    /// Searches columns of a table. `others` are the other columns, which may have the keys of values. Returns the findings of each wanted
-    /// column, in order.
+    /// Searches the columns `wanted` of a table. `others` are the other columns, in which the keys of values may be. Returns the findings
+    /// in each column of `wanted`, in order.
     ///
     /// # Errors
     /// If the run is cancelled, or a strict copy can't read the table.
@@ -183,7 +183,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns a remark if only some of the masked texts were looked for.
+    /// Returns the remark that only a sample of the masked texts was searched for; `None` if all were.
     pub(super) fn sample_remark(&self) -> Option<Remark> {
         let one_of = self.texts.one_of;
         let what = format!(
@@ -231,7 +231,7 @@ impl<'a> Search<'a> {
         cancel.check()?;
         match end {
             Err(error) if self.is_strict => Err(error),
-            // The copy reads the damaged pages, too, and reports them.
+            // A damaged page ends the search without an error: the copy reads the page, too, and reports it.
             _ => Ok(states),
         }
     }

@@ -1,23 +1,23 @@
-//! Tables of keys and values, such as settings: the key says what the value beside it is.
+//! Finds tables of keys and values, such as settings. In such a table, the key of a row shows the kind of data of its value.
 
 use sqluice_core::batch::{Column, Value};
 use sqluice_generator::words_of_name;
 
 use super::column::Keys;
 
-/// The last words of the names of columns with keys.
+/// The words with which names of key columns end.
 const KEYS: &str = "key name setting option property attribute parameter param variable field label k";
 
-/// The last words of the names of columns with values.
+/// The words with which names of value columns end.
 const VALUES: &str = "value val v content data text";
 
-/// Returns the pairs of a column with keys and a column with values.
+/// Returns the pairs of a key column and a value column, as indexes in `names`.
 pub(super) fn pairs(names: &[String]) -> Vec<(usize, usize)> {
     let with = |list: &'static str| (0..names.len()).filter(move |column| ends_with(list, &names[*column]));
     with(KEYS).flat_map(|key| with(VALUES).map(move |value| (key, value))).collect()
 }
 
-/// Returns `true` if the name of a column says that the column has keys.
+/// Returns `true` if the name suggests a column of keys.
 pub(super) fn has_keys(name: &str) -> bool {
     ends_with(KEYS, name)
 }
