@@ -264,8 +264,7 @@ impl Kinds {
     }
 
     /// Counts the values of a batch as text, apart from `\N`, the NULL marker that has no other meaning. `text` is the row of a value that
-    /// is
-    /// no number.
+    /// is no number.
     fn count_as_text(
         &mut self,
         column: &Column<'_>,
