@@ -124,7 +124,7 @@ impl Cutter {
         self.records
     }
 
-    /// Counts records anew, from `records.start` on, and stops before `records.end`.
+    /// Makes `records.start` the number of the next record. Cutting stops before the record with the number `records.end`.
     pub(super) fn number(&mut self, records: Range<u64>) {
         (self.records, self.records_max) = (records.start, records.end);
     }

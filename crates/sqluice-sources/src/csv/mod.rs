@@ -477,7 +477,8 @@ impl CsvSource {
         self
     }
 
-    /// Sets the counter of the rows that a sink takes although fields are missing.
+    /// Sets the counter of the rows that a sink takes although fields are missing at the end of their records. Decoding adds to the
+    /// counter.
     ///
     /// # Panics
     /// When a part was already handed out.

@@ -5,7 +5,7 @@
 //!  pieces of INSERT INTO t(b, a) VALUES ...
 //! ```
 //!
-//! In a dump of SQLite, text that is not UTF-8 is stored unchanged, as SQLite does.
+//! Text that is not UTF-8 is stored unchanged if the dump is one of SQLite: SQLite itself would store it so.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

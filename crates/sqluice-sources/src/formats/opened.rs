@@ -79,7 +79,7 @@ pub struct Opened {
     pub recognised: Recognised,
     /// The format and layout of the file, in words.
     pub words: String,
-    /// Properties of the whole file that the sample shows.
+    /// The size of the sample, and the properties of the file that it shows, such as the compression.
     pub sample: SampleFacts,
     /// The rows of the sample.
     pub rows: SampledRows,

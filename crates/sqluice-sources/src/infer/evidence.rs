@@ -300,7 +300,7 @@ impl Evidence {
         }
     }
 
-    /// Adds the evidence of other values of the same column.
+    /// Adds the evidence of other values of the same column. The result is the evidence of all values of both.
     pub fn merge(&mut self, other: Evidence) {
         let mut all = Evidence {
             flags: self.flags | other.flags,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Part::decode ──> batch ──> sink takes it ──> evidence of this part ──┐ when the part is done
-//!                                               evidence of all <───────┘ other than the guess: an error, all stop
+//!                                               evidence of all <───────┘ if it contradicts a guess: an error for all parts
 //! ```
 //!
 //! A right guess costs a look at every value and a lock for each part. A wrong guess stops the load, which can start again with better
@@ -43,7 +43,7 @@ pub struct Watched {
     pub counting: Option<Counting>,
 }
 
-/// The watch over guessed types. Clones share their evidence.
+/// Checks, during a load, that the values of columns have the types that were guessed for these columns. Clones share what they have seen.
 #[derive(Clone, Debug)]
 pub struct Watch(Arc<Shared>);
 
@@ -166,7 +166,7 @@ impl Watch {
     }
 }
 
-/// A watched source.
+/// A source whose rows are checked on their way to the sink: see [`Watch::over`].
 struct WatchedSource<S: ?Sized> {
     source: Box<S>,
     watch: Watch,
