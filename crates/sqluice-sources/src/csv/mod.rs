@@ -296,7 +296,7 @@ impl CsvOptions {
     }
 }
 
-/// A CSV file whose fields are known.
+/// A CSV file whose first record was read, so that its fields are known.
 pub struct CsvReader {
     file: PathBuf,
     options: CsvOptions,
@@ -311,7 +311,7 @@ pub struct CsvReader {
     member_starts: MemberStarts,
 }
 
-/// A CSV file whose rows can be read.
+/// A source of the rows of a CSV file.
 pub struct CsvSource {
     shared: Arc<Shared>,
     cutter: Cutter,
