@@ -19,7 +19,8 @@ pub(super) trait GivenRows {
     /// Gives the rows of this range to the sink, as one batch.
     fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused>;
 
-    /// Returns the bad row for a row that the sink refuses because of a column, with its place.
+    /// Returns the [`BadRow`] for row `row`, which can't be stored because of column `column`: `error` with the place of the value in the
+    /// input, and the bytes of the row.
     fn refused(&mut self, row: usize, column: usize, error: Error) -> BadRow;
 }
 

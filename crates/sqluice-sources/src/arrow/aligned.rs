@@ -11,13 +11,14 @@
 //!
 //! Invariant: metadata that readers accept is not changed.
 
-/// Indexes of fields in their tables: of a message, of a dictionary batch, and of a record batch.
+/// The indexes of fields in tables of the metadata: `HEADER_TYPE` and `HEADER` in a message, `DATA` in a dictionary batch, `COUNTS` in a
+/// record batch.
 const HEADER_TYPE: usize = 1;
 const HEADER: usize = 2;
 const DATA: usize = 1;
 const COUNTS: usize = 4;
 
-/// Codes of the header types of messages.
+/// The values of a message's field `HEADER_TYPE`, which tell what the message contains.
 const DICTIONARY_BATCH: u8 = 2;
 const RECORD_BATCH: u8 = 3;
 

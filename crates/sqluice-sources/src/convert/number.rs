@@ -113,7 +113,7 @@ impl Notation {
         }
     }
 
-    /// Appends the converted number of a text.
+    /// Appends the number that `text` means to `out`, as text that SQLite reads as a number.
     pub(super) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
         if text.len() > BYTES_MAX {
             return Err(Fault::Mismatch);

@@ -124,7 +124,7 @@ impl Cutter {
         self.records
     }
 
-    /// Counts records anew, from `records.start` on, and stops before `records.end`.
+    /// Makes `records.start` the number of the next record. Cutting stops before the record with the number `records.end`.
     pub(super) fn number(&mut self, records: Range<u64>) {
         (self.records, self.records_max) = (records.start, records.end);
     }
@@ -150,7 +150,7 @@ impl Cutter {
         self.left_out
     }
 
-    /// Takes back the part that was handed out last.
+    /// Takes back `cut`, the last part that [`Cutter::next`] returned, so that the next call cuts the same bytes again.
     pub(super) fn put_back(&mut self, cut: Cut) {
         let Cut { mut data, at, first_record, .. } = cut;
         data.append(&mut self.text.rest);

@@ -218,7 +218,7 @@ impl CsvPart {
         &self.cut.data[..self.raw_bytes]
     }
 
-    /// Gives some of the rows to the sink.
+    /// Gives the rows `rows` of `scratch` to the sink, as one batch. Returns the refusal of the sink if it does not take all of them.
     fn batch(&self, rows: Range<usize>, scratch: &mut Scratch, sink: &mut dyn Sink) -> Result<(), Refused> {
         let Scratch { rows_max, stride, spans, validity, nulls, .. } = scratch;
         let data = &self.cut.data;
@@ -244,7 +244,8 @@ impl CsvPart {
         sink.rows(&Batch { rows: rows.len(), columns })
     }
 
-    /// Returns the bad row for a refused row, with its place.
+    /// Returns the [`BadRow`] for row `row` of the batch, which can't be stored because of column `column`: `error` with the place of the
+    /// field (or of the record, if the file does not have the column), and the bytes of the record.
     #[cold]
     fn refused(
         &self,

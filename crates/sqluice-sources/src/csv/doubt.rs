@@ -32,7 +32,7 @@ pub struct Doubts(Mutex<Found>);
 #[derive(Debug, Default)]
 struct Found {
     fields: u64,
-    /// The place of the first of these fields in the file, and the number of its lines.
+    /// The place of the first of these fields in the file, and the number of lines of this field.
     first: Option<(Place, u64)>,
 }
 
@@ -42,7 +42,7 @@ impl Doubts {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Found::default();
     }
 
-    /// Adds a field with its place and the number of its lines.
+    /// Adds a field that begins at `place` and has `lines` lines.
     pub(super) fn add(&self, place: Place, lines: u64) {
         let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         found.fields += 1;
@@ -105,8 +105,9 @@ pub(super) fn doubt(
         .find_map(|(column, at, quotes)| Some(doubted(at, rows_in(text, column, quotes, options, usual)?)))
 }
 
-/// Returns `false` if a record has too few delimiters to consist of two rows. This is cheap to see if the delimiter is one byte. `text` is
-/// the record, perhaps with more behind it.
+/// Returns `false` if no field of a record can be rows: the file has one column, or the record has too few delimiters for two rows.
+/// Delimiters are only counted if the delimiter is one byte, because this is cheap. `text` is the text of the record, perhaps with more
+/// text behind the record.
 #[inline]
 pub(super) fn may_be_rows(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> bool {
     let delimiter = options.dialect.delimiter;

@@ -28,8 +28,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// Returns `true` if a record like the header can't be a row, because the header has text in a column of numbers. `numbers` is `true`
-    /// for each column of numbers.
+    /// Returns `true` if a record with the same fields as the header can't be a row, because a name in the header stands over a column of
+    /// numbers. `numbers` is `true` for each column of numbers.
     pub(super) fn is_no_row(&self, numbers: &[bool]) -> bool {
         let is_name = |(column, name): (usize, &String)| {
             let renamed = self.renamed.iter().find(|renamed| renamed.index == column);

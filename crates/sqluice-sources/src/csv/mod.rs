@@ -296,7 +296,7 @@ impl CsvOptions {
     }
 }
 
-/// A CSV file whose fields are known.
+/// A CSV file whose first record was read, so that its fields are known.
 pub struct CsvReader {
     file: PathBuf,
     options: CsvOptions,
@@ -311,7 +311,7 @@ pub struct CsvReader {
     member_starts: MemberStarts,
 }
 
-/// A CSV file whose rows can be read.
+/// A source of the rows of a CSV file.
 pub struct CsvSource {
     shared: Arc<Shared>,
     cutter: Cutter,
@@ -477,7 +477,8 @@ impl CsvSource {
         self
     }
 
-    /// Sets the counter of the rows that a sink takes although fields are missing.
+    /// Sets the counter of the rows that a sink takes although fields are missing at the end of their records. Decoding adds to the
+    /// counter.
     ///
     /// # Panics
     /// When a part was already handed out.

@@ -307,7 +307,7 @@ struct Reading<'p, 'a> {
     ended: bool,
     /// The first fault.
     fault: Option<Malformed>,
-    /// The state when the current quoted field began.
+    /// The state at the opening quote of the current field, to which the parser goes back if this quote never closes.
     before_quote: BeforeQuote,
 }
 

@@ -57,7 +57,7 @@ pub struct RepeatedHeaders(Mutex<[Repeated; 2]>);
 #[derive(Debug, Default)]
 struct Repeated {
     records: u64,
-    /// The first lines with such a record.
+    /// The numbers of the first lines at which such records begin, at most [`LINES_MAX`].
     lines: Vec<u64>,
 }
 

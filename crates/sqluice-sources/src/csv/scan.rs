@@ -265,8 +265,8 @@ impl Scan {
         Continue(true)
     }
 
-    /// Returns `true` if text follows one of the closing quotes in a block at `at`. `around` has the bits of
-    /// delimiters, quotes and line ends, which may follow.
+    /// Returns `true` if text follows one of the closing quotes in the block at `at`. `closing` has the bits of the closing quotes, and
+    /// `around` the bits of the bytes that may follow them: delimiters, quotes and line ends.
     fn breaks(&self, at: usize, closing: u64, around: u64, marks: Marks, data: &[u8]) -> bool {
         if closing == 0 {
             return false;

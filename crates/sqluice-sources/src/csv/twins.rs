@@ -81,7 +81,7 @@ pub(super) struct Setup {
     pub(super) sink: Taste,
 }
 
-/// The rows that a sink takes and refuses.
+/// The rules by which a sink of a test takes or refuses rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taste {
     /// `true` if the sink takes bad rows.

@@ -112,7 +112,7 @@ impl DumpFile {
     /// Appends `bytes` bytes from `offset` on to `to`; fewer only at the end of the dump.
     ///
     /// # Errors
-    /// If the file can't be read, or is shorter than it was.
+    /// If the file can't be read, or has become shorter since it was opened.
     pub fn read(&self, offset: u64, bytes: usize, to: &mut Vec<u8>) -> Result<()> {
         let at = to.len();
         to.resize(at + self.bytes_at(offset, bytes), 0);

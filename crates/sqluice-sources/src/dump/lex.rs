@@ -132,7 +132,8 @@ fn quoted(text: &[u8], at: usize, escapes: bool, whole: bool) -> Look {
     unended(text, whole, Look::Quoted)
 }
 
-/// Returns the position after the first `end` from `from` on, as `found` wraps it.
+/// Finds the first `end` from the position `from` on. Returns `found` with the position after it, or the result of [`unended`] if there is
+/// none.
 fn ended(text: &[u8], from: usize, end: &[u8], whole: bool, found: fn(usize) -> Look) -> Look {
     match text.get(from..).and_then(|rest| memchr::memmem::find(rest, end)) {
         Some(at) => found(from + at + end.len()),
@@ -140,7 +141,8 @@ fn ended(text: &[u8], from: usize, end: &[u8], whole: bool, found: fn(usize) -> 
     }
 }
 
-/// Returns the result for a string or comment without an end: it extends to the end of the dump.
+/// Returns the result for a string or comment without an end in `text`: `found` with the end of the dump if the window is the `whole` rest
+/// of the dump, or else [`Look::More`].
 fn unended(text: &[u8], whole: bool, found: fn(usize) -> Look) -> Look {
     if whole { found(text.len()) } else { Look::More }
 }

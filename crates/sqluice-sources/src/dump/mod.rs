@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  dump ──> split ──> statements without rows ──> SQLite
-//!             └─────> pieces of literal rows ───> rows: a source for each table, decoded on all cores
+//!             └─────> rows written as literals ─> a source for each table (`rows`): pieces of the text, decoded on all cores
 //! ```
 //!
 //! Modules, from the bottom up:

@@ -5,7 +5,7 @@
 //!  pieces of INSERT INTO t(b, a) VALUES ...
 //! ```
 //!
-//! In a dump of SQLite, text that is not UTF-8 is stored unchanged, as SQLite does.
+//! Text that is not UTF-8 is stored unchanged if the dump is one of SQLite: SQLite itself would store it so.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,9 +54,10 @@ pub struct Shape {
 /// The rows of a table: pieces of a dump, or rows that a server sends.
 #[derive(Clone, Debug, Default)]
 pub struct TableRows {
-    /// Each piece, and the description of its rows.
+    /// The pieces of the dump with rows of the table, in the order of the dump, each with the description of its rows.
     pub pieces: Vec<(Piece, Arc<Shape>)>,
-    /// For rows from a server: the number of each table, and the description of its rows. Each partition is a table.
+    /// For rows that a server sends: the tables of the server whose rows are stored in this table, each by its number and with the
+    /// description of its rows. A partition is a table of the server.
     pub sent: Vec<(usize, Arc<Shape>)>,
 }
 

@@ -65,7 +65,7 @@ struct SentPart {
     spare: Spare,
     name: Arc<PathBuf>,
     first_row: u64,
-    /// Permits only one long block at a time; released with the part.
+    /// The permission to hold a long block, which only one part has at a time. It is returned when the part is dropped.
     _turn: Option<Turn>,
 }
 

@@ -329,7 +329,7 @@ fn preferred(path: &Path) -> Option<Delimiter> {
     (name.ends_with(".tsv") || name.ends_with(".tab")).then_some(Delimiter::TAB)
 }
 
-/// The rows of a CSV file whose dialect is known.
+/// An opened CSV file, whose dialect is known. Its [`Content`] reads the rows.
 struct CsvFile {
     /// The names in the header of the sample. If the header differs when the rows are read, the file has changed in between.
     header: Vec<String>,

@@ -215,7 +215,7 @@ fn suggest_records(json: &mut JsonFile, input: &InputFile, rows: u64, sample: &S
     Ok(())
 }
 
-/// The rows of a JSON file.
+/// An opened JSON file. Its [`Content`] reads the rows.
 struct JsonFile {
     options: JsonOptions,
     /// The keys of the records that were read so far.

@@ -28,7 +28,8 @@ pub struct OpenRequest<'a> {
     pub columns: Option<&'a [String]>,
     /// The columns that the user or the database declares for the table; empty if the table is not declared.
     pub declared: &'a [&'a str],
-    /// The column names in all settings. JSON looks for them even after the sample, and blanks around such names are kept.
+    /// The names of columns in all settings. If the sample of a JSON file lacks one of them, the rest of the file is searched for it. CSV
+    /// keeps the blanks around a name that is listed here with its blanks.
     pub named: &'a [String],
     /// `true` if the new tables are STRICT, which have no NUMERIC columns.
     pub strict: bool,
@@ -79,7 +80,7 @@ pub struct Opened {
     pub recognised: Recognised,
     /// The format and layout of the file, in words.
     pub words: String,
-    /// Properties of the whole file that the sample shows.
+    /// The size of the sample, and the properties of the file that it shows, such as the compression.
     pub sample: SampleFacts,
     /// The rows of the sample.
     pub rows: SampledRows,
@@ -121,7 +122,7 @@ pub struct WantedRows<'a> {
     pub as_text: &'a [bool],
     /// `true` for each column of the table that is declared as BLOB.
     pub as_blob: &'a [bool],
-    /// The numbers of the rows: the first one has the number `rows.start`.
+    /// The numbers of the rows: the first row has the number `rows.start`, and reading stops before the row `rows.end`.
     pub rows: Range<u64>,
 }
 

@@ -38,7 +38,7 @@ impl Format for Parquet {
     }
 }
 
-/// The rows of a Parquet file.
+/// An opened Parquet file. Its [`Content`] reads the rows.
 struct ParquetRows {
     parquet: ParquetFile,
     options: ArrowOptions,

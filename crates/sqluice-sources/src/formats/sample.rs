@@ -14,7 +14,7 @@ pub(super) fn longer(bytes: usize, bytes_max: usize) -> usize {
     bytes.max(1).saturating_mul(SAMPLE_GROWTH).min(bytes_max)
 }
 
-/// Properties of the whole file that a sample shows.
+/// The size of a sample, and the properties of its file that it shows, such as the compression.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SampleFacts {

@@ -142,7 +142,7 @@ impl Content for DatabaseTable {
     }
 }
 
-/// The fields and constants for the columns of the new table.
+/// The values for the columns of the new table: fields of the old table, and constants.
 struct Mapping {
     filled: Vec<Filled>,
     /// The field of the old table for each column; `None` if the column is filled with a constant.

@@ -15,8 +15,9 @@
 //!
 //! A column has the first type that takes each of its values. NULL is no evidence; a column of NULLs is TEXT.
 //!
-//! The reason: printing the stored values must give back each byte of each field. The digits of an integer do. The digits of a float do
-//! with the printer that the column came from, whichever this was. In detail:
+//! The reason: it must be possible to print the text of each field again, byte by byte, from the value that SQLite stores. For an integer
+//! in the form above this is always possible. For floats it is possible if one printer (a program that prints floats by one rule) prints
+//! the texts of all values. In detail:
 //!
 //! * Every float keeps a decimal of up to 15 significant digits: the fewest digits that read as the float are the decimal's own. (Beyond 17
 //!   decimals, SQLite is not known to round to the nearest float.) Other values are printed and compared.
@@ -299,7 +300,7 @@ impl Evidence {
         }
     }
 
-    /// Adds the evidence of other values of the same column.
+    /// Adds the evidence of other values of the same column. The result is the evidence of all values of both.
     pub fn merge(&mut self, other: Evidence) {
         let mut all = Evidence {
             flags: self.flags | other.flags,

@@ -25,11 +25,11 @@ use sqluice_format::value::Value;
 use super::{Evidence, Inferred};
 use crate::convert::{Reading, Readings};
 
-/// A column of a sample is given up when more than this number of values are in [`Kinds::others`], and neither the plain numbers nor the
-/// dates and numbers in another notation are as many.
+/// A column of a sample is given up (its values are no longer counted) when [`Kinds::others`] is greater than this number, than the number
+/// of plain numbers, and than the number of dates and of numbers in another notation together.
 const OTHERS_MIN: u64 = 16;
 
-/// As [`OTHERS_MIN`], for a part of a loaded file: the rest of the part is not counted then.
+/// The same limit as [`OTHERS_MIN`] for a part of a loaded file. Only the rest of this part is not counted.
 const OTHERS_MIN_OF_PART: u64 = 4096;
 
 /// The number of dates, or of numbers in another notation, after which a sample's values are assumed to be of that kind.
@@ -81,8 +81,8 @@ pub enum Counting {
     All,
     /// All values of a part. A column is given up when it has many values, and most of them are text.
     Part,
-    /// The values of a column that is text in the samples. A batch of text is not read: if some values of the batch show that hardly any
-    /// are numbers, all of its values count as text.
+    /// The values of a column that is text in the samples. A few values of each batch are read first. If at most a quarter of them are
+    /// numbers, all values of the batch count as text, except the NULL marker `\N`.
     MostlyText,
 }
 
@@ -264,8 +264,7 @@ impl Kinds {
     }
 
     /// Counts the values of a batch as text, apart from `\N`, the NULL marker that has no other meaning. `text` is the row of a value that
-    /// is
-    /// no number.
+    /// is no number.
     fn count_as_text(
         &mut self,
         column: &Column<'_>,

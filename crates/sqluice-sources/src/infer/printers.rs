@@ -42,7 +42,7 @@ impl Printers {
         Printers(self.0 & !other.0)
     }
 
-    /// Returns the printers of the set that `keep` keeps. `keep` is called with no other printer.
+    /// Returns the printers of the set for which `keep` returns `true`. `keep` is called only for printers of the set.
     pub(super) fn retain(self, keep: impl Fn(Printer) -> bool) -> Printers {
         let all = [Printer::Shortest, Printer::Fifteen, Printer::Decimals, Printer::Scientific];
         let lost = all.into_iter().filter(|&printer| self.has(printer) && !keep(printer));

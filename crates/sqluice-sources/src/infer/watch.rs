@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Part::decode ──> batch ──> sink takes it ──> evidence of this part ──┐ when the part is done
-//!                                               evidence of all <───────┘ other than the guess: an error, all stop
+//!                                               evidence of all <───────┘ if it contradicts a guess: an error for all parts
 //! ```
 //!
 //! A right guess costs a look at every value and a lock for each part. A wrong guess stops the load, which can start again with better
@@ -43,7 +43,7 @@ pub struct Watched {
     pub counting: Option<Counting>,
 }
 
-/// The watch over guessed types. Clones share their evidence.
+/// Checks, during a load, that the values of columns have the types that were guessed for these columns. Clones share what they have seen.
 #[derive(Clone, Debug)]
 pub struct Watch(Arc<Shared>);
 
@@ -80,7 +80,7 @@ struct Seen {
 }
 
 impl Watch {
-    /// Creates a watch over some columns.
+    /// Creates a watch over the columns in `watched`; the values of all other columns are not looked at.
     pub fn new(watched: &[Watched]) -> Watch {
         let evidence = watched.iter().map(|watched| watched.evidence).collect();
         let kinds = watched.iter().map(|watched| watched.counting.map(Kinds::new)).collect();
@@ -104,7 +104,7 @@ impl Watch {
         Box::new(WatchedSource { source, watch: self.clone(), parts: 0 })
     }
 
-    /// Wraps a source of a chain as [`Watch::over`] does.
+    /// Wraps a source like [`Watch::over`], and returns a source that can be a part of a chain of sources.
     pub fn over_counted(&self, source: Box<dyn Counted>) -> Box<dyn Counted> {
         Box::new(WatchedSource { source, watch: self.clone(), parts: 0 })
     }
@@ -114,12 +114,13 @@ impl Watch {
         self.seen().broken.is_some()
     }
 
-    /// Returns the evidence so far, for each watched column.
+    /// Returns the evidence of the values so far, for each column that was given to [`Watch::new`], in the order of these columns.
     pub fn evidence(&self) -> Vec<Evidence> {
         self.seen().evidence.clone()
     }
 
-    /// Returns the columns whose kinds were counted, each with the kinds of its values.
+    /// Returns the kinds of the values so far: for each column whose kinds are counted ([`Watched::counting`]), its index in the batches
+    /// and its kinds.
     pub fn kinds(&self) -> Vec<(usize, Kinds)> {
         let seen = self.seen();
         let columns = self.0.columns.iter().zip(&seen.kinds);
@@ -165,7 +166,7 @@ impl Watch {
     }
 }
 
-/// A watched source.
+/// A source whose rows are checked on their way to the sink: see [`Watch::over`].
 struct WatchedSource<S: ?Sized> {
     source: Box<S>,
     watch: Watch,

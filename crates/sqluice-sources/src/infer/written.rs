@@ -189,7 +189,7 @@ impl<'a> Written<'a> {
             && printed.eq(self.digits().skip_while(|&digit| digit == b'0').take(digits))
     }
 
-    /// Returns `true` if `real`, printed with the same number of decimals, is the text.
+    /// Returns `true` if `real`, printed with as many decimals as the number has, gives the text of the number.
     fn is_exact(&self, real: f64) -> bool {
         if self.fraction.is_none()
             && let Ok(int) = self.text.parse::<i64>()
@@ -199,7 +199,8 @@ impl<'a> Written<'a> {
         format!("{real:.*}", self.decimals()) == self.text
     }
 
-    /// Returns `true` if `real`, printed with an exponent and the same number of decimals, is the text.
+    /// Returns `true` if `real`, printed with an exponent and as many decimals as the number has, gives the same digits and the same value
+    /// of the exponent. The style of the exponent may differ.
     fn is_scientific(&self, real: f64) -> bool {
         let Some(exponent) = self.exponent else { return false };
         let printed = format!("{real:.*e}", self.decimals());

@@ -135,7 +135,7 @@ pub fn expand<P: AsRef<Path>>(patterns: &[P]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns an error if standard input (`-`) is named twice.
+/// Checks that the files have standard input (`-`) at most once, because it can be read only once.
 ///
 /// # Errors
 /// If standard input is named twice.

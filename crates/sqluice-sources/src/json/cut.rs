@@ -286,7 +286,8 @@ struct Scan {
 }
 
 impl Scan {
-    /// Returns the end of a part of lines, if the data has it.
+    /// Searches the rest of `data` for the end of a part, if each record is a line. Returns `None` if `data` ends first, unless `data` ends
+    /// with a whole line and the input has `ended`.
     fn lines(&mut self, data: &[u8], ended: bool) -> Option<usize> {
         while let Some(newline) = memchr::memchr(b'\n', &data[self.at..]) {
             let end = self.at + newline;
@@ -300,7 +301,8 @@ impl Scan {
         (ended && self.record == data.len() && self.record > 0).then_some(self.record)
     }
 
-    /// Returns the end of a part, if the data has it: a part of array elements or of objects one after another.
+    /// Searches the rest of `data` for the end of a part, if the records are elements of an array or objects one after another. Returns
+    /// `None` if `data` ends first.
     fn values<const IN_ARRAY: bool>(&mut self, data: &[u8], ended: bool) -> Option<usize> {
         while self.at < data.len() {
             if self.in_string {

@@ -199,7 +199,7 @@ pub fn unique_names(keys: Vec<String>) -> (Vec<String>, Vec<Renamed>) {
     unique(keys)
 }
 
-/// A file whose rows can be read.
+/// A source of the rows of a JSON file.
 pub struct JsonSource {
     shared: Arc<Shared>,
     cutter: Cutter,

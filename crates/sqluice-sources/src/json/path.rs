@@ -172,7 +172,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Returns the error for a document without the array.
+    /// Returns the error for a document in which the array was not found. It names the path up to the first key that was not found.
     pub(super) fn lost(&self, why: &str) -> Error {
         let at = RecordsPath(self.path.0[..self.path.depth().min(self.found + 1)].to_vec());
         Error::input(format!("the file has no array at {}: {at}: {why}", self.path)).hint(message![
@@ -226,7 +226,7 @@ fn is_key(quoted: &[u8], key: &str) -> bool {
     unquoted(quoted).is_some_and(|found| found == key)
 }
 
-/// Returns the text of a string with quotes.
+/// Returns the text of a string that is given with its quotes and escapes; `None` if it is not a valid string.
 fn unquoted(quoted: &[u8]) -> Option<String> {
     let (end, escapes) = string_end(quoted, 0, true).ok()?;
     let text = &quoted[1..end];

@@ -7,7 +7,8 @@
 //!
 //! Invariant: the rows are those of `tpchgen`, in the same order, for any number of parts.
 //!
-//! All comments are parts of one text of 300 MiB. It is generated with the first rows and stays in memory, because batches refer to it.
+//! All comments are parts of one text of 300 MiB. This text is generated when the first rows are, and stays in memory, because batches
+//! refer to it.
 
 mod columns;
 mod tables;
@@ -156,7 +157,7 @@ impl Source for TpchTable {
     }
 }
 
-/// Part `part` of `parts`, starting at 1.
+/// A part of a table: number `part`, counted from 1, of `parts` parts.
 #[derive(Debug)]
 struct TpchPart {
     table: Table,

@@ -168,7 +168,7 @@ impl<'a> Node<'a> {
 
     fn child_pointer(self, index: usize) -> Option<NonNull<Raw>> {
         assert!(i64::try_from(index).is_ok_and(|index| index < self.raw.n_children));
-        // SAFETY: the list has `n_children` pointers.
+        // SAFETY: `children` points to `n_children` pointers, as the caller of `root` guarantees, and `index` is smaller.
         NonNull::new(unsafe { *self.raw.children.add(index) })
     }
 
@@ -182,7 +182,7 @@ impl<'a> Node<'a> {
 
     fn pointer(self, buffer: usize) -> Option<NonNull<u8>> {
         assert!(i64::try_from(buffer).is_ok_and(|buffer| buffer < self.raw.n_buffers));
-        // SAFETY: the list has `n_buffers` pointers.
+        // SAFETY: `buffers` points to `n_buffers` pointers, as the caller of `root` guarantees, and `buffer` is smaller.
         NonNull::new(unsafe { *self.raw.buffers.add(buffer) }.cast_mut().cast())
     }
 
@@ -250,13 +250,14 @@ impl<'a> Node<'a> {
         if count == 0 {
             return Ok(Vec::new());
         }
-        // SAFETY: the last buffer contains the sizes of the data buffers.
+        // SAFETY: the last buffer of an array of views has a size of 8 bytes for each of the `count` data buffers, as the interface
+        // demands.
         let sizes = unsafe { self.bytes(buffers - 1, 0, count * size_of::<i64>())? };
         let sizes = sizes.chunks_exact(size_of::<i64>()).map(|size| size.try_into().map(i64::from_ne_bytes));
         let buffers = sizes.zip(2..).map(|(size, buffer)| {
             let size = size.unwrap_or(-1);
             let size = usize::try_from(size).map_err(|_| format!("its buffer {buffer} has {size} bytes"))?;
-            // SAFETY: the buffer has the given size.
+            // SAFETY: the producer states that the buffer has `size` bytes, and the caller of `root` guarantees that this is true.
             unsafe { self.bytes(buffer, 0, size) }
         });
         buffers.collect()
@@ -268,7 +269,7 @@ impl<'a> Node<'a> {
         }
         let first = self.offset() + from;
         let (start, skipped) = (first / 8, first % 8);
-        // SAFETY: the buffer has one bit for each value.
+        // SAFETY: the buffer has one bit for each value of the array, and `from` and `len` are within the array's length.
         let bytes = unsafe { self.bytes(buffer, start, (skipped + len).div_ceil(8))? };
         Ok(BooleanBuffer::new(bytes, skipped, len))
     }
@@ -307,7 +308,7 @@ impl<'a> Node<'a> {
         let buffers = usize::try_from(self.raw.n_buffers).unwrap_or(0);
         numbers.extend([self.length(), self.offset(), self.raw.null_count as usize, buffers]);
         if !self.raw.buffers.is_null() {
-            // SAFETY: the list has `n_buffers` pointers.
+            // SAFETY: `buffers` is not NULL, so it points to `n_buffers` pointers, as the caller of `root` guarantees.
             let buffers = unsafe { slice::from_raw_parts(self.raw.buffers, buffers) };
             numbers.extend(buffers.iter().map(|buffer| buffer.addr()));
         }

@@ -428,9 +428,8 @@ impl<'s> Sniffer<'s> {
         self.with_crlf(&reading).unwrap_or(reading)
     }
 
-    /// Reads the sample with LF and CR as text, if the first line ends with CRLF. Returns the reading if it makes all records regular,
-    /// which
-    /// they are not in `plain`.
+    /// Reads the sample with LF and CR as text, if the first line ends with CRLF. Returns the reading if all records are regular in it, but
+    /// not in `plain`.
     fn with_crlf(&self, plain: &Reading<'s>) -> Option<Reading<'s>> {
         let bare = |(at, &byte): (usize, &u8)| byte == b'\n' && (at == 0 || self.text[at - 1] != b'\r');
         let is_certain = plain.is_regular() || self.given.line_end.is_some();

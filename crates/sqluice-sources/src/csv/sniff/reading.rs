@@ -330,7 +330,8 @@ impl<'s> Reading<'s> {
         share(self.table().filter(|&row| self.rows[row].fields.len() >= 2).count(), self.table().count())
     }
 
-    /// Returns the share of the table's records that have the usual width, or nearly.
+    /// Returns the share of the table's records that have about the usual width: at least two fields, and at most a quarter of the width
+    /// (or one field, if this is more) above or below it.
     fn near(&self) -> f64 {
         let slack = (self.width / 4).max(1);
         let near = |row: &usize| {

@@ -31,7 +31,8 @@ pub struct Sniffed {
     /// The line of the record at the end of the file that looks like a footer. The footer stays a record, and becomes a bad row if its
     /// number of fields is wrong.
     pub footer: Option<u64>,
-    /// The line of the header of a larger table that begins below other records, if these have other numbers of fields.
+    /// The line of the header of a second, larger table that begins below the first records, if the first records have other numbers of
+    /// fields.
     pub table_below: Option<u64>,
     /// A flag for each field, `true` if the records of the sample have numbers in the field, and beside them only missing values.
     pub numbers: Vec<bool>,

@@ -17,7 +17,7 @@ use super::pieces::{
 };
 use super::types::Kind;
 
-/// Translates an expression.
+/// Returns an expression as SQL of SQLite, or the reason why it is not translated.
 pub(super) fn translate(tokens: &[Token], scope: &Scope<'_>) -> Result<String, Why> {
     translate_computed(tokens, scope).map(|(sql, _)| sql)
 }

@@ -115,7 +115,8 @@ impl Translator {
             .map_err(|Near(near)| refused(sql, line, &format!("can't be parsed at {near}")))
     }
 
-    /// Handles a statement that can't be split into tokens.
+    /// Handles a statement that can't be split into tokens: returns an error if its first words say that it may change rows or tables, and
+    /// otherwise leaves it out with a note.
     fn take_words(&mut self, sql: &str, line: u64) -> Result<()> {
         let words: Vec<String> = sql
             .lines()
@@ -158,7 +159,7 @@ impl Translator {
         }
     }
 
-    /// Parses SET statements that decide the meaning of names.
+    /// Parses a SET statement, and applies it if it decides the meaning of names.
     fn set(&mut self, cursor: &mut Cursor<'_>) {
         if self.dialect == Dialect::Postgres && cursor.word("SEARCH_PATH") {
             cursor.next();

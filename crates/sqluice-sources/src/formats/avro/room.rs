@@ -18,7 +18,7 @@ pub(super) struct Room {
     record_bytes: u64,
 }
 
-/// The maximum size of a record's values. Together with the batch before them, it still fits an offset of 31 bits.
+/// The maximum size of a record's values, in bytes. The offsets in a batch, which have 31 bits, then reach the end of its last record.
 const RECORD_BYTES_MAX: u64 = i32::MAX as u64 - 2 * BATCH_BYTES;
 
 impl Room {

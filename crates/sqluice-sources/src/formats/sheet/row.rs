@@ -114,7 +114,8 @@ impl Fault {
         Fault { error, row: Some(row), column: None }
     }
 
-    /// Returns the error with its place. `sheet` is the place of the sheet.
+    /// Returns the error with the place of its row or cell. `sheet` is the place of the sheet. An error that already has a place, or is not
+    /// about the input, is returned unchanged.
     pub(super) fn placed(self, sheet: &Place) -> Error {
         if self.error.place().is_some() || !matches!(self.error.kind(), sqluice_core::error::ErrorKind::Input)
         {

@@ -35,7 +35,7 @@ pub(super) struct Met {
     first_error: Option<(Place, String)>,
     /// The number of formulas without a stored value, which became NULL.
     no_values: u64,
-    /// The first row after an empty row that looks like the header of another table.
+    /// The place of the first row that follows an empty row and looks like the header of another table.
     other_header: Option<Place>,
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Table {
     pub(super) columns: RangeInclusive<u32>,
     /// The user's range, or the whole sheet.
     pub(super) area: Area,
-    /// The row number of the header, and its texts.
+    /// The row number of the header, and the texts of its cells; `None`: the table has no header.
     pub(super) header: Option<(u32, Vec<String>)>,
     /// `true` for each column whose cells in the first rows are mostly numbers, booleans or dates.
     pub(super) typed: Vec<bool>,

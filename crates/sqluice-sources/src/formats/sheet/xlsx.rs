@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  _rels/.rels ──> xl/workbook.xml ──> xl/_rels/workbook.xml.rels ──> xl/worksheets/sheet1.xml     rows, as a stream
-//!                  names, states, 1904                                xl/sharedStrings.xml         held
-//!                                                                     xl/styles.xml                held: what numbers are shown as
+//!                  names, states, 1904                                xl/sharedStrings.xml         kept in memory
+//!                                                                     xl/styles.xml                kept in memory
 //! ```
 
 use std::collections::HashMap;
@@ -279,7 +279,8 @@ impl Book for Xlsx {
         }))
     }
 
-    /// Merged cells come after the rows in a part. So the part is inflated and searched for them, and the rows are not parsed.
+    /// Returns the merged cells of a sheet whose first row is `row`. In the part of the sheet, merged cells come after the rows. So the
+    /// part is inflated and searched for elements `mergeCell`, and its rows are not parsed.
     fn merged(&self, sheet: usize, row: u32) -> Result<Vec<Area>, Fault> {
         let mut part = BufReader::with_capacity(64 << 10, self.package.part(&self.parts[sheet])?);
         let mut merged = Vec::new();

@@ -154,7 +154,8 @@ pub(super) fn list(whole: &Whole, listing: &mut Listing<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Finds the directory. The inner error is the reason why there is none.
+/// Finds the directory. The outer error is that of reading the file; the inner error is the reason why the file has no directory that can
+/// be read.
 fn find(window: &mut Window<'_>) -> Result<Result<Directory, Missing>> {
     let bytes = window.bytes();
     let tail_bytes = bytes.min(COMMENT_BYTES_MAX + END_BYTES as u64);
@@ -413,8 +414,8 @@ fn extra_field(mut extra: &[u8], wanted: u16) -> Option<&[u8]> {
     None
 }
 
-/// Sets the last offset at which each member may end, and refuses members that share bytes. `ends` contains the end of each member by its entry
-/// in the directory, which does not count the extra fields of the local header.
+/// Sets the last offset at which each member may end, and refuses members that share bytes. `ends` has the end of each member as far as its
+/// entry in the directory shows it: without the extra fields of the local header.
 fn part(listing: &mut Listing<'_>, ends: &[u64], directory: u64) {
     let (members, found) = (&mut listing.members, &mut listing.found);
     let mut order: Vec<(u64, usize)> = Vec::with_capacity(ends.len());

@@ -2,7 +2,7 @@
 
 use super::Foreign;
 
-/// Formats by their whole first line.
+/// Whole first lines of files, and the format that each of them shows.
 const FIRST_LINES: &[(&str, Foreign)] = &[
     ("BEGIN:VCARD", Foreign::text("a vCard file of contacts", "export the contacts as CSV, and load that")),
     (
@@ -21,7 +21,7 @@ const FIRST_LINES: &[(&str, Foreign)] = &[
     ),
 ];
 
-/// Formats by the beginning of their first line.
+/// Beginnings of first lines of files, and the format that each of them shows.
 const STARTS: &[(&str, Foreign)] = &[
     ("\\documentclass", LATEX),
     ("\\documentstyle", LATEX),
