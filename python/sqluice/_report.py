@@ -753,7 +753,7 @@ class SavedTable:
     name: str
     rows: int
     by_gap: int
-    """Rows on pages that no tree names, and whose rowids fill a gap of the table."""
+    """Rows on pages that no tree names, and whose rowids lie in a gap of the table."""
     by_shape: int
     """Rows that only the number and kinds of their columns join to the table."""
     conflicts: int
@@ -762,6 +762,8 @@ class SavedTable:
     """Rows that were found twice with the same values, and are kept once."""
     rejected: int
     """Rows that break a constraint; they are in the table rejected_NAME."""
+    orphans: int
+    """Foreign keys of saved rows that refer to no row. They are counted if damage was found, when the rows are written."""
     lost_rows: int
     """Rows that are lost on existing pages."""
     lost_page_count: int

@@ -1,4 +1,4 @@
-//! SIGKILL while the command writes: a new database, also of a dump or an archive, an existing one, a copy, a merge, files of an export, and temporary space.
+//! SIGKILL while the command writes: a new database, also of a dump or an archive, an existing one, a copy, a merge, a recovery, files of an export, and temporary space.
 
 mod archive;
 mod copy;
@@ -12,4 +12,5 @@ mod full_text;
 mod in_place;
 mod merge;
 mod new;
+mod recover;
 mod spill;
