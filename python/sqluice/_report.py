@@ -754,7 +754,7 @@ class SavedTable:
     name: str
     rows: int
     by_gap: int
-    """Rows on pages that no tree names, and whose rowids fill a gap of the table."""
+    """Rows on pages that no tree names, and whose rowids lie in a gap of the table."""
     by_shape: int
     """The number of rows that match the table only by the number and kinds of their columns."""
     conflicts: int
@@ -763,6 +763,8 @@ class SavedTable:
     """Rows that were found twice with the same values, and are kept once."""
     rejected: int
     """Rows that break a constraint; they are in the table rejected_NAME."""
+    orphans: int
+    """Foreign keys of saved rows that refer to no row. They are counted if damage was found, when the rows are written."""
     lost_rows: int
     """Rows that are lost although their pages exist."""
     lost_page_count: int

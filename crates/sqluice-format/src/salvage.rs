@@ -16,6 +16,12 @@ use crate::value::SerialType;
 use crate::varint;
 use crate::view::{CellView, PageView};
 
+/// The weight of an entry in order, where entries overlap.
+const IN_ORDER: usize = 16;
+
+/// The weight of an entry out of order, where entries overlap.
+const OUT_OF_ORDER: usize = 5;
+
 /// The entries of a page, and what is known about the page.
 #[derive(Clone, Debug, Default)]
 pub struct Salvage {
@@ -86,7 +92,11 @@ impl Salvage {
         let (view, was_clipped) = match PageView::new(bytes, number, geometry) {
             Some(view) if !has_pointers_in_cells(bytes, number, view.cells()) => (view, false),
             _ => {
-                clipped = with_natural_count(bytes, number, geometry)?;
+                if let Some(filling) = Salvage::of_filling_cells(bytes, number, geometry, types) {
+                    *self = filling;
+                    return PageKind::from_byte(bytes[places(bytes, number)?.0]);
+                }
+                clipped = with_count(bytes, number, geometry, None)?;
                 (PageView::new(&clipped[..], number, geometry)?, true)
             }
         };
@@ -138,9 +148,43 @@ impl Salvage {
             self.is_whole = true;
             return Some(kind);
         }
+        if !was_clipped
+            && self.lost > 0
+            && let Some(filling) = Salvage::of_filling_cells(bytes, number, geometry, types)
+        {
+            *self = filling;
+            return Some(kind);
+        }
         self.find_by_records(&view, types);
-        self.drop_overlapping(kind.is_index());
+        self.drop_overlapping(&view);
         Some(kind)
+    }
+
+    /// Reads a leaf whose number of cells is damaged, if its first cells fill it from the start of its cells to its end, with the free blocks,
+    /// and do not overlap. The bytes behind the last cell pointer may look like pointers, too.
+    fn of_filling_cells(bytes: &[u8], number: u32, geometry: Geometry, types: &mut Types) -> Option<Salvage> {
+        let (header_at, pointers) = places(bytes, number)?;
+        let page = bytes.get(..geometry.usable_bytes())?;
+        let word = |at: usize| usize::from(u16::from_be_bytes([page[at], page[at + 1]]));
+        let most = word(header_at + 5).checked_sub(pointers)? / CELL_POINTER_BYTES;
+        let most = most.min(word(header_at + 3));
+        let limited = with_count(bytes, number, geometry, Some(most))?;
+        let view = PageView::new(&limited[..], number, geometry).filter(|view| view.kind().is_leaf())?;
+        let mut cell_bytes = 0;
+        let count = (0..view.cells()).find_map(|index| {
+            // The sizes of more cells than a page has room for do not count.
+            cell_bytes += view.entry(index).map_or(page.len(), |cell| view.cell_bytes(index, &cell));
+            view.is_filled_by(cell_bytes).then_some(index + 1)
+        })?;
+        if count == word(header_at + 3) {
+            return None;
+        }
+        let filled = with_count(bytes, number, geometry, Some(count))?;
+        let mut salvage = Salvage::default();
+        salvage.read(&filled, number, geometry, types)?;
+        let is_right = salvage.is_whole && salvage.are_apart();
+        salvage.is_whole = false;
+        is_right.then_some(salvage)
     }
 
     /// Marks the byte at which a cell begins. Returns `false` if another cell begins there.
@@ -151,9 +195,10 @@ impl Salvage {
         is_new
     }
 
-    /// Finds the cells of a table leaf whose payload size is damaged: their record ends where another cell begins, or the page ends.
+    /// Finds the cells whose payload size is damaged: their record ends where another cell begins, or the page ends. It ends before if one
+    /// bit makes the difference to the size that the cell states, and a free block follows.
     fn find_by_records(&mut self, view: &PageView<&[u8]>, types: &mut Types) {
-        if view.kind() != PageKind::LeafTable || self.missing.is_empty() {
+        if self.missing.is_empty() {
             return;
         }
         let mut starts: Vec<usize> = (0..view.cells()).filter_map(|index| view.start(index)).collect();
@@ -164,7 +209,13 @@ impl Salvage {
             let Some(cell) = view.entry_by_record(index) else { continue };
             let is_record =
                 read_types(view.bytes(cell.local.clone()), cell.payload_bytes, types) == Some(true);
-            if is_record && starts.binary_search(&cell.local.end).is_ok() {
+            let next = starts.get(starts.partition_point(|other| *other <= start));
+            let is_one_bit = || {
+                let stated = view.payload_bytes(index).unwrap_or(0);
+                (stated ^ cell.payload_bytes as u64).is_power_of_two()
+            };
+            let is_free = |next: usize| cell.local.end == next || cell.local.end < next && is_one_bit();
+            if is_record && next.is_some_and(|next| is_free(*next)) {
                 self.spans.push((start, cell.local.end));
                 self.entries.push(Entry { cell, number: index, in_order: true });
                 self.lost -= 1;
@@ -206,32 +257,47 @@ impl Salvage {
         order.windows(2).all(|pair| spans[pair[0]].1 <= spans[pair[1]].0)
     }
 
-    /// Marks the entries out of order, and drops entries so that no byte is used twice. Entries in order are kept before others.
-    fn drop_overlapping(&mut self, is_index: bool) {
-        if !is_index {
+    /// Marks the entries out of order, and drops entries so that no byte is used twice, and as many as possible are kept: an entry whose size
+    /// is damaged covers several others. Entries in order count more than others, and so do those that end where another cell begins.
+    fn drop_overlapping(&mut self, view: &PageView<&[u8]>) {
+        if !view.kind().is_index() {
             self.mark_order();
         }
-        let mut used: Vec<(usize, usize)> = Vec::with_capacity(self.spans.len());
-        let mut kept = vec![false; self.entries.len()];
-        for in_order in [true, false] {
-            for (at, entry) in self.entries.iter().enumerate() {
-                let (start, end) = self.spans[at];
-                if entry.in_order != in_order {
-                    continue;
+        let mut starts: Vec<usize> = (0..view.cells()).filter_map(|index| view.start(index)).collect();
+        starts.push(view.usable_bytes());
+        starts.sort_unstable();
+        let Salvage { order, spans, entries, .. } = self;
+        let weight = |at: usize| {
+            let of_order = if entries[at].in_order { IN_ORDER } else { OUT_OF_ORDER };
+            of_order + usize::from(starts.binary_search(&spans[at].1).is_ok())
+        };
+        order.clear();
+        order.extend(0..spans.len());
+        order.sort_unstable_by_key(|&at| (spans[at].1, at));
+        // For the spans up to each: the largest weight without overlaps, and the number of spans before the last one that is kept.
+        let mut best: Vec<usize> = vec![0];
+        let mut before = Vec::with_capacity(order.len());
+        for (count, &at) in order.iter().enumerate() {
+            let free = order[..count].partition_point(|&other| spans[other].1 <= spans[at].0);
+            let (with, without) = (best[free] + weight(at), best[count]);
+            best.push(with.max(without));
+            before.push(if with > without { Some(free) } else { None });
+        }
+        let mut kept = vec![false; entries.len()];
+        let mut count = order.len();
+        while count > 0 {
+            count = match before[count - 1] {
+                Some(free) => {
+                    kept[order[count - 1]] = true;
+                    free
                 }
-                let place = used.partition_point(|span| span.0 < start);
-                let is_free = used.get(place).is_none_or(|next| end <= next.0)
-                    && (place == 0 || used[place - 1].1 <= start);
-                if is_free {
-                    used.insert(place, (start, end));
-                    kept[at] = true;
-                }
-            }
+                None => count - 1,
+            };
         }
         let mut kept = kept.into_iter();
-        let before = self.entries.len();
-        self.entries.retain(|_| kept.next().unwrap_or(false));
-        self.lost += before - self.entries.len();
+        let before = entries.len();
+        entries.retain(|_| kept.next().unwrap_or(false));
+        self.lost += before - entries.len();
     }
 
     /// Marks the entries that are not on the longest ascending run of rowids.
@@ -297,12 +363,12 @@ fn has_pointers_in_cells(page: &[u8], number: u32, cells: usize) -> bool {
     within.count() * 4 > cells
 }
 
-/// Returns a copy of the page with as many cells as its cell pointers have.
-fn with_natural_count(bytes: &[u8], number: u32, geometry: Geometry) -> Option<Vec<u8>> {
+/// Returns a copy of the page with `count` cells, or as many cells as its cell pointers have.
+fn with_count(bytes: &[u8], number: u32, geometry: Geometry, count: Option<usize>) -> Option<Vec<u8>> {
     let page = bytes.get(..geometry.usable_bytes())?;
     let (header_at, pointers) = places(page, number)?;
     let cells = usize::from(u16::from_be_bytes([page[header_at + 3], page[header_at + 4]]));
-    let count = natural_count(page, pointers, cells);
+    let count = count.unwrap_or_else(|| natural_count(page, pointers, cells));
     let mut copy = bytes.to_vec();
     copy[header_at + 3..header_at + 5].copy_from_slice(&(count as u16).to_be_bytes());
     Some(copy)
@@ -347,6 +413,54 @@ mod tests {
             entries.map(|entry| entry.cell.rowid).collect()
         };
         (of(true), of(false), salvage.is_whole)
+    }
+
+    #[test]
+    fn an_entry_whose_size_is_damaged_takes_no_entries_that_it_covers() {
+        let mut page = leaf(20);
+        let at = usize::from(u16::from_be_bytes([page[8 + 2 * 11], page[8 + 2 * 11 + 1]]));
+        // The text of row 12 becomes four times as long, and still is a record: it covers the rows before it.
+        page[at] += 24;
+        page[at + 3] += 48;
+        let (in_order, _, is_whole) = rowids(&page);
+        assert!(!is_whole);
+        assert_eq!(in_order, (1..=20).filter(|rowid| *rowid != 12).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_damaged_number_of_cells_is_found_by_the_bytes_that_they_fill() {
+        let mut page = leaf(9);
+        page[4] ^= 32;
+        // Bytes of former pointers and cells follow the pointers.
+        for (at, byte) in page[26..300].iter_mut().enumerate() {
+            *byte = (at * 37 % 251) as u8;
+        }
+        assert_eq!(rowids(&page), ((1..=9).collect(), vec![], false));
+    }
+
+    #[test]
+    fn an_entry_of_an_index_with_a_damaged_size_is_found_by_its_record() {
+        let mut page = vec![0; 512];
+        let mut content = 512;
+        for number in 0..6usize {
+            let (mut payload, text) = (Vec::new(), format!("key {number}"));
+            record::encode(&[Value::Text(text.as_bytes()), Value::Int(7)], &mut payload);
+            let mut cell = vec![payload.len() as u8];
+            cell.extend_from_slice(&payload);
+            content -= cell.len();
+            page[content..content + cell.len()].copy_from_slice(&cell);
+            page[8 + number * 2..10 + number * 2].copy_from_slice(&(content as u16).to_be_bytes());
+        }
+        crate::page::write_header(&mut page, PageKind::LeafIndex, 6, content);
+        let entries = |page: &[u8]| {
+            let mut salvage = Salvage::default();
+            let kind = salvage.read(page, 2, geometry(), &mut Types::new());
+            (kind, salvage.entries.len(), salvage.is_whole)
+        };
+        assert_eq!(entries(&page), (Some(PageKind::LeafIndex), 6, true));
+        let third = usize::from(u16::from_be_bytes([page[12], page[13]]));
+        page[third] ^= 4;
+        assert_eq!(entries(&page), (Some(PageKind::LeafIndex), 6, false));
     }
 
     #[test]

@@ -152,13 +152,22 @@ impl<B: AsRef<[u8]>> PageView<B> {
         self.geometry.usable_bytes()
     }
 
-    /// Returns a row of a leaf if its payload size is damaged: the size is computed from the serial types of the record instead. The record
-    /// must not overflow.
+    /// Returns the payload size that a cell states, in bytes.
+    pub(crate) fn payload_bytes(&self, index: usize) -> Option<u64> {
+        let at = self.cell_at(index)? + if self.kind.is_leaf() { 0 } else { PAGE_NUMBER_BYTES };
+        self.varint(at).map(|(bytes, _)| bytes)
+    }
+
+    /// Returns a row or an index entry whose payload size is damaged: the size is computed from the serial types of the record instead. The
+    /// record must not overflow.
     pub(crate) fn entry_by_record(&self, index: usize) -> Option<CellView> {
-        let (_, n) = self.varint(self.cell_at(index)?)?;
-        let at = self.cell_at(index)? + n;
-        let (rowid, n) = self.varint(at)?;
-        let record = at + n;
+        let at = self.cell_at(index)? + if self.kind.is_leaf() { 0 } else { PAGE_NUMBER_BYTES };
+        let (_, n) = self.varint(at)?;
+        let is_table = self.kind == PageKind::LeafTable;
+        let (rowid, record) = match is_table {
+            true => self.varint(at + n).map(|(rowid, bytes)| (rowid, at + n + bytes))?,
+            false => (0, at + n),
+        };
         let (header, mut next) = self.varint(record)?;
         let header = usize::try_from(header).ok()?;
         let mut payload_bytes = header;
@@ -169,8 +178,11 @@ impl<B: AsRef<[u8]>> PageView<B> {
                 payload_bytes.checked_add(SerialType(serial).content_bytes()?.try_into().ok()?)?;
         }
         let local = record..record.checked_add(payload_bytes)?;
-        let fits = local.end <= self.geometry.usable_bytes()
-            && payload_bytes <= cell::table_leaf_local_max(self.geometry);
+        let local_max = match is_table {
+            true => cell::table_leaf_local_max(self.geometry),
+            false => cell::index_local_max(self.geometry),
+        };
+        let fits = local.end <= self.geometry.usable_bytes() && payload_bytes <= local_max;
         fits.then_some(CellView { rowid: rowid as i64, payload_bytes, local, overflow: None })
     }
 

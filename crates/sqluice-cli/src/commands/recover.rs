@@ -45,9 +45,17 @@ fn summarize(report: &RecoverReport, printer: &Printer) {
     );
     let is_notable = |table: &&SavedTable| {
         let SavedTable {
-            by_gap, by_shape, conflicts, repeated, rejected, lost_rows, lost_page_count, ..
+            by_gap,
+            by_shape,
+            conflicts,
+            repeated,
+            rejected,
+            orphans,
+            lost_rows,
+            lost_page_count,
+            ..
         } = table;
-        by_gap + by_shape + conflicts + repeated + rejected + lost_rows + lost_page_count > 0
+        by_gap + by_shape + conflicts + repeated + rejected + orphans + lost_rows + lost_page_count > 0
     };
     for table in saved.tables.iter().filter(is_notable) {
         printer.note(&format!("  {table}"));

@@ -122,7 +122,8 @@ impl Chains {
         Ok(true)
     }
 
-    /// Reads the whole payload of an entry. Returns `false` if the entry does not have all pages of its chain.
+    /// Reads the whole payload of an entry. Returns `None` if the entry does not have all pages of its chain, and `Some(false)` if the chain
+    /// does not end where the entry ends, or another entry names one of its pages: parts of the payload may be of another row.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -132,16 +133,17 @@ impl Chains {
         (leaf, number, cell): (u32, usize, &CellView),
         local: &[u8],
         payload: &mut Vec<u8>,
-    ) -> Result<bool> {
+    ) -> Result<Option<bool>> {
         payload.clear();
         payload.extend_from_slice(local);
         let own = key(leaf, number);
         // The pages are those of the entry if its chain ends where it ends, and if it does not.
-        let (mut are_own_ended, mut are_own) = (true, true);
+        let (mut are_own_ended, mut are_own, mut are_sole) = (true, true, true);
         let whole = self.follow(file, cell, |page, bytes| {
             let left = cell.payload_bytes - payload.len();
             payload.extend_from_slice(&bytes[..left.min(bytes.len())]);
             let claim = self.claims.get(page as usize - 1).map(|claim| claim.load(Ordering::Relaxed));
+            are_sole &= self.count(page) == 1;
             claim.is_some_and(|claim| {
                 let other = (claim & !DOUBTFUL) >> LEAF_SHIFT;
                 let is_first = claim & !DOUBTFUL == own;
@@ -157,7 +159,8 @@ impl Chains {
             Some(false) => are_own,
             None => false,
         };
-        Ok(is_whole && payload.len() == cell.payload_bytes)
+        let is_sure = whole == Some(true) && are_sole;
+        Ok((is_whole && payload.len() == cell.payload_bytes).then_some(is_sure))
     }
 
     /// Returns the number of entries that claim a page.

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::Context;
-use sqluice_format::check::spec::Table;
-use sqluice_format::page::PageKind;
+use sqluice_format::check::spec::{Constant, Field, Table};
+use sqluice_format::page::{Geometry, PageKind};
 use sqluice_format::salvage::{Salvage, Types, read_types};
+use sqluice_format::view::PageView;
 
 use super::chains::Chains;
 use super::file::DamagedFile;
 use super::freelist::Freelist;
+use super::keys::{KeyRange, PageKey, fits_keys, key_of, keys_of, order_of};
 use super::orphans::{OrphanGroup, groups};
 use super::owners::{Gap, LostPage, Owners, Root, fills, is_special};
 use super::rows::PageRows;
@@ -28,6 +30,15 @@ pub struct SoughtTree {
     pub is_index: bool,
     /// The table whose rows the tree has; `None` for other trees.
     pub table: Option<Table>,
+    /// The entries of an index, as rows of a WITHOUT ROWID table. They tell pages of the index apart from pages of such tables.
+    pub entries: Option<Table>,
+}
+
+impl SoughtTree {
+    /// Returns the rows or entries of the tree, if the schema describes them.
+    fn described(&self) -> Option<&Table> {
+        self.table.as_ref().or(self.entries.as_ref())
+    }
 }
 
 /// The trees to find, and what may count as a row.
@@ -47,6 +58,14 @@ pub struct Sought<'a> {
     pub schema_is_whole: bool,
     /// The number of threads.
     pub threads: usize,
+}
+
+impl Sought<'_> {
+    /// Returns `true` if a record with these serial types can be an entry of an index.
+    fn is_entry(&self, types: &[u64]) -> bool {
+        let mut indexes = self.trees.iter().filter_map(|tree| tree.entries.as_ref());
+        indexes.any(|entries| fits(entries, types, false))
+    }
 }
 
 /// The reason why a leaf counts as one of its table.
@@ -115,11 +134,45 @@ pub struct Finding {
 struct Seen {
     page: u32,
     tree: Option<usize>,
-    /// `true` if another tree that can have the rows has an equal claim to the page.
+    /// `true` if another tree that can have the rows has an equal claim to the page, or some keys are not those that the parent says.
     is_contested: bool,
     rows: u64,
     is_clean: bool,
     lost: u64,
+    /// The least number of fields of a row, if the page has no fault.
+    fewest: Option<usize>,
+    /// `true` if all rows lack columns of a WITHOUT ROWID table, and look like entries of an index.
+    is_like_index: bool,
+    /// `true` if the page is one of an index, and has other entries.
+    is_misfit: bool,
+}
+
+impl Seen {
+    fn new(page: u32) -> Seen {
+        Seen {
+            page,
+            tree: None,
+            is_contested: false,
+            rows: 0,
+            is_clean: false,
+            lost: 0,
+            fewest: None,
+            is_like_index: false,
+            is_misfit: false,
+        }
+    }
+}
+
+/// Returns `true` if the first and the last entry of an index page do not have the fields of the index.
+fn is_misfit(page: &[u8], number: u32, geometry: Geometry, entries: &Table, types: &mut Types) -> bool {
+    let Some(view) = PageView::new(page, number, geometry) else { return false };
+    let Some(last) = view.cells().checked_sub(1) else { return false };
+    [0, last].into_iter().all(|index| {
+        view.entry(index).is_some_and(|cell| {
+            let is_read = read_types(view.bytes(cell.local.clone()), cell.payload_bytes, types);
+            is_read == Some(true) && types.len() != entries.fields.len()
+        })
+    })
 }
 
 /// Returns `true` if the file has pages of the pointer map. The first of them is page 2, which is then no page of a tree.
@@ -187,10 +240,14 @@ impl Finding {
         let map = has_pointer_map(file, facts);
         let freelist = Freelist::read(file)?;
         // Trees without a root come last, and have no pages yet.
-        let roots: Vec<Root> = sought
+        let roots: Vec<Root<'_>> = sought
             .trees
             .iter()
-            .map(|tree| Root { page: tree.root.unwrap_or(0), is_index: tree.is_index })
+            .map(|tree| Root {
+                page: tree.root.unwrap_or(0),
+                is_index: tree.is_index,
+                order: tree.described().and_then(order_of),
+            })
             .collect();
         let mut owners = Owners::find(file, facts, &roots, map, &context.cancel)?;
         let stray: Vec<u32> =
@@ -214,14 +271,23 @@ impl Finding {
         let copies =
             copies(facts, &owners, &seen, finding.has_strays(file, facts, (&owners, &freelist, map)));
         finding.copied_pages = copies.len() as u64;
+        let copied: BTreeSet<u64> = seen
+            .iter()
+            .filter(|seen| seen.rows > 0 && seen.tree.is_some() && !copies.contains(&seen.page))
+            .map(|seen| facts[seen.page as usize - 1].content)
+            .collect();
         let replaced = finding.replaced(file, sought, (&owners, &freelist, map), &seen)?;
+        // Where an index has pages of other rows, its own pages may be in their places.
+        let is_exchanged = seen.iter().any(|seen| seen.is_misfit);
+        let mut fewest = vec![usize::MAX; sought.trees.len()];
         for seen in seen {
             // A tree that names rows outside of their range is no proof that they are its own.
             let is_doubtful = !owners.is_within(seen.page)
                 || seen.is_contested
                 || copies.contains(&seen.page)
                 || replaced.contains(&seen.page);
-            let tree = seen.tree.filter(|_| !(sought.strict && is_doubtful));
+            let is_entries = is_exchanged && seen.is_like_index;
+            let tree = seen.tree.filter(|_| !(sought.strict && is_doubtful || is_entries));
             let Some(tree) = tree else {
                 let why = match seen.tree {
                     Some(_) => "its rows may be rows of another table",
@@ -231,6 +297,9 @@ impl Finding {
                 continue;
             };
             owners.give(seen.page, Some(tree));
+            if let Some(fields) = seen.fewest.filter(|_| !is_doubtful) {
+                fewest[tree] = fewest[tree].min(fields);
+            }
             let rowids = facts[seen.page as usize - 1].rowids.filter(|_| !sought.trees[tree].is_index);
             finding.lost_rows[tree] += seen.lost;
             let origin = if is_doubtful { Origin::Shape } else { Origin::Tree };
@@ -244,7 +313,15 @@ impl Finding {
         }
         let is_faulty = |page: &u32| owners.of(*page).is_some() && !facts[*page as usize - 1].is_whole;
         finding.faulty_pages = (1..=facts.len() as u32).filter(is_faulty).count() as u64;
-        finding.join_orphans(file, sought, (&mut owners, &freelist, map), context)?;
+        // The rows of a table whose leaves are all lost may be as short as its columns allow.
+        for (fewest, tree) in fewest.iter_mut().zip(sought.trees) {
+            match (&tree.table, &tree.entries) {
+                (Some(table), _) if *fewest == usize::MAX => *fewest = least_fields(table),
+                (None, Some(entries)) => *fewest = entries.fields.len(),
+                _ => {}
+            }
+        }
+        finding.join_orphans(file, sought, (&mut owners, &freelist, map), (&fewest, &copied), context)?;
         let is_root = |lost: &LostPage| lost.page == 0;
         finding.lost.extend(owners.lost.into_iter().filter(|lost| !is_root(lost)));
         finding.lost.sort_by_key(|lost| (lost.tree, lost.page));
@@ -256,7 +333,8 @@ impl Finding {
 
     fn disown(&mut self, page: u32, why: &'static str, owners: &mut Owners) {
         if let Some(tree) = owners.of(page) {
-            self.lost.push(LostPage { tree, page, why, gap: (None, None) });
+            let keys = KeyRange::default();
+            self.lost.push(LostPage { tree, page, why, gap: (None, None), keys });
         }
         owners.give(page, None);
     }
@@ -278,6 +356,13 @@ impl Finding {
             for (number, page) in (first..).zip(bytes.chunks_exact(geometry.page_bytes())) {
                 let Some(owner) = owners.of(number) else { continue };
                 let about = &sought.facts[number as usize - 1];
+                if let Some(entries) = &sought.trees[owner].entries
+                    && about.kind.is_some_and(PageKind::is_index)
+                    && is_misfit(page, number, geometry, entries, &mut types)
+                {
+                    of_run.push(Seen { is_misfit: true, ..Seen::new(number) });
+                    continue;
+                }
                 let has_rows = about.kind.is_some_and(|kind| kind.is_leaf() || kind.is_index());
                 let is_unknown = sought.trees[owner].table.is_none();
                 if !has_rows || is_unknown && !about.overflows {
@@ -285,31 +370,44 @@ impl Finding {
                 }
                 salvage.read(page, number, geometry, &mut types);
                 if is_unknown {
+                    self.chains.set_of_tree(number);
                     for entry in salvage.entries.iter().filter(|entry| entry.cell.overflow.is_some()) {
                         self.chains.claim(file, (number, entry.number, &entry.cell), may_have)?;
                     }
                     continue;
                 }
                 let all = std::iter::once((owner, owners.score(number))).chain(owners.rivals(number));
-                let mut seen =
-                    Seen { page: number, tree: None, is_contested: false, rows: 0, is_clean: false, lost: 0 };
+                let mut seen = Seen::new(number);
                 let mut best = None;
                 for (tree, score) in all {
                     if best.is_some_and(|best| score < best) {
                         continue;
                     }
                     let Some(table) = &sought.trees[tree].table else { continue };
-                    let mut fitting = 0;
+                    let (mut fitting, mut fewest, mut full, mut like) = (0, usize::MAX, 0, 0);
                     for entry in &salvage.entries {
                         let start = &page[entry.cell.local.clone()];
                         let is_read = read_types(start, entry.cell.payload_bytes, &mut types);
-                        fitting += u64::from(
-                            is_read == Some(false) || fits(table, &types, owners.is_within(number)),
-                        );
+                        fitting += u64::from(is_read == Some(false) || fits(table, &types, true));
+                        fewest = if is_read == Some(true) { fewest.min(types.len()) } else { fewest };
+                        full += u64::from(is_read == Some(true) && types.len() == table.fields.len());
+                        let is_short = table.key.is_some() && types.len() < table.fields.len();
+                        like += u64::from(is_short && sought.is_entry(&types));
                     }
                     let rows = salvage.entries.len() as u64;
                     if !is_enough(fitting, rows) {
                         continue;
+                    }
+                    let range = owners.key_range(number).filter(|_| tree == owner);
+                    let mut is_among = true;
+                    if let (Some(range), Some(order)) = (range, order_of(table)) {
+                        let keys = keys_of(order, page, &salvage, &mut types);
+                        let fits = fits_keys(&keys, range, salvage.is_whole);
+                        // Entries of an index look like short rows.
+                        if fits != Some(true) && !is_enough(full, rows) {
+                            continue;
+                        }
+                        is_among = fits == Some(true);
                     }
                     if best == Some(score) {
                         seen.is_contested |= seen.tree != Some(tree);
@@ -317,7 +415,17 @@ impl Finding {
                     }
                     best = Some(score);
                     let is_clean = salvage.is_whole && fitting == rows;
-                    seen = Seen { tree: Some(tree), is_contested: false, rows, is_clean, ..seen };
+                    let fewest = (is_clean && rows > 0).then_some(fewest);
+                    let is_like_index = rows > 0 && like == rows;
+                    seen = Seen {
+                        tree: Some(tree),
+                        is_contested: !is_among,
+                        rows,
+                        is_clean,
+                        fewest,
+                        is_like_index,
+                        ..seen
+                    };
                 }
                 if seen.tree.is_some() {
                     self.chains.set_of_tree(number);
@@ -445,7 +553,7 @@ impl Finding {
         (owners, freelist, map): (&Owners, &Freelist, bool),
     ) -> bool {
         (1..).zip(facts).any(|(page, about)| {
-            about.kind == Some(PageKind::LeafTable)
+            about.kind.is_some_and(PageKind::is_leaf)
                 && about.entries > 0
                 && self.is_stray(file, owners, page, map)
                 && Finding::is_live(file, freelist, page)
@@ -458,6 +566,7 @@ impl Finding {
         file: &DamagedFile,
         sought: &Sought<'_>,
         (owners, freelist, map): (&mut Owners, &Freelist, bool),
+        (fewest, copied): (&[usize], &BTreeSet<u64>),
         context: &Context<'_>,
     ) -> Result<()> {
         let facts = sought.facts;
@@ -477,6 +586,7 @@ impl Finding {
         orphans
             .extend(index_pages.into_iter().map(|page| OrphanGroup { leaves: vec![page], rowids: (0, -1) }));
         let mut places = Places::new(sought.trees.len(), owners, &self.leaves, sought.trees);
+        self.lost.iter().for_each(|lost| places.is_damaged[lost.tree] = true);
         let mut rows = PageRows::default();
         let may_lack = |tree: usize| places.is_damaged[tree] || places.is_gone[tree];
         let lacking: Vec<&Table> = (sought.trees.iter().enumerate())
@@ -497,19 +607,21 @@ impl Finding {
             self.claim_chains(file, &with_chains, false, &|page| {
                 owners.of(page).is_none() && !is_special(page, geometry, map)
             })?;
-            let Shapes { fitting: seen, kinds, rows: count, lacking } =
-                self.shapes(file, (sought, &lacking), &orphan, is_index, &mut rows)?;
+            let shapes = self.shapes(file, (sought, &lacking, fewest), &orphan, is_index, &mut rows)?;
+            let count = shapes.rows;
             if count == 0 {
                 continue;
             }
-            let found = places.table_for(freelist.is_whole, (&orphan, &seen, count), is_index);
+            let is_copy =
+                orphan.leaves.iter().all(|page| copied.contains(&facts[*page as usize - 1].content));
+            let found = places.table_for(freelist.is_whole, (&orphan, &shapes), (is_index, is_copy));
             // Rows that were deleted are rows of no table.
             let is_freed =
                 sought.deleted && freelist.is_whole && orphan.leaves.iter().any(|page| freelist.has(*page));
-            let may_be_rows = !sought.schema_is_whole || is_freed || is_enough(lacking, count);
+            let may_be_rows = !sought.schema_is_whole || is_freed || is_enough(shapes.lacking, count);
             let is_refused = |origin: Origin| is_freed || sought.strict && origin == Origin::Shape;
             let found = found.filter(|(_, origin)| !is_refused(*origin));
-            if let Some((tree, origin)) = found {
+            if let Some((tree, origin)) = found.filter(|(tree, _)| sought.trees[*tree].table.is_some()) {
                 if !is_index {
                     places.taken[tree].insert(orphan.rowids.0, orphan.rowids.1);
                 }
@@ -520,22 +632,28 @@ impl Finding {
                         page,
                         origin,
                         rowids: about.rowids.filter(|_| !is_index),
-                        is_clean: about.is_whole && seen[tree] == count,
+                        is_clean: about.is_whole && shapes.fitting_short[tree] == count,
                         rows: u64::from(about.entries),
                     });
                 }
-            } else if is_index && !may_be_rows {
+            } else if is_copy && !is_freed {
+                self.copied_pages += orphan.leaves.len() as u64;
+            } else if is_index && (!may_be_rows || found.is_some()) {
                 self.index_pages += 1;
             } else {
-                let is_like = |group: &&mut Group| group.is_index == is_index && group.kinds.is_like(&kinds);
+                let is_like =
+                    |group: &&mut Group| group.is_index == is_index && group.kinds.is_like(&shapes.kinds);
                 let group = self.groups.iter_mut().find(is_like);
                 match group {
                     Some(group) => {
-                        group.kinds.add_all(&kinds);
+                        group.kinds.add_all(&shapes.kinds);
                         group.leaves.extend(orphan.leaves);
                         group.rows += count;
                     }
-                    None => self.groups.push(Group { leaves: orphan.leaves, kinds, rows: count, is_index }),
+                    None => {
+                        let kinds = shapes.kinds;
+                        self.groups.push(Group { leaves: orphan.leaves, kinds, rows: count, is_index });
+                    }
                 }
             }
         }
@@ -570,22 +688,41 @@ impl Finding {
     fn shapes(
         &self,
         file: &DamagedFile,
-        (sought, lacking): (&Sought<'_>, &[&Table]),
+        (sought, lacking, fewest): (&Sought<'_>, &[&Table], &[usize]),
         orphan: &OrphanGroup,
         is_index: bool,
         rows: &mut PageRows,
     ) -> Result<Shapes> {
-        let mut shapes = Shapes { fitting: vec![0; sought.trees.len()], ..Shapes::default() };
+        let count = sought.trees.len();
+        let mut shapes = Shapes {
+            fitting: vec![0; count],
+            fitting_short: vec![0; count],
+            ends: vec![None; count],
+            ..Shapes::default()
+        };
+        let mut key_types = Types::new();
         for &page in &orphan.leaves {
             rows.read(file, &self.chains, page, |row| {
                 shapes.rows += 1;
                 shapes.kinds.add(row.types);
                 let may_be = |table: &&Table| fits(table, row.types, true);
                 shapes.lacking += u64::from(is_index && lacking.iter().any(may_be));
-                for (tree, fitting) in sought.trees.iter().zip(&mut shapes.fitting) {
-                    let may_be = tree.is_index == is_index;
-                    let table = tree.table.as_ref().filter(|_| may_be);
-                    *fitting += u64::from(table.is_some_and(|table| fits(table, row.types, false)));
+                for (at, tree) in
+                    sought.trees.iter().enumerate().filter(|(_, tree)| tree.is_index == is_index)
+                {
+                    let is_short = |table: &&Table| fits(table, row.types, true);
+                    let Some(table) = tree.described().filter(is_short) else { continue };
+                    shapes.fitting[at] += u64::from(row.types.len() == table.fields.len());
+                    shapes.fitting_short[at] += u64::from(row.types.len() >= fewest[at]);
+                    let ends = &mut shapes.ends[at];
+                    let order = order_of(table).filter(|_| is_index);
+                    let key =
+                        order.and_then(|order| key_of(order, row.record, row.record.len(), &mut key_types));
+                    let Some(key) = key else { continue };
+                    *ends = Some(match ends.take() {
+                        Some((first, last)) => (first.min(key.clone()), last.max(key)),
+                        None => (key.clone(), key),
+                    });
                 }
                 Ok(())
             })?;
@@ -599,6 +736,10 @@ impl Finding {
 struct Shapes {
     /// The number of rows that each tree's table can have.
     fitting: Vec<u64>,
+    /// The number of rows that each tree's table can have, with rows that are older than the last columns.
+    fitting_short: Vec<u64>,
+    /// The first and the last key of these rows, in WITHOUT ROWID tables.
+    ends: Vec<Option<(PageKey, PageKey)>>,
     /// The kinds of values in the fields.
     kinds: Kinds,
     /// The number of rows.
@@ -617,6 +758,8 @@ struct Places {
     owned: Vec<BTreeMap<i64, i64>>,
     /// The gaps of each tree, in order.
     gaps: Vec<Vec<Gap>>,
+    /// The keys of the lost pages of each tree.
+    key_gaps: Vec<Vec<KeyRange>>,
     /// The rowids that leaves of no tree have already, for each tree: the last by the first.
     taken: Vec<BTreeMap<i64, i64>>,
 }
@@ -631,15 +774,20 @@ impl Places {
             is_damaged: vec![false; count],
             owned: vec![BTreeMap::new(); count],
             gaps: vec![Vec::new(); count],
+            key_gaps: vec![Vec::new(); count],
             taken: vec![BTreeMap::new(); count],
         };
         for lost in &owners.lost {
             places.gaps[lost.tree].push(lost.gap);
+            if trees[lost.tree].is_index {
+                places.key_gaps[lost.tree].push(lost.keys.clone());
+            }
             places.is_damaged[lost.tree] = true;
             places.is_gone[lost.tree] |= trees[lost.tree].root == Some(lost.page);
         }
         places.gaps.iter_mut().for_each(|gaps| gaps.sort_unstable());
         for (tree, leaves) in leaves.iter().enumerate() {
+            places.is_damaged[tree] |= leaves.iter().any(|leaf| leaf.origin == Origin::Shape);
             places.is_gone[tree] |= !leaves.is_empty();
             places.is_gone[tree] &= leaves.iter().all(|leaf| leaf.origin == Origin::Shape);
             places.owned[tree] = leaves.iter().filter_map(|leaf| leaf.rowids).collect();
@@ -647,41 +795,65 @@ impl Places {
         places
     }
 
-    fn has_gap(&self, tree: usize, rowids: (i64, i64)) -> bool {
+    /// Returns the gap of a tree that rowids fill, if any; a gap with both ends before others.
+    fn gap(&self, tree: usize, rowids: (i64, i64)) -> Option<Gap> {
         let gaps = &self.gaps[tree];
         let end = gaps.partition_point(|(low, _)| low.is_none_or(|low| low < rowids.0));
-        gaps[end.saturating_sub(GAPS_MAX)..end].iter().any(|gap| fills(rowids, *gap))
+        let filled = gaps[end.saturating_sub(GAPS_MAX)..end].iter().filter(|gap| fills(rowids, **gap));
+        filled.copied().max_by_key(|(low, high)| low.is_some() && high.is_some())
     }
 
-    /// Returns the table of a group, if exactly one is possible: one that has a gap for the rows, or else one that has lost other pages.
+    /// Returns the table of a group, if exactly one is possible: one that has a gap for the rows, or else one that has lost other pages. Tables
+    /// of which all columns are there come before others. A copy of a page that a tree has is no row of a table that has no gap for it.
     fn table_for(
         &self,
         freelist_is_whole: bool,
-        (orphan, fitting, rows): (&OrphanGroup, &[u64], u64),
-        is_index: bool,
+        (orphan, shapes): (&OrphanGroup, &Shapes),
+        (is_index, is_copy): (bool, bool),
     ) -> Option<(usize, Origin)> {
-        let (mut likely, mut possible) = (Vec::new(), Vec::new());
-        for (tree, fitting) in fitting.iter().enumerate() {
+        let mut candidates: [Vec<(usize, Origin)>; 4] = Default::default();
+        for (tree, fitting) in shapes.fitting_short.iter().enumerate() {
             // All rows but damaged ones must fit.
-            if rows == 0 || fitting * 10 < rows * 9 || !is_index && overlaps(&self.taken[tree], orphan.rowids)
-            {
+            let is_most = |fitting: u64| shapes.rows > 0 && fitting * 10 >= shapes.rows * 9;
+            if !is_most(*fitting) || !is_index && overlaps(&self.taken[tree], orphan.rowids) {
                 continue;
             }
-            let has_gap =
-                if is_index { !self.gaps[tree].is_empty() } else { self.has_gap(tree, orphan.rowids) };
-            match () {
-                () if self.is_gone[tree] => likely.push((tree, Origin::Shape)),
-                () if has_gap && !is_index && freelist_is_whole => likely.push((tree, Origin::Gap)),
-                () if has_gap => likely.push((tree, Origin::Shape)),
-                () if self.is_damaged[tree] && !overlaps(&self.owned[tree], orphan.rowids) => {
-                    possible.push((tree, Origin::Shape));
+            let is_full = is_most(shapes.fitting[tree]);
+            let gap = if is_index { None } else { self.gap(tree, orphan.rowids) };
+            // A gap without an end is filled by rows of many tables.
+            let is_proved = gap.is_some_and(|(low, high)| low.is_some() && high.is_some()) && !is_copy;
+            let has_gap = match (&shapes.ends[tree], is_index) {
+                (_, false) => gap.is_some(),
+                (Some((first, last)), true) => {
+                    self.key_gaps[tree].iter().any(|gap| gap.has(first) && gap.has(last))
                 }
-                () => {}
-            }
+                (None, true) => !self.gaps[tree].is_empty(),
+            };
+            let (rank, origin) = match () {
+                () if self.is_gone[tree] => (if is_full { 0 } else { 1 }, Origin::Shape),
+                () if is_proved && freelist_is_whole => (0, Origin::Gap),
+                () if has_gap => (0, Origin::Shape),
+                () if is_copy => continue,
+                () if self.is_damaged[tree] && !overlaps(&self.owned[tree], orphan.rowids) => {
+                    (if is_full { 2 } else { 3 }, Origin::Shape)
+                }
+                () => continue,
+            };
+            candidates[rank].push((tree, origin));
         }
-        let of = if likely.is_empty() { possible } else { likely };
-        of.first().copied().filter(|_| of.len() == 1)
+        let best = candidates.iter().find(|of_rank| !of_rank.is_empty())?;
+        best.first().copied().filter(|_| best.len() == 1)
     }
+}
+
+/// Returns the least number of fields of a table's rows: columns that were added later take NULL, or have a default. Entries of indexes look
+/// like short rows of WITHOUT ROWID tables, of which only whole rows count.
+fn least_fields(table: &Table) -> usize {
+    if table.key.is_some() {
+        return table.fields.len();
+    }
+    let is_needed = |field: &Field| !field.takes.null && field.default == Constant::Null;
+    table.fields.iter().rposition(is_needed).map_or(1, |at| at + 1)
 }
 
 /// Returns `true` if ranges, the last rowid by the first, have a rowid of another range.

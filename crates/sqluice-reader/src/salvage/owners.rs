@@ -12,10 +12,12 @@ use std::collections::HashMap;
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
+use sqluice_format::key::KeyOrder;
 use sqluice_format::page::{Geometry, PageKind};
 use sqluice_format::salvage::{Salvage, Types};
 
 use super::file::DamagedFile;
+use super::keys::{KeyRange, fits_keys, keys_of};
 use super::survey::PageFacts;
 
 /// The largest depth of a tree. A page has at least two children, except in damaged files.
@@ -32,11 +34,13 @@ const EXACT: u8 = 16;
 
 /// The root of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Root {
+pub struct Root<'a> {
     /// The root page.
     pub page: u32,
     /// `true` if the tree is an index or a WITHOUT ROWID table.
     pub is_index: bool,
+    /// The order of the rows of a WITHOUT ROWID table, if it is known.
+    pub order: Option<&'a KeyOrder>,
 }
 
 /// A range of rowids whose page is lost: above the first, up to the second.
@@ -53,6 +57,8 @@ pub struct LostPage {
     pub why: &'static str,
     /// The rowids that the page had, in a rowid table.
     pub gap: Gap,
+    /// The keys that the page had, in a WITHOUT ROWID table.
+    pub keys: KeyRange,
 }
 
 /// The owners of pages.
@@ -63,6 +69,8 @@ pub struct Owners {
     score: Vec<u8>,
     /// For each page, the rowids that its parent says: above the first, up to the second.
     ranges: Vec<(i64, i64)>,
+    /// The keys that the parents of pages of WITHOUT ROWID tables say.
+    key_ranges: HashMap<u32, KeyRange>,
     /// The other trees that claim a page, each with the score of its claim.
     rivals: HashMap<u32, Vec<(u32, u8)>>,
     /// The lost pages of all trees.
@@ -70,10 +78,11 @@ pub struct Owners {
 }
 
 /// A claim to a page.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Claim {
     page: u32,
     gap: Gap,
+    keys: KeyRange,
     is_parent_whole: bool,
     depth: usize,
 }
@@ -99,7 +108,7 @@ impl Owners {
     pub fn find(
         file: &DamagedFile,
         facts: &[PageFacts],
-        roots: &[Root],
+        roots: &[Root<'_>],
         has_pointer_map: bool,
         cancel: &Cancel,
     ) -> Result<Owners> {
@@ -138,6 +147,11 @@ impl Owners {
         self.ranges.get(page as usize - 1).copied().unwrap_or((i64::MIN, i64::MAX))
     }
 
+    /// Returns the keys that the parent of a page of a WITHOUT ROWID table says.
+    pub fn key_range(&self, page: u32) -> Option<&KeyRange> {
+        self.key_ranges.get(&page)
+    }
+
     /// Returns the other trees that claim a page, each with the score of its claim.
     pub fn rivals(&self, page: u32) -> impl Iterator<Item = (usize, u8)> {
         self.rivals.get(&page).into_iter().flatten().map(|(tree, score)| (*tree as usize - 1, *score))
@@ -152,16 +166,23 @@ impl Owners {
         &mut self,
         file: &DamagedFile,
         facts: &[PageFacts],
-        (tree, root): (usize, Root),
+        (tree, root): (usize, Root<'_>),
         has_pointer_map: bool,
     ) -> Result<()> {
         let geometry = file.geometry();
         let (mut page, mut salvage, mut types) =
             (vec![0; geometry.page_bytes()], Salvage::default(), Types::new());
-        let first = Claim { page: root.page, gap: (None, None), is_parent_whole: true, depth: 0 };
+        let first = Claim {
+            page: root.page,
+            gap: (None, None),
+            keys: KeyRange::default(),
+            is_parent_whole: true,
+            depth: 0,
+        };
         let mut claims = vec![first];
         while let Some(claim) = claims.pop() {
-            let lose = |why| LostPage { tree, page: claim.page, why, gap: claim.gap };
+            let lose =
+                |why| LostPage { tree, page: claim.page, why, gap: claim.gap, keys: claim.keys.clone() };
             let Some(about) = (claim.page as usize).checked_sub(1).and_then(|at| facts.get(at)) else {
                 self.lost.push(lose("the file has no such page"));
                 continue;
@@ -196,6 +217,20 @@ impl Owners {
                 self.lost.push(lose("it has other rows than its parent says"));
                 continue;
             }
+            let mut keys = Vec::new();
+            let mut is_among = true;
+            if is_interior {
+                file.read(claim.page, &mut page)?;
+                salvage.read(&page, claim.page, geometry, &mut types);
+                keys = root.order.map_or_else(Vec::new, |order| keys_of(order, &page, &salvage, &mut types));
+                let fits = fits_keys(&keys, &claim.keys, about.is_whole);
+                if fits == Some(false) && claim.is_parent_whole && about.is_whole {
+                    self.lost.push(lose("it has other keys than its parent says"));
+                    continue;
+                }
+                is_among = fits == Some(true);
+            }
+            let fit = if is_among { fit } else { Fit::Overlapping };
             let is_bounded = claim.gap.0.is_some() && claim.gap.1.is_some();
             let score = 1
                 + 2 * u8::from(claim.is_parent_whole)
@@ -210,20 +245,39 @@ impl Owners {
             }
             self.ranges[claim.page as usize - 1] =
                 (claim.gap.0.unwrap_or(i64::MIN), claim.gap.1.unwrap_or(i64::MAX));
+            match claim.keys.is_all() {
+                true => self.key_ranges.remove(&claim.page),
+                false => self.key_ranges.insert(claim.page, claim.keys.clone()),
+            };
             if !is_interior {
                 continue;
             }
-            file.read(claim.page, &mut page)?;
-            salvage.read(&page, claim.page, geometry, &mut types);
             let mut low = claim.gap.0;
-            for &(child, key) in &salvage.children {
+            let mut low_key = claim.keys.low.clone();
+            for (number, &(child, key)) in salvage.children.iter().enumerate() {
                 let high = match key {
                     Some(key) => Some(claim.gap.1.map_or(key, |high| key.min(high))),
                     None => claim.gap.1,
                 };
                 let gap = if root.is_index { (None, None) } else { (low, high) };
-                let is_parent_whole = salvage.is_whole;
-                claims.push(Claim { page: child, gap, is_parent_whole, depth: claim.depth + 1 });
+                // A page with a fault may lack children, so that its keys are not next to the children that they divide.
+                let range = match salvage.is_whole {
+                    true => {
+                        let at = keys.binary_search_by_key(&number, |(number, _)| *number);
+                        let is_last = number + 1 == salvage.children.len();
+                        let high = at.ok().map(|at| keys[at].1.clone());
+                        let high = if is_last { claim.keys.high.clone() } else { high };
+                        KeyRange { low: std::mem::replace(&mut low_key, high.clone()), high }
+                    }
+                    false => claim.keys.clone(),
+                };
+                claims.push(Claim {
+                    page: child,
+                    gap,
+                    keys: range,
+                    is_parent_whole: salvage.is_whole,
+                    depth: claim.depth + 1,
+                });
                 low = high.or(low);
             }
         }

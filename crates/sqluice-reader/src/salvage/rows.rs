@@ -17,6 +17,10 @@ pub struct SavedRow<'a> {
     pub types: &'a [u64],
     /// `true` if the rowids of the page ascend up to this row and after it.
     pub in_order: bool,
+    /// `true` if a part of the record is on other pages.
+    pub overflows: bool,
+    /// `true` if the parts on other pages may be of another row.
+    pub is_doubtful: bool,
 }
 
 /// A reader of the rows of pages, with its buffers.
@@ -67,10 +71,14 @@ impl PageRows {
         for entry in &salvage.entries {
             let cell = &entry.cell;
             let mut record = &page[cell.local.clone()];
+            let mut is_doubtful = false;
             if cell.overflow.is_some() {
-                if !chains.read(file, (number, entry.number, cell), record, payload)? {
-                    lost += 1;
-                    continue;
+                match chains.read(file, (number, entry.number, cell), record, payload)? {
+                    Some(is_sure) => is_doubtful = !is_sure,
+                    None => {
+                        lost += 1;
+                        continue;
+                    }
                 }
                 record = payload;
             }
@@ -78,7 +86,14 @@ impl PageRows {
                 lost += 1;
                 continue;
             }
-            each(SavedRow { rowid: cell.rowid, record, types, in_order: entry.in_order })?;
+            each(SavedRow {
+                rowid: cell.rowid,
+                record,
+                types,
+                in_order: entry.in_order,
+                overflows: cell.overflow.is_some(),
+                is_doubtful,
+            })?;
         }
         Ok(lost)
     }

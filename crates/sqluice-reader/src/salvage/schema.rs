@@ -64,7 +64,7 @@ pub fn text_of(value: Value<'_>, encoding: u32) -> Option<String> {
 /// When the file can't be read.
 pub fn read_schema(file: &DamagedFile, facts: &[PageFacts], cancel: &Cancel) -> Result<FoundSchema> {
     let map = has_pointer_map(file, facts);
-    let owners = Owners::find(file, facts, &[Root { page: 1, is_index: false }], map, cancel)?;
+    let owners = Owners::find(file, facts, &[Root { page: 1, is_index: false, order: None }], map, cancel)?;
     let geometry = file.geometry();
     let freelist = Freelist::read(file)?;
     let owned: Vec<u32> = (1..=facts.len() as u32).filter(|page| owners.of(*page).is_some()).collect();

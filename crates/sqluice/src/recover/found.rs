@@ -9,7 +9,7 @@ use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::token::{Token, tokens};
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::sqlite_error::{failed, said};
-use sqluice_format::check::spec;
+use sqluice_format::check::spec::{self, Constant, Field, Source, Takes};
 use sqluice_format::database::encoding_name;
 use sqluice_reader::salvage::{
     DamagedFile, Finding, FoundSchema, Leaf, OpenOptions, Origin, SchemaRow, Sought, SoughtTree, read_schema,
@@ -131,7 +131,7 @@ impl Found {
                 lost_pages: pages.into_iter().take(LISTED_MAX).collect(),
                 ..SavedTable::default()
             });
-            let (ordered, rest) = divide(leaves, sought.is_index);
+            let (ordered, rest) = divide(leaves, spec, sought.is_index);
             tables.push(FoundTable { table: table.clone(), spec: spec.clone(), ordered, rest });
         }
         for (number, group) in finding.groups.iter().enumerate() {
@@ -217,17 +217,27 @@ fn free_name(schema: &Schema, rows: &[SchemaRow], wanted: &str) -> String {
 }
 
 /// Divides leaves into those whose rowids ascend from leaf to leaf, and the others. Leaves that a tree names come before others.
-fn divide(leaves: &[Leaf], is_index: bool) -> (Vec<Leaf>, Vec<(Leaf, bool)>) {
-    if is_index {
-        let ordered = leaves.to_vec();
-        let rest = leaves.iter().filter(|leaf| !leaf.is_clean).map(|leaf| (*leaf, true)).collect();
-        return (ordered, rest);
-    }
+fn divide(leaves: &[Leaf], table: &spec::Table, is_index: bool) -> (Vec<Leaf>, Vec<(Leaf, bool)>) {
     let mut by_origin: Vec<Leaf> = leaves.to_vec();
     by_origin.sort_by_key(|leaf| (leaf.origin, !leaf.is_clean, leaf.page));
+    // Rows that may be of another table must not take the keys of rows that a tree names.
+    let is_unique = is_index || table.indexes.iter().any(|index| index.key.unique_fields.is_some());
+    let best = by_origin.first().map(|leaf| leaf.origin);
+    let is_late = |leaf: &Leaf| is_unique && leaf.origin == Origin::Shape && best != Some(Origin::Shape);
     let mut taken: BTreeMap<i64, (i64, Leaf)> = BTreeMap::new();
-    let mut rest = Vec::new();
+    let (mut ordered, mut rest) = (Vec::new(), Vec::new());
     for leaf in by_origin {
+        if is_late(&leaf) {
+            rest.push((leaf, false));
+            continue;
+        }
+        if is_index {
+            ordered.push(leaf);
+            if !leaf.is_clean {
+                rest.push((leaf, true));
+            }
+            continue;
+        }
         let Some((first, last)) = leaf.rowids else { continue };
         let before = taken.range(..=last).next_back();
         if before.is_some_and(|(_, (end, _))| *end >= first) {
@@ -239,7 +249,8 @@ fn divide(leaves: &[Leaf], is_index: bool) -> (Vec<Leaf>, Vec<(Leaf, bool)>) {
             }
         }
     }
-    (taken.into_values().map(|(_, leaf)| leaf).collect(), rest)
+    ordered.extend(taken.into_values().map(|(_, leaf)| leaf));
+    (ordered, rest)
 }
 
 /// Returns `true` if a statement creates an object of this kind, temporary or not.
@@ -264,6 +275,24 @@ fn declare(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     }
     // In contrast to a batch, this is an error for several statements.
     connection.execute(sql, []).map(drop)
+}
+
+/// Returns the entries of an index as rows of a WITHOUT ROWID table.
+fn as_table(table: &spec::Table, index: &spec::Index) -> spec::Table {
+    let other = |name: &str, takes| Field { name: name.to_owned(), takes, default: Constant::Null };
+    let is_rowid =
+        Takes { null: false, real: false, text: false, numeric_text: false, blob: false, int: true };
+    let fields = index.fields.iter().map(|source| match source {
+        Source::Field(field) => table.fields[*field].clone(),
+        Source::Rowid => other("rowid", is_rowid),
+        Source::Computed => other("", Takes::ANYTHING),
+    });
+    spec::Table {
+        name: index.name.clone(),
+        fields: fields.collect(),
+        key: Some(index.key.clone()),
+        ..spec::Table::default()
+    }
 }
 
 /// The tables of the schema, made in memory.
@@ -336,7 +365,13 @@ impl Model {
             root: Some(1),
             is_index: false,
             table: None,
+            entries: None,
         }];
+        let entries = |name: &str| {
+            let of = specs.iter().flat_map(|table| table.indexes.iter().map(move |index| (table, index)));
+            let mut of = of.filter(|(_, index)| index.name.eq_ignore_ascii_case(name));
+            of.next().map(|(table, index)| as_table(table, index))
+        };
         for row in found.rows.iter().filter(|row| row.root > 0 || row.kind == "table" && !is_virtual(row)) {
             let is_table = row.kind == "table";
             let table = spec(&row.name).filter(|_| is_table);
@@ -351,6 +386,7 @@ impl Model {
                 root: Some(row.root),
                 is_index: row.kind == "index" || is_clustered,
                 table,
+                entries: entries(&row.name).filter(|_| row.kind == "index"),
             });
         }
         for table in &self.schema.tables {
@@ -361,6 +397,7 @@ impl Model {
                     root: None,
                     is_index: table.without_rowid,
                     table: spec(&table.name),
+                    entries: None,
                 });
             }
         }

@@ -129,12 +129,32 @@ impl<'a> Insertion<'a> {
 
     /// Inserts the rows of leaves. Of a leaf with `true`, only the rows that the engine does not take.
     pub(super) fn rows(&mut self, leaves: impl IntoIterator<Item = (Leaf, bool)>) -> Result<()> {
+        self.rows_that(leaves, |_| true)
+    }
+
+    /// Inserts the rows of leaves. Where a key is unique, rows on one page come before those whose values are on other pages, too, and rows
+    /// whose pages are named by other rows come last: a page that is damaged or in a wrong place must not take the keys of sound rows.
+    pub(super) fn sound_rows_first(&mut self, leaves: &[Leaf]) -> Result<()> {
+        let all = || leaves.iter().map(|leaf| (*leaf, false));
+        if !self.spec.indexes.iter().any(|index| index.key.unique_fields.is_some()) {
+            return self.rows(all());
+        }
+        self.rows_that(all(), |row| !row.overflows)?;
+        self.rows_that(all(), |row| row.overflows && !row.is_doubtful)?;
+        self.rows_that(all(), |row| row.is_doubtful)
+    }
+
+    fn rows_that(
+        &mut self,
+        leaves: impl IntoIterator<Item = (Leaf, bool)>,
+        is_wanted: impl Fn(&SavedRow<'_>) -> bool,
+    ) -> Result<()> {
         let mut reader = PageRows::default();
         let found = self.found;
         for (leaf, only_others) in leaves {
             self.context.cancel.check()?;
             reader.read(self.file, &found.finding.chains, leaf.page, |row| {
-                if only_others && row.in_order && is_ordinary(self.spec, row.types) {
+                if !is_wanted(&row) || only_others && row.in_order && is_ordinary(self.spec, row.types) {
                     return Ok(());
                 }
                 self.row(leaf.page, &row)

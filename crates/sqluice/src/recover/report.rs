@@ -59,6 +59,8 @@ pub struct SavedTable {
     pub repeated: u64,
     /// The number of rows that break a constraint; they are in the table `rejected_` and the name.
     pub rejected: u64,
+    /// The number of foreign keys of saved rows that refer to no row. They are counted if damage was found, when the rows are written.
+    pub orphans: u64,
     /// The number of rows that are lost on existing pages.
     pub lost_rows: u64,
     /// The number of lost pages.
@@ -117,6 +119,7 @@ impl fmt::Display for SavedTable {
             (self.conflicts, "in conflict"),
             (self.repeated, "found twice"),
             (self.rejected, "rejected"),
+            (self.orphans, "foreign keys without a row"),
             (self.lost_rows, "lost on damaged pages"),
         ];
         for (number, what) in parts.into_iter().filter(|(number, _)| *number > 0) {

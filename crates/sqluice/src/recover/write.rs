@@ -16,7 +16,7 @@ use std::time::Instant;
 use rusqlite::{Connection, OpenFlags};
 use sqluice_core::error::{ErrorKind, Result};
 use sqluice_core::progress::{Cancel, Context};
-use sqluice_core::schema::{Schema, quoted};
+use sqluice_core::schema::{Schema, quoted, quoted_text};
 use sqluice_core::sqlite_error::{failed, said};
 use sqluice_engine::attempts;
 use sqluice_engine::encode::Coercion;
@@ -184,7 +184,7 @@ fn finish(
     for table in found.tables.iter().filter(|table| !own(&table.table.name)) {
         let mut insertion = Insertion::new((&connection, context), found, table);
         if !by_engine {
-            insertion.rows(table.ordered.iter().map(|leaf| (*leaf, false)))?;
+            insertion.sound_rows_first(&table.ordered)?;
         }
         let is_left = |(_, only_others): &&(_, bool)| by_engine || !only_others;
         insertion.rows(table.rest.iter().filter(is_left).copied())?;
@@ -211,6 +211,7 @@ fn finish(
     let cannot = |error| failed(error, "write the new file");
     connection.execute_batch("COMMIT").map_err(cannot)?;
     super::virtual_tables::settle(&connection, found, report)?;
+    orphans(&connection, found, report, context)?;
     if let Some(header) = found.file.header() {
         let set = |name: &str, value: i64| connection.pragma_update(None, name, value).map_err(cannot);
         set("user_version", i64::from(header.user_version as i32))?;
@@ -218,6 +219,46 @@ fn finish(
     }
     connection.close().map_err(|(_, error)| failed(error, "close the new file"))?;
     context.cancel.check()
+}
+
+/// Counts the foreign keys of saved rows that refer to no row: the row that they refer to may be lost.
+fn orphans(
+    connection: &Connection,
+    found: &Found,
+    report: &mut RecoverReport,
+    context: &Context<'_>,
+) -> Result<()> {
+    if !found.plan.damaged {
+        return Ok(());
+    }
+    for table in found.schema.tables.iter().filter(|table| table.foreign_keys) {
+        context.cancel.check()?;
+        let Some(saved) = report.saved.tables.iter_mut().find(|saved| saved.name == table.name) else {
+            continue;
+        };
+        let sql = format!("PRAGMA foreign_key_check({})", quoted_text(&table.name));
+        let count = connection.prepare(&sql).and_then(|mut check| {
+            let mut orphans = check.query([])?;
+            let mut count = 0;
+            while orphans.next()?.is_some() {
+                count += 1;
+            }
+            Ok(count)
+        });
+        match count {
+            Ok(count) => saved.orphans = count,
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) => {
+                return Err(failed(error, "check foreign keys"));
+            }
+            // The table that the key refers to may have no such columns, or is lost.
+            Err(error) => report.saved.remarks.push(format!(
+                "the foreign keys of table {} can't be checked: {}",
+                table.name,
+                said(error)
+            )),
+        }
+    }
+    Ok(())
 }
 
 /// Sets the largest rowids that AUTOINCREMENT tables have had.

@@ -1,4 +1,5 @@
-//! SIGKILL while the command writes: new and existing databases, dumps, archives, copies, merges, exported files and temporary files.
+//! SIGKILL while the command writes: new and existing databases, dumps, archives, copies, merges, recoveries, exported files and temporary
+//! files.
 
 mod archive;
 mod copy;
@@ -12,4 +13,5 @@ mod full_text;
 mod in_place;
 mod merge;
 mod new;
+mod recover;
 mod spill;

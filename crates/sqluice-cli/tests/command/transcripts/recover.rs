@@ -82,3 +82,21 @@ fn recover_refuses_files_that_are_no_databases_and_existing_targets() {
     assert_eq!(ran.code(), Some(1), "{ran:?}");
     assert_eq!(names(folder), ["a.csv", "x.db"]);
 }
+
+#[test]
+fn a_program_that_writes_is_waited_for_and_then_the_recovery_is_refused() {
+    let folder = folder();
+    let folder = folder.path();
+    make(folder);
+    damage(folder);
+    let writer = Connection::open(folder.join("x.db")).unwrap();
+    writer.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let args = ["recover", "x.db", "new.db", "--busy-timeout", "50ms"];
+    let ran = run(folder, args).failed(1, "is being written");
+    assert!(!ran.stderr.contains("Recovered"), "{ran:?}");
+    let names_now = names(folder);
+    assert!(!names_now.iter().any(|name| name.starts_with("new.db")), "{names_now:?}");
+    writer.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(run(folder, args).code(), Some(3));
+    assert_eq!(integrity(&folder.join("new.db")), "ok");
+}

@@ -266,3 +266,81 @@ fn a_cancelled_recovery_leaves_no_file() {
         fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["x.db"]);
 }
+
+/// A watcher that cancels a run when it has been told a number of times about its progress.
+struct CancelsAfter {
+    cancel: Cancel,
+    left: std::sync::atomic::AtomicI64,
+}
+
+impl sqluice::progress::Progress for CancelsAfter {
+    fn phase(&self, _: &str, _: Option<sqluice::progress::Amount>) {
+        self.tell();
+    }
+
+    fn advance(&self, _: sqluice::progress::Amount) {
+        self.tell();
+    }
+}
+
+impl CancelsAfter {
+    fn tell(&self) {
+        if self.left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) <= 0 {
+            self.cancel.cancel();
+        }
+    }
+}
+
+#[test]
+fn a_recovery_that_is_cancelled_midway_leaves_no_file_or_a_whole_one() {
+    for encoding in ["UTF-8", "UTF-16le"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        make(&path, SCHEMAS[0], 1024, encoding);
+        let target = path.with_extension("new");
+        let mut cancelled = 0;
+        for tellings in 0..200 {
+            let cancel = Cancel::new();
+            let watcher = CancelsAfter { cancel: cancel.clone(), left: tellings.into() };
+            let context = Context::default().cancel(&cancel).progress(&watcher);
+            match Recover::new(&path, &target).run_with(&context) {
+                Ok(_) => {
+                    super::support::assert_sound(&target);
+                    assert!(rows(&target) == rows(&path));
+                    break;
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
+                    cancelled += 1;
+                    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "after {tellings} tellings");
+                }
+            }
+        }
+        assert!(cancelled > 2 && target.exists(), "{encoding}: {cancelled}");
+    }
+}
+
+#[test]
+fn little_memory_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let statements = format!(
+        "{} WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 60000)
+           INSERT INTO visits SELECT i * 7919 % 60000, 'at ' || i, 'more notes ' || i FROM n;
+         CREATE INDEX by_note ON visits (note, at);",
+        SCHEMAS[0]
+    );
+    make(&path, &statements, 1024, "UTF-8");
+    let mut bytes = fs::read(&path).unwrap();
+    for page in [200, 700, 1500] {
+        bytes[page * 1024..][..1024].fill(0);
+    }
+    fs::write(&path, bytes).unwrap();
+    let (target, report) = recovered(&path);
+    let little = path.with_extension("little");
+    let write = WriteOptions::new().memory_bytes(24 << 20);
+    let with_little = Recover::new(&path, &little).write(write).run().unwrap();
+    super::support::assert_sound(&little);
+    assert!(rows(&little) == rows(&target));
+    assert_eq!(with_little.saved.rows, report.saved.rows);
+}

@@ -3,5 +3,6 @@
 mod cases;
 mod damage;
 mod edges;
+mod places;
 mod properties;
 mod support;

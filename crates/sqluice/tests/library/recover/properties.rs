@@ -224,6 +224,18 @@ fn originals() -> Vec<Original> {
     all
 }
 
+/// Seeds of files of which sound rows were lost once.
+const LOST_ONCE: [u64; 7] = [2192, 2302, 2333, 2503, 2546, 2586, 2958];
+
+#[test]
+fn sound_rows_that_were_lost_once_are_saved() {
+    let originals = originals();
+    for seed in LOST_ONCE {
+        let (wanted, saved) = check(seed, &originals);
+        assert_eq!(wanted, saved, "seed {seed}");
+    }
+}
+
 #[test]
 fn sound_rows_of_damaged_files_are_saved_and_no_others() {
     let count = tries(200, 400, 10_000) as u64;

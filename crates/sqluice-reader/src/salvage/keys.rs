@@ -1,0 +1,94 @@
+//! The keys of pages of WITHOUT ROWID tables: which page can have which place in a tree.
+//!
+//! ```text
+//!  interior page   … | key 1 |          | key 2 | …
+//!                         └── child ────┘            has keys from key 1 to key 2
+//! ```
+//!
+//! Keys are normalized, and only their first bytes are kept: keys that begin alike count as equal, and no page is refused for them.
+
+use std::sync::Arc;
+
+use sqluice_format::check::spec::Table;
+use sqluice_format::key::KeyOrder;
+use sqluice_format::record;
+use sqluice_format::salvage::{Salvage, Types, read_types};
+use sqluice_format::value::SerialType;
+use sqluice_format::varint;
+
+/// The number of bytes of a key that are kept.
+const KEY_BYTES_MAX: usize = 64;
+
+/// The first bytes of a normalized key.
+pub type PageKey = Arc<[u8]>;
+
+/// The keys that a page can have, with both ends; an end that is not known is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyRange {
+    /// The least key.
+    pub low: Option<PageKey>,
+    /// The largest key.
+    pub high: Option<PageKey>,
+}
+
+impl KeyRange {
+    /// Returns `true` if the range has a key.
+    pub fn has(&self, key: &[u8]) -> bool {
+        self.low.as_deref().is_none_or(|low| low <= key)
+            && self.high.as_deref().is_none_or(|high| key <= high)
+    }
+
+    /// Returns `true` if every key is in the range.
+    pub fn is_all(&self) -> bool {
+        self.low.is_none() && self.high.is_none()
+    }
+}
+
+/// Returns the order of a WITHOUT ROWID table's rows, if keys can be compared by their bytes on the page.
+pub fn order_of(table: &Table) -> Option<&KeyOrder> {
+    let key = table.key.as_ref().filter(|key| key.converted.is_none())?;
+    key.order.as_ref()
+}
+
+/// Returns the key of a row whose record begins with `start`. Returns `None` if `start` does not have the columns of the key.
+pub fn key_of(order: &KeyOrder, start: &[u8], payload_bytes: usize, types: &mut Types) -> Option<PageKey> {
+    if !read_types(start, payload_bytes, types)? || types.len() < order.columns().len() {
+        return None;
+    }
+    let (header, _) = varint::read(start)?;
+    let mut body = start.get(header as usize..)?;
+    let mut values = Vec::with_capacity(order.columns().len());
+    for serial in types.iter().take(order.columns().len()) {
+        let (content, rest) = body.split_at_checked(SerialType(*serial).content_bytes()? as usize)?;
+        body = rest;
+        values.push(record::value(SerialType(*serial), content)?);
+    }
+    let (mut of_key, mut key) = (Vec::new(), Vec::new());
+    record::encode(&values, &mut of_key);
+    order.normalize(&of_key, &mut key);
+    key.truncate(KEY_BYTES_MAX);
+    Some(key.into())
+}
+
+/// Returns the keys of a page's entries, by the numbers of their cells.
+pub fn keys_of(order: &KeyOrder, page: &[u8], salvage: &Salvage, types: &mut Types) -> Vec<(usize, PageKey)> {
+    let entries = salvage.entries.iter();
+    let with_keys = entries.filter_map(|entry| {
+        let start = &page[entry.cell.local.clone()];
+        key_of(order, start, entry.cell.payload_bytes, types).map(|key| (entry.number, key))
+    });
+    with_keys.collect()
+}
+
+/// Returns the relation of a page's keys to the range that its parent says: `Some(true)` if they are in it, `Some(false)` if none is, and
+/// `None` if some are.
+pub fn fits_keys(keys: &[(usize, PageKey)], range: &KeyRange, is_whole: bool) -> Option<bool> {
+    let within = keys.iter().filter(|(_, key)| range.has(key)).count();
+    match within {
+        _ if keys.is_empty() || within == keys.len() => Some(true),
+        0 => Some(false),
+        // A damaged key is no reason to doubt a page.
+        _ if !is_whole && within * 2 > keys.len() => Some(true),
+        _ => None,
+    }
+}
