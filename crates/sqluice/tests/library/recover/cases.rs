@@ -338,7 +338,7 @@ fn little_memory_changes_nothing() {
     fs::write(&path, bytes).unwrap();
     let (target, report) = recovered(&path);
     let little = path.with_extension("little");
-    let write = WriteOptions::new().memory_bytes(24 << 20);
+    let write = WriteOptions::new().memory_bytes(32 << 20);
     let with_little = Recover::new(&path, &little).write(write).run().unwrap();
     super::support::assert_sound(&little);
     assert!(rows(&little) == rows(&target));
