@@ -159,7 +159,8 @@ impl Recover {
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedRecover> {
         context.cancel.check()?;
         if self.write.threads == Some(0) {
-            return Err(Error::usage("no threads can do no work").hint("give at least 1"));
+            return Err(Error::usage("threads must be at least 1")
+                .hint("leave the setting out for one thread per core"));
         }
         crate::remote::refuse_url(&self.source, "recovered")?;
         crate::remote::refuse_url(&self.target, "made by a recovery")?;
