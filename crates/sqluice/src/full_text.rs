@@ -14,7 +14,6 @@ use sqluice_core::error::{Message, Result};
 use sqluice_core::schema::{Object, Schema, Table, quoted};
 use sqluice_core::sqlite_error::{failed, said};
 use sqluice_engine::full_text::declaration::{self, Declaration};
-use sqluice_engine::full_text::given;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::sqlite::is_virtual_table;
 
@@ -72,17 +71,19 @@ fn virtual_tables(schema: &Schema) -> impl Iterator<Item = (&Object, &str)> {
 }
 
 /// Returns the full-text tables of a schema that take rows of their own.
+#[cfg(feature = "load")]
 pub(crate) fn taking_rows(schema: &Schema) -> Vec<Table> {
     // A table that SQLite can't create here needs a tokenizer of an application.
     let table = |(object, sql): (&Object, &str)| {
         let connection = Connection::open_in_memory().ok()?;
         connection.execute_batch(sql).ok()?;
-        given::table(&connection, &object.name, sql).ok()?
+        sqluice_engine::full_text::given::table(&connection, &object.name, sql).ok()?
     };
     virtual_tables(schema).filter_map(table).collect()
 }
 
 /// Adds those of `tables` to the schema that `has` selects.
+#[cfg(feature = "load")]
 pub(crate) fn add_taking_rows(schema: &mut Schema, tables: &[Table], has: impl Fn(&str) -> bool) {
     schema.tables.extend(tables.iter().filter(|table| has(&table.name)).cloned());
 }
