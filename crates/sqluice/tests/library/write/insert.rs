@@ -494,7 +494,9 @@ fn a_row_that_is_too_large_for_sqlite_is_named() {
     assert_eq!(error.without_hint(), "record 81: string or blob too big");
     let hint = error.hint_text().unwrap();
     assert!(
-        hint.starts_with("SQLite holds at most 1,000,000,000 bytes in a row: shorten it; it has k = 80, a = "),
+        hint.starts_with(
+            "SQLite holds at most 1,000,000,000 bytes in a row: shorten it; it has k = 80, a = "
+        ),
         "{hint}"
     );
 }
