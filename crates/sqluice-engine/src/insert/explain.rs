@@ -13,7 +13,7 @@
 //! statement has left no rows, halves of the batch are tried. In both cases the row is then inserted alone, which gives the message. The
 //! caller rolls back these inserts.
 
-use rusqlite::{Connection, ErrorCode, Statement, ffi};
+use rusqlite::{Connection, Statement, ffi};
 use sqluice_core::batch::describe;
 use sqluice_core::error::Error;
 use sqluice_core::rows::Rows;
@@ -45,7 +45,7 @@ impl Failure<'_> {
             return self.somewhere(&said(error));
         }
         match self.find() {
-            Ok(Some((row, error))) if is_of_values(&error) => self.of_row(row, error),
+            Ok(Some((row, error))) if is_of_values(&error) => self.of_row(row, &said(error)),
             Ok(Some((_, error))) => cannot_insert(self.connection, self.table, error),
             Ok(None) | Err(_) => self.somewhere(&said(error)),
         }
@@ -90,21 +90,17 @@ impl Failure<'_> {
         Ok(inserted.err())
     }
 
-    fn of_row(&self, row: usize, error: rusqlite::Error) -> Error {
+    fn of_row(&self, row: usize, message: &str) -> Error {
         let record = self.record(row);
-        let limit = match error.sqlite_error_code() {
-            Some(ErrorCode::TooBig) => "SQLite holds at most 1,000,000,000 bytes in a row: shorten it; ",
-            _ => "",
-        };
         let values = self.columns.iter().enumerate().take(VALUES_MAX).map(|(index, &column)| {
             let value = self.rows.get(row, index).map_or_else(String::new, |value| describe(&value));
             format!("{} = {value}", self.table.columns[column].name)
         });
         let values: Vec<String> = values.collect();
         let more = if self.columns.len() > VALUES_MAX { ", ..." } else { "" };
-        Error::input(format!("record {record}: {}", said(error)))
+        Error::input(format!("record {record}: {message}"))
             .of_record(&self.table.name, record)
-            .hint(format!("{limit}it has {}{more}", values.join(", ")))
+            .hint(format!("it has {}{more}", values.join(", ")))
     }
 
     /// Returns the error for a refused row that was not found: it names the records of the whole batch.

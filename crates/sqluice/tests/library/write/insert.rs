@@ -1,7 +1,6 @@
 //! Rows of a source that SQLite inserts through `sqluice_rows`, compared with the same rows inserted by a plain prepared statement.
 
 use proptest::prelude::*;
-use rusqlite::limits::Limit;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, params_from_iter};
 use sqluice::encode::Coercion;
@@ -472,32 +471,4 @@ fn a_cancelled_insert_stops() {
         insert(&connection, &schema.tables[0], source, &how, None, &Context::default().cancel(&cancel))
             .unwrap_err();
     assert_eq!(error.kind(), sqluice::error::ErrorKind::Interrupted);
-}
-
-#[test]
-fn a_row_that_is_too_large_for_sqlite_is_named() {
-    let case = Case {
-        sql: "CREATE TABLE t (k INTEGER PRIMARY KEY, a, b, c, d, e, v, s)".to_owned(),
-        rows: (0..90).map(|row| vec![Owned::Int(row), Owned::Text(vec![b'x'; 150 * row as usize])]).collect(),
-        columns: vec![0, 1],
-        on_conflict: OnConflict::Abort,
-        upsert: Vec::new(),
-        batch_rows: 64,
-        part_batches: vec![1],
-        workers: 2,
-    };
-    let (connection, schema) = case.database();
-    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, 12_000).unwrap();
-    connection.execute_batch("BEGIN").unwrap();
-    let table = schema.table("t").unwrap();
-    let source = Box::new(case.source());
-    let error = insert(&connection, table, source, &case.how(table), None, &Context::default()).unwrap_err();
-    assert_eq!(error.without_hint(), "record 81: string or blob too big");
-    let hint = error.hint_text().unwrap();
-    assert!(
-        hint.starts_with(
-            "SQLite holds at most 1,000,000,000 bytes in a row: shorten it; it has k = 80, a = "
-        ),
-        "{hint}"
-    );
 }

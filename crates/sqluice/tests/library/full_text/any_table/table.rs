@@ -104,7 +104,8 @@ impl Table {
         if random.one_in(6) {
             option("tokendata", random.pick(&["1", "1", "0"]));
         }
-        if random.one_in(10) {
+        let has_locale = random.one_in(10);
+        if has_locale {
             option("locale", random.pick(&["1", "1", "0"]));
         }
         let mut has_sizes = !random.one_in(5);
@@ -113,7 +114,8 @@ impl Table {
                 option("contentless_delete", "1");
                 has_sizes = true;
             }
-            if random.one_in(3) {
+            // SQLite takes the table for damaged if it has locales, too.
+            if random.one_in(3) && !has_locale {
                 option("contentless_unindexed", "1");
             }
         }
