@@ -207,7 +207,7 @@ fn invalid_schemas_are_refused() {
         ("{", "its schema: EOF"),
         ("7", "is not a type of Avro"),
         ("[]", "has no type"),
-        (r#"["null",["int"]]"#, "within another"),
+        (r#"["null",["int"]]"#, "contains another union"),
         (r#""node""#, "names the type node"),
         (r#"{"type":"array"}"#, "no items"),
         (r#"{"type":"fixed","name":"f","size":-1}"#, "no size"),
