@@ -151,7 +151,7 @@ fn parts_of_views_queries_and_conditions_are_refused() {
         )
         .unwrap();
     for (read, message) in [
-        (Read::table(&db, "v"), "has no parts"),
+        (Read::table(&db, "v"), "can't be read in parts"),
         (Read::table(&db, "f"), "can't be read in parts"),
         (Read::table(&db, "g"), "can't be read in parts"),
         (Read::query(&db, "SELECT * FROM t"), "a query has no parts"),

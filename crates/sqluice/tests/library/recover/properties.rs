@@ -129,7 +129,10 @@ fn check(seed: u64, originals: &[Original]) -> (u64, u64) {
     let pages = original.bytes.len() / original.page_bytes;
     let changed: BTreeSet<usize> =
         (1..=pages).filter(|number| page(&bytes, *number) != page(&original.bytes, *number)).collect();
-    let is_hit = original.placed.iter().any(|placed| changed.contains(&placed.leaf));
+    let is_hit = original
+        .placed
+        .iter()
+        .any(|placed| changed.contains(&placed.leaf) || !placed.above.is_disjoint(&changed));
     // Pages may have changed places so that the file is a sound database with other rows. SQLite sees no damage then.
     if !report.saved.damaged && is_hit && kind != Kind::Flips {
         assert_sound(&source);
@@ -225,7 +228,7 @@ fn originals() -> Vec<Original> {
 }
 
 /// Seeds of files of which sound rows were lost once.
-const LOST_ONCE: [u64; 7] = [2192, 2302, 2333, 2503, 2546, 2586, 2958];
+const LOST_ONCE: [u64; 2] = [2192, 2586];
 
 #[test]
 fn sound_rows_that_were_lost_once_are_saved() {

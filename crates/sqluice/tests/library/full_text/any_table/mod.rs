@@ -461,7 +461,7 @@ fn try_table(seed: u64) -> bool {
 fn a_table_with_any_options_is_that_of_sqlite_through_all_changes() {
     register_synonyms();
     let (next, compared) = (AtomicU64::new(0), AtomicUsize::new(0));
-    let seeds = tries(4, 500, 20_000);
+    let seeds = tries(4, 24, 20_000);
     // A table waits for the disk most of the time.
     thread::scope(|scope| {
         for _ in 0..4 {
