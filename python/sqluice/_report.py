@@ -1,4 +1,4 @@
-"""The reports that functions return: dataclasses with the names of the JSON that `--json` prints."""
+"""The reports that functions return: dataclasses with the names of the JSON of the same reports."""
 
 from __future__ import annotations
 

@@ -385,7 +385,7 @@ def test_a_file_that_another_library_has_open_is_refused(db: Path) -> None:
     sqluice.write(db, [(1,)], "t", columns=["a"])
     host = sqlite3.connect(db)
     host.execute("SELECT * FROM t").fetchall()
-    with pytest.raises(adbc_driver_manager.Error, match="is open in this process"):
+    with pytest.raises(adbc_driver_manager.Error, match="is already open in this process through another SQLite"):
         connect(db)
     host.close()
     connect(db).close()

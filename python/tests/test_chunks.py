@@ -180,7 +180,7 @@ def test_chunks_have_their_columns_in_any_order_and_no_others(db: Path) -> None:
             with pytest.raises(sqluice.UsageError, match="other columns than the first: [bc] is (missing|new)") as raised:
                 sqluice.write(db, [make({"a": [1], "b": ["x"]}), make(other)], "u")
             assert raised.value.column in ("b", "c")
-    with pytest.raises(sqluice.InputError, match="item 2: a tuple"):
+    with pytest.raises(sqluice.InputError, match="item 2 must be a frame like the first one, not a tuple"):
         sqluice.write(db, [pd.DataFrame({"a": [1]}), (1,)], "u")
 
 

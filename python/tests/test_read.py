@@ -93,7 +93,7 @@ def test_reads_that_are_impossible_are_errors_at_once(shop: Path, tmp_path: Path
     for args, message in [
         ({"table": "items"}, "did you mean item"),
         ({"table": "item", "columns": ["cost"]}, "no column cost"),
-        ({"table": "item", "query": "SELECT 1"}, "given twice"),
+        ({"table": "item", "query": "SELECT 1"}, "either a table or a query"),
         ({}, "is missing"),
         ({"query": "DELETE FROM item"}, "changes the database"),
         ({"table": "item", "mixed": "drop"}, "error, text or null"),

@@ -266,7 +266,7 @@ def test_rows_of_many_parts_are_in_their_order(db: Path) -> None:
 
 @pytest.mark.parametrize("last", [(0.5, 1.0, "x"), ("a", 1.0, "x"), (1, "1.5", "x"), (1, 1.0, 7), (b"", 1.0, "x")])
 def test_a_late_value_of_another_kind_ends_a_stream_and_widens_a_list(db: Path, last: tuple[Any, ...]) -> None:
-    with pytest.raises(sqluice.InputError, match="another kind") as raised:
+    with pytest.raises(sqluice.InputError, match="does not fit this value") as raised:
         sqluice.write(db, many(last), "t", columns=["a", "b", "c"])
     assert raised.value.row == MANY + 1
     assert raised.value.column is not None

@@ -34,7 +34,9 @@ pub fn open() -> Vec<c_int> {
 pub fn is_open_elsewhere(file: &Path) -> bool {
     let Ok(wanted) = identity::of_path(file) else { return false };
     let Ok(listed) = fs::read_dir("/dev/fd") else { return false };
-    let ours = open();
+    // The lock is held until all are compared: meanwhile, the SQLite of this library opens no file whose descriptor would seem to be of
+    // another, and closes none whose number another may get.
+    let ours = open_now();
     let descriptors = listed.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<c_int>().ok());
     descriptors.filter(|descriptor| !ours.contains(descriptor)).any(|descriptor| {
         let path = format!("/dev/fd/{descriptor}");
