@@ -38,7 +38,8 @@ File = tuple[int, int]
 # The number of calls that use each file now, and of those that create a file at each path.
 _ours: Counter[File] = Counter()
 _made: Counter[str] = Counter()
-_lock = threading.Lock()
+# The garbage collector may end a use of a file, such as that of a stream that nobody has read to its end, in a thread that holds the lock.
+_lock = threading.RLock()
 
 # If the system does not list the open descriptors, all numbers up to this one are tried.
 _TRIED_MAX = 4096
@@ -64,12 +65,14 @@ def _descriptors() -> Iterator[int]:
 def _is_open_elsewhere(file: File, by_sqlite: bool = False) -> bool:
     """Returns True if this process has the file open by a descriptor that is not the package's. by_sqlite: on Linux, which shows how a file was opened,
     only descriptors that an SQLite library has opened count."""
+    before = set(_sqluice.descriptors())
     found = [descriptor for descriptor in _descriptors() if _is_of(descriptor, file)]
     if not found:
         return False
     others, is_ours = set(found), _is_ours(file)
     if is_ours:
-        others -= set(_sqluice.descriptors())
+        # Other threads of the package may have opened or closed the file meanwhile.
+        others -= before.union(_sqluice.descriptors())
     if is_ours or (by_sqlite and sys.platform == "linux"):
         others = {descriptor for descriptor in others if _is_of_sqlite(descriptor)}
     return bool(others)

@@ -94,7 +94,7 @@ def test_reads_that_are_impossible_are_errors_at_once(shop: Path, tmp_path: Path
         ({"table": "items"}, "did you mean item"),
         ({"table": "item", "columns": ["cost"]}, "no column cost"),
         ({"table": "item", "query": "SELECT 1"}, "either a table or a query"),
-        ({}, "is missing"),
+        ({}, "either a table or a query"),
         ({"query": "DELETE FROM item"}, "changes the database"),
         ({"table": "item", "mixed": "drop"}, "error, text or null"),
         ({"table": "item", "threads": 0}, "at least 1"),
