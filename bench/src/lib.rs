@@ -7,7 +7,7 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * [`mod@words`], [`machine`], [`process`], [`shell`], [`options`], [`sqluice`]
+//! * [`words`](mod@words), [`machine`], [`process`], [`shell`], [`options`], [`sqluice`]
 //! * [`lap`], [`rounds`], [`ratio`], [`house`]: a lap, rounds of laps, ratios within a round, a comparison from start to record
 //! * [`db`], [`found`]: opens databases with SQLite, and reads the rows that a lap wrote
 //!
