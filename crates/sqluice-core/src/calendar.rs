@@ -6,7 +6,7 @@ pub const DAY_SECONDS: i64 = 86_400;
 /// The days whose year has four digits, 0000-01-01 to 9999-12-31, counted from 1970-01-01.
 const FOUR_DIGITS: std::ops::RangeInclusive<i64> = -719_528..=2_932_896;
 
-/// Returns the year, month and day that is this number of days after 1970-01-01. The number is at most 2^62, or at least -2^62.
+/// Returns the year, month and day that is this number of days after 1970-01-01. The number is between -2^62 and 2^62.
 pub fn year_month_day(days: i64) -> (i64, i64, i64) {
     // Days since 0000-03-01, in eras of 400 years, as in "chrono-Compatible Low-Level Date Algorithms": if years begin in March, the
     // leap day is their last.

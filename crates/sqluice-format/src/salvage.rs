@@ -16,10 +16,11 @@ use crate::value::SerialType;
 use crate::varint;
 use crate::view::{CellView, PageView};
 
-/// The weight of an entry in order, where entries overlap.
+/// The weight of an entry whose rowid is in order, when entries overlap and the heaviest set without overlaps is kept: more than that of
+/// three entries out of order.
 const IN_ORDER: usize = 16;
 
-/// The weight of an entry out of order, where entries overlap.
+/// The weight of an entry whose rowid is out of order.
 const OUT_OF_ORDER: usize = 5;
 
 /// The entries of a page, and what is known about the page.

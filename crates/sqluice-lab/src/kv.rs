@@ -42,7 +42,7 @@ pub(crate) enum From {
     Files(Layout),
     /// `SELECT v FROM kv WHERE k = ?1`, in one transaction.
     Select,
-    /// The same SELECT as `Select`, but with a transaction for each read.
+    /// `SELECT v FROM kv WHERE k = ?1`, with a transaction for each read.
     SelectEach,
     /// `sqlite3_blob_read`.
     Blob,

@@ -348,7 +348,7 @@ fn rowids_ascend_and_keep_to_their_dividers() {
         three(20, 21),
         &["t: page 3: rowid 21 is larger than the page above allows", "t: page 6: rowid 20 does not ascend"],
     );
-    // The same faults on a single leaf.
+    // A rowid that does not ascend, and one that is too large, are found within a single leaf, too.
     let mut file = File::plain();
     let root = file.root("t");
     let leaf = file.child(root, 0);

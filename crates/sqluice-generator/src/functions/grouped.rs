@@ -108,7 +108,7 @@ impl RowCounts {
         let mut wanted: Vec<f64> =
             sizes.iter().zip(&self.classes).map(|(size, (rows, _))| *size as f64 * rows).collect();
         if wanted.iter().sum::<f64>() == 0.0 {
-            // There are so few groups that all of them fell into classes without rows: all groups get equally many rows instead.
+            // With few groups, all may fall into classes without rows. Then all groups get equally many rows.
             wanted = sizes.iter().map(|size| *size as f64).collect();
         }
         let total: f64 = wanted.iter().sum();

@@ -277,7 +277,7 @@ impl Finding {
             .map(|seen| facts[seen.page as usize - 1].content)
             .collect();
         let replaced = finding.replaced(file, sought, (&owners, &freelist, map), &seen)?;
-        // Where an index has pages of other rows, its own pages may be in their places.
+        // If a tree of an index names pages of a table, pages of the index may lie where those of the table were.
         let is_exchanged = seen.iter().any(|seen| seen.is_misfit);
         let mut fewest = vec![usize::MAX; sought.trees.len()];
         for seen in seen {
@@ -710,8 +710,8 @@ impl Finding {
                 for (at, tree) in
                     sought.trees.iter().enumerate().filter(|(_, tree)| tree.is_index == is_index)
                 {
-                    let is_short = |table: &&Table| fits(table, row.types, true);
-                    let Some(table) = tree.described().filter(is_short) else { continue };
+                    let may_have_row = |table: &&Table| fits(table, row.types, true);
+                    let Some(table) = tree.described().filter(may_have_row) else { continue };
                     shapes.fitting[at] += u64::from(row.types.len() == table.fields.len());
                     shapes.fitting_short[at] += u64::from(row.types.len() >= fewest[at]);
                     let ends = &mut shapes.ends[at];
@@ -811,6 +811,8 @@ impl Places {
         (orphan, shapes): (&OrphanGroup, &Shapes),
         (is_index, is_copy): (bool, bool),
     ) -> Option<(usize, Origin)> {
+        // Candidates by rank, the surest first: tables with a gap for the rows, or whose tree is gone; tables whose tree is gone and whose
+        // rows have fewer columns than the table; damaged tables; damaged tables whose rows have fewer columns.
         let mut candidates: [Vec<(usize, Origin)>; 4] = Default::default();
         for (tree, fitting) in shapes.fitting_short.iter().enumerate() {
             // All rows but damaged ones must fit.

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Modules, from the bottom up: `log`: pages of a write-ahead log or a journal; `file`: the file as pages; `survey`: facts of all pages;
-//! `freelist`; `keys`: keys of WITHOUT ROWID tables; `owners`: pages of trees; `chains`: overflow pages; `shape`: rows that a table can have; `orphans`: leaves of no tree;
-//! `rows`: the rows of pages; `finding`: everything together; `schema`: the rows of `sqlite_schema`.
+//! `freelist`; `keys`: keys of WITHOUT ROWID tables; `owners`: pages of trees; `chains`: overflow pages; `shape`: rows that a table can have;
+//! `orphans`: leaves of no tree; `rows`: the rows of pages; `finding`: everything together; `schema`: the rows of `sqlite_schema`.
 
 pub mod chains;
 pub mod file;

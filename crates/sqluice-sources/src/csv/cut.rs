@@ -290,7 +290,7 @@ fn empty_from(data: &[u8], delimiter: &Delimiter, marks: Marks, fields: usize) -
             _ if marks.escapes_unquoted && ends_in_escape(&data[..start], marks.escape) => break,
             // The line end before this line is text, so the line belongs to the record before it.
             _ if start > 0 && !ends_record(data, start - 1, marks) => break,
-            // There is no line between the CR and the LF of a CRLF.
+            // The CR and the LF of a CRLF have no line between them.
             b"" if !is_empty_line(data, line_end) => {}
             line if *line == *empty => begin = start,
             b"" => {}

@@ -29,7 +29,8 @@ use crate::convert::{Reading, Readings};
 /// of plain numbers, and than the number of dates and of numbers in another notation together.
 const OTHERS_MIN: u64 = 16;
 
-/// The same limit as [`OTHERS_MIN`] for a part of a loaded file. Only the rest of this part is not counted.
+/// The limit for a part of a loaded file, which is used as [`OTHERS_MIN`] is. The values of the rest of this part are not counted, those of
+/// other parts are.
 const OTHERS_MIN_OF_PART: u64 = 4096;
 
 /// The number of dates, or of numbers in another notation, after which a sample's values are assumed to be of that kind.

@@ -11,7 +11,7 @@
 //!
 //! A member of an archive (`archive`) is a range of a file. Its decompression and the checks of its size and checksum come before `which`.
 //!
-//! How a file is read depends on its first bytes, not on its name: gzip, zstd, bzip2, xz, a byte order mark. The slow work (decompression,
+//! The first bytes of a file decide how it is read, not its name: gzip, zstd, bzip2, xz, a byte order mark. The slow work (decompression,
 //! transcoding, waiting for a pipe) is done on a thread that reads ahead. A plain file is read on the thread that needs the bytes.
 //!
 //! Invariant: the reader returns all of the text, or the text up to a fault and then an error with the place of the fault. It never ends early

@@ -257,7 +257,7 @@ fn assert_refused_when_full(fill: impl Fn(&Disk, &mut fs::File)) {
 
 #[test]
 fn a_database_on_a_full_disk_can_be_read_and_changes_are_refused() {
-    // There is no space even for a journal or a log.
+    // The disk has no space left, even for a journal or a WAL.
     assert_refused_when_full(|_, ballast| while ballast.write_all(&[1; 512]).is_ok() {});
 }
 

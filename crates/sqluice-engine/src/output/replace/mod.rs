@@ -47,8 +47,8 @@
 //!   Then SQLite refuses the writes of the other process (`SQLITE_READONLY_DBMOVED`).
 //! * SQLite uses a WAL or a journal of the right name before it reads the header, so the header alone does not protect the new database:
 //!   the waiting process would commit to the WAL of the new database, from pages of the old one. So the new database is locked before it
-//!   gets the name, and until the processes that had opened the old file have closed it ([`SEND_AWAY`] at most): without a lock, nobody can
-//!   make a WAL or a journal beside it.
+//!   gets the name, and until the processes that had opened the old file have closed it ([`SEND_AWAY`] at most): while it
+//!   is locked, no process can create a WAL or a journal beside it.
 
 mod replacement_report;
 mod transfer;

@@ -138,7 +138,7 @@ impl ForeignBatches {
 /// If the content contradicts itself.
 ///
 /// # Safety
-/// The same as for [`ForeignBatches::import`], with an array of the type `kind`.
+/// `array` must be valid, as [`ForeignBatches::import`] requires of its arrays, and have the type `kind`.
 #[allow(unsafe_code, reason = "the caller guarantees that the array is valid")]
 pub unsafe fn import_column(
     array: FFI_ArrowArray,

@@ -86,7 +86,7 @@ pub(super) const SIGNATURES: &[(&[u8], Foreign)] = &[
     (b"$FL2", SPSS),
     (b"$FL3", SPSS),
     (b"ASCII SPSS PORT FILE", SPSS),
-    // The same signature in EBCDIC, with which portable files of SPSS begin.
+    // Portable files of SPSS begin with "ASCII SPSS PORT FILE" in EBCDIC.
     (b"\xc1\xe2\xc3\xc9\xc9\x40\xe2\xd7\xe2\xe2\x40\xd7\xd6\xd9\xe3\x40", SPSS),
     (b"<stata_dta>", STATA),
     (b"HEADER RECORD*******LIB", SAS),

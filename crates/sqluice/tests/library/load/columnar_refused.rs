@@ -326,7 +326,7 @@ fn a_text_that_is_not_utf8_makes_its_row_a_bad_one() {
         assert_eq!(told(&db, "SELECT rowid, s FROM x"), ["1 'good'", "2 'é'", "4 'é'", "5 'last'"]);
         let rejects = fs::read_to_string(home.path("r.csv")).unwrap();
         assert!(rejects.contains("au lait") && rejects.contains("column s"), "{rejects}");
-        // The same fault within a list.
+        // A text in a list that is not UTF-8 is refused in the same way.
         let home = Home::new();
         let schema = "message m { repeated binary s (UTF8); }";
         write_column(&home.path("x.dat"), schema, properties, |column| {

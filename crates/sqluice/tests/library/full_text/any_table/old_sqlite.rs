@@ -1,4 +1,4 @@
-//! The same questions for the SQLite of the system, which is older than the bundled one.
+//! Puts the questions to the system's SQLite, too, which is older than the bundled one.
 
 use std::path::Path;
 
