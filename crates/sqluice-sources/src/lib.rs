@@ -15,7 +15,6 @@
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
-#[cfg(any(feature = "arrow", feature = "spreadsheets"))]
 pub mod convert;
 pub mod csv;
 pub mod dump;
