@@ -147,7 +147,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn streams_are_merged_in_order_the_earlier_stream_first(
+        fn streams_are_merged_in_order_and_equal_items_in_the_order_of_streams(
             mut streams in prop::collection::vec(prop::collection::vec(0u32..60, 0..40), 1..20),
         ) {
             streams.iter_mut().for_each(|stream| stream.sort_unstable());

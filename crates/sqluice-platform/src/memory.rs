@@ -44,12 +44,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machine_has_memory() {
+    fn available_memory_is_not_zero() {
         assert!(available_bytes() > 0);
     }
 
     #[test]
-    fn a_vector_keeps_its_items_in_large_pages() {
+    fn advise_large_keeps_the_items_of_a_vector() {
         let mut vec: Vec<u64> = (0..2 << 20).collect();
         advise_large(&mut vec);
         assert!(vec.iter().copied().eq(0..2 << 20));

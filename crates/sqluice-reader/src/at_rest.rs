@@ -87,7 +87,7 @@ mod tests {
     use rusqlite::Connection;
 
     #[test]
-    fn only_a_wal_database_without_log_and_journal_is_at_rest_and_every_write_is_seen() {
+    fn only_a_wal_database_without_log_and_journal_is_at_rest() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.db");
         let set = |mode: &str| {

@@ -101,7 +101,7 @@ proptest! {
 }
 
 #[test]
-fn the_numbers_of_first_rows_count_the_rows() {
+fn each_part_of_a_counted_source_has_the_number_of_its_first_row() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("x.db");
     let connection = Connection::open(&db).unwrap();

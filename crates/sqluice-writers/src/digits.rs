@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_have_a_sign_only_below_zero() {
+    fn integers_are_written_as_to_string_writes_them() {
         for int in [0, 1, -1, 9, 10, -10, 99, 100, i64::MAX, i64::MIN] {
             let mut out = Vec::new();
             push_int(&mut out, int);

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tenth_of_different_values_repeats_and_nine_tenths_do_not() {
+    fn values_repeat_if_a_tenth_are_different_and_not_if_all_are() {
         for rows in [5_000, 100_000, 1_000_000] {
             assert!(repeats(&ints(rows, |row| scrambled(row) % (rows / 10))), "{rows}");
             assert!(repeats(&ints(rows, |row| row / 4)), "{rows}: runs");
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn text_repeats_by_its_bytes_and_nulls_do_not_count() {
+    fn text_with_few_different_values_repeats_and_nulls_do_not_count() {
         let text = |row: u64, of: u64| format!("value {}", scrambled(row) % of);
         let few: ArrayRef = Arc::new((0..50_000).map(|row| Some(text(row, 50))).collect::<StringArray>());
         assert!(repeats(&few));
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_column_may_have_a_dictionary() {
+    fn values_of_a_small_column_count_as_repeated() {
         assert!(repeats(&ints(100, scrambled)));
         assert!(repeats(&ints(0, scrambled)));
     }

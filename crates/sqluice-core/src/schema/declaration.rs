@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn an_added_column_stands_after_the_last_column_and_before_its_comment() {
+    fn an_added_column_stands_before_the_comment_behind_the_last_column() {
         let sql = "CREATE TABLE t (a INT, b TEXT -- last\n, UNIQUE (a) -- end\n) STRICT";
         let declaration = Declaration::of(sql).unwrap();
         let longer = declaration.with(&["c INT", "d ANY"], &["CHECK (c > 0)"]);

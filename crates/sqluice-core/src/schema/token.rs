@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_at_the_end_does_not_swallow_the_semicolon() {
+    fn a_semicolon_is_added_outside_of_a_comment_at_the_end() {
         for (sql, expected) in [
             ("SELECT 1", "SELECT 1;"),
             ("SELECT 1 -- one", "SELECT 1 -- one\n;"),

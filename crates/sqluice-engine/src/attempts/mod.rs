@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_keeps_changing_ends_the_run_after_some_plans() {
+    fn a_schema_that_keeps_changing_ends_the_run_after_a_fixed_number_of_plans() {
         let mut plans = 1;
         let error = run(
             &mut plans,

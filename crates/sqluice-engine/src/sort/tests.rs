@@ -467,7 +467,7 @@ fn ranges_are_about_as_large_as_asked_for() {
 }
 
 #[test]
-fn equal_keys_are_not_cut_apart() {
+fn equal_keys_are_in_one_range() {
     let (_folder, spill) = spill();
     let ranges = Ranges { range_bytes: 1 << 10, sample_bytes: 16, samples_max: 10_000 };
     let items = items_with(5_000, |number| (scrambled(number) % 40).to_string().into_bytes());

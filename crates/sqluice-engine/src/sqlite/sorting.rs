@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_folder_of_a_run_that_has_ended_does_not_stay() {
+    fn after_a_run_the_folder_is_that_of_a_running_run_or_the_original_one() {
         let mut folders = Folders { before: "before".to_owned(), in_use: Vec::new(), begun: 0 };
         let [a, b, c] = ["a", "b", "c"].map(|folder| folders.begin(folder));
         assert_eq!(folders.end(a), "c");

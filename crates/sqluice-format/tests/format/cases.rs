@@ -24,7 +24,7 @@ fn encoded(values: &[Value<'_>]) -> Vec<u8> {
 }
 
 #[test]
-fn varints_read_as_sqlites_own_examples_say() {
+fn the_varint_examples_of_sqlites_source_are_read_and_written() {
     let examples: [(&[u8], u64); 7] = [
         (&[0x00], 0),
         (&[0x7f], 127),
@@ -43,7 +43,7 @@ fn varints_read_as_sqlites_own_examples_say() {
 }
 
 #[test]
-fn a_varint_grows_with_every_seven_bits_and_its_ninth_byte_has_eight() {
+fn each_byte_of_a_varint_has_seven_bits_and_the_ninth_has_eight() {
     for n in 1..=8u32 {
         let largest = (1u64 << (7 * n)) - 1;
         for (value, len) in [(largest, n as usize), (largest + 1, n as usize + 1)] {
@@ -67,7 +67,7 @@ fn a_varint_that_is_cut_off_is_none() {
 }
 
 #[test]
-fn serial_types_encode_class_and_bytes() {
+fn a_serial_type_gives_the_class_and_size_of_its_value() {
     let fixed = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0].map(Some);
     for (serial, bytes) in fixed.into_iter().enumerate() {
         assert_eq!(SerialType(serial as u64).content_bytes(), bytes, "{serial}");
@@ -107,7 +107,7 @@ fn a_record_is_a_header_of_serial_types_and_then_the_values() {
 }
 
 #[test]
-fn the_size_of_a_record_header_counts_itself() {
+fn the_header_size_of_a_record_includes_its_own_bytes() {
     for (types, header) in [(0, 1), (1, 2), (126, 127), (127, 129), (16381, 16383), (16382, 16385)] {
         assert_eq!(record::header_bytes(types), header, "{types}");
         let bytes = encoded(&vec![Value::Null; types]);
@@ -138,12 +138,12 @@ fn bytes_that_are_no_record_are_refused() {
 
 #[test]
 #[should_panic(expected = "NaN")]
-fn a_nan_is_no_value() {
+fn encoding_a_nan_panics() {
     encoded(&[Value::Real(f64::NAN)]);
 }
 
 #[test]
-fn page_sizes_are_the_eight_powers_of_two() {
+fn page_sizes_are_the_powers_of_two_from_512_to_65536() {
     let legal: Vec<u32> = (0..200_000).filter(|&bytes| PageSize::new(bytes).is_some()).collect();
     assert_eq!(legal, PAGE_SIZES);
     for bytes in PAGE_SIZES {
@@ -192,7 +192,7 @@ fn page_kinds_are_the_bytes_2_5_10_and_13() {
 }
 
 #[test]
-fn a_page_header_is_kind_freeblock_cells_content_fragments() {
+fn a_page_header_has_kind_freeblock_cell_count_content_start_and_fragments() {
     let mut page = [0xff; 12];
     page::write_header(&mut page, PageKind::LeafTable, 0x102, 0x304);
     assert_eq!(page, [13, 0, 0, 1, 2, 3, 4, 0, 0xff, 0xff, 0xff, 0xff]);
@@ -227,7 +227,7 @@ fn payloads_overflow_where_the_format_says() {
 }
 
 #[test]
-fn cells_take_their_varints_and_payload() {
+fn cell_sizes_count_varints_payloads_and_child_numbers() {
     assert_eq!(cell::table_leaf_bytes(100, 1), 1 + 1 + 100);
     assert_eq!(cell::table_leaf_bytes(200, -1), 2 + 9 + 200);
     assert_eq!(cell::table_interior_bytes(127), 5);
@@ -235,7 +235,7 @@ fn cells_take_their_varints_and_payload() {
 }
 
 #[test]
-fn a_chunk_lists_leaves_and_links_as_drawn() {
+fn a_chunk_lists_its_leaves_and_links() {
     let geometry = geometry(512, 0);
     let mut chunk = Chunk::new(geometry, 8);
     assert!(chunk.is_empty());
@@ -265,7 +265,7 @@ fn a_chunk_lists_leaves_and_links_as_drawn() {
 }
 
 #[test]
-fn a_full_chunk_takes_nothing_more() {
+fn a_full_chunk_refuses_cells_that_need_a_further_page() {
     let geometry = geometry(512, 0);
     // 12 cells of 40 bytes fill a leaf: 8 + 12 * 42 = 512.
     let mut chunk = Chunk::new(geometry, 2);
@@ -299,7 +299,7 @@ fn a_full_chunk_takes_nothing_more() {
 }
 
 #[test]
-fn an_empty_chunk_takes_a_row_of_any_size_and_shrinks_again() {
+fn an_empty_chunk_takes_a_row_of_any_size() {
     let mut chunk = Chunk::new(geometry(512, 0), 2);
     assert!(chunk.push(1, &record_of(100_000, 7)));
     assert_eq!(chunk.page_count(), 1 + 196);
@@ -344,7 +344,7 @@ fn a_run_may_end_at_the_largest_rowid() {
 }
 
 #[test]
-fn an_interior_page_is_children_with_their_last_rowids() {
+fn an_interior_page_has_its_children_and_their_last_rowids() {
     let geometry = geometry(512, 2);
     let children = [(7, 100), (8, 300), (9, i64::MAX)].map(|(page, last_rowid)| Child { page, last_rowid });
     let mut page = vec![0xff; 512];
@@ -365,7 +365,7 @@ fn an_interior_page_with_one_child_is_refused() {
 }
 
 #[test]
-fn an_interior_page_takes_what_fits_to_the_byte() {
+fn an_interior_page_can_be_filled_to_the_last_byte() {
     // (512 - 12) / 10 = 50 cells, and the right-most child: a rowid of 4 bytes.
     let children: Vec<Child> =
         (0..52).map(|i| Child { page: i + 2, last_rowid: i64::from(i) + (1 << 21) }).collect();
@@ -438,7 +438,7 @@ fn the_header_has_its_fields_where_the_format_says() {
 }
 
 #[test]
-fn a_new_header_is_what_a_new_database_has() {
+fn a_new_header_has_schema_format_4_and_a_valid_page_count() {
     let header = Header::new(geometry(4096, 0), 3, 3_054_001);
     assert_eq!((header.page_count, header.sqlite_version, header.schema_format), (3, 3_054_001, 4));
     assert_eq!(header.change_counter, header.valid_for);

@@ -10,7 +10,7 @@ use sqluice_format::record;
 use sqluice_format::value::Value;
 
 #[test]
-fn the_freelist_is_as_long_as_the_header_says() {
+fn a_freelist_that_breaks_off_or_differs_from_the_header_is_reported() {
     let mut file = File::plain();
     let count = file.word(1, 36);
     assert_eq!((file.sound.freelist_pages, file.sound.freelist_trunk_pages), (count, 1));
@@ -39,7 +39,7 @@ fn the_freelist_is_as_long_as_the_header_says() {
 }
 
 #[test]
-fn a_freelist_page_has_room_for_so_many_leaves() {
+fn a_trunk_page_with_more_leaves_than_fit_is_reported() {
     let mut file = File::plain();
     let trunk = file.word(1, 32);
     let count = file.word(1, 36);
@@ -53,7 +53,7 @@ fn a_freelist_page_has_room_for_so_many_leaves() {
 }
 
 #[test]
-fn a_long_freelist_has_several_trunks() {
+fn a_trunk_page_that_refers_to_an_earlier_trunk_page_is_reported() {
     let file = File::of(sqlite(
         "PRAGMA page_size = 512; CREATE TABLE t (a); CREATE TABLE u (a); INSERT INTO t VALUES (zeroblob(200000)); DROP TABLE t",
     ));
@@ -67,7 +67,7 @@ fn a_long_freelist_has_several_trunks() {
 }
 
 #[test]
-fn only_a_table_without_rowids_has_its_rows_in_an_index() {
+fn a_table_with_rowids_whose_root_is_an_index_page_is_reported() {
     let mut file = File::plain();
     let (t, i) = (file.root("t"), file.root("i"));
     // The row of the schema: ... t, t, root page, CREATE ...
@@ -90,7 +90,7 @@ fn only_a_table_without_rowids_has_its_rows_in_an_index() {
 }
 
 #[test]
-fn rows_of_the_schema_are_what_sqlite_makes_of_them() {
+fn rows_of_the_schema_table_that_sqlite_would_not_write_are_reported() {
     let row = |values: &[Value<'_>]| {
         let mut out = Vec::new();
         record::encode(values, &mut out);
@@ -150,7 +150,7 @@ fn rows_of_the_schema_are_what_sqlite_makes_of_them() {
 }
 
 #[test]
-fn an_index_belongs_to_a_table_and_has_as_many_entries() {
+fn an_index_that_lacks_entries_or_a_table_is_reported_unless_it_may_be_partial() {
     let fill = "x".repeat((1 << 20) + 100);
     for (index, sound) in [
         ("CREATE INDEX i ON t (a)".to_owned(), false),
@@ -186,7 +186,7 @@ fn an_index_belongs_to_a_table_and_has_as_many_entries() {
 }
 
 #[test]
-fn a_statement_of_a_megabyte_may_say_anything_at_its_end() {
+fn a_partial_index_whose_where_follows_a_megabyte_of_comment_is_sound() {
     let fill = "x".repeat((1 << 20) + 100);
     let sql = format!(
         "CREATE TABLE t (a); INSERT INTO t VALUES (1), (9); CREATE INDEX i ON t (a) /* {fill} */ WHERE a > 5"
@@ -196,7 +196,7 @@ fn a_statement_of_a_megabyte_may_say_anything_at_its_end() {
 }
 
 #[test]
-fn cells_smaller_than_four_bytes_take_four() {
+fn cells_of_less_than_four_bytes_count_as_four_used_bytes() {
     let report =
         assert_sound(&sqlite("CREATE TABLE t (a PRIMARY KEY) WITHOUT ROWID; INSERT INTO t VALUES (0), (1)"));
     assert_eq!(
@@ -206,7 +206,7 @@ fn cells_smaller_than_four_bytes_take_four() {
 }
 
 #[test]
-fn of_some_trees_the_edges_alone_may_be_read() {
+fn a_check_of_some_tables_or_of_their_edges_finds_only_damage_there() {
     let sound = File::of(sqlite(
         "PRAGMA page_size = 512; CREATE TABLE t (a, b); CREATE TABLE u (a); CREATE INDEX i ON t (b);
          WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000) INSERT INTO t SELECT i, 'text ' || i FROM n;
@@ -303,7 +303,7 @@ fn a_file_of_no_bytes_or_no_tables_is_a_database() {
 }
 
 #[test]
-fn the_page_count_holds_if_its_change_counter_does() {
+fn the_page_count_of_the_header_is_used_only_if_its_change_counter_is_current() {
     let mut file = File::plain();
     let pages = file.pages();
     let whole = file.bytes.clone();
@@ -332,7 +332,7 @@ fn the_page_count_holds_if_its_change_counter_does() {
 }
 
 #[test]
-fn a_report_lists_some_problems_and_counts_all() {
+fn a_report_lists_problems_up_to_a_limit_and_counts_all() {
     let mut file = File::plain();
     let root = file.root("t");
     for cell in 0..10 {
@@ -351,7 +351,7 @@ fn a_report_lists_some_problems_and_counts_all() {
 }
 
 #[test]
-fn the_schema_alone_is_read_when_that_is_asked_for() {
+fn schema_only_lists_the_trees_without_reading_them() {
     struct Counted<'a>(&'a [u8], Vec<u32>);
     impl check::ReadPage for Counted<'_> {
         type Error = u32;
@@ -419,7 +419,7 @@ fn place_in_map(number: u32) -> (u32, usize) {
 }
 
 #[test]
-fn a_pointer_map_is_no_child_and_the_largest_root_is_named() {
+fn a_pointer_map_as_a_child_and_a_wrong_largest_root_are_reported() {
     let mut file = File::auto_vacuum();
     let root = file.root("t");
     let at = file.cell(root, 0);

@@ -7,7 +7,7 @@ use sqluice_format::record;
 use sqluice_format::value::Value;
 
 #[test]
-fn a_page_outside_the_file_is_no_child() {
+fn a_child_outside_the_file_is_reported() {
     let mut file = File::plain();
     let (root, count) = (file.root("t"), file.pages());
     let child = file.child(root, 3);
@@ -23,7 +23,7 @@ fn a_page_outside_the_file_is_no_child() {
 }
 
 #[test]
-fn the_last_page_is_within_the_file() {
+fn a_file_that_lacks_its_last_page_is_reported() {
     // In a sound file, the last page is the child of some page.
     let file = File::plain();
     assert_eq!(u64::from(file.pages()) * 512, file.bytes.len() as u64);
@@ -35,7 +35,7 @@ fn the_last_page_is_within_the_file() {
 }
 
 #[test]
-fn a_page_has_one_use() {
+fn a_page_that_two_cells_refer_to_is_reported() {
     let mut file = File::plain();
     let root = file.root("t");
     let (first, second) = (file.child(root, 0), file.child(root, 1));
@@ -50,7 +50,7 @@ fn a_page_has_one_use() {
 }
 
 #[test]
-fn the_lock_byte_page_is_no_child() {
+fn the_lock_byte_page_as_a_child_is_reported() {
     let file = File::plain();
     let root = file.root("t");
     let child = file.child(root, 0);
@@ -76,7 +76,7 @@ fn unused_pages_are_reported_as_runs() {
 }
 
 #[test]
-fn a_page_is_of_a_kind_and_of_the_right_one() {
+fn a_page_of_an_unknown_kind_or_the_kind_of_another_tree_is_reported() {
     let mut file = File::plain();
     let (t, w) = (file.root("t"), file.root("w"));
     let leaf = file.child(t, 1);
@@ -94,7 +94,7 @@ fn a_page_is_of_a_kind_and_of_the_right_one() {
 }
 
 #[test]
-fn cell_pointers_end_before_the_cells() {
+fn a_content_start_within_the_cell_pointers_or_past_the_page_is_reported() {
     let mut file = File::plain();
     let root = file.root("t");
     let leaf = file.child(root, 0);
@@ -123,7 +123,7 @@ fn cell_pointers_end_before_the_cells() {
 }
 
 #[test]
-fn cells_lie_within_their_area_and_page() {
+fn cells_outside_the_content_area_or_the_page_are_reported() {
     let mut file = File::plain();
     let root = file.root("t");
     let leaf = file.child(root, 0);
@@ -159,7 +159,7 @@ fn cells_lie_within_their_area_and_page() {
 }
 
 #[test]
-fn every_byte_of_a_page_is_accounted_for() {
+fn lost_bytes_and_bytes_used_twice_are_reported() {
     let mut file = File::plain();
     let root = file.root("t");
     let leaf = file.child(root, 0);
@@ -211,7 +211,7 @@ fn with_freeblocks() -> (File, u32, Vec<usize>) {
 }
 
 #[test]
-fn freeblocks_ascend_within_the_cells_and_have_four_bytes() {
+fn freeblocks_out_of_order_or_place_or_of_impossible_size_are_reported() {
     let (sound, page, blocks) = with_freeblocks();
     let file = sound.clone();
     let content = file.half(page, 5);
@@ -274,7 +274,7 @@ fn freeblocks_may_be_as_close_as_four_bytes() {
 }
 
 #[test]
-fn only_an_empty_root_has_no_cells() {
+fn a_page_without_cells_is_reported_unless_it_is_an_empty_root() {
     let mut empty = vec![0; 512];
     write_header(&mut empty, PageKind::LeafTable, 0, 512);
     expect_tree(vec![empty.clone()], &[]);
@@ -287,7 +287,7 @@ fn only_an_empty_root_has_no_cells() {
 }
 
 #[test]
-fn all_leaves_are_equally_deep() {
+fn children_of_unequal_depth_are_reported() {
     let what = "t: page 2: its children are not equally deep";
     expect_tree(vec![interior(&[(3, 5)], 4), leaf(5), interior(&[(5, 6)], 6), leaf(6), leaf(7)], &[what]);
     expect_tree(vec![interior(&[(4, 6)], 3), leaf(7), interior(&[(5, 5)], 6), leaf(5), leaf(6)], &[what]);
@@ -295,7 +295,7 @@ fn all_leaves_are_equally_deep() {
 }
 
 #[test]
-fn a_tree_has_twenty_levels_at_most() {
+fn a_tree_of_more_than_twenty_levels_is_reported() {
     let chain = |levels: u8| {
         let mut pages: Vec<Vec<u8>> = (0..levels - 1).map(|i| interior(&[], i + 3)).collect();
         pages.push(leaf(1));
@@ -306,7 +306,7 @@ fn a_tree_has_twenty_levels_at_most() {
 }
 
 #[test]
-fn a_page_is_not_its_own_child() {
+fn a_page_below_itself_is_reported() {
     let what = "refers to page 2, which is already used elsewhere";
     let none = "t: page 2: a page other than an empty root has no cells";
     expect_tree(vec![interior(&[], 2)], &[none, &format!("t: page 2: {what}")]);
@@ -316,7 +316,7 @@ fn a_page_is_not_its_own_child() {
 }
 
 #[test]
-fn rowids_ascend_and_keep_to_their_dividers() {
+fn rowids_that_do_not_ascend_or_exceed_their_divider_are_reported() {
     let two =
         |divider: u8, first: u8, second: u8| vec![interior(&[(3, divider)], 4), leaf(first), leaf(second)];
     expect_tree(two(5, 5, 6), &[]);
@@ -361,7 +361,7 @@ fn rowids_ascend_and_keep_to_their_dividers() {
 }
 
 #[test]
-fn a_chain_of_overflow_pages_is_as_long_as_the_payload() {
+fn an_overflow_chain_that_is_too_short_too_long_or_circular_is_reported() {
     let sound = File::plain();
     let (head, chain) = sound.clone().chain();
     let root = sound.root("big");
@@ -390,14 +390,14 @@ fn a_chain_of_overflow_pages_is_as_long_as_the_payload() {
     file.sqlite_agrees();
 }
 
-/// Returns a database whose table has one leaf with this record.
+/// Returns the problems of a database whose table has one leaf with this record, one problem per line.
 fn of_record(bytes: &[u8]) -> String {
     let bytes = database(geometry(512, 0), &[(1, bytes.to_vec())], 1000);
     problems(&check_bytes(&bytes))
 }
 
 #[test]
-fn a_record_is_described_by_its_header_to_the_last_byte() {
+fn a_record_whose_header_does_not_describe_all_of_its_bytes_is_reported() {
     let header = "its header does not end where it should";
     let reserved = "it has a serial type of 10 or 11";
     let body = "its values take more or fewer bytes than it has";
@@ -429,7 +429,7 @@ fn a_record_is_described_by_its_header_to_the_last_byte() {
 }
 
 #[test]
-fn a_record_header_may_overflow() {
+fn a_record_header_on_overflow_pages_is_checked() {
     let record = |columns: usize| {
         let mut record = Vec::new();
         record::encode(&vec![Value::Int(300); columns], &mut record);

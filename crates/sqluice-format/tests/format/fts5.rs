@@ -190,7 +190,7 @@ fn a_segment_has_the_bytes_of_optimize() {
 }
 
 #[test]
-fn a_segment_begins_anew_where_optimize_does() {
+fn a_segment_of_thousands_of_leaves_has_the_bytes_of_optimize() {
     let documents = documents(1500, 30, &mut fastrand::Rng::with_seed(2));
     let options = Options { detail: Detail::Full, prefixes: vec![2], page_bytes: 64, parts: 5 };
     let (leaves, _) = compare(&documents, &options);
@@ -198,7 +198,7 @@ fn a_segment_begins_anew_where_optimize_does() {
 }
 
 #[test]
-fn a_doclist_index_has_as_many_levels_as_its_pages_need() {
+fn doclist_indexes_of_several_levels_have_the_bytes_of_optimize() {
     let documents = documents(4000, 3, &mut fastrand::Rng::with_seed(3));
     for detail in DETAILS {
         let options = Options { detail, prefixes: vec![], page_bytes: 32, parts: 3 };
@@ -213,7 +213,7 @@ fn a_doclist_index_has_as_many_levels_as_its_pages_need() {
 }
 
 #[test]
-fn long_values_and_tokens_fill_pages_on_their_own() {
+fn segments_of_long_values_and_tokens_have_the_bytes_of_optimize() {
     let long = "x".repeat(3_000);
     let documents = vec![
         (i64::MIN, [String::new(), "same ".repeat(20_000)]),
@@ -231,7 +231,7 @@ fn long_values_and_tokens_fill_pages_on_their_own() {
 proptest! {
     #![proptest_config(sqluice_testkit::cases(60))]
     #[test]
-    fn any_documents_have_the_bytes_of_optimize(
+    fn segments_of_random_documents_have_the_bytes_of_optimize(
         seed: u64,
         count in 3i64..120,
         words in 0usize..60,

@@ -200,7 +200,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_bytes_are_an_error_or_other_content(history in any_history(), damages: u64) {
+    fn damaged_bytes_never_make_a_reader_panic(history in any_history(), damages: u64) {
         let connection = made(&history);
         let (_, detail) = DETAILS[history.detail];
         let data = data_of(&connection);

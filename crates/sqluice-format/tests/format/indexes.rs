@@ -107,7 +107,7 @@ fn never(_: usize) -> bool {
 }
 
 #[test]
-fn every_page_size_and_reserved_bytes_make_an_index() {
+fn indexes_of_every_page_size_are_read_and_changed_by_sqlite() {
     for page_bytes in PAGE_SIZES {
         for reserved in [0, 1, 8, 32, 255] {
             if page_bytes == 512 && reserved > 32 {
@@ -122,7 +122,7 @@ fn every_page_size_and_reserved_bytes_make_an_index() {
 }
 
 #[test]
-fn payloads_around_every_boundary_of_the_overflow_make_an_index() {
+fn index_payloads_around_every_overflow_boundary_are_read_by_sqlite() {
     for (page_bytes, reserved) in [(512, 0), (512, 32), (1024, 3), (4096, 0), (65536, 0)] {
         let geometry = geometry(page_bytes, reserved);
         let (max, page) = (cell::index_local_max(geometry), cell::overflow_page_payload(geometry));
@@ -165,7 +165,7 @@ fn trees_of_every_size_are_sound_and_no_larger_than_those_of_sqlite() {
 }
 
 #[test]
-fn a_table_of_one_column_that_holds_0_and_1_has_padded_cells() {
+fn cells_padded_to_four_bytes_are_read_and_changed_by_sqlite() {
     for values in [&[0][..], &[1], &[0, 1]] {
         let entries: Vec<_> = values.iter().map(|&value| encoded(&[Value::Int(value)])).collect();
         for cut in [2, 3] {
@@ -209,7 +209,7 @@ fn chunk_of(entries: u32, capacity: u32) -> (Chunk, Vec<Vec<u8>>) {
 }
 
 #[test]
-fn one_entry_stands_between_two_leaves_and_one_more_before_those_of_the_next_chunk() {
+fn a_divider_stands_between_two_leaves_and_before_the_next_chunk() {
     for (entries, more, leaves, dividers) in [
         (1, false, &[1][..], &[][..]),
         (2, true, &[1], &[2]),
@@ -238,7 +238,7 @@ fn one_entry_stands_between_two_leaves_and_one_more_before_those_of_the_next_chu
 }
 
 #[test]
-fn a_full_chunk_takes_a_divider_and_nothing_after_it() {
+fn a_chunk_is_full_after_its_last_leaf_and_a_divider() {
     for capacity in [1, 2, 5] {
         let full = capacity * 5;
         let (mut chunk, _) = chunk_of(full, capacity);
@@ -278,7 +278,7 @@ fn a_chunk_takes_any_two_entries_whatever_its_capacity() {
 }
 
 #[test]
-fn a_full_chunk_takes_a_last_entry_whatever_it_needs() {
+fn push_last_entry_adds_an_entry_of_any_size_to_a_full_chunk() {
     for capacity in [1, 2, 5] {
         for bytes in [0, 95, 200, 5000] {
             for more in [false, true] {
@@ -303,7 +303,7 @@ fn a_full_chunk_takes_a_last_entry_whatever_it_needs() {
 }
 
 #[test]
-fn the_page_number_of_a_divider_that_overflows_is_that_of_its_chain() {
+fn the_cell_of_an_overflowing_divider_ends_with_the_first_page_of_its_chain() {
     let mut chunk = Chunk::new(geometry(512, 0), 20);
     for i in 1..4 {
         assert!(chunk.push_entry(&encoded(&[Value::Blob(&[i; 700])])));
@@ -324,13 +324,13 @@ fn the_page_number_of_a_divider_that_overflows_is_that_of_its_chain() {
 
 #[test]
 #[should_panic(expected = "two entries or more")]
-fn a_single_entry_can_not_come_before_others_in_another_chunk() {
+fn a_chunk_of_one_entry_must_be_the_last_of_its_index() {
     chunk_of(1, 3).0.finish_entries(true);
 }
 
 #[test]
 #[should_panic(expected = "a divider is left over")]
-fn a_tree_does_not_end_with_a_divider() {
+fn an_index_tree_that_ends_with_a_divider_is_refused() {
     let mut pages = Pages::new(geometry(512, 0));
     let mut tree = IndexTree::new(geometry(512, 0));
     tree.add(2, Some(&[3, 2, 1, 5]), &mut pages);
@@ -339,7 +339,7 @@ fn a_tree_does_not_end_with_a_divider() {
 
 #[test]
 #[should_panic(expected = "a leaf came after the last one")]
-fn no_leaf_comes_after_the_last_one() {
+fn a_leaf_after_a_leaf_without_a_divider_is_refused() {
     let mut pages = Pages::new(geometry(512, 0));
     let mut tree = IndexTree::new(geometry(512, 0));
     tree.add(2, None, &mut pages);
@@ -351,7 +351,7 @@ proptest! {
     #![proptest_config(cases(120))]
 
     #[test]
-    fn a_database_with_an_index_of_any_entries_holds_them(
+    fn sqlite_reads_all_entries_of_random_indexes(
         sizes in sizes(),
         page_bytes in prop::sample::select(vec![512u32, 512, 1024, 4096, 65536]),
         reserved in 0..33u8,
@@ -363,7 +363,7 @@ proptest! {
     }
 
     #[test]
-    fn an_index_of_any_entries_is_as_full_as_that_of_sqlite(
+    fn random_indexes_have_no_more_leaves_than_those_of_sqlite(
         sizes in sizes(),
         page_bytes in prop::sample::select(vec![512u32, 512, 1024, 4096]),
     ) {

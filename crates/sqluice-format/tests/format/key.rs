@@ -301,7 +301,7 @@ proptest! {
     #![proptest_config(cases(1500))]
 
     #[test]
-    fn records_of_the_same_types_are_in_the_same_order_without_decoding(
+    fn ascends_alike_agrees_with_the_slow_comparison(
         (columns, row) in (1..5usize).prop_flat_map(|n| (order(n), prop::collection::vec(value(), n..n + 2))),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
     ) {
@@ -362,7 +362,7 @@ proptest! {
     }
 
     #[test]
-    fn keys_that_hold_a_null_are_known(row in prop::collection::vec(value(), 1..6)) {
+    fn has_null_is_true_if_one_of_the_first_key_columns_is_null(row in prop::collection::vec(value(), 1..6)) {
         let record = encoded(&row);
         for columns in 0..=row.len() {
             let order = KeyOrder::new(vec![KeyColumn::default(); columns]);
@@ -375,7 +375,7 @@ proptest! {
 }
 
 #[test]
-fn columns_behind_the_key_do_not_count() {
+fn columns_after_the_key_do_not_affect_the_order() {
     let order = KeyOrder::new([KeyColumn::default()]);
     let [a, b] = [1, 2].map(|last| encoded(&[Owned::Text(b"same".to_vec()), Owned::Int(last)]));
     assert_eq!(order.compare(&a, &b), Ordering::Equal);
@@ -384,7 +384,7 @@ fn columns_behind_the_key_do_not_count() {
 }
 
 #[test]
-fn records_with_long_headers_are_read() {
+fn records_with_long_headers_are_compared() {
     let row: Vec<Owned> = (0..200).map(Owned::Int).collect();
     let mut other = row.clone();
     other[199] = Owned::Int(-7);
@@ -396,7 +396,7 @@ fn records_with_long_headers_are_read() {
 }
 
 #[test]
-fn records_are_decodable_if_they_are_stored_as_always() {
+fn only_records_in_their_usual_form_are_decodable() {
     let order = KeyOrder::new([KeyColumn::default(); 2]);
     // The record of 1 and 2, and others: with 1 in a byte, a header of two bytes, a byte after the record, or a third column.
     let one_and_two: &[u8] = &[3, 9, 1, 2];
@@ -413,7 +413,7 @@ fn records_are_decodable_if_they_are_stored_as_always() {
 }
 
 #[test]
-fn zeros_behind_a_word_are_read_in_both_directions() {
+fn keys_whose_second_word_is_zero_are_decoded_in_both_directions() {
     let mut longer = 0;
     for descending in [[false, false], [false, true], [true, false], [true, true]] {
         let columns = descending.map(|descending| KeyColumn { descending, ..KeyColumn::default() });
@@ -431,7 +431,7 @@ fn zeros_behind_a_word_are_read_in_both_directions() {
 }
 
 #[test]
-fn a_text_and_an_integer_are_encoded_without_a_record() {
+fn decodable_key_of_text_equals_the_key_of_the_record() {
     let columns =
         |descending: [bool; 2]| descending.map(|descending| KeyColumn { descending, ..KeyColumn::default() });
     for order in
@@ -454,7 +454,7 @@ fn a_text_and_an_integer_are_encoded_without_a_record() {
 }
 
 #[test]
-fn usual_keys_fit_a_prefix() {
+fn keys_of_short_text_or_a_number_and_a_rowid_fit_the_prefix() {
     let rowid = Owned::Int((1 << 39) - 1);
     let whole = |columns: &[Owned]| {
         let order = KeyOrder::new(vec![KeyColumn::default(); columns.len()]);

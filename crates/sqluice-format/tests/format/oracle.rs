@@ -62,14 +62,14 @@ fn assert_records_equal(page_bytes: u32, values: &[Vec<Value<'_>>]) {
 }
 
 #[test]
-fn integers_are_the_bytes_that_sqlite_writes() {
+fn integers_are_encoded_as_sqlite_writes_them() {
     let powers = (0..63).map(|bits| 1i64 << bits).flat_map(|power| [power - 1, power, -power, -power - 1]);
     let values = powers.chain([0, i64::MAX, i64::MIN, i64::MIN + 1, 1 << 56, 123_456_789_012]);
     assert_records_equal(512, &values.map(|i| vec![Value::Int(i)]).collect::<Vec<_>>());
 }
 
 #[test]
-fn floats_are_the_bytes_that_sqlite_writes() {
+fn floats_are_encoded_as_sqlite_writes_them() {
     let values = [
         0.0,
         -0.0,
@@ -90,7 +90,7 @@ fn floats_are_the_bytes_that_sqlite_writes() {
 }
 
 #[test]
-fn text_and_blobs_are_the_bytes_that_sqlite_writes() {
+fn text_and_blobs_are_encoded_as_sqlite_writes_them() {
     let bytes: Vec<u8> = (0..300_000u32).map(|i| (i % 251 + 1) as u8 & 0x7f).collect();
     let lengths = [0, 1, 2, 56, 57, 58, 59, 100, 8183, 8184, 8185, 8186, 8187, 20_000, 300_000];
     let row = |n: usize| [vec![Value::Text(&bytes[..n])], vec![Value::Blob(&bytes[..n])]];
@@ -100,7 +100,7 @@ fn text_and_blobs_are_the_bytes_that_sqlite_writes() {
 }
 
 #[test]
-fn headers_of_many_columns_are_the_bytes_that_sqlite_writes() {
+fn headers_of_many_columns_are_encoded_as_sqlite_writes_them() {
     for columns in [1, 2, 125, 126, 127, 128, 1000] {
         let row = |value: Value<'static>| vec![value; columns];
         let values = [Value::Null, Value::Int(1), Value::Int(300), Value::Text(b"x")].map(row);
@@ -165,7 +165,7 @@ fn assert_round_trip(geometry: Geometry, rows: &[Row], capacity: u32) {
 }
 
 #[test]
-fn every_page_size_and_reserved_bytes_make_a_database() {
+fn tables_of_every_page_size_are_read_and_changed_by_sqlite() {
     for page_bytes in PAGE_SIZES {
         for reserved in [0, 1, 8, 32, 255] {
             if page_bytes == 512 && reserved > 32 {
@@ -179,7 +179,7 @@ fn every_page_size_and_reserved_bytes_make_a_database() {
 }
 
 #[test]
-fn payloads_around_every_boundary_of_the_overflow_make_a_database() {
+fn table_payloads_around_every_overflow_boundary_are_read_by_sqlite() {
     for (page_bytes, reserved) in [(512, 0), (512, 32), (1024, 3), (4096, 0), (65536, 0)] {
         let geometry = geometry(page_bytes, reserved);
         let (max, page) = (cell::table_leaf_local_max(geometry), cell::overflow_page_payload(geometry));
@@ -193,7 +193,7 @@ fn payloads_around_every_boundary_of_the_overflow_make_a_database() {
 }
 
 #[test]
-fn rowids_of_every_length_make_a_database() {
+fn rowids_of_every_length_are_read_by_sqlite() {
     let mut rowids: Vec<i64> = (0..63).flat_map(|bits| [1 << bits, -(1 << bits)]).collect();
     rowids.extend([0, i64::MAX, i64::MIN]);
     rowids.sort_unstable();
@@ -223,7 +223,7 @@ fn of_leaves(leaves: i64, first: i64) -> (Vec<u8>, Vec<Row>) {
 }
 
 #[test]
-fn trees_around_every_full_level_make_a_database() {
+fn tables_with_about_as_many_leaves_as_fill_a_level_are_read_by_sqlite() {
     // Rowids of 4 bytes: 10 bytes a child, 51 children a page. Of 9 bytes: 15 bytes, 34 children.
     for (first, fanout) in [(1 << 21, 51), (1 << 60, 34)] {
         for leaves in
@@ -247,7 +247,7 @@ fn trees_around_every_full_level_make_a_database() {
 }
 
 #[test]
-fn a_tree_is_as_deep_and_as_wide_as_its_leaves_demand() {
+fn a_table_has_no_more_levels_and_interior_pages_than_its_leaves_need() {
     // With 34 children a page, and at least two left for the last.
     let interior = |leaves: i64| {
         let (mut level, mut pages, mut depth) = (leaves, 0, 1);
@@ -322,7 +322,7 @@ fn assert_schema(geometry: Geometry, tables: &[(String, String)]) {
 }
 
 #[test]
-fn a_schema_of_any_size_is_read() {
+fn schemas_of_1_to_300_tables_are_read_by_sqlite() {
     for page_bytes in [512, 4096] {
         let geometry = geometry(page_bytes, 0);
         for tables in [1, 2, 7, 50, 300] {
@@ -332,7 +332,7 @@ fn a_schema_of_any_size_is_read() {
 }
 
 #[test]
-fn a_statement_of_any_length_is_read() {
+fn statements_of_lengths_around_page_boundaries_are_read_by_sqlite() {
     // Sizes around the room of page 1, the room of a leaf, and the limit of overflow.
     for bytes in (340..=420).step_by(4).chain(430..=490).chain([1000, 2000, 5000]) {
         assert_schema(geometry(512, 0), &schema([bytes]));
@@ -344,7 +344,7 @@ fn a_statement_of_any_length_is_read() {
 }
 
 #[test]
-fn indexes_views_and_automatic_indexes_have_entries_too() {
+fn a_view_has_a_row_in_the_schema_table() {
     let geometry = geometry(1024, 0);
     let mut pages = Pages::new(geometry);
     let root = pages.table(&[(1, record_of(3, 9))], 4);

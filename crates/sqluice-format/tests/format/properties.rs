@@ -309,7 +309,7 @@ proptest! {
     }
 
     #[test]
-    fn a_database_of_any_rows_holds_them(
+    fn all_rows_of_random_tables_are_read_back(
         sizes in sizes(),
         page_bytes in prop::sample::select(vec![512u32, 1024, 4096]),
         reserved in 0..33u8,
@@ -327,7 +327,7 @@ proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
-    fn fields_are_counted_where_a_record_can_be_decoded(
+    fn count_fields_accepts_the_records_that_decode_accepts(
         values in prop::collection::vec(any_value(), 0..12),
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
     ) {
@@ -345,7 +345,7 @@ proptest! {
     }
 
     #[test]
-    fn a_record_is_shifted_as_its_values_are(
+    fn shift_changes_a_record_like_its_decoded_values(
         values in prop_oneof![9 => prop::collection::vec(any_value(), 1..6), 1 => prop::collection::vec(any_value(), 125..135)],
         shifts in prop::collection::btree_map(0..7usize, prop_oneof![any::<i64>(), -300..300i64], 0..6),
         (from, may_lack) in (prop_oneof![Just(i64::MIN), -300..300i64], any::<bool>()),

@@ -111,7 +111,7 @@ proptest! {
     #![proptest_config(cases(120))]
 
     #[test]
-    fn a_scan_gives_what_a_query_gives(
+    fn a_scan_returns_what_a_query_of_sqlite_returns(
         page_bytes in prop::sample::select(&PAGE_SIZES[..]),
         rows in prop::collection::vec((any::<i16>().prop_map(i64::from), prop_oneof![8 => 0..40usize, 1 => 200..9000usize]), 0..600),
         deleted in 2..9i64,
@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cursor_gives_what_a_scan_gives_from_any_place_on(
+    fn a_cursor_returns_the_entries_of_a_scan_from_any_position(
         page_bytes in prop::sample::select(&PAGE_SIZES[..]),
         rows in prop::collection::vec((any::<i16>().prop_map(i64::from), prop_oneof![8 => 0..40usize, 1 => 200..9000usize]), 0..600),
         deleted in 2..9i64,
@@ -168,7 +168,7 @@ proptest! {
     }
 
     #[test]
-    fn samples_are_entries_in_order_one_of_each_run_of_parts(
+    fn samples_ascend_and_each_run_of_parts_but_the_last_has_one(
         page_bytes in prop::sample::select(&PAGE_SIZES[..4]),
         rows in prop::collection::vec((any::<i16>().prop_map(i64::from), 0..90usize), 0..900),
         part_bytes in 1..20_000usize,
@@ -233,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_bytes_end_a_scan_with_an_error(
+    fn damaged_bytes_never_make_a_scan_or_a_cursor_panic(
         page_bytes in prop::sample::select(&PAGE_SIZES[..3]),
         seed in any::<u64>(),
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 1..40),
@@ -288,7 +288,7 @@ fn first_child(bytes: &[u8], geometry: Geometry, number: u32) -> (u32, usize) {
 }
 
 #[test]
-fn a_tree_that_runs_in_circles_ends() {
+fn the_scan_of_a_circular_tree_ends_with_damage() {
     let (mut bytes, tree) = tall();
     let Tree { geometry, root_page, .. } = tree;
     let (child, _) = first_child(&bytes, geometry, root_page);
@@ -302,7 +302,7 @@ fn a_tree_that_runs_in_circles_ends() {
 }
 
 #[test]
-fn a_page_that_comes_twice_is_noticed() {
+fn a_leaf_that_comes_twice_is_damage() {
     let (mut bytes, tree) = tall();
     let Tree { geometry, root_page, .. } = tree;
     let (child, _) = first_child(&bytes, geometry, root_page);
@@ -313,7 +313,7 @@ fn a_page_that_comes_twice_is_noticed() {
 }
 
 #[test]
-fn pages_beyond_the_file_are_never_asked_for() {
+fn pages_outside_the_file_and_the_lock_byte_page_are_damage() {
     let (mut bytes, tree) = tall();
     let Tree { geometry, root_page, page_count, .. } = tree;
     for beyond in [0, page_count + 1, u32::MAX, geometry.lock_page()] {
@@ -342,7 +342,7 @@ fn a_leaf_that_is_not_as_deep_as_others_is_damage() {
 }
 
 #[test]
-fn the_schema_table_is_on_page_1() {
+fn the_schema_table_on_page_1_is_scanned() {
     let home = lived_in(512, &[(1, 10)], 9);
     let (db, bytes) = (open(&home.path), home.bytes());
     let found = scan(&bytes, tree(&bytes, 1, Kind::Table), usize::MAX).unwrap();
@@ -430,7 +430,7 @@ fn by_leaves(bytes: &[u8], tree: Tree) -> SomeLeaves {
 }
 
 #[test]
-fn samples_of_trees_that_are_alike_lie_evenly() {
+fn samples_of_eight_equal_trees_are_spread_evenly() {
     const ROWS: i64 = 100_000;
     let home = Home::new();
     let db = open(&home.path);
@@ -460,14 +460,14 @@ fn samples_of_trees_that_are_alike_lie_evenly() {
 }
 
 #[test]
-fn leaves_have_the_entries_that_are_read_one_by_one() {
+fn entries_of_whole_leaves_equal_entries_read_one_by_one() {
     let (bytes, tree) = tall();
     let SomeLeaves { leaves, taken, scattered, .. } = by_leaves(&bytes, tree);
     assert!(taken > 50 && taken == leaves.div_ceil(2) && scattered == 0, "{taken} of {leaves}, {scattered}");
 }
 
 #[test]
-fn leaves_with_gaps_have_the_entries_that_are_read_one_by_one() {
+fn entries_of_leaves_with_gaps_equal_entries_read_one_by_one() {
     let rows: Vec<(i64, usize)> = (0..900).map(|row| (row * 7919 % 901, row as usize % 40)).collect();
     let home = lived_in(1024, &rows, 3);
     let (db, bytes) = (open(&home.path), home.bytes());

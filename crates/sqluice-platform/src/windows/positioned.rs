@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_ends_before_the_locks_or_within_them_and_other_errors_stay() {
+    fn an_error_away_from_the_locks_stays_and_others_split_the_read_at_the_locks() {
         let step = |offset, length| match around_locks(offset, length, io::ErrorKind::Other.into()) {
             Ok(Step::Before(bytes)) => Some((false, bytes)),
             Ok(Step::Within(bytes)) => Some((true, bytes)),

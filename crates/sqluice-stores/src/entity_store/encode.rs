@@ -232,7 +232,7 @@ mod tests {
         #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
-        fn the_last_of_each_key_comes_in_the_order_of_keys(
+        fn by_key_returns_the_last_entity_of_each_key_in_key_order(
             prefix in "[a-c]{0,12}",
             texts in prop::collection::vec("[ab\\x00é]{0,12}", 0..60),
             ints in prop::collection::vec(prop_oneof![any::<i64>(), -3..3_i64], 0..60),

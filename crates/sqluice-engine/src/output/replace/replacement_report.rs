@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_reported_and_never_an_error() {
+    fn damaged_databases_are_read_without_a_panic() {
         let (folder, _) = read(&format!(
             "PRAGMA page_size = 512; CREATE TABLE t (a); CREATE TABLE u (b);
              {} INSERT INTO t SELECT i FROM n; INSERT INTO u SELECT a FROM t",
