@@ -1,6 +1,7 @@
-//! Text to numbers, in millions of values a second on one core: `cargo bench -p sqluice --bench affinity`.
+//! Text to numbers, in millions of values a second on one core: `cargo bench -p sqluice-core --bench affinity`.
 //!
-//! A part of a name, as an argument, picks lines. The values lie one after another in a buffer, as a CSV file has them; each line is the best of several runs.
+//! An argument selects the lines whose names contain it. The values lie one after another in a buffer, as in a CSV file. Each line is the
+//! best of several runs.
 #![allow(clippy::print_stdout)]
 
 use fastrand::Rng;

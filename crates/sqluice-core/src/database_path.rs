@@ -1,4 +1,4 @@
-//! Paths of databases that SQLite would not take as plain files: `:memory:`, and URIs.
+//! Refuses `:memory:`, SQLite's name for a database in memory, as a target, and makes URIs of files that no program writes any more.
 
 use std::fmt::Write as _;
 use std::path::Path;

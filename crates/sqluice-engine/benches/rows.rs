@@ -1,9 +1,9 @@
-//! How fast SQLite takes rows: through `sqluice_rows`, by prepared INSERTs of several rows, by a copy from an attached database; and
-//! how fast it finds rows by many keys: through `sqluice_rows`, carray, a temporary table.
-//! `cargo bench -p sqluice --bench rows [-- NAME [ROWS]]`. NAME is `insert`, `indexed`, `batch` or `in`.
+//! Measures how fast SQLite inserts rows (through `sqluice_rows`, by prepared INSERTs of several rows, by a copy from an attached database)
+//! and how fast SQLite finds rows by many keys (through `sqluice_rows`, through carray, through a temporary table).
+//! `cargo bench -p sqluice-engine --bench rows [-- NAME [ROWS]]`. NAME is `insert`, `indexed`, `batch` or `in`.
 //!
-//! States the best of some rounds, which alternate: seconds, and seconds of CPU of the thread that runs SQLite, which say more on
-//! a busy machine. Asserts that what is stored and found is right.
+//! All ways run in every round, and the best round of each way counts. Prints seconds, and seconds of CPU of the thread that runs SQLite,
+//! which say more on a busy machine. Asserts that the right rows are stored and found.
 #![allow(clippy::print_stdout)]
 
 use std::path::Path;
@@ -209,7 +209,7 @@ fn attached(connection: &Connection, folder: &Path) {
 
 type Way<'a> = (String, Box<dyn Fn() -> Seconds + 'a>);
 
-/// The best of some rounds of each way, in one table.
+/// Prints the best round of each way, with all ways in one table.
 fn compare(title: &str, rows: usize, ways: &[Way<'_>]) {
     println!("{title}");
     let mut best = vec![Seconds { wall: f64::INFINITY, cpu: f64::INFINITY }; ways.len()];
@@ -245,7 +245,7 @@ fn inserts(folder: &Path, rows: usize) {
     compare("rows into a new table", rows, &ways);
 }
 
-/// What a statement journal costs, and what sorting the rows of a batch by an index's key would bring.
+/// Measures the cost of a statement journal, and the gain if the rows of each batch are sorted by the key of an index.
 fn indexed(folder: &Path, rows: usize) {
     let users = Users::new(rows);
     let sql = format!("{USER}; CREATE INDEX user_area ON user (area)");

@@ -1,5 +1,5 @@
-//! How fast items are sorted: nanoseconds of CPU an item, on two threads that push and then merge, in memory and spilled to the
-//! folder for temporary files. `cargo bench -p sqluice --bench sort [-- NAME]`. States figures, asserts that the order is right.
+//! Measures how fast items are sorted: nanoseconds of CPU per item, on two threads that push and then merge, in memory and spilled to the
+//! folder for temporary files. `cargo bench -p sqluice-engine --bench sort [-- NAME]`. Prints figures, and asserts that the order is right.
 #![allow(clippy::print_stdout)]
 
 use std::hint::black_box;
@@ -29,7 +29,7 @@ fn cpu() -> Duration {
     Duration::from_millis(fields.filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>() * 10)
 }
 
-/// How the record of a row is made.
+/// A function that appends the record of the row with this number.
 type Make = fn(u64, &mut Vec<u8>);
 
 fn digits(row: u64, out: &mut Vec<u8>) {
@@ -62,7 +62,7 @@ fn row(row: u64, out: &mut Vec<u8>) {
     record::encode(&[Value::Int(row as i64), Value::Text(&[b'x'; 80])], out);
 }
 
-/// Sorts everything; returns how long pushing and merging took, and the CPU time of both.
+/// Sorts everything. Returns the time that pushing took and the time that merging took, and then the CPU time of each.
 fn sort(layout: &Layout, parts: &[Vec<(u64, Vec<u8>)>], memory_bytes: usize) -> [Duration; 4] {
     let spill = Arc::new(Spill::new(std::env::temp_dir()));
     let (started, cpu_before) = (Instant::now(), cpu());

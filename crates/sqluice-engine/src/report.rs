@@ -29,7 +29,7 @@ pub struct Report {
     pub rows: u64,
     /// The number of bad rows that went to the reject file.
     pub rejected: u64,
-    /// The number of lines of these rows in the input.
+    /// The number of lines that these bad rows take in the input.
     pub rejected_lines: u64,
     /// The number of rows that were left out because of their keys or by a trigger.
     pub ignored: u64,
@@ -49,7 +49,7 @@ pub struct Report {
     pub existing: Option<ExistingReport>,
     /// The content of the database that was replaced.
     pub replaced: Option<Replaced>,
-    /// The method that replaced this database.
+    /// The method by which the run replaced the database; `None` if it replaced none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The temporary files of killed runs, which were removed.
@@ -274,7 +274,7 @@ pub struct TableReport {
     pub rows: u64,
     /// The number of bad rows that went to the reject file.
     pub rejected: u64,
-    /// The number of lines of these rows in the input.
+    /// The number of lines that these bad rows take in the input.
     pub rejected_lines: u64,
     /// The number of rows that were loaded although fields are missing at their end. The missing fields are NULL.
     pub padded: u64,

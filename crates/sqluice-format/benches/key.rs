@@ -1,7 +1,7 @@
 //! Keys of index entries, in nanoseconds an entry on one core: `cargo bench -p sqluice-format --bench key`.
 //!
-//! A part of a name, as an argument, picks lines. The records lie in a buffer one after another, in the order of their
-//! rowids; each line is the best of several runs.
+//! An argument selects the lines whose names contain it. The records lie in a buffer one after another, in the order of their rowids. Each
+//! line is the best of several runs.
 #![allow(clippy::print_stdout)]
 
 use std::hint::black_box;

@@ -10,9 +10,9 @@
 //! * The number of pages is the number in the header as SQLite reads it, never the size of the file.
 //!
 //! ```text
-//!  file   | 1 | 2 | 3 | 4 | 5 | 6 |        log   frames of 1, 4, 4, 7
-//!           │   └───┴───┐   └───┤
-//!        SQLite      the file  the file          4 and 7: SQLite
+//!  pages of the file               1   2   3   4   5   6
+//!  pages with frames in the log    1           4           7
+//!  read                            S   f   f   S   f   f   S       S: through SQLite; f: from the file
 //! ```
 
 use std::any::Any;

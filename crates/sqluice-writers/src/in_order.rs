@@ -1,7 +1,7 @@
 //! Encodes the parts of a source on several threads, and returns the encoded pieces in the order of the parts.
 //!
 //! ```text
-//!  source ── parts 4, 5 ──> threads ──> pieces 3, 2, . ──> next(): 1, 2, 3, ...
+//!  source ── parts 0, 1, 2, 3, ... ──> threads ── pieces in any order: 1, 0, 3, 2, ... ──> next(): 0, 1, 2, 3, ...
 //! ```
 //!
 //! Invariant: the pieces that wait or are being made are at most twice as many as the threads. So memory is bounded, and the threads pause

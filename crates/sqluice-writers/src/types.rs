@@ -5,11 +5,13 @@
 //!  REAL, DOUBLE, ...                  doubles
 //!  TEXT, VARCHAR, ...                 text
 //!  BLOB                               bytes
-//!  DATE, DATETIME, TIMESTAMP          dates or timestamps if dates are wanted and the values are text
+//!  DATE, DATETIME, TIMESTAMP          dates or timestamps if dates are wanted and most values are text
 //!  DECIMAL, NUMERIC                   doubles if all values are numbers that doubles hold exactly
 //!  no type                            the type of most values; integers among floats are doubles if doubles hold all of them exactly
 //!  all others                         the type of most values
 //! ```
+//!
+//! With [`Mixed::Text`], a column is text instead if any of its values has another type.
 
 use std::ops::AddAssign;
 

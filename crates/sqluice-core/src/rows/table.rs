@@ -1,9 +1,9 @@
 //! The table-valued function as SQLite calls it, and the pointers to [`Rows`] that statements hold.
 //!
 //! ```text
-//!  statement  ?1 ──> pointer ──┐                          xColumn
-//!                              ├──> Shared (counted) ──> values ──> registers of the statement
-//!  cursor     xFilter ─────────┘
+//!  the parameter ?1 of a statement: a pointer ──┐
+//!                                               ├── own ──> Shared: the rows ── xColumn, a value at a time ──> registers of the statement
+//!  a cursor, from xFilter on ───────────────────┘
 //! ```
 //!
 //! All `unsafe` code of this crate is in this file and in `taking.rs`.

@@ -119,7 +119,8 @@ pub fn same(one: &str, other: &str) -> bool {
     words(one) == words(other)
 }
 
-/// Returns a statement with a semicolon at its end. A comment at the statement's end does not swallow the semicolon.
+/// Returns a statement with a semicolon at its end. If a comment ends the statement, the comment is closed before the semicolon, by a line
+/// break or by `*/`.
 pub fn terminated(sql: &str) -> String {
     let end = match tokens(sql).last() {
         Some(last) if last.kind == TokenKind::LineComment => "\n;",

@@ -2,8 +2,8 @@
 //! next ones.
 //!
 //! ```text
-//!  orders  block  block  block      a block has whole rows, in the order of the table
-//!  people  block
+//!  table orders   block 1, block 2, block 3     each block has whole rows; blocks and rows are in the order of the table
+//!  table people   block 1
 //! ```
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};

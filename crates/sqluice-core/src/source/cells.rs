@@ -1,9 +1,10 @@
-//! A column of values that arrive one by one.
+//! A column to which values are appended one by one, and which becomes a column of a batch.
 //!
 //! ```text
-//!  1, 2, None, 3          Int [1, 2, 0, 3]        valid 1101
-//!  1, 'a', None           Any [1, 'a', NULL]      once it has values of two kinds
-//!  text, blobs            spans of one buffer
+//!  values            stored as
+//!  1, 2, NULL, 3     Int [1, 2, 0, 3]      and a bit for each row, which is 0 for NULL: 1, 1, 0, 1
+//!  1, 'a', NULL      Any [1, 'a', NULL]    as the values have two kinds
+//!  'a', 'bc'         Text [0..1, 1..3]     ranges of a buffer with the bytes of all texts
 //! ```
 
 use std::io::{Read, Result, Write};

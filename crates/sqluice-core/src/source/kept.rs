@@ -1,9 +1,10 @@
 //! Batches of which only some rows are stored, because the user leaves the other rows out.
 //!
 //! ```text
-//!  batch    7 'Oslo'    kept   0      picked   7 'Oslo'
-//!           9 'Rome'           2               4 'Bonn'
-//!           4 'Bonn'
+//!  row   batch          kept rows      picked: a batch of the kept rows
+//!  0     7   'Oslo'     0              7   'Oslo'
+//!  1     9   'Rome'                    4   'Bonn'
+//!  2     4   'Bonn'     2
 //! ```
 
 use super::Refused;

@@ -205,7 +205,7 @@ pub struct Copied {
     pub output: &'static str,
     /// The existing database that the copy replaced, if any.
     pub replaced: Option<Replaced>,
-    /// The method by which the copy replaced this database.
+    /// The method by which the copy replaced the existing database; `None` if it replaced none.
     pub replacement: Option<Replacement>,
     /// The temporary files that killed processes left behind, which were removed.
     pub removed: Vec<PathBuf>,

@@ -4,10 +4,12 @@
 //!  begin    the write lock; the schema must be the one that the plan was made for
 //!  pages    tables whose rows are written as pages, each with its indexes (`existing`)
 //!  insert   tables whose rows SQLite inserts; a new table gets its non-unique indexes after the rows
-//!             before pages and inserts: columns are added, replaced rows are deleted
-//!  others   views and triggers, so that none fires for a new table; foreign keys of pages; ANALYZE
+//!  others   views and triggers, so that no new trigger fires for the rows; foreign keys of the tables written as pages; ANALYZE
 //!  commit
 //! ```
+//!
+//! Before the rows of an existing table are written, columns are added to the table, and its old rows are deleted if the new rows replace
+//! them.
 //!
 //! Pages can't be written directly while, for example, another process reads the WAL. This can become known only under the write lock.
 //! SQLite then inserts all rows.

@@ -68,7 +68,7 @@ impl Head {
     fn write(&mut self, mut cells: &mut [u8], cell_bytes: usize, first_rowid: i64) {
         let mut rowid = first_rowid;
         while !cells.is_empty() {
-            // The number of rowids that differ only in the lowest seven bits, which are the last byte of a varint of less than nine bytes.
+            // `alike` is the number of rowids that differ only in the lowest seven bits: the last byte of a varint of less than nine bytes.
             let alike = if varint::len(rowid as u64) == 9 { 1 } else { 128 - (rowid & 127) as usize };
             let rest = cells.len().saturating_sub(alike * cell_bytes);
             let (others, group) = cells.split_at_mut(rest);

@@ -1,9 +1,12 @@
 //! Adds to a batch what SQLite computes: generated columns, keys of indexes, and the verdict of CHECKs.
 //!
 //! ```text
-//!  stored columns a, b, rowids ──> layers: c, then d ──> CHECKs ──> | a | b | c | d | lower(b) | ...    columns behind those of the table
-//!                                      │                   │        rows of each partial index
-//!                                      └── NOT NULL, STRICT┴──> refused rows
+//!  given     a, b, rowids                    the stored columns of the batch
+//!  layer 1   c                               refused: rows that break NOT NULL, or the type of a column in a STRICT table
+//!  layer 2   d, which names c                refused: the same
+//!  CHECKs                                    refused: rows that break a CHECK
+//!  terms     lower(b)                        the computed terms of indexes, and the rows of each partial index
+//!  result    | a | b | c | d | lower(b) |    the columns of the table, then the terms
 //! ```
 //!
 //! A layer is the generated columns that depend only on stored columns and earlier layers.
@@ -496,7 +499,7 @@ fn stages(
     let layer_of = |column: &usize| {
         layers.iter().position(|layer| layer.results.iter().any(|output| output.column == *column))
     };
-    // The stage after the last layer that a query needs.
+    // A query belongs to the stage after the last layer that it needs.
     let stage_of = |query: &Query| {
         query.named().columns.iter().filter_map(layer_of).map(|layer| layer + 1).max().unwrap_or(0)
     };

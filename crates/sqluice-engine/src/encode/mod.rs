@@ -375,7 +375,8 @@ struct Given<'r> {
 }
 
 impl Given<'_> {
-    /// Adds the computed columns. Returns both values in `rowids`, and all columns. Fails if rows are refused, or if `rowids` is an error.
+    /// Adds the computed columns. Returns the rowids, the second value in `rowids`, and all columns. Fails if rows are refused, or if
+    /// `rowids` is an error.
     fn complete<'a, T>(
         &self,
         computed: Option<&'a mut Computed>,

@@ -31,7 +31,7 @@ pub(super) struct FileOfConnection(*mut ffi::sqlite3_file);
 // SAFETY: the file object belongs to a connection with its own mutex, and its functions for reading and writing at a position have no
 // state between two calls.
 unsafe impl Send for FileOfConnection {}
-// SAFETY: the reason is that for `Send`.
+// SAFETY: for the same reason as `Send`.
 unsafe impl Sync for FileOfConnection {}
 
 /// The largest number of bytes of one call: SQLite uses the lowest 17 bits of the number.

@@ -72,7 +72,7 @@ impl Existing {
     /// If SQLite can't read the database.
     #[allow(unsafe_code, reason = "the caller keeps the connection")]
     pub unsafe fn of_handle(handle: *mut ffi::sqlite3) -> Result<Option<Existing>> {
-        // SAFETY: as the caller says; the new value does not close the connection.
+        // SAFETY: the caller keeps the connection open. The new value does not close the connection when it is dropped.
         let connection = unsafe { Connection::from_handle(handle) };
         let connection =
             connection.map_err(|error| Error::target("SQLite has no connection").because(error))?;

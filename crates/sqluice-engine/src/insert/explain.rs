@@ -1,17 +1,16 @@
 //! Finds the row of a failed batch that SQLite refused, and the reason.
 //!
 //! ```text
-//!  left half done   the cursor was at the row when the statement ended
-//!  left nothing     rows    1 ................ 4096      fails
-//!                           1 ..... 2048                 succeeds, so the row is a later one
-//!                                  2049 .. 3072          fails ...
+//!  the failed statement has left
+//!    the rows before the refused row   the cursor of the statement is at the refused row
+//!    no rows                           rows 1 ................ 4096      fails
+//!                                           1 ..... 2048                 succeeds, so the refused row is a later one
+//!                                                  2049 .. 3072          fails, and so on
 //! ```
 //!
 //! A row without a parent is reported only if no other row of the batch can be its parent, or can replace the row.
 //!
-//! If the failed statement has left the rows before the refused row in place ("left half done"), the cursor is at the refused row. If the
-//! statement has left no rows, halves of the batch are tried. In both cases the row is then inserted alone, which gives the message. The
-//! caller rolls back these inserts.
+//! In both cases the refused row is then inserted alone, which gives the message. The caller rolls back these inserts.
 
 use rusqlite::{Connection, Statement, ffi};
 use sqluice_core::batch::describe;

@@ -1,9 +1,10 @@
 //! Builds the INSERT statements, and the keys that match rows.
 //!
 //! ```text
-//!  INSERT OR FAIL INTO main.t (a, b) SELECT c1, c2 FROM sqluice_rows(?1) WHERE true ON CONFLICT (a) DO UPDATE SET b = excluded.b
+//!  INSERT OR FAIL INTO main.t (a, b) SELECT c1, c2 FROM sqluice_rows(?1) WHERE true ON CONFLICT DO NOTHING
 //!         │                                                              │
-//!         the effect of a half done statement                            otherwise ON would begin a join condition
+//!         if the statement fails, the rows before                        without WHERE, ON would begin a join condition
+//!         the refused row stay
 //! ```
 
 use rusqlite::{Connection, ErrorCode};

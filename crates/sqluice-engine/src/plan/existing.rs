@@ -2,13 +2,17 @@
 //!
 //! ```text
 //!  a new table                                          pages, as in a new database
-//!  an existing table, rows after the last rowid
-//!    without indexes, not just a few rows               pages: the right edge of its tree is rewritten
+//!  an existing table, new rows after the last rowid
+//!    fewer than 100 rows                                insert
+//!    without indexes                                    pages: the right edge of its tree is rewritten
 //!    with indexes, many rows                            pages, and each index is rebuilt by a merge
-//!    with indexes, few rows                             insert
+//!    with indexes, fewer rows                           insert
+//!  an existing table, other rows, such as an upsert     insert
 //!  work that only SQLite can do or decide               insert
 //!  a database into which pages can't be written         insert
 //! ```
+//!
+//! "Many" means at least 10,000 rows, and at least a 16th of the rows that the table has, as estimated from its rowids.
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::{Schema, Table};

@@ -74,7 +74,7 @@ pub struct Plan {
     /// Statements of the caller that SQLite runs after all rows are stored.
     #[serde(skip)]
     pub last: Option<LastWork>,
-    /// `true` if rows may break a CHECK.
+    /// `true` if CHECKs are not evaluated: rows that break a CHECK are stored, too.
     #[serde(skip)]
     pub ignores_checks: bool,
     /// Notes on results that a user may not expect.

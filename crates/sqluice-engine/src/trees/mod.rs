@@ -104,7 +104,7 @@ pub struct Settings {
     pub temp_dir: PathBuf,
     /// The handling of rows that share a unique key.
     pub on_conflict: OnConflict,
-    /// `true` if rows may break a CHECK.
+    /// `true` if CHECKs are not evaluated: rows that break a CHECK are stored, too.
     pub ignores_checks: bool,
     /// The number of pages that the file has already. New pages are appended after these pages.
     pub page_count: u32,

@@ -1,11 +1,12 @@
 //! A comparison of each index with its table: the index must have exactly the entries that the rows demand.
 //!
 //! ```text
-//!  rows  ──> sum ──┐                    one pass, in any order of rows and entries
-//!                  ├── equal?
-//!  index ──> sum ──┘
-//!                     if not equal: second pass, with 65,536 sums by the hash of the entry ──> the first sums that differ
-//!                     third pass: the entries in these sums ──> missing entries, and entries without a row
+//!  first pass     the entries that the rows demand ──> sum ──┐
+//!                                                            ├── equal?        in any order of rows and entries
+//!                 the entries of the index ──────────> sum ──┘
+//!  if not equal
+//!    second pass  65,536 pairs of sums, by the hash of the entry ──> the first 16 pairs that differ
+//!    third pass   the entries in these pairs ──> missing entries, and entries without a row
 //! ```
 
 use std::collections::HashMap;

@@ -34,7 +34,7 @@ pub(super) struct Checker<'c, 'o, P> {
     pub(super) current: Option<usize>,
     /// `true` if all pages have been claimed and some are being read again.
     pub(super) again: bool,
-    /// The most recent pointer-map page, with its page number (0 for none).
+    /// The page number of the pointer-map page that was read last (0 for none), and the bytes of this page.
     pub(super) map: (u32, Vec<u8>),
     /// Pages whose buffers can be reused.
     pub(super) spare: Vec<Page>,

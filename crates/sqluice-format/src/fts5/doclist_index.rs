@@ -1,10 +1,12 @@
 //! The doclist index of a term whose doclist takes many pages: the first rowid of each page, so that a search can skip pages.
 //!
 //! ```text
-//!  height 1    [ 00 | page | rowid | delta, delta, ... ]                      the root
-//!                 │                  └────────────┐
-//!  height 0    [ 01 | leaf | rowid | delta ... ] [ 01 | leaf | rowid | delta ... ]
+//!  height 1    [ 00 | first page at height 0 | its first rowid | delta, delta, ... ]       the root: its first byte is 00
+//!
+//!  height 0    [ 01 | first leaf | its first rowid | delta ... ] [ 01 | ... ] ...          other pages: their first byte is 01
 //! ```
+//!
+//! Each delta leads to the first rowid of the next page. At height 0, a 00 stands for a leaf on which no rowid starts.
 //!
 //! A page is full when it has as many bytes as a page of the segment. The next page is then begun, and the level above gets an entry for
 //! it.

@@ -427,7 +427,7 @@ fn the_header_has_its_fields_where_the_format_says() {
     }
     assert_eq!(bytes[72..92], [0; 20]);
     assert_eq!(Header::from_bytes(&bytes), Ok(header));
-    // A changed byte of a field changes the header that is read, or is refused.
+    // A changed byte of these fields changes the header that is read.
     for at in (24..72).chain(92..100) {
         let mut other = bytes;
         other[at] ^= 0x55;

@@ -1,4 +1,5 @@
-//! Faults planted in the header, the freelist, the schema and the pointer maps, and anywhere at random: the checker finds each one.
+//! Faults planted in the header, the freelist, the schema and the pointer maps: the checker finds each one. Faults anywhere at random: a file
+//! is not sound if SQLite's integrity_check finds structural damage.
 
 use crate::support::damage::*;
 use crate::support::*;

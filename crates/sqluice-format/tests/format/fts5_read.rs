@@ -1,4 +1,4 @@
-//! Readers of full-text indexes: all that SQLite has written is read, and damage is an error.
+//! Readers of full-text indexes: all that SQLite has written is read, and damage never makes a reader panic.
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;

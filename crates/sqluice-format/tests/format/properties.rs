@@ -239,7 +239,7 @@ proptest! {
             prop_assert_eq!(recycled.bytes(), &bytes[..]);
             prop_assert_eq!(recycled.leaves(), &leaves[..]);
             prop_assert_eq!(recycled.rows(), taken as u64);
-            // The page is as full as possible.
+            // The chunk is as full as possible.
             let pages = recycled.page_count();
             let of_first = (naive_pages(&taken_rows[..1], geometry, 9).0.len() / 512) as u32;
             prop_assert!(pages <= capacity.max(of_first), "what is over the capacity is one row's");

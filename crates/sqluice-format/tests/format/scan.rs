@@ -1,4 +1,5 @@
-//! Scans of trees: they return all entries of trees that SQLite wrote, and damaged files end them with an error.
+//! Scans of trees: they return all entries of trees that SQLite wrote. Each planted fault ends a scan with an error, and no random damage
+//! makes a scan panic.
 
 use crate::support::values::Owned;
 use crate::support::*;

@@ -2,9 +2,10 @@
 //! file.
 //!
 //! ```text
-//!  driver    create                                        take: lock alone ── interior pages, page 1 ── rename
-//!  workers            lock shared ── still its name? ── pages ── fsync
-//!  a late worker                                                                     lock shared ── other name: refused
+//!                 time ──>
+//!  driver         create                                             exclusive lock ── interior pages, page 1 ── rename
+//!  worker                  shared lock ── same name ── pages ── fsync
+//!  late worker                                                                         shared lock ── other name: refused
 //! ```
 //!
 //! A worker writes while it holds the shared lock (`sqluice_platform::locks`). The worker gets the lock only while the file still has its

@@ -1,11 +1,11 @@
 //! Sorts items by the prefixes of their keys.
 //!
 //! ```text
-//!  prefixes   t 1 2 0 4 1 7 . . 9      only the bits that differ somewhere matter
-//!             t 1 9 0 4 3 2 . . 4
-//!                 ----- -------        the first 32 of these bits, compressed, above the index of the item:
-//!  keys       [ bits | index ]         one u64 per item, sorted digit by digit from the last (LSD radix);
-//!                                      many items are first sorted by the first digit
+//!  prefix of item 0   t 1 2 0 4 1 7 x x 9
+//!  prefix of item 1   t 1 9 0 4 3 2 x x 4
+//!                         ^     ^ ^     ^    only the bits that differ between items matter
+//!  keys               [ bits | index ]       one u64 per item: the first 32 of these bits, and the index of the item;
+//!                                            sorted digit by digit from the last (LSD radix), many items first by the first digit
 //! ```
 //!
 //! Items that are equal in these 32 bits are a group, which is sorted again by the bits that differ within the group. A group that is equal

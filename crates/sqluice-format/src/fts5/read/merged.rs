@@ -1,10 +1,10 @@
-//! All segments of an index as one.
+//! Reads all segments of an index as one: terms in order, each with its rowids.
 //!
 //! ```text
-//!  segment, newest    apple 3 (deleted from older)     pear 7
-//!  segment            apple 2, 3                       pear 7
-//!  segment, oldest    apple 1                          plum 4
-//!                       └──> apple 1, 2                  └──> pear 7 (the newest), plum 4
+//!  newest segment    apple: 3, only marked as deleted     pear: 7
+//!  second segment    apple: 2, 3                          pear: 7
+//!  oldest segment    apple: 1                                           plum: 4
+//!  read as           apple: 1, 2                          pear: 7       plum: 4       pear has the entry of the newest segment
 //! ```
 
 use std::cmp::Reverse;

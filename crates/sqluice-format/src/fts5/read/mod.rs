@@ -86,7 +86,7 @@ pub enum Fault {
     ColumnOrder,
     /// A list does not end where the next one begins.
     Overrun,
-    /// Two segments have one number.
+    /// Two segments have the same number.
     Twice,
 }
 

@@ -39,7 +39,8 @@ pub struct SegmentSpan {
     pub first: u32,
     /// The number of the last leaf.
     pub last: u32,
-    /// The lowest and the highest origin of the rows, in a table with tombstones.
+    /// The lowest and the highest origin of the rows, in a table with tombstones. FTS5 numbers its writes of new rows; the origin of a row
+    /// is the number of the write that has added the row.
     pub origins: (u64, u64),
     /// The number of pages of tombstones.
     pub tombstone_pages: u32,
