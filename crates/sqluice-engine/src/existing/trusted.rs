@@ -19,7 +19,7 @@ const WHOLE_BYTES_MAX: u64 = 16 << 20;
 
 impl Transaction<'_> {
     /// Refuses a database in which the trees of these tables, the header, the freelist or the schema table are damaged. Must be called
-    /// before anything is changed.
+    /// before anything is changed. Checks nothing if SQLite lacks `sqlite_dbpage` and the file may lack pages of the WAL.
     ///
     /// # Errors
     /// If the database is damaged or can't be read.

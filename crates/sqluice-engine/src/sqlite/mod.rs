@@ -3,7 +3,8 @@
 //! ```text
 //!  rows          of the tables that only SQLite can fill:  staging ── INSERT ... SELECT ──> the file
 //!  indexes       CREATE INDEX, and REINDEX of automatic ones, whose keys only SQLite can compute
-//!                virtual tables, views, triggers: after the rows, so that no trigger fires for them
+//!                (before the rows, for unique indexes whose conflicts decide which rows stay)
+//!  objects       virtual tables, views, triggers: after the rows, so that no trigger fires for them
 //!  more rows     of virtual tables, in the same way; then the indexes of full-text tables, on all cores
 //!  last          statements of the caller, such as those of a dump that are not rows
 //!  constraints   FOREIGN KEY: queries over the rows

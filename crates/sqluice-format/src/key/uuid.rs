@@ -5,7 +5,7 @@
 //!
 //!  key columns       record             key
 //!  uuid              uuid               550e8400e29b41d4 a716446655440000 0 0
-//!  uuid              uuid, fixed        550e8400e29b41d4 a716446655440000 type content      a number or NULL decides between equal UUIDs
+//!  uuid              uuid, number       550e8400e29b41d4 a716446655440000 type content      a number or NULL decides between equal UUIDs
 //!  uuid, integer     uuid, integer      550e8400e29b41d4 a716446655440000 half 0            of a pair: see `pair`
 //! ```
 //!

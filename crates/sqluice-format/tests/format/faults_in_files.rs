@@ -1,5 +1,5 @@
-//! Faults planted in the header, the freelist, the schema and the pointer maps: the checker finds each one. Faults anywhere at random: a file
-//! is not sound if SQLite's integrity_check finds structural damage.
+//! Faults planted in the header, the freelist, the schema and the pointer maps: the checker finds each one. Faults planted at random: the
+//! checker finds a file unsound if SQLite's integrity_check finds structural damage.
 
 use crate::support::damage::*;
 use crate::support::*;

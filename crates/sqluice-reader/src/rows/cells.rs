@@ -1,9 +1,11 @@
 //! The values of a column while rows are read, and their conversion to a column of a batch.
 //!
 //! ```text
-//!  kinds   1 2 2 4     NULL, integer, real, text, blob
-//!  bits    0 7 9 ..    the integer, the bits of the real, or the end of the bytes in data
-//!  data    ab...       text and blobs, one after another
+//!  values   NULL   7   'ab'   2.5
+//!
+//!  kinds    1      2   8      4              1 NULL, 2 integer, 4 real, 8 text, 16 blob
+//!  bits     0      7   2      bits of 2.5    the integer, the bits of the real, or the end of the bytes in data
+//!  data     ab                               text and blobs, one after another
 //! ```
 //!
 //! A column whose values have a single kind becomes a slice of this kind. A mixed column becomes a slice of values.

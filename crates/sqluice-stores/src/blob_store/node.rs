@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  index    north/bergen  north/oslo  north/tromsø        prefix: "north/"
-//!           heads  62657267 6f736c6f 74726f6d ...         the next 8 bytes as numbers: searched first, and contiguous in memory
-//!           keys   bergen | oslo | tromsø                 the rest of each key, for keys with equal heads
+//!           heads  62657267656e0000 6f736c6f00000000 ...  the next 8 bytes as numbers: searched first, and contiguous in memory
+//!           keys   bergen | oslo | tromsø                 each key without the prefix, for keys with equal heads
 //!           rowids, and the children of an interior page
 //!  table    rowids and children, of an interior page
 //! ```

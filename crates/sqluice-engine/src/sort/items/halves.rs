@@ -1,5 +1,5 @@
-//! Converts between the 128-bit words of keys and their 64-bit halves. The sorter stores a key as a list of 1 to 4 halves; of each word, the
-//! high half is the first.
+//! Converts between the 128-bit words of keys and their 64-bit halves. The sorter stores a key as a list of 1 to 4 halves; the high half of
+//! a word comes first.
 
 /// The size of a half in bytes.
 pub(in crate::sort) const HALF_BYTES: usize = size_of::<u64>();
