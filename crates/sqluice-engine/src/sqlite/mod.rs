@@ -3,7 +3,7 @@
 //! ```text
 //!  rows          of the tables that only SQLite can fill:  staging ── INSERT ... SELECT ──> the file
 //!  indexes       CREATE INDEX, and REINDEX of automatic ones, whose keys only SQLite can compute
-//!                (before the rows, for unique indexes whose conflicts decide which rows stay)
+//!                (before the rows, if conflicts decide which rows stay and the index may refuse a row)
 //!  objects       virtual tables, views, triggers: after the rows, so that no trigger fires for them
 //!  more rows     of virtual tables, in the same way; then the indexes of full-text tables, on all cores
 //!  last          statements of the caller, such as those of a dump that are not rows
