@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The bits of the factor, an `f32`.
 static FACTOR: AtomicU32 = AtomicU32::new(1.0_f32.to_bits());
 
-/// The largest factor.
+/// The largest factor; [`scale`] refuses larger factors.
 const FACTOR_MAX: f32 = 1000.0;
 
 /// Scales all waits of this process by `factor`, which is at least 0 and at most 1000. Returns `false` for other factors.

@@ -11,7 +11,7 @@
 /// SQLite ignores further digits once the mantissa has reached this value, because another digit might not fit 64 bits.
 pub(super) const MANTISSA_FULL: u64 = (u64::MAX - 9) / 10;
 
-/// The largest number of digits of a printed float.
+/// The largest number of digits that SQLite prints of a float: 17 digits identify every float.
 const DIGITS_MAX: usize = 17;
 
 /// The exponents that [`power_of_ten`] takes.

@@ -152,7 +152,7 @@ struct Inner {
     parts: Vec<Error>,
 }
 
-/// The number of errors listed in the message of an error that summarizes them.
+/// The number of errors that the message of a summarizing error lists. Further errors are only counted.
 const LISTED_MAX: usize = 24;
 
 /// A damaged table or index of a database.

@@ -13,7 +13,7 @@ use crate::error::Result;
 /// The number of bytes at which a block ends.
 pub const BLOCK_BYTES: usize = 512 << 10;
 
-/// The largest number of buffers that wait to be used again.
+/// The largest number of buffers that wait to be used again. Further buffers are freed when they are given back.
 const SPARE_MAX: usize = 64;
 
 /// Whole rows of a table, as text.

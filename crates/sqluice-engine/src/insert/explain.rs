@@ -21,7 +21,7 @@ use sqluice_core::sqlite_error::{is_of_values, said};
 
 use super::statement::{Statements, cannot_insert};
 
-/// The largest number of values in a message.
+/// The number of values of a row that a message shows; `...` stands for further values.
 const VALUES_MAX: usize = 8;
 
 /// A batch that failed.

@@ -4,8 +4,9 @@
 use serde::Serialize;
 use sqluice_core::error::{Message, Setting};
 
-/// The largest number of reasons that are listed, and of files that are named for a reason.
+/// The number of reasons that get a line each, the most frequent first. The files of further reasons are only counted.
 const REASONS_MAX: usize = 8;
+/// The number of files that are named for a reason. Further files are only counted.
 const NAMES_MAX: usize = 4;
 
 /// A file of a folder or an archive that is not loaded. The name of a folder, with everything below it, ends in `/`.

@@ -2,10 +2,10 @@
 
 use super::InputReport;
 
-/// The largest number of listed kinds of inputs.
+/// The number of different formats that are described, the most frequent first. Files of further formats are only counted.
 const KINDS_MAX: usize = 4;
 
-/// The largest number of named files of a kind.
+/// The number of files that are named for a format; `...` stands for further files.
 const NAMES_MAX: usize = 3;
 
 /// Describes the recognised formats, with inputs grouped by format: `a.csv: comma, header`, or `1,500 files: comma, header; 2 files: tab,

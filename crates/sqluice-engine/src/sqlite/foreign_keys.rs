@@ -10,7 +10,7 @@ use sqluice_core::sqlite_error::{failed, said};
 
 use super::names::{RowNames, in_main, rowid_is_record, values};
 
-/// The largest number of rows in a message.
+/// The number of rows without a parent that an error describes. Further rows are only counted.
 const ROWS_MAX: usize = 3;
 
 /// A foreign key: the columns of the child, and the columns of the parent; `None` for the parent's PRIMARY KEY.

@@ -20,10 +20,10 @@ use super::{Problem, ReadPage, Report, TreeKind};
 /// The number of sums in the second pass.
 const BUCKETS: usize = 1 << 16;
 
-/// The maximum number of differing buckets that are examined: bounds the memory.
+/// The number of differing buckets whose entries the third pass collects, to bound the memory. Differences in other buckets are not named.
 const BUCKETS_READ: usize = 16;
 
-/// The maximum number of entries that the report names.
+/// The number of differences of an index that the report names. Further differences are not reported.
 const NAMED_MAX: usize = 10;
 
 /// The place of a row or an index entry that has no counterpart.

@@ -36,7 +36,7 @@ const COUNTING: Duration = Duration::from_millis(200);
 /// The number of paths from the root to a leaf that an estimate takes.
 const PATHS: u32 = 16;
 
-/// The largest depth of a tree in SQLite.
+/// The largest depth of a tree in SQLite. A deeper tree is damaged, for example circular, and gets no estimate.
 const DEPTH_MAX: u32 = 20;
 
 /// The content of a database that was or will be replaced.

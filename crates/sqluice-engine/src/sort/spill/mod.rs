@@ -7,8 +7,8 @@
 //!   PIECE_BYTES each  <── cached | direct ──>
 //! ```
 //!
-//! The first pieces, up to a tenth of the available memory, go through the page cache: by default, Linux keeps this much in the cache for half
-//! a minute before it writes it to the disk. So most sorts are over before they wait for the disk. All other pieces go past the cache
+//! The first pieces, up to a tenth of the available memory, go through the page cache: by default, Linux keeps this much in the cache for
+//! half a minute before it writes it to the disk. So most sorts are over before they wait for the disk. All other pieces go past the cache
 //! (O_DIRECT), because large writes through the cache are slower and evict the data of other processes.
 //!
 //! Invariant: the files have no names, so the system removes them when the process ends, even if it is killed. All writes and reads are in

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::super::read::{IndexPage, Pages};
 
-/// The largest height of a doclist index.
+/// The height up to which the root of a doclist index is searched. A doclist index without a root below this height counts as damaged.
 const HEIGHT_MAX: u32 = 31;
 
 /// A page and the first rowid on it.
