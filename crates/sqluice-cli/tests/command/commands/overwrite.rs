@@ -259,7 +259,7 @@ fn a_database_that_another_connection_uses_is_not_replaced() {
         connection.execute_batch(use_it).unwrap();
         let before = names(folder.path());
         assert_in_use(&run_impatient(folder.path(), overwrite_now("3")), &this_process());
-        // Users that hold one of SQLite's locks.
+        // A run that sees no other processes notices the user by a lock of SQLite.
         if let Some(ran) = run_blind(folder.path(), &overwrite_now("3")) {
             assert_in_use(&ran, LOCKED);
         }
@@ -430,7 +430,7 @@ fn overwriting_a_symbolic_link_replaces_its_target() {
 #[test]
 fn names_that_would_be_uris_to_sqlite_are_files() {
     let folder = folder();
-    // A colon in a name on Windows is a drive or a stream, and a question mark is in none.
+    // On Windows, a colon in a name means a drive or a stream, and no name has a question mark.
     let names_of_unix: &[&str] = if cfg!(unix) { &["file:x.db?mode=memory", "./:memory:"] } else { &[] };
     for name in [names_of_unix, &["a b%20c.db", "#.db"]].concat() {
         run(folder.path(), generate(name, "3")).ok();

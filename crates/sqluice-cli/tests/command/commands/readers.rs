@@ -350,7 +350,7 @@ fn loads_lose_no_transaction_of_another_writer() {
 #[test]
 fn two_runs_at_once_are_two_transactions_one_after_the_other() {
     for journal in Journal::ALL {
-        // Two runs on different tables: one waits for the other, then finds a changed schema, and plans again.
+        // Two runs add to different tables: one waits for the other, then finds a changed schema, and plans again.
         let case = Case::new(Scenario::NewTable, journal);
         let folder = case.folder();
         let both = [case.args(), Scenario::Append.args()];
@@ -364,7 +364,7 @@ fn two_runs_at_once_are_two_transactions_one_after_the_other() {
         assert_eq!(case.content_in_place(folder.path()), Content::New, "{journal:?}");
         case.assert_clean(folder.path(), "two tables");
 
-        // Two runs that add the same rows: the later one fails.
+        // Two runs add the same rows: the later one fails.
         let folder = append.folder();
         let children = [append.args(), append.args()].map(|args| start(folder.path(), args));
         let ran = children.map(end);
@@ -373,7 +373,7 @@ fn two_runs_at_once_are_two_transactions_one_after_the_other() {
         assert_eq!(append.content_in_place(folder.path()), Content::New, "{journal:?}");
         append.assert_clean(folder.path(), "the same rows");
 
-        // Two runs on the same table.
+        // Two runs create the same table: the later one fails.
         let folder = case.folder();
         let children = [case.args(), case.args()].map(|args| start(folder.path(), args));
         let ran = children.map(end);

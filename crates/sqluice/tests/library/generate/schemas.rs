@@ -1,4 +1,4 @@
-//! Databases generated from a schema alone: SQLite finds all of its constraints kept. 300 random schemas, and some well-known ones.
+//! Databases generated from a schema alone: SQLite finds all of its constraints kept. The schemas are random, or well-known ones.
 //!
 //! The oracle is twofold: SQLite's checks of the file that was written, and an INSERT of all its rows into an empty database with the
 //! same schema, where every NOT NULL, CHECK, UNIQUE, PRIMARY KEY and FOREIGN KEY is enforced.
