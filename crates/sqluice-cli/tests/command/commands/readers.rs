@@ -63,7 +63,7 @@ struct Signs {
     done: AtomicBool,
 }
 
-/// Reads again and again until `signs.done`. Panics if the content is neither the old nor the new one, or is the old one after the new one.
+/// Reads again and again until `signs.done`. Panics if the content is neither the old nor the new one, or the old one after the new one.
 /// With `anew`, each read opens a new connection.
 fn read_until_done(signs: &Signs, case: &Case, folder: &Path, anew: bool) -> Seen {
     let mut seen = Seen::default();
@@ -406,7 +406,7 @@ fn a_hot_journal_or_a_log_that_a_crash_left_is_recovered_first() {
     }
 }
 
-/// Returns a folder in the state in which a program leaves it that is killed in a transaction, or after one.
+/// Returns a folder with the files that a program leaves when it is killed within a transaction, or after one.
 fn crashed(case: &Case) -> tempfile::TempDir {
     let folder = case.folder();
     let connection = open(folder.path(), Duration::ZERO);

@@ -193,7 +193,7 @@ fn random_schema(random: &mut Random) -> String {
                 key.push("kind".to_owned());
             }
             _ => {
-                // A key of references to two other tables.
+                // The key consists of references to two other tables.
                 let single: Vec<&(String, Vec<String>)> =
                     keys.iter().filter(|(_, key)| key.len() == 1).collect();
                 if single.len() < 2 {

@@ -368,7 +368,7 @@ fn objects_are_found_in_every_layout_after_a_first_object_of_any_length() {
         let (text, blanks) = ("x".repeat(long), " ".repeat(long));
         let first = format!("{{\"a\":1,\"t\":\"{text}\"}}");
         for json in [
-            // Objects after the first: indented, on one line, one on each line, and after blanks.
+            // The objects after the first one are indented, on one line, one on each line, and after blanks.
             format!("{{\"a\":1,\"t\":\"{text}\",\n  \"b\":2}}\n{{\n  \"a\":3\n}}\n"),
             format!("{first}{{\"a\":3}}"),
             format!("{first}{blanks}{{\"a\":3}}\n"),

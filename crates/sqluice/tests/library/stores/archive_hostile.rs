@@ -141,7 +141,7 @@ fn a_link_is_refused_if_another_row_is_a_file_below_its_name() {
             assert_eq!(place.restored(), ["l", "l/evil", "l/kept"]);
         }
     }
-    // A chain of folders, and links to links.
+    // One link leads through another link.
     let place =
         Place::new(&[link("a", ".."), link("b", "a/outside"), file("b/evil"), file("a/outside/evil")]);
     place.unpack(true);
