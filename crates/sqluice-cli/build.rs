@@ -1,10 +1,10 @@
-//! What the command was built with, for `--version`: compiler, target, profile and commit. Nothing is required: without git the commit is
-//! left out.
+//! Sets the texts about the build that `--version` shows: compiler, target, profile and commit. The build needs none of them: without git,
+//! for example, the commit is left out.
 
 use std::env;
 use std::process::Command;
 
-/// The first line that a program prints, if it runs.
+/// Runs a program and returns the first line that it prints; `None` if it fails or prints nothing.
 fn line(program: &str, arguments: &[&str]) -> Option<String> {
     let output =
         Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())?;
@@ -22,7 +22,7 @@ fn main() {
     let top = line("git", &["rev-parse", "--show-toplevel"]);
     let is_own =
         top.is_some_and(|top| std::path::Path::new(&top).join("crates/sqluice-cli/build.rs").exists());
-    // Tests would be linked again after each commit.
+    // Only release builds have the commit: other builds would be linked again after each commit.
     let is_own = is_own && of_cargo("PROFILE") == "release";
     let commit = if is_own { line("git", &["rev-parse", "--short=9", "HEAD"]) } else { None };
     println!("cargo::rustc-env=SQLUICE_COMMIT={}", commit.unwrap_or_default());

@@ -12,7 +12,7 @@ use sqluice::error::{Error, Result};
 use crate::errors::raised;
 use crate::options::{choice, page_size, seconds};
 
-/// The size in bytes at which [`Blobs::page`] ends.
+/// The number of bytes of keys and blobs with which the result of [`Blobs::page`] ends.
 const PAGE_BYTES: usize = 1 << 20;
 
 /// A key and its blob.

@@ -115,8 +115,8 @@ impl Options {
     }
 }
 
-/// A setting of a function: its name, its parameter, the value of the parameter that stands for the setting (as `"append"` of `if_exists`)
-/// if it is such a word, and the default.
+/// A setting of a function: its name, the parameter that sets it, the word that the parameter takes for it (such as `"append"` of
+/// `if_exists`; `None` if the parameter takes the setting's value), and the default.
 type Parameter<'py> = (&'static str, String, Option<String>, Option<Bound<'py, PyAny>>);
 
 /// Returns the settings that are declared for a function, and the parameters that set them.

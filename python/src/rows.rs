@@ -19,10 +19,10 @@ use crate::errors::of_value;
 use crate::run::Feed;
 use crate::source::{ColumnOfPython, Forms, FoundColumn, Piece, RowsOfPython};
 
-/// The most rows of a part.
+/// The maximum number of rows of a part: of the rows that are passed to the engine at once.
 const PART_ROWS: usize = 32 << 10;
 
-/// The bytes of text and blobs at which a part ends.
+/// The number of bytes of text and blobs with which a part ends, even with fewer rows.
 const PART_BYTES: usize = 4 << 20;
 
 /// The form of the items that the iterator gives.

@@ -54,7 +54,7 @@ impl ColumnOfPython {
         }
     }
 
-    /// Returns the kinds of its values, from which the type of the column follows.
+    /// Returns the kinds of the column's values, from which the declared type follows.
     pub(crate) fn found(&self) -> FoundColumn {
         match self {
             ColumnOfPython::Cells(cells) => FoundColumn { seen: cells.seen(), ..FoundColumn::default() },

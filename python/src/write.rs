@@ -54,7 +54,7 @@ pub(crate) struct TableArgs {
 }
 
 impl TableArgs {
-    /// Returns a new table with these columns. The type of a column is the one in `types`, or the one of `columns`.
+    /// Returns a new table with these columns. Types in `types` take precedence over those of `columns`.
     fn new_table(&self, columns: Vec<(String, String)>) -> NewTable {
         let declared = columns.into_iter().map(|(name, found)| {
             let declared = self.given_type(&name).map_or(found, str::to_owned);

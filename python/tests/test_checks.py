@@ -106,7 +106,7 @@ def test_a_stale_check_runs_once_and_its_hash_is_to_be_committed(repository: Pat
     assert "pages: stale" in checks(repository, "list").stdout
 
 
-def test_names_modes_links_and_files_that_go_count_and_what_is_excluded_does_not(repository: Path) -> None:
+def test_changed_modes_links_and_removed_files_make_a_check_stale_and_excluded_files_do_not(repository: Path) -> None:
     def is_stale() -> bool:
         return "pages: stale" in checks(repository, "list").stdout
 

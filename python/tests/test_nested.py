@@ -68,7 +68,7 @@ def test_nested_arrow_values_are_stored_as_valid_json(db: Path, data: st.DataObj
     assert query(db, "SELECT count(*) FROM t WHERE a IS NOT NULL AND NOT json_valid(a) OR NOT json_valid(b) OR NOT json_valid(c)") == [(0,)]
 
 
-def test_the_rules_of_nested_values(db: Path) -> None:
+def test_nested_values_follow_the_rules_of_the_json_text(db: Path) -> None:
     np = need("numpy")
     when = datetime.datetime(2024, 2, 29, 1, 2, 3)
     cases = [

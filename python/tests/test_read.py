@@ -42,7 +42,7 @@ def test_a_table_is_what_sqlite_reads(shop: Path) -> None:
         assert list(zip(*(column.to_pylist() for column in table.columns), strict=True)) == by_sqlite(shop, "SELECT * FROM item")
 
 
-def test_columns_conditions_limits_and_queries(shop: Path) -> None:
+def test_columns_conditions_limits_and_queries_select_what_sqlite_selects(shop: Path) -> None:
     pa = need("pyarrow")
 
     def read(**args: Any) -> list[tuple[Any, ...]]:

@@ -199,7 +199,7 @@ def test_values_with_adapters_of_sqlite3_are_stored_by_these(db: Path) -> None:
         ([decimal.Decimal("1.5")], "[1.5]"),
     ],
 )
-def test_what_sqlite3_refuses_has_a_text_or_a_number(db: Path, value: Any, expected: Any) -> None:
+def test_values_that_sqlite3_refuses_are_stored_as_text_or_numbers(db: Path, value: Any, expected: Any) -> None:
     sqluice.write(db, [(value,)], "t", columns=["a"])
     assert query(db, "SELECT a FROM t") == [(expected,)]
 
@@ -258,7 +258,7 @@ def many(last: Any) -> Any:
     return itertools.chain(((n, n / 2, str(n)) for n in range(MANY)), [last])
 
 
-def test_rows_of_many_parts_are_in_their_order(db: Path) -> None:
+def test_many_rows_are_stored_in_their_order(db: Path) -> None:
     report = sqluice.write(db, many((1, 2.0, "x")), "t", columns=["a", "b", "c"])
     assert report.rows == MANY + 1
     assert stored(db) == twin(db, many((1, 2.0, "x")))
@@ -281,7 +281,8 @@ def test_late_integers_among_floats_and_late_nulls_are_no_other_kind(db: Path) -
     assert query(db, "SELECT a, b, c FROM t ORDER BY rowid DESC LIMIT 1") == [(None, 7.0, None)]
 
 
-def test_large_text_and_blobs_end_parts_early(db: Path) -> None:
+def test_rows_of_large_text_and_blobs_are_all_stored(db: Path) -> None:
+    # The values of many rows are together larger than the 4 MiB after which rows are passed to the writer.
     rows = [(n, "x" * (n * 100_000), bytes(n * 50_000)) for n in range(60)]
     sqluice.write(db, iter(rows), "t", columns=["a", "b", "c"])
     assert stored(db) == twin(db, rows)

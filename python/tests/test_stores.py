@@ -46,7 +46,7 @@ def test_a_blob_store_behaves_like_a_dict_and_keeps_its_content(db: Path, change
     assert sound(db)
 
 
-def test_ranges_sizes_and_missing_keys_of_a_blob_store(db: Path) -> None:
+def test_a_blob_store_reads_ranges_and_sizes_and_raises_key_errors(db: Path) -> None:
     with sqluice.BlobStore(db, journal="wal", durability="normal", page_size=8192) as store:
         store["a"] = bytes(range(200)) * 100
         assert (store.range("a", 10, 15), store.size("a")) == (bytes(range(10, 15)), 20_000)

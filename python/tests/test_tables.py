@@ -39,7 +39,7 @@ def test_one_integer_column_as_the_key_is_the_rowid_in_any_order(db: Path, make:
 
 
 @pytest.mark.parametrize("make", [list, iter], ids=["list", "iterator"])
-def test_null_as_a_rowid_means_the_next(db: Path, make: Any) -> None:
+def test_null_as_a_rowid_means_the_next_rowid(db: Path, make: Any) -> None:
     rows = [(5, "a"), (None, "b"), (2, "c"), (None, "d")]
     sqluice.write(db, make(rows), "t", columns=["id", "s"], primary_key="id")
     with closing(sqlite3.connect(":memory:")) as connection:
@@ -74,13 +74,13 @@ def test_a_column_that_the_rows_do_not_have_is_refused(db: Path, arguments: dict
 
 
 @pytest.mark.parametrize("declaration", ["TEXT, c INT", "TEXT); CREATE TABLE u (a", "GENERATED ALWAYS AS (1)", "("])
-def test_a_type_that_is_more_than_one_is_refused(db: Path, declaration: str) -> None:
+def test_a_declared_type_with_anything_else_is_refused(db: Path, declaration: str) -> None:
     with pytest.raises(sqluice.UsageError):
         sqluice.write(db, [(1, 2)], "t", columns=["a", "b"], schema={"a": declaration})
     assert not db.exists()
 
 
-def test_statements_declare_the_table_and_what_goes_with_it(db: Path) -> None:
+def test_statements_declare_the_table_with_its_indexes_and_views(db: Path) -> None:
     schema = """CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT NOT NULL, length INT AS (length(name)), kind TEXT DEFAULT 'town');
                 CREATE INDEX by_name ON t (name);
                 CREATE VIEW v AS SELECT name FROM t;"""
@@ -130,7 +130,7 @@ def test_append_matches_columns_by_name_and_gives_others_their_default(db: Path)
         sqluice.write(db, [{"z": 1}], "t", if_exists="append")
 
 
-def test_replace_gives_a_table_other_rows_and_keeps_what_it_is(db: Path) -> None:
+def test_replace_gives_a_table_other_rows_and_keeps_its_indexes(db: Path) -> None:
     run(db, "CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT); CREATE INDEX i ON t (s); INSERT INTO t VALUES (1, 'old')")
     sqluice.write(db, [(7, "new")], "t", if_exists="replace")
     assert query(db, "SELECT * FROM t") == [(7, "new")]

@@ -276,7 +276,7 @@ def test_rows_without_names_have_those_of_the_table(db: Path, host: sqlite3.Conn
     assert query(db, "SELECT * FROM there") == [(1, "a"), (2, "b"), (3, "c")]
 
 
-def test_an_adapter_of_this_process_is_asked(db: Path, host: sqlite3.Connection) -> None:
+def test_an_adapter_of_this_process_converts_values(db: Path, host: sqlite3.Connection) -> None:
     sqlite3.register_adapter(Color, lambda color: f"color {color.value}")
     try:
         sqluice.write(db, [(Color.RED,)], "t", columns=["a"])

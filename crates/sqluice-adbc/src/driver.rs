@@ -303,7 +303,7 @@ impl Statement {
         }
     }
 
-    /// Prepares the SQL, and returns it with the rows that were bound to its parameters, if any.
+    /// Prepares the SQL. Returns the statement, and the rows that were bound to its parameters, if any.
     fn with_parameters(&mut self) -> Result<(raw::Statement, Option<Parameters>)> {
         let (statement, bound) = (self.prepared()?, self.bound.take());
         if bound.is_none() && statement.parameters() > 0 {

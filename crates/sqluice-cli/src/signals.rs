@@ -3,7 +3,7 @@
 use anyhow::Context;
 use sqluice::progress::Cancel;
 
-/// From now on, signals to stop set `cancel`.
+/// Installs handlers, so that from now on signals to stop set `cancel`.
 pub(crate) fn listen(cancel: &Cancel) -> anyhow::Result<()> {
     sqluice_platform::stop::listen(&cancel.flag()).context("cannot listen for signals")
 }

@@ -1,4 +1,5 @@
-//! What a partial index is worth: five million users, one in fifty of them active, and the question which active ones live in an area.
+//! Compares a partial index with other indexes: five million users, of whom one in fifty is active, and a query for the active users of an
+//! area.
 //!
 //! `cargo run --release -p sqluice --example partial_index [ROWS]`
 #![allow(clippy::print_stdout)]
@@ -18,7 +19,7 @@ const SCHEMA: &str = "CREATE TABLE user (
   active INTEGER NOT NULL    -- gen: choice(0: 49, 1)
 );";
 
-/// Times that the question is asked, each time about another area.
+/// The number of times that the query runs, each time for another area.
 const QUESTIONS: u32 = 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -47,13 +48,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let question = ask(&connection)?;
         let (made, megabytes) = (made.as_secs_f64(), bytes as f64 / 1e6);
         println!("{told:44} {made:8.2} s {megabytes:5.1} MB {:11.1} us", question.as_secs_f64() * 1e6);
-        // What is free afterwards is given back, so that each index is counted alone.
+        // VACUUM removes the free pages, so that the next index is counted alone.
         connection.execute_batch("DROP INDEX IF EXISTS i; VACUUM")?;
     }
     Ok(())
 }
 
-/// Bytes of the database.
+/// Returns the number of bytes of the database.
 fn pages(connection: &Connection) -> rusqlite::Result<u64> {
     connection.query_row(
         "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
@@ -62,7 +63,7 @@ fn pages(connection: &Connection) -> rusqlite::Result<u64> {
     )
 }
 
-/// How long it takes to count the active users of an area, on average.
+/// Returns the average time of a query for the active users of an area.
 fn ask(connection: &Connection) -> rusqlite::Result<Duration> {
     let mut question = connection
         .prepare("SELECT count(*), max(age) FROM user WHERE active = 1 AND area = printf('%06d', ?1)")?;

@@ -1,5 +1,6 @@
-//! A million structs as rows of a table, beside a prepared INSERT, and then a few thousand more:
-//! `cargo run --release -p sqluice --example write_rows`.
+//! Writes a million structs as rows of a table, compares the time with that of a prepared INSERT, and then adds a few thousand rows.
+//!
+//! `cargo run --release -p sqluice --example write_rows`
 
 use std::error::Error;
 use std::path::Path;
@@ -27,7 +28,7 @@ fn reading(id: u32) -> Reading {
     }
 }
 
-/// Inserts the rows in one transaction; returns the seconds that takes.
+/// Inserts the rows in one transaction by a prepared INSERT. Returns the seconds that this took.
 fn insert(db: &Path, rows: impl Iterator<Item = Reading>) -> Result<f64, Box<dyn Error>> {
     let started = Instant::now();
     let mut connection = rusqlite::Connection::open(db)?;

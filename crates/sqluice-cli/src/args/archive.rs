@@ -1,5 +1,5 @@
-//! The command line of `pack` and `unpack` and the text of `--help`. Most flags are settings of the library (`settings::Pack` and
-//! `settings::Unpack`): here are the names of the files.
+//! The command line of `pack` and `unpack` and the text of `--help`. The flags are declared in `settings::Pack` and
+//! `settings::Unpack`. Here are the arguments `DB` and `DIR`.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! The command line of `copy` and the text of `--help`. Most flags are settings of the library (`settings::Copy`): here are the names of
-//! the files.
+//! The command line of `copy` and the text of `--help`. The flags are declared in `settings::Copy`. Here are the arguments `SOURCE` and
+//! `TARGET`.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

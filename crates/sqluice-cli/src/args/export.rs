@@ -1,5 +1,5 @@
-//! The command line of `export` and the text of `--help`. Most flags are settings of the library (`settings::Export`): here are the names
-//! of the files.
+//! The command line of `export` and the text of `--help`. The flags are declared in `settings::Export`. Here are the arguments `DB` and
+//! `TABLE`.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! The command line of `generate` and the text of `--help`. Most flags are settings of the library (`settings::Generate`): here are the
-//! names of the files.
+//! The command line of `generate` and the text of `--help`. The flags are declared in `settings::Generate`. Here are the arguments
+//! `DB` and `SCHEMA.sql`.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

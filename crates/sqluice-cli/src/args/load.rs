@@ -1,5 +1,5 @@
-//! The command line of `load` and the text of `--help`. Most flags are settings of the library (`settings::Load`): here are the names of
-//! the files, and the flag that only the command has.
+//! The command line of `load` and the text of `--help`. Most flags are declared in `settings::Load`. Here are the arguments `DB` and
+//! `FILE`, and the flag `--ask-password`.
 
 use std::path::PathBuf;
 

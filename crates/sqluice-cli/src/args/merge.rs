@@ -1,5 +1,5 @@
-//! The command line of `merge` and the text of `--help`. Most flags are settings of the library (`settings::Merge`): here are the names of
-//! the files.
+//! The command line of `merge` and the text of `--help`. The flags are declared in `settings::Merge`. Here are the arguments `TARGET` and
+//! `SOURCE`.
 
 use std::path::PathBuf;
 

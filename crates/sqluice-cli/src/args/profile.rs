@@ -1,5 +1,4 @@
-//! The command line of `profile` and the text of `--help`. Most flags are settings of the library (`settings::Profile`): here are the names
-//! of the files.
+//! The command line of `profile` and the text of `--help`. The flags are declared in `settings::Profile`. Here is the argument `DB`.
 
 use std::path::PathBuf;
 

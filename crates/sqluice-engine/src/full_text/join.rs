@@ -1,13 +1,13 @@
 //! Joins the doclists of several segments: for each term, the rows of all segments in order.
 //!
 //! ```text
-//!  age 0     |   5 - 90   |              |  300 - 400 |          in: doclists in the order of first rowids
-//!  age 1          | 80 - 200 |
-//!            |5 .. 79|80 .. 200 joined   |  300 - 400 |          out: doclists that do not overlap
+//!  newest segment    | 5 - 90 |             | 300 - 400 |    in: doclists of a term, with their first and last rowids
+//!  older segment           | 80 - 200 |
+//!                    |     5 - 200     |    | 300 - 400 |    out: doclists that do not overlap
 //! ```
 //!
-//! If several segments have an entry of one rowid, that of the newest segment counts. A doclist that overlaps no other one is passed on as
-//! it is.
+//! If several segments have an entry of one rowid, the entry of the newest segment counts. A doclist that overlaps no other one is passed
+//! on unchanged. Entries of overlapping doclists are joined to doclists of about 64 KiB.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

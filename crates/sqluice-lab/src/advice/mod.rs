@@ -1,9 +1,17 @@
-//! Advice from the figures of a run. An experiment (left) gives the advice that is named on the right:
+//! Advice from the figures of a run. Each piece of advice has a subject, and uses the figures of some experiments:
 //!
-//! ```text
-//!  insert-method, mixed-user ──> method        index-order ─> index      page-cache ─> cache       transaction, batch-size ─> transaction
-//!  unsafe-pragmas, pairs ──────> pragmas       pragma-mix, wal-normal ─> wal      key-sequence ─> order      blob-* ─> blobs
-//! ```
+//! | advice | experiments |
+//! |---|---|
+//! | `method` | insert-method, mixed-user, billion-variants |
+//! | `pragmas` | unsafe-pragmas; insert-method, booleans and mixed-user, where a variant is named "unsafe" |
+//! | `wal` | pragma-mix, wal-normal |
+//! | `transaction` | batch-size, pragma-mix, transaction |
+//! | `statement` | unroll-degree |
+//! | `index` | index-order |
+//! | `order` | key-sequence |
+//! | `cache` | page-cache |
+//! | `table-type` | table-type |
+//! | `blobs` | blob-break-even |
 //!
 //! Invariant: advice uses only figures that this run measured, not published ones, nor variants that failed or were skipped. If the samples
 //! of two variants overlap, they are reported as equally fast.

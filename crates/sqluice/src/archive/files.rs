@@ -38,7 +38,7 @@ const PART_ROWS: usize = 4096;
 /// pages.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// A larger buffer is not kept for the next part.
+/// The maximum number of bytes of a buffer that is kept for the next part.
 const KEPT_BYTES_MAX: usize = 16 << 20;
 
 /// The state that all parts share.

@@ -4,7 +4,7 @@
 //! ```text
 //!  fields of a row ──UTF-8──> batch ──> SQLite, in the text encoding of the database ──> values of entries, in this encoding
 //! ```
-//! Text in UTF-16 is converted to UTF-8 and back. If this might change a text, because the text is malformed, the index is not compared.
+//!
 //! Text in UTF-16 is converted to UTF-8 and back. If this may change a text, as it does with malformed text, the index is not compared.
 
 use std::sync::Arc;

@@ -5,11 +5,11 @@
 //! | http | 4096 | packed, interior pages first | delete | none | |
 //! | datasette | | packed | delete | none | a file for `--inspect-file` |
 //! | turso | 4096 | packed | wal | none | text must be UTF-8 |
-//! | d1 | | | | | a folder of SQL files instead of a database (`sql_pieces`) |
-//! | mobile | 4096 | packed | delete | | the version that Room compares |
+//! | d1 | refused | refused | refused | refused | a folder of SQL files instead of a database (`sql_pieces`) |
+//! | mobile | 4096 | packed | delete | | `user_version` is reported: Room, Android's library for SQLite, compares it with its schema |
 //!
-//! A cell that is empty leaves the setting to the user. If the user sets a setting to another value than the purpose, the purpose either
-//! allows the value or refuses the copy ([`Must`]).
+//! An empty cell leaves the setting to the user, and "refused" means that the user may not give it. If the user gives another value than
+//! that of a cell, the purpose either allows the value or refuses the copy ([`Must`]).
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ use super::{AutoVacuum, Copy, JournalMode};
 pub enum Purpose {
     /// Readers that fetch ranges of the file over HTTP.
     Http,
-    /// Datasette.
+    /// A website of [Datasette](https://datasette.io), which serves databases.
     Datasette,
     /// An import into Turso.
     Turso,

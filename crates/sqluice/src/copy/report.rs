@@ -67,7 +67,7 @@ pub struct CopyReport {
     pub broken: Vec<String>,
     /// The database that was replaced; `None` if the target did not exist.
     pub replaced: Option<Replaced>,
-    /// The method by which it was replaced; `None` if the target did not exist.
+    /// The method by which the database was replaced; `None` if the target did not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The temporary files of killed runs, which were removed.

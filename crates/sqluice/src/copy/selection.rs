@@ -187,7 +187,7 @@ fn working(
     schema: &Schema,
 ) -> rusqlite::Result<HashSet<(String, String)>> {
     let connection = Connection::open_in_memory()?;
-    // A missing parent of a foreign key must not matter here: it is found elsewhere.
+    // A missing parent of a foreign key must not make a statement fail here: `find_broken` finds missing parents itself.
     connection.execute_batch("PRAGMA foreign_keys = OFF")?;
     let make = |kind: &str| {
         let of_kind =

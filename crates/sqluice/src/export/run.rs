@@ -73,8 +73,9 @@ impl Export {
 
     /// Exports. Reports progress to `context`, and stops if `context` is canceled.
     ///
+    /// # Errors
     /// If the database can't be read, the format can't store a value, or a file can't be written. No file appears then, with one
-    /// exception: if tables of several are damaged, the files of the other tables appear.
+    /// exception: if several tables are exported and some of them are damaged, the files of the others appear.
     pub fn run_with(&self, context: &Context<'_>) -> Result<ExportReport> {
         let started = Instant::now();
         let context = &context.child();

@@ -98,7 +98,7 @@ impl RowColumns<'_> {
     /// the setting with the expression, and `given` the setting with its value.
     ///
     /// # Errors
-    /// If the expression is not one row in, one value out, or names an unknown column or a refused function.
+    /// If the expression does not compute one value from one row, or names an unknown column or a refused function.
     pub(crate) fn check(&self, sql: &str, setting: Message, given: Message) -> Result<Vec<usize>> {
         let tokens = token::tokens(sql);
         if tokens.iter().all(token::Token::is_comment) {

@@ -197,8 +197,8 @@ impl Search<'_, '_> {
         read().map_err(|error| unreadable(snapshot.name(), error))
     }
 
-    /// Returns the keys that no row of a database has, except left-out rows. A rowid in this database is `from` - `to` larger than in
-    /// `keys`.
+    /// Returns the keys that no row of a database has, or only left-out rows. A rowid among `keys` is that of the database after `from` -
+    /// `to` is added.
     fn not_in(
         &self,
         snapshot: &Snapshot,

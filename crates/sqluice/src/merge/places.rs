@@ -58,7 +58,7 @@ impl Merge {
                 first_page: next,
                 pages: count,
             });
-            // A too large database is refused later, when its pages are appended.
+            // Only the pages of the places are counted here. If later pages make the database too large, the merge refuses them.
             let Some(after) = next.checked_add(count).filter(|&after| after < u32::MAX - 1) else {
                 return Err(Error::target("the database would have more than 4,294,967,294 pages"));
             };

@@ -79,7 +79,7 @@ pub struct MergeReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MergedSource {
-    /// The name.
+    /// The path or URL of the database.
     pub path: PathBuf,
     /// The number of bytes.
     pub bytes: u64,

@@ -11,7 +11,7 @@ use super::{ACCOUNT, ADDRESS, CARD, EMAIL, NAME, NETWORK, PHONE, Personal, Why};
 /// A form of personal data: its description, the test for a value, and the minimum share of values that must pass the test.
 type Form = (&'static str, fn(&str) -> bool, f64);
 
-/// The minimum share, for each form, of the values that look similar ([`is_similar`]) and must have the form. Used if all values of a
+/// For each form, the minimum share of those values that look similar ([`is_similar`]) which must have the form. Used if all values of a
 /// column are known.
 const SHARES: [f64; FORMS.len()] = [0.0, 0.1, 0.5, 0.5, 0.4, 0.2, 0.2, 0.2];
 

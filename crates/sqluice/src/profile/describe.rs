@@ -58,7 +58,7 @@ pub(super) struct Described<'t> {
 #[derive(Clone, Debug)]
 pub(super) struct Made {
     pub(super) expression: String,
-    /// The values that the expression shows, and the number of rows that have them.
+    /// The values that the expression shows, as literals; empty if it shows none.
     pub(super) kept: Vec<String>,
 }
 
@@ -254,7 +254,8 @@ fn distinct(cells: &[&Cell]) -> usize {
     cells.iter().filter_map(|cell| cell.hash()).collect::<std::collections::HashSet<_>>().len()
 }
 
-/// Returns a value as a literal of the generator's language, or `None` if the value is too long to show.
+/// Returns a value as a literal of the generator's language, or `None` for values that are not shown: NULL, blobs, infinities, long texts
+/// and texts with line breaks.
 pub(super) fn literal(cell: &Cell) -> Option<String> {
     match cell {
         Cell::Int(int) => Some(int.to_string()),

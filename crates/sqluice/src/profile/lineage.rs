@@ -276,7 +276,7 @@ mod tests {
             lines(&[None, Some(0), Some(0), Some(1)], 1.0, false).unwrap(),
             "case(when n <= 1 then NULL when n <= 3 then int(1, 1) else int(2, 2))"
         );
-        // A root that refers to itself keeps its own line.
+        // A root that refers to itself has its own line number as that of its parent.
         assert_eq!(
             lines(&[Some(0), Some(0)], 1.0, false).unwrap(),
             "case(when n <= 1 then n else int(1, 1))"

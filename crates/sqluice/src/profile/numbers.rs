@@ -441,7 +441,7 @@ mod tests {
                 }
             }
         }
-        // A year of birth in a column of a thousand rows.
+        // One row has the year 1907, and 999 rows have years from 1950 on.
         let years = with(&[1907.0], |row| f64::from(1950 + row * 7919 % 50), 999);
         let made = numbers(&years, Form::Int, 1000, Some(51.0));
         assert!(!made.contains("190") && !made.contains("191"), "{made}");
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_and_places_are_seen() {
+    fn steps_and_decimal_places_are_recognised() {
         let steps = sorted((0..1000).map(|row| f64::from(row % 40 * 25 + 7)));
         assert_eq!(numbers(&steps, Form::Int, 1000, Some(40.0)), "int_quantiles(-0.5, 39.5) * 25 + 7");
         assert_eq!(form_of_reals(&[0.25, 1.5, -3.0]), Form::Decimal(2));

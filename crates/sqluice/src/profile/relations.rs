@@ -62,8 +62,8 @@ fn are_equal(described: &Described<'_>, one: usize, other: usize) -> bool {
         && pairs.iter().all(same)
 }
 
-/// Returns a time in days or seconds, and `true` if it is a day. An integer is a time if it is a number of seconds since 1970 that is after
-/// 1973.
+/// Returns a time in days or seconds, and its form: `Some(true)` for a day as text, `Some(false)` for a second as text, `None` for an
+/// integer. An integer is a time if, as seconds since 1970, it lies between the years 1973 and 2286.
 fn moment(cell: &Cell) -> Option<(f64, Option<bool>)> {
     match cell {
         Cell::Int(int) if (100_000_000..10_000_000_000).contains(int) => Some((*int as f64, None)),
@@ -136,7 +136,7 @@ fn follows(described: &Described<'_>, first: usize, then: usize) -> Option<Strin
     })
 }
 
-/// Returns `true` if independently drawn times plus steps have about the same distribution as the second times.
+/// Returns `true` if the first times plus steps that are drawn at random have about the same distribution as the second times.
 fn stays(all: &[(f64, f64, Option<bool>)], steps: &[f64]) -> bool {
     let mut made: Vec<f64> =
         all.iter().enumerate().map(|(at, (one, ..))| one + steps[at * 7919 % steps.len()]).collect();

@@ -5,7 +5,7 @@ use super::sketch::Counts;
 /// The number of commonest values from which the exponent is computed.
 const COMMONEST: usize = 20;
 
-/// The largest exponent.
+/// The largest exponent that is returned, also for values with a more skewed distribution.
 const EXPONENT_MAX: f64 = 4.0;
 
 /// Returns the exponent by which generated values have as skewed row counts as the commonest values of the column, or `None` if all

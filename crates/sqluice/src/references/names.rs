@@ -169,7 +169,7 @@ impl TableNames {
     }
 }
 
-/// The last part of a table's name means the table itself, in a column of the table, if it has at least this number of characters.
+/// The minimum number of bytes of the last part of a table's name by which a column of the same table may refer to the table.
 const OWN_END_MIN: usize = 4;
 
 /// Returns `true` if the last words are the end of the table's own name, in any form: `from_visit` in `historyvisits`.

@@ -371,7 +371,7 @@ fn no_wal_or_shm_file_stays_of_a_program_that_closes_the_database_while_a_run_wa
 fn the_temporary_file_of_a_new_database_is_readable_by_its_owner_alone() {
     let folder = folder();
     let mode_of = |name: &str| fs::metadata(folder.path().join(name)).unwrap().mode() & 0o777;
-    // A database that SQLite creates, to compare the permissions.
+    // SQLite creates a database, whose permissions are compared.
     Connection::open(folder.path().join("of_sqlite.db"))
         .unwrap()
         .execute_batch("CREATE TABLE t (a)")
@@ -390,7 +390,7 @@ fn the_temporary_file_of_a_new_database_is_readable_by_its_owner_alone() {
 }
 
 #[test]
-fn a_closed_wal_database_in_a_read_only_folder_can_be_read() {
+fn a_closed_wal_database_in_a_read_only_folder_can_be_read_unless_its_log_has_rows() {
     for left in [Left::Wal, Left::StaleWal] {
         let (folder, elsewhere) = (open_folder(), open_folder());
         left.make(folder.path());
@@ -411,7 +411,7 @@ fn a_closed_wal_database_in_a_read_only_folder_can_be_read() {
         ] {
             let Some(ran) = as_nobody(elsewhere.path(), &args) else { return };
             if left == Left::StaleWal {
-                // The newest rows are in the log.
+                // The newest rows are in the log. To read them, SQLite would have to create a file in the read-only folder.
                 assert_ne!(ran.code(), Some(0), "{args:?}: {ran:?}");
                 continue;
             }

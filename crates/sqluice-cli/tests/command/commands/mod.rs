@@ -1,4 +1,4 @@
-//! Commands in difficult surroundings: damaged input, an existing database at the target, other processes, signals. Also checksums of the
+//! Commands with damaged input, with an existing database at the target, beside other processes, and with signals. Also checksums of the
 //! databases that commands write.
 
 mod damaged;

@@ -57,8 +57,8 @@ fn run_impatient(folder: &Path, args: Vec<&str>) -> Ran {
     finish(sqluice(folder).args(args).env(WAITS, IMPATIENT))
 }
 
-/// Runs the command with /proc hidden, so that it sees no other process, as if these belonged to another user or container. Returns `None`
-/// without the rights of root.
+/// Runs the command with /proc hidden, so that it sees no other process, as if all others belonged to another user or container. Returns
+/// `None` without the rights of root.
 fn run_blind(folder: &Path, args: &[&str]) -> Option<Ran> {
     if cfg!(windows) {
         return None;
@@ -94,12 +94,12 @@ fn an_old_database_is_replaced_whatever_state_it_was_left_in() {
 }
 
 #[test]
-fn each_state_of_an_old_database_depends_on_its_journal_or_log_as_its_name_says() {
+fn only_the_states_hot_journal_and_stale_wal_depend_on_a_journal_or_log() {
     for left in LEFT {
         let folder = folder();
         left.make(folder.path());
         let path = folder.path().join("x.db");
-        // Without its journal or log, the file has the old content only in the states where these are not needed.
+        // Without its journal or log, the file has the old content only in the states that need neither.
         fs::copy(&path, folder.path().join("alone.db")).unwrap();
         let alone = content(&folder.path().join("alone.db"));
         let depends = matches!(left, Left::HotJournal | Left::StaleWal);
@@ -259,7 +259,7 @@ fn a_database_that_another_connection_uses_is_not_replaced() {
         connection.execute_batch(use_it).unwrap();
         let before = names(folder.path());
         assert_in_use(&run_impatient(folder.path(), overwrite_now("3")), &this_process());
-        // Users that hold one of SQLite's locks.
+        // A run that sees no other processes notices the user by a lock of SQLite.
         if let Some(ran) = run_blind(folder.path(), &overwrite_now("3")) {
             assert_in_use(&ran, LOCKED);
         }
@@ -430,7 +430,7 @@ fn overwriting_a_symbolic_link_replaces_its_target() {
 #[test]
 fn names_that_would_be_uris_to_sqlite_are_files() {
     let folder = folder();
-    // A colon in a name on Windows is a drive or a stream, and a question mark is in none.
+    // On Windows, a colon in a name means a drive or a stream, and no name has a question mark.
     let names_of_unix: &[&str] = if cfg!(unix) { &["file:x.db?mode=memory", "./:memory:"] } else { &[] };
     for name in [names_of_unix, &["a b%20c.db", "#.db"]].concat() {
         run(folder.path(), generate(name, "3")).ok();

@@ -63,7 +63,7 @@ struct Signs {
     done: AtomicBool,
 }
 
-/// Reads again and again until `signs.done`. Panics if the content is neither the old nor the new one, or is the old one after the new one.
+/// Reads again and again until `signs.done`. Panics if the content is neither the old nor the new one, or the old one after the new one.
 /// With `anew`, each read opens a new connection.
 fn read_until_done(signs: &Signs, case: &Case, folder: &Path, anew: bool) -> Seen {
     let mut seen = Seen::default();
@@ -350,7 +350,7 @@ fn loads_lose_no_transaction_of_another_writer() {
 #[test]
 fn two_runs_at_once_are_two_transactions_one_after_the_other() {
     for journal in Journal::ALL {
-        // Two runs on different tables: one waits for the other, then finds a changed schema, and plans again.
+        // Two runs add to different tables: one waits for the other, then finds a changed schema, and plans again.
         let case = Case::new(Scenario::NewTable, journal);
         let folder = case.folder();
         let both = [case.args(), Scenario::Append.args()];
@@ -364,7 +364,7 @@ fn two_runs_at_once_are_two_transactions_one_after_the_other() {
         assert_eq!(case.content_in_place(folder.path()), Content::New, "{journal:?}");
         case.assert_clean(folder.path(), "two tables");
 
-        // Two runs that add the same rows: the later one fails.
+        // Two runs add the same rows: the later one fails.
         let folder = append.folder();
         let children = [append.args(), append.args()].map(|args| start(folder.path(), args));
         let ran = children.map(end);
@@ -373,7 +373,7 @@ fn two_runs_at_once_are_two_transactions_one_after_the_other() {
         assert_eq!(append.content_in_place(folder.path()), Content::New, "{journal:?}");
         append.assert_clean(folder.path(), "the same rows");
 
-        // Two runs on the same table.
+        // Two runs create the same table: the later one fails.
         let folder = case.folder();
         let children = [case.args(), case.args()].map(|args| start(folder.path(), args));
         let ran = children.map(end);
@@ -406,7 +406,7 @@ fn a_hot_journal_or_a_log_that_a_crash_left_is_recovered_first() {
     }
 }
 
-/// Returns a folder in the state in which a program leaves it that is killed in a transaction, or after one.
+/// Returns a folder with the files that a program leaves when it is killed within a transaction, or after one.
 fn crashed(case: &Case) -> tempfile::TempDir {
     let folder = case.folder();
     let connection = open(folder.path(), Duration::ZERO);

@@ -59,7 +59,7 @@ fn a_disk_that_pages_or_statements_of_a_dump_fill_keeps_the_old_database() {
 fn a_compressed_dump_that_outgrows_the_disk_is_an_error_that_leaves_nothing() {
     let Some(image) = Disk::ext4(folder(), 16) else { return };
     let root = image.root();
-    // A few kilobytes that decompress to 64 MB.
+    // The dump has a few kilobytes, which decompress to 64 MB.
     let bomb = gzip(format!("{START}INSERT INTO t VALUES(1,'{}');\n", "x".repeat(64 << 20)).as_bytes());
     fs::write(root.join("dump.sql.gz"), bomb).unwrap();
     let (before, free) = (names(&root), image.free_bytes());
@@ -78,7 +78,7 @@ fn a_limit_on_file_sizes_keeps_the_old_database() {
     run(folder.path(), ["generate", "x.db", "--preset", "user", "--rows", "1k"]).ok();
     fs::write(folder.path().join("dump.sql"), dump(5000, 2)).unwrap();
     let old = fs::read(folder.path().join("x.db")).unwrap();
-    // Limits in units of 512 bytes: one below the size of the pages, one below that of the rows of the statements.
+    // The limits are in units of 512 bytes: the first is too small for the pages, the others are too small for the rows of the statements.
     for limit in [2000, 12_000, 20_000] {
         let mut command = sqluice_with_file_limit(folder.path(), limit);
         let ran = finish(command.args(["load", "x.db", "dump.sql", "--overwrite"])).failed(1, "");

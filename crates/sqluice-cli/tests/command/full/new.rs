@@ -140,7 +140,7 @@ hint: choose a folder that you may write to
 #[test]
 fn a_limit_on_file_sizes_is_a_clear_error_that_leaves_nothing() {
     let folder = folder();
-    // Limits of 8 MiB, in units of 512 or 1024 bytes, depending on the shell, and a limit within a page.
+    // One limit is 8 MiB or half of this, as units have 1024 or 512 bytes, depending on the shell. The other limit is within a page.
     for limit in [8192, 9] {
         for page_size in ["4096", "1024"] {
             let mut command = sqluice_with_file_limit(folder.path(), limit);

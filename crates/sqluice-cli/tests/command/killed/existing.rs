@@ -3,8 +3,8 @@
 //! remove all leftovers.
 //!
 //! ```text
-//!  open, read, plan  | BEGIN IMMEDIATE, schema | pages past the end | fdatasync, roots, COMMIT | checkpoint, close
-//!      Opening       |        Working          |       Pages        |       Publishing         |    Committed
+//!  calls   open, read, plan  | BEGIN IMMEDIATE, schema | pages past the end | fdatasync, roots, COMMIT | checkpoint, close
+//!  phase       Opening       |        Working          |       Pages        |       Publishing         |    Committed
 //! ```
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]

@@ -1,5 +1,5 @@
-//! SIGKILL while a database is replaced in place, beside a program that opens and closes it: it has the old content or the new, in its
-//! journal mode, and the next run removes leftovers and names them.
+//! SIGKILL while a database is replaced in place, beside a program that opens and closes the database: afterwards the database has the old
+//! content or the new one, in the old journal mode, and the next run removes leftovers and names them.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

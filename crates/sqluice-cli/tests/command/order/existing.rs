@@ -155,7 +155,7 @@ fn wrong_orders(case: &Case, recorded: &Recorded) -> Vec<(&'static str, Vec<Op>)
     });
     let (sibling_name, sibling) = sibling.expect("a journal or a log");
     let of_sibling = |op: &Op| matches!(op, Op::Sync { file } if *file == sibling);
-    // The last state of page 1, written without a journal.
+    // Wrong orders write the last state of page 1 at other times.
     let page_1 = ops.iter().rev().find_map(|op| match op {
         Op::Write { file: DATABASE, offset: 0, bytes } => Some(bytes.clone()),
         _ => None,

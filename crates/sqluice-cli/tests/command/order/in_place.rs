@@ -55,7 +55,7 @@ fn replay_all(run: impl Fn(&Path, &[&str], &[&str]) -> Option<Ran>, check: impl 
 }
 
 #[test]
-fn a_power_failure_leaves_a_database_that_is_renamed_over_in_its_mode() {
+fn a_power_failure_during_a_replacement_by_rename_keeps_the_journal_mode() {
     let is_rename = |op: &Op| matches!(op, Op::Rename { .. });
     replay_all(
         |folder, flags, args| Some(strace(folder, flags, &[args, &["--assume-unused"]].concat())),
@@ -64,7 +64,7 @@ fn a_power_failure_leaves_a_database_that_is_renamed_over_in_its_mode() {
 }
 
 #[test]
-fn a_power_failure_leaves_a_database_that_is_changed_by_one_transaction_in_its_mode() {
+fn a_power_failure_during_a_replacement_by_transaction_keeps_the_journal_mode() {
     let is_rename = |op: &Op| matches!(op, Op::Rename { .. });
     replay_all(
         |folder, flags, args| {

@@ -205,7 +205,7 @@ impl Disk {
 fn a_power_failure_leaves_no_target_or_the_whole_database() {
     for args in [
         &["--preset", "user", "--rows", "1.5M", "-j2"][..],
-        // Pages of a size that direct I/O does not accept.
+        // Direct I/O does not accept pages of this size.
         &["--preset", "user", "--rows", "500k", "-j2", "--page-size", "512"],
         &["--preset", "user", "--rows", "0"],
     ] {

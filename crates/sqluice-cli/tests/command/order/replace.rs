@@ -346,7 +346,7 @@ fn the_replay_finds_wrong_orders_of_writes_and_syncs() {
             ("the new file is not synced", all(&|op| *op != Op::SyncFile { file: temporary })),
             ("the folder is not synced at the end", ops[..ops.len() - 1].to_vec()),
         ];
-        // In these tests the log has every page, so beside the new file it gives the complete old content until it is removed.
+        // In these tests the log has every page. So until the log is removed, SQLite reads the complete old content beside the new file.
         if left == Left::HotJournal {
             wrong.push(("nobody syncs the folder before the rename", unsynced));
             let early = [all(&is_of_new), all(&|op| !is_of_new(op))].concat();

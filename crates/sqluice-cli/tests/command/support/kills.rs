@@ -1,8 +1,8 @@
 //! Runs that are killed at a random time of a chosen phase. The test waits for the phase, so it works at any speed of the machine.
 //!
 //! ```text
-//!  start       first page                 last page               name
-//!  |  Opening  |         Writing          |      Publishing       |  Done
+//!  event   start       first page                 last page               rename to the target
+//!  phase   |  Opening  |         Writing          |      Publishing       |  Done
 //! ```
 
 use std::collections::BTreeMap;

@@ -23,7 +23,7 @@ pub(crate) fn strace(folder: &Path, flags: &[&str], args: &[&str]) -> Ran {
 /// Runs the command, and injects `what` (`signal=INT`, `error=EIO`) at the `nth` call of this name in a thread.
 pub(crate) fn inject(folder: &Path, call: &str, what: &str, nth: usize, args: &[&str]) -> Ran {
     let (trace, inject) = (format!("trace={call}"), format!("inject={call}:{what}:when={nth}"));
-    // Without `--seccomp-bpf`, with which strace would send no signals.
+    // `--seccomp-bpf` is left out: with this flag, strace would send no signals.
     strace(folder, &["-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject], args)
 }
 

@@ -93,7 +93,7 @@ fn check_says_what_it_did_not_verify() {
     // With --full, SQLite verifies all of these except foreign keys.
     let ran = run(folder, ["check", "x.db", "--full"]).ok();
     assert_eq!(ran.stdout.lines().last(), Some("not verified: foreign keys of t"));
-    // A collation that only an application defines.
+    // The index gets a collation that only an application defines.
     let db = Connection::open(&path).unwrap();
     db.execute_batch(
         "CREATE TABLE v (c COLLATE nocase); CREATE INDEX by_c ON v (c); PRAGMA writable_schema = on;

@@ -243,7 +243,7 @@ fn a_new_table_whose_name_resembles_an_existing_one_has_a_note() {
     let done = done.says(&format!("{note}\n[..]\n[..]")).holds("SELECT count(*) FROM peeple", "1");
     let again = done.then("load x.db one.csv --append --table peopel --json").succeeds();
     assert_eq!(again.ran.json()["notes"][0], note.replace("note: ", "").replace("peeple", "peopel"));
-    // No note: for numbered tables, for other names, and if no existing table was requested.
+    // Names that differ by a number, other names, and loads that request no existing table get no note.
     for args in ["--append --table log_2", "--append --table orders", "--table peeple"] {
         let done = with(sql, &format!("load x.db one.csv {args}")).succeeds();
         assert!(!done.ran.stderr.contains("note:"), "{args}: {:?}", done.ran);

@@ -96,7 +96,7 @@ fn the_help_of_every_flag_of_load_states_the_default() {
     }
     let flags: Vec<&String> = described.iter().filter(|line| is_flag(line)).collect();
     assert!(flags.len() >= 40, "{flags:#?}");
-    // Flags that need no [default: ...]: it is plain that without the flag nothing is done.
+    // These flags need no [default: ...]: without the flag, plainly nothing is done.
     let plain = ["--empty-as-text", "--dry-run", "--overwrite ", "-y, --yes", "-h, --help"];
     for flag in flags.iter().filter(|flag| !plain.iter().any(|plain| flag.starts_with(plain))) {
         assert!(flag.contains("[default: "), "{flag}");

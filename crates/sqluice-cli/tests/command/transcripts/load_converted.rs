@@ -68,7 +68,7 @@ fn a_value_that_does_not_match_is_a_bad_row() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_before_anything_is_read() {
+fn conversions_that_make_no_sense_are_refused_before_anything_is_read() {
     let csv = "placed,b\n1,2\n";
     load("--date placed=%d.%m.%Q", csv).fails(
         2,

@@ -300,7 +300,7 @@ fn the_last_comment_before_the_rows_names_the_columns() {
 }
 
 #[test]
-fn an_error_above_a_larger_table_has_the_number_of_lines_to_skip() {
+fn an_error_in_lines_above_the_table_has_the_number_of_lines_to_skip() {
     let hours: String = (10..60).map(|hour| format!("{hour}:10,{hour}.5,3.0\n")).collect();
     let content =
         format!("Latitude: 45.0,\nmonth,year,\n1,2005,\n2,2006,\n\n3,2007,1,1\ntime,T2m,RH\n{hours}");
@@ -353,7 +353,7 @@ fn compressed_files_are_read_whatever_they_are_called() {
 
 #[test]
 fn a_compressed_file_that_ends_early_or_is_damaged_is_refused() {
-    // Text that compresses badly, so that the compressed file is long enough to be cut in its middle.
+    // The text compresses badly, so the compressed file is long enough to be cut in its middle.
     let text: String = (0..5000_u64).fold("n\n".to_owned(), |text, n| {
         text + &format!("{}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20)
     });
@@ -408,7 +408,7 @@ fn a_file_without_rows_makes_a_table_and_one_without_a_header_does_not() {
 }
 
 #[test]
-fn tabs_are_not_commas() {
+fn the_format_tsv_takes_no_delimiter() {
     sqluice("load x.db t.csv -f tsv -d ,")
         .file("t.csv", "a,b\n1,2\n")
         .fails(2, "error: --format tsv does not take --delimiter\n\nhint: leave one of the two out");

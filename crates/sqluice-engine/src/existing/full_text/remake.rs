@@ -50,7 +50,7 @@ impl Remake {
 /// The result of the work on a full-text table.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Remade {
-    /// The index that was written; `None` if SQLite wrote it.
+    /// The counts of the index (rows, tokens, terms, pages) if the engine wrote it; `None` if SQLite did the work.
     pub written: Option<WrittenTextIndex>,
     /// The number of segments that were merged.
     pub merged_segments: usize,

@@ -338,8 +338,8 @@ impl<'f> Resolving<'f> {
         Ok(())
     }
 
-    /// Returns the common collation of all columns with the same mask: if one of them has NOCASE, values that differ only in case get the
-    /// same new value in all of them.
+    /// Returns, for each mask expression, the common collation of the columns with this mask, and the common collation of the columns that
+    /// identify persons. If one of the columns has NOCASE, values that differ only in case get the same new value in all of them.
     fn collations(&self) -> Result<Collations<'f>> {
         let mut collations = Collations { of: BTreeMap::new(), person: Collation::Binary };
         for (&place, Chosen { mask, .. }) in self.chosen.iter().filter(|(_, chosen)| !chosen.mask.is_kept()) {

@@ -1,10 +1,10 @@
 //! Writes the masked tables, and the tables from which rows are left out, to temporary databases, with their indexes. The copy takes the
 //! B-trees from there.
 //!
-//! | table | rows |
-//! | table | how its rows are written |
+//! | table | way of writing the rows |
 //! |---|---|
-//! | most tables | read and encoded on all cores; sorted if the rowid or PRIMARY KEY is masked |
+//! | in a database in UTF-16; WITHOUT ROWID, in the order of a collation of an application | inserted by SQLite |
+//! | any other | read and encoded on all cores; sorted if the rowid or PRIMARY KEY is masked |
 //!
 //! Foreign keys are not checked, as masks keep references.
 

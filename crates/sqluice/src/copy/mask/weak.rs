@@ -7,7 +7,7 @@
 //! | `shift(days, column)` | there is no column, the days are few, or values are years or no dates |
 //! | `noise(share)` | numbers are small, zero or equal |
 //! | `choice(...)` and others | there are fewer new values than old ones |
-//! | all but `shift()`, if new values are not fewer | there are few different values: the row count of a value shows which value it is |
+//! | any but `shift()` that keeps different values different | there are few different values: the row count of a value shows which it is |
 //!
 //! Invariant: a remark contains counts, but no value.
 

@@ -1,9 +1,12 @@
 //! The columns of files, before and after the expressions of their table.
 //!
 //! ```text
-//!  a.csv   id, email     inputs: id, email, age          a.csv   person_id, email
-//!  b.csv   id, age       of all files of the table       b.csv   person_id, email      a missing input is NULL
+//!          columns of the file    inputs of the expressions    columns after --exclude-columns age --rename id=person_id
+//!  a.csv   id, email              id, email, NULL for age      person_id, email
+//!  b.csv   id, age                id, NULL for email, age      person_id, email
 //! ```
+//!
+//! The inputs are the columns of all files of the table.
 
 use std::sync::Arc;
 
@@ -37,7 +40,7 @@ pub(crate) struct FileInputs {
     pub(crate) source_file: Option<String>,
     /// The expressions with the types of the inputs; `None` until they are known.
     pub(crate) program: Option<Arc<Program>>,
-    /// `true` for each used input that has TEXT affinity, and for each that is declared as BLOB.
+    /// For each used input: `true` if it has TEXT affinity, and `true` if it is declared as BLOB.
     pub(crate) classes: Vec<(bool, bool)>,
     /// Watches the values of the used inputs during an attempt: a value that needs another type ends the attempt.
     pub(crate) watch: Option<Watch>,

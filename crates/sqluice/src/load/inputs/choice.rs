@@ -1,4 +1,4 @@
-//! The reasons why a file in a folder or archive is not loaded, by its name.
+//! Decides, by the name of a file in a folder or archive, if the file is loaded, and gives the reason if it is not.
 
 use std::path::{Component, Path};
 

@@ -34,7 +34,7 @@ pub(crate) struct LoadInput {
 enum Place {
     /// The path or the URL of the input.
     Path,
-    /// An input whose first bytes are known already. It is taken when it is opened.
+    /// An input whose first bytes are known already. [`LoadInput::open`] takes `input`, and later calls open the file again.
     Opened { input: Box<Mutex<Option<InputFile>>>, remote: Option<Arc<dyn RemoteFile>> },
     /// A member of an archive.
     Member(Arc<Archive>, usize),

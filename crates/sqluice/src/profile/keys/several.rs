@@ -6,10 +6,10 @@ use super::super::sketch::hash_int;
 use super::super::texts::Texts;
 use super::{Keys, name};
 
-/// A column of a key keeps its own values, however many rows are generated, only if they are at most this many different values.
+/// The maximum number of different values of a key column that keeps its own values, however many rows are generated.
 const FEW_MAX: f64 = 2000.0;
 
-/// Line numbers are counted one by one only if the largest group has at most this many rows.
+/// The maximum number of rows of the largest group for which line numbers are counted one by one.
 const LINES_MAX: i64 = 100_000;
 
 impl Keys<'_> {

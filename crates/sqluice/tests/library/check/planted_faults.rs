@@ -406,7 +406,7 @@ proptest! {
     }
 }
 
-/// Each kind of fault alone, with its message.
+/// Plants each kind of fault alone, and compares the message.
 #[test]
 fn each_fault_of_an_index_is_named() {
     let schema = "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, 'tea'), (4, 'odd');

@@ -20,9 +20,9 @@ pub(crate) enum Exact {
 pub(crate) struct Content {
     /// Type, name, table and statement of each object, in the order of the schema.
     pub(crate) schema: Vec<[Option<String>; 4]>,
-    /// Encoding, versions, sizes.
+    /// The values of `encoding`, `user_version`, `application_id` and `default_cache_size`.
     pragmas: Vec<String>,
-    /// The rows of each table with their rowids, in that order.
+    /// The rows of each table with their rowids, in the order of rowids; WITHOUT ROWID, the rows in the order of the key.
     tables: Vec<(String, Vec<Vec<Exact>>)>,
 }
 

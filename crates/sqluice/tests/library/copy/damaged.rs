@@ -107,7 +107,7 @@ fn damage(bytes: &mut [u8], rng: &mut Rng) {
     match rng.u8(0..8) {
         0 => bytes[page + rng.usize(..page_bytes)] ^= 1 << rng.u8(..8),
         1 => bytes[page + rng.usize(..page_bytes)] = rng.u8(..),
-        // The header of the page and its cell pointers.
+        // A byte of the page header or of the cell pointers changes.
         2 | 3 => bytes[page + rng.usize(..40)] = rng.u8(..),
         4 => {
             let cells = u16::from_be_bytes([bytes[page + 3], bytes[page + 4]]);
@@ -122,7 +122,7 @@ fn damage(bytes: &mut [u8], rng: &mut Rng) {
             let at = page + rng.usize(..page_bytes - 20);
             bytes[at..at + rng.usize(1..20)].fill(0);
         }
-        // A page number: that of the next overflow page, or of the last child.
+        // A page number changes: that of the next overflow page, or of the last child.
         _ => {
             let number = rng.u32(1..=pages as u32).to_be_bytes();
             let at = if rng.bool() { page } else { page + 8 };

@@ -360,7 +360,7 @@ fn a_sample_depends_on_the_seed_and_the_keys_alone() {
 }
 
 #[test]
-fn a_sample_is_one_of_the_rows_for_which_the_condition_is_true() {
+fn a_sample_is_drawn_from_the_rows_for_which_the_condition_is_true() {
     let (_folder, source, target) = shop();
     let copy = Copy::new(&source, &target).filter("plain", "a % 2").sample("plain", Sample::Rows(100));
     let report = copy.run().unwrap();

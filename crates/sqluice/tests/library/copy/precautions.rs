@@ -163,7 +163,7 @@ fn closing_any_other_descriptor_of_the_file_ends_the_read_transaction_silently()
 }
 
 #[test]
-fn a_reader_that_ends_leaves_the_lock_of_another() {
+fn a_reader_that_ends_leaves_the_lock_of_another_reader() {
     let (_folder, db) = made("delete");
     let begin = || Snapshot::begin(&db, &ReadOptions::new(), &Cancel::new()).unwrap();
     let first = begin();

@@ -20,7 +20,7 @@ struct Case {
     /// The rowid of the first existing row, and the number of existing rows.
     first: i64,
     rows: usize,
-    /// The number of rows that were inserted after these and then deleted.
+    /// The number of rows that were inserted after the existing rows and then deleted.
     gone: usize,
     new_rows: usize,
     /// The distance of the first new rowid from the last old one. `None`: the new rows have no rowids.

@@ -34,7 +34,7 @@ struct Damaged {
     mode: &'static str,
     page_bytes: usize,
     faults: Vec<(Place, Place, u8)>,
-    /// True if the faults are in page headers and cell pointers, false if anywhere.
+    /// `true` if the faults are in page headers and cell pointers; `false` if they may be anywhere on a page.
     in_headers: bool,
 }
 

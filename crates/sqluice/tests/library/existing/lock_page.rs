@@ -1,5 +1,5 @@
 //! The page of the lock byte at every place among the pages that are written past the end of a small file.
-//! `SQLITE_TESTCTRL_PENDING_BYTE` moves it for the whole process: so each test runs in its own process.
+//! `SQLITE_TESTCTRL_PENDING_BYTE` moves the lock byte for the whole process: so each test runs in its own process.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -79,7 +79,7 @@ fn the_page_of_the_lock_byte_is_left_out_wherever_new_pages_are() {
     });
 }
 
-/// Makes a database of `pages` pages of 64 KiB. All but three are free pages and holes in the file, which takes little disk space.
+/// Makes a database of `pages` pages of 64 KiB. All but three are free pages and holes in the file, so the file takes little disk space.
 fn sparse(path: &Path, pages: u32) {
     let database = Connection::open(path).unwrap();
     let sql = "PRAGMA page_size = 65536; CREATE TABLE old (a); INSERT INTO old VALUES (1)";
@@ -91,9 +91,9 @@ fn sparse(path: &Path, pages: u32) {
     let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>();
     let file = OpenOptions::new().write(true).open(path).unwrap();
     file.set_len(u64::from(pages) * 65536).unwrap();
-    // The header: pages, first page of the freelist, pages of the freelist.
+    // The header has the number of pages, the first trunk page of the freelist, and the number of pages of the freelist.
     file.write_all_at(&bytes(&[pages, trunk, count + 1]), 28).unwrap();
-    // The trunk page: no further one, and its leaves.
+    // The trunk page has no next trunk page, and lists all free pages after it.
     file.write_all_at(&bytes(&[&[0, count][..], &leaves.collect::<Vec<_>>()].concat()), 2 * 65536).unwrap();
 }
 

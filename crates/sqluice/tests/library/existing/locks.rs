@@ -58,7 +58,7 @@ fn assert_unchanged(path: &Path, mode: &str, before: &[String]) {
 }
 
 #[test]
-fn a_reader_keeps_its_snapshot_in_wal_mode_and_sees_all_of_the_new_after_it() {
+fn a_reader_keeps_its_snapshot_in_wal_mode_and_sees_all_new_rows_afterwards() {
     let home = Home::new();
     let path = home.path("x.db");
     Old { wal: true, ..Old::default() }.create(&path);
@@ -125,7 +125,7 @@ fn in_rollback_mode_a_load_waits_for_a_reader_only_at_the_commit() {
     drop(reader);
     assert_unchanged(&path, "delete", &before);
 
-    // A reader that ends within the busy timeout.
+    // This reader ends within the busy timeout.
     let reader = Connection::open(&path).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema").unwrap();
     let waiting = std::thread::spawn(move || {
@@ -181,7 +181,7 @@ fn no_other_process_writes_while_pages_are_written() {
             other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).ok();
             other.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).ok();
             drop(Connection::open(&path).unwrap());
-            // Another process, since locks of the system do not apply within one process.
+            // Another process tries to write, because locks of the system do not apply within one process.
             if let Some(said) = sqlite3(&path, "CREATE TABLE other_process (x)") {
                 assert!(said.contains("database is locked"), "{said}");
             }

@@ -1,4 +1,4 @@
-//! Databases generated from a schema alone: SQLite finds all of its constraints kept. 300 random schemas, and some well-known ones.
+//! Databases generated from a schema alone: SQLite finds all of its constraints kept. The schemas are random, or well-known ones.
 //!
 //! The oracle is twofold: SQLite's checks of the file that was written, and an INSERT of all its rows into an empty database with the
 //! same schema, where every NOT NULL, CHECK, UNIQUE, PRIMARY KEY and FOREIGN KEY is enforced.
@@ -193,7 +193,7 @@ fn random_schema(random: &mut Random) -> String {
                 key.push("kind".to_owned());
             }
             _ => {
-                // A key of references to two other tables.
+                // The key consists of references to two other tables.
                 let single: Vec<&(String, Vec<String>)> =
                     keys.iter().filter(|(_, key)| key.len() == 1).collect();
                 if single.len() < 2 {

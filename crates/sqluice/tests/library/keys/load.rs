@@ -18,12 +18,12 @@ use sqluice::options::{OnConflict, WriteOptions};
 /// A file, and the table that it is loaded into.
 #[derive(Clone, Debug)]
 struct Case {
-    /// `None`: NULL.
+    /// The rowids in the order of the rows; `None` is NULL.
     ids: Vec<Option<i64>>,
     autoincrement: bool,
-    /// Another key that no two rows may share.
+    /// `true` if the table has another key, which no two rows may share.
     unique: bool,
-    /// The number of rows that share each value of that key.
+    /// The number of rows in the file that have the same value of the other key.
     times: usize,
     on_conflict: OnConflict,
     sample_bytes: usize,
@@ -74,7 +74,7 @@ fn case() -> impl Strategy<Value = Case> {
             (autoincrement, unique, times, on_conflict),
             (sample_bytes, part_bytes, threads),
         )| {
-            // No NULL rowids if the next automatic rowid would depend on rows that SQLite left out, or if it would follow the largest rowid.
+            // Rowids are not NULL if the next automatic rowid would depend on rows that SQLite left out, or would follow the largest rowid.
             let others = unique && on_conflict != OnConflict::Abort;
             let full = ids.iter().any(|id| *id > i64::MAX / 2);
             let nulls = if others || full { 0 } else { nulls };

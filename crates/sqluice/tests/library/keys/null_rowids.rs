@@ -127,7 +127,7 @@ fn the_sequences_of_tables_with_long_names_are_kept() {
 }
 
 #[test]
-fn two_rows_with_the_same_key_are_reported_by_their_lines_whatever_names_them() {
+fn two_rows_with_the_same_key_are_reported_by_their_lines_with_and_without_rowids() {
     let told = |sql: &str, csv: &str| {
         let home = Home::new();
         let file = Way::Path.put(&home, "t.csv", csv.as_bytes());

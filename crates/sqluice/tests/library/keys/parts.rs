@@ -23,7 +23,7 @@ const SQL: &str = "
 
 #[test]
 fn a_part_may_end_at_any_chunk_boundary() {
-    // Chunks of two entries, which is the least, and of more.
+    // The chunks have two entries, the minimum, or more.
     for chunk_bytes in [1 << 20, 3 << 20, 4 << 20, 8 << 20] {
         let home = Home::new();
         let target = home.path("x.db");

@@ -228,8 +228,8 @@ fn change(case: &KeyCase, ours: &Connection, twin: &Connection, rows: &[Vec<Row>
     for (table, rows) in case.tables.iter().zip(rows) {
         let name = quoted(&table.name);
         let third = rows.len() / 3;
-        // Rows without their number: implicit ones may differ.
         let again = if table.alias().is_some() { OnConflict::Replace } else { OnConflict::Ignore };
+        // Rows are chosen by their first column, not by rowid: automatic rowids may differ.
         let delete = format!(
             "DELETE FROM {name} WHERE {} IN (SELECT {0} FROM {name} NOT INDEXED LIMIT 7)",
             quoted(table.column_name(0))

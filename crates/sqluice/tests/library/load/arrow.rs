@@ -48,7 +48,7 @@ fn plainly(array: impl Array + 'static, column_type: &str, expected: &str) {
 }
 
 #[test]
-fn integers_floats_and_bool() {
+fn integers_floats_and_bool_are_stored_as_numbers() {
     plainly(Int8Array::from(vec![Some(i8::MIN), None, Some(i8::MAX)]), "INTEGER", "-128 - 127");
     plainly(Int16Array::from(vec![Some(i16::MIN), None, Some(i16::MAX)]), "INTEGER", "-32768 - 32767");
     plainly(Int32Array::from(vec![i32::MIN, i32::MAX]), "INTEGER", "-2147483648 2147483647");
@@ -80,7 +80,7 @@ fn integers_floats_and_bool() {
 }
 
 #[test]
-fn strings_and_binaries_in_all_layouts() {
+fn strings_and_binaries_of_all_layouts_are_text_and_blobs() {
     let texts = [Some("é"), None, Some(""), Some("longer than twelve bytes, so that a view points")];
     let expected = "'é' - '' 'longer than twelve bytes, so that a view points'";
     plainly(StringArray::from(texts.to_vec()), "TEXT", expected);
@@ -109,7 +109,7 @@ fn dictionaries_and_runs_are_their_values() {
 }
 
 #[test]
-fn decimals_are_numbers_where_those_hold_them() {
+fn decimals_are_numbers_if_numbers_hold_all_their_digits() {
     let decimals = |precision, scale| {
         let values = vec![Some(1234), None, Some(-5)];
         Decimal128Array::from(values).with_precision_and_scale(precision, scale).unwrap()
@@ -131,7 +131,7 @@ fn decimals_are_numbers_where_those_hold_them() {
 }
 
 #[test]
-fn decimals_in_a_column_without_a_type_are_text_only_where_that_is_asked_for_or_nothing_else_holds_them() {
+fn decimals_in_a_column_without_a_type_are_text_only_on_request_or_if_no_number_holds_all_their_digits() {
     for (precision, scale, decimal, expected) in [
         (15, 2, DecimalAs::Auto, "12.34 - -0.05"),
         (15, 2, DecimalAs::Text, "'12.34' - '-0.05'"),
@@ -157,7 +157,7 @@ fn decimals_in_a_column_without_a_type_are_text_only_where_that_is_asked_for_or_
 }
 
 #[test]
-fn dates_times_and_durations() {
+fn dates_and_times_are_text_and_durations_are_integers() {
     plainly(
         Date32Array::from(vec![Some(0), None, Some(-1), Some(19_782), Some(2_932_896)]),
         "TEXT",
@@ -380,7 +380,7 @@ fn files_of_different_kinds_make_one_table() {
 }
 
 #[test]
-fn small_files_of_other_types_are_read_for_theirs() {
+fn files_that_declare_different_types_fill_a_column_that_keeps_all_values() {
     for containers in [[Container::Parquet, Container::Parquet], [Container::Parquet, Container::Stream]] {
         let home = Home::new();
         // The float can't be an integer, and the integer is no float.

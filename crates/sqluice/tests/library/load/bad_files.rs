@@ -276,7 +276,7 @@ fn a_load_that_rejects_some_rows_is_no_error() {
 }
 
 #[test]
-fn the_report_has_the_time_of_the_look_at_the_files() {
+fn the_report_has_the_time_that_sampling_the_files_took() {
     let home = Home::new();
     let files = put(&home, &[MIXED[0], MIXED[3]]);
     let report = run(Load::new(home.path("x.db"), &files)).unwrap();

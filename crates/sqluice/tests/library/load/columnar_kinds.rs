@@ -236,7 +236,7 @@ fn columns_around_a_group_without_members_are_read() {
 }
 
 #[test]
-fn decimals_of_more_than_18_digits_are_numbers_if_their_values_are_however_they_are_stored() {
+fn decimals_of_more_than_18_digits_are_numbers_if_numbers_hold_the_values_of_their_column() {
     let of = |value: i128, bytes: usize| value.to_be_bytes()[16 - bytes..].to_vec();
     for (scale, values, column_type, expected) in [
         (

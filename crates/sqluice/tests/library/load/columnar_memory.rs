@@ -124,7 +124,8 @@ fn prefixes(path: &Path, bytes: usize, rows: usize) {
 fn says_2_gb(path: &Path) {
     plain(path, 1_000);
     let mut file = fs::read(path).unwrap();
-    // The kind of the page, which is 0; then its bytes, zigzag, in groups of seven bits.
+    // The page's header in Thrift's compact protocol: 0x15 begins an integer field. The first field is the page type, 0 for a data page.
+    // The second field is the uncompressed size in bytes, a zigzag varint.
     assert_eq!(file[4..7], [0x15, 0, 0x15]);
     let width = file[7..].iter().position(|byte| *byte < 128).unwrap() + 1;
     file.splice(7..7 + width, [0xfe, 0xff, 0xff, 0xff, 0x0f]);

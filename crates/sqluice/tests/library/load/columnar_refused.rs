@@ -95,8 +95,8 @@ fn empty_row_groups_are_read() {
     }
 }
 
-/// A stream, or a file, of a column `a` of 32 bits and the values 1 and 2, whose metadata say that its numbers have this byte order and
-/// that it is of this version.
+/// Returns a stream or a file with a column `a` of 32-bit integers, 1 and 2. Its metadata state this byte order of numbers, and this
+/// version of the format.
 fn marked(container: Container, order: Endianness, version: MetadataVersion) -> Vec<u8> {
     let mut builder = FlatBufferBuilder::new();
     let name = builder.create_string("a");
@@ -270,7 +270,7 @@ fn write_column(
 }
 
 #[test]
-fn a_text_that_is_marked_as_json_or_is_one_by_the_arrow_schema_alone_has_to_be_utf8_too() {
+fn json_and_columns_that_are_text_only_by_the_arrow_schema_have_to_be_utf8_too() {
     let texts = ["\"a\"", "caf\u{0}", "\"é\""].map(|text| match text {
         "caf\u{0}" => ByteArray::from(b"\"caf\xe9\"".to_vec()),
         text => ByteArray::from(text),
@@ -392,7 +392,7 @@ fn unaligned(message: &[u8]) -> Vec<u8> {
     [&[0xff; 4], &(metadata.len() as u32).to_le_bytes()[..], &metadata].concat()
 }
 
-/// Returns where the message at `at` of a stream or a file ends, without its body.
+/// Returns the offset at which the message at `at` of a stream or a file ends, without the body of the message.
 fn end_of_message(bytes: &[u8], at: usize) -> usize {
     at + 8 + u32::from_le_bytes(bytes[at + 4..at + 8].try_into().unwrap()) as usize
 }
@@ -468,7 +468,7 @@ fn load_within(home: &Home, memory_mib: u64) -> Result<Connection, String> {
 }
 
 #[test]
-fn a_few_bytes_that_stand_for_too_much_are_refused_and_the_memory_that_they_need_is_named() {
+fn a_few_bytes_that_decode_to_too_many_are_refused_and_the_memory_that_they_need_is_named() {
     let (text, packed) = ("x".repeat(9 << 20), "x".repeat(34 << 20));
     for container in ALL {
         let home = Home::new();
@@ -481,7 +481,7 @@ fn a_few_bytes_that_stand_for_too_much_are_refused_and_the_memory_that_they_need
             "{error}"
         );
         assert!(error.contains("`memory = 72MiB`"), "{error}");
-        // Compressed, it is refused before it is decompressed.
+        // Compressed data are refused before they are decompressed.
         let home = Home::new();
         match container {
             Container::Parquet => {

@@ -30,7 +30,7 @@ fn the_estimate_for_real_files_is_within_a_tenth_of_the_size() {
         let file = home.path(&format!("{name}.csv"));
         std::fs::write(&file, [header, &records.repeat(16)].concat()).unwrap();
         let load = Load::new(home.path("x.db"), [file]);
-        // A sample that is smaller than each of the files.
+        // Here the sample is smaller than each of the files.
         assert_estimated(load.tune(|tuning| tuning.sample_bytes = 200_000));
     }
 }

@@ -158,7 +158,7 @@ fn bad_rows_go_to_the_reject_file_and_bring_no_columns() {
 }
 
 #[test]
-fn keys_that_need_escapes_are_themselves_wherever_others_look_like_them() {
+fn keys_with_escapes_are_not_taken_for_similar_keys_without_escapes() {
     let text =
         concat!(r#"{"a\":1,\"b":0,"a":5,"b":6}"#, "\n", r#"{"a":1,"b":2}"#, "\n", r#"{"a\\":3,"b":4}"#, "\n");
     let (_home, db) = loaded("x.ndjson", text, |load| load);
@@ -243,7 +243,7 @@ fn a_limit_ends_the_reading_of_several_files() {
 }
 
 #[test]
-fn behind_a_file_that_was_not_counted_a_limit_hides_no_keys() {
+fn a_limit_hides_no_late_keys_of_a_json_file_after_another_file() {
     let home = Home::new();
     fs::write(home.path("1.csv"), "a,late\n1,2\n3,4\n5,6\n7,8\n").unwrap();
     fs::write(home.path("2.json"), "{\"a\":9}\n{\"a\":10,\"late\":\"x\"}\n").unwrap();
@@ -363,12 +363,12 @@ fn files_that_are_no_tables_are_refused_with_their_real_format() {
 }
 
 #[test]
-fn a_first_object_of_any_length_shows_how_the_others_follow_it() {
+fn objects_are_found_in_every_layout_after_a_first_object_of_any_length() {
     for long in [100, 4_080, 4_090, 5_000, 40_000] {
         let (text, blanks) = ("x".repeat(long), " ".repeat(long));
         let first = format!("{{\"a\":1,\"t\":\"{text}\"}}");
         for json in [
-            // Objects after the first: indented, on one line, one on each line, and after blanks.
+            // The objects after the first one are indented, on one line, one on each line, and after blanks.
             format!("{{\"a\":1,\"t\":\"{text}\",\n  \"b\":2}}\n{{\n  \"a\":3\n}}\n"),
             format!("{first}{{\"a\":3}}"),
             format!("{first}{blanks}{{\"a\":3}}\n"),

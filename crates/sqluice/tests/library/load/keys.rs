@@ -254,7 +254,7 @@ fn a_pipe_whose_rows_are_out_of_order_late_is_read_again() {
     }
 }
 
-/// Generates ids of rows as text, in several files.
+/// Generates the ids of the rows of one or two files; `None` is NULL.
 fn ids() -> impl Strategy<Value = Vec<Vec<Option<i64>>>> {
     let any = prop_oneof![4 => (-5_i64..60).prop_map(Some), 1 => Just(None)];
     let rows = prop_oneof![

@@ -99,7 +99,7 @@ fn null_markers_are_reported_with_their_place_and_without_a_type_that_keeps_them
 }
 
 #[test]
-fn null_markers_count_at_any_share_in_numbers_and_dates_and_one_of_them_in_any_text() {
+fn any_null_marker_among_numbers_and_dates_is_reported_and_among_other_text_only_a_backslash_with_n() {
     let of = |values: &[&str]| {
         let home = Home::new();
         let text: String = values.iter().map(|value| format!("1,{value}\n")).collect();
@@ -229,7 +229,7 @@ fn a_column_of_text_that_begins_late_has_no_note() {
 }
 
 #[test]
-fn numbers_behind_a_sample_of_text_or_dates_are_reported() {
+fn numbers_after_a_sample_of_text_or_dates_are_reported() {
     // The texts fill the sample, and are less than a tenth of the values.
     let (rows, texts) = (130_000, 12_000);
     for (format, header) in [("csv", "id,v\n"), ("ndjson", "")] {
@@ -265,7 +265,7 @@ fn numbers_behind_a_sample_of_text_or_dates_are_reported() {
 }
 
 #[test]
-fn codes_with_an_e_among_their_digits_are_no_numbers_that_just_missed_their_type() {
+fn codes_with_an_e_among_their_digits_are_not_reported_as_numbers() {
     let of = |values: &[&str]| {
         let home = Home::new();
         let text: String = values.iter().map(|value| format!("1,{value}\n")).collect();
@@ -290,7 +290,7 @@ fn a_date_among_numbers_is_reported() {
 }
 
 #[test]
-fn a_column_of_text_with_fewer_numbers_gets_no_note_but_one_for_a_null_marker_behind_the_sample() {
+fn a_column_of_text_with_fewer_numbers_gets_no_note_but_one_for_a_null_marker_after_the_sample() {
     for (share, marker) in [(2, "Oslo"), (3, "\\N"), (100, "\\N")] {
         let home = Home::new();
         let value = |row: usize| match row {
@@ -343,7 +343,7 @@ fn a_null_marker_in_quotes_is_reported_as_a_text_that_the_setting_null_does_not_
 }
 
 #[test]
-fn null_markers_are_reported_only_as_far_as_they_have_no_quotes() {
+fn only_null_markers_without_quotes_are_reported_as_such() {
     let of = |values: &[&str]| {
         let home = Home::new();
         let text: String = values.iter().map(|value| format!("1,{value}\n")).collect();

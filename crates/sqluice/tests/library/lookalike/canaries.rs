@@ -55,7 +55,7 @@ impl Canaries {
     /// Returns the byte sequences that no output may have.
     fn needles(&self) -> Vec<Vec<u8>> {
         let texts = self.texts.iter().map(|text| text.as_bytes().to_vec());
-        // The bytes in records: six of an integer, eight of a real.
+        // A record has six bytes of these integers, and eight of a real.
         let ints = self.ints.iter().map(|int| int.to_be_bytes()[2..].to_vec());
         let spelled = self.ints.iter().map(|int| int.to_string().into_bytes());
         let reals = self.reals.iter().map(|real| real.to_be_bytes().to_vec());

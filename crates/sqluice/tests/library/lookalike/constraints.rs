@@ -70,7 +70,7 @@ fn tree(connection: &Connection, random: &mut Random, name: &str) -> Made {
             0 => Some(random.below(row)),
             1 => Some((row - roots) / fan),
             2 => Some(skewed(random, row)),
-            // Chains, one for each root.
+            // The rows form chains, one for each root.
             _ => Some(row - roots),
         };
         let position = parent.map_or(row + 1, |parent| {

@@ -57,7 +57,7 @@ impl Canaries {
         if self.utf16 { 2 * WINDOW } else { WINDOW }
     }
 
-    /// Adds pieces of a value from all of its places, since a page may end anywhere in it.
+    /// Adds pieces of a value, one from every 96th byte on and the last one, because a page may end within the value.
     fn add(&mut self, bytes: &[u8]) {
         let last = bytes.len() - self.window().min(bytes.len());
         for at in (0..=last).step_by(96).chain([last]) {

@@ -31,7 +31,7 @@ struct Garden<'g> {
 /// A kind of place for canaries.
 type Plant = fn(&mut Garden<'_>);
 
-/// The kinds of places. (Text of the schema, such as comments, literals and names in double quotes, belongs here, too.)
+/// The kinds of places: their names, and the functions that plant canaries there.
 const PLACES: [(&str, Plant); 9] = [
     ("late rows", late_row),
     ("JSON", json),
@@ -208,7 +208,7 @@ fn found<'c>(file: &[u8], canaries: &'c BTreeSet<String>) -> Vec<&'c String> {
 }
 
 #[test]
-fn a_canary_is_gone_or_its_column_is_named_without_it() {
+fn a_canary_is_gone_or_its_column_is_named_without_the_canary() {
     let mut planted = BTreeMap::new();
     let mut passed = 0;
     for seed in 0..tries(12, 80, 1000) {

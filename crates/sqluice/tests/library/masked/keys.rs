@@ -104,7 +104,7 @@ fn joins_keys_and_foreign_keys_hold_over_random_schemas() {
 }
 
 #[test]
-fn values_that_are_equal_to_sqlite_stay_equal() {
+fn values_that_sqlite_compares_as_equal_stay_equal() {
     let lab = Lab::new(
         "CREATE TABLE t (id INTEGER PRIMARY KEY, n, c TEXT COLLATE NOCASE, r TEXT COLLATE RTRIM);
          INSERT INTO t (n, c, r) VALUES (5, 'Ann', 'x'), (5.0, 'ANN', 'x  '), ('5', 'ann', 'y'), (7.5, 'anne', ' x');",

@@ -41,7 +41,7 @@ fn personal_columns_json_blobs_triggers_literals_and_small_formats_are_reported(
 }
 
 #[test]
-fn a_column_named_after_a_masked_key_is_reported_unless_it_follows_it() {
+fn columns_named_like_a_masked_key_of_another_table_are_reported() {
     let lab = Lab::new(
         "CREATE TABLE customers (id INTEGER PRIMARY KEY, customer_no_id TEXT UNIQUE);
          CREATE TABLE orders (customer_id INT, customer INT REFERENCES customers, customer_no_id TEXT, id INT);

@@ -1,4 +1,4 @@
-//! Many databases: more than the system lets a process open by itself.
+//! Merges of more databases than the usual limit of open files allows.
 
 use rusqlite::Connection;
 use sqluice::merge::Merge;

@@ -102,7 +102,7 @@ proptest! {
         let mut places = places(&merge, &file).unwrap().unwrap();
         rng.shuffle(&mut places);
         if rng.bool() {
-            // The file of an earlier attempt that was given up.
+            // An earlier attempt has written this place, and was given up.
             let again = rng.choice(&places).unwrap().clone();
             write(&again, &folder.path().join("given up")).unwrap();
         }

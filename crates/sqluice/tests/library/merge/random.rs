@@ -78,7 +78,7 @@ fn make(rng: &mut Rng, db: &Path, statements: &[String], place: i64, kind: u8, e
     for table in tables(&connection) {
         let rows = if rng.u8(0..6) == 0 { 0 } else { rng.i64(0..500) };
         for row in 0..rows {
-            // Rowids that are disjoint, that interleave, or that are shared.
+            // The rowids of the databases are disjoint, interleave, or are shared.
             let rowid = match kind {
                 0 => place * 1000 + row,
                 1 => row * 7 + place,

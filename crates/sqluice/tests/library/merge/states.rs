@@ -1,4 +1,4 @@
-//! Merges while another connection writes to a source: each has one committed state of it.
+//! Merges while another connection writes to a source: each result has one committed state of this source.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -122,7 +122,7 @@ fn names_that_no_file_can_have_are_refused() {
 }
 
 #[test]
-fn a_link_and_then_a_file_through_it_stays_inside() {
+fn a_link_is_refused_if_another_row_is_a_file_below_its_name() {
     let outside = |place: &Place| place.path().join("around/outside").display().to_string();
     for overwrite in [false, true] {
         let absolute = outside(&Place::new(&[]));
@@ -141,14 +141,14 @@ fn a_link_and_then_a_file_through_it_stays_inside() {
             assert_eq!(place.restored(), ["l", "l/evil", "l/kept"]);
         }
     }
-    // A chain of folders, and links to links.
+    // One link leads through another link.
     let place =
         Place::new(&[link("a", ".."), link("b", "a/outside"), file("b/evil"), file("a/outside/evil")]);
     place.unpack(true);
 }
 
 #[test]
-fn a_file_that_is_a_folder_in_another_name_is_refused_by_both_names() {
+fn a_row_that_is_a_file_and_a_folder_of_another_row_is_refused_and_both_names_are_reported() {
     for overwrite in [false, true] {
         let place = Place::new(&[file("l/x"), file("l"), file("./k"), file("k/m/x"), file("good")]);
         let report = place.unpack(overwrite);

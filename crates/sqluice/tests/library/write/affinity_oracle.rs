@@ -16,7 +16,8 @@ use sqluice_format::{record, varint};
 use crate::support::rows::Owned;
 use sqluice_testkit::effort::tries;
 
-/// One column of each affinity. BLOB is not the last: SQLite leaves trailing ones out of its own list.
+/// One column of each affinity. The column of BLOB affinity is not the last one: SQLite leaves trailing columns of this affinity out of the
+/// list of affinities by which it converts a row.
 const COLUMNS: [(&str, Affinity); 5] = [
     ("b BLOB", Affinity::Blob),
     ("t TEXT", Affinity::Text),

@@ -340,7 +340,7 @@ fn bad_rows_of_a_table_that_sqlite_fills_are_rejected() {
 }
 
 #[test]
-fn rows_that_break_what_is_computed_are_rejected_one_by_one() {
+fn rows_that_break_checks_or_computed_columns_are_rejected_one_by_one() {
     let (home, file, target) = home_of("a,b\n1,{}\n-1,{}\n2,{\n3,5\n4,{}\n5,\n6,[]\n");
     let sql = "CREATE TABLE t (
                  a INT CHECK (a > 0), b TEXT, unused, c AS (json_type(b)) STORED NOT NULL, d INT AS (a * 2),
@@ -523,7 +523,7 @@ fn a_load_that_is_stopped_while_sqlite_works_leaves_nothing() {
 }
 
 #[test]
-fn a_table_that_is_named_like_one_of_a_virtual_table_is_the_users_if_the_schema_declares_it() {
+fn a_table_named_like_a_shadow_table_belongs_to_the_user_if_the_schema_declares_it() {
     for sql in [
         "CREATE TABLE g_content (a, b); CREATE VIRTUAL TABLE g USING fts5(a, content='g_content');",
         "CREATE VIRTUAL TABLE g USING fts5(a, content='g_content'); CREATE TABLE g_content (a, b);",

@@ -44,7 +44,7 @@ impl Finished {
     }
 }
 
-/// Reuses one chunk, which has the bytes of earlier rows.
+/// A chunk that is reused, and the finished chunks. Before the chunk is reused, its bytes are overwritten with garbage.
 struct Recycled {
     chunk: Chunk,
     finished: Vec<Finished>,
@@ -208,7 +208,7 @@ fn headers_of_126_and_127_bytes_of_types_and_of_16383_get_the_right_size() {
 }
 
 #[test]
-fn rows_of_hardly_more_than_types_end_where_others_begin() {
+fn rows_of_hardly_more_than_types_become_the_same_chunks_by_both_encoders() {
     for columns in (1..40).chain(110..180) {
         for widest in [1, 300] {
             let some = |row: usize| if row.is_multiple_of(3) { Owned::Int(widest) } else { Owned::Null };

@@ -1,4 +1,5 @@
-//! Rows of a source that SQLite inserts through `sqluice_rows`, compared with the same rows inserted by a plain prepared statement.
+//! Rows of a source that SQLite inserts through the virtual table `sqluice_rows`, compared with the same rows inserted by a plain prepared
+//! statement.
 
 use proptest::prelude::*;
 use rusqlite::types::Value as Sql;
@@ -297,7 +298,7 @@ fn open(sql: &str) -> (Connection, Schema) {
     (connection, Schema::parse(sql.to_owned(), std::path::Path::new("x.sql")).unwrap())
 }
 
-/// Inserts integers, all but the first column's twice the row's number.
+/// Inserts rows of integers: `ints` in the first column, and 0, 2, 4 and so on in each other column.
 fn insert_ints(
     (connection, schema): &(Connection, Schema),
     ints: &[i64],

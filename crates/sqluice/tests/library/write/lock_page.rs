@@ -1,5 +1,5 @@
-//! The page of the lock byte, which is never used, at every place of small files. `SQLITE_TESTCTRL_PENDING_BYTE` moves it for
-//! the whole process: so each test runs in its own process.
+//! The page of the lock byte, which is never used, at every place of small files. `SQLITE_TESTCTRL_PENDING_BYTE` moves the
+//! lock byte for the whole process: so each test runs in its own process.
 
 use std::path::{Path, PathBuf};
 
@@ -24,8 +24,8 @@ fn move_pending_byte(to: u32) {
     unsafe { ffi::sqlite3_test_control(ffi::SQLITE_TESTCTRL_PENDING_BYTE, to) };
 }
 
-/// Two tables: leaves, overflow chains, two levels of interior pages between the two and after the second; then a
-/// schema of several pages, with a chain of its own.
+/// Returns three tables and two views, whose long statements make the schema take several pages and overflow chains. [`write`] gives the
+/// first table overflow chains, and the second one several interior pages.
 fn schema(page_bytes: u32) -> Schema {
     let long: String = (0..page_bytes / 4).map(|_| "long ").collect();
     let sql = format!(
@@ -42,7 +42,7 @@ fn rows(lengths: impl Iterator<Item = usize>, rowids: bool) -> Vec<OwnedBatch> {
     let batch = |values: &[Owned]| {
         let mut columns = vec![OwnedColumn::of(values.to_vec())];
         if rowids {
-            // Interior cells as large as can be.
+            // Large rowids make interior cells large.
             columns.push(OwnedColumn::ints((first..).take(values.len()).collect()));
             first += values.len() as i64;
         }
@@ -126,7 +126,8 @@ fn the_page_of_the_lock_byte_is_left_out_wherever_it_falls() {
     });
 }
 
-/// Sources whose leaves and overflow pages are written to their places by others, with the page in, before and after each place.
+/// Asserts that places of a merge, to which others write leaves and overflow pages, leave out the page of the lock byte: with this page in,
+/// before and after each place.
 fn the_places_of_a_merge_leave_it_out() {
     let page_bytes = 512;
     for lock_page in (9..130).step_by(2) {

@@ -1,4 +1,5 @@
-//! `sqluice_rows`: its values equal those that are bound one by one, SQLite plans scans and lookups well, and wrong uses are errors.
+//! The virtual table `sqluice_rows`: its values equal those that are bound one by one, SQLite plans scans and lookups well, and wrong uses
+//! are errors.
 
 use std::ffi::CStr;
 
@@ -24,7 +25,7 @@ fn told(row: &rusqlite::Row<'_>, column: usize) -> Told {
     (row.get(2 * column).unwrap(), row.get(2 * column + 1).unwrap())
 }
 
-/// Returns the columns of a batch as SQLite reads them through `sqluice_rows`.
+/// Returns the rows as SQLite reads them through `sqluice_rows`. With `lent`, the statement borrows them.
 fn through_rows(connection: &Connection, rows: &Rows<'_>, columns: usize, lent: bool) -> Vec<Vec<Told>> {
     let select: Vec<String> = (1..=columns).map(|c| format!("typeof(c{c}), c{c}")).collect();
     let sql = format!("SELECT {} FROM sqluice_rows(?1)", select.join(", "));
@@ -39,7 +40,7 @@ fn through_rows(connection: &Connection, rows: &Rows<'_>, columns: usize, lent: 
     }
 }
 
-/// Returns the same values, bound and selected.
+/// Returns the rows of a batch as SQLite returns their values after these were bound one by one.
 fn bound(connection: &Connection, batch: &OwnedBatch) -> Vec<Vec<Told>> {
     let mut select = connection.prepare("SELECT typeof(?1), ?1").unwrap();
     let mut told_of = |value: &Owned| select.query_row([value], |row| Ok(told(row, 0))).unwrap();
@@ -186,7 +187,7 @@ fn rows_are_in_the_order_of_their_numbers_without_sorting() {
 }
 
 #[test]
-fn alternatives_are_one_scan() {
+fn conditions_joined_by_or_are_one_scan() {
     let connection = connection();
     let sql = "SELECT c1 FROM sqluice_rows(?1) WHERE rowid = 1 OR rowid > ?2 ORDER BY rowid DESC";
     // A MULTI-INDEX OR would compare the pointer argument with other values, which SQLite can't do.
@@ -268,7 +269,7 @@ fn a_batch_that_says_more_than_it_has_is_an_error_when_it_is_read() {
 }
 
 #[test]
-fn as_many_columns_as_sqlite_takes() {
+fn rows_have_at_most_as_many_columns_as_sqlite_takes() {
     let connection = connection();
     let columns = |n: usize| (0..n as i64).map(|column| Column::from(vec![column, -column]));
     let rows = Rows::new(columns(COLUMNS_MAX)).unwrap();
@@ -469,7 +470,7 @@ fn connection_of_this_thread() -> Connection {
 }
 
 #[test]
-fn big_blobs_and_text_of_databases_in_utf_16() {
+fn big_blobs_and_text_are_inserted_into_a_database_in_utf_16() {
     let connection = connection();
     connection.execute_batch("PRAGMA encoding = 'UTF-16le'; CREATE TABLE t (a, b)").unwrap();
     let (blob, text) = (vec![7_u8; 20_000_000], "größe\0中".repeat(100_000));

@@ -74,7 +74,7 @@ fn a_column_is_the_rowid_exactly_when_sqlite_says_so() {
                     assert_eq!(table.without_rowid, suffix == " WITHOUT ROWID", "{sql}");
                     assert_eq!(table.autoincrement, column.contains("AUTO"), "{sql}");
                     assert_eq!(table.checks, column.contains("CHECK"), "{sql}");
-                    // A rowid column accepts NULL, even if it is NOT NULL: it becomes the next number.
+                    // A rowid column accepts NULL, even if it is NOT NULL: the NULL becomes the next rowid.
                     assert!(expected || table.columns[1].not_null != takes_null, "{sql}");
                     *if expected { &mut aliases } else { &mut others } += 1;
                 }

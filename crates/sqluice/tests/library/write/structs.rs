@@ -319,7 +319,7 @@ fn errors_name_the_row_and_the_field() {
         let rows = (0..rows).map(move |row| if row + 1 == at { bad.clone() } else { plain(row as u64) });
         write_rows(&path, "s", rows)
     };
-    // Errors among the first rows, from which types are found, and after them.
+    // The error is among the first rows, from which types are found, or after them.
     for at in [1, 700, 5000, 16_384, 16_385, 70_000] {
         let large = Sum { id: u64::MAX, ..plain(0) };
         assert_refused(with_one(large, at, 80_000), &path, at as u64, &["\"id\"", "18446744073709551615"]);

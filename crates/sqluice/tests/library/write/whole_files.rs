@@ -23,7 +23,7 @@ use sqluice_testkit::sqlite::sqlite3;
 #[derive(Clone, Debug)]
 struct Case {
     tables: Vec<RandomTable>,
-    /// Views and triggers, made in the twin after the rows.
+    /// `true` if the schema has views and triggers. In the twin they are created after the rows.
     others: bool,
     page_bytes: u32,
     chunk_bytes: usize,

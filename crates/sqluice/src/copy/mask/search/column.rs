@@ -28,7 +28,7 @@ const BLOCK_VALUES_MIN: usize = 16;
 /// The minimum number of different values of a block that must have a form.
 const BLOCK_DIFFERENT_MIN: usize = 4;
 
-/// A longer text is searched only for parts that have a form. The limit is in bytes.
+/// The maximum number of bytes of a text that is tested as a whole. In a longer text, only parts are searched for forms.
 const WHOLE_BYTES_MAX: usize = 200;
 
 /// The maximum number of values of a column whose results a thread keeps for repeated values.

@@ -135,7 +135,7 @@ impl MaskedTexts {
 pub(super) struct KnownTexts {
     shards: Vec<Shard>,
     bits: u32,
-    /// The set has one of this many texts: 1 if it has all of them.
+    /// The set has one in this number of the texts: 1 if the set has all texts.
     pub(super) one_of: u64,
     is_empty: bool,
 }

@@ -199,7 +199,7 @@ fn a_row_that_sqlite_refuses_is_named_by_its_line() {
 }
 
 #[test]
-fn deep_nesting_and_long_expressions_are_what_they_are_to_sqlite() {
+fn deep_nesting_and_long_expressions_have_the_value_of_sqlite_or_are_refused() {
     let home = Home::new();
     let nested = |depth: usize| format!("{}7{}", "(".repeat(depth), ")".repeat(depth));
     let sum = |terms: usize| vec!["1"; terms].join("+");
