@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_after_another_are_not_before_it_and_moments_before_it_not_after() {
+    fn positive_days_give_no_earlier_moment_and_negative_days_no_later_moment() {
         let noon = seconds(&Literal::Text("2024-05-05 12:00:00".to_owned())).unwrap();
         for form in [Form::Day, Form::Second, Form::Int] {
             for (least, most, last) in
