@@ -1,6 +1,8 @@
-//! How fast the generator makes values, without encoding them: rows a second on one thread, for each function's example among the
-//! columns of its schema, for some expressions alone, and for the `user` table. `cargo bench -p sqluice --bench gen`. States
-//! figures, asserts nothing.
+//! Measures how fast the generator makes values, without encoding them, in rows per second on one thread:
+//! `cargo bench -p sqluice-generator --bench gen`.
+//!
+//! The bench runs each function's example among the columns of the example schema, some expressions alone, and the `user` table. It prints
+//! figures and asserts nothing.
 #![allow(clippy::print_stdout)]
 
 use std::hint::black_box;

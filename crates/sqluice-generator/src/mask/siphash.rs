@@ -1,8 +1,9 @@
 //! SipHash-2-4, a keyed hash that is fast for short values ([paper](https://www.aumasson.jp/siphash/siphash.pdf)).
 //!
 //! ```text
-//!  k0, k1 ──> v0 v1 v2 v3 ──┬── word ── 2 rounds ──┬── ... ──┬── length and rest ── 2 rounds ── 4 rounds ──> 64 bits
-//!                           └───── v3 ^=, v0 ^= ───┘         └─
+//!  k0, k1 ──> v0, v1, v2, v3
+//!  each word of 8 bytes, then a last word: the remaining bytes, and the length in the high byte:     v3 ^= word, 2 rounds, v0 ^= word
+//!  the end:     v2 ^= 255, 4 rounds ──> v0 ^ v1 ^ v2 ^ v3
 //! ```
 //!
 //! Without the 128 bits of the key, the results can't be distinguished from random numbers: a dictionary of values does not help to

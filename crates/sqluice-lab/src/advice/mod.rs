@@ -1,8 +1,12 @@
-//! Advice from the figures of a run. An experiment (left) gives the advice that is named on the right:
+//! Advice from the figures of a run. Experiments (left) give the piece of advice on the right:
 //!
 //! ```text
-//!  insert-method, mixed-user ──> method        index-order ─> index      page-cache ─> cache       transaction, batch-size ─> transaction
-//!  unsafe-pragmas, pairs ──────> pragmas       pragma-mix, wal-normal ─> wal      key-sequence ─> order      blob-* ─> blobs
+//!  insert-method, mixed-user, billion-variants               ──> method
+//!  unsafe-pragmas, insert-method, booleans, mixed-user       ──> pragmas: a safe variant beside the unsafe one of the same name
+//!  pragma-mix, wal-normal                                    ──> wal
+//!  batch-size, pragma-mix, transaction                       ──> transaction
+//!  unroll-degree                                             ──> statement
+//!  index-order ──> index    key-sequence ──> order    page-cache ──> cache    table-type ──> table-type    blob-break-even ──> blobs
 //! ```
 //!
 //! Invariant: advice uses only figures that this run measured, not published ones, nor variants that failed or were skipped. If the samples

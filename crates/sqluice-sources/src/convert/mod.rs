@@ -111,11 +111,11 @@ enum ConversionKind {
     Form(MomentForm),
 }
 
-/// A value that was converted.
+/// The result of a conversion that appends texts to a column.
 enum Converted {
-    /// The integer.
+    /// An integer. Nothing was appended.
     Int(i64),
-    /// A text, which was appended to the column.
+    /// A text, which was appended.
     Text,
 }
 
