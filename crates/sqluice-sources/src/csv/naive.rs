@@ -69,7 +69,7 @@ pub(super) struct Field {
     pub(super) at: Position,
 }
 
-/// A record.
+/// A record, well formed or malformed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     /// The position of the first character.
