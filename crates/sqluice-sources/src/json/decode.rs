@@ -208,8 +208,8 @@ impl JsonPart {
         sink.rows(&Batch { rows: rows.len(), columns: columns.collect() })
     }
 
-    /// Returns the [`BadRow`] for row `row` of the batch, which can't be stored because of column `column`: `error` with the place of the value
-    /// (or of the record, if it lacks the value), and the bytes of the record.
+    /// Returns the [`BadRow`] for row `row` of the batch, which can't be stored because of column `column`: `error` with the place of the
+    /// value (or of the record, if the record lacks the value), and the bytes of the record.
     #[cold]
     fn refused(
         &self,
