@@ -49,7 +49,7 @@ fn measure(name: &str, table: &Spec) {
 }
 
 fn main() {
-    // `-- mask`: these alone.
+    // With the argument `mask`, only masks are measured.
     if std::env::args().any(|argument| argument == "mask") {
         return masks();
     }
@@ -85,7 +85,7 @@ fn main() {
     masks();
 }
 
-/// Masks of a thousand old values, again and again.
+/// Measures masks. A batch repeats a thousand different old values.
 fn masks() {
     let ints: Vec<i64> = (0..1000).map(|row| row * 7919 % 1_000_003).collect();
     let mails: Vec<String> = ints.iter().map(|int| format!("person.{int}@mail.example")).collect();

@@ -9,7 +9,7 @@
 //! Without the 128 bits of the key, the results can't be distinguished from random numbers: a dictionary of values does not help to
 //! find the old values.
 
-/// A key.
+/// The 128 bits of a key, as two words.
 #[derive(Clone, Copy)]
 pub(crate) struct SipKey {
     k0: u64,
@@ -22,7 +22,7 @@ impl SipKey {
         SipKey { k0, k1 }
     }
 
-    /// Returns the hash of bytes.
+    /// Returns the hash of `bytes`.
     #[inline]
     pub(super) fn hash(self, bytes: &[u8]) -> u64 {
         State::new(self).take_all(bytes, 0)[0]

@@ -11,9 +11,9 @@ use crate::record::{Outcome, Variant};
 pub struct Spread {
     /// The median; of an even number of samples, the mean of the two middle ones.
     pub median: f64,
-    /// The smallest.
+    /// The smallest sample.
     pub min: f64,
-    /// The largest.
+    /// The largest sample.
     pub max: f64,
     /// The number of samples.
     pub runs: usize,
