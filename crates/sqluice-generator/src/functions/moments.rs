@@ -1,9 +1,8 @@
 //! Dates and times ("moments") that are computed from others: `after`, `latest`.
 //!
 //! ```text
-//!                    a days          b days       last possible moment
-//!  ── x ───────────────┼───────────────┼───────────────┼──
-//!                      └ result is here┘
+//!  after(x, a, b, last):     ── x ────── x + a days ────── x + b days ────── last ──>
+//!                                        └─ the result is here ─┘
 //! ```
 //!
 //! A moment is a day or a second as a text, or seconds since 1970 as an integer. The result may have another form than the argument.
