@@ -10,7 +10,7 @@ use crate::grouped;
 use crate::options::say;
 use crate::process::Took;
 
-/// One lap of one round.
+/// The figures of one lap, which a way ran in one round.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Lap {
     /// The number of rows; 0 if there are none.
@@ -80,7 +80,7 @@ pub const USUAL: [Column<'static>; 4] = [
     ("peak memory", &memory),
 ];
 
-/// Formats the cell with the number of rows.
+/// Formats the cell with the number of rows, which all laps of a way share; empty for 0 rows.
 pub fn rows(laps: &[&Lap]) -> String {
     match laps[0].rows {
         0 => String::new(),
@@ -88,17 +88,17 @@ pub fn rows(laps: &[&Lap]) -> String {
     }
 }
 
-/// Formats the cell with the seconds.
+/// Formats the cell with the seconds of the laps: median, minimum and maximum.
 pub fn seconds(laps: &[&Lap]) -> String {
     format!("{:.2}", spread(laps, |lap| lap.seconds))
 }
 
-/// Formats the cell with the CPU seconds of all cores together.
+/// Formats the cell with the CPU seconds of all cores together: median, minimum and maximum of the laps.
 pub fn cores(laps: &[&Lap]) -> String {
     format!("{:.2}", spread(laps, |lap| lap.cpu_seconds))
 }
 
-/// Formats the cell with the millions of rows per second.
+/// Formats the cell with the millions of rows per second: median, minimum and maximum of the laps; empty for 0 rows.
 pub fn rate(laps: &[&Lap]) -> String {
     match laps[0].rows {
         0 => String::new(),
@@ -106,12 +106,12 @@ pub fn rate(laps: &[&Lap]) -> String {
     }
 }
 
-/// Formats the cell with the gigabytes per second.
+/// Formats the cell with the gigabytes per second: median, minimum and maximum of the laps.
 pub fn throughput(laps: &[&Lap]) -> String {
     format!("{:.2}", spread(laps, |lap| lap.bytes as f64 / lap.seconds / 1e9))
 }
 
-/// Formats the cell with the peak memory.
+/// Formats the cell with the peak memory in MiB, the highest of all laps.
 pub fn memory(laps: &[&Lap]) -> String {
     format!("{:.0} MiB", mib(spread(laps, |lap| lap.memory_bytes as f64).max))
 }

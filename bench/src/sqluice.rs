@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn write_paths_list_those_of_tables_and_indexes() {
+    fn write_paths_has_the_paths_of_tables_and_indexes_and_the_output() {
         let report = |tables: &str| {
             let json = format!(r#"{{"rows": 1, "bytes": 4096, "output": "direct"{tables}}}"#);
             serde_json::from_str::<Report>(&json).unwrap().write_paths()

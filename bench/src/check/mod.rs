@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!  once:   generate, CREATE INDEX x 4                20M rows of the preset `user`
-//!  round:  check     -> must report a sound database    odd rounds begin with SQLite, even rounds end with it
-//!          theirs    -> must report ok                  in as many rounds as --theirs says, since it takes minutes
+//!  round:  integrity -> must report ok                  PRAGMA integrity_check, in the first --theirs rounds only: it takes minutes
+//!          check     -> must report a sound database    sqluice check
 //! ```
 //!
-//! Before each lap the file is read once, so it is in the page cache as far as memory allows.
+//! Every second round runs in reverse order. Before each lap the file is read once, so it is in the page cache as far as memory allows.
 
 mod sqlite;
 

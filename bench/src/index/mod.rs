@@ -354,7 +354,7 @@ mod tests {
     use crate::ratio::{lines, lines_of};
 
     #[test]
-    fn what_an_index_adds_is_compared_with_the_faster_way_of_sqlite() {
+    fn the_time_that_an_index_adds_is_compared_with_the_faster_way_of_sqlite() {
         let lines = lines(RATIOS, [("plain", 1.0), ("indexed", 2.0), ("create", 9.0), ("threads", 6.0)]);
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].ends_with("| 6.00 (6.00..6.00) | at least 18 | short |"), "{lines:?}");

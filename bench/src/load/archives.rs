@@ -1,12 +1,5 @@
-//! The input of the part `archives`: the rows of the CSV file in the 20 members of a ZIP archive, and a seventh of the rows in a folder of
-//! 1,000 small files.
-//!
-//! ```text
-//!  archive unzip    unzip, then sqluice load of the extracted folder (the usual way)
-//!  archive          sqluice load of the archive
-//!  folder import    sqlite3, .import of each small file into its own table, one transaction
-//!  folder           sqluice load of the folder
-//! ```
+//! The inputs of the part `archives`, both made from the CSV file: a ZIP archive with all rows in 20 members, and a folder with a seventh
+//! of the rows in 1,000 small files.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Write};

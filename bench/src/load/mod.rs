@@ -8,23 +8,22 @@
 //!            ten       -> verified     `declared` with ten times the rows
 //!  parquet:  adbc      -> verified     pyarrow reads, ADBC ingests; without Python's start and imports
 //!            parquet   -> verified     sqluice load
-//!  json:     utils     -> verified     sqlite-utils insert --nl; a tenth of the rows, like the following ways
-//!            serde     -> verified     serde_json into a struct, 50 rows in each prepared INSERT, unsafe PRAGMAs, fsync
-//!            json      -> verified     sqluice load
-//!  files:    import    -> counted      sqlite3, .import of each of 1,500 small files into its own table, one transaction
-//!            older     -> counted      an older sqluice, if given
-//!            files     -> counted      sqluice load of all of them, a table for each
-//!            table     -> verified     sqluice load --table, all files into one table; also with the older sqluice
-//!  dump:     shell     -> verified     sqlite3, .read of the .dump of a million rows with an index
-//!            dump      -> verified     sqluice load of this .dump
-//!            mysqldump -> verified     sqluice load of these rows in the format of mysqldump; also of pg_dump
-//!  archives: unzip     -> counted      unzip of a ZIP archive with 20 CSV files, and sqluice load of the folder
-//!            archive   -> counted      sqluice load of the archive
-//!            import    -> counted      sqlite3, .import of each of 1,000 CSV files in a folder
-//!            folder    -> counted      sqluice load of the folder
+//!  json:     sqlite_utils  -> verified   sqlite-utils insert --nl; a tenth of the rows, like the following ways
+//!            serde_json    -> verified   serde_json into a struct, 50 rows in each prepared INSERT, unsafe PRAGMAs, fsync
+//!            json          -> verified   sqluice load
+//!  files:    files_import  -> counted    sqlite3, .import of each of 1,500 small files into its own table, one transaction
+//!            files, files_older          sqluice load of all of them, a table for each: counted; also by an older sqluice, if given
+//!            files_table, ..._older      sqluice load --table, all files into one table: verified; also by the older sqluice
+//!  dump:     shell         -> verified   sqlite3, .read of the .dump of a million rows with an index
+//!            dump          -> verified   sqluice load of this .dump
+//!            my_sql_dump, postgres_dump  sqluice load of these rows in the formats of mysqldump and of pg_dump: verified
+//!  archives: archive_unzip -> counted    unzip of a ZIP archive with 20 CSV files, and sqluice load of the folder
+//!            archive       -> counted    sqluice load of the archive
+//!            folder_import -> counted    sqlite3, .import of each of 1,000 CSV files in a folder
+//!            folder        -> counted    sqluice load of the folder
 //!  spreadsheets:
-//!            pandas    -> verified     pandas.read_excel and to_sql of a million cells; without Python's start and imports
-//!            sheet     -> verified     sqluice load of the same workbook
+//!            pandas        -> verified   pandas.read_excel and to_sql of a million cells; without Python's start and imports
+//!            spreadsheet   -> verified   sqluice load of the same workbook
 //!  expressions:
 //!            whole     -> verified     sqluice load of the CSV file
 //!            filtered  -> verified     `whole` with --where on a number, which keeps all rows

@@ -1,4 +1,5 @@
-//! The input of the part `json`, NDJSON written from a CSV file, and the way `serde`: serde_json and prepared INSERTs, as is usual in Rust.
+//! The input of the part `json`, NDJSON written from a CSV file, and the way `serde_json`: serde_json and prepared INSERTs, as is usual in
+//! Rust.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};

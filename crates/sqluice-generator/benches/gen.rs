@@ -1,6 +1,8 @@
-//! How fast the generator makes values, without encoding them: rows a second on one thread, for each function's example among the
-//! columns of its schema, for some expressions alone, and for the `user` table. `cargo bench -p sqluice --bench gen`. States
-//! figures, asserts nothing.
+//! Measures how fast the generator makes values, without encoding them, in rows per second on one thread:
+//! `cargo bench -p sqluice-generator --bench gen`.
+//!
+//! The bench runs each function's example among the columns of the example schema, some expressions alone, and the `user` table. It prints
+//! figures and asserts nothing.
 #![allow(clippy::print_stdout)]
 
 use std::hint::black_box;
@@ -47,7 +49,7 @@ fn measure(name: &str, table: &Spec) {
 }
 
 fn main() {
-    // `-- mask`: these alone.
+    // With the argument `mask`, only masks are measured.
     if std::env::args().any(|argument| argument == "mask") {
         return masks();
     }
@@ -83,7 +85,7 @@ fn main() {
     masks();
 }
 
-/// Masks of a thousand old values, again and again.
+/// Measures masks. A batch repeats a thousand different old values.
 fn masks() {
     let ints: Vec<i64> = (0..1000).map(|row| row * 7919 % 1_000_003).collect();
     let mails: Vec<String> = ints.iter().map(|int| format!("person.{int}@mail.example")).collect();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A literal.
+/// A literal of the generator language: NULL, a number, a text or a blob.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Literal {
     Null,

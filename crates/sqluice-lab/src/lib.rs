@@ -1,12 +1,9 @@
 //! `sqluice-lab`: measures which way to fill SQLite is the fastest on this machine.
 //!
 //! ```text
-//!  published ── figures of five write-ups ("publications"): 21 experiments, 8 questions ┐
-//!  experiments ── tables of cases ──> driver: each run, checked,       ├─> record ──> report (HTML), advice, comparison with another run
-//!    case         the timed work        timed, in turns ───────────────┤
-//!    insert       the ways to fill a table                             │
-//!    table, kv    the rows and blobs that all ways write               │
-//!  machine ── the measured machine ────────────────────────────────────┘
+//!  published: the figures of five write-ups ("publications") ─────────────────┐
+//!  experiments: tables of cases ──> driver: runs, times and checks the cases ─┼─> record ──> report, advice, comparison with another run
+//!  machine: the measured machine ─────────────────────────────────────────────┘
 //! ```
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:

@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_store_says_is_its_status_its_code_and_its_message() {
+    fn an_answer_is_shown_by_status_code_and_message_only() {
         let body = "<?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code><Message>Wrong</Message>\
                     <AWSAccessKeyId>AKIA</AWSAccessKeyId><StringToSign>secret</StringToSign></Error>";
         assert_eq!(

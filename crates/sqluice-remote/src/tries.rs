@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_that_may_pass_are_told_from_others() {
+    fn temporary_errors_are_distinguished_from_permanent_errors() {
         for status in ["500 Internal Server Error", "503 Slow Down: x", "429 Too Many Requests", "408 x"] {
             assert!(is_passing(&answered(status)), "{status}");
         }
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_double_and_end_at_the_timeout_or_after_the_retries() {
+    fn a_failing_request_is_repeated_until_the_last_retry_or_the_timeout() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let sent = |timeout: Duration, retries: u32| {
             let (limits, mut count) = (RequestLimits { timeout: Some(timeout), retries }, 0);

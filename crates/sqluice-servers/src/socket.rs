@@ -336,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_system_asks_for_a_host_that_is_silent() {
+    fn the_connection_of_a_thread_uses_tcp_keepalive() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let stream = tcp_of_thread("127.0.0.1", port, Duration::from_secs(10)).unwrap().unwrap();

@@ -338,7 +338,7 @@ def test_limits_of_the_server_for_statements_do_not_end_a_load(server: Server, t
 
 
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="the peak of a process is not known here")
-def test_memory_stays_below_the_limit_and_four_of_the_longest_rows_as_text(server: Server, tmp_path: Path) -> None:
+def test_peak_memory_is_at_most_the_limit_plus_four_of_the_longest_rows_as_text(server: Server, tmp_path: Path) -> None:
     # Shorter rows follow the same rule, and take less time.
     row_bytes, memory_bytes = tries(10_000_000, 10_000_000, 100_000_000), 64 << 20
     if server.name == "postgres":
@@ -376,7 +376,7 @@ def test_memory_stays_below_the_limit_and_four_of_the_longest_rows_as_text(serve
     assert peak_bytes <= program_bytes + memory_bytes + 4 * 2 * row_bytes
 
 
-def test_row_security_and_missing_rights_have_their_remedies(postgres: Postgres, tmp_path: Path) -> None:
+def test_errors_about_row_security_and_missing_rights_name_a_remedy(postgres: Postgres, tmp_path: Path) -> None:
     make_rows(postgres)
     postgres.try_sql("DROP OWNED BY limited;", "faults")
     postgres.sql("DROP ROLE IF EXISTS limited; CREATE ROLE limited LOGIN;")

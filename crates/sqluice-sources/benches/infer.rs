@@ -1,6 +1,8 @@
-//! What evidence of a column costs, in nanoseconds a value on one core: `cargo bench -p sqluice --bench infer`.
+//! Measures the time that `Evidence` takes to look at a value of a text column, in nanoseconds on one core:
+//! `cargo bench -p sqluice-sources --bench infer`.
 //!
-//! A part of a name, as an argument, picks lines. Batches as a CSV part makes them; each line is the best of several runs.
+//! An argument limits the run to the columns whose names contain the argument. The batches are like those of a CSV file. A line prints the
+//! best of 25 runs, and the inferred type.
 #![allow(clippy::print_stdout)]
 
 use std::hint::black_box;

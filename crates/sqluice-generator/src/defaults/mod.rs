@@ -1,15 +1,15 @@
 //! The expressions of columns without a comment, derived from the schema.
 //!
 //! ```text
-//!  REFERENCES ─────────────────────────────────────────> ref(customer.id), order.line
-//!  CHECK ── checks ──┐
-//!  type ──── types ──┤
-//!  name ──── names ──┼──> proposals ──> the first whose values satisfy the column's CHECKs, as tested by SQLite (trial)
-//!  names of moments ── order ──> after(created_at, 0, 30, ...) │
-//!  PRIMARY KEY, UNIQUE ── keys ──> distinct(...), row(), ...  ┘
+//!  first   CHECK ── checks ──┐
+//!          type ─── types ───┼──> propose: proposals ──> trial: the first whose values satisfy the column's CHECKs in SQLite
+//!          name ─── names ───┘
+//!  then    REFERENCES ── keys ──> ref(customer.id), order.line
+//!  then    names of dates and times ── order ──> after(created_at, 0, 30, ...)
+//!  last    PRIMARY KEY, UNIQUE ── keys ──> distinct(...), row(), ...
 //! ```
 //!
-//! "Moments" are dates and times. No value is NULL, except in a column that refers to its own table. If sample rows break a constraint, a
+//! A later step replaces expressions of earlier steps. No value is NULL, except in a column that refers to its own table. If sample rows break a constraint, a
 //! note names it, with advice.
 
 mod checks;

@@ -4,9 +4,12 @@
 //! ```text
 //!  rows(0: 2, 1: 5, 4: 3)      of ten parents, two have no rows, five have one row, three have four
 //!
-//!  row ── shuffled ──> position | . | 1 | 2 | 3 | 4 | 5 |  6 6 6 6  |  7 7 7 7  |  8 8 8 8  | ── shuffled ──> parent
-//!                               no parent, if some rows have none     └ the row's number in its group
+//!  row ── shuffled ──> position   0   1   2   3   4   5 ..  8   9 .. 12  13 .. 16      17 rows
+//!                      group    | 2 | 3 | 4 | 5 | 6 |   7     |   8     |   9     |      groups 0 and 1 have no rows
+//!                        └── shuffled ──> parent
 //! ```
+//!
+//! Rows without a parent, if there are any, take the first positions.
 //!
 //! Rows and parents are shuffled by a permutation that needs no memory, so each parent has exactly the number of rows of its class. If the
 //! table has more rows than the counts of its parents add up to, all counts grow by the same factor.

@@ -1,9 +1,8 @@
 //! Dates and times ("moments") that are computed from others: `after`, `latest`.
 //!
 //! ```text
-//!                    a days          b days       last possible moment
-//!  ── x ───────────────┼───────────────┼───────────────┼──
-//!                      └ result is here┘
+//!  after(x, a, b, last):     ── x ────── x + a days ────── x + b days ────── last ──>
+//!                                        └─ the result is here ─┘
 //! ```
 //!
 //! A moment is a day or a second as a text, or seconds since 1970 as an integer. The result may have another form than the argument.
@@ -269,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_after_another_are_not_before_it_and_moments_before_it_not_after() {
+    fn positive_days_give_no_earlier_moment_and_negative_days_no_later_moment() {
         let noon = seconds(&Literal::Text("2024-05-05 12:00:00".to_owned())).unwrap();
         for form in [Form::Day, Form::Second, Form::Int] {
             for (least, most, last) in

@@ -427,7 +427,7 @@ impl Pool {
         }
     }
 
-    /// Returns for each row the number of its value, as the group, and its number among the rows with this value, as the ordinal.
+    /// Returns the place of each row: the group is the number of the row's value, and the ordinal numbers the rows with this value from 0.
     fn placed<'r>(&'r self, at: Scope<'_>, rows: &'r [u64]) -> impl Iterator<Item = Placed> + 'r {
         let (count, all) = (self.count, self.table.rows(at.world).max(1));
         let shuffle = Shuffle::new(at.key.child(0), all);

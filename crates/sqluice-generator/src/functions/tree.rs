@@ -3,12 +3,14 @@
 //! ```text
 //!  tree(rows(0: 2, 3: 1): 3, rows(2: 1): 3, rows(1: 1): 6)
 //!
-//!  rows 0 1 2 │ 3 4 5 │ 6 7 8 9 10 11         the roots, their children, and their grandchildren
-//!         └───────┘└──────┘                   one root of three has three children; each of these has two
+//!  rows 0 1 2 │ 3 4 5 │ 6 7 8 9 10 11         three roots, their children, and their grandchildren
 //! ```
 //!
-//! Rows are numbered from level to level, so that a row refers to an earlier row. `repeated(5, rows(...)): 100` stands for five levels of
-//! 20 rows each.
+//! An argument is a level: the numbers of children of its rows, with weights, and the weight of the level in the table. Here, of three
+//! roots, two have no children, and one has three. Each of the three has two children. The rows(1: 1) of the last level is not used.
+//!
+//! Rows are numbered level by level, so that a row refers to an earlier row. `repeated(5, rows(...)): 100` stands for five levels of weight
+//! 20 each.
 //!
 //! Invariant: a root refers to no row, or to itself. Any other row refers to an earlier row.
 

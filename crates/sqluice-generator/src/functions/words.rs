@@ -1,7 +1,7 @@
 //! The lists of words that `name()`, `city()`, `product()` and similar functions choose from. All words of a list differ, even in lower
 //! case.
 
-/// First names.
+/// The first names of people, for `first_name()`, `name()`, `username()` and `email()`.
 #[rustfmt::skip]
 pub(super) const FIRST_NAMES: &[&str] = &[
     "Ada", "Agnes", "Ahmed", "Aiko", "Alan", "Alba", "Alejandro", "Alice", "Amara", "Amelie", "Amir", "Ana",
@@ -24,7 +24,7 @@ pub fn is_first_name(word: &str) -> bool {
     FIRST_NAMES.contains(&word)
 }
 
-/// Last names.
+/// The last names of people, for `last_name()` and the functions with first names, and as parts of company and street names.
 #[rustfmt::skip]
 pub(super) const LAST_NAMES: &[&str] = &[
     "Abe", "Adams", "Ahmed", "Ali", "Almeida", "Alvarez", "Andersen", "Bakker", "Barbosa", "Bauer",
@@ -52,7 +52,7 @@ pub(super) const TRADES: &[&str] = &[
     "Optics", "Paper", "Pharma", "Printing", "Shipping", "Solutions", "Tools", "Travel",
 ];
 
-/// Occupations.
+/// The occupations of `job()`.
 #[rustfmt::skip]
 pub(super) const JOBS: &[&str] = &[
     "Accountant", "Actor", "Analyst", "Architect", "Baker", "Biologist", "Bookkeeper", "Carpenter", "Chef",
@@ -63,7 +63,7 @@ pub(super) const JOBS: &[&str] = &[
     "Tailor", "Teacher", "Technician", "Translator", "Veterinarian", "Waiter", "Writer",
 ];
 
-/// Adjectives of products.
+/// The adjectives before the nouns of `product()`.
 #[rustfmt::skip]
 pub(super) const ADJECTIVES: &[&str] = &[
     "Ancient", "Black", "Blue", "Bright", "Broad", "Classic", "Clever", "Compact", "Deep", "Double",
@@ -87,14 +87,14 @@ pub(super) const THINGS: &[&str] = &[
     "Watch", "Wheel", "Whistle",
 ];
 
-/// Kinds of streets.
+/// The last words of street names, which follow a last name: `12 Miller Avenue`.
 #[rustfmt::skip]
 pub(super) const STREETS: &[&str] = &[
     "Alley", "Avenue", "Boulevard", "Close", "Court", "Drive", "Grove", "Lane", "Park", "Path", "Place",
     "Road", "Row", "Square", "Street", "Terrace", "Way",
 ];
 
-/// Cities.
+/// The cities of `city()` and of addresses.
 #[rustfmt::skip]
 pub(super) const CITIES: &[&str] = &[
     "Aarhus", "Accra", "Amsterdam", "Ankara", "Antwerp", "Athens", "Auckland", "Baku", "Bangkok",
@@ -114,7 +114,7 @@ pub(super) const CITIES: &[&str] = &[
     "Vilnius", "Warsaw", "Wellington", "Windhoek", "Zagreb", "Zurich",
 ];
 
-/// States and provinces.
+/// The states and provinces of `state()`.
 #[rustfmt::skip]
 pub(super) const STATES: &[&str] = &[
     "Alberta", "Andalusia", "Arizona", "Bavaria", "Bahia", "Brittany", "California", "Catalonia",
@@ -125,7 +125,7 @@ pub(super) const STATES: &[&str] = &[
     "Ulster", "Utah", "Vermont", "Victoria", "Wales", "Yucatan", "Zeeland",
 ];
 
-/// Countries.
+/// The countries of `country()` and of addresses.
 #[rustfmt::skip]
 pub(super) const COUNTRIES: &[&str] = &[
     "Argentina", "Australia", "Austria", "Bangladesh", "Belgium", "Bolivia", "Brazil", "Bulgaria", "Canada",
@@ -162,7 +162,7 @@ pub(super) const SITES: &[&str] = &[
     "zephyr",
 ];
 
-/// Latin words.
+/// The Latin words of `word()`, `sentence()` and other prose.
 #[rustfmt::skip]
 pub(super) const LOREM: &[&str] = &[
     "ab", "accusamus", "ad", "adipisci", "alias", "aliquam", "aliquid", "amet", "animi", "aperiam",

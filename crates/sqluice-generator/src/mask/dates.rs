@@ -176,7 +176,7 @@ fn dashed(int: i64) -> Option<[u8; 10]> {
     text.as_bytes().try_into().ok().filter(|day: &[u8; 10]| moment_of_text(day).is_some())
 }
 
-/// Parses a text of digits; `None` if it has other characters.
+/// Returns the digits of a text as one number, without its other characters; `None` if the number exceeds 64 bits.
 fn digits_of(text: &[u8]) -> Option<i64> {
     let mut digits = text.iter().filter(|byte| byte.is_ascii_digit());
     digits.try_fold(0_i64, |all, byte| all.checked_mul(10)?.checked_add(i64::from(byte - b'0')))

@@ -1,16 +1,18 @@
 //! Masks: functions that replace old values. A new value depends on a secret key and the old value.
 //!
 //! ```text
-//!  mask.sql ── comments, parse ──> MaskFile: an expression for each column
-//!                                       │  and a key
-//!  batch of old values ──> Mask ────────┴──> batch of new ones
+//!  mask.sql ── comments, parse ──> MaskFile: an expression for each column ──┐
+//!  the secret key ───────────────────────────────────────────────────────────┴──> Mask
+//!  a batch of old values ── Mask ──> a batch of new values
 //!
-//!    equality    equal values (5 and 5.0, 'a' and 'A' of NOCASE) ──> one hash of 64 bits
-//!    functions   email(), choice(...): generated as the value of the row whose number is the hash
-//!    shape, permute                    a keyed permutation: different values stay different
-//!    shift, noise                      moved by an amount from the hash of a person, or of the value
-//!    with(column)                      the hash of the value and of another column of the row
+//!  expression               new value
+//!  email(), choice(...)     the function's value in the row whose number is the hash of the old value
+//!  ... with(column)         the same, with the hash of the old value and of another column of the row
+//!  shape(), permute()       a keyed permutation of the old value: different values stay different
+//!  shift(), noise()         the old value, moved by an amount from the hash of a person, or of the old value
 //! ```
+//!
+//! The hash has 64 bits. Values that are equal in SQLite, such as 5 and 5.0, or 'a' and 'A' with NOCASE, have the same hash.
 //!
 //! * NULL stays NULL.
 //! * The hash depends on the expression, but on neither the table nor the column: equal values of two columns with the same expression

@@ -1,14 +1,15 @@
 //! SipHash-2-4, a keyed hash that is fast for short values ([paper](https://www.aumasson.jp/siphash/siphash.pdf)).
 //!
 //! ```text
-//!  k0, k1 ──> v0 v1 v2 v3 ──┬── word ── 2 rounds ──┬── ... ──┬── length and rest ── 2 rounds ── 4 rounds ──> 64 bits
-//!                           └───── v3 ^=, v0 ^= ───┘         └─
+//!  k0, k1 ──> v0, v1, v2, v3
+//!  each word of 8 bytes, then a last word: the remaining bytes, and the length in the high byte:     v3 ^= word, 2 rounds, v0 ^= word
+//!  the end:     v2 ^= 255, 4 rounds ──> v0 ^ v1 ^ v2 ^ v3
 //! ```
 //!
 //! Without the 128 bits of the key, the results can't be distinguished from random numbers: a dictionary of values does not help to
 //! find the old values.
 
-/// A key.
+/// The 128 bits of a key, as two words.
 #[derive(Clone, Copy)]
 pub(crate) struct SipKey {
     k0: u64,
@@ -21,7 +22,7 @@ impl SipKey {
         SipKey { k0, k1 }
     }
 
-    /// Returns the hash of bytes.
+    /// Returns the hash of `bytes`.
     #[inline]
     pub(super) fn hash(self, bytes: &[u8]) -> u64 {
         State::new(self).take_all(bytes, 0)[0]

@@ -8,7 +8,8 @@
 //!  WAL, FULL               nothing                       nothing
 //!  WAL, NORMAL             nothing                       the last transactions are rolled back
 //!  DELETE, NORMAL          nothing                       on old file systems, rarely, damage
-//!  any, synchronous=OFF    nothing                       damage
+//!  DELETE or WAL, OFF      nothing                       damage
+//!  OFF or MEMORY, any      damage                        damage
 //! ```
 //!
 //! The table follows <https://www.sqlite.org/pragma.html> and <https://www.sqlite.org/wal.html>.

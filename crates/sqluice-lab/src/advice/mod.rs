@@ -1,17 +1,13 @@
-//! Advice from the figures of a run. Each piece of advice has a subject, and uses the figures of some experiments:
+//! Advice from the figures of a run. Experiments (left) give the piece of advice on the right:
 //!
-//! | advice | experiments |
-//! |---|---|
-//! | `method` | insert-method, mixed-user, billion-variants |
-//! | `pragmas` | unsafe-pragmas; insert-method, booleans and mixed-user, where a variant is named "unsafe" |
-//! | `wal` | pragma-mix, wal-normal |
-//! | `transaction` | batch-size, pragma-mix, transaction |
-//! | `statement` | unroll-degree |
-//! | `index` | index-order |
-//! | `order` | key-sequence |
-//! | `cache` | page-cache |
-//! | `table-type` | table-type |
-//! | `blobs` | blob-break-even |
+//! ```text
+//!  insert-method, mixed-user, billion-variants               ──> method
+//!  unsafe-pragmas, insert-method, booleans, mixed-user       ──> pragmas: a safe variant beside the unsafe one of the same name
+//!  pragma-mix, wal-normal                                    ──> wal
+//!  batch-size, pragma-mix, transaction                       ──> transaction
+//!  unroll-degree                                             ──> statement
+//!  index-order ──> index    key-sequence ──> order    page-cache ──> cache    table-type ──> table-type    blob-break-even ──> blobs
+//! ```
 //!
 //! Invariant: advice uses only figures that this run measured, not published ones, nor variants that failed or were skipped. If the samples
 //! of two variants overlap, they are reported as equally fast.

@@ -11,9 +11,9 @@ use crate::record::{Outcome, Variant};
 pub struct Spread {
     /// The median; of an even number of samples, the mean of the two middle ones.
     pub median: f64,
-    /// The smallest.
+    /// The smallest sample.
     pub min: f64,
-    /// The largest.
+    /// The largest sample.
     pub max: f64,
     /// The number of samples.
     pub runs: usize,
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
+    fn the_median_of_an_even_number_of_samples_is_the_mean_of_the_middle_two() {
         let spread = |samples: &[f64]| {
             let Spread { median, min, max, .. } = Spread::of_samples(samples).unwrap();
             [median, min, max]

@@ -1,7 +1,9 @@
 //! Renders the report as Markdown, for documents: a table for each experiment.
 //!
 //! ```text
-//!  | mixed-user: rows/s | median (smallest..largest) | published |
+//!  ### A table of mixed types (`mixed-user`)
+//!
+//!  | rows/s | median (smallest..largest) | published |
 //!  |---|---|---|
 //!  | random data, bound | 4.61 M (4.40 M..4.70 M) | 3.81 M |
 //!  | **sqluice pages** | 71.2 M (70.0 M..75.1 M) | |

@@ -1,9 +1,11 @@
 //! The scale of a chart, which maps a figure to a place from 0 to 100 % of the width.
 //!
 //! ```text
-//!  linear  0 ─────── 2 M ─────── 4 M ─────── 6 M ── 7.5 M       from 0, so that lengths can be compared
-//!  log    100 ── 1 k ── 10 k ── 100 k ── 1 M ── 10 M            if figures differ more than 50 times
+//!  linear   0 ────── 2 M ────── 4 M ────── 6 M ───── 7.5 M     from 0, so that lengths can be compared
+//!  log    1 k ── 10 k ── 100 k ── 1 M ── 10 M ─── 30 M         if the longest bar is more than 50 times the shortest
 //! ```
+//!
+//! The largest figure is at 100 %. Here, these are 7.5 M and 30 M, which have no mark.
 
 /// The ratio of figures above which the scale is logarithmic.
 const LINEAR_TIMES_MAX: f64 = 50.0;

@@ -3,6 +3,7 @@
 //! ```text
 //!  Ways to insert integers (insert-method)
 //!    32-bit integers into ...
+//!    the title of the publication
 //!    rows/s, more is better; 1,000,000 here
 //!                                                        median     smallest to largest   published
 //!    carray                                              8.05 M      7.90 M to 8.21 M      7.97 M

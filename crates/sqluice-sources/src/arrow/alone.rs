@@ -1,4 +1,4 @@
-//! Converts a single array to a column: a data frame may have Arrow columns beside others.
+//! Converts a single Arrow array to a column of a batch, for data frames of which only some columns are Arrow arrays.
 
 use arrow_array::Array;
 use arrow_schema::DataType;
@@ -65,13 +65,13 @@ impl<'a> OneColumn<'a> {
         }
     }
 
-    /// Converts the timestamps of the column to another form.
+    /// Returns the column with its timestamps in the form `form`; other texts stay as they are.
     #[must_use]
     pub fn in_form(self, form: &MomentForm) -> OneColumn<'a> {
         OneColumn(self.0.in_form(form))
     }
 
-    /// Returns the column.
+    /// Returns the converted values, for a batch.
     pub fn column(&self) -> Column<'_> {
         self.0.column()
     }

@@ -27,7 +27,8 @@ impl MemoryBound {
         self.0.map_or(usize::MAX, |memory| usize::try_from(memory / ROW_SHARE).unwrap_or(usize::MAX))
     }
 
-    /// Returns the error for a row whose values have more than [`MemoryBound::row_bytes`]. `bytes` is the size of some of them.
+    /// Returns the error for a row whose values have more than [`MemoryBound::row_bytes`]. `bytes` is the size of the values up to the one
+    /// that exceeds the limit, for the message.
     pub(crate) fn refuse_row(self, bytes: u64) -> Error {
         let memory = self.0.unwrap_or(u64::MAX);
         too_much("the values of a row", bytes, memory / ROW_SHARE, bytes.saturating_mul(ROW_SHARE))

@@ -27,7 +27,7 @@ use super::fixed;
 use super::nested::{Json, beyond, integer, json, moment, raw};
 use super::{ArrowOptions, DecimalAs, TimestampAs};
 
-/// A column of a batch.
+/// The values of an array, converted to a column of a batch.
 pub(super) struct Converted<'a> {
     values: Owned<'a>,
     validity: Option<Vec<u64>>,
@@ -105,7 +105,7 @@ impl Fault {
 }
 
 impl Converted<'_> {
-    /// Converts the timestamps to another form.
+    /// Returns the column with its timestamps in the form `form`; other texts stay as they are.
     pub(super) fn in_form(self, form: &MomentForm) -> Self {
         let Owned::Text(data, spans) = &self.values else { return self };
         let mut formed = Vec::with_capacity(data.len());

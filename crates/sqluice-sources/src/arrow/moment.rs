@@ -1,7 +1,7 @@
 //! Writes dates, times, timestamps and intervals as ISO 8601 text.
 //!
 //! ```text
-//!  2024-02-29    23:59:59.123    2024-02-29 23:59:59.123    2024-02-29 23:59:59.123+00:00    P1M2DT3.5S
+//!  2024-02-29    23:59:59.123    2024-02-29 23:59:59.123    2024-02-29 23:59:59.123+00:00    P1M2DT3.500S
 //! ```
 //!
 //! A fraction of a second has 3, 6 or 9 digits: the fewest that are exact, and none if it is zero. So the texts of a column sort by time.

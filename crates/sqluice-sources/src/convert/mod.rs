@@ -111,11 +111,11 @@ enum ConversionKind {
     Form(MomentForm),
 }
 
-/// A value that was converted.
+/// The result of a conversion that appends texts to a column.
 enum Converted {
-    /// The integer.
+    /// An integer. Nothing was appended.
     Int(i64),
-    /// A text, which was appended to the column.
+    /// A text, which was appended.
     Text,
 }
 
@@ -221,7 +221,7 @@ impl Conversion {
         conversion
     }
 
-    /// Appends the converted text to `out`.
+    /// Converts a text. If the result is a text, it is appended to `out`.
     fn text(&self, text: &[u8], out: &mut Vec<u8>) -> Result<Converted, Fault> {
         match &self.kind {
             ConversionKind::Date(format) => format.convert(text, out).map(|()| Converted::Text),

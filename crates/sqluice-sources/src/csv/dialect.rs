@@ -124,7 +124,7 @@ impl Dialect {
         self.own_escape().filter(|_| self.escapes_unquoted || self.quote.is_none())
     }
 
-    /// Returns `\N`, the unquoted field that is NULL, if the escape works outside of quotes.
+    /// Returns the unquoted field that is NULL, the escape and `N` (mostly `\N`), if the escape works outside of quotes.
     pub(super) fn null_mark(&self) -> Option<[u8; 2]> {
         self.unquoted_escape().map(|escape| [escape, b'N'])
     }

@@ -1,16 +1,14 @@
-//! The slow, obvious parser: one character at a time, one state.
+//! The slow, obvious parser: one character at a time, one state. The table has the next state for each state (a row) and each character (a
+//! column), with `,` as the delimiter, `"` as the quote and `\` as the escape within quotes:
 //!
 //! ```text
-//!            +--- , ----------------------------------------------+
-//!            v                                                    |
-//!  Start ──────── other ──> Unquoted ── , ──────────────────────> +
-//!    |                       ^  └────── LF CR ─> end of record    |
-//!    |                       └───────────────────── other ──┐     |
-//!    └── " ──> Quoted ── " ──> QuoteInQuoted ── , ───────── | ──> +
-//!               ^ ^ |               | └─────── LF CR ─> end of record
-//!               | | └ \ ─> Escaped  |
-//!               | └── any ──┘       |
-//!               └──────── " ────────┘
+//!                   ,         "                \           LF, CR           other
+//!  Start            Start     Quoted           Unquoted    end of record    Unquoted
+//!  Unquoted         Start     Unquoted         Unquoted    end of record    Unquoted
+//!  Quoted           Quoted    QuoteInQuoted    Escaped     Quoted           Quoted
+//!  Escaped          Quoted    Quoted           Quoted      Quoted           Quoted
+//!  QuoteInQuoted    Start     Quoted           Broken      end of record    Broken
+//!  Broken           Broken    Broken           Broken      end of record    Broken
 //! ```
 //!
 //! A quote after blanks at the start of a field also opens the field, if the field closes in the same line, before a delimiter or the
@@ -23,7 +21,7 @@
 //! * A record with text after a closing quote ends with the line of that text, whatever other quotes the line has.
 //! * A record with a quote that never closes ends with the line of that quote, so that no later line is lost.
 //! * A record that repeats the header is skipped on request.
-//! * Any other record ends, by the diagram above, with the first line end outside of quotes.
+//! * Any other record ends, by the table above, with the first line end outside of quotes.
 //! * A record that is longer than allowed ends the reading: its end is not looked for.
 //!
 //! The slow parser has two jobs. First, it is the oracle: the fast parser gives the same rows and errors for any input. Second, it finds
@@ -69,7 +67,7 @@ pub(super) struct Field {
     pub(super) at: Position,
 }
 
-/// A record.
+/// A record, well formed or malformed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     /// The position of the first character.

@@ -15,7 +15,7 @@ use sqluice_core::source::cells::mark;
 
 use super::literal::Literal;
 
-/// A column of a batch.
+/// The decoded values of one column, for a batch.
 #[derive(Debug)]
 pub(super) struct LiteralColumn {
     /// `true` if a number may be kept as text, because SQLite stores the same value for both.

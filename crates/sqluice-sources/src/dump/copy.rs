@@ -1,8 +1,8 @@
 //! Decodes the fields of COPY data, in the text format of Postgres.
 //!
 //! ```text
-//!  1<tab>two words<tab>\\N        a number, a text, NULL
-//!  2<tab>a\\tb\\nc<tab>            escapes; an empty text
+//!  1<tab>two words<tab>\N        a number, a text, NULL
+//!  2<tab>a\tb\nc<tab>            a number, a text with escapes (a tab, a line end), an empty text
 //! ```
 
 use super::literal::Literal;

@@ -1,13 +1,13 @@
 //! Finds the end of a row of plain literals: numbers, strings and words such as NULL.
 //!
-//! Most rows have only such values. Each block of 64 bytes is turned into bits, and only the bytes that are neither in a string nor part of a
-//! number are looked at one by one:
+//! Most rows have only such values. A block of 64 bytes becomes three masks, with a bit for each byte. Only bytes of `others` are looked at
+//! one by one, from the second on:
 //!
 //! ```text
 //!  bytes    (1,-2.5,'it''s (1)',NULL),(2
-//!  quotes   ........#..##......#........
-//!  strings  ........###.#######.........     bytes after an odd number of quotes; a doubled quote closes and opens again
-//!  others   #..#................#####.#.     the row ends at the closing parenthesis
+//!  quotes   ........#..##.....#.........
+//!  strings  ........###.######..........     the quotes up to this byte are odd in number; a doubled quote closes and opens again
+//!  others   #..#................#####.#.     neither in a string, nor a quote, digit, point or comma; the first `)` ends the row
 //! ```
 //!
 //! If backslashes are escapes, an escaped quote is not counted.

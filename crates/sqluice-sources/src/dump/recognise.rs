@@ -63,7 +63,8 @@ pub fn begins_dump(head: &[u8]) -> bool {
     }
 }
 
-/// Code in lower case that only one of the two servers uses, outside of strings and comments. SQLite refuses it or, in types, ignores it.
+/// Code in lower case that only MySQL or only PostgreSQL uses, outside of strings and comments. SQLite refuses this code or, in types,
+/// ignores it.
 const WORDS: [(&str, Dialect); 40] = [
     ("/*!40", Dialect::MySql),
     ("engine=", Dialect::MySql),

@@ -491,7 +491,7 @@ impl<'f> Splitter<'f> {
         Ok(Some((number, copy)))
     }
 
-    /// Moves past the beginning of a statement if it is, byte by byte, the last beginning, and this has the index `header`.
+    /// Moves past the beginning of a statement if its bytes equal the previous beginning, whose index is `header`. Returns `true` if so.
     fn begins_the_same(&mut self, header: usize) -> Result<bool> {
         let Some((bytes, number)) = self.last.take() else { return Ok(false) };
         self.fill(bytes.len())?;

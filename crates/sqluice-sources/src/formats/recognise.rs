@@ -7,9 +7,10 @@
 //!  PK, and xl/workbook.xml  a workbook, whatever the name is
 //!  <html>, <?xml            an error, whatever the name is (`input::foreign`)
 //!  settings, mail, logs     an error, unless a delimiter splits the lines into fields, or the user gives a setting of CSV
-//!  x.csv  x.tsv  x.txt      CSV, unless it begins with a JSON object, with a JSON array of objects, or like an SQL dump
+//!  x.csv  x.tsv  x.txt      CSV, unless it begins with a JSON object, with a JSON array of objects, or as programs begin SQL dumps
 //!  x.json  x.ndjson         JSON: an array if it begins with [, or else objects, one a line or one after another
-//!  anything else            JSON if it begins with {" or {} or [{, or else CSV
+//!  x.sql and others         the format with this extension
+//!  anything else            JSON if it begins with {" or {} or [{; SQL if it begins with a statement of a dump; or else CSV
 //! ```
 
 use std::ffi::OsStr;

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!  URL ─────────────┐
-//!  file ────────────┤
-//!  spooled file ────┤   raw     ┌─────────┐  which   ┌────────────┐  which   ┌───────────┐
-//!                   ├─────────> │ counted │ ───────> │ decompress │ ───────> │ transcode │ ──> [ahead] ──> reader
-//!  pipe ──> ahead ──┘           └─────────┘  magic   └────────────┘  mark    └───────────┘
-//!                                            bytes    if it must be           if it must be
+//!  file ────────────┤  raw bytes  ┌─────────┐     ┌────────────┐     ┌───────────┐
+//!  spooled file ────┼───────────> │ counted │ ──> │ decompress │ ──> │ transcode │ ──> [ahead] ──> reader
+//!  pipe ──> ahead ──┘             └─────────┘     └────────────┘     └───────────┘
+//!                                  for progress    if compressed      if not UTF-8
 //! ```
 //!
-//! A member of an archive (`archive`) is a range of a file. Its decompression and the checks of its size and checksum come before `which`.
+//! A member of an archive (`archive`) is a range of a file. The archive's own compression is undone, and the member's size and checksum are
+//! checked, before the first bytes of the member decide about the last two steps.
 //!
 //! The first bytes of a file decide how it is read, not its name: gzip, zstd, bzip2, xz, a byte order mark. The slow work (decompression,
 //! transcoding, waiting for a pipe) is done on a thread that reads ahead. A plain file is read on the thread that needs the bytes.

@@ -193,7 +193,7 @@ impl JsonPart {
         }
     }
 
-    /// Gives some rows to the sink.
+    /// Gives the rows `rows` of `scratch` to the sink, as one batch. Returns the refusal of the sink if it does not take all of them.
     fn batch(&self, rows: Range<usize>, scratch: &Scratch, sink: &mut dyn Sink) -> Result<(), Refused> {
         let values: Vec<SlotValues<'_>> = (0..self.shared.slots.len())
             .map(|slot| {
@@ -208,7 +208,8 @@ impl JsonPart {
         sink.rows(&Batch { rows: rows.len(), columns: columns.collect() })
     }
 
-    /// Returns the bad row for a row that the sink refuses, with its place.
+    /// Returns the [`BadRow`] for row `row` of the batch, which can't be stored because of column `column`: `error` with the place of the
+    /// value (or of the record, if the record lacks the value), and the bytes of the record.
     #[cold]
     fn refused(
         &self,

@@ -37,7 +37,7 @@ pub(super) struct Scratch {
     /// compete for a few lines of the cache.
     pub(super) stride: usize,
     pub(super) tags: Vec<u8>,
-    /// An integer, a float's bits, or a [`Span`].
+    /// The value that belongs to each tag: an integer, the bits of a float, or a [`Span`] of text.
     pub(super) bits: Vec<i64>,
     /// The span of each record.
     pub(super) records: Vec<Span>,

@@ -1,7 +1,7 @@
 //! Reads the footer of a file: its columns, and the types by which their values are interpreted.
 //!
 //! ```text
-//!  in the file                          as read               interpreted as
+//!  in the file                          as read                interpreted as
 //!  INTERVAL                             FixedSizeBinary(12)    Interval
 //!  UUID                                 FixedSizeBinary(16)    Utf8; in a BLOB column FixedSizeBinary(16)
 //!  BYTE_ARRAY without a logical type    BinaryView             Binary; in a TEXT column Utf8

@@ -1,9 +1,8 @@
 //! Reads Parquet files.
 //!
 //! ```text
-//!  row group 0            row group 1            ...      footer
-//!  ├ rows 0..131072 ┤├ ..262144 ┤                         schema, row groups
-//!  part 0            part 1                               read first
+//!  file   | row group 0: 200,000 rows             | row group 1: 90,000 rows   | ... | footer: schema, row groups; read first |
+//!  parts  | rows 0..100000  | rows 100000..200000 | rows 200000..290000        | ...
 //! ```
 //!
 //! A part is some of the rows of a row group, because whole groups are too large for the queue between the workers and the writer. A worker

@@ -1,3 +1,5 @@
+//! Tests that the rows are those of `tpchgen` for any number of parts.
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;

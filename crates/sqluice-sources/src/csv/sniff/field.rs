@@ -21,7 +21,7 @@ const RESTARTS_MAX: usize = 16;
 /// The number of lines from which on a quoted field that the sample cuts off is taken for a stray quote.
 const QUOTED_LINES_MAX: usize = 50;
 
-/// A field.
+/// A field of a sample: its value, unescaped and without quotes, and the kind of the value, once it is asked for.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Field<'s> {
     pub(in super::super) value: Cow<'s, [u8]>,
@@ -40,7 +40,7 @@ impl<'s> Field<'s> {
     }
 }
 
-/// A record.
+/// A record of a sample, and the line on which the record begins.
 #[derive(Clone, Debug)]
 pub(super) struct Row<'s> {
     /// The fields; empty if the record is malformed.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  10,open,ann      a number over numbers: a row      -2.5
-//!  11,7,bob         a word over numbers: a name       +1       all columns vote: this is a row
+//!  11,7,bob         a word over a number: a name      +0.8     the sum of all columns is below 0: the first record is a row
 //! ```
 //!
 //! In each column, the first field is compared with the others. The first field is a value if it has the same kind as the others (a

@@ -258,7 +258,7 @@ fn comments_are_no_records_whatever_they_hold() {
 }
 
 #[test]
-fn a_header_may_be_a_comment_whose_sign_is_left_out() {
+fn a_header_may_be_a_comment_and_loses_the_comment_character() {
     let of = |delimiter: u8, comment| CsvOptions {
         commented_header: true,
         ..dialect(delimiter, Some(b'"'), None, comment)
@@ -329,7 +329,7 @@ fn fields_that_are_missing_at_the_end_are_null_on_request() {
 }
 
 #[test]
-fn rows_that_lack_fields_are_counted_where_the_sink_takes_them() {
+fn with_pad_rows_that_lack_fields_are_taken_and_counted() {
     let pad = CsvOptions { pad: true, ..CsvOptions::default() };
     let outcome = fast(b"a,b\n1\n2,3\n4\n5,6,7\n8", lenient(pad));
     assert_eq!((outcome.padded, outcome.taken.len()), (3, 5));
@@ -621,7 +621,7 @@ fn rows_before_a_malformed_one_reach_the_sink_first() {
 }
 
 #[test]
-fn a_table_with_thousands_of_columns_has_smaller_batches() {
+fn the_parsers_agree_on_a_table_of_two_thousand_columns() {
     let names: Vec<String> = (0..2000).map(|column| format!("c{column}")).collect();
     let mut input = names.join(",").into_bytes();
     for row in 0..300 {
@@ -821,7 +821,7 @@ fn byte_order_marks_at_the_start_and_padding_at_the_end_are_no_text() {
 }
 
 #[test]
-fn blanks_before_a_quote_are_no_text_if_it_closes_in_its_line_before_a_delimiter() {
+fn blanks_before_a_quote_are_no_text_if_the_closing_quote_is_in_the_same_line_before_a_delimiter() {
     says(b"a,b\n1, \"ann\"\n \"x,\"\"y\",\t \"z,\"\r\n  \"\", \"5\"", &["1|ann", "x,\"y|z,", "|5"], None);
     says(
         b"a,b\n1, \"Nick\" Smith\n2, \"x\n3, x \"y\"\n4,x\"\n",
@@ -840,7 +840,7 @@ fn blanks_before_a_quote_are_no_text_if_it_closes_in_its_line_before_a_delimiter
 }
 
 #[test]
-fn a_record_that_repeats_the_header_where_a_file_begins_is_no_row() {
+fn a_record_that_repeats_the_header_at_the_start_of_an_appended_file_is_no_row() {
     let file = b"name,city\nann,oslo\nname,city\nbob,rome\nname,city\n";
     for part_bytes in [1, 12, 1 << 20] {
         let starts = MemberStarts::default();

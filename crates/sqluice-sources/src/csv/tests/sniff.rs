@@ -261,7 +261,7 @@ fn the_last_comment_before_the_rows_names_the_columns() {
 }
 
 #[test]
-fn a_comment_is_no_header_if_a_header_follows_or_it_is_no_list_of_names() {
+fn a_comment_that_precedes_a_header_or_is_no_list_of_names_is_no_header() {
     for file in [
         "#source,2024\nname,city\nAnn,Paris\nBob,Rome\n",
         "#id,name\nid,name\n1,ann\n2,bob\n3,cid\n",

@@ -13,9 +13,9 @@ pub enum Conversion {
     None,
     /// Bytes: text becomes a blob of the same bytes.
     Blob,
-    /// `\x00ff`, or the older form with octal escapes, as PostgreSQL writes BYTEA.
+    /// A BYTEA of PostgreSQL, written as `\x00ff` or in the older form with octal escapes, becomes a blob.
     Bytea,
-    /// `t`, `f`, `true` and `false`, as 1 and 0.
+    /// A BOOLEAN of PostgreSQL: `t` and `true` become 1, `f` and `false` become 0.
     Boolean,
     /// A bit string of MySQL: its bytes are a number, with the most significant byte first. `b'101'` is the byte 5, and becomes the integer 5.
     Bit,
@@ -46,7 +46,7 @@ pub enum Conversion {
 pub enum Element {
     /// Numbers of JSON; NaN and infinities become null.
     Number,
-    /// `true` and `false`.
+    /// Booleans, which become `true` and `false`.
     Boolean,
     /// JSON values, which are copied.
     Json,
@@ -59,7 +59,7 @@ pub enum Element {
 /// The result of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Converted {
-    /// The value is stored as it is written, with the affinity of its column; nothing was appended.
+    /// The value is stored as it stands in the dump, with the affinity of its column; nothing was appended.
     Unchanged,
     /// The appended bytes are TEXT.
     Text,

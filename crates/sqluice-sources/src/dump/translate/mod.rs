@@ -10,9 +10,9 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `tokens`; `model`: tables as the dump declares them; `types`: types of SQLite for their types
+//! * `tokens`: the tokens of a statement; `model`: tables as the dump declares them; `types`: the types of their columns as types of SQLite
 //! * `pieces`, `casts`, `expression`, `functions`: translated expressions; `defaults`: translated DEFAULT clauses
-//! * `create`, `sequences`, `statement`: parse statements
+//! * `create`: CREATE TABLE; `sequences`: counters and their next numbers; `statement`: the parser of all statements
 //! * `new_table`, `foreign_keys`, `finish`: the translated tables as SQL
 //!
 //! * Invariant: a statement that may change rows or tables, and can't be parsed, is an error.

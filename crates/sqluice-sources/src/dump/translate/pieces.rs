@@ -127,7 +127,7 @@ pub(super) fn name_of(name: &ObjectName) -> String {
         .map_or_else(String::new, |ident| ident.value.to_lowercase())
 }
 
-/// Returns an error if SQLite stores the value in a form that it compares differently.
+/// Returns the piece, or an error if SQLite compares the stored values differently from the source.
 pub(super) fn usable(piece: Piece) -> Result<Piece, Why> {
     match piece.kind {
         Kind::Opaque => Err("SQLite compares values of this type differently".to_owned()),
@@ -135,7 +135,7 @@ pub(super) fn usable(piece: Piece) -> Result<Piece, Why> {
     }
 }
 
-/// Returns an error for an operand of a comparison that SQLite computes with floats: 0.1 + 0.2 = 0.3 would be false.
+/// Returns the piece, an operand of a comparison, or an error if SQLite computes it with floats: 0.1 + 0.2 = 0.3 would be false.
 pub(super) fn exact(piece: Piece) -> Result<Piece, Why> {
     match piece.inexact {
         true => Err("SQLite computes decimals in floating point".to_owned()),

@@ -9,7 +9,8 @@ use super::sequences::{counter, whole_number};
 use super::tokens::{Cursor, Near, Parsed, split, text_of, tokens};
 use super::{Dialect, Translator};
 
-/// The kinds of objects that SQLite does not have: the words after CREATE. Longer ones come before their beginnings.
+/// The kinds of objects that SQLite does not have or that are left out: the words after CREATE. The first kind that matches counts, so
+/// `OPERATOR CLASS` comes before `OPERATOR`.
 const KINDS: [&str; 36] = [
     "MATERIALIZED VIEW",
     "FOREIGN TABLE",

@@ -39,7 +39,7 @@ pub(super) struct Met {
     other_header: Option<Place>,
 }
 
-/// The findings of a source, which its sheet reads after the load.
+/// The findings of a source. The sheet's [`Content`](super::super::Content) makes notes of them after the load.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AllMet(Arc<Mutex<Met>>);
 

@@ -30,7 +30,7 @@ impl Strings {
         2 * (self.text.len() + self.ends.len() * size_of::<usize>()) as u64
     }
 
-    /// Returns a text.
+    /// Returns the text with the number `index`, counted from 0, or an error if there are fewer texts.
     pub(super) fn get(&self, index: usize) -> Result<&str> {
         let end = *self.ends.get(index).ok_or_else(|| damaged(format!("it has no text {index}")))?;
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);

@@ -1,12 +1,15 @@
 //! Finds the table on a sheet: its first row, its columns and their names, by the rules for CSV files.
 //!
 //! ```text
-//!      A           B       C              The first rows are written as text, in whose lines the recognition of CSV
-//!  1   Sales 2024                         finds titles and the header.
+//!      A           B       C
+//!  1   Sales 2024                         a title
 //!  2
-//!  3   city        sold    day            The types of cells are a further sign: words above numbers and dates are a header.
-//!  4   Oslo        12      2024-01-31
+//!  3   city        sold    day            the header
+//!  4   Oslo        12      2024-01-31     a row
 //! ```
+//!
+//! The first rows are written as lines of text, in which the code that recognises CSV finds titles and the header. The types of cells are a
+//! further sign: words above numbers and dates are a header.
 //!
 //! The columns are those of the user's range or, without a range, from the first to the last column with a cell in the first rows.
 

@@ -287,7 +287,7 @@ fn with_the_extension_of_a_format_fewer_signs_are_enough() {
 }
 
 #[test]
-fn any_beginning_of_such_a_file_is_refused_or_read_as_csv() {
+fn any_beginning_of_a_file_that_is_not_a_table_is_refused_or_read_as_csv() {
     let folder = TempDir::new().unwrap();
     let texts = TEXTS.iter().map(|(_, text)| text.as_bytes());
     for content in texts.chain(BINARY.iter().map(|(_, bytes)| *bytes)) {

@@ -1,3 +1,5 @@
+//! Property tests: random schemas keep their columns, keys and foreign keys in SQLite, and no text makes the translator panic.
+
 use fastrand::Rng;
 use proptest::prelude::*;
 use sqluice_core::schema::{quoted, quoted_text};

@@ -1,3 +1,5 @@
+//! Tests of values that SQLite stores in another form than the dump has.
+
 use proptest::prelude::*;
 
 use crate::dump::{Conversion, Converted, Element};

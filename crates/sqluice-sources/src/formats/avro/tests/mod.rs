@@ -1,3 +1,5 @@
+//! Tests of Avro files that are written here byte by byte, valid and damaged.
+
 mod cases;
 mod damage;
 mod file;
