@@ -283,7 +283,7 @@ def refused_for_nul(write: Callable[[], Any]) -> None:
     assert raised.value.column in (WITH_NUL, "s") and raised.value.hint == "rename it"
 
 
-def test_errors_of_arrow_name_the_column_no_empty_place_and_parameters_of_write(db: Path) -> None:
+def test_errors_of_arrow_name_the_column_and_hint_only_at_parameters_of_write(db: Path) -> None:
     pa = need("pyarrow")
     of_write = parameters(sqluice.write)
     cases: list[tuple[Any, dict[str, Any]]] = [

@@ -171,7 +171,7 @@ class Forbidden:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_an_idle_connection_without_any_lock_is_seen(door: str, db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_with_an_idle_connection_without_locks_is_opened_by_a_child_process(door: str, db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = sqlite3.connect(db)
     host.execute("CREATE TABLE there (id INTEGER PRIMARY KEY, s TEXT)")
     host.execute("INSERT INTO there VALUES (1, 'a')")

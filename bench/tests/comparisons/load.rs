@@ -278,7 +278,7 @@ fn a_missing_row_fails_the_run() {
 #[test]
 fn a_wrong_value_of_another_loader_fails_the_run() {
     let comparison = load();
-    // The other loaders run first, so the next loader of the same rows notices the difference.
+    // The other loaders run before sqluice. The values of the first one are the reference, so the check of the second one fails.
     let body =
         SQLITE_UTILS.replace(" ;;\n    *)", &format!(" && sqlite3 \"$2\" \"{WRONG_VALUE}\" ;;\n    *)"));
     stand_in(comparison.folder(), "sqlite-utils", &body);

@@ -112,7 +112,8 @@ pub(super) fn encoding_hint(text: &[u8]) -> Message {
     }
 }
 
-/// The progress of the parts that were handed out, in raw bytes of the file, compressed or not.
+/// Counts how far the file was read when each part is handed to a worker: in bytes of the file as it is stored, or in bytes of the
+/// decompressed text if nobody counts these.
 #[derive(Default)]
 pub(super) struct HandedOut {
     bytes: u64,

@@ -318,7 +318,7 @@ settings! {
         ], "The place of the text that the full-text table shows").default("external").requires("fts").below(FULL_TEXT).hidden();
         FtsOptimize = "fts_optimize": of(Kind::Names, "NAME", "Merge all segments of this full-text table into one, so that queries read less; repeatable").below(FULL_TEXT);
         FtsRebuild = "fts_rebuild": of(Kind::Names, "NAME", "Make the index of this full-text table again from its texts; repeatable").below(FULL_TEXT);
-        Triggers = "triggers": switch("Create triggers that keep the full-text index up to date; each later statement takes longer then").requires("fts").below(FULL_TEXT);
+        Triggers = "triggers": switch("Create triggers that keep the full-text index up to date; each later change of the table takes longer then").requires("fts").below(FULL_TEXT);
         DryRun: DRY_RUN;
         BusyTimeout: BUSY_TIMEOUT.below(WRITING);
         Threads: THREADS.below(RESOURCES).hidden();
@@ -359,7 +359,7 @@ settings! {
         StrictMask = "strict_mask": switch("Refuse the copy if a column without a mask looks personal, or holds values of a masked column").requires("mask").below("Masks").hidden();
         Allow = "allow": of(Kind::Names, "TABLE.COLUMN", "With {strict_mask}, accept a column that looks personal or holds values of a masked column; repeatable").requires("strict_mask").below("Masks").hidden();
         Reference: of(Kind::Names, "COLUMN=KEY", "Declare a column that refers to a key without REFERENCES, such as visits.place_id=places.id: it gets the mask of the key, and with {sample_children} its rows are left out with the rows that they refer to; repeatable").below("Masks").hidden();
-        NoReference: of(Kind::Names, "COLUMN", "Declare that a column refers to no key, such as visits.place_id; repeatable").below("Masks").hidden();
+        NoReference: of(Kind::Names, "COLUMN", "Declare that a column, such as visits.place_id, refers to no key, though its name and values look so; repeatable").below("Masks").hidden();
         StripLiterals: switch("Remove literals from the schema: DEFAULTs, views and triggers get empty values; CHECKs, and indexes that are not unique, are left out if they have literals")
             .requires("mask").below("Masks").hidden();
         Preview: of(Kind::Count, "N", "Print the first N rows of each masked table with their new values, and write nothing").requires("mask").below("Masks").hidden().by(COMMAND);
@@ -399,7 +399,7 @@ settings! {
         Renumber = "renumber": of(Kind::Names, "TABLE", "Renumber the INTEGER PRIMARY KEY of this table if databases share values; repeatable").below("Keys");
         RewriteReferences = "rewrite_references": switch("Change foreign keys along with {renumber}").below("Keys");
         Reference = "reference": of(Kind::Names, "COLUMN=KEY", "Declare a column that refers to a key without REFERENCES, such as visits.place_id=places.id; repeatable").below("Keys").hidden();
-        NoReference = "no_reference": of(Kind::Names, "COLUMN", "Declare that a column refers to no key, such as visits.place_id; repeatable").below("Keys").hidden();
+        NoReference = "no_reference": of(Kind::Names, "COLUMN", "Declare that a column, such as visits.place_id, refers to no key, though its name and values look so; repeatable").below("Keys").hidden();
         Orphans = "orphans": choice("WHAT", &[
             ("refuse", "End the merge with an error that counts them"),
             ("keep", "Keep them; they refer to nothing"),

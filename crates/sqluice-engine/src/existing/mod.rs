@@ -195,8 +195,12 @@ impl Existing {
     /// # Errors
     /// If the connection is one of the caller's, whose descriptor only SQLite has.
     fn descriptor(&self) -> Result<&File> {
-        let by_sqlite =
-            || Error::target(format!("only SQLite can read the pages of {}", self.name.display()));
+        let by_sqlite = || {
+            Error::target(format!(
+                "{} can't be read on all cores: the connection is the caller's, and only SQLite may read its file",
+                self.name.display()
+            ))
+        };
         self.file.descriptor().ok_or_else(by_sqlite)
     }
 

@@ -1,7 +1,8 @@
 //! The tokenizer and its arguments in the option `tokenize`, such as `porter unicode61 remove_diacritics 2`.
 //!
-//! FTS5 reads words of letters, digits and `_`, and literals in single quotes, in which a quote is doubled. SQLite has accepted the text
-//! before it is read here, and a test compares the tokens.
+//! The option is a list of barewords (ASCII letters, digits, `_`, byte 0x1A, and all characters beyond ASCII) and of literals in single quotes, in
+//! which a quote is doubled. Tables whose option does not parse this way are left to SQLite. A test compares the parsed arguments with those
+//! that FTS5 passes to a tokenizer.
 
 /// The tokenizer of a table without the option.
 pub(crate) const DEFAULT: &str = "unicode61";

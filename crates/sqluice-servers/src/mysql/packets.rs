@@ -50,7 +50,7 @@ pub(super) struct ServerError {
     pub text: String,
 }
 
-/// The packets of a connection.
+/// Sends and receives the messages of a connection: splits and joins their packets, and checks the numbers of the packets.
 pub(super) struct Packets {
     socket: Socket,
     /// Received bytes. The bytes in `from..to` are not consumed yet.

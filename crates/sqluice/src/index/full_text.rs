@@ -1,4 +1,4 @@
-//! The full-text indexes of an index run: the settings, the requests made of them, and what is reported.
+//! The full-text indexes of an index run: the settings, the requests for the engine that they become, and the report.
 
 use serde::Serialize;
 use sqluice_core::error::{Error, Result, Setting, message};

@@ -129,7 +129,7 @@ impl TableNames {
             found.extend(self.begun_by(child));
         }
         let own = singulars(&self.words[child].concat());
-        // Removes words after the name of the table, from the end on.
+        // Looks for tables by the whole name, then without its last word, and so on, while that word is a number or one of `BEHIND`.
         loop {
             self.ends_with_table(&words, &mut found);
             // A table of this name takes precedence over a table whose name ends with it.

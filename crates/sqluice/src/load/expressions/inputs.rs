@@ -82,21 +82,26 @@ impl UsedInput {
         Watched { column, guess, evidence, is_number, is_result: false, counting: None }
     }
 
-    /// Returns the error that names `found`, the value because of which the column is TEXT.
-    pub(crate) fn misfit(&self, found: Option<(String, Option<Place>)>) -> Error {
+    /// Returns the error that names `found`, the value because of which the column is TEXT. `first` is the type of the values at the
+    /// beginning of the input, if these were taken for the whole column's.
+    pub(crate) fn misfit(&self, found: Option<(String, Option<Place>)>, first: Option<Inferred>) -> Error {
         let (value, place) = found.unwrap_or_default();
         let value = if value.is_empty() { String::new() } else { format!(" because of {value}") };
+        let numbers = match first {
+            Some(first) => format!("its first values are {}", first.name()),
+            None => "nearly all of its values are numbers".to_owned(),
+        };
         let what = format!(
-            "expressions use column {}, which is TEXT{value}, although nearly all of its values are numbers: they would be compared as text",
+            "expressions use column {}, which is TEXT{value}, although {numbers}: they would be compared as text",
             self.name
         );
         let error = Error::input(what).hint(message![
             Setting::Null.to("TOKEN"),
-            " reads a text as NULL, ",
+            " reads that text as NULL, ",
             Setting::Type.to(format!("{}=REAL", self.name)),
-            " makes numbers of the others, ",
+            " compares numbers as numbers and other text as text, ",
             Setting::Type.to(format!("{}=TEXT", self.name)),
-            " accepts the text"
+            " compares all values as text"
         ]);
         match place {
             Some(place) => error.at(place),

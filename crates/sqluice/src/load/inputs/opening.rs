@@ -4,7 +4,7 @@
 //! |---|---|
 //! | a local file | its first bytes, whatever its name is |
 //! | a pipe | its first bytes, unless the user names the format of all files |
-//! | a URL | its first bytes, unless its name has the extension of a format: the requests of many files would follow one another |
+//! | a URL | its first bytes; not if its name has the extension of a format, because each file would cost a request, one after another |
 
 #[cfg(feature = "archives")]
 pub(super) use within::{Archives, Opened, list};

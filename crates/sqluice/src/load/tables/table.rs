@@ -603,7 +603,7 @@ impl LoadTable {
     /// Checks the expressions of the load for this table, and gives the files the columns that the expressions make.
     ///
     /// # Errors
-    /// If an expression is wrong, or depends on the type of a column that is TEXT although nearly all of its values are numbers.
+    /// If an expression is wrong, or depends on the type of a column that is TEXT although its first or nearly all values are numbers.
     pub(crate) fn find_expressions(&mut self, load: &Request) -> Result<()> {
         if !load.has_expressions() {
             return Ok(());
@@ -625,7 +625,7 @@ impl LoadTable {
                 let field = |file: &LoadFile| file.inputs.as_ref()?.field_named(&input.name);
                 let mut files = self.files.iter_mut();
                 let found = files.find_map(|file| field(file).and_then(|field| file.first_text(field)));
-                return Err(input.misfit(found));
+                return Err(input.misfit(found, None));
             }
         }
         self.expressions = Some(expressions);
@@ -786,7 +786,7 @@ impl LoadTable {
             if turned || input.is_nearly_numbers() {
                 let mut found = None;
                 inputs_source(&mut self.files, &mut |source| found = inputs::first_text(source, at));
-                return Err(input.misfit(found));
+                return Err(input.misfit(found, turned.then_some(before)));
             }
             is_retyped |= before != input.inferred();
         }

@@ -1,4 +1,5 @@
-//! Describes the keys of several columns.
+//! Describes PRIMARY KEY and UNIQUE constraints of more than one column as generator expressions: one column has a value for each group of
+//! rows, and another differs within each group.
 
 use super::super::sample::Cell;
 use super::super::scan::ColumnFacts;

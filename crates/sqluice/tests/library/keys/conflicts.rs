@@ -166,7 +166,7 @@ fn table() -> impl Strategy<Value = String> {
             }
         }
         let options = if rowid || key.is_empty() { "" } else { "WITHOUT ROWID" };
-        // The PRIMARY KEY column is the first or the last one.
+        // The PRIMARY KEY constraint stands before or after all UNIQUE constraints.
         if !key.is_empty() {
             lines.insert(if indexes { 1 } else { lines.len() }, key);
         }
