@@ -134,7 +134,7 @@ class Frames:
         columns = []
         for name, values in zip(self.names, parts, strict=True):
             with column_errors(name):
-                columns.append(_arrow_of(values) or self._in_unit(name, values, number))
+                columns.append(arrow_of(values) or self._in_unit(name, values, number))
         for start, end in itertools.pairwise(_cuts(columns, len(frame))):
             chunk = []
             for name, values in zip(self.names, columns, strict=True):
@@ -207,7 +207,7 @@ def column_errors(name: str) -> AbstractContextManager[None]:
     return library_errors(f"column {name}: the values can't be read", column=name)
 
 
-def _arrow_of(values: Any) -> Any:
+def arrow_of(values: Any) -> Any:
     """Returns a column of a frame as Arrow data if pandas stores it as such, otherwise None. As objects of Python, its values would change."""
     dtype = values.dtype
     if type(dtype).__name__ == "CategoricalDtype" and _is_arrow(dtype.categories.dtype):

@@ -27,6 +27,7 @@ from typing import Any
 from ._arguments import check_arguments
 from ._child import EXACT, Child, Ended
 from ._errors import Error
+from ._frames import arrow_of
 from ._settings import settings_of
 from ._write import quoted, table_args, write_defaults
 
@@ -57,13 +58,13 @@ def pandas_method(table: Any, connection: Any, keys: Sequence[str], rows: Iterab
     return inserted
 
 
-def _taken(keys: Sequence[str], rows: Iterable[Any]) -> list[list[Any]]:
-    """Returns the values of each column."""
+def _taken(keys: Sequence[str], rows: Iterable[Any]) -> list[Any]:
+    """Returns the values of each column: the first as a list, the others as lists or as iterators, because most of them are never needed."""
     if type(rows) is zip:
         # pandas gives a zip of its columns: take these out of it, so that no tuple is made for each row.
-        made = rows.__reduce__()
+        made: Any = rows.__reduce__()
         if made[0] is zip and len(made[1]) == len(keys):
-            return [list(column) for column in made[1]]
+            return [list(made[1][0]), *made[1][1:]]
     columns: list[list[Any]] = [[] for _ in keys]
     for row in rows:
         for column, value in zip(columns, row, strict=True):
@@ -83,7 +84,7 @@ def _warn(table: Any, reason: str) -> None:
     warnings.warn(f"sqluice.pandas_method inserts row by row: {reason}", stacklevel=level)
 
 
-def _by_child(table: Any, connection: Any, keys: Sequence[str], given: list[list[Any]]) -> int:
+def _by_child(table: Any, connection: Any, keys: Sequence[str], given: list[Any]) -> int:
     rows = len(given[0]) if given else 0
     if rows != len(table.frame):
         raise _Ordinary("the frame has several chunks, and a child process would commit each chunk by itself (leave out chunksize)")
@@ -190,14 +191,15 @@ def _look(raw: Any, table: Any, keys: Sequence[str]) -> None:
         cursor.close()
 
 
-def _columns(table: Any, connection: Any, keys: Sequence[str], given: list[list[Any]]) -> list[Any]:
-    """Returns the values of each column as the ordinary INSERT would store them."""
+def _columns(table: Any, connection: Any, keys: Sequence[str], given: list[Any]) -> list[Any]:
+    """Returns the values of each column as the ordinary INSERT would store them. Iterators in `given` become lists if their values are needed."""
     columns: list[Any] = []
     processors = _processors(table, connection, keys)
-    for process, numbers, values in zip(processors, _numbers(table, keys), given, strict=True):
-        if process is None and numbers is not None:
-            columns.append(numbers)
+    for number, (process, buffer) in enumerate(zip(processors, _buffers(table, keys), strict=True)):
+        if process is None and buffer is not None:
+            columns.append(buffer)
             continue
+        values = given[number] = list(given[number])
         kinds = set(map(type, values))
         if process is not None and not kinds <= {type(None), bytes}:
             values = list(map(process, values))
@@ -209,16 +211,20 @@ def _columns(table: Any, connection: Any, keys: Sequence[str], given: list[list[
     return columns
 
 
-def _numbers(table: Any, keys: Sequence[str]) -> list[Any]:
-    """Returns the values of each column that the frame has as a buffer of integers or floats; None for the other columns."""
+def _buffers(table: Any, keys: Sequence[str]) -> list[Any]:
+    """Returns the values of each column that the frame has as a buffer of integers or floats, or as text of Arrow; None for the other columns."""
     frame = table.frame
     levels = len(keys) - len(frame.columns)
     if levels < 0:
         return [None] * len(keys)
-    buffers = []
+    buffers: list[Any] = []
     for position, dtype in enumerate(frame.dtypes):
-        is_buffer = str(dtype) in ("int64", "float64") and type(dtype).__module__.startswith("numpy")
-        buffers.append(memoryview(frame.iloc[:, position].to_numpy().copy()) if is_buffer else None)
+        values = frame.iloc[:, position]
+        if str(dtype) in ("int64", "float64") and type(dtype).__module__.startswith("numpy"):
+            buffers.append(memoryview(values.to_numpy().copy()))
+        else:
+            text = arrow_of(values) if type(dtype).__name__ == "StringDtype" else None
+            buffers.append(text.chunk(0) if text is not None and text.num_chunks == 1 else None)
     return [None] * levels + buffers
 
 
