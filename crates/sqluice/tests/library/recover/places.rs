@@ -9,10 +9,10 @@ use sqluice_format::salvage::{Salvage, Types};
 
 use super::support::{recovered, rows};
 
-const PAGE_BYTES: usize = 1024;
+pub(super) const PAGE_BYTES: usize = 1024;
 
 /// Makes a database from statements, and calls `test` with its path, and the leaves below the roots of these tables or indexes, in order.
-fn with<const TREES: usize>(
+pub(super) fn with<const TREES: usize>(
     statements: &str,
     trees: [&str; TREES],
     test: impl FnOnce(&Path, [Vec<usize>; TREES]),
@@ -40,7 +40,7 @@ fn leaves(bytes: &[u8], root: u32) -> Vec<usize> {
     }
 }
 
-fn change(path: &Path, change: impl FnOnce(&mut [&mut [u8]])) {
+pub(super) fn change(path: &Path, change: impl FnOnce(&mut [&mut [u8]])) {
     let mut bytes = fs::read(path).unwrap();
     change(&mut bytes.chunks_mut(PAGE_BYTES).collect::<Vec<_>>());
     fs::write(path, bytes).unwrap();
@@ -61,7 +61,7 @@ fn copy(path: &Path, from: usize, to: usize) {
     });
 }
 
-const MANY: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 600)";
+pub(super) const MANY: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 600)";
 
 #[test]
 fn leaves_that_changed_places_are_put_back_also_if_their_rows_lack_the_last_column() {
