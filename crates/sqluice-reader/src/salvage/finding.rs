@@ -144,6 +144,8 @@ pub struct Finding {
     pub copied_pages: u64,
     /// The number of pages of trees that have a fault.
     pub faulty_pages: u64,
+    /// `true` if leaves of a tree have different depths: pages are in wrong places.
+    pub is_uneven: bool,
     /// The number of rows whose overflow pages are lost, but no field that is not computed from others.
     pub cut_rows: u64,
     /// The indexes that have entries of lost rows.
@@ -286,6 +288,7 @@ impl Finding {
             index_pages: 0,
             copied_pages: 0,
             faulty_pages: 0,
+            is_uneven: owners.is_uneven,
             cut_rows: 0,
             witnesses: Vec::new(),
         };

@@ -7,6 +7,8 @@
 //! ```
 //!
 //! Interior pages of tables are only hints. Of several claims to a page, the best counts: rowids that fit, named by a page without a fault.
+//! All leaves of a tree have the same depth: below an interior page are leaves alone or interior pages alone, and the fewer of them are in
+//! wrong places.
 
 use std::collections::HashMap;
 
@@ -75,6 +77,8 @@ pub struct Owners {
     rivals: HashMap<u32, Vec<(u32, u8)>>,
     /// The lost pages of all trees.
     pub lost: Vec<LostPage>,
+    /// `true` if leaves of a tree have different depths.
+    pub is_uneven: bool,
 }
 
 /// A claim to a page.
@@ -85,6 +89,19 @@ struct Claim {
     keys: KeyRange,
     is_parent_whole: bool,
     depth: usize,
+    /// The place of the page among its siblings.
+    place: Place,
+}
+
+/// The relation of a page's kind to those of its siblings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Most siblings are of the same kind, leaf or interior page.
+    Alike,
+    /// As many siblings are of the other kind.
+    Unknown,
+    /// Most siblings are of the other kind.
+    Wrong,
 }
 
 /// Returns `true` if a page can't be a page of a tree: the page of SQLite's locks, or a page of the pointer map.
@@ -178,8 +195,10 @@ impl Owners {
             keys: KeyRange::default(),
             is_parent_whole: true,
             depth: 0,
+            place: Place::Alike,
         };
         let mut claims = vec![first];
+        let mut leaf_depth = None;
         while let Some(claim) = claims.pop() {
             let lose =
                 |why| LostPage { tree, page: claim.page, why, gap: claim.gap, keys: claim.keys.clone() };
@@ -210,6 +229,10 @@ impl Owners {
                     continue;
                 }
             };
+            if claim.place == Place::Wrong {
+                self.lost.push(lose("its depth differs from that of its siblings"));
+                continue;
+            }
             let fit = fit(about.rowids, claim.gap);
             // A sound page names a page for other rowids: the page was replaced. Below an interior page that was replaced are rows of other
             // tables.
@@ -230,7 +253,7 @@ impl Owners {
                 }
                 is_among = fits == Some(true);
             }
-            let fit = if is_among { fit } else { Fit::Overlapping };
+            let fit = if is_among && claim.place == Place::Alike { fit } else { Fit::Overlapping };
             let is_bounded = claim.gap.0.is_some() && claim.gap.1.is_some();
             let score = 1
                 + 2 * u8::from(claim.is_parent_whole)
@@ -250,8 +273,26 @@ impl Owners {
                 false => self.key_ranges.insert(claim.page, claim.keys.clone()),
             };
             if !is_interior {
+                self.is_uneven |= leaf_depth.is_some_and(|depth| depth != claim.depth);
+                leaf_depth = Some(claim.depth);
                 continue;
             }
+            let is_leaf = |child: u32| {
+                let kind = facts.get((child as usize).checked_sub(1)?)?.kind?;
+                (kind.is_index() == root.is_index).then_some(kind.is_leaf())
+            };
+            let of_kind = |leaf: bool| {
+                salvage.children.iter().filter(|(child, _)| is_leaf(*child) == Some(leaf)).count()
+            };
+            let (leaves, interiors) = (of_kind(true), of_kind(false));
+            let place = |child: u32| match is_leaf(child) {
+                // Children that a damaged page names may be none of its own.
+                _ if !salvage.is_whole => Place::Alike,
+                None => Place::Alike,
+                Some(_) if leaves == interiors => Place::Unknown,
+                Some(is_leaf) if is_leaf == (leaves > interiors) => Place::Alike,
+                Some(_) => Place::Wrong,
+            };
             let mut low = claim.gap.0;
             let mut low_key = claim.keys.low.clone();
             for (number, &(child, key)) in salvage.children.iter().enumerate() {
@@ -277,6 +318,7 @@ impl Owners {
                     keys: range,
                     is_parent_whole: salvage.is_whole,
                     depth: claim.depth + 1,
+                    place: place(child),
                 });
                 low = high.or(low);
             }

@@ -210,6 +210,7 @@ impl Found {
             || file.is_mended
             || has_strays
             || finding.cut_rows > 0
+            || finding.is_uneven
             || meeting > 0
             || file.is_unreadable()
             || !plan.lost_and_found.is_empty() && !recover.deleted
