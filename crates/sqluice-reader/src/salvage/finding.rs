@@ -393,7 +393,7 @@ impl Finding {
     fn disown(&mut self, page: u32, why: &'static str, owners: &mut Owners) {
         if let Some(tree) = owners.of(page) {
             let keys = KeyRange::default();
-            self.lost.push(LostPage { tree, page, why, gap: (None, None), keys });
+            self.lost.push(LostPage { tree, page, why, gap: (None, None), is_wide: false, keys });
         }
         owners.give(page, None);
     }
@@ -412,7 +412,8 @@ impl Finding {
         // Leaves that the survey has shown to have rows of their table are not read again.
         let known = |number: u32| {
             let owner = owners.of(number)?;
-            let table = sought.trees[owner].table.as_ref().filter(|_| owners.rivals(number).next().is_none())?;
+            let table =
+                sought.trees[owner].table.as_ref().filter(|_| owners.rivals(number).next().is_none())?;
             let (about, shape) = sought.shaped(number).filter(|(_, shape)| all_fit(table, shape))?;
             Some(Seen {
                 tree: Some(owner),
@@ -549,7 +550,8 @@ impl Finding {
         let facts = sought.facts;
         let mut replaced = BTreeSet::new();
         let fills_gap = |tree: usize, rowids: (i64, i64)| {
-            owners.lost.iter().any(|lost| lost.tree == tree && fills(rowids, lost.gap))
+            let mut of_tree = owners.lost.iter().filter(|lost| lost.tree == tree && !lost.is_wide);
+            of_tree.any(|lost| fills(rowids, lost.gap))
         };
         let mut gapped: Vec<usize> = owners.lost.iter().map(|lost| lost.tree).collect();
         gapped.sort_unstable();
@@ -835,6 +837,8 @@ struct Places {
     owned: Vec<BTreeMap<i64, i64>>,
     /// The gaps of each tree, in order.
     gaps: Vec<Vec<Gap>>,
+    /// The gaps of each tree whose pages are among others of the tree.
+    wide_gaps: Vec<Vec<Gap>>,
     /// The keys of the lost pages of each tree.
     key_gaps: Vec<Vec<KeyRange>>,
     /// The rowids that leaves of no tree have already, for each tree: the last by the first.
@@ -851,11 +855,13 @@ impl Places {
             is_damaged: vec![false; count],
             owned: vec![BTreeMap::new(); count],
             gaps: vec![Vec::new(); count],
+            wide_gaps: vec![Vec::new(); count],
             key_gaps: vec![Vec::new(); count],
             taken: vec![BTreeMap::new(); count],
         };
         for lost in &owners.lost {
-            places.gaps[lost.tree].push(lost.gap);
+            let gaps = if lost.is_wide { &mut places.wide_gaps } else { &mut places.gaps };
+            gaps[lost.tree].push(lost.gap);
             if trees[lost.tree].is_index {
                 places.key_gaps[lost.tree].push(lost.keys.clone());
             }
@@ -863,6 +869,11 @@ impl Places {
             places.is_gone[lost.tree] |= trees[lost.tree].root == Some(lost.page);
         }
         places.gaps.iter_mut().for_each(|gaps| gaps.sort_unstable());
+        // A damaged page has as many of these gaps as it has children.
+        places.wide_gaps.iter_mut().for_each(|gaps| {
+            gaps.sort_unstable();
+            gaps.dedup();
+        });
         for (tree, leaves) in leaves.iter().enumerate() {
             places.is_damaged[tree] |= leaves.iter().any(|leaf| leaf.origin == Origin::Shape);
             places.is_gone[tree] |= !leaves.is_empty();
@@ -908,10 +919,14 @@ impl Places {
                 }
                 (None, true) => !self.gaps[tree].is_empty(),
             };
+            let mut wide_gaps = self.wide_gaps[tree].iter();
+            let has_wide_gap = wide_gaps.any(|gap| fills(orphan.rowids, *gap))
+                && !overlaps(&self.owned[tree], orphan.rowids);
             let (rank, origin) = match () {
                 () if self.is_gone[tree] => (if is_full { 0 } else { 1 }, Origin::Shape),
                 () if is_proved && freelist_is_whole => (0, Origin::Gap),
                 () if has_gap => (0, Origin::Shape),
+                () if has_wide_gap && !is_copy => (0, Origin::Shape),
                 () if is_copy => continue,
                 () if self.is_damaged[tree] && !overlaps(&self.owned[tree], orphan.rowids) => {
                     (if is_full { 2 } else { 3 }, Origin::Shape)

@@ -59,6 +59,8 @@ pub struct LostPage {
     pub why: &'static str,
     /// The rowids that the page had, in a rowid table.
     pub gap: Gap,
+    /// `true` if the key of the page is damaged, so that the gap is that of its parent, which has other pages in it.
+    pub is_wide: bool,
     /// The keys that the page had, in a WITHOUT ROWID table.
     pub keys: KeyRange,
 }
@@ -86,6 +88,7 @@ pub struct Owners {
 struct Claim {
     page: u32,
     gap: Gap,
+    is_wide: bool,
     keys: KeyRange,
     is_parent_whole: bool,
     depth: usize,
@@ -192,6 +195,7 @@ impl Owners {
         let first = Claim {
             page: root.page,
             gap: (None, None),
+            is_wide: false,
             keys: KeyRange::default(),
             is_parent_whole: true,
             depth: 0,
@@ -200,8 +204,14 @@ impl Owners {
         let mut claims = vec![first];
         let mut leaf_depth = None;
         while let Some(claim) = claims.pop() {
-            let lose =
-                |why| LostPage { tree, page: claim.page, why, gap: claim.gap, keys: claim.keys.clone() };
+            let lose = |why| LostPage {
+                tree,
+                page: claim.page,
+                why,
+                gap: claim.gap,
+                is_wide: claim.is_wide,
+                keys: claim.keys.clone(),
+            };
             let Some(about) = (claim.page as usize).checked_sub(1).and_then(|at| facts.get(at)) else {
                 self.lost.push(lose("the file has no such page"));
                 continue;
@@ -300,7 +310,13 @@ impl Owners {
                     Some(key) => Some(claim.gap.1.map_or(key, |high| key.min(high))),
                     None => claim.gap.1,
                 };
-                let gap = if root.is_index { (None, None) } else { (low, high) };
+                // Keys ascend. A key that does not says nothing about its page.
+                let is_wide = key.is_some_and(|key| low.is_some_and(|low| key <= low)) && !root.is_index;
+                let gap = match (root.is_index, is_wide) {
+                    (true, _) => (None, None),
+                    (false, true) => claim.gap,
+                    (false, false) => (low, high),
+                };
                 // A page with a fault may lack children, so that its keys are not next to the children that they divide.
                 let range = match salvage.is_whole {
                     true => {
@@ -315,12 +331,13 @@ impl Owners {
                 claims.push(Claim {
                     page: child,
                     gap,
+                    is_wide,
                     keys: range,
                     is_parent_whole: salvage.is_whole,
                     depth: claim.depth + 1,
                     place: place(child),
                 });
-                low = high.or(low);
+                low = if is_wide { low } else { high.or(low) };
             }
         }
         Ok(())

@@ -103,7 +103,8 @@ impl PageRows {
                 match chains.read(file, (number, entry.number, cell), record, payload)? {
                     Some(is_sure) => is_doubtful = !is_sure,
                     None => {
-                        let needed = needed_fields.and_then(|fields| needed_bytes(record, cell, fields, types));
+                        let needed =
+                            needed_fields.and_then(|fields| needed_bytes(record, cell, fields, types));
                         let is_enough = match needed {
                             Some(needed) => chains.read_start(file, cell, (record, needed), payload)?,
                             None => false,

@@ -165,8 +165,7 @@ pub(super) fn witnesses(
         known.insert(table, Known::of(file, chains, (sought.facts, &leaves[table]), context)?);
     }
     let table_of = |page: u32| tables[owners.of(page)?];
-    let is_wanted =
-        |page: u32| sought.facts[page as usize - 1].entries > 0 && table_of(page).is_some();
+    let is_wanted = |page: u32| sought.facts[page as usize - 1].entries > 0 && table_of(page).is_some();
     let runs = match known.is_empty() {
         true => Vec::new(),
         false => on_all_cores(file, sought.threads, context, is_wanted, |first, bytes| {

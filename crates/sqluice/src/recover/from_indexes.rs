@@ -163,10 +163,7 @@ pub(super) fn write(
                 let sql =
                     format!("INSERT INTO {table} ({rowid}{listed}) VALUES ({places}) ON CONFLICT DO {then}");
                 let mut insert = connection.prepare_cached(&sql).map_err(cannot)?;
-                insert
-                    .execute(params_from_iter(values.iter().map(Bound::given)))
-                    .map_err(cannot)
-                    .map(drop)
+                insert.execute(params_from_iter(values.iter().map(Bound::given))).map_err(cannot).map(drop)
             })?;
         }
     }

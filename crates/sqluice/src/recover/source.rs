@@ -178,14 +178,8 @@ impl Rows<'_, '_> {
     fn unusual(&mut self, rowid: i64, record: &[u8]) -> Result<()> {
         let mut types = std::mem::take(&mut self.types);
         let is_read = read_types(record, record.len(), &mut types) == Some(true);
-        let row = SavedRow {
-            rowid,
-            record,
-            types: &types,
-            in_order: true,
-            overflows: false,
-            is_doubtful: false,
-        };
+        let row =
+            SavedRow { rowid, record, types: &types, in_order: true, overflows: false, is_doubtful: false };
         let given = if is_read { self.row(&row) } else { Ok(()) };
         self.types = types;
         given
@@ -229,7 +223,8 @@ fn has_nan(record: &[u8]) -> bool {
         while at < header as usize {
             let (serial, n) = varint::read(record.get(at..)?)?;
             let bytes = SerialType(serial).content_bytes()? as usize;
-            if serial == REAL && f64::from_bits(record::int(record.get(body..body + bytes)?) as u64).is_nan() {
+            if serial == REAL && f64::from_bits(record::int(record.get(body..body + bytes)?) as u64).is_nan()
+            {
                 return Some(());
             }
             (at, body) = (at + n, body + bytes);

@@ -241,7 +241,9 @@ fn rows_whose_lost_overflow_pages_had_generated_columns_only_are_saved() {
 fn on_conflict_clauses_of_the_schema_lose_no_row() {
     for clause in ["REPLACE", "IGNORE", "FAIL", "ROLLBACK"] {
         let table = "CREATE TABLE t (a INTEGER PRIMARY KEY, b INT UNIQUE)";
-        let declared = format!("CREATE TABLE t (a INTEGER PRIMARY KEY, b INT NOT NULL ON CONFLICT {clause} UNIQUE ON CONFLICT {clause})");
+        let declared = format!(
+            "CREATE TABLE t (a INTEGER PRIMARY KEY, b INT NOT NULL ON CONFLICT {clause} UNIQUE ON CONFLICT {clause})"
+        );
         // The index is damaged, and the rows have keys twice.
         let statements = format!(
             "{table}; INSERT INTO t VALUES (1, 10), (2, 20), (3, 30); CREATE TABLE u (a INTEGER PRIMARY KEY, b INT);
