@@ -202,7 +202,7 @@ fn rows_of_the_widest_table_are_put_aside() {
 fn rows_whose_lost_overflow_pages_had_generated_columns_only_are_saved() {
     let statements = "PRAGMA page_size = 1024;
         CREATE TABLE t (a TEXT, b TEXT AS (a || 'x') STORED);
-        INSERT INTO t SELECT 'short'; INSERT INTO t SELECT 'abc' || hex(zeroblob(1500)); INSERT INTO t SELECT 'def' || hex(zeroblob(1600))";
+        INSERT INTO t SELECT 'short'; INSERT INTO t SELECT 'abc' || hex(zeroblob(1500))";
     with(statements, |path| {
         let all = rows(path);
         let root = root(path, "t");
@@ -223,7 +223,7 @@ fn rows_whose_lost_overflow_pages_had_generated_columns_only_are_saved() {
             damaged[(chain[lost] as usize - 1) * 1024..][..1024].fill(0xfe);
             fs::write(path, damaged).unwrap();
             let (target, report) = recovered(path);
-            assert!(report.saved.damaged && report.saved.tables[0].rows == 3, "{lost}: {:?}", report.saved);
+            assert!(report.saved.damaged && report.saved.tables[0].rows == 2, "{lost}: {:?}", report.saved);
             assert!(rows(&target) == all, "{lost}");
         }
         for lost in 0..3 {
@@ -232,7 +232,7 @@ fn rows_whose_lost_overflow_pages_had_generated_columns_only_are_saved() {
             fs::write(path, damaged).unwrap();
             let (target, report) = recovered(path);
             assert_eq!(report.saved.tables[0].lost_rows, 1, "{lost}: {:?}", report.saved);
-            assert_eq!(rows(&target)["t"].len(), 2, "{lost}");
+            assert_eq!(rows(&target)["t"].len(), 1, "{lost}");
         }
     });
 }
@@ -240,16 +240,12 @@ fn rows_whose_lost_overflow_pages_had_generated_columns_only_are_saved() {
 #[test]
 fn on_conflict_clauses_of_the_schema_lose_no_row() {
     for clause in ["REPLACE", "IGNORE", "FAIL", "ROLLBACK"] {
-        let table = "CREATE TABLE t (a INTEGER PRIMARY KEY, b INT UNIQUE)";
         let declared = format!(
             "CREATE TABLE t (a INTEGER PRIMARY KEY, b INT NOT NULL ON CONFLICT {clause} UNIQUE ON CONFLICT {clause})"
         );
-        // The index is damaged, and the rows have keys twice.
         let statements = format!(
-            "{table}; INSERT INTO t VALUES (1, 10), (2, 20), (3, 30); CREATE TABLE u (a INTEGER PRIMARY KEY, b INT);
-             INSERT INTO u VALUES (1, 10), (2, 20), (3, 10), (4, NULL); PRAGMA writable_schema = ON;
-             UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'u'), sql = '{declared}' WHERE name = 't';
-             DELETE FROM sqlite_schema WHERE name = 'u'"
+            "CREATE TABLE t (a INTEGER PRIMARY KEY, b INT); INSERT INTO t VALUES (1, 10), (2, 20), (3, 10), (4, NULL);
+             PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = '{declared}' WHERE name = 't'"
         );
         with(&statements, |path| {
             let (target, report) = recovered(path);
