@@ -36,6 +36,8 @@ pub struct Chains {
     /// For each page, `true` if it is a leaf that a tree names.
     of_trees: Vec<AtomicBool>,
     meeting: AtomicU64,
+    /// The number of entries whose chains go on where the entries end.
+    unended: AtomicU64,
     /// A bit for each page that a tree has; empty until all trees are known.
     taken: Vec<u64>,
 }
@@ -49,6 +51,7 @@ impl Chains {
             ended: (0..pages).map(|_| AtomicU16::new(0)).collect(),
             of_trees: (0..pages).map(|_| AtomicBool::new(false)).collect(),
             meeting: AtomicU64::new(0),
+            unended: AtomicU64::new(0),
             taken: Vec::new(),
         }
     }
@@ -61,6 +64,11 @@ impl Chains {
     /// Returns the number of pages that the chains of two entries have.
     pub fn meeting(&self) -> u64 {
         self.meeting.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of entries on leaves of trees whose chains go on where the entries end: the last page is damaged, or another one.
+    pub fn unended(&self) -> u64 {
+        self.unended.load(Ordering::Relaxed)
     }
 
     /// Returns `true` if an entry claims the page.
@@ -115,6 +123,7 @@ impl Chains {
         if !is_taken(is_ended) {
             return Ok(false);
         }
+        self.unended.fetch_add(u64::from(!is_ended && self.is_of_tree(leaf)), Ordering::Relaxed);
         let claim = key(leaf, number) | if is_ended { 0 } else { DOUBTFUL };
         for page in pages {
             self.counts[page as usize - 1].fetch_add(1, Ordering::Relaxed);

@@ -212,6 +212,7 @@ impl Found {
             || finding.cut_rows > 0
             || finding.is_uneven
             || meeting > 0
+            || finding.chains.unended() > 0
             || file.is_unreadable()
             || !plan.lost_and_found.is_empty() && !recover.deleted
             || !finding.freelist_is_whole
