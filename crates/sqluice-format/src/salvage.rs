@@ -35,7 +35,7 @@ pub struct Salvage {
     pub lost: usize,
     /// `true` if the page has no fault.
     pub is_whole: bool,
-    /// What the rows of a leaf of a table have in common. Only counts if the page is whole.
+    /// The numbers of fields and the kinds of values of the rows of a table's leaf. Only counts if the page is whole.
     pub shape: Shape,
     order: Vec<usize>,
     missing: Vec<usize>,

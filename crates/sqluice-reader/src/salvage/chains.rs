@@ -66,7 +66,7 @@ impl Chains {
         self.meeting.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of entries on leaves of trees whose chains go on where the entries end: the last page is damaged, or another one.
+    /// Returns the number of entries on leaves of trees whose chains go on where the entries end: the last page is damaged.
     pub fn unended(&self) -> u64 {
         self.unended.load(Ordering::Relaxed)
     }

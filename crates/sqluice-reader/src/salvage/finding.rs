@@ -33,7 +33,7 @@ pub struct SoughtTree {
     pub table: Option<Table>,
     /// The entries of an index, as rows of a WITHOUT ROWID table. They tell pages of the index apart from pages of such tables.
     pub entries: Option<Table>,
-    /// The number of leading fields after which all fields of the table's records are computed from them; `None` if it is that of all fields.
+    /// The number of leading fields of the table's records after which all fields are computed from others; `None` if the last field is not.
     pub needed_fields: Option<usize>,
     /// The number of the tree of an index's table.
     pub table_tree: Option<usize>,
