@@ -175,8 +175,8 @@ impl Chains {
         Ok((is_whole && payload.len() == cell.payload_bytes).then_some(is_sure))
     }
 
-    /// Reads the start of the payload of an entry whose chain is broken, as far as its pages are known to be no other's: no entry and no tree
-    /// has them, and each names a next page that the database may have had. Returns `true` if the first `needed` bytes were read.
+    /// Reads the start of the payload of an entry whose chain is broken, as far as its pages are known to be its own: no other entry and no
+    /// tree has them, and each names a next page that the database may have had. Returns `true` if the first `needed` bytes were read.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -222,8 +222,8 @@ impl Chains {
         self.of_trees.get((leaf as usize).wrapping_sub(1)).is_some_and(|is| is.load(Ordering::Relaxed))
     }
 
-    /// Calls `take` with each page of a chain, the page that it names, and its content, while it returns `true`. Returns `None` if the chain is broken, and
-    /// `Some(false)` if its last page names another page.
+    /// Calls `take` with each page of a chain, the page that it names, and its content, while it returns `true`. Returns `None` if the chain
+    /// is broken, and `Some(false)` if its last page names another page.
     fn follow(
         &self,
         file: &DamagedFile,
