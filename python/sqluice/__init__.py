@@ -62,6 +62,7 @@ from ._report import (
     ReplacedTable,
     Replacement,
     Report,
+    RowidRange,
     SavedTable,
     SecondPlace,
     SelectedRows,
@@ -70,6 +71,7 @@ from ._report import (
     TableReport,
     UnpackReport,
     Unverified,
+    Witness,
 )
 from ._sqluice import __version__, sqlite_version
 from ._stores import BlobStore, EntityStore, EntityType, Filter, Written, field
@@ -128,6 +130,7 @@ __all__ = [
     "ReplacedTable",
     "Replacement",
     "Report",
+    "RowidRange",
     "Rows",
     "SavedTable",
     "SecondPlace",
@@ -139,6 +142,7 @@ __all__ = [
     "UnpackReport",
     "Unverified",
     "UsageError",
+    "Witness",
     "Writer",
     "Written",
     "__version__",

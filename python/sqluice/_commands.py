@@ -419,6 +419,7 @@ def recover(
     schema: str | os.PathLike[str] | None = None,
     strict: bool = False,
     deleted: bool = False,
+    from_indexes: bool = False,
     ignore_wal: bool = False,
     overwrite: bool = False,
     threads: int | None = None,
@@ -431,8 +432,8 @@ def recover(
     -journal is used as SQLite would use it.
 
     schema: statements that declare the tables of a database whose schema is lost, or the path of a file with them. strict: puts rows that match a
-    table only by the number and kinds of their columns into lost_and_found. deleted: saves the rows of freed pages, too. ignore_wal: uses neither
-    the -wal nor the -journal beside the database. `damaged` in the report is False if no damage was found.
+    table only by the number and kinds of their columns into lost_and_found. deleted: saves the rows of freed pages, too. from_indexes: saves
+    the columns that indexes still have of lost rows, in lost_and_found. ignore_wal: uses neither the -wal nor the -journal beside the database. `damaged` in the report is False if no damage was found.
     """
     check_arguments(recover, locals())
     settings = settings_of("recover", locals(), schema=statements_given(schema))

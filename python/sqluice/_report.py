@@ -748,6 +748,26 @@ class LostPage:
 
 
 @dataclass(frozen=True, slots=True)
+class RowidRange:
+    """Rowids without gaps."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """An index that has columns of lost rows."""
+
+    index: str
+    columns: tuple[str, ...]
+    rows: int
+    """The number of lost rows of which the index has these columns."""
+    rowids: tuple[RowidRange, ...]
+    """The rowids of these rows, in order: the first twenty ranges without gaps."""
+
+
+@dataclass(frozen=True, slots=True)
 class SavedTable:
     """The rows that were saved of a table in a damaged database."""
 
@@ -770,16 +790,22 @@ class SavedTable:
     lost_page_count: int
     lost_pages: tuple[LostPage, ...]
     """The first twenty lost pages."""
+    indexed_lost_rows: int
+    """The number of lost rows of which an index has columns."""
+    witnesses: tuple[Witness, ...]
+    """The indexes that have columns of lost rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRows:
-    """Rows of no known table that have the same number and kinds of columns."""
+    """Rows of no known table that have the same number and kinds of columns, or the columns that indexes have of a table's lost rows."""
 
     table: str
     """The name of the table that has the rows."""
     rows: int
     columns: int
+    of_table: str | None
+    """The table whose lost rows these are, if their columns come from indexes."""
 
 
 @dataclass(frozen=True, slots=True)

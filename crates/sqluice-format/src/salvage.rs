@@ -12,7 +12,7 @@
 
 use crate::cell::PAGE_NUMBER_BYTES;
 use crate::page::{CELL_POINTER_BYTES, DATABASE_HEADER_BYTES, Geometry, PageKind};
-use crate::value::SerialType;
+use crate::value::{Class, SerialType};
 use crate::varint;
 use crate::view::{CellView, PageView};
 
@@ -35,11 +35,46 @@ pub struct Salvage {
     pub lost: usize,
     /// `true` if the page has no fault.
     pub is_whole: bool,
+    /// The numbers of fields and the kinds of values of the rows of a table's leaf. Only counts if the page is whole.
+    pub shape: Shape,
     order: Vec<usize>,
     missing: Vec<usize>,
     spans: Vec<(usize, usize)>,
     /// A bit for each byte of the page at which a cell begins.
     starts: Vec<u64>,
+}
+
+/// The numbers of fields and the kinds of values of all rows of a leaf.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// `true` if the headers of all records are on the leaf, so that the shape counts.
+    pub is_known: bool,
+    /// The least number of fields of a row.
+    pub fewest: usize,
+    /// For each field that some row has, the storage classes of its values, each as the bit [`Shape::bit`].
+    pub classes: Vec<u8>,
+}
+
+impl Shape {
+    /// Returns the bit of a storage class.
+    pub fn bit(class: Class) -> u8 {
+        1 << class as u8
+    }
+
+    fn clear(&mut self) {
+        (self.is_known, self.fewest) = (true, usize::MAX);
+        self.classes.clear();
+    }
+
+    fn add(&mut self, types: &[u64]) {
+        self.fewest = self.fewest.min(types.len());
+        if self.classes.len() < types.len() {
+            self.classes.resize(types.len(), 0);
+        }
+        for (classes, serial) in self.classes.iter_mut().zip(types) {
+            *classes |= SerialType(*serial).class().map_or(0, Shape::bit);
+        }
+    }
 }
 
 /// A sound entry.
@@ -89,6 +124,7 @@ impl Salvage {
         self.children.clear();
         self.missing.clear();
         (self.lost, self.is_whole) = (0, false);
+        self.shape.clear();
         let clipped: Vec<u8>;
         let (view, was_clipped) = match PageView::new(bytes, number, geometry) {
             Some(view) if !has_pointers_in_cells(bytes, number, view.cells()) => (view, false),
@@ -123,14 +159,18 @@ impl Salvage {
             {
                 self.children.push((child, None));
             }
-            let sound = view.entry(index).filter(|cell| {
-                read_types(view.bytes(cell.local.clone()), cell.payload_bytes, types).is_some()
-            });
-            let Some(cell) = sound else {
+            let mut read =
+                |cell: &CellView| read_types(view.bytes(cell.local.clone()), cell.payload_bytes, types);
+            let sound = view.entry(index).and_then(|cell| read(&cell).map(|is_read| (cell, is_read)));
+            let Some((cell, is_read)) = sound else {
                 self.lost += 1;
                 self.missing.push(index);
                 continue;
             };
+            match is_read {
+                true if !kind.is_index() => self.shape.add(types),
+                _ => self.shape.is_known &= is_read,
+            }
             let bytes = view.cell_bytes(index, &cell);
             cell_bytes += bytes;
             ascends &= kind.is_index() || before.is_none_or(|before| before < cell.rowid);

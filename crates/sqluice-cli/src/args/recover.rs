@@ -17,6 +17,9 @@ use crate::settings::{self, Flags};
 /// of the table. All other rows go to tables lost_and_found_1, lost_and_found_2 and so on. Rows whose key another row has go to
 /// conflicts_TABLE, and rows that break a constraint to rejected_TABLE.
 ///
+/// If an index still has entries of lost rows, the report says which rows, and --from-indexes saves the columns that the index has, in
+/// lost_and_found tables.
+///
 /// If the start of the file is lost, page size and encoding follow from the pages, and --schema gives the tables. The exit status is 0 if
 /// no damage was found, and 3 if some was, also with --dry-run.
 #[derive(Debug, ClapArgs)]

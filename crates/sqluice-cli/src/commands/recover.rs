@@ -60,10 +60,9 @@ fn summarize(report: &RecoverReport, printer: &Printer) {
     for table in saved.tables.iter().filter(is_notable) {
         printer.note(&format!("  {table}"));
         table.lost_pages.iter().for_each(|page| printer.detail(&format!("    {page}")));
+        table.witnesses.iter().for_each(|witness| printer.note(&format!("    {witness}")));
     }
-    for found in &saved.lost_and_found {
-        printer.note(&format!("  {}: {} of no known table", found.table, counted(found.rows, "row")));
-    }
+    saved.lost_and_found.iter().for_each(|found| printer.note(&format!("  {found}")));
     saved.remarks.iter().for_each(|remark| printer.note(&format!("  {remark}")));
     match saved.damaged {
         true => {

@@ -463,6 +463,7 @@ settings! {
             .long("Take tables from the CREATE TABLE and CREATE INDEX statements in this file, for a database whose schema is lost. A table that the schema of the database still has is declared as that schema says [default: the schema of the database]");
         Strict: switch("Put rows into lost_and_found that match a table only by the number and kinds of their columns, instead of into that table");
         Deleted = "deleted": switch("Save the rows of freed pages, too, in lost_and_found [default: deleted rows stay deleted]").hidden();
+        FromIndexes = "from_indexes": switch("Save the columns that indexes still have of lost rows, in lost_and_found [default: the report counts these rows]");
         IgnoreWal = "ignore_wal": switch("Do not use the -wal and the -journal beside the database [default: use them as SQLite would]").hidden();
         Threads: THREADS.below(RESOURCES).hidden();
         Memory: MEMORY;

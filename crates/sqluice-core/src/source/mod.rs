@@ -112,6 +112,22 @@ pub trait Sink {
         self.rows(&Picked::new(batch, kept).batch()).map_err(|refused| kept.of_all(refused))
     }
 
+    /// Returns `true` if the sink takes rows as records: see [`Sink::record`].
+    fn takes_records(&self) -> bool {
+        false
+    }
+
+    /// Takes a row as the record that the table stores: its values have the types of the columns, and the row keeps all constraints. A
+    /// part of a source that has records, and knows this of them, may give rows to a sink that takes records in this way, each in its place
+    /// between the batches.
+    ///
+    /// # Errors
+    /// If the row can't be stored, or the run is over.
+    fn record(&mut self, rowid: i64, record: &[u8]) -> Result<()> {
+        let _ = (rowid, record);
+        Err(Error::usage("this sink takes no records"))
+    }
+
     /// Returns `true` if the sink wants the lines of rows: see [`Sink::lines`].
     fn wants_lines(&self) -> bool {
         false

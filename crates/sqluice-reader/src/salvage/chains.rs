@@ -36,6 +36,10 @@ pub struct Chains {
     /// For each page, `true` if it is a leaf that a tree names.
     of_trees: Vec<AtomicBool>,
     meeting: AtomicU64,
+    /// The number of entries whose chains go on where the entries end.
+    unended: AtomicU64,
+    /// A bit for each page that a tree has; empty until all trees are known.
+    taken: Vec<u64>,
 }
 
 impl Chains {
@@ -47,6 +51,8 @@ impl Chains {
             ended: (0..pages).map(|_| AtomicU16::new(0)).collect(),
             of_trees: (0..pages).map(|_| AtomicBool::new(false)).collect(),
             meeting: AtomicU64::new(0),
+            unended: AtomicU64::new(0),
+            taken: Vec::new(),
         }
     }
 
@@ -58,6 +64,11 @@ impl Chains {
     /// Returns the number of pages that the chains of two entries have.
     pub fn meeting(&self) -> u64 {
         self.meeting.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of entries on leaves of trees whose chains go on where the entries end: the last page is damaged.
+    pub fn unended(&self) -> u64 {
+        self.unended.load(Ordering::Relaxed)
     }
 
     /// Returns `true` if an entry claims the page.
@@ -100,7 +111,7 @@ impl Chains {
         is_taken: impl Fn(bool) -> bool,
     ) -> Result<bool> {
         let (mut pages, mut known) = (Vec::new(), HashSet::new());
-        let Some(is_ended) = self.follow(file, cell, |page, _| {
+        let Some(is_ended) = self.follow(file, cell, |page, _, _| {
             // A chain of a large value has many pages.
             let is_free = may_have(page) && self.count(page) < CLAIMS_MAX && known.insert(page);
             pages.push(page);
@@ -112,6 +123,7 @@ impl Chains {
         if !is_taken(is_ended) {
             return Ok(false);
         }
+        self.unended.fetch_add(u64::from(!is_ended && self.is_of_tree(leaf)), Ordering::Relaxed);
         let claim = key(leaf, number) | if is_ended { 0 } else { DOUBTFUL };
         for page in pages {
             self.counts[page as usize - 1].fetch_add(1, Ordering::Relaxed);
@@ -139,7 +151,7 @@ impl Chains {
         let own = key(leaf, number);
         // The pages are those of the entry if its chain ends where it ends, and if it does not.
         let (mut are_own_ended, mut are_own, mut are_sole) = (true, true, true);
-        let whole = self.follow(file, cell, |page, bytes| {
+        let whole = self.follow(file, cell, |page, _, bytes| {
             let left = cell.payload_bytes - payload.len();
             payload.extend_from_slice(&bytes[..left.min(bytes.len())]);
             let claim = self.claims.get(page as usize - 1).map(|claim| claim.load(Ordering::Relaxed));
@@ -163,6 +175,44 @@ impl Chains {
         Ok((is_whole && payload.len() == cell.payload_bytes).then_some(is_sure))
     }
 
+    /// Reads the start of the payload of an entry whose chain is broken, as far as its pages are known to be its own: no other entry and no
+    /// tree has them, and each names a next page that the database may have had. Returns `true` if the first `needed` bytes were read.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn read_start(
+        &self,
+        file: &DamagedFile,
+        cell: &CellView,
+        (local, needed): (&[u8], usize),
+        payload: &mut Vec<u8>,
+    ) -> Result<bool> {
+        payload.clear();
+        payload.extend_from_slice(local);
+        let pages = file.header().map_or(0, |header| header.page_count).max(file.page_count());
+        self.follow(file, cell, |page, next, bytes| {
+            let is_free = !self.has(page) && !self.is_taken(page);
+            if payload.len() >= needed || !is_free || !(2..=pages).contains(&next) {
+                return false;
+            }
+            payload.extend_from_slice(&bytes[..bytes.len().min(cell.payload_bytes - payload.len())]);
+            true
+        })?;
+        Ok(payload.len() >= needed)
+    }
+
+    /// Sets the pages that trees have.
+    pub fn set_taken(&mut self, is_taken: impl Fn(u32) -> bool) {
+        self.taken = vec![0; self.claims.len() / 64 + 1];
+        for page in (1..=self.claims.len() as u32).filter(|page| is_taken(*page)) {
+            self.taken[page as usize / 64] |= 1 << (page % 64);
+        }
+    }
+
+    fn is_taken(&self, page: u32) -> bool {
+        self.taken.get(page as usize / 64).is_none_or(|word| word >> (page % 64) & 1 == 1)
+    }
+
     /// Returns the number of entries that claim a page.
     fn count(&self, page: u32) -> u16 {
         count(&self.counts, page)
@@ -172,13 +222,13 @@ impl Chains {
         self.of_trees.get((leaf as usize).wrapping_sub(1)).is_some_and(|is| is.load(Ordering::Relaxed))
     }
 
-    /// Calls `take` with each page of a chain and its content, while it returns `true`. Returns `None` if the chain is broken, and
-    /// `Some(false)` if its last page names another page.
+    /// Calls `take` with each page of a chain, the page that it names, and its content, while it returns `true`. Returns `None` if the chain
+    /// is broken, and `Some(false)` if its last page names another page.
     fn follow(
         &self,
         file: &DamagedFile,
         cell: &CellView,
-        mut take: impl FnMut(u32, &[u8]) -> bool,
+        mut take: impl FnMut(u32, u32, &[u8]) -> bool,
     ) -> Result<Option<bool>> {
         let geometry = file.geometry();
         let Some(mut next) = cell.overflow else { return Ok(Some(true)) };
@@ -194,10 +244,11 @@ impl Chains {
             }
             file.read(next, &mut page)?;
             let content = &page[PAGE_NUMBER_BYTES..PAGE_NUMBER_BYTES + per_page];
-            if !take(next, content) {
+            let after = u32::from_be_bytes([page[0], page[1], page[2], page[3]]);
+            if !take(next, after, content) {
                 return Ok(None);
             }
-            next = u32::from_be_bytes([page[0], page[1], page[2], page[3]]);
+            next = after;
         }
         Ok(Some(next == 0))
     }

@@ -40,7 +40,7 @@ const PAGES_MAX: u64 = 0xffff_fffe;
 const BEYOND_MAX: u32 = 1 << 20;
 
 /// The number of bytes of memory that the facts of a page take, with the claims to it.
-const MEMORY_OF_PAGE: u64 = 112;
+const MEMORY_OF_PAGE: u64 = 120;
 
 /// A file that may be damaged.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use sqluice_core::error::Result;
 use sqluice_core::progress::Context;
 use sqluice_format::check::spec::{Constant, Field, Table};
 use sqluice_format::page::{Geometry, PageKind};
-use sqluice_format::salvage::{Salvage, Types, read_types};
+use sqluice_format::salvage::{Salvage, Shape, Types, read_types};
 use sqluice_format::view::PageView;
 
 use super::chains::Chains;
@@ -16,8 +16,9 @@ use super::keys::{KeyRange, PageKey, fits_keys, key_of, keys_of, order_of};
 use super::orphans::{OrphanGroup, groups};
 use super::owners::{Gap, LostPage, Owners, Root, fills, is_special};
 use super::rows::PageRows;
-use super::shape::{Kinds, fits};
+use super::shape::{Kinds, all_fit, fits};
 use super::survey::{PageFacts, on_all_cores};
+use super::witnesses::{Witness, witnesses};
 
 /// A tree that the schema names, or whose place is not known.
 #[derive(Clone, Debug)]
@@ -32,6 +33,10 @@ pub struct SoughtTree {
     pub table: Option<Table>,
     /// The entries of an index, as rows of a WITHOUT ROWID table. They tell pages of the index apart from pages of such tables.
     pub entries: Option<Table>,
+    /// The number of leading fields of the table's records after which all fields are computed from others; `None` if the last field is not.
+    pub needed_fields: Option<usize>,
+    /// The number of the tree of an index's table.
+    pub table_tree: Option<usize>,
 }
 
 impl SoughtTree {
@@ -50,6 +55,8 @@ pub struct Sought<'a> {
     pub schema_pages: &'a BTreeSet<u32>,
     /// The facts of all pages.
     pub facts: &'a [PageFacts],
+    /// The shapes of whole leaves.
+    pub shapes: &'a [Shape],
     /// `true` to leave leaves that only their shape joins to a table out of the tables.
     pub strict: bool,
     /// `true` to find pages of the freelist, too.
@@ -61,6 +68,13 @@ pub struct Sought<'a> {
 }
 
 impl Sought<'_> {
+    /// Returns the facts and the shape of a page, if the page is a whole leaf of a table without overflowing rows.
+    fn shaped(&self, page: u32) -> Option<(&PageFacts, &Shape)> {
+        let about = &self.facts[page as usize - 1];
+        let shape = self.shapes.get((about.shape as usize).checked_sub(1)?)?;
+        (!about.overflows).then_some((about, shape))
+    }
+
     /// Returns `true` if a record with these serial types can be an entry of an index.
     fn is_entry(&self, types: &[u64]) -> bool {
         let mut indexes = self.trees.iter().filter_map(|tree| tree.entries.as_ref());
@@ -90,6 +104,8 @@ pub struct Leaf {
     pub rowids: Option<(i64, i64)>,
     /// `true` if all rows are in order, and each can be a row of the table.
     pub is_clean: bool,
+    /// `true` if no row has a part on another page.
+    pub is_local: bool,
     /// The number of sound rows.
     pub rows: u64,
 }
@@ -128,6 +144,12 @@ pub struct Finding {
     pub copied_pages: u64,
     /// The number of pages of trees that have a fault.
     pub faulty_pages: u64,
+    /// `true` if leaves of a tree have different depths: pages are in wrong places.
+    pub is_uneven: bool,
+    /// The number of rows whose overflow pages are lost, but no field that is not computed from others.
+    pub cut_rows: u64,
+    /// The indexes that have entries of lost rows.
+    pub witnesses: Vec<Witness>,
 }
 
 /// The rows of a page that its tree names.
@@ -266,6 +288,9 @@ impl Finding {
             index_pages: 0,
             copied_pages: 0,
             faulty_pages: 0,
+            is_uneven: owners.is_uneven,
+            cut_rows: 0,
+            witnesses: Vec::new(),
         };
         let seen = finding.verify(file, sought, &owners, map, context)?;
         let copies =
@@ -308,6 +333,7 @@ impl Finding {
                 origin,
                 rowids,
                 is_clean: seen.is_clean,
+                is_local: !facts[seen.page as usize - 1].overflows,
                 rows: seen.rows,
             });
         }
@@ -322,8 +348,14 @@ impl Finding {
             }
         }
         finding.join_orphans(file, sought, (&mut owners, &freelist, map), (&fewest, &copied), context)?;
+        finding.chains.set_taken(|page| owners.of(page).is_some() || facts[page as usize - 1].is_zero);
+        finding.count_cut_rows(file, sought, context)?;
         let is_root = |lost: &LostPage| lost.page == 0;
-        finding.lost.extend(owners.lost.into_iter().filter(|lost| !is_root(lost)));
+        finding.lost.extend(owners.lost.iter().filter(|lost| !is_root(lost)).cloned());
+        let mut has_lost: Vec<bool> = finding.lost_rows.iter().map(|rows| *rows > 0).collect();
+        finding.lost.iter().for_each(|lost| has_lost[lost.tree] = true);
+        let about = (sought, &owners, &finding.chains);
+        finding.witnesses = witnesses(file, about, (&finding.leaves, &has_lost), context)?;
         finding.lost.sort_by_key(|lost| (lost.tree, lost.page));
         for leaves in &mut finding.leaves {
             leaves.sort_by_key(|leaf| (leaf.rowids.map(|(first, _)| first), leaf.page));
@@ -331,10 +363,37 @@ impl Finding {
         Ok(finding)
     }
 
+    /// Counts the rows whose overflow pages are lost, where the fields that are left are enough.
+    fn count_cut_rows(
+        &mut self,
+        file: &DamagedFile,
+        sought: &Sought<'_>,
+        context: &Context<'_>,
+    ) -> Result<()> {
+        for (tree, leaves) in self.leaves.iter_mut().enumerate() {
+            let Some(fields) = sought.trees[tree].needed_fields else { continue };
+            let mut rows = PageRows::needing(fields);
+            let has_all = |leaf: &Leaf| leaf.rows == u64::from(sought.facts[leaf.page as usize - 1].entries);
+            for leaf in leaves.iter_mut().filter(|leaf| !leaf.is_local && !has_all(leaf)) {
+                context.cancel.check()?;
+                let mut count = 0;
+                rows.read(file, &self.chains, leaf.page, |_| {
+                    count += 1;
+                    Ok(())
+                })?;
+                let cut = count - leaf.rows.min(count);
+                self.lost_rows[tree] = self.lost_rows[tree].saturating_sub(cut);
+                self.cut_rows += cut;
+                leaf.rows += cut;
+            }
+        }
+        Ok(())
+    }
+
     fn disown(&mut self, page: u32, why: &'static str, owners: &mut Owners) {
         if let Some(tree) = owners.of(page) {
             let keys = KeyRange::default();
-            self.lost.push(LostPage { tree, page, why, gap: (None, None), keys });
+            self.lost.push(LostPage { tree, page, why, gap: (None, None), is_wide: false, keys });
         }
         owners.give(page, None);
     }
@@ -350,11 +409,27 @@ impl Finding {
     ) -> Result<Vec<Seen>> {
         let geometry = file.geometry();
         let may_have = |page: u32| owners.of(page).is_none() && !is_special(page, geometry, map);
-        let runs = on_all_cores(file, sought.threads, context, |first, bytes| {
+        // Leaves that the survey has shown to have rows of their table are not read again.
+        let known = |number: u32| {
+            let owner = owners.of(number)?;
+            let table =
+                sought.trees[owner].table.as_ref().filter(|_| owners.rivals(number).next().is_none())?;
+            let (about, shape) = sought.shaped(number).filter(|(_, shape)| all_fit(table, shape))?;
+            Some(Seen {
+                tree: Some(owner),
+                rows: u64::from(about.entries),
+                is_clean: true,
+                fewest: Some(shape.fewest),
+                ..Seen::new(number)
+            })
+        };
+        let is_read = |number: u32| owners.of(number).is_some() && known(number).is_none();
+        let mut all: Vec<Seen> = (1..=file.page_count()).filter_map(known).collect();
+        let runs = on_all_cores(file, sought.threads, context, is_read, |first, bytes| {
             let mut of_run = Vec::new();
             let (mut salvage, mut types) = (Salvage::default(), Types::new());
             for (number, page) in (first..).zip(bytes.chunks_exact(geometry.page_bytes())) {
-                let Some(owner) = owners.of(number) else { continue };
+                let Some(owner) = owners.of(number).filter(|_| is_read(number)) else { continue };
                 let about = &sought.facts[number as usize - 1];
                 if let Some(entries) = &sought.trees[owner].entries
                     && about.kind.is_some_and(PageKind::is_index)
@@ -441,7 +516,9 @@ impl Finding {
             }
             Ok(of_run)
         })?;
-        Ok(runs.into_iter().flatten().collect())
+        all.extend(runs.into_iter().flatten());
+        all.sort_by_key(|seen| seen.page);
+        Ok(all)
     }
 
     /// Returns `true` if a page that no tree reaches may be live: the freelist does not list it.
@@ -473,7 +550,8 @@ impl Finding {
         let facts = sought.facts;
         let mut replaced = BTreeSet::new();
         let fills_gap = |tree: usize, rowids: (i64, i64)| {
-            owners.lost.iter().any(|lost| lost.tree == tree && fills(rowids, lost.gap))
+            let mut of_tree = owners.lost.iter().filter(|lost| lost.tree == tree && !lost.is_wide);
+            of_tree.any(|lost| fills(rowids, lost.gap))
         };
         let mut gapped: Vec<usize> = owners.lost.iter().map(|lost| lost.tree).collect();
         gapped.sort_unstable();
@@ -633,6 +711,7 @@ impl Finding {
                         origin,
                         rowids: about.rowids.filter(|_| !is_index),
                         is_clean: about.is_whole && shapes.fitting_short[tree] == count,
+                        is_local: !about.overflows,
                         rows: u64::from(about.entries),
                     });
                 }
@@ -758,6 +837,8 @@ struct Places {
     owned: Vec<BTreeMap<i64, i64>>,
     /// The gaps of each tree, in order.
     gaps: Vec<Vec<Gap>>,
+    /// The gaps of each tree whose pages are among others of the tree.
+    wide_gaps: Vec<Vec<Gap>>,
     /// The keys of the lost pages of each tree.
     key_gaps: Vec<Vec<KeyRange>>,
     /// The rowids that leaves of no tree have already, for each tree: the last by the first.
@@ -774,11 +855,13 @@ impl Places {
             is_damaged: vec![false; count],
             owned: vec![BTreeMap::new(); count],
             gaps: vec![Vec::new(); count],
+            wide_gaps: vec![Vec::new(); count],
             key_gaps: vec![Vec::new(); count],
             taken: vec![BTreeMap::new(); count],
         };
         for lost in &owners.lost {
-            places.gaps[lost.tree].push(lost.gap);
+            let gaps = if lost.is_wide { &mut places.wide_gaps } else { &mut places.gaps };
+            gaps[lost.tree].push(lost.gap);
             if trees[lost.tree].is_index {
                 places.key_gaps[lost.tree].push(lost.keys.clone());
             }
@@ -786,6 +869,11 @@ impl Places {
             places.is_gone[lost.tree] |= trees[lost.tree].root == Some(lost.page);
         }
         places.gaps.iter_mut().for_each(|gaps| gaps.sort_unstable());
+        // A damaged page has as many of these gaps as it has children.
+        places.wide_gaps.iter_mut().for_each(|gaps| {
+            gaps.sort_unstable();
+            gaps.dedup();
+        });
         for (tree, leaves) in leaves.iter().enumerate() {
             places.is_damaged[tree] |= leaves.iter().any(|leaf| leaf.origin == Origin::Shape);
             places.is_gone[tree] |= !leaves.is_empty();
@@ -831,10 +919,14 @@ impl Places {
                 }
                 (None, true) => !self.gaps[tree].is_empty(),
             };
+            let mut wide_gaps = self.wide_gaps[tree].iter();
+            let has_wide_gap = wide_gaps.any(|gap| fills(orphan.rowids, *gap))
+                && !overlaps(&self.owned[tree], orphan.rowids);
             let (rank, origin) = match () {
                 () if self.is_gone[tree] => (if is_full { 0 } else { 1 }, Origin::Shape),
                 () if is_proved && freelist_is_whole => (0, Origin::Gap),
                 () if has_gap => (0, Origin::Shape),
+                () if has_wide_gap && !is_copy => (0, Origin::Shape),
                 () if is_copy => continue,
                 () if self.is_damaged[tree] && !overlaps(&self.owned[tree], orphan.rowids) => {
                     (if is_full { 2 } else { 3 }, Origin::Shape)

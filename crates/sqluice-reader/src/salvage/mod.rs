@@ -5,12 +5,14 @@
 //!             │
 //!             ├──> owners: trees from their roots, interior pages as hints
 //!             ├──> chains: overflow pages of their entries, each used once
-//!             └──> orphans: leaves of no tree ──> a table by gap or by shape, or groups of their own
+//!             ├──> orphans: leaves of no tree ──> a table by gap or by shape, or groups of their own
+//!             └──> witnesses: entries of indexes whose rows are lost
 //! ```
 //!
 //! Modules, from the bottom up: `log`: pages of a write-ahead log or a journal; `file`: the file as pages; `survey`: facts of all pages;
 //! `freelist`; `keys`: keys of WITHOUT ROWID tables; `owners`: pages of trees; `chains`: overflow pages; `shape`: rows that a table can have;
-//! `orphans`: leaves of no tree; `rows`: the rows of pages; `finding`: everything together; `schema`: the rows of `sqlite_schema`.
+//! `orphans`: leaves of no tree; `rows`: the rows of pages; `finding`: everything together; `witnesses`: entries of indexes whose rows are
+//! lost; `schema`: the rows of `sqlite_schema`.
 
 pub mod chains;
 pub mod file;
@@ -24,10 +26,12 @@ pub mod rows;
 pub mod schema;
 pub mod shape;
 pub mod survey;
+pub mod witnesses;
 
 pub use file::{DamagedFile, OpenOptions};
 pub use finding::{Finding, Group, Leaf, Origin, Sought, SoughtTree};
 pub use owners::{Gap, LostPage};
 pub use rows::{PageRows, SavedRow};
 pub use schema::{FoundSchema, SchemaRow, read_schema};
-pub use survey::{PageFacts, survey};
+pub use survey::{PageFacts, Survey, survey};
+pub use witnesses::{Rowids, Witness};

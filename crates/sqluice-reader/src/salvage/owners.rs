@@ -7,6 +7,8 @@
 //! ```
 //!
 //! Interior pages of tables are only hints. Of several claims to a page, the best counts: rowids that fit, named by a page without a fault.
+//! All leaves of a tree have the same depth: below an interior page are leaves alone or interior pages alone, and the fewer of them are in
+//! wrong places.
 
 use std::collections::HashMap;
 
@@ -57,6 +59,8 @@ pub struct LostPage {
     pub why: &'static str,
     /// The rowids that the page had, in a rowid table.
     pub gap: Gap,
+    /// `true` if the key of the page is damaged, so that the gap is that of its parent, which has other pages in it.
+    pub is_wide: bool,
     /// The keys that the page had, in a WITHOUT ROWID table.
     pub keys: KeyRange,
 }
@@ -75,6 +79,8 @@ pub struct Owners {
     rivals: HashMap<u32, Vec<(u32, u8)>>,
     /// The lost pages of all trees.
     pub lost: Vec<LostPage>,
+    /// `true` if leaves of a tree have different depths.
+    pub is_uneven: bool,
 }
 
 /// A claim to a page.
@@ -82,9 +88,23 @@ pub struct Owners {
 struct Claim {
     page: u32,
     gap: Gap,
+    is_wide: bool,
     keys: KeyRange,
     is_parent_whole: bool,
     depth: usize,
+    /// The place of the page among its siblings.
+    place: Place,
+}
+
+/// The relation of a page's kind to those of its siblings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Most siblings are of the same kind, leaf or interior page.
+    Alike,
+    /// As many siblings are of the other kind.
+    Unknown,
+    /// Most siblings are of the other kind.
+    Wrong,
 }
 
 /// Returns `true` if a page can't be a page of a tree: the page of SQLite's locks, or a page of the pointer map.
@@ -175,14 +195,23 @@ impl Owners {
         let first = Claim {
             page: root.page,
             gap: (None, None),
+            is_wide: false,
             keys: KeyRange::default(),
             is_parent_whole: true,
             depth: 0,
+            place: Place::Alike,
         };
         let mut claims = vec![first];
+        let mut leaf_depth = None;
         while let Some(claim) = claims.pop() {
-            let lose =
-                |why| LostPage { tree, page: claim.page, why, gap: claim.gap, keys: claim.keys.clone() };
+            let lose = |why| LostPage {
+                tree,
+                page: claim.page,
+                why,
+                gap: claim.gap,
+                is_wide: claim.is_wide,
+                keys: claim.keys.clone(),
+            };
             let Some(about) = (claim.page as usize).checked_sub(1).and_then(|at| facts.get(at)) else {
                 self.lost.push(lose("the file has no such page"));
                 continue;
@@ -210,6 +239,10 @@ impl Owners {
                     continue;
                 }
             };
+            if claim.place == Place::Wrong {
+                self.lost.push(lose("its depth differs from that of its siblings"));
+                continue;
+            }
             let fit = fit(about.rowids, claim.gap);
             // A sound page names a page for other rowids: the page was replaced. Below an interior page that was replaced are rows of other
             // tables.
@@ -230,7 +263,7 @@ impl Owners {
                 }
                 is_among = fits == Some(true);
             }
-            let fit = if is_among { fit } else { Fit::Overlapping };
+            let fit = if is_among && claim.place == Place::Alike { fit } else { Fit::Overlapping };
             let is_bounded = claim.gap.0.is_some() && claim.gap.1.is_some();
             let score = 1
                 + 2 * u8::from(claim.is_parent_whole)
@@ -250,8 +283,26 @@ impl Owners {
                 false => self.key_ranges.insert(claim.page, claim.keys.clone()),
             };
             if !is_interior {
+                self.is_uneven |= leaf_depth.is_some_and(|depth| depth != claim.depth);
+                leaf_depth = Some(claim.depth);
                 continue;
             }
+            let is_leaf = |child: u32| {
+                let kind = facts.get((child as usize).checked_sub(1)?)?.kind?;
+                (kind.is_index() == root.is_index).then_some(kind.is_leaf())
+            };
+            let of_kind = |leaf: bool| {
+                salvage.children.iter().filter(|(child, _)| is_leaf(*child) == Some(leaf)).count()
+            };
+            let (leaves, interiors) = (of_kind(true), of_kind(false));
+            let place = |child: u32| match is_leaf(child) {
+                // Children that a damaged page names may be none of its own.
+                _ if !salvage.is_whole => Place::Alike,
+                None => Place::Alike,
+                Some(_) if leaves == interiors => Place::Unknown,
+                Some(is_leaf) if is_leaf == (leaves > interiors) => Place::Alike,
+                Some(_) => Place::Wrong,
+            };
             let mut low = claim.gap.0;
             let mut low_key = claim.keys.low.clone();
             for (number, &(child, key)) in salvage.children.iter().enumerate() {
@@ -259,7 +310,13 @@ impl Owners {
                     Some(key) => Some(claim.gap.1.map_or(key, |high| key.min(high))),
                     None => claim.gap.1,
                 };
-                let gap = if root.is_index { (None, None) } else { (low, high) };
+                // Keys ascend. A key that does not says nothing about its page.
+                let is_wide = key.is_some_and(|key| low.is_some_and(|low| key <= low)) && !root.is_index;
+                let gap = match (root.is_index, is_wide) {
+                    (true, _) => (None, None),
+                    (false, true) => claim.gap,
+                    (false, false) => (low, high),
+                };
                 // A page with a fault may lack children, so that its keys are not next to the children that they divide.
                 let range = match salvage.is_whole {
                     true => {
@@ -274,11 +331,13 @@ impl Owners {
                 claims.push(Claim {
                     page: child,
                     gap,
+                    is_wide,
                     keys: range,
                     is_parent_whole: salvage.is_whole,
                     depth: claim.depth + 1,
+                    place: place(child),
                 });
-                low = high.or(low);
+                low = if is_wide { low } else { high.or(low) };
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! The rows that a table can have, as far as serial types show.
 
-use sqluice_format::check::spec::Table;
+use sqluice_format::check::spec::{Field, Table};
+use sqluice_format::salvage::Shape;
 use sqluice_format::value::{Class, SerialType};
 
 /// Returns `true` if a row with these serial types can be a row of the table. `is_certain` accepts rows with fewer fields, which are older
@@ -11,18 +12,44 @@ pub fn fits(table: &Table, types: &[u64], may_be_short: bool) -> bool {
         return false;
     }
     table.fields.iter().zip(types).enumerate().all(|(at, (field, serial))| {
-        let takes = &field.takes;
-        match SerialType(*serial).class() {
-            // The rowid stands elsewhere.
-            class if table.rowid_field == Some(at) => class == Some(Class::Null),
-            Some(Class::Null) => takes.null,
-            Some(Class::Int) => takes.int,
-            Some(Class::Real) => takes.real,
-            Some(Class::Text) => takes.text,
-            Some(Class::Blob) => takes.blob,
-            None => false,
-        }
+        // The rowid stands elsewhere.
+        let is_rowid = table.rowid_field == Some(at);
+        SerialType(*serial).class().is_some_and(|class| match is_rowid {
+            true => class == Class::Null,
+            false => takes(field, class),
+        })
     })
+}
+
+/// Returns `true` if each row of a leaf with this shape can be a row of the table.
+pub fn all_fit(table: &Table, shape: &Shape) -> bool {
+    let fields = table.fields.len();
+    let has_fields = shape.classes.len() <= fields && (shape.fewest == 0) == (fields == 0);
+    has_fields
+        && table.fields.iter().zip(&shape.classes).enumerate().all(|(at, (field, classes))| {
+            let allowed = match table.rowid_field == Some(at) {
+                true => Shape::bit(Class::Null),
+                false => allowed(field),
+            };
+            classes & !allowed == 0
+        })
+}
+
+const CLASSES: [Class; 5] = [Class::Null, Class::Int, Class::Real, Class::Text, Class::Blob];
+
+/// Returns the bits of the storage classes that a field takes.
+fn allowed(field: &Field) -> u8 {
+    CLASSES.iter().filter(|class| takes(field, **class)).fold(0, |bits, class| bits | Shape::bit(*class))
+}
+
+fn takes(field: &Field, class: Class) -> bool {
+    match class {
+        Class::Null => field.takes.null,
+        Class::Int => field.takes.int,
+        Class::Real => field.takes.real,
+        Class::Text => field.takes.text,
+        Class::Blob => field.takes.blob,
+    }
 }
 
 /// The kinds of values in the fields of rows, which group rows of unknown tables.

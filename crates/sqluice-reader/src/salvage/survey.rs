@@ -1,12 +1,14 @@
-//! The first reading of a damaged file: what each page is, all pages on all cores.
+//! The first reading of a damaged file: what each page is, all pages on all cores. Whole leaves of tables whose rows do not overflow are
+//! known by it, and are read again only when their rows are written.
 
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Amount, Context};
 use sqluice_format::page::PageKind;
-use sqluice_format::salvage::{Salvage, Types};
+use sqluice_format::salvage::{Salvage, Shape, Types};
 
 use super::file::DamagedFile;
 
@@ -32,13 +34,26 @@ pub struct PageFacts {
     pub lost: u16,
     /// The first and the last rowid of entries in order, or of the children of an interior page.
     pub rowids: Option<(i64, i64)>,
+    /// The position of the shape of a whole leaf in [`Survey::shapes`], counted from 1; 0 if the shape is not known.
+    pub shape: u32,
 }
 
-/// Runs `work` for consecutive runs of pages on all cores: the number of the first page, and the bytes of the run.
+/// The facts of all pages.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// The facts of each page, those of page 1 first.
+    pub pages: Vec<PageFacts>,
+    /// The shapes of whole leaves of tables.
+    pub shapes: Vec<Shape>,
+}
+
+/// Runs `work` for consecutive runs of pages on all cores: the number of the first page, and the bytes of the run. A run without a page
+/// that `is_wanted` is not read.
 pub(super) fn on_all_cores<T: Send>(
     file: &DamagedFile,
     threads: usize,
     context: &Context<'_>,
+    is_wanted: impl Fn(u32) -> bool + Sync,
     work: impl Fn(u32, &[u8]) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let page_bytes = file.geometry().page_bytes();
@@ -54,11 +69,13 @@ pub(super) fn on_all_cores<T: Send>(
             }
             context.cancel.check()?;
             let first = run as u32 * per_run + 1;
-            let pages = per_run.min(file.page_count() - first + 1) as usize;
-            let bytes = &mut bytes[..pages * page_bytes];
-            file.read_pages(first, bytes)?;
-            let result = work(first, bytes)?;
-            done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((run, result));
+            let pages = per_run.min(file.page_count() - first + 1);
+            let bytes = &mut bytes[..pages as usize * page_bytes];
+            if (first..first + pages).any(&is_wanted) {
+                file.read_pages(first, bytes)?;
+                let result = work(first, bytes)?;
+                done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((run, result));
+            }
             context.progress.advance(Amount { rows: 0, bytes: bytes.len() as u64 });
         }
     };
@@ -74,25 +91,69 @@ pub(super) fn on_all_cores<T: Send>(
     Ok(done.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Reads all pages. The facts of page 1 are the first.
+/// Reads all pages.
 ///
 /// # Errors
 /// When the file can't be read.
-pub fn survey(file: &DamagedFile, threads: usize, context: &Context<'_>) -> Result<Vec<PageFacts>> {
+pub fn survey(file: &DamagedFile, threads: usize, context: &Context<'_>) -> Result<Survey> {
     let geometry = file.geometry();
-    let runs = on_all_cores(file, threads, context, |first, bytes| {
-        let (mut salvage, mut types) = (Salvage::default(), Types::new());
-        let pages = bytes.chunks_exact(geometry.page_bytes());
-        let facts = (first..).zip(pages).map(|(number, page)| {
-            let kind = salvage.read(page, number, geometry, &mut types);
-            facts(kind, &salvage, page)
-        });
-        Ok(facts.collect::<Vec<_>>())
-    })?;
-    Ok(runs.into_iter().flatten().collect())
+    let runs = on_all_cores(
+        file,
+        threads,
+        context,
+        |_| true,
+        |first, bytes| {
+            let (mut salvage, mut types, mut shapes) = (Salvage::default(), Types::new(), Shapes::default());
+            let pages = bytes.chunks_exact(geometry.page_bytes());
+            let facts = (first..).zip(pages).map(|(number, page)| {
+                let kind = salvage.read(page, number, geometry, &mut types);
+                facts(kind, &salvage, page, &mut shapes)
+            });
+            let facts = facts.collect::<Vec<_>>();
+            Ok((facts, shapes.list))
+        },
+    )?;
+    let (mut all, mut pages) = (Shapes::default(), Vec::with_capacity(file.page_count() as usize));
+    for (of_run, shapes) in runs {
+        let numbers: Vec<u32> = shapes.iter().map(|shape| all.number(shape)).collect();
+        let numbered = |facts: PageFacts| {
+            let shape = facts.shape.checked_sub(1).map_or(0, |shape| numbers[shape as usize]);
+            PageFacts { shape, ..facts }
+        };
+        pages.extend(of_run.into_iter().map(numbered));
+    }
+    Ok(Survey { pages, shapes: all.list })
 }
 
-fn facts(kind: Option<PageKind>, salvage: &Salvage, page: &[u8]) -> PageFacts {
+/// Different shapes, and their numbers.
+#[derive(Default)]
+struct Shapes {
+    list: Vec<Shape>,
+    numbers: HashMap<Shape, u32>,
+}
+
+/// The largest number of shapes that are kept. The leaves of a sound file have few.
+const SHAPES_MAX: usize = 10_000;
+
+impl Shapes {
+    /// Returns the position of a shape, counted from 1; 0 if there are too many shapes.
+    fn number(&mut self, shape: &Shape) -> u32 {
+        if self.list.last() == Some(shape) {
+            return self.list.len() as u32;
+        }
+        if let Some(number) = self.numbers.get(shape) {
+            return *number;
+        }
+        if self.list.len() == SHAPES_MAX {
+            return 0;
+        }
+        self.list.push(shape.clone());
+        self.numbers.insert(shape.clone(), self.list.len() as u32);
+        self.list.len() as u32
+    }
+}
+
+fn facts(kind: Option<PageKind>, salvage: &Salvage, page: &[u8], shapes: &mut Shapes) -> PageFacts {
     let Some(kind) = kind else {
         return PageFacts { is_zero: page.iter().all(|byte| *byte == 0), ..PageFacts::default() };
     };
@@ -108,6 +169,7 @@ fn facts(kind: Option<PageKind>, salvage: &Salvage, page: &[u8]) -> PageFacts {
         }
         _ => None,
     };
+    let has_shape = kind == PageKind::LeafTable && salvage.is_whole && salvage.shape.is_known;
     let few = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
     PageFacts {
         kind: Some(kind),
@@ -118,6 +180,7 @@ fn facts(kind: Option<PageKind>, salvage: &Salvage, page: &[u8]) -> PageFacts {
         entries: few(salvage.entries.len()),
         lost: few(salvage.lost),
         rowids,
+        shape: if has_shape && !salvage.entries.is_empty() { shapes.number(&salvage.shape) } else { 0 },
     }
 }
 

@@ -17,6 +17,8 @@ use sqluice_reader::salvage::{
 };
 
 use super::Recover;
+use super::from_indexes::{IndexedRows, indexed_rows, report_of};
+use super::layout::Layout;
 use super::report::{FoundRows, LostPageReport, RecoverPlan, SavedTable};
 use crate::check::spec::tables as specs;
 
@@ -33,6 +35,8 @@ pub(super) struct Found {
     pub(super) tables: Vec<FoundTable>,
     /// The indexes, views, triggers and virtual tables, in the order of the schema.
     pub(super) others: Vec<SchemaRow>,
+    /// The lost rows that are saved from indexes, with the names of their tables.
+    pub(super) from_indexes: Vec<(String, IndexedRows)>,
     pub(super) plan: RecoverPlan,
 }
 
@@ -62,14 +66,15 @@ impl Found {
         let bytes = Some(Amount { rows: 0, bytes: file.bytes() });
         context.progress.phase("read", bytes);
         let threads = recover.threads();
-        let facts = survey(&file, threads, context)?;
-        let schema = read_schema(&file, &facts, &context.cancel)?;
+        let survey = survey(&file, threads, context)?;
+        let schema = read_schema(&file, &survey.pages, &context.cancel)?;
         let mut model = Model::new(&file, &schema, recover)?;
         let trees = model.trees(&schema, file.encoding)?;
         let sought = Sought {
             trees: &trees,
             schema_pages: &schema.pages,
-            facts: &facts,
+            facts: &survey.pages,
+            shapes: &survey.shapes,
             strict: recover.strict,
             deleted: recover.deleted,
             schema_is_whole: recover.schema.is_some() || schema.is_whole && !model.is_damaged,
@@ -100,6 +105,8 @@ impl Found {
             ..RecoverPlan::default()
         };
         plan.remarks.extend(model.remarks);
+        let table_of = |tree: usize| model.schema.table(&trees[tree].name);
+        let indexed = indexed_rows(&finding, &trees, table_of);
         let mut tables = Vec::new();
         for (tree, sought) in trees.iter().enumerate() {
             let lost = finding.lost.iter().filter(|lost| lost.tree == tree);
@@ -129,6 +136,13 @@ impl Found {
                 lost_rows: finding.lost_rows[tree],
                 lost_page_count: pages.len() as u64,
                 lost_pages: pages.into_iter().take(LISTED_MAX).collect(),
+                indexed_lost_rows: (indexed.iter())
+                    .find(|rows| rows.table == tree)
+                    .map_or(0, |rows| rows.rowids.count()),
+                witnesses: (finding.witnesses.iter())
+                    .filter(|witness| witness.table == tree)
+                    .map(|witness| report_of(witness, &trees))
+                    .collect(),
                 ..SavedTable::default()
             });
             let (ordered, rest) = divide(leaves, spec, sought.is_index);
@@ -139,7 +153,20 @@ impl Found {
                 table: free_name(&model.schema, &found.rows, &format!("lost_and_found_{}", number + 1)),
                 rows: group.rows,
                 columns: group.kinds.fields(),
+                of_table: None,
             });
+        }
+        let mut from_indexes = Vec::new();
+        for rows in indexed.into_iter().filter(|_| recover.from_indexes) {
+            let wanted = format!("lost_and_found_{}", plan.lost_and_found.len() + 1);
+            let table = free_name(&model.schema, &found.rows, &wanted);
+            plan.lost_and_found.push(FoundRows {
+                table: table.clone(),
+                rows: rows.rowids.count(),
+                columns: rows.columns.len(),
+                of_table: Some(trees[rows.table].name.clone()),
+            });
+            from_indexes.push((table, rows));
         }
         if file.ends_within_a_page() {
             plan.remarks.push("the file ends within a page".to_owned());
@@ -159,6 +186,12 @@ impl Found {
                 "{meeting} overflow pages are named by several rows: all but one of these rows have damaged values, or are lost"
             ));
         }
+        if finding.cut_rows > 0 {
+            plan.remarks.push(format!(
+                "overflow pages of {} rows are lost: these pages had generated columns only, which are computed again",
+                finding.cut_rows
+            ));
+        }
         if !finding.freelist_is_whole {
             plan.remarks.push(
                 "the freelist can't be read whole: rows that count by their shape, and those in lost_and_found, \
@@ -176,7 +209,10 @@ impl Found {
             || plan.damaged_pages > 0
             || file.is_mended
             || has_strays
+            || finding.cut_rows > 0
+            || finding.is_uneven
             || meeting > 0
+            || finding.chains.unended() > 0
             || file.is_unreadable()
             || !plan.lost_and_found.is_empty() && !recover.deleted
             || !finding.freelist_is_whole
@@ -186,7 +222,7 @@ impl Found {
             || finding.index_pages > 0 && !recover.deleted;
         let others = found.rows.into_iter().filter(is_other).collect();
         let (file, finding) = (Arc::new(file), Arc::new(finding));
-        Ok(Found { file, finding, schema: model.schema, tables, others, plan })
+        Ok(Found { file, finding, schema: model.schema, tables, others, from_indexes, plan })
     }
 }
 
@@ -366,11 +402,18 @@ impl Model {
             is_index: false,
             table: None,
             entries: None,
+            needed_fields: None,
+            table_tree: None,
         }];
+        let mut tables_of = vec![""];
         let entries = |name: &str| {
             let of = specs.iter().flat_map(|table| table.indexes.iter().map(move |index| (table, index)));
             let mut of = of.filter(|(_, index)| index.name.eq_ignore_ascii_case(name));
             of.next().map(|(table, index)| as_table(table, index))
+        };
+        let needed_fields = |name: &str| {
+            let (table, spec) = (self.schema.table(name)?, spec(name)?);
+            Layout::new(table, &spec).needed_fields()
         };
         for row in found.rows.iter().filter(|row| row.root > 0 || row.kind == "table" && !is_virtual(row)) {
             let is_table = row.kind == "table";
@@ -387,7 +430,10 @@ impl Model {
                 is_index: row.kind == "index" || is_clustered,
                 table,
                 entries: entries(&row.name).filter(|_| row.kind == "index"),
+                needed_fields: needed_fields(&row.name).filter(|_| is_table),
+                table_tree: None,
             });
+            tables_of.push(if row.kind == "index" { &row.table } else { "" });
         }
         for table in &self.schema.tables {
             if !found.rows.iter().any(|row| row.kind == "table" && row.name.eq_ignore_ascii_case(&table.name))
@@ -398,8 +444,15 @@ impl Model {
                     is_index: table.without_rowid,
                     table: spec(&table.name),
                     entries: None,
+                    needed_fields: needed_fields(&table.name),
+                    table_tree: None,
                 });
             }
+        }
+        for (at, name) in tables_of.into_iter().enumerate() {
+            let is_its_table =
+                |tree: &SoughtTree| tree.table.is_some() && tree.name.eq_ignore_ascii_case(name);
+            trees[at].table_tree = trees.iter().position(is_its_table);
         }
         Ok(trees)
     }

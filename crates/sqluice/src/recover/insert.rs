@@ -50,7 +50,7 @@ impl<'r> Bound<'r> {
         }
     }
 
-    fn given(&self) -> ToSqlOutput<'_> {
+    pub(super) fn given(&self) -> ToSqlOutput<'_> {
         ToSqlOutput::Borrowed(match self {
             Bound::Plain(Value::Null) => ValueRef::Null,
             Bound::Plain(Value::Int(int)) => ValueRef::Integer(*int),
@@ -62,12 +62,12 @@ impl<'r> Bound<'r> {
         })
     }
 
-    fn place(&self) -> &'static str {
+    pub(super) fn place(&self) -> &'static str {
         if matches!(self, Bound::Raw(_)) { "CAST(? AS TEXT)" } else { "?" }
     }
 }
 
-/// Inserts a row into named columns.
+/// Inserts a row into named columns. A row that breaks a constraint is an error, whatever ON CONFLICT clauses the table has.
 pub(super) fn insert_row(
     connection: &Connection,
     table: &str,
@@ -75,7 +75,7 @@ pub(super) fn insert_row(
     values: &[Bound<'_>],
 ) -> rusqlite::Result<()> {
     let places: Vec<&str> = values.iter().map(Bound::place).collect();
-    let sql = format!("INSERT INTO {table} ({columns}) VALUES ({})", places.join(", "));
+    let sql = format!("INSERT OR ABORT INTO {table} ({columns}) VALUES ({})", places.join(", "));
     let mut insert = connection.prepare_cached(&sql)?;
     insert.execute(params_from_iter(values.iter().map(Bound::given))).map(drop)
 }
@@ -149,7 +149,7 @@ impl<'a> Insertion<'a> {
         leaves: impl IntoIterator<Item = (Leaf, bool)>,
         is_wanted: impl Fn(&SavedRow<'_>) -> bool,
     ) -> Result<()> {
-        let mut reader = PageRows::default();
+        let mut reader = self.layout.reader();
         let found = self.found;
         for (leaf, only_others) in leaves {
             self.context.cancel.check()?;
@@ -229,7 +229,7 @@ impl<'a> Insertion<'a> {
         };
         let columns: Vec<String> = std::iter::once("source_page")
             .chain(["source_rowid", "reason"])
-            .map(|name| free_column(&self.columns, name))
+            .map(|name| quoted(&free_column(&self.columns, name)))
             .chain(self.columns.iter().take(kept).cloned())
             .collect();
         let table = match known {
@@ -262,8 +262,8 @@ pub(super) fn rowid_column(table: &Table) -> Option<&'static str> {
     table.rowid_name().filter(|_| table.rowid_alias.is_none() && !table.without_rowid)
 }
 
-/// Returns a quoted name that none of the quoted columns has.
-fn free_column(columns: &[String], wanted: &str) -> String {
+/// Returns a name that none of the columns, quoted or not, has.
+pub(super) fn free_column(columns: &[String], wanted: &str) -> String {
     let mut name = wanted.to_owned();
     while columns
         .iter()
@@ -271,7 +271,7 @@ fn free_column(columns: &[String], wanted: &str) -> String {
     {
         name.push('_');
     }
-    quoted(&name)
+    name
 }
 
 /// Returns a name that no object of the database has.

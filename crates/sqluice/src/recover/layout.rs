@@ -7,7 +7,7 @@ use sqluice_format::check::spec::{self, Constant};
 use sqluice_format::record;
 use sqluice_format::value::SerialType;
 use sqluice_format::varint;
-use sqluice_reader::salvage::SavedRow;
+use sqluice_reader::salvage::{PageRows, SavedRow};
 
 use crate::check::spec::columns_of_fields;
 
@@ -42,6 +42,17 @@ impl Layout {
         });
         let fields = fields.collect();
         Layout { fields, alias: table.rowid_alias.and_then(place), missing, given }
+    }
+
+    /// Returns the number of leading fields of a record after which no field has a column that takes values, if there are such fields.
+    pub(super) fn needed_fields(&self) -> Option<usize> {
+        let needed = self.fields.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
+        (needed < self.fields.len()).then_some(needed)
+    }
+
+    /// Returns a reader of the rows of the table.
+    pub(super) fn reader(&self) -> PageRows {
+        self.needed_fields().map_or_else(PageRows::default, PageRows::needing)
     }
 
     /// Calls `give` with each value of a row, and the place of its column among the given columns.

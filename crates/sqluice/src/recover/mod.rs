@@ -12,9 +12,11 @@
 //! * Rows that only their shape joins to a table are counted apart.
 //!
 //! Modules, from the bottom up: `report`: the plan and the report; `layout`: the columns of records; `source`: clean leaves as a source;
-//! `found`: what is left; `insert`: rows that SQLite inserts; `virtual_tables`: full-text and spatial tables; `write`: the new database.
+//! `found`: what is left; `insert`: rows that SQLite inserts; `from_indexes`: columns of lost rows; `virtual_tables`: full-text and spatial
+//! tables; `write`: the new database.
 
 mod found;
+mod from_indexes;
 mod insert;
 mod layout;
 mod report;
@@ -35,7 +37,9 @@ use sqluice_engine::output::{Target, Wanted};
 use sqluice_platform::identity::is_same;
 
 use found::Found;
-pub use report::{FoundRows, LostPageReport, RecoverPlan, RecoverReport, SavedTable};
+pub use report::{
+    FoundRows, LostPageReport, RecoverPlan, RecoverReport, RowidRange, SavedTable, WitnessReport,
+};
 
 /// A recovery of a damaged database.
 ///
@@ -66,6 +70,8 @@ pub struct Recover {
     pub strict: bool,
     /// `true` to save the rows of freed pages, too.
     pub deleted: bool,
+    /// `true` to save the columns that indexes have of lost rows. They are in `lost_and_found`.
+    pub from_indexes: bool,
     /// `true` if the write-ahead log and the journal are not used.
     pub ignore_wal: bool,
     /// The options for writing the new database. Its page size is that of the source.
@@ -79,6 +85,8 @@ setters! { Recover:
     strict(strict: bool) = strict;
     /// Saves the rows of freed pages, too.
     deleted(deleted: bool) = deleted;
+    /// Saves the columns that indexes have of lost rows, in `lost_and_found`.
+    from_indexes(from_indexes: bool) = from_indexes;
     /// Does not use the write-ahead log and the journal.
     ignore_wal(ignore: bool) = ignore;
     /// Sets the options for writing the new database.
@@ -91,6 +99,7 @@ impl TakesSettings for Recover {
             Setting::Schema => self.schema = Some(Schema::given(value, "schema")?),
             Setting::Strict => self.strict = value.to()?,
             Setting::Deleted => self.deleted = value.to()?,
+            Setting::FromIndexes => self.from_indexes = value.to()?,
             Setting::IgnoreWal => self.ignore_wal = value.to()?,
             _ => return self.write.set(setting, value),
         }
@@ -130,6 +139,7 @@ impl Recover {
             schema: None,
             strict: false,
             deleted: false,
+            from_indexes: false,
             ignore_wal: false,
             write: WriteOptions::default(),
         }

@@ -67,6 +67,34 @@ pub struct SavedTable {
     pub lost_page_count: u64,
     /// The first lost pages.
     pub lost_pages: Vec<LostPageReport>,
+    /// The number of lost rows of which an index has columns.
+    pub indexed_lost_rows: u64,
+    /// The indexes that have columns of lost rows.
+    pub witnesses: Vec<WitnessReport>,
+}
+
+/// An index that has columns of lost rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct WitnessReport {
+    /// The name of the index.
+    pub index: String,
+    /// The columns that the index has.
+    pub columns: Vec<String>,
+    /// The number of lost rows of which the index has these columns.
+    pub rows: u64,
+    /// The rowids of these rows, in order: the first twenty ranges without gaps.
+    pub rowids: Vec<RowidRange>,
+}
+
+/// Rowids without gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct RowidRange {
+    /// The first rowid.
+    pub first: i64,
+    /// The last rowid.
+    pub last: i64,
 }
 
 /// A lost page of a table.
@@ -83,7 +111,7 @@ pub struct LostPageReport {
     pub last_rowid: Option<i64>,
 }
 
-/// Rows of no table that have the same shape.
+/// Rows of no table that have the same shape, or the columns that indexes have of a table's lost rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FoundRows {
@@ -93,6 +121,8 @@ pub struct FoundRows {
     pub rows: u64,
     /// The number of columns.
     pub columns: usize,
+    /// The table whose lost rows these are, if their columns come from indexes.
+    pub of_table: Option<String>,
 }
 
 /// The report of a recovery: the plan, with the numbers of written rows.
@@ -133,6 +163,41 @@ impl fmt::Display for SavedTable {
     }
 }
 
+impl fmt::Display for WitnessReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns = match self.columns.is_empty() {
+            true => "the rowids".to_owned(),
+            false => self.columns.join(", "),
+        };
+        write!(f, "index {} has {columns} of {} lost rows (rowids", self.index, grouped(self.rows))?;
+        let mut rows = 0;
+        for (at, RowidRange { first, last }) in self.rowids.iter().enumerate() {
+            rows += last.abs_diff(*first) + 1;
+            let before = if at == 0 { " " } else { ", " };
+            match first == last {
+                true => write!(f, "{before}{first}")?,
+                false => write!(f, "{before}{first} to {last}")?,
+            }
+        }
+        if rows < self.rows {
+            write!(f, " and others")?;
+        }
+        write!(f, ")")
+    }
+}
+
+impl fmt::Display for FoundRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = if self.rows == 1 { "row" } else { "rows" };
+        match &self.of_table {
+            None => write!(f, "{}: {} {rows} of no known table", self.table, grouped(self.rows)),
+            Some(table) => {
+                write!(f, "{}: columns of {} lost {rows} of {table}", self.table, grouped(self.rows))
+            }
+        }
+    }
+}
+
 impl fmt::Display for LostPageReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "page {}: {}", self.page, self.why)?;
@@ -162,9 +227,12 @@ impl fmt::Display for RecoverPlan {
             for page in &table.lost_pages {
                 writeln!(f, "    {page}")?;
             }
+            for witness in &table.witnesses {
+                writeln!(f, "    {witness}")?;
+            }
         }
         for found in &self.lost_and_found {
-            writeln!(f, "  {}: {} rows of no known table", found.table, grouped(found.rows))?;
+            writeln!(f, "  {found}")?;
         }
         self.remarks.iter().try_for_each(|remark| writeln!(f, "  {remark}"))
     }

@@ -1,18 +1,32 @@
 //! The rows of clean leaves as a source, which workers read and encode.
+//!
+//! ```text
+//!  a leaf that is whole ──> records that keep the rules of the table ──> pages, as they are
+//!         other leaves ──┬> other records ─────────────────────────────> values ──> encoded again
+//! ```
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sqluice_core::batch::{Batch, Column, ROWS_MAX, Value};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Amount;
 use sqluice_core::source::cells::Cells;
 use sqluice_core::source::{Part, Sink, Source};
-use sqluice_reader::salvage::{DamagedFile, Finding, PageRows};
+use sqluice_format::check::Records;
+use sqluice_format::record;
+use sqluice_format::salvage::{Types, read_types};
+use sqluice_format::value::SerialType;
+use sqluice_format::varint;
+use sqluice_reader::salvage::{DamagedFile, Finding, Leaf, PageRows, SavedRow};
 
 use super::layout::Layout;
 
 /// The number of bytes of pages in a part.
 const PART_BYTES: usize = 1 << 20;
+
+/// The serial type of a float.
+const REAL: u64 = 7;
 
 /// The number of bytes of records after which a batch is given.
 const BATCH_BYTES: usize = 1 << 20;
@@ -25,14 +39,18 @@ pub(super) struct TableRows {
     pub(super) layout: Layout,
     /// The description of the table, which says what its rows can be.
     pub(super) spec: sqluice_format::check::spec::Table,
+    /// `true` if a column may hold a float, and may not hold NULL.
+    pub(super) has_needed_reals: bool,
     /// The number of columns of a batch.
     pub(super) columns: usize,
     /// The column of the rowid, if it is not one of the table.
     pub(super) rowid_column: Option<usize>,
     /// The leaves, in the order of their rows.
-    pub(super) leaves: Vec<u32>,
+    pub(super) leaves: Vec<Leaf>,
     /// The number of rows.
     pub(super) rows: u64,
+    /// The number of rows that were given to the engine.
+    pub(super) given: Arc<AtomicU64>,
 }
 
 /// A source of the rows of a table.
@@ -82,41 +100,138 @@ impl Part for LeavesPart {
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let table = &*self.table;
         let page_bytes = table.file.geometry().page_bytes();
-        let mut reader = PageRows::default();
-        let mut cells: Vec<Cells> = (0..table.columns).map(|_| Cells::default()).collect();
-        let (mut rows, mut data, mut bytes) = (0, 0, Vec::new());
-        let mut leaves = table.leaves[self.leaves.clone()].iter().copied().peekable();
+        let mut reader = table.layout.reader();
+        let mut rows = Rows {
+            table,
+            takes_records: sink.takes_records(),
+            sink,
+            records: Records::of_table(&table.spec, table.file.encoding),
+            cells: (0..table.columns).map(|_| Cells::default()).collect(),
+            types: Types::new(),
+            rows: 0,
+            bytes: 0,
+            given: 0,
+        };
+        let mut bytes = Vec::new();
+        let mut leaves = table.leaves[self.leaves.clone()].iter().peekable();
         while let Some(first) = leaves.next() {
             // Consecutive pages are one read.
-            let mut count = 1;
-            while leaves.next_if_eq(&(first + count)).is_some() {
-                count += 1;
+            let mut run = vec![first];
+            while let Some(next) = leaves.next_if(|next| next.page == first.page + run.len() as u32) {
+                run.push(next);
             }
-            bytes.resize(count as usize * page_bytes, 0);
-            table.file.read_pages(first, &mut bytes)?;
-            for (number, page) in (first..).zip(bytes.chunks_exact(page_bytes)) {
-                reader.read_from(&table.file, &table.finding.chains, (number, page), |row| {
-                    if !row.in_order || !is_ordinary(&table.spec, row.types) {
-                        return Ok(());
+            bytes.resize(run.len() * page_bytes, 0);
+            table.file.read_pages(first.page, &mut bytes)?;
+            for (leaf, page) in run.into_iter().zip(bytes.chunks_exact(page_bytes)) {
+                if rows.takes_records && leaf.is_clean && leaf.is_local {
+                    PageRows::read_whole(&table.file, (leaf.page, page), |rowid, record| {
+                        rows.record(rowid, record)
+                    })?;
+                    continue;
+                }
+                reader.read_from(&table.file, &table.finding.chains, (leaf.page, page), |row| {
+                    match row.in_order && is_ordinary(&table.spec, row.types) {
+                        true => rows.row(&row),
+                        false => Ok(()),
                     }
-                    table.layout.values(&row, |place, value| {
-                        cells[table.layout.given[place]].push_value(value);
-                    });
-                    if let Some(column) = table.rowid_column {
-                        cells[column].push_value(Value::Int(row.rowid));
-                    }
-                    rows += 1;
-                    data += row.record.len();
-                    if rows == ROWS_MAX || data >= BATCH_BYTES {
-                        data = 0;
-                        give(&mut cells, &mut rows, sink)?;
-                    }
-                    Ok(())
                 })?;
             }
         }
-        give(&mut cells, &mut rows, sink)
+        rows.give()?;
+        table.given.fetch_add(rows.given, Ordering::Relaxed);
+        Ok(())
     }
+}
+
+/// The rows of a part that are given to the engine.
+struct Rows<'t, 's> {
+    table: &'t TableRows,
+    sink: &'s mut dyn Sink,
+    takes_records: bool,
+    /// The rules for the records of the table.
+    records: Records<'t>,
+    /// The values of rows that wait for the next batch.
+    cells: Vec<Cells>,
+    types: Types,
+    /// The number of rows that wait, and the bytes of their records.
+    rows: usize,
+    bytes: usize,
+    given: u64,
+}
+
+impl Rows<'_, '_> {
+    /// Gives a row of a leaf whose rows all can be rows of the table.
+    #[inline]
+    fn record(&mut self, rowid: i64, record: &[u8]) -> Result<()> {
+        if self.records.add(rowid, record).is_err() || self.table.has_nan(record) {
+            return self.unusual(rowid, record);
+        }
+        if self.rows > 0 {
+            self.give()?;
+        }
+        self.given += 1;
+        self.sink.record(rowid, record)
+    }
+
+    /// Gives the values of a row whose record is not stored as it is.
+    #[cold]
+    fn unusual(&mut self, rowid: i64, record: &[u8]) -> Result<()> {
+        let mut types = std::mem::take(&mut self.types);
+        let is_read = read_types(record, record.len(), &mut types) == Some(true);
+        let row =
+            SavedRow { rowid, record, types: &types, in_order: true, overflows: false, is_doubtful: false };
+        let given = if is_read { self.row(&row) } else { Ok(()) };
+        self.types = types;
+        given
+    }
+
+    /// Gives the values of a row.
+    fn row(&mut self, row: &SavedRow<'_>) -> Result<()> {
+        let Rows { table, cells, .. } = self;
+        table.layout.values(row, |place, value| {
+            cells[table.layout.given[place]].push_value(value);
+        });
+        if let Some(column) = table.rowid_column {
+            cells[column].push_value(Value::Int(row.rowid));
+        }
+        self.rows += 1;
+        self.bytes += row.record.len();
+        if self.rows == ROWS_MAX || self.bytes >= BATCH_BYTES { self.give() } else { Ok(()) }
+    }
+
+    /// Gives the rows that wait.
+    fn give(&mut self) -> Result<()> {
+        self.given += self.rows as u64;
+        self.bytes = 0;
+        give(&mut self.cells, &mut self.rows, self.sink)
+    }
+}
+
+impl TableRows {
+    /// Returns `true` if a field holds a float that is no number. SQLite reads NULL there, which the column may not take.
+    #[inline]
+    fn has_nan(&self, record: &[u8]) -> bool {
+        self.has_needed_reals && has_nan(record)
+    }
+}
+
+/// Returns `true` if a record has a float that is no number.
+fn has_nan(record: &[u8]) -> bool {
+    let find = || {
+        let (header, mut at) = varint::read(record)?;
+        let mut body = header as usize;
+        while at < header as usize {
+            let (serial, n) = varint::read(record.get(at..)?)?;
+            let bytes = SerialType(serial).content_bytes()? as usize;
+            if serial == REAL && f64::from_bits(record::int(record.get(body..body + bytes)?) as u64).is_nan()
+            {
+                return Some(());
+            }
+            (at, body) = (at + n, body + bytes);
+        }
+        None
+    };
+    find().is_some()
 }
 
 /// Returns `true` if the engine takes a row: each value is one that its column can have. SQLite decides about other rows.

@@ -11,6 +11,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use rusqlite::{Connection, OpenFlags};
@@ -24,6 +25,7 @@ use sqluice_engine::output::{NewFile, Output, Target, Wanted};
 use sqluice_engine::phases::Phases;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::trees::Job;
+use sqluice_format::check::spec;
 use sqluice_format::database::encoding_name;
 
 use super::Recover;
@@ -51,12 +53,13 @@ pub(super) fn write(recover: &Recover, found: &Found, context: &Context<'_>) -> 
     let page_bytes = found.plan.page_bytes;
     let create = || NewFile::create(&wanted, None, page_bytes, &context.cancel).map(Box::new);
     let mut new = create()?;
+    let mut encoded = Vec::new();
     let mut by_engine = found.file.encoding == UTF_8
         && !is_vacuumed
         && found.tables.iter().any(|table| !table.ordered.is_empty());
     if by_engine {
         match encode(recover, found, &wanted.target, &mut *new, &mut phases, context) {
-            Ok(()) => {}
+            Ok(counts) => encoded = counts,
             // A row breaks a constraint of its table: SQLite finds out which.
             Err(error) if error.kind() == ErrorKind::Input => {
                 drop(new);
@@ -69,7 +72,7 @@ pub(super) fn write(recover: &Recover, found: &Found, context: &Context<'_>) -> 
     phases.begin("insert", None);
     let mut report = RecoverReport { saved: found.plan.clone(), ..RecoverReport::default() };
     let path = new.path().unwrap_or(Path::new("")).to_owned();
-    finish(&path, (found, by_engine), &mut report, context)?;
+    finish(&path, found, by_engine.then_some(&encoded), &mut report, context)?;
     found.file.check_unchanged()?;
     context.cancel.check()?;
     phases.begin("sync", None);
@@ -86,7 +89,7 @@ pub(super) fn write(recover: &Recover, found: &Found, context: &Context<'_>) -> 
     Ok(report)
 }
 
-/// Encodes the rows of ordered leaves, with all indexes.
+/// Encodes the rows of ordered leaves, with all indexes. Returns the number of encoded rows of each table that was found.
 fn encode(
     recover: &Recover,
     found: &Found,
@@ -94,7 +97,7 @@ fn encode(
     output: &mut dyn Output,
     phases: &mut Phases<'_>,
     context: &Context<'_>,
-) -> Result<()> {
+) -> Result<Vec<u64>> {
     let mut schema: Schema = without_own_tables(&found.schema);
     for table in &mut schema.tables {
         if let Some(name) = rowid_column(table) {
@@ -110,28 +113,39 @@ fn encode(
     options.threads = Some(recover.threads());
     let plan = Plan::new(&schema, Some(target.clone()), &options)?;
     let mut jobs = Vec::new();
+    let counts: Vec<Arc<AtomicU64>> = found.tables.iter().map(|_| Arc::default()).collect();
     for table in &schema.tables {
-        let of = found.tables.iter().find(|found| found.table.name == table.name);
-        let source: Box<dyn sqluice_core::source::Source> = match of {
-            None => Box::new(sqluice_core::source::NoRows),
-            Some(of) => Box::new(rows(found, of)),
-        };
+        let mut all = found.tables.iter().zip(&counts);
+        let source: Box<dyn sqluice_core::source::Source> =
+            match all.find(|(found, _)| found.table.name == table.name) {
+                None => Box::new(sqluice_core::source::NoRows),
+                Some((of, count)) => Box::new(rows(found, of, Arc::clone(count))),
+            };
         jobs.push(Job { table, coercion: Coercion::All, source });
     }
-    attempts::write_unfinished(&plan, &schema, jobs, output, phases, &context.cancel.child())
+    attempts::write_unfinished(&plan, &schema, jobs, output, phases, &context.cancel.child())?;
+    Ok(counts.iter().map(|count| count.load(Ordering::Relaxed)).collect())
 }
 
-fn rows(found: &Found, FoundTable { table, spec, ordered, .. }: &FoundTable) -> SavedRows {
+fn rows(
+    found: &Found,
+    FoundTable { table, spec, ordered, .. }: &FoundTable,
+    given: Arc<AtomicU64>,
+) -> SavedRows {
     let has_rowid = rowid_column(table).is_some();
+    // The engine makes the indexes.
+    let spec = spec::Table { indexes: Vec::new(), computed: None, ..spec.clone() };
     SavedRows::new(TableRows {
         file: Arc::clone(&found.file),
         finding: Arc::clone(&found.finding),
-        layout: Layout::new(table, spec),
-        spec: spec.clone(),
+        layout: Layout::new(table, &spec),
+        has_needed_reals: spec.fields.iter().any(|field| field.takes.real && !field.takes.null),
+        spec,
         columns: table.columns.len() + usize::from(has_rowid),
         rowid_column: has_rowid.then_some(table.columns.len()),
-        leaves: ordered.iter().map(|leaf| leaf.page).collect(),
+        leaves: ordered.clone(),
         rows: ordered.iter().map(|leaf| leaf.rows).sum(),
+        given,
     })
 }
 
@@ -161,13 +175,16 @@ fn open(path: &Path, found: &Found, cancel: &Cancel) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Has SQLite write what the engine has not written.
+/// Has SQLite write what the engine has not written. `encoded` has the number of rows of each table that the engine has written, if it
+/// was used.
 fn finish(
     path: &Path,
-    (found, by_engine): (&Found, bool),
+    found: &Found,
+    encoded: Option<&Vec<u64>>,
     report: &mut RecoverReport,
     context: &Context<'_>,
 ) -> Result<()> {
+    let by_engine = encoded.is_some();
     let connection = open(path, found, &context.cancel)?;
     let schema = without_own_tables(&found.schema);
     let indexes = || schema.tables.iter().flat_map(|table| &table.indexes);
@@ -181,7 +198,7 @@ fn finish(
         }
     }
     let own = |name: &str| name.to_ascii_lowercase().starts_with("sqlite_");
-    for table in found.tables.iter().filter(|table| !own(&table.table.name)) {
+    for (at, table) in found.tables.iter().enumerate().filter(|(_, table)| !own(&table.table.name)) {
         let mut insertion = Insertion::new((&connection, context), found, table);
         if !by_engine {
             insertion.sound_rows_first(&table.ordered)?;
@@ -189,13 +206,9 @@ fn finish(
         let is_left = |(_, only_others): &&(_, bool)| by_engine || !only_others;
         insertion.rows(table.rest.iter().filter(is_left).copied())?;
         let counts = insertion.counts;
-        let count = format!("SELECT count(*) FROM {}", quoted(&table.table.name));
         let name = &table.table.name;
         let Some(saved) = report.saved.tables.iter_mut().find(|saved| saved.name == *name) else { continue };
-        let rows: i64 = connection
-            .query_row(&count, [], |row| row.get(0))
-            .map_err(|error| failed(error, "count rows"))?;
-        saved.rows = rows.unsigned_abs();
+        saved.rows = counts.rows + encoded.map_or(0, |encoded| encoded[at]);
         (saved.conflicts, saved.rejected, saved.repeated) =
             (counts.conflicts, counts.rejected, counts.repeated);
     }
@@ -206,6 +219,9 @@ fn finish(
         }
     }
     lost_and_found(&connection, found, context)?;
+    for (table, rows) in &found.from_indexes {
+        super::from_indexes::write(&connection, found, (table, rows), context)?;
+    }
     sequence(&connection, found)?;
     others(&connection, found, report)?;
     let cannot = |error| failed(error, "write the new file");

@@ -38,6 +38,7 @@ fn a_sound_database_exits_with_0_and_a_damaged_one_with_3() {
     let expected = "\
 Recovered [..] rows of 1 table to new.db: [..] kB in [..]s ([..] rows/s)
   t: [..] rows, 1 page lost
+    index by_name has name of [..] lost rows (rowids [..] to [..])
 warning: x.db is damaged: rows may be missing in new.db
 ";
     assert!(matches(&ran.stderr, expected), "{ran:?}");
@@ -62,9 +63,33 @@ fn a_dry_run_reports_what_could_be_saved_and_writes_nothing() {
 x.db is damaged: [..] pages of 4096 bytes, [..] rows can be saved to new.db
   t: [..] rows, 1 page lost
     page [..]: all its bytes are zeros ([..])
+    index by_name has name of [..] lost rows (rowids [..] to [..])
 ";
     assert!(matches(&ran.stdout, expected), "{ran:?}");
     assert_eq!(names(folder), ["x.db"]);
+}
+
+#[test]
+fn the_columns_that_indexes_have_of_lost_rows_are_saved_if_they_are_asked_for() {
+    let folder = folder();
+    let folder = folder.path();
+    make(folder);
+    damage(folder);
+    let ran = run(folder, ["recover", "x.db", "new.db", "--from-indexes", "--dry-run"]);
+    assert_eq!(ran.code(), Some(3), "{ran:?}");
+    assert!(ran.stdout.contains("  lost_and_found_1: columns of "), "{ran:?}");
+    assert_eq!(names(folder), ["x.db"]);
+    let ran = run(folder, ["recover", "x.db", "new.db", "--from-indexes", "--json"]);
+    assert_eq!(ran.code(), Some(3), "{ran:?}");
+    let report = ran.json();
+    let lost = 3000 - report["tables"][0]["rows"].as_u64().unwrap();
+    let witness = &report["tables"][0]["witnesses"][0];
+    assert_eq!((&witness["index"], &witness["columns"][0]), (&"by_name".into(), &"name".into()));
+    assert_eq!((&witness["rows"], &report["lost_and_found"][0]["of_table"]), (&lost.into(), &"t".into()));
+    let count = "SELECT count(*) FROM lost_and_found_1 WHERE name = 'name ' || source_rowid AND source_rowid NOT IN (SELECT id FROM t)";
+    let connection = Connection::open(folder.join("new.db")).unwrap();
+    let saved: u64 = connection.query_row(count, [], |row| row.get::<_, i64>(0)).unwrap().unsigned_abs();
+    assert_eq!(saved, lost);
 }
 
 #[test]

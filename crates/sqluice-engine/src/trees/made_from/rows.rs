@@ -1,13 +1,15 @@
 //! Encodes the rows of a source. The rows go onto pages or to a sorter, their index entries to sorters.
 
-use sqluice_core::batch::Batch;
+use sqluice_core::batch::{Batch, ROWS_MAX};
 use sqluice_core::error::Result;
 use sqluice_core::schema::Table;
 use sqluice_core::source::kept::{Kept, Picked};
 use sqluice_core::source::{BadRow, Refused, Sink};
 
 use crate::encode::entries::Entries;
-use crate::encode::{AnyOrder, Coercion, Encoder, RowidRange, Rowids, no_rowids_left};
+use crate::encode::{
+    AnyOrder, Coercion, Encoder, LastRowid, RowidRange, Rowids, no_rowids_left, out_of_order,
+};
 use crate::expressions::Expressions;
 use crate::options::WritePath;
 use crate::plan::TablePlan;
@@ -92,7 +94,7 @@ impl<'a> RowsEncoder<'a> {
         }
         let counted_from = self.tree.edge.as_ref().map_or(settings.counted_from, |edge| edge.counted_from);
         let next_rowid = counted_from.wrapping_add(part.first_row() as i64).wrapping_add(1);
-        let mut encoding = Encoding { filling, rows: self, next_rowid, rowids: None, sorted: 0 };
+        let mut encoding = Encoding { filling, rows: self, next_rowid, rowids: None, sorted: 0, records: 0 };
         let decoded = part.decode(&mut encoding);
         let (rowids, sorted) = (encoding.rowids, encoding.sorted);
         filling.finish_leaves();
@@ -115,6 +117,8 @@ struct Encoding<'f, 'e, 'a, 'w, 's> {
     rowids: Option<RowidRange>,
     /// The number of rows of the part that went to a sorter.
     sorted: u64,
+    /// The number of rows of the part that were taken as records.
+    records: usize,
 }
 
 impl Encoding<'_, '_, '_, '_, '_> {
@@ -170,6 +174,30 @@ impl Sink for Encoding<'_, '_, '_, '_, '_> {
         }
         self.next_rowid = self.next_rowid.wrapping_add(batch.rows as i64);
         Ok(())
+    }
+
+    fn takes_records(&self) -> bool {
+        let RowsEncoder { tree, entries, .. } = &self.rows;
+        let is_whole_row = tree.expressions.is_none() && entries.is_empty();
+        tree.write_path == WritePath::Pages && is_whole_row && tree.table.clustered.is_none()
+    }
+
+    #[inline]
+    fn record(&mut self, rowid: i64, record: &[u8]) -> Result<()> {
+        self.records += 1;
+        if self.records.is_multiple_of(ROWS_MAX) {
+            self.filling.cancelled()?;
+            self.filling.hash_finished();
+        }
+        let last = LastRowid { rowid, counted: false };
+        self.rowids = Some(match self.rowids {
+            Some(before) if before.last.rowid >= rowid => {
+                return Err(out_of_order("rowid", before.last.rowid, rowid));
+            }
+            Some(before) => RowidRange { last, ..before },
+            None => RowidRange { first: rowid, last, first_assumed: false },
+        });
+        self.filling.push_row(rowid, record)
     }
 
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {

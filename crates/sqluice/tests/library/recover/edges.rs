@@ -199,6 +199,98 @@ fn rows_of_the_widest_table_are_put_aside() {
 }
 
 #[test]
+fn rows_whose_lost_overflow_pages_had_generated_columns_only_are_saved() {
+    let statements = "PRAGMA page_size = 1024;
+        CREATE TABLE t (a TEXT, b TEXT AS (a || 'x') STORED);
+        INSERT INTO t SELECT 'short'; INSERT INTO t SELECT 'abc' || hex(zeroblob(1500))";
+    with(statements, |path| {
+        let all = rows(path);
+        let root = root(path, "t");
+        let bytes = fs::read(path).unwrap();
+        let geometry = Geometry::new(PageSize::new(1024).unwrap(), 0).unwrap();
+        let mut salvage = Salvage::default();
+        let page = &bytes[(root - 1) * 1024..root * 1024];
+        salvage.read(page, root as u32, geometry, &mut Types::new()).unwrap();
+        let word = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let mut chain = vec![salvage.entries[1].cell.overflow.unwrap()];
+        while let next @ 1.. = word((*chain.last().unwrap() as usize - 1) * 1024) {
+            chain.push(next);
+        }
+        assert_eq!(chain.len(), 5);
+        // The third page has the end of the column, and any page after it may be lost.
+        for lost in 3..5 {
+            let mut damaged = bytes.clone();
+            damaged[(chain[lost] as usize - 1) * 1024..][..1024].fill(0xfe);
+            fs::write(path, damaged).unwrap();
+            let (target, report) = recovered(path);
+            assert!(report.saved.damaged && report.saved.tables[0].rows == 2, "{lost}: {:?}", report.saved);
+            assert!(rows(&target) == all, "{lost}");
+        }
+        for lost in 0..3 {
+            let mut damaged = bytes.clone();
+            damaged[(chain[lost] as usize - 1) * 1024..][..1024].fill(0xfe);
+            fs::write(path, damaged).unwrap();
+            let (target, report) = recovered(path);
+            assert_eq!(report.saved.tables[0].lost_rows, 1, "{lost}: {:?}", report.saved);
+            assert_eq!(rows(&target)["t"].len(), 1, "{lost}");
+        }
+    });
+}
+
+#[test]
+fn on_conflict_clauses_of_the_schema_lose_no_row() {
+    for clause in ["REPLACE", "IGNORE", "FAIL", "ROLLBACK"] {
+        let declared = format!(
+            "CREATE TABLE t (a INTEGER PRIMARY KEY, b INT NOT NULL ON CONFLICT {clause} UNIQUE ON CONFLICT {clause})"
+        );
+        let statements = format!(
+            "CREATE TABLE t (a INTEGER PRIMARY KEY, b INT); INSERT INTO t VALUES (1, 10), (2, 20), (3, 10), (4, NULL);
+             PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = '{declared}' WHERE name = 't'"
+        );
+        with(&statements, |path| {
+            let (target, report) = recovered(path);
+            let found = rows(&target);
+            assert_eq!(found["t"], ["1|1|10", "2|2|20"], "{clause}: {:?}", report.saved);
+            assert_eq!(found["rejected_t"].len(), 2, "{clause}: {:?}", report.saved);
+            assert_eq!((report.saved.tables[0].rows, report.saved.tables[0].rejected), (2, 2), "{clause}");
+        });
+    }
+}
+
+#[test]
+fn values_that_their_columns_would_convert_are_converted() {
+    let declared = "CREATE TABLE t (a INTEGER PRIMARY KEY, b NUMERIC, c REAL, d TEXT)";
+    let statements = format!(
+        "CREATE TABLE t (a INTEGER PRIMARY KEY, b, c, d); INSERT INTO t VALUES (1, 5, 1.5, 'x'), (2, '12', 3, 'y'), (3, ' 1e2 ', 2, 7), (4, 'z', 1e400, NULL);
+         PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = '{declared}' WHERE name = 't'"
+    );
+    with(&statements, |path| {
+        let (target, report) = recovered(path);
+        let found = rows(&target);
+        let wanted = ["1|1|5|1.5|\"x\"", "2|2|12|3.0|\"y\"", "3|3|100|2.0|\"7\"", "4|4|\"z\"|inf|NULL"];
+        assert_eq!(found["t"], wanted, "{:?}", report.saved);
+    });
+}
+
+#[test]
+fn a_float_that_is_no_number_becomes_null_and_is_refused_where_null_is() {
+    let statements = "CREATE TABLE t (a REAL); CREATE TABLE u (a REAL NOT NULL); INSERT INTO t VALUES (1.25), (1.75), (2.25); INSERT INTO u SELECT * FROM t";
+    with(statements, |path| {
+        let mut bytes = fs::read(path).unwrap();
+        let (old, new) = (1.75f64.to_be_bytes(), f64::NAN.to_be_bytes());
+        let places: Vec<usize> = (0..bytes.len() - 8).filter(|at| bytes[*at..at + 8] == old).collect();
+        assert_eq!(places.len(), 2);
+        places.into_iter().for_each(|at| bytes[at..at + 8].copy_from_slice(&new));
+        fs::write(path, bytes).unwrap();
+        let (target, report) = recovered(path);
+        let found = rows(&target);
+        assert_eq!(found["t"], ["1|1.25", "2|NULL", "3|2.25"], "{:?}", report.saved);
+        assert_eq!(found["u"], ["1|1.25", "3|2.25"], "{:?}", report.saved);
+        assert_eq!(found["rejected_u"].len(), 1);
+    });
+}
+
+#[test]
 fn a_plan_has_the_rows_that_are_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.db");

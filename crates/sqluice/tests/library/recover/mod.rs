@@ -1,4 +1,4 @@
-//! Tests of `recover`: single kinds of damage, unusual files, and random damage.
+//! Tests of `recover`: single kinds of damage, unusual files, columns of lost rows, and random damage.
 
 mod cases;
 mod damage;
@@ -6,3 +6,4 @@ mod edges;
 mod places;
 mod properties;
 mod support;
+mod witnesses;

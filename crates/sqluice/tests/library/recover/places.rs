@@ -9,10 +9,10 @@ use sqluice_format::salvage::{Salvage, Types};
 
 use super::support::{recovered, rows};
 
-const PAGE_BYTES: usize = 1024;
+pub(super) const PAGE_BYTES: usize = 1024;
 
 /// Makes a database from statements, and calls `test` with its path, and the leaves below the roots of these tables or indexes, in order.
-fn with<const TREES: usize>(
+pub(super) fn with<const TREES: usize>(
     statements: &str,
     trees: [&str; TREES],
     test: impl FnOnce(&Path, [Vec<usize>; TREES]),
@@ -21,13 +21,14 @@ fn with<const TREES: usize>(
     let path = folder.path().join("x.db");
     let connection = Connection::open(&path).unwrap();
     connection.execute_batch(&format!("PRAGMA page_size = {PAGE_BYTES}; {statements}")).unwrap();
-    let root = |name: &str| -> u32 {
-        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
-        connection.query_row(sql, [name], |row| row.get(0)).unwrap()
-    };
     let bytes = fs::read(&path).unwrap();
-    let leaves = trees.map(|name| leaves(&bytes, root(name)));
+    let leaves = trees.map(|name| leaves(&bytes, root_of(&path, name)));
     test(&path, leaves);
+}
+
+fn root_of(path: &Path, name: &str) -> u32 {
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+    Connection::open(path).unwrap().query_row(sql, [name], |row| row.get(0)).unwrap()
 }
 
 fn leaves(bytes: &[u8], root: u32) -> Vec<usize> {
@@ -40,7 +41,7 @@ fn leaves(bytes: &[u8], root: u32) -> Vec<usize> {
     }
 }
 
-fn change(path: &Path, change: impl FnOnce(&mut [&mut [u8]])) {
+pub(super) fn change(path: &Path, change: impl FnOnce(&mut [&mut [u8]])) {
     let mut bytes = fs::read(path).unwrap();
     change(&mut bytes.chunks_mut(PAGE_BYTES).collect::<Vec<_>>());
     fs::write(path, bytes).unwrap();
@@ -61,7 +62,7 @@ fn copy(path: &Path, from: usize, to: usize) {
     });
 }
 
-const MANY: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 600)";
+pub(super) const MANY: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 600)";
 
 #[test]
 fn leaves_that_changed_places_are_put_back_also_if_their_rows_lack_the_last_column() {
@@ -123,6 +124,75 @@ fn a_leaf_of_a_table_without_rowids_is_known_by_its_keys() {
         }
         let total: usize = found.values().map(Vec::len).sum();
         assert_eq!(total, 1200, "{:?}", report.saved);
+    });
+}
+
+#[test]
+fn a_root_in_the_place_of_another_tables_leaf_gives_that_table_no_rows_unsaid() {
+    let statements = format!(
+        "CREATE TABLE a (id INTEGER PRIMARY KEY, v TEXT); CREATE TABLE b (id INTEGER PRIMARY KEY, v TEXT);
+         {MANY} INSERT INTO a SELECT i, 'a ' || i FROM n; {MANY} INSERT INTO b SELECT i + 10000, 'b ' || i FROM n"
+    );
+    for is_copied in [false, true] {
+        for at in 0..8 {
+            with(&statements, ["a", "b"], |path, [of_a, of_b]| {
+                let all = rows(path);
+                let root = root_of(path, "b") as usize;
+                let leaf = of_a[at % of_a.len()];
+                match is_copied {
+                    true => copy(path, root, leaf),
+                    false => swap(path, root, leaf),
+                }
+                let (target, report) = recovered(path);
+                let found = rows(&target);
+                assert!(report.saved.damaged);
+                for table in ["a", "b"] {
+                    let about = report.saved.tables.iter().find(|about| about.name == table).unwrap();
+                    let new = found[table].iter().filter(|row| !all[table].contains(row)).count() as u64;
+                    assert!(
+                        new <= about.by_shape,
+                        "leaf {at}, {table}: {new} other rows: {:?}",
+                        report.saved
+                    );
+                }
+                let anywhere: String = found.values().flatten().map(|row| format!("{row}|")).collect();
+                let is_left =
+                    |row: &&String| anywhere.contains(&format!("{}|", row.rsplit('|').next().unwrap()));
+                let lost = all.values().flatten().filter(|row| !is_left(row)).count();
+                let of_leaf = if is_copied { all["a"].len() / of_a.len() * 2 } else { 0 };
+                assert!(
+                    lost <= of_leaf,
+                    "leaf {at} of {}: {lost} rows are lost: {:?}",
+                    of_b.len(),
+                    report.saved
+                );
+            });
+        }
+    }
+}
+
+#[test]
+fn leaves_that_two_tables_may_have_lost_go_to_neither() {
+    let statements = format!(
+        "CREATE TABLE a (id INTEGER PRIMARY KEY, v TEXT); CREATE TABLE b (id INTEGER PRIMARY KEY, v TEXT);
+         {MANY} INSERT INTO a SELECT i, 'a ' || i FROM n; {MANY} INSERT INTO b SELECT i + 10000, 'b ' || i FROM n"
+    );
+    with(&statements, ["a", "b"], |path, [of_a, _]| {
+        let all = rows(path);
+        let roots = ["a", "b"].map(|table| root_of(path, table) as usize);
+        // The children and keys of the one root, and all of the other.
+        change(path, |pages| {
+            pages[roots[0] - 1][PAGE_BYTES / 2..].fill(0);
+            pages[roots[1] - 1].fill(0);
+        });
+        let (target, report) = recovered(path);
+        let found = rows(&target);
+        for table in ["a", "b"] {
+            let other = found[table].iter().filter(|row| !all[table].contains(row)).count();
+            assert_eq!(other, 0, "{table}: {:?}", report.saved);
+        }
+        let saved: usize = found.values().map(Vec::len).sum();
+        assert_eq!(saved, 1200, "{} leaves: {:?}", of_a.len(), report.saved);
     });
 }
 
