@@ -70,7 +70,7 @@ impl Source {
         detail: Detail,
         start: u128,
         pages: &mut P,
-    ) -> std::result::Result<Place, ReadError<P::Error>> {
+    ) -> Result<Place, ReadError<P::Error>> {
         let mut start = start;
         loop {
             match self.reader.advance(pages)? {
@@ -111,7 +111,7 @@ impl Merge {
         structure: &Structure,
         detail: Detail,
         pages: &mut P,
-    ) -> std::result::Result<Merge, ReadError<P::Error>> {
+    ) -> Result<Merge, ReadError<P::Error>> {
         let (mut sources, mut places) = (Vec::new(), Vec::new());
         for (_, segment) in structure.segments().filter(|(_, segment)| segment.leaves() > 0) {
             let tombstones = Tombstones::read(segment, pages)?;
@@ -127,10 +127,7 @@ impl Merge {
     ///
     /// # Errors
     /// If a page is missing or damaged. The merge must not be used afterwards.
-    pub(super) fn next<P: Pages>(
-        &mut self,
-        pages: &mut P,
-    ) -> std::result::Result<Option<Piece<'_>>, ReadError<P::Error>> {
+    pub(super) fn next<P: Pages>(&mut self, pages: &mut P) -> Result<Option<Piece<'_>>, ReadError<P::Error>> {
         let Merge { detail, sources, places, tournament, is_begun } = self;
         if sources.is_empty() {
             return Ok(None);
