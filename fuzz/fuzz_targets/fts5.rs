@@ -66,6 +66,10 @@ fuzz_target!(|parts: (Vec<u8>, Vec<Vec<u8>>)| {
                     Positions::new(detail, 0, row.positions).for_each(drop);
                 }
             }
+            let mut reader = SegmentReader::new(segment, detail);
+            while let Ok(Some(_)) = reader.advance(&mut data) {
+                assert!(reader.rows().doclist.entries(detail).all(|entry| entry.is_ok()));
+            }
         }
     }
 });

@@ -77,9 +77,10 @@ impl Tournament {
         let (mut winner, mut node) = (stream, self.leaf_parent(stream));
         while node > 0 {
             let other = self.tree[node] as usize;
-            if is_less(other, winner) {
-                (self.tree[node], winner) = (winner as u32, other);
-            }
+            // The winner of many streams can't be predicted.
+            let is_won = is_less(other, winner);
+            self.tree[node] = std::hint::select_unpredictable(is_won, winner, other) as u32;
+            winner = std::hint::select_unpredictable(is_won, other, winner);
             node /= 2;
         }
         self.tree[0] = winner as u32;

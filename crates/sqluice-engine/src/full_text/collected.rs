@@ -17,13 +17,9 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_format::fts5::Doclist;
 
-use super::occurrences::OCCURRENCE_BYTES;
-use super::rows::{Limits, RowIndexer};
+use super::rows::RowIndexer;
 use super::{TextIndex, Totals, item};
 use crate::sort::{Item, Prefetch, Ranges, Sorted, Sorter, Spill};
-
-/// The largest number of occurrences of a run: more would leave the caches without fewer items.
-const OCCURRENCES_MAX: usize = 2 << 20;
 
 /// The size of a chunk in bytes, in which merged doclists pass from a thread to the caller.
 const CHUNK_BYTES: usize = 128 << 10;
@@ -39,7 +35,8 @@ pub(crate) struct Collector<'i> {
     pub(super) index: &'i TextIndex,
     pub(super) doclists: Sorter,
     pub(super) docsizes: Option<Sorter>,
-    pub(super) limits: Limits,
+    /// The bytes of memory for the terms of a run of a worker, and their occurrences.
+    pub(super) run_bytes: usize,
     totals: Mutex<Totals>,
     spill: Arc<Spill>,
 }
@@ -55,16 +52,12 @@ impl<'i> Collector<'i> {
         // An eighth is for what is not counted below: the blocks of runs that are written, and free memory between others.
         let share = memory_bytes / 8 * 7 / workers.max(1);
         let docsizes_bytes = if index.keeps_sizes { share / 8 } else { 0 };
-        let limits = Limits {
-            occurrences: (share / 4 / OCCURRENCE_BYTES).clamp(1, OCCURRENCES_MAX),
-            dictionary_bytes: share / 4,
-        };
         let doclists_bytes = share / 2 - docsizes_bytes;
         Collector {
             index,
             doclists: Sorter::with_ranges(item::of_doclists(), doclists_bytes, spill, RANGES),
             docsizes: index.keeps_sizes.then(|| Sorter::new(item::of_sizes(), docsizes_bytes, spill)),
-            limits,
+            run_bytes: share / 2,
             totals: Mutex::new(Totals { rows: 0, tokens: vec![0; index.columns] }),
             spill: Arc::clone(spill),
         }

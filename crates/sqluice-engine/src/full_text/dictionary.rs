@@ -19,6 +19,9 @@ const TERMS_MAX: usize = (u32::MAX - 1) as usize;
 /// The number of slots of an empty dictionary.
 const SLOTS_MIN: usize = 1 << 6;
 
+/// The number of slots that stay in the second-level cache by themselves.
+const CACHED_SLOTS: usize = 1 << 12;
+
 /// The number of bytes of a term in a slot.
 const START_BYTES: usize = 15;
 
@@ -54,33 +57,56 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Returns the key of the term in the first `term_bytes` bytes of `bytes`. Further bytes after the term make this faster.
+    /// Returns the key of a term.
     #[inline]
-    pub(super) fn of(bytes: &[u8], term_bytes: usize) -> Key {
-        let start = match bytes.first_chunk::<16>() {
-            Some(chunk) => u128::from_be_bytes(*chunk),
-            None => {
-                let mut chunk = [0; 16];
-                chunk[..bytes.len()].copy_from_slice(bytes);
-                u128::from_be_bytes(chunk)
-            }
-        };
-        let kept_bytes = term_bytes.min(START_BYTES);
-        // Two shifts, as a shift by 128 bits is none.
-        let kept = !(u128::MAX >> (4 * kept_bytes) >> (4 * kept_bytes));
-        // A longer term is compared as a whole, so its length needs no room.
-        let start = start & kept | term_bytes.min(START_BYTES + 1) as u128;
+    pub(super) fn of(term: &[u8]) -> Key {
+        let start = first_bytes(term) & !0xff | term.len().min(START_BYTES + 1) as u128;
         let mut hash = mixed((start >> 64) as u64, 0x9e37_79b9_7f4a_7c15);
         hash = mixed(hash ^ start as u64, 0xbf58_476d_1ce4_e5b9);
-        let mut rest = bytes[..term_bytes].get(START_BYTES..).unwrap_or(&[]);
-        while !rest.is_empty() {
-            let mut word = [0; 8];
-            let n = rest.len().min(8);
-            word[..n].copy_from_slice(&rest[..n]);
-            hash = mixed(hash ^ u64::from_be_bytes(word), 0xbf58_476d_1ce4_e5b9);
-            rest = &rest[n..];
+        if term.len() > START_BYTES {
+            for rest in term[START_BYTES..].chunks(8) {
+                let mut word = [0; 8];
+                word[..rest.len()].copy_from_slice(rest);
+                hash = mixed(hash ^ u64::from_be_bytes(word), 0xbf58_476d_1ce4_e5b9);
+            }
         }
         Key { start, hash: (hash ^ hash >> 32) as u32 }
+    }
+
+    /// Returns `true` if the key has the whole term.
+    #[inline]
+    pub(super) fn is_whole(self) -> bool {
+        self.start as u8 <= START_BYTES as u8
+    }
+}
+
+/// Returns the first 16 bytes of a term, followed by zeros.
+#[inline]
+fn first_bytes(term: &[u8]) -> u128 {
+    if let Some(chunk) = term.first_chunk::<16>() {
+        return u128::from_be_bytes(*chunk);
+    }
+    // The first and the last bytes of a short term overlap.
+    let bits = 8 * term.len() as u32;
+    match (term.first_chunk::<8>(), term.last_chunk::<8>()) {
+        (Some(first), Some(last)) => {
+            let (first, last) = (u64::from_be_bytes(*first), u64::from_be_bytes(*last));
+            u128::from(first) << 64 | u128::from(last) << (128 - bits) & u128::from(u64::MAX)
+        }
+        _ => {
+            let word = match (term.first_chunk::<4>(), term.last_chunk::<4>()) {
+                (Some(first), Some(last)) => {
+                    let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
+                    u64::from(first) << 32 | u64::from(last) << (64 - bits) & u64::from(u32::MAX)
+                }
+                _ => {
+                    let word = term.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
+                    // A shift by 64 bits is none.
+                    word.checked_shl(64 - bits).unwrap_or(0)
+                }
+            };
+            u128::from(word) << 64
+        }
     }
 }
 
@@ -104,7 +130,7 @@ impl Dictionary {
     }
 
     /// Returns the bytes of memory that the dictionary takes.
-    fn memory_bytes(&self) -> usize {
+    pub(super) fn memory_bytes(&self) -> usize {
         let slots: usize = self.indexes.iter().map(Slots::memory_bytes).sum();
         // A vector that grows takes up to twice its content.
         slots + 2 * (self.terms.len() + self.ends.len() * size_of::<usize>())
@@ -118,7 +144,7 @@ impl Dictionary {
             let is_near = index.used + index.slots.len() / 16 > index.slots.len() / 2;
             is_near && bytes + 2 * index.memory_bytes() > limit_bytes
         };
-        bytes > limit_bytes || self.len() >= TERMS_MAX / 2 || self.indexes.iter().any(doubles)
+        bytes > limit_bytes || self.is_used_up() || self.indexes.iter().any(doubles)
     }
 
     /// Returns a term, with the byte of its index.
@@ -133,46 +159,59 @@ impl Dictionary {
     #[inline]
     pub(super) fn fetch(&self, index: usize, keys: &[Key]) {
         let Slots { slots, .. } = &self.indexes[index];
-        let mask = slots.len() - 1;
-        std::hint::black_box(keys.iter().fold(0, |all, key| all ^ slots[key.hash as usize & mask].number));
+        // Few slots are in the cache already.
+        if slots.len() > CACHED_SLOTS {
+            let mask = slots.len() - 1;
+            std::hint::black_box(
+                keys.iter().fold(0, |all, key| all ^ slots[key.hash as usize & mask].number),
+            );
+        }
     }
 
-    /// Returns the number of a term of an index. A new term gets the next number.
+    /// Returns the number of a term of an index. A new term gets the next number. `long` is the term if its key has only its first bytes.
     #[inline]
-    pub(super) fn number(&mut self, index: usize, key: Key, term: &[u8]) -> u32 {
+    pub(super) fn number(&mut self, index: usize, key: Key, long: &[u8]) -> u32 {
         let mask = self.indexes[index].slots.len() - 1;
         let mut at = key.hash as usize & mask;
         loop {
-            let slot = self.indexes[index].slots[at];
+            let slot = &self.indexes[index].slots[at];
             if slot.number == FREE {
-                return self.add(index, at, key, term);
+                return self.add(index, at, key, long);
             }
+            let number = slot.number;
             if slot.start == key.start
-                && slot.hash == key.hash
-                && (term.len() <= START_BYTES || &self.term(slot.number)[1..] == term)
+                && (key.is_whole() || slot.hash == key.hash && &self.term(number)[1..] == long)
             {
-                return slot.number;
+                return number;
             }
             at = (at + 1) & mask;
         }
     }
 
     #[cold]
-    fn add(&mut self, index: usize, at: usize, key: Key, term: &[u8]) -> u32 {
+    fn add(&mut self, index: usize, at: usize, key: Key, long: &[u8]) -> u32 {
         assert!(self.len() < TERMS_MAX, "a row has fewer terms than have numbers");
         let number = self.len() as u32;
         self.terms.push(index_byte(index));
-        self.terms.extend_from_slice(term);
+        match key.is_whole() {
+            true => self.terms.extend_from_slice(&key.start.to_be_bytes()[..(key.start & 0xff) as usize]),
+            false => self.terms.extend_from_slice(long),
+        }
         self.ends.push(self.terms.len());
         self.indexes[index].put(at, Slot { start: key.start, hash: key.hash, number });
         number
     }
 
-    /// Forgets all terms. Keeps the memory of the slots if it is at most three quarters of `limit_bytes`.
-    pub(super) fn clear(&mut self, limit_bytes: usize) {
+    /// Returns `true` if most numbers are used up.
+    pub(super) fn is_used_up(&self) -> bool {
+        self.len() >= TERMS_MAX / 2
+    }
+
+    /// Forgets all terms. Keeps the memory of the slots if it is at most `kept_bytes`.
+    pub(super) fn clear(&mut self, kept_bytes: usize) {
         self.terms.clear();
         self.ends.clear();
-        if self.memory_bytes() > limit_bytes / 4 * 3 {
+        if self.memory_bytes() > kept_bytes {
             *self = Dictionary::new(self.indexes.len() - 1);
         }
         self.indexes.iter_mut().for_each(Slots::clear);
@@ -229,7 +268,7 @@ mod tests {
                 let bytes = n.wrapping_mul(2_654_435_761).to_be_bytes();
                 let term = [&b"a\0prefix"[..n as usize % 9], &bytes[n as usize % 5..]].concat();
                 let index = n as usize % 3;
-                let number = dictionary.number(index, Key::of(&term, term.len()), &term);
+                let number = dictionary.number(index, Key::of(&term), &term);
                 let known = *numbers.entry((index, term.clone())).or_insert(number);
                 assert_eq!(number, known, "{round} {term:?}");
                 assert_eq!(dictionary.term(number), [&[b'0' + index as u8], &term[..]].concat());
@@ -239,7 +278,7 @@ mod tests {
         assert!(dictionary.is_full(1 << 20) && !dictionary.is_full(64 << 20));
         dictionary.clear(64 << 20);
         assert_eq!(dictionary.len(), 0);
-        assert_eq!(dictionary.number(0, Key::of(b"x", 1), b"x"), 0);
+        assert_eq!(dictionary.number(0, Key::of(b"x"), b"x"), 0);
     }
 
     #[test]
@@ -247,7 +286,21 @@ mod tests {
         let terms: Vec<Vec<u8>> = (0..20).map(|len| vec![0; len]).collect();
         let mut dictionary = Dictionary::new(0);
         for (number, term) in terms.iter().enumerate() {
-            assert_eq!(dictionary.number(0, Key::of(term, term.len()), term), number as u32);
+            assert_eq!(dictionary.number(0, Key::of(term), term), number as u32);
+        }
+    }
+
+    #[test]
+    fn a_key_has_the_first_bytes_of_its_term() {
+        let bytes: Vec<u8> = (0..40).map(|n| 37 * n + 200).map(|n: u32| n as u8).collect();
+        for len in 0..40 {
+            let mut expected = [0; 16];
+            let kept = len.min(START_BYTES);
+            expected[..kept].copy_from_slice(&bytes[..kept]);
+            expected[15] = len.min(16) as u8;
+            let key = Key::of(&bytes[..len]);
+            assert_eq!(key.start.to_be_bytes(), expected, "{len}");
+            assert_eq!(key.is_whole(), len < 16);
         }
     }
 }

@@ -36,10 +36,21 @@ pub(super) struct Joiner {
     /// `true` if no older segment remains, so that marks of deleted rows have no effect.
     is_oldest: bool,
     term: Vec<u8>,
+    /// The last doclist, if it overlaps none before, until it is known if it overlaps the next one. Then `pending` is empty.
+    held: Option<Held>,
+    held_entries: Vec<u8>,
     pending: BinaryHeap<Reverse<Piece>>,
     joined: EntryList,
     /// The buffers of pieces that were passed on.
     free: Vec<Vec<u8>>,
+}
+
+/// A doclist without marks. Its entries are stored beside it.
+#[derive(Clone, Copy)]
+struct Held {
+    age: u32,
+    first: i64,
+    last: i64,
 }
 
 /// A doclist that may overlap others, at its next entry.
@@ -97,6 +108,8 @@ impl Joiner {
             detail,
             is_oldest,
             term: Vec::new(),
+            held: None,
+            held_entries: Vec::new(),
             pending: BinaryHeap::new(),
             joined: EntryList::default(),
             free: Vec::new(),
@@ -116,20 +129,41 @@ impl Joiner {
             self.term.clear();
             self.term.extend_from_slice(term);
         }
-        self.pass_on(Some(doclist.first), to)?;
-        let mut entries = self.free.pop().unwrap_or_default();
-        entries.clear();
-        entries.extend_from_slice(doclist.entries);
+        match self.held {
+            Some(held) if held.last < doclist.first => self.pass_held(to)?,
+            Some(held) => {
+                self.held = None;
+                let entries = std::mem::replace(&mut self.held_entries, self.free.pop().unwrap_or_default());
+                self.add(held, entries, to)?;
+            }
+            None => self.pass_on(Some(doclist.first), to)?,
+        }
+        let Doclist { first, last, entries } = *doclist;
+        let held = Held { age, first, last };
+        if self.pending.is_empty() && !has_marks(age) {
+            self.held_entries.clear();
+            self.held_entries.extend_from_slice(entries);
+            self.held = Some(held);
+            return Ok(());
+        }
+        let mut copy = self.free.pop().unwrap_or_default();
+        copy.clear();
+        copy.extend_from_slice(entries);
+        self.add(held, copy, to)
+    }
+
+    /// Adds a doclist to those that may overlap.
+    fn add(&mut self, Held { age, first, last }: Held, entries: Vec<u8>, to: &mut impl Joined) -> Result<()> {
         let mut piece = Piece {
-            rowid: doclist.first,
+            rowid: first,
             age,
             stored: 0..0,
             is_deleted: false,
             is_present: false,
             entries,
-            cursor: DoclistCursor::new(doclist.first),
-            first: doclist.first,
-            last: doclist.last,
+            cursor: DoclistCursor::new(first),
+            first,
+            last,
             is_whole: true,
         };
         if piece.step(self.detail).map_err(|_| to.malformed())? {
@@ -138,8 +172,17 @@ impl Joiner {
         Ok(())
     }
 
+    /// Passes on the doclist that is held.
+    #[inline]
+    fn pass_held(&mut self, to: &mut impl Joined) -> Result<()> {
+        self.flush(to)?;
+        let Some(Held { first, last, .. }) = self.held.take() else { return Ok(()) };
+        to.take(&self.term, &Doclist { first, last, entries: &self.held_entries })
+    }
+
     /// Passes on all rows of the current term.
     pub(super) fn finish(&mut self, to: &mut impl Joined) -> Result<()> {
+        self.pass_held(to)?;
         self.pass_on(None, to)?;
         self.flush(to)
     }

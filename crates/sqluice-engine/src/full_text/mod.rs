@@ -3,8 +3,8 @@
 //! ```text
 //!  rows in the order of rowids, in parts
 //!    │ one worker a part
-//!  tokenizer (SQLite's own) ──> dictionary: a number for each term ──> occurrences: (number, cell, position)
-//!    │                                                                    │ sorted by number: a run
+//!  tokenizer (SQLite's own) ──> dictionary: a number for each term ──> streams: the places of each term
+//!    │                                                                    │ when the memory is used up: a run
 //!    │                                                            doclists of the run
 //!  sizes of rows                                                          │ (term, first rowid) -> doclist
 //!    │                                                                    │
@@ -13,20 +13,20 @@
 //!  rows of t_docsize                              one thread: doclists of a term, one after another ──> pages
 //! ```
 //!
-//! Single occurrences are never sorted outside memory. The rows of a run are consecutive, so the doclist of a term is the concatenation of
-//! the doclists of its runs; only the first rowid of each is written as a delta.
+//! Single occurrences are never sorted: each is appended to the stream of its term. The rows of a run are consecutive, so the doclist of a term
+//! is the concatenation of the doclists of its runs; only the first rowid of each is written as a delta.
 //!
-//! A look-up of a term in a large table waits for memory. So the tokens of many words are looked up at once: all of their slots are read
-//! first, side by side. A slot holds short terms as a whole.
+//! A look-up of a term in a large table waits for memory. So many terms are looked up at once: all of their slots are read first, side by side,
+//! then all of their streams. A slot holds short terms as a whole.
 //!
 //! Modules, from the bottom up:
 //!
 //! * `tokenize_option`: the arguments in the option `tokenize`; `tokenizer`: SQLite's tokenizers; `registered`: those of the program
 //! * `cell`: the terms of a text
-//! * `dictionary`: numbers for terms; `occurrences`: the occurrences of a run, and their order
+//! * `dictionary`: numbers for terms; `streams`: the occurrences of the terms of a run
 //! * `item`: doclists as items of the sorter
 //! * `rows`: the worker, which takes rows; `collected`: what all workers have collected, and the merge by term
-//! * `join`: doclists of several segments as one; `shadow`: the shadow tables
+//! * `join`: doclists of several segments as one; `merge`: these doclists in order; `shadow`: the shadow tables
 //! * `query`: rows of a query for the workers; `segments`: doclists of existing segments for the sorter
 //! * `declaration`: the options of a table in a database; `given`: tables that take rows of their own; `table`: fills, optimizes and extends its index
 //!
@@ -40,12 +40,13 @@ mod dictionary;
 pub mod given;
 mod item;
 mod join;
-mod occurrences;
+mod merge;
 mod query;
 pub mod registered;
 mod rows;
 mod segments;
 pub(crate) mod shadow;
+mod streams;
 pub mod table;
 #[cfg(test)]
 mod tests;

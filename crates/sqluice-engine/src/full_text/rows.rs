@@ -2,30 +2,24 @@
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::sqlite_error::failed;
-use sqluice_format::fts5::{Doclist, DoclistBuilder, push_docsize};
+use sqluice_format::fts5::push_docsize;
 
 use super::cell::{each_token, term_bytes};
 use super::dictionary::{Dictionary, Key};
-use super::occurrences::{self, Occurrence};
 use super::query::TextSink;
+use super::streams::{Place, Streams};
 use super::tokenizer::{NoTokenizer, Tokenizer};
 use super::{Collector, TextIndex, Totals, item};
 use crate::sort::{Buffer, Item};
 
-/// The number of tokens that are looked up at once: their slots fit into the first-level cache.
+/// The number of terms that are looked up at once: their slots and streams fit into the first-level cache.
 const LOOKED_UP: usize = 256;
 
 /// The number of bytes from which a doclist is given to the sorter in several items.
 const DOCLIST_BYTES: usize = 64 << 10;
 
-/// The limits of the memory of a worker.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    /// The number of occurrences from which a run ends.
-    pub(super) occurrences: usize,
-    /// The size in bytes of a dictionary that is given up.
-    pub(super) dictionary_bytes: usize,
-}
+/// The largest number of rows of a run.
+const ROWS_MAX: usize = 1 << 30;
 
 /// A worker that indexes rows.
 pub(crate) struct RowIndexer<'c> {
@@ -40,28 +34,32 @@ pub(crate) struct RowIndexer<'c> {
     totals: Totals,
     doclists: Buffer<'c>,
     docsizes: Option<Buffer<'c>>,
-    /// The entries of the doclist that is being built.
-    entries: Vec<u8>,
-    scratch: Vec<Occurrence>,
 }
 
-/// The tokens of a run, as occurrences of terms.
+/// The terms of a run, and their occurrences.
 struct Terms {
     prefixes: Vec<usize>,
     dictionary: Dictionary,
-    occurrences: Vec<Occurrence>,
-    waiting: Waiting,
+    streams: Streams,
+    /// The terms of each index that wait to be looked up.
+    waiting: Vec<Waiting>,
+    numbers: Vec<u32>,
 }
 
-/// Tokens of one cell that wait to be looked up.
-#[derive(Default)]
+/// Terms of one index that wait to be looked up.
 struct Waiting {
-    bytes: Vec<u8>,
-    /// The end of each token in `bytes`, and its position.
-    tokens: Vec<(u32, u32)>,
-    /// The terms of the index that is looked up: the start and length in `bytes`, and the position.
-    terms: Vec<(u32, u32, u32)>,
     keys: Vec<Key>,
+    places: Vec<Place>,
+    /// The bytes of the long terms, and the end of each.
+    long: Vec<u8>,
+    long_ends: Vec<usize>,
+}
+
+impl Waiting {
+    fn new() -> Waiting {
+        let (keys, places) = (Vec::with_capacity(LOOKED_UP), Vec::with_capacity(LOOKED_UP));
+        Waiting { keys, places, long: Vec::new(), long_ends: Vec::new() }
+    }
 }
 
 impl<'c> RowIndexer<'c> {
@@ -72,16 +70,15 @@ impl<'c> RowIndexer<'c> {
     pub(super) fn new(collector: &'c Collector<'c>) -> Result<RowIndexer<'c>> {
         let TextIndex { columns, prefixes, tokenizer, .. } = collector.index;
         let tokenizer = Tokenizer::new(tokenizer).map_err(|error| no_tokenizer(&tokenizer[0], error))?;
-        // A vector that grows by itself would take up to twice its content. Memory that is never written takes no space.
-        let room = collector.limits.occurrences + collector.limits.occurrences / 8;
         Ok(RowIndexer {
             collector,
             tokenizer,
             terms: Terms {
                 prefixes: prefixes.clone(),
                 dictionary: Dictionary::new(prefixes.len()),
-                occurrences: Vec::with_capacity(room),
-                waiting: Waiting::default(),
+                streams: Streams::new(collector.index.detail),
+                waiting: (0..=prefixes.len()).map(|_| Waiting::new()).collect(),
+                numbers: Vec::new(),
             },
             rowids: Vec::new(),
             sizes: vec![0; *columns],
@@ -89,8 +86,6 @@ impl<'c> RowIndexer<'c> {
             totals: Totals { rows: 0, tokens: vec![0; *columns] },
             doclists: collector.doclists.buffer(),
             docsizes: collector.docsizes.as_ref().map(|sorter| sorter.buffer()),
-            entries: Vec::new(),
-            scratch: Vec::new(),
         })
     }
 
@@ -106,12 +101,10 @@ impl<'c> RowIndexer<'c> {
     /// # Errors
     /// If the tokenizer fails.
     pub(crate) fn text(&mut self, column: usize, text: &[u8]) -> Result<()> {
-        let columns = self.sizes.len();
-        let cell = ((self.rowids.len() - 1) * columns + column) as u32;
+        let cell = ((self.rowids.len() - 1) as u32, column as u16);
         let terms = &mut self.terms;
         let size =
             each_token(&mut self.tokenizer, text, |token, position| terms.token(token, cell, position))?;
-        terms.look_up(cell);
         self.sizes[column] = size;
         self.totals.tokens[column] += u64::from(size);
         Ok(())
@@ -128,15 +121,11 @@ impl<'c> RowIndexer<'c> {
             push_docsize(&mut self.size, &self.sizes);
             docsizes.push(Item { rowid, number: 0, record: &self.size })?;
         }
-        let Limits { occurrences, dictionary_bytes } = self.collector.limits;
-        let is_full = self.terms.dictionary.is_full(dictionary_bytes);
-        // The cells of a run are numbered with 32 bits.
-        let has_cells = (self.rowids.len() + 1) * self.sizes.len().max(1) <= u32::MAX as usize;
-        if is_full || !has_cells || self.terms.occurrences.len() >= occurrences {
+        let run_bytes = self.collector.run_bytes;
+        let left_bytes = run_bytes.saturating_sub(self.terms.streams.memory_bytes());
+        if self.rowids.len() >= ROWS_MAX || self.terms.dictionary.is_full(left_bytes) {
             self.end_run()?;
-        }
-        if is_full {
-            self.terms.dictionary.clear(dictionary_bytes);
+            self.terms.make_room(run_bytes);
         }
         Ok(())
     }
@@ -151,33 +140,13 @@ impl<'c> RowIndexer<'c> {
 
     /// Pushes the doclists of the run to the sorter.
     fn end_run(&mut self) -> Result<()> {
-        let Terms { dictionary, occurrences, .. } = &mut self.terms;
-        occurrences::sort(occurrences, dictionary.len(), &mut self.scratch);
-        let columns = self.sizes.len().max(1) as u32;
-        let mut builder = DoclistBuilder::new(self.collector.index.detail);
-        for of_term in occurrences.chunk_by(|one, other| one.term == other.term) {
-            let term = dictionary.term(of_term[0].term);
-            // The row, and the cell at which the next row begins.
-            let mut row: Option<(u32, u32)> = None;
-            for Occurrence { cell, position, .. } in of_term {
-                if row.is_none_or(|(_, end)| *cell >= end) {
-                    if row.is_some() {
-                        builder.end_row(&mut self.entries);
-                        if self.entries.len() >= DOCLIST_BYTES {
-                            push_doclist(&mut self.doclists, term, &mut builder, &mut self.entries)?;
-                        }
-                    }
-                    let number = cell / columns;
-                    row = Some((number * columns, number * columns + columns));
-                    builder.begin_row(self.rowids[number as usize], &mut self.entries);
-                }
-                let start = row.map_or(0, |(start, _)| start);
-                builder.occurrence(cell - start, *position, &mut self.entries);
-            }
-            builder.end_row(&mut self.entries);
-            push_doclist(&mut self.doclists, term, &mut builder, &mut self.entries)?;
-        }
-        occurrences.clear();
+        self.terms.look_up_all();
+        let Terms { dictionary, streams, .. } = &mut self.terms;
+        let doclists = &mut self.doclists;
+        streams.take_all(&self.rowids, DOCLIST_BYTES, |number, entries| {
+            let push = |doclist| item::push(doclists, dictionary.term(number), 0, &doclist);
+            entries.doclist().map_or(Ok(()), push)
+        })?;
         self.rowids.clear();
         Ok(())
     }
@@ -222,20 +191,6 @@ impl TextSink for RowIndexer<'_> {
     }
 }
 
-/// Pushes the doclist that was built, and empties `entries`.
-fn push_doclist(
-    doclists: &mut Buffer<'_>,
-    term: &[u8],
-    builder: &mut DoclistBuilder,
-    entries: &mut Vec<u8>,
-) -> Result<()> {
-    if let Some((first, last)) = builder.finish() {
-        item::push(doclists, term, 0, &Doclist { first, last, entries })?;
-    }
-    entries.clear();
-    Ok(())
-}
-
 /// Returns the error for a tokenizer that SQLite can't create.
 pub(crate) fn no_tokenizer(name: &str, error: NoTokenizer) -> Error {
     match error {
@@ -248,42 +203,72 @@ pub(crate) fn no_tokenizer(name: &str, error: NoTokenizer) -> Error {
 }
 
 impl Terms {
-    /// Takes a token of the cell.
+    /// Takes a token of a row and column.
     #[inline]
-    fn token(&mut self, token: &[u8], cell: u32, position: u32) {
-        self.waiting.bytes.extend_from_slice(token);
-        // Tokens have at most 32 KiB, and few of them wait.
-        self.waiting.tokens.push((self.waiting.bytes.len() as u32, position));
-        if self.waiting.tokens.len() == LOOKED_UP {
-            self.look_up(cell);
+    fn token(&mut self, token: &[u8], cell: (u32, u16), position: u32) {
+        self.take(0, token, cell, position);
+        for index in 1..self.waiting.len() {
+            if let Some(bytes) = term_bytes(&self.prefixes, index, token) {
+                self.take(index, &token[..bytes], cell, position);
+            }
         }
     }
 
-    /// Looks up the waiting tokens of the cell, and notes their occurrences.
-    fn look_up(&mut self, cell: u32) {
-        let Waiting { bytes, tokens, terms, keys } = &mut self.waiting;
-        // Keys are read 16 bytes at a time.
-        bytes.extend_from_slice(&[0; 16]);
-        for index in 0..=self.prefixes.len() {
-            terms.clear();
-            keys.clear();
-            let mut start = 0;
-            for (end, position) in &*tokens {
-                let token = &bytes[start as usize..*end as usize];
-                if let Some(term_bytes) = term_bytes(&self.prefixes, index, token) {
-                    terms.push((start, term_bytes as u32, *position));
-                    keys.push(Key::of(&bytes[start as usize..], term_bytes));
-                }
+    /// Takes a term of an index.
+    #[inline]
+    fn take(&mut self, index: usize, term: &[u8], (row, column): (u32, u16), position: u32) {
+        let waiting = &mut self.waiting[index];
+        let key = Key::of(term);
+        waiting.keys.push(key);
+        waiting.places.push(Place { row, column, position });
+        if !key.is_whole() {
+            waiting.long.extend_from_slice(term);
+            waiting.long_ends.push(waiting.long.len());
+        }
+        if waiting.keys.len() >= LOOKED_UP {
+            self.look_up(index);
+        }
+    }
+
+    /// Looks up the waiting terms of all indexes.
+    fn look_up_all(&mut self) {
+        (0..self.waiting.len()).for_each(|index| self.look_up(index));
+    }
+
+    /// Looks up the waiting terms of an index, and notes their occurrences.
+    fn look_up(&mut self, index: usize) {
+        let Terms { dictionary, streams, waiting, numbers, .. } = self;
+        let Waiting { keys, places, long, long_ends } = &mut waiting[index];
+        dictionary.fetch(index, keys);
+        let mut ends = long_ends.iter();
+        let mut start = 0;
+        numbers.clear();
+        numbers.extend(keys.iter().map(|key| {
+            let mut bytes = &[][..];
+            if !key.is_whole()
+                && let Some(end) = ends.next()
+            {
+                bytes = &long[start..*end];
                 start = *end;
             }
-            self.dictionary.fetch(index, keys);
-            let dictionary = &mut self.dictionary;
-            self.occurrences.extend(terms.iter().zip(&*keys).map(|((start, term_bytes, position), key)| {
-                let term = &bytes[*start as usize..][..*term_bytes as usize];
-                Occurrence { term: dictionary.number(index, *key, term), cell, position: *position }
-            }));
+            dictionary.number(index, *key, bytes)
+        }));
+        streams.reserve(dictionary.len());
+        streams.fetch(numbers);
+        numbers.iter().zip(&*places).for_each(|(number, place)| streams.push(*number, *place));
+        keys.clear();
+        places.clear();
+        long.clear();
+        long_ends.clear();
+    }
+
+    /// Forgets all terms if they leave too little of the memory of a run for their occurrences.
+    fn make_room(&mut self, run_bytes: usize) {
+        if self.dictionary.is_used_up()
+            || self.dictionary.memory_bytes() + self.streams.memory_bytes() > run_bytes / 2
+        {
+            self.dictionary.clear(run_bytes / 4);
+            self.streams.clear();
         }
-        bytes.clear();
-        tokens.clear();
     }
 }

@@ -19,11 +19,12 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::quoted;
 use sqluice_core::sqlite_error::failed;
-use sqluice_format::fts5::read::{Level, MergedReader, ReadError, SegmentSpan, Structure};
-use sqluice_format::fts5::{EntryList, SegmentWriter, averages, level_of, structure_of_none};
+use sqluice_format::fts5::read::{Level, ReadError, SegmentSpan, Structure};
+use sqluice_format::fts5::{SegmentWriter, averages, level_of, structure_of_none};
 
 use super::declaration::{Content, Declaration};
-use super::join::{Joined, Joiner};
+use super::join::Joiner;
+use super::merge::{Merge, Piece};
 use super::query::{NotCollected, Query};
 use super::shadow::{NewSegment, Shadows, WrittenSegment};
 use super::{Collected, Collector, WrittenTextIndex, segments};
@@ -32,9 +33,6 @@ use crate::sort::Spill;
 
 /// The number of doclists between two reports of the progress.
 const REPORTED: u64 = 4096;
-
-/// The number of bytes from which a merged doclist is written in several pieces.
-const DOCLIST_BYTES: usize = 64 << 10;
 
 /// The largest number of a segment that SQLite allots itself.
 const SEGMENT_MAX: u16 = 2000;
@@ -161,29 +159,20 @@ impl<'t> TextTable<'t> {
         };
         progress.phase(&format!("merge {name}"), None);
         let mut blocks = self.shadows.blocks()?;
-        let mut reader = MergedReader::new(structure, index.detail, &mut blocks).map_err(failed)?;
+        let mut merge = Merge::new(structure, index.detail, &mut blocks).map_err(failed)?;
         let writer = SegmentWriter::new(id, index.detail, *page_bytes);
         let mut segment = NewSegment::begin(&self.shadows, writer)?;
-        let (mut term, mut list, mut doclists) = (Vec::new(), EntryList::default(), 0);
-        while let Some(row) = reader.next(&mut blocks).map_err(failed)? {
-            if row.term != term || list.bytes() >= DOCLIST_BYTES {
-                if let Some(doclist) = list.doclist() {
-                    segment.take(&term, &doclist)?;
-                }
-                list.clear();
-                term.clear();
-                term.extend_from_slice(row.term);
-                doclists += 1;
-                if doclists % REPORTED == 0 {
-                    cancel.check()?;
-                    progress.advance(Amount { rows: REPORTED, bytes: 0 });
-                }
+        let mut joiner = Joiner::new(index.detail, true);
+        let mut doclists = 0;
+        while let Some(Piece { term, age, doclist }) = merge.next(&mut blocks).map_err(failed)? {
+            joiner.push(term, age, &doclist, &mut segment)?;
+            doclists += 1;
+            if doclists % REPORTED == 0 {
+                cancel.check()?;
+                progress.advance(Amount { rows: REPORTED, bytes: 0 });
             }
-            list.push_row(index.detail, row.rowid, (false, true), row.positions);
         }
-        if let Some(doclist) = list.doclist() {
-            segment.take(&term, &doclist)?;
-        }
+        joiner.finish(&mut segment)?;
         segment.finish()
     }
 

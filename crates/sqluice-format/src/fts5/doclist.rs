@@ -161,6 +161,13 @@ impl EntryList {
         }
     }
 
+    /// Appends all entries of a doclist.
+    #[inline]
+    pub fn push_doclist(&mut self, doclist: &Doclist<'_>) {
+        self.push(doclist.first, doclist.entries);
+        self.rowids = self.rowids.map(|(first, _)| (first, doclist.last));
+    }
+
     fn rowid(&mut self, rowid: i64) {
         self.rowids = match self.rowids {
             None => Some((rowid, rowid)),

@@ -6,8 +6,8 @@ use std::convert::Infallible;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice_format::fts5::read::{
-    IndexPage, MergedReader, MergedRow, Pages, Positions, ReadError, SegmentReader, SegmentSpan, Step,
-    Structure, parse_averages, parse_docsize,
+    Advanced, IndexPage, MergedReader, MergedRow, Pages, Positions, ReadError, SegmentReader, SegmentSpan,
+    Step, Structure, parse_averages, parse_docsize,
 };
 use sqluice_format::fts5::{AVERAGES_ID, Detail, STRUCTURE_ID};
 
@@ -56,6 +56,65 @@ fn read_all(data: &mut Data, detail: Detail) -> Result<Vec<Occurrence>, ReadErro
         }
     }
     Ok(all)
+}
+
+/// A row of a term: the term, the rowid, the marks and the positions.
+type StoredRow = (Vec<u8>, i64, (bool, bool), Vec<u8>);
+
+/// Reads the rows of a segment one by one.
+fn rows_one_by_one(
+    data: &mut Data,
+    segment: &SegmentSpan,
+    detail: Detail,
+) -> Result<Vec<StoredRow>, ReadError<Infallible>> {
+    let (mut all, mut term) = (Vec::new(), Vec::new());
+    let mut reader = SegmentReader::new(segment, detail);
+    while let Some(step) = reader.step(data)? {
+        match step {
+            Step::Term(found) => term = found.to_vec(),
+            Step::Row(row) => {
+                let marks = (row.is_deleted, row.is_present);
+                all.push((term.clone(), row.rowid, marks, row.positions.to_vec()));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Reads the rows of a segment, as many at once as lie side by side.
+fn rows_side_by_side(
+    data: &mut Data,
+    segment: &SegmentSpan,
+    detail: Detail,
+) -> Result<Vec<StoredRow>, ReadError<Infallible>> {
+    let mut all = Vec::new();
+    let mut reader = SegmentReader::new(segment, detail);
+    while let Some(advanced) = reader.advance(data)? {
+        if advanced == Advanced::Term {
+            continue;
+        }
+        let (rows, start) = (reader.rows(), all.len());
+        for entry in rows.doclist.entries(detail) {
+            let entry = entry.expect("the reader has read all entries");
+            let marks = (entry.is_deleted, entry.is_present);
+            all.push((reader.term().to_vec(), entry.rowid, marks, entry.positions.to_vec()));
+        }
+        let found = &all[start..];
+        assert_eq!(found.last().map(|row| row.1), Some(rows.doclist.last));
+        assert_eq!(rows.has_marks, found.iter().any(|(_, _, marks, _)| *marks != (false, true)));
+    }
+    Ok(all)
+}
+
+/// Asserts that both ways to read segments have the same result.
+fn both_ways_agree(data: &mut Data, detail: Detail) {
+    let Some(Ok(structure)) = data.0.get(&STRUCTURE_ID).map(|block| Structure::parse(block)) else { return };
+    for (_, segment) in structure.segments() {
+        let one_by_one = rows_one_by_one(data, segment, detail);
+        let side_by_side = rows_side_by_side(data, segment, detail);
+        assert_eq!(one_by_one.is_err(), side_by_side.is_err());
+        assert!(one_by_one.is_err() || one_by_one == side_by_side);
+    }
 }
 
 /// Reads the pages of doclist indexes of a segment. Returns how many there are.
@@ -182,6 +241,7 @@ proptest! {
         let mut data = data_of(&connection);
         let read = read_all(&mut data, detail).unwrap();
         prop_assert_eq!(read, expected(&connection, detail));
+        both_ways_agree(&mut data, detail);
         let block = &data.0[&STRUCTURE_ID];
         prop_assert_eq!(&Structure::parse(block).unwrap().to_block(), block);
         let (rows, tokens) = parse_averages(&data.0[&AVERAGES_ID], 2).unwrap();
@@ -221,6 +281,7 @@ proptest! {
                 }
             }
             let _ = read_all(&mut damaged, detail);
+            both_ways_agree(&mut damaged, detail);
         }
     }
 }

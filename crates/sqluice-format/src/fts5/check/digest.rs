@@ -35,7 +35,8 @@ impl TermHash {
     /// index.
     #[inline]
     pub fn new(index: u8, token: &[u8]) -> TermHash {
-        let mut hash = KEYS[0] ^ token.len() as u64 ^ u64::from(index) << 32;
+        // The index and the length are mixed before the token: otherwise they could cancel bytes of a short one.
+        let mut hash = fold(KEYS[0] ^ token.len() as u64 ^ u64::from(index) << 32, KEYS[3]);
         let (words, rest) = token.as_chunks::<8>();
         for word in words {
             hash = fold(hash ^ u64::from_be_bytes(*word), KEYS[1]);
@@ -141,5 +142,35 @@ impl Digest {
             last = last.max(column);
         }
         Ok(last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn terms_of_all_indexes_and_lengths_have_different_hashes() {
+        let mut hashes = HashSet::new();
+        let mut terms = 0;
+        for index in b'0'..=b'0' + 8 {
+            for len in 0..=9 {
+                for number in 0..1_u32 << (2 * len.min(6)) {
+                    // Tokens differ in few bits, of their first or of their last bytes.
+                    let mut token = vec![b'0'; len];
+                    let start = if number % 2 == 0 { 0 } else { len.saturating_sub(6) };
+                    for (at, byte) in token[start..].iter_mut().take(6).enumerate() {
+                        *byte ^= (number >> (2 * at)) as u8 & 3;
+                    }
+                    hashes.insert((token.clone(), index, TermHash::new(index, &token).0));
+                    terms += 1;
+                }
+            }
+        }
+        let different: HashSet<u64> = hashes.iter().map(|(_, _, hash)| *hash).collect();
+        assert!(hashes.len() > terms / 2);
+        assert_eq!(different.len(), hashes.len());
     }
 }

@@ -34,7 +34,7 @@ pub use doclist_index::IndexPage;
 pub use leaf::Leaf;
 pub use merged::{MergedReader, MergedRow};
 pub use positions::Positions;
-pub use segment::{Row, SegmentReader, Step};
+pub use segment::{Advanced, Row, Rows, SegmentReader, Step};
 pub use structure::{Level, SegmentSpan, Structure};
 pub use tombstones::Tombstones;
 pub use totals::{parse_averages, parse_docsize};

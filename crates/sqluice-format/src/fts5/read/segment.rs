@@ -1,6 +1,7 @@
-//! Reads a segment leaf by leaf, and returns its terms in order, each followed by the rows that have the term.
+//! Reads a segment leaf by leaf, and returns its terms in order, each followed by the rows that have the term: one by one, or all that a leaf
+//! has of them.
 
-use super::super::doclist::Detail;
+use super::super::doclist::{Detail, Doclist};
 use super::super::page_id;
 use super::super::segment::HEAD_BYTES;
 use super::leaf::{Leaf, next_term};
@@ -35,6 +36,34 @@ pub struct Row<'a> {
     pub is_first_of_page: bool,
 }
 
+/// The kind of content that [`SegmentReader::advance`] has read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advanced {
+    /// A term, which is [`SegmentReader::term`]. Its rows follow.
+    Term,
+    /// Rows of the doclist of the term, which are [`SegmentReader::rows`].
+    Rows,
+}
+
+/// Consecutive rows of a doclist as they are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows<'a> {
+    /// The rows.
+    pub doclist: Doclist<'a>,
+    /// `true` if an entry has a mark of a deleted row.
+    pub has_marks: bool,
+}
+
+/// The place of the rows that were read last.
+#[derive(Clone, Copy, Debug, Default)]
+struct RowsPlace {
+    first: i64,
+    last: i64,
+    /// The range of their entries in the page, or `None` if `positions` has the only entry, which continues on other pages.
+    in_block: Option<(usize, usize)>,
+    has_marks: bool,
+}
+
 /// The reader of a segment.
 #[derive(Clone, Debug)]
 pub struct SegmentReader {
@@ -66,6 +95,7 @@ pub struct SegmentReader {
     /// `true` once a term or a rowid of the page was read: until then, a rowid must be the one that the head of the page names.
     is_begun: bool,
     positions: Vec<u8>,
+    rows: RowsPlace,
 }
 
 impl SegmentReader {
@@ -97,6 +127,7 @@ impl SegmentReader {
             rowid: None,
             is_begun: false,
             positions: Vec::new(),
+            rows: RowsPlace::default(),
         }
     }
 
@@ -137,7 +168,42 @@ impl SegmentReader {
     ///
     /// # Errors
     /// If a page is missing or damaged. The reader must not be used afterwards.
+    #[inline]
     pub fn step<P: Pages>(&mut self, pages: &mut P) -> Result<Option<Step<'_>>, ReadError<P::Error>> {
+        Ok(match self.find_content(pages)? {
+            None => None,
+            Some(Advanced::Term) => Some(Step::Term(&self.term)),
+            Some(Advanced::Rows) => Some(Step::Row(self.read_row(pages)?)),
+        })
+    }
+
+    /// Reads on: to the next term, or to further rows of the current term, as many as lie side by side on a page. Returns `None` at the end of
+    /// the segment.
+    ///
+    /// # Errors
+    /// If a page is missing or damaged. The reader must not be used afterwards.
+    #[inline]
+    pub fn advance<P: Pages>(&mut self, pages: &mut P) -> Result<Option<Advanced>, ReadError<P::Error>> {
+        let content = self.find_content(pages)?;
+        if content == Some(Advanced::Rows) {
+            self.read_rows(pages)?;
+        }
+        Ok(content)
+    }
+
+    /// Returns the rows that [`SegmentReader::advance`] has read last.
+    #[inline]
+    pub fn rows(&self) -> Rows<'_> {
+        let RowsPlace { first, last, in_block, has_marks } = self.rows;
+        let entries = match in_block {
+            Some((start, end)) => &self.block[start..end],
+            None => &self.positions,
+        };
+        Rows { doclist: Doclist { first, last, entries }, has_marks }
+    }
+
+    /// Finds the next content, and reads it if it is a term.
+    fn find_content<P: Pages>(&mut self, pages: &mut P) -> Result<Option<Advanced>, ReadError<P::Error>> {
         loop {
             if self.at >= self.end {
                 if self.next_term.is_some() {
@@ -162,13 +228,13 @@ impl SegmentReader {
                     return Err(self.damage(Fault::Overrun).into());
                 }
                 self.read_term()?;
-                return Ok(Some(Step::Term(&self.term)));
+                return Ok(Some(Advanced::Term));
             }
-            return Ok(Some(Step::Row(self.read_row(pages)?)));
+            return Ok(Some(Advanced::Rows));
         }
     }
 
-    fn end_of_segment<E>(&self) -> Result<Option<Step<'_>>, ReadError<E>> {
+    fn end_of_segment<E>(&self) -> Result<Option<Advanced>, ReadError<E>> {
         // A term without a row is a fault.
         if self.has_term && self.rowid.is_none() {
             return Err(self.damage(Fault::Short).into());
@@ -235,15 +301,14 @@ impl SegmentReader {
         Ok(())
     }
 
-    fn read_row<P: Pages>(&mut self, pages: &mut P) -> Result<Row<'_>, ReadError<P::Error>> {
-        let page = self.page;
+    /// Reads the rowid at the current place, and creates a reader of its entry.
+    #[inline]
+    fn read_rowid(&self, limit: usize) -> Result<(i64, Numbers<'_>), Damage> {
         let is_first_of_page = self.first_rowid == Some(self.at);
-        let limit = self.next_term.unwrap_or(self.end);
         // The first rowid on a page, and the first of a doclist, are absolute.
         if self.is_begun == is_first_of_page || !self.has_term {
-            return Err(self.damage(Fault::Overrun).into());
+            return Err(self.damage(Fault::Overrun));
         }
-        let place = self.damage(Fault::RowOrder);
         let mut numbers = Numbers::new(self.id(), &self.block[..limit], self.at);
         let value = numbers.next()? as i64;
         let rowid = match self.rowid {
@@ -251,8 +316,16 @@ impl SegmentReader {
             _ => value,
         };
         if self.rowid.is_some_and(|last| rowid <= last) {
-            return Err(place.into());
+            return Err(self.damage(Fault::RowOrder));
         }
+        Ok((rowid, numbers))
+    }
+
+    fn read_row<P: Pages>(&mut self, pages: &mut P) -> Result<Row<'_>, ReadError<P::Error>> {
+        let page = self.page;
+        let is_first_of_page = self.first_rowid == Some(self.at);
+        let limit = self.next_term.unwrap_or(self.end);
+        let (rowid, mut numbers) = self.read_rowid(limit)?;
         let (mut is_deleted, mut is_present) = (false, true);
         let mut size = 0;
         if self.detail == Detail::None {
@@ -273,16 +346,62 @@ impl SegmentReader {
         }
         self.at = numbers.at;
         (self.rowid, self.first_rowid, self.is_begun) = (Some(rowid), None, true);
+        self.positions.clear();
         self.read_positions(size, pages)?;
         let positions = &self.positions[..];
         Ok(Row { rowid, is_deleted, is_present, positions, page, is_first_of_page })
     }
 
-    /// Reads the positions of a row, which may continue on other pages.
-    fn read_positions<P: Pages>(&mut self, size: usize, pages: &mut P) -> Result<(), ReadError<P::Error>> {
-        self.positions.clear();
+    /// Reads rows up to the next term, the end of the page, or a row whose positions continue on other pages. Such a row is read alone.
+    fn read_rows<P: Pages>(&mut self, pages: &mut P) -> Result<(), ReadError<P::Error>> {
+        let limit = self.next_term.unwrap_or(self.end);
+        let (first, mut numbers) = self.read_rowid(limit)?;
+        let start = numbers.at;
+        let (mut last, mut end, mut has_marks) = (first, start, false);
+        let mut rowid = first;
         loop {
-            let left = size - self.positions.len();
+            if self.detail == Detail::None {
+                let marks = numbers.block[numbers.at..].iter().take(2).take_while(|byte| **byte == 0).count();
+                has_marks |= marks > 0;
+                numbers.at += marks;
+            } else {
+                let value = numbers.at_most(2 * POSITIONS_MAX + 1)?;
+                let size = (value / 2) as usize;
+                if size > limit - numbers.at {
+                    if end > start {
+                        break;
+                    }
+                    let positions_at = numbers.at;
+                    self.positions.clear();
+                    self.positions.extend_from_slice(&self.block[start..positions_at]);
+                    self.at = positions_at;
+                    (self.rowid, self.first_rowid, self.is_begun) = (Some(first), None, true);
+                    self.rows = RowsPlace { first, last: first, in_block: None, has_marks: value & 1 == 1 };
+                    return self.read_positions(positions_at - start + size, pages);
+                }
+                has_marks |= value & 1 == 1 || size == 0;
+                numbers.at += size;
+            }
+            (last, end) = (rowid, numbers.at);
+            if end >= limit {
+                break;
+            }
+            let place = numbers.damage(Fault::RowOrder);
+            rowid = last.wrapping_add(numbers.next()? as i64);
+            if rowid <= last {
+                return Err(place.into());
+            }
+        }
+        self.at = end;
+        (self.rowid, self.first_rowid, self.is_begun) = (Some(last), None, true);
+        self.rows = RowsPlace { first, last, in_block: Some((start, end)), has_marks };
+        Ok(())
+    }
+
+    /// Adds the positions of a row to `positions`, until these have `bytes` bytes. They may continue on other pages.
+    fn read_positions<P: Pages>(&mut self, bytes: usize, pages: &mut P) -> Result<(), ReadError<P::Error>> {
+        loop {
+            let left = bytes - self.positions.len();
             // The positions end where the next rowid or term begins.
             let limit = self.first_rowid.or(self.next_term).unwrap_or(self.end);
             let here = left.min(limit - self.at);

@@ -1,0 +1,408 @@
+//! The occurrences of all terms in consecutive rows: for each term a stream of bytes, to which an occurrence adds one or two.
+//!
+//! ```text
+//!  stream       00 row      a row that has the term: the distance of its number from that of the row before
+//!               01 column   another column than the first; with detail=column, the columns are places like positions
+//!               place       the distance from the place before in the column, + 2
+//!
+//!  Stream       | last row, column, place | first and last block | bytes that wait |     one for each term, in a cache line
+//!                                             │
+//!  block        | next | used | bytes ... | ──> | next | used | bytes ... |               from 64 bytes on, each twice as long
+//!  slabs        [block block block block ][ block block ]
+//! ```
+//!
+//! All numbers are varints. No place is 0 or 1, so a 0 that begins a varint begins a row. Columns and places are as in the entries of a doclist,
+//! where the number of these bytes precedes them, which is known at the end of a row.
+//!
+//! An occurrence of a frequent term finds the cache line of its term in the CPU cache. The lines of other terms are brought there for many
+//! occurrences at once.
+
+use sqluice_core::error::Result;
+use sqluice_format::fts5::{Detail, EntryList};
+use sqluice_format::varint;
+
+/// The number of bytes that wait in a stream.
+const WAITING_BYTES: usize = 42;
+
+/// The largest number of bytes of an occurrence: a row, a column and a place.
+const OCCURRENCE_BYTES_MAX: usize = 1 + 5 + 1 + 3 + 5;
+
+/// The binary logarithm of the number of streams that are allocated at once.
+const STREAMS_SHIFT: u32 = 10;
+
+/// The number of pieces of streams that stay in the second-level cache by themselves.
+const CACHED_PIECES: usize = 2;
+
+/// The number of bytes of a slab.
+const SLAB_BYTES: usize = 1 << 18;
+
+/// Places of blocks are multiples of this number of bytes.
+const UNIT_BYTES: usize = 16;
+
+/// The number of places of blocks in a slab.
+const SLAB_UNITS: u32 = (SLAB_BYTES / UNIT_BYTES) as u32;
+
+/// The number of bytes before the bytes of a block.
+const HEAD_BYTES: usize = 8;
+
+/// The binary logarithms of the sizes of the first block of a stream, and of the largest one.
+const BLOCK_SHIFTS: (u8, u8) = (6, 13);
+
+/// The column of a stream with `detail=column` before the first column.
+const NO_COLUMN: u16 = u16::MAX;
+
+/// The stream of a term.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Stream {
+    /// The number of the last row, from 1 on; 0 for an empty stream.
+    row: u32,
+    place: u32,
+    /// The places of the first and the last block, in units. They count only if `block_shift` is not 0.
+    first_block: u32,
+    last_block: u32,
+    column: u16,
+    /// The number of bytes used in the last block, with its head.
+    used: u16,
+    /// The binary logarithm of the size of the last block; 0 without a block.
+    block_shift: u8,
+    waiting: u8,
+    bytes: [u8; WAITING_BYTES],
+}
+
+const EMPTY: Stream = Stream {
+    row: 0,
+    place: 0,
+    first_block: 0,
+    last_block: 0,
+    column: 0,
+    used: 0,
+    block_shift: 0,
+    waiting: 0,
+    bytes: [0; WAITING_BYTES],
+};
+
+/// The place of an occurrence.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The number of the row, from 0 on.
+    pub(super) row: u32,
+    pub(super) column: u16,
+    pub(super) position: u32,
+}
+
+/// The streams of all terms.
+#[derive(Debug)]
+pub(super) struct Streams {
+    detail: Detail,
+    /// The streams, in pieces that never move.
+    streams: Vec<Vec<Stream>>,
+    blocks: Blocks,
+    /// The bytes of a stream that lies in blocks.
+    whole: Vec<u8>,
+}
+
+/// The blocks of all streams.
+#[derive(Debug, Default)]
+struct Blocks {
+    slabs: Vec<Vec<u8>>,
+    /// The number of slabs that are in use, and the number of units that are used of the last one.
+    slabs_used: usize,
+    units_used: u32,
+}
+
+impl Streams {
+    pub(super) fn new(detail: Detail) -> Streams {
+        Streams { detail, streams: Vec::new(), blocks: Blocks::default(), whole: Vec::new() }
+    }
+
+    /// Returns the bytes of memory that streams and blocks take.
+    pub(super) fn memory_bytes(&self) -> usize {
+        (self.streams.len() << STREAMS_SHIFT) * size_of::<Stream>() + self.blocks.slabs_used * SLAB_BYTES
+    }
+
+    /// Makes room for `terms` terms, whose numbers are smaller than this.
+    pub(super) fn reserve(&mut self, terms: usize) {
+        while self.streams.len() << STREAMS_SHIFT < terms {
+            self.streams.push(vec![EMPTY; 1 << STREAMS_SHIFT]);
+        }
+    }
+
+    /// Brings the streams of terms into the CPU cache, all at once.
+    #[inline]
+    pub(super) fn fetch(&self, terms: &[u32]) {
+        // Few streams are in the cache already.
+        if self.streams.len() <= CACHED_PIECES {
+            return;
+        }
+        std::hint::black_box(terms.iter().fold(0, |all, term| all ^ self.stream(*term).row));
+    }
+
+    #[inline]
+    fn stream(&self, term: u32) -> &Stream {
+        &self.streams[(term >> STREAMS_SHIFT) as usize][term as usize & ((1 << STREAMS_SHIFT) - 1)]
+    }
+
+    /// Adds an occurrence of a term. Places come in ascending order, except that several may be equal.
+    #[inline]
+    pub(super) fn push(&mut self, term: u32, place: Place) {
+        let Streams { detail, streams, blocks, .. } = self;
+        let stream =
+            &mut streams[(term >> STREAMS_SHIFT) as usize][term as usize & ((1 << STREAMS_SHIFT) - 1)];
+        let row = place.row + 1;
+        let is_new_row = stream.row != row;
+        // Most occurrences of frequent terms are near the one before.
+        if *detail == Detail::Full && !is_new_row && stream.column == place.column {
+            let distance = place.position - stream.place + 2;
+            if let Some(byte) = stream.bytes.get_mut(usize::from(stream.waiting)).filter(|_| distance < 0x80)
+            {
+                *byte = distance as u8;
+                (stream.place, stream.waiting) = (place.position, stream.waiting + 1);
+                return;
+            }
+        }
+        let is_known = match detail {
+            Detail::Full => false,
+            Detail::Column => !is_new_row && stream.column == place.column,
+            Detail::None => !is_new_row,
+        };
+        if is_known {
+            return;
+        }
+        if usize::from(stream.waiting) > WAITING_BYTES - OCCURRENCE_BYTES_MAX {
+            blocks.flush(stream);
+        }
+        let mut at = usize::from(stream.waiting);
+        if is_new_row {
+            stream.bytes[at] = 0;
+            at += 1 + write(&mut stream.bytes[at + 1..], row - stream.row);
+            (stream.row, stream.place) = (row, 0);
+            stream.column = if *detail == Detail::Column { NO_COLUMN } else { 0 };
+        }
+        match detail {
+            Detail::Full => {
+                if stream.column != place.column {
+                    stream.bytes[at] = 1;
+                    at += 1 + write(&mut stream.bytes[at + 1..], place.column.into());
+                    (stream.column, stream.place) = (place.column, 0);
+                }
+                // Positions are below 2^31, as texts are.
+                at += write(&mut stream.bytes[at..], place.position - stream.place + 2);
+                stream.place = place.position;
+            }
+            Detail::Column => {
+                at += write(&mut stream.bytes[at..], u32::from(place.column) - stream.place + 2);
+                (stream.column, stream.place) = (place.column, place.column.into());
+            }
+            Detail::None => {}
+        }
+        stream.waiting = at as u8;
+    }
+
+    /// Calls `each` with the doclist of each term that has occurrences, in parts of about `doclist_bytes` bytes, and removes all occurrences.
+    /// `rowids` are those of the rows.
+    ///
+    /// # Errors
+    /// The error of `each`.
+    pub(super) fn take_all(
+        &mut self,
+        rowids: &[i64],
+        doclist_bytes: usize,
+        mut each: impl FnMut(u32, &EntryList) -> Result<()>,
+    ) -> Result<()> {
+        let Streams { detail, streams, blocks, whole } = self;
+        let mut entries = EntryList::default();
+        for (number, stream) in streams.iter_mut().flatten().enumerate() {
+            if stream.row == 0 {
+                continue;
+            }
+            let waiting = &stream.bytes[..stream.waiting.into()];
+            let bytes = if stream.block_shift == 0 {
+                waiting
+            } else {
+                blocks.read(stream, whole);
+                whole.extend_from_slice(waiting);
+                &whole[..]
+            };
+            let (mut at, mut row) = (0, 0);
+            while at < bytes.len() {
+                // The mark of a row, and its distance.
+                let Some((distance, n)) = varint::first(&bytes[at + 1..]) else { break };
+                row += distance as usize;
+                let start = at + 1 + n;
+                at = start + end_of_row(&bytes[start..]);
+                entries.push_row(*detail, rowids[row - 1], (false, true), &bytes[start..at]);
+                if entries.bytes() >= doclist_bytes {
+                    each(number as u32, &entries)?;
+                    entries.clear();
+                }
+            }
+            if entries.doclist().is_some() {
+                each(number as u32, &entries)?;
+                entries.clear();
+            }
+            *stream = EMPTY;
+        }
+        blocks.clear();
+        Ok(())
+    }
+
+    /// Forgets all streams, which must be empty.
+    pub(super) fn clear(&mut self) {
+        self.streams.clear();
+    }
+}
+
+/// Returns the number of bytes before the next row.
+#[inline]
+fn end_of_row(bytes: &[u8]) -> usize {
+    let mut before = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        // A 0 after a byte with its highest bit set ends a varint.
+        if byte == 0 && before < 0x80 {
+            return at;
+        }
+        before = byte;
+    }
+    bytes.len()
+}
+
+/// Writes a varint, most of which have one or two bytes.
+#[inline]
+fn write(out: &mut [u8], value: u32) -> usize {
+    match value {
+        0..0x80 => {
+            out[0] = value as u8;
+            1
+        }
+        0x80..0x4000 => {
+            out[..2].copy_from_slice(&[(value >> 7) as u8 | 0x80, value as u8 & 0x7f]);
+            2
+        }
+        _ => varint::write(out, value.into()),
+    }
+}
+
+impl Blocks {
+    /// Moves the waiting bytes of a stream to its last block.
+    #[inline(never)]
+    fn flush(&mut self, stream: &mut Stream) {
+        let waiting = usize::from(stream.waiting);
+        if stream.block_shift == 0 || usize::from(stream.used) + waiting > 1 << stream.block_shift {
+            self.add(stream);
+        }
+        let start = self.start(stream.last_block) + usize::from(stream.used);
+        let slab = self.slab(stream.last_block);
+        self.slabs[slab][start..start + waiting].copy_from_slice(&stream.bytes[..waiting]);
+        stream.used += u16::from(stream.waiting);
+        stream.waiting = 0;
+    }
+
+    fn slab(&self, block: u32) -> usize {
+        (block / SLAB_UNITS) as usize
+    }
+
+    /// Returns the offset of a block in its slab.
+    fn start(&self, block: u32) -> usize {
+        (block % SLAB_UNITS) as usize * UNIT_BYTES
+    }
+
+    /// Adds a block to a stream.
+    fn add(&mut self, stream: &mut Stream) {
+        let (least, most) = BLOCK_SHIFTS;
+        let shift = if stream.block_shift == 0 { least } else { (stream.block_shift + 1).min(most) };
+        let units = (1_u32 << shift) / UNIT_BYTES as u32;
+        if self.slabs_used == 0 || self.units_used + units > SLAB_UNITS {
+            (self.slabs_used, self.units_used) = (self.slabs_used + 1, 0);
+            if self.slabs.len() < self.slabs_used {
+                self.slabs.push(vec![0; SLAB_BYTES]);
+            }
+        }
+        let block = (self.slabs_used - 1) as u32 * SLAB_UNITS + self.units_used;
+        self.units_used += units;
+        if stream.block_shift == 0 {
+            stream.first_block = block;
+        } else {
+            self.end(stream, block);
+        }
+        (stream.last_block, stream.block_shift, stream.used) = (block, shift, HEAD_BYTES as u16);
+    }
+
+    /// Writes the head of the last block of a stream.
+    fn end(&mut self, stream: &Stream, next: u32) {
+        let (slab, start) = (self.slab(stream.last_block), self.start(stream.last_block));
+        let head = &mut self.slabs[slab][start..start + HEAD_BYTES];
+        head[..4].copy_from_slice(&next.to_be_bytes());
+        head[4..].copy_from_slice(&u32::from(stream.used).to_be_bytes());
+    }
+
+    /// Reads the blocks of a stream.
+    fn read(&self, stream: &Stream, whole: &mut Vec<u8>) {
+        whole.clear();
+        let mut block = stream.first_block;
+        while block != stream.last_block {
+            let bytes = &self.slabs[self.slab(block)][self.start(block)..];
+            let [a, b, c, d, e, f, g, h] = *bytes.first_chunk::<HEAD_BYTES>().expect("a block has a head");
+            whole.extend_from_slice(&bytes[HEAD_BYTES..u32::from_be_bytes([e, f, g, h]) as usize]);
+            block = u32::from_be_bytes([a, b, c, d]);
+        }
+        let bytes = &self.slabs[self.slab(block)][self.start(block)..];
+        whole.extend_from_slice(&bytes[HEAD_BYTES..stream.used.into()]);
+    }
+
+    /// Frees all blocks, and keeps their memory.
+    fn clear(&mut self) {
+        (self.slabs_used, self.units_used) = (0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqluice_format::fts5::{Doclist, DoclistBuilder};
+
+    use super::*;
+
+    #[test]
+    fn streams_give_the_entries_of_a_builder() {
+        for detail in [Detail::Full, Detail::Column, Detail::None] {
+            let mut streams = Streams::new(detail);
+            for round in 0..3_u32 {
+                let rowids: Vec<i64> = (0..3000).map(|row| i64::from(row * row) - 5000).collect();
+                let mut builders: Vec<(DoclistBuilder, Vec<u8>)> =
+                    (0..40).map(|_| (DoclistBuilder::new(detail), Vec::new())).collect();
+                streams.reserve(2000);
+                for (row, rowid) in rowids.iter().enumerate() {
+                    for (term, (builder, entries)) in builders.iter_mut().enumerate() {
+                        // Term 0 is in every row, and term 39 in every fortieth.
+                        if row % (term + 1) > 0 {
+                            continue;
+                        }
+                        builder.begin_row(*rowid, entries);
+                        for number in 0..1 + (row * term) as u32 % 70 {
+                            let (column, position) = (number / 20 * 150, number % 20 * (round * 3000 + 60));
+                            builder.occurrence(column, position, entries);
+                            let place = Place { row: row as u32, column: column as u16, position };
+                            streams.push(50 * term as u32, place);
+                        }
+                        builder.end_row(entries);
+                    }
+                }
+                let mut found = 0;
+                let mut parts: Vec<EntryList> = vec![EntryList::default(); builders.len()];
+                let take = |number: u32, entries: &EntryList| {
+                    assert_eq!(number % 50, 0);
+                    found += 1;
+                    parts[number as usize / 50].push_doclist(&entries.doclist().unwrap());
+                    Ok(())
+                };
+                streams.take_all(&rowids, 4000, take).unwrap();
+                assert!(found > builders.len(), "{found}");
+                for (part, (mut builder, entries)) in parts.iter().zip(builders) {
+                    let (first, last) = builder.finish().unwrap();
+                    assert_eq!(part.doclist(), Some(Doclist { first, last, entries: &entries }));
+                }
+                streams.take_all(&rowids, 4000, |_, _| panic!("all were taken")).unwrap();
+            }
+        }
+    }
+}
